@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+# One non-recursive Makefile. Variants live in build/<variant>/; build/pinfold is the release one.
+#
+#	make                      build/pinfold, build/libpinfold.a, manual and completions
+#	make check                every test (root and ordinary user); see tests/README
+#	make SAN=address,undefined check
+#	make DROP=seccomp         a pinfold without one protection, for check-red
+#	make help                 all targets
+
+VERSION := 0.1.0
+PREFIX ?= /usr/local
+DESTDIR ?=
+CC ?= cc
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+ARCH := $(shell $(CC) -dumpmachine | cut -d- -f1)
+comma := ,
+
+# Variant: where objects go and what is special about them.
+VARIANT := release
+ifneq ($(SAN),)
+VARIANT := san-$(subst $(comma),-,$(SAN))
+endif
+ifneq ($(DROP),)
+VARIANT := drop-$(DROP)
+endif
+B := build/$(VARIANT)
+
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 -Wundef
+ifeq ($(DEV),1)
+WARN += -Werror
+endif
+OPT := -O2 -g
+CPPFLAGS_ALL := -D_GNU_SOURCE -Isrc -Iinclude -I$(B)/gen -DPINFOLD_VERSION='"$(VERSION)"'
+ifneq ($(DROP),)
+CPPFLAGS_ALL += -DDROP_$(shell echo $(DROP) | tr a-z- A-Z_)
+endif
+CFLAGS_ALL := -std=gnu17 $(OPT) $(WARN) -fvisibility=hidden -fno-strict-aliasing \
+	-fstack-protector-strong -fPIE -fno-plt
+LDFLAGS_ALL := -Wl,-z,relro -Wl,-z,now
+ifneq ($(SAN),)
+# Sanitizers need the dynamic libc; the sandboxed side (the guest) is never instrumented.
+CFLAGS_ALL += -fsanitize=$(SAN) -fno-omit-frame-pointer
+LDFLAGS_ALL += -fsanitize=$(SAN) -pie
+else
+CPPFLAGS_ALL += -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
+# Static: half of a short run is the start of programs, and a dynamic one takes twice as long.
+LDFLAGS_ALL += -static-pie
+endif
+LIBS := -lcrypto
+
+GUEST_CFLAGS := -std=gnu17 -O2 $(WARN) -ffreestanding -fno-stack-protector -fno-pie \
+	-fno-asynchronous-unwind-tables -fcf-protection=none
+ifeq ($(ARCH),aarch64)
+GUEST_CFLAGS := $(filter-out -fcf-protection=none,$(GUEST_CFLAGS))
+endif
+GUEST_LDFLAGS := -static -nostdlib -no-pie -Wl,--build-id=none -Wl,-z,noseparate-code \
+	-Wl,-z,norelro -Wl,-z,noexecstack -s
+
+LIB_ROOMS := base kernel wire sandbox engine
+LIB_SRC := $(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c)))
+CMD_SRC := $(sort $(wildcard src/cmd/*.c))
+GUEST_SRC := $(sort $(wildcard src/guest/*.c)) src/wire/plan.c
+LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)
+CMD_OBJ := $(CMD_SRC:src/%.c=$(B)/%.o)
+GUEST_OBJ := $(GUEST_SRC:src/%.c=$(B)/in-guest/%.o)
+UNIT := $(patsubst tests/unit/%.c,$(B)/unit/%,$(sort $(wildcard tests/unit/*.c)))
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.PHONY: all lib unit clean help check-deps
+
+ifeq ($(VARIANT),release)
+all: build/pinfold build/libpinfold.a build/doc.stamp
+build/pinfold: $(B)/pinfold
+	@ln -f $< $@
+build/libpinfold.a: $(B)/libpinfold.a
+	@ln -f $< $@
+else
+all: $(B)/pinfold $(B)/libpinfold.a
+endif
+
+# Flags in a file: objects are rebuilt when they change.
+FLAGS := $(CC) $(CFLAGS_ALL) $(CPPFLAGS_ALL) $(GUEST_CFLAGS) $(GUEST_LDFLAGS) $(LDFLAGS_ALL)
+$(shell mkdir -p $(B); echo '$(subst ','"'"',$(FLAGS))' | cmp -s - $(B)/flags || \
+	echo '$(subst ','"'"',$(FLAGS))' > $(B)/flags)
+
+$(B)/%.o: src/%.c $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) $(CPPFLAGS_ALL) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/in-guest/%.o: src/%.c $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) $(GUEST_CFLAGS) $(filter-out -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2,$(CPPFLAGS_ALL)) \
+		-MMD -MP -c -o $@ $<
+
+$(B)/guest: $(GUEST_OBJ)
+	$(CC) $(GUEST_CFLAGS) $(GUEST_LDFLAGS) -o $@ $^
+
+$(B)/sandbox/guest_image.o: CPPFLAGS_ALL += -DGUEST_IMAGE='"$(B)/guest"'
+$(B)/sandbox/guest_image.o: $(B)/guest
+$(B)/kernel/seccomp.o: $(B)/gen/seccomp_filters.inc
+
+$(B)/gen-seccomp: tools/gen-seccomp.c src/kernel/seccomp.def | check-deps
+	@mkdir -p $(@D)
+	$(CC) -std=gnu17 -O1 $(WARN) -D_GNU_SOURCE -Isrc -o $@ $< -lseccomp
+$(B)/gen/seccomp_filters.inc: $(B)/gen-seccomp
+	@mkdir -p $(@D)
+	$(B)/gen-seccomp $(ARCH) > $@
+
+# The CLI sees the library as any program does, and base/ beside it.
+BASE_OBJ := $(filter $(B)/base/%,$(LIB_OBJ))
+$(B)/pinfold: $(CMD_OBJ) $(BASE_OBJ) $(B)/libpinfold.a
+	$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# Only pinfold_* are visible outside of the library.
+$(B)/libpinfold.a: $(LIB_OBJ)
+	ld -r -o $(B)/libpinfold.o $^
+	objcopy --localize-hidden $(B)/libpinfold.o
+	@rm -f $@
+	ar rcs $@ $(B)/libpinfold.o
+
+$(B)/unit/%: tests/unit/%.c $(LIB_OBJ) $(CMD_OBJ) $(B)/libpinfold.a $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) $(CPPFLAGS_ALL) -Itests/unit $(LDFLAGS_ALL) -o $@ $< \
+		$(if $(filter cmd_%,$*),$(filter-out $(B)/cmd/main.o,$(CMD_OBJ)) $(BASE_OBJ) \
+		$(B)/libpinfold.a,$(LIB_OBJ)) $(LIBS)
+unit: $(UNIT)
+
+check-deps:
+	@echo '#include <seccomp.h>' | $(CC) -E - >/dev/null 2>&1 || \
+		{ echo 'seccomp.h is missing: install the package libseccomp-dev' >&2; exit 1; }
+	@echo '#include <openssl/sha.h>' | $(CC) -E - >/dev/null 2>&1 || \
+		{ echo 'openssl/sha.h is missing: install the package libssl-dev' >&2; exit 1; }
+
+clean:
+	rm -rf build
+
+-include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(GUEST_OBJ:.o=.d)

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libpinfold: run untrusted code in a fresh sandbox.
+ *
+ *	struct pinfold_run_options o = PINFOLD_RUN_OPTIONS_INIT;
+ *	struct pinfold_run *run = NULL;
+ *	struct pinfold_error err;
+ *
+ *	o.argv = (const char *const[]){"python3", "-c", "print(6*7)", NULL};
+ *	if (pinfold_run_start(&o, &run, &err) < 0)
+ *		die(err.message);
+ *	struct pinfold_event ev;
+ *	while (pinfold_run_next(run, -1, &ev) > 0 && ev.kind != PINFOLD_EVENT_RESULT)
+ *		if (ev.kind == PINFOLD_EVENT_STDOUT)
+ *			fwrite(ev.data, 1, ev.len, stdout);
+ *	pinfold_run_free(run);
+ *
+ * A run belongs to one thread at a time; different runs are independent. Time limits are kept by
+ * pinfold_run_next(), and by the sandbox itself one second later when nobody calls it.
+ * Freeing a run that has not ended kills everything in its sandbox first.
+ */
+#ifndef PINFOLD_H
+#define PINFOLD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PINFOLD_API __attribute__((visibility("default")))
+
+struct pinfold_run; /* one run and its sandbox */
+
+/* What went wrong and what to do about it. Codes are those of docs/errors.md. */
+struct pinfold_error {
+	char code[48];
+	char message[640];
+	char remedy[512]; /* "" when there is none */
+};
+
+#define PINFOLD_PTY 0x1u     /* give the command a terminal of its own */
+#define PINFOLD_CAPTURE 0x2u /* keep output and changed files for the result document */
+#define PINFOLD_NO_STDIN 0x4u /* standard input is empty */
+
+/*
+ * What to run and within which limits. Start from PINFOLD_RUN_OPTIONS_INIT; zero or NULL always
+ * means the default of the contract. All pointers are borrowed until pinfold_run_start() returns.
+ */
+struct pinfold_run_options {
+	size_t size; /* sizeof(struct pinfold_run_options) of the caller's header */
+
+	const char *const *argv; /* command and arguments, or arguments of the program with `lang` */
+	const char *lang;	 /* python, node, bash, r */
+	const char *code;	 /* with lang: the program text */
+	size_t code_len;
+	const char *code_name; /* with lang: file name shown in error messages, NULL for -c */
+	const char *const *env; /* "KEY=VALUE" in addition to the contract's variables */
+	const char *workdir;	/* absolute path inside */
+	const char *dir;	/* host directory shown copy-on-write at /work */
+	const char *user;	/* user, root */
+	const char *image;	/* host */
+	const char *isolation;	/* strict, landlock */
+	const char *limits;	/* strict, best-effort */
+	const char *term;	/* with PINFOLD_PTY: TERM inside */
+
+	/* Accepted so that a request is refused, never ignored, until the part exists. */
+	const char *const *allow;
+	const char *policy;
+	const char *deps;
+	const char *name;
+
+	uint64_t time_ms;
+	uint64_t grace_ms;
+	uint64_t cpu_time_ms; /* 0: no limit */
+	uint64_t cpus_milli;  /* 1000 = one processor */
+	uint64_t memory_bytes;
+	uint64_t pids;
+	uint64_t disk_bytes;
+	uint64_t nofile;
+	uint64_t output_bytes;
+	uint64_t keep_ms; /* how long artifacts are kept */
+
+	uint32_t flags; /* PINFOLD_* */
+	uint16_t rows;	/* with PINFOLD_PTY */
+	uint16_t cols;
+};
+
+#define PINFOLD_RUN_OPTIONS_INIT {sizeof(struct pinfold_run_options)}
+
+enum pinfold_event_kind {
+	PINFOLD_EVENT_STARTED = 1, /* the command's program is running */
+	PINFOLD_EVENT_STDOUT,	   /* data, len: bytes as they came; valid until the next call */
+	PINFOLD_EVENT_STDERR,
+	PINFOLD_EVENT_DENIAL, /* data, len: one line of text that says what was refused */
+	PINFOLD_EVENT_RESULT, /* the run has ended and nothing of it is left; the last event */
+};
+
+struct pinfold_event {
+	enum pinfold_event_kind kind;
+	const void *data;
+	size_t len;
+};
+
+/*
+ * Check the options, make the sandbox, start the command. 0 and *ret_run, or -1 and *ret_error:
+ * then nothing of the command ran and nothing is left on the host.
+ */
+PINFOLD_API int pinfold_run_start(const struct pinfold_run_options *options,
+				  struct pinfold_run **ret_run, struct pinfold_error *ret_error);
+
+/* Poll this descriptor for reading to learn when pinfold_run_next() has something to do. It also
+ * becomes readable when a limit's time has come. Owned by the run. */
+PINFOLD_API int pinfold_run_fd(const struct pinfold_run *run);
+
+/* Wait at most timeout_ms (-1: for ever, 0: not at all) for the next event. 1: *ret_event is set;
+ * 0: timed out. After PINFOLD_EVENT_RESULT every call returns 0. */
+PINFOLD_API int pinfold_run_next(struct pinfold_run *run, int timeout_ms,
+				 struct pinfold_event *ret_event);
+
+/* hold != 0: read no more of the command's output until told otherwise. A command that writes on
+ * blocks; its limits go on. For a reader that is slower than the sandbox. */
+PINFOLD_API void pinfold_run_hold(struct pinfold_run *run, int hold);
+
+/* Non-blocking descriptor to write the command's standard input to; -1 when there is none or it
+ * is closed. Owned by the run: close it with pinfold_run_stdin_close(). */
+PINFOLD_API int pinfold_run_stdin_fd(const struct pinfold_run *run);
+PINFOLD_API void pinfold_run_stdin_close(struct pinfold_run *run);
+
+PINFOLD_API void pinfold_run_resize(struct pinfold_run *run, unsigned rows, unsigned cols);
+
+/* Send a signal to every process of the sandbox; the run goes on until they end. */
+PINFOLD_API void pinfold_run_signal(struct pinfold_run *run, int signo);
+/* End the run: SIGTERM, after the grace SIGKILL to all. force != 0: SIGKILL at once. */
+PINFOLD_API void pinfold_run_stop(struct pinfold_run *run, int force);
+
+/* Run until the result is there, dropping all other events. */
+PINFOLD_API void pinfold_run_wait(struct pinfold_run *run);
+
+/* After PINFOLD_EVENT_RESULT. Strings are owned by the run. */
+PINFOLD_API const char *pinfold_run_id(const struct pinfold_run *run);
+PINFOLD_API const char *pinfold_run_status(const struct pinfold_run *run);
+PINFOLD_API int pinfold_run_exit_status(const struct pinfold_run *run); /* 0..255 as the CLI's */
+PINFOLD_API const struct pinfold_error *pinfold_run_error(const struct pinfold_run *run); /* or NULL */
+/* Line i (from 0) of what a person should know: the limit hit, what was refused. NULL: no more. */
+PINFOLD_API const char *pinfold_run_note(const struct pinfold_run *run, unsigned i);
+/* The result document of the contract, as one line of JSON, written to fd. 0 or -1 with errno. */
+PINFOLD_API int pinfold_run_write_json(const struct pinfold_run *run, int fd);
+
+PINFOLD_API void pinfold_run_free(struct pinfold_run *run);
+
+/* The document for a run that could not start: the same shape, status "failed". */
+PINFOLD_API int pinfold_error_write_json(const struct pinfold_error *error, int fd);
+
+/* The steps that pinfold_run_start() would take, written to fd as text or JSON; does nothing. */
+PINFOLD_API int pinfold_plan_write(const struct pinfold_run_options *options, int json, int fd,
+				   struct pinfold_error *ret_error);
+
+/* What this host can enforce, level by level, and what is missing. Returns 0 when `strict` holds
+ * with all limits, 1 when something is missing, -1 on a write error. */
+PINFOLD_API int pinfold_doctor_write(int json, int fd);
+
+PINFOLD_API const char *pinfold_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

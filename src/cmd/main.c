@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pinfold: run untrusted code in a fresh sandbox.
+ *
+ * One row a verb. A verb parses its options (options.c is the one table of them) and calls the
+ * library through include/pinfold/pinfold.h; it knows nothing else of how a sandbox is made.
+ */
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "cmd/help.h"
+#include "cmd/opt.h"
+#include "cmd/say.h"
+#include "cmd/suggest.h"
+#include "cmd/verb.h"
+
+const struct verb verb_table[] = {
+	{"run", "run a command or a program in a fresh sandbox", cmd_run, VERB_RUN, &run_doc},
+	{"shell", "an interactive shell in a fresh sandbox", cmd_shell, VERB_SHELL, &shell_doc},
+	{"plan", "print the steps of a run without doing them", cmd_plan, VERB_PLAN, &plan_doc},
+	{"doctor", "say what this host can enforce", cmd_doctor, VERB_DOCTOR, &doctor_doc},
+	{"version", "print the version", cmd_version, VERB_VERSION, &version_doc},
+	{"help", "explain a verb", cmd_help, VERB_PLAIN, &help_doc},
+	{"docs", NULL, cmd_docs, VERB_PLAIN, &docs_doc},
+	{.name = NULL},
+};
+
+/* Verbs of the contract whose part does not exist yet: refused by name, never "unknown". */
+static const char *const later_verbs[] = {
+	"new",	 "ls",	    "rm",     "info",	"exec",	     "push",	 "pull",   "watch",
+	"cp",	 "snap",    "log",    "diff",	"undo",	     "rollback", "fork",   "review",
+	"apply", "ps",	    "logs",   "kill",	"attach",    "pause",	 "resume", "serve",
+	"mcp",	 "token",   "allow",  "trust",	"approvals", "approve",	 "deny",   "secret",
+	"audit", "receipt", "verify", "replay", "deps",	     "image",	 "export", "import",
+	"fsck",	 "bench",   NULL,
+};
+
+static const struct verb *unknown_verb(const char *name, struct err *e)
+{
+	struct nearest near = NEAREST_INIT;
+
+	for (const char *const *l = later_verbs; *l; l++) {
+		if (!strcmp(*l, name)) {
+			(void)err_set(e, ERR_UNSUPPORTED, "%s: not in this version", name);
+			(void)err_remedy(e, "pinfold help lists the verbs that are");
+			return NULL;
+		}
+	}
+	for (const struct verb *v = verb_table; v->name; v++)
+		if (v->summary)
+			nearest_try(&near, name, strlen(name), v->name);
+	(void)err_set(e, ERR_INVALID, "%.80s: there is no such verb", name);
+	if (near.name)
+		(void)err_remedy(e, "did you mean pinfold %s?", near.name);
+	(void)err_remedy(e, "pinfold help lists the verbs; pinfold run -- COMMAND runs a command");
+	return NULL;
+}
+
+const struct verb *verb_find(const char *name, struct err *e)
+{
+	static const char *const aliases[][2] = {
+		{"--help", "help"}, {"-h", "help"}, {"--version", "version"}, {"-V", "version"}};
+
+	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++)
+		if (!strcmp(name, aliases[i][0]))
+			name = aliases[i][1];
+	for (const struct verb *v = verb_table; v->name; v++)
+		if (!strcmp(v->name, name))
+			return v;
+	return unknown_verb(name, e);
+}
+
+/* A caller may have closed 0, 1 or 2. The next descriptor opened would take that number, and a
+ * program's output would be written into it. */
+static int fill_standard_descriptors(void)
+{
+	int fd = FD_NONE;
+
+	do {
+		fd = open("/dev/null", O_RDWR);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd < 0)
+		return -1;
+	return close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	struct err e = ERR_INIT;
+
+	if (fill_standard_descriptors() < 0)
+		return EXIT_PINFOLD;
+	if (argc < 2)
+		return help_overview();
+	const struct verb *v = verb_find(argv[1], &e);
+	if (!v)
+		return say_failure(&e, opt_seen(argc - 2, argv + 2, "--json"));
+	return v->run(v, argc - 2, argv + 2);
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/request.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "cmd/help.h"
+#include "cmd/say.h"
+
+static int refuse_daemon(struct err *e)
+{
+	(void)err_set(e, ERR_UNSUPPORTED, "--daemon: there is no daemon in this version");
+	return err_remedy(e, "leave --daemon out; the run then happens in this process");
+}
+
+bool request_begin(struct request *r, const struct verb *v, int argc, char **argv, int *ret_used,
+		   int *ret_status)
+{
+	struct err e = ERR_INIT;
+	int used = opt_parse(v->bit, argc, argv, r, &e);
+
+	r->run.env = (const char *const *)r->env.items;
+	r->run.allow = (const char *const *)r->allow.items;
+	if (used >= 0 && r->help) {
+		*ret_status = help_verb(v);
+		return false;
+	}
+	if (used >= 0 && r->daemon)
+		used = refuse_daemon(&e);
+	if (used < 0) {
+		*ret_status = say_failure(&e, opt_seen(argc, argv, "--json"));
+		return false;
+	}
+	*ret_used = used;
+	return true;
+}
+
+void request_forget_code(struct request *r)
+{
+	free(r->code_text);
+	r->code_text = NULL;
+	r->run.code = NULL;
+}
+
+void request_done(struct request *r)
+{
+	request_forget_code(r);
+	free(r->env.items);
+	free(r->allow.items);
+	r->env = r->allow = (struct opt_list){.items = NULL};
+	if (r->stdin_is_owned)
+		fd_close(&r->stdin_fd);
+}
+
+int request_end(int argc, char **argv, struct err *e)
+{
+	if (argc == 0)
+		return 0;
+	(void)err_set(e, ERR_INVALID, "%.80s: one argument too many", argv[0]);
+	return err_remedy(e, "leave it out; see --help");
+}
+
+/* Like fd_read_max(), but the caller may have made the descriptor non-blocking. -1 with errno. */
+static int read_all(int fd, char *data, size_t max, size_t *ret_len)
+{
+	size_t len = 0;
+
+	while (len < max) {
+		ssize_t n = read(fd, data + len, max - len);
+		if (n == 0)
+			break;
+		if (n > 0) {
+			len += (size_t)n;
+			continue;
+		}
+		if (errno == EAGAIN) {
+			struct pollfd p = {.fd = fd, .events = POLLIN};
+
+			(void)poll(&p, 1, -1); /* the next read tells */
+		} else if (errno != EINTR) {
+			return -1;
+		}
+	}
+	*ret_len = len;
+	return 0;
+}
+
+/* A directory cannot be read, and a device may never end. */
+static int check_readable(int fd, const char *path, struct err *e)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return err_sys(e, "cannot read %.256s", path);
+	if (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode))
+		return 0;
+	(void)err_set(e, ERR_INVALID, "FILE: %.256s is neither a file nor a pipe", path);
+	return err_remedy(e, "give the path of a program's text, or - for standard input");
+}
+
+static int read_code(struct request *r, const char *path, struct err *e)
+{
+	bool is_stdin = !strcmp(path, "-");
+	auto_close int opened = FD_NONE;
+	auto_free char *text = malloc(REQUEST_CODE_MAX + 1); /* only what is used becomes memory */
+	size_t len = 0;
+
+	if (!text)
+		return err_sys(e, "cannot hold a program");
+	if (!is_stdin) {
+		opened = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+		if (opened < 0) {
+			int bad = err_sys(e, "FILE: cannot open %.256s", path);
+
+			(void)err_remedy(e, "FILE is a program's text on the host");
+			return bad == -ENOENT ? err_detail(e, "file") : bad;
+		}
+		if (check_readable(opened, path, e) < 0)
+			return -EINVAL;
+	}
+	if (read_all(is_stdin ? STDIN_FILENO : opened, text, REQUEST_CODE_MAX + 1, &len) < 0)
+		return err_sys(e, "FILE: cannot read %.256s", path);
+	if (len > REQUEST_CODE_MAX) {
+		(void)err_set(e, ERR_LIMIT, "FILE: %.256s has more than 16 MiB", path);
+		return err_remedy(e, "give a program that reads its data with --stdin or --dir");
+	}
+	r->code_text = take_ptr(&text);
+	r->code_is_stdin = is_stdin;
+	r->run.code = r->code_text;
+	r->run.code_len = len;
+	return 0;
+}
+
+/* Where a program comes from is the host's business: the sandbox learns the last part of it. */
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static int take_command(struct request *r, int argc, char **argv, struct err *e)
+{
+	if (r->run.code) {
+		(void)err_set(e, ERR_INVALID, "-c: needs --lang");
+		return err_remedy(e, "say the language, such as --lang python -c CODE");
+	}
+	if (argc == 0) {
+		(void)err_set(e, ERR_INVALID, "COMMAND: is missing");
+		return err_remedy(e, "write pinfold run -- COMMAND, or --lang LANG -c CODE");
+	}
+	r->run.argv = (const char *const *)argv;
+	return 0;
+}
+
+static int take_program(struct request *r, int argc, char **argv, struct err *e)
+{
+	r->run.argv = (const char *const *)argv;
+	if (r->run.code) {
+		r->run.code_len = strlen(r->run.code);
+		return 0;
+	}
+	if (argc == 0) {
+		(void)err_set(e, ERR_INVALID, "FILE: is missing behind --lang %s", r->run.lang);
+		return err_remedy(e, "give -c CODE, the FILE of a program, or - to read it");
+	}
+	if (read_code(r, argv[0], e) < 0)
+		return -EINVAL;
+	r->run.code_name = r->code_is_stdin ? NULL : last_part(argv[0]);
+	r->run.argv++;
+	return 0;
+}
+
+/* An input that can never hold anything is not worth a pipe. */
+static bool holds_nothing(int fd)
+{
+	struct stat st;
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || (flags & O_PATH) || (flags & O_ACCMODE) == O_WRONLY || fstat(fd, &st) < 0)
+		return true;
+	return S_ISDIR(st.st_mode) || (S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3));
+}
+
+static int open_stdin(struct request *r, struct err *e)
+{
+	struct stat st;
+
+	r->stdin_fd = open(r->stdin_path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (r->stdin_fd < 0) {
+		int bad = err_sys(e, "--stdin: cannot open %.256s", r->stdin_path);
+
+		(void)err_remedy(e, "give a file of the host that you may read");
+		return bad == -ENOENT ? err_detail(e, "file") : bad;
+	}
+	r->stdin_is_owned = true;
+	if (fstat(r->stdin_fd, &st) < 0)
+		return err_sys(e, "--stdin: cannot read %.256s", r->stdin_path);
+	if (!S_ISDIR(st.st_mode))
+		return 0;
+	(void)err_set(e, ERR_INVALID, "--stdin: %.256s is a directory", r->stdin_path);
+	return err_remedy(e, "give a file; --dir shows a directory at /work");
+}
+
+static int find_stdin(struct request *r, struct err *e)
+{
+	bool own = !r->stdin_path || !strcmp(r->stdin_path, "-");
+
+	if (own && r->stdin_path && r->code_is_stdin) {
+		(void)err_set(e, ERR_INVALID, "--stdin: standard input holds the program already");
+		return err_remedy(e, "give the program as a FILE or the input with --stdin FILE");
+	}
+	if (own && !r->code_is_stdin)
+		r->stdin_fd = STDIN_FILENO;
+	else if (!own && open_stdin(r, e) < 0)
+		return -EINVAL;
+	if (r->stdin_fd >= 0 && !holds_nothing(r->stdin_fd))
+		return 0;
+	if (r->stdin_is_owned)
+		fd_close(&r->stdin_fd);
+	r->stdin_fd = FD_NONE;
+	r->run.flags |= PINFOLD_NO_STDIN;
+	return 0;
+}
+
+int request_program(struct request *r, int argc, char **argv, struct err *e)
+{
+	assert(argv[argc] == NULL);
+	int bad = r->run.lang ? take_program(r, argc, argv, e) : take_command(r, argc, argv, e);
+	return bad < 0 ? bad : find_stdin(r, e);
+}

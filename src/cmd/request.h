@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A command line, checked: what the library is asked and what the CLI does around it. */
+#ifndef CMD_REQUEST_H
+#define CMD_REQUEST_H
+
+#include <pinfold/pinfold.h>
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "cmd/opt.h"
+#include "cmd/verb.h"
+
+#define REQUEST_CODE_MAX ((size_t)16 << 20) /* bytes of a program's text */
+
+struct request {
+	struct pinfold_run_options run; /* borrows from argv and from below */
+	struct opt_list env, allow;
+	const char *stdin_path;
+	bool pty, json, raw, daemon, no_daemon, help;
+
+	char *code_text;     /* what was read of FILE or standard input */
+	bool code_is_stdin;  /* the program came from standard input, which is used up */
+	int stdin_fd;	     /* to hand on to the command; < 0 for none */
+	bool stdin_is_owned; /* opened by us */
+};
+
+#define REQUEST_INIT {.run = PINFOLD_RUN_OPTIONS_INIT, .stdin_fd = FD_NONE}
+
+/* Parses the options of a verb. True: go on with the words behind the first *ret_used. False: the
+ * verb has ended with *ret_status: help was asked for, or there was an error, which was said. */
+bool request_begin(struct request *r, const struct verb *v, int argc, char **argv, int *ret_used,
+		   int *ret_status);
+/* Takes the words behind the options as what is to run, reads its text, and finds its standard
+ * input. Nothing was started when it fails. */
+int request_program(struct request *r, int argc, char **argv, struct err *e);
+/* Refuses words where none are expected. */
+int request_end(int argc, char **argv, struct err *e);
+/* What the library has copied is not needed any more. */
+void request_forget_code(struct request *r);
+void request_done(struct request *r);
+
+#define auto_request __attribute__((cleanup(request_done)))
+
+#endif

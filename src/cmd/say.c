@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/say.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "cmd/escape.h"
+#include "cmd/verb.h"
+
+static const char prefix[] = "pinfold: ";
+
+void say(const char *fmt, ...)
+{
+	char text[1280], line[4096];
+	size_t start = sizeof(prefix) - 1;
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap); /* a message that is cut still helps */
+	va_end(ap);
+	memcpy(line, prefix, start);
+	escape_line(text, line + start, sizeof(line) - start - 1);
+	size_t len = strlen(line);
+	line[len++] = '\n';
+	(void)fd_write_all(STDERR_FILENO, line, len); /* nobody is left to be told */
+}
+
+void say_error(const struct pinfold_error *error)
+{
+	say("%s: %s", error->code, error->message);
+	if (error->remedy[0])
+		say("remedy: %s", error->remedy);
+}
+
+int say_library_failure(const struct pinfold_error *error, bool json)
+{
+	say_error(error);
+	if (json && pinfold_error_write_json(error, STDOUT_FILENO) == 0)
+		(void)fd_write_all(STDOUT_FILENO, "\n", 1); /* the exit status tells already */
+	return EXIT_PINFOLD;
+}
+
+int say_failure(const struct err *e, bool json)
+{
+	struct pinfold_error error = {.code = ""};
+
+	(void)snprintf(error.code, sizeof(error.code), "%s%s%s", err_code(e->kind),
+		       e->detail[0] ? "." : "", e->detail);
+	(void)snprintf(error.message, sizeof(error.message), "%s", e->text);
+	(void)snprintf(error.remedy, sizeof(error.remedy), "%s", e->remedy);
+	return say_library_failure(&error, json);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/say.h"
+#include "cmd/sig.h"
+#include "cmd/stream.h"
+#include "cmd/term.h"
+
+#define EXIT_OUTPUT_LOST 1 /* the command ended well, but what it printed could not be written */
+
+static void set_flags(struct request *r)
+{
+	if (r->json)
+		r->run.flags |= PINFOLD_CAPTURE;
+	if (!r->pty)
+		return;
+	const char *term = getenv("TERM");
+	r->run.flags |= PINFOLD_PTY;
+	r->run.term = term && *term ? term : "xterm-256color";
+	(void)term_size(&r->run.rows, &r->run.cols); /* without one the library's size holds */
+}
+
+/* Returns whether output was lost. */
+static bool say_lost_output(const struct stream *s)
+{
+	static const char *const names[] = {"standard output", "standard error"};
+	bool lost = false;
+
+	for (int i = 0; i < 2; i++) {
+		if (!s->sinks[i].error)
+			continue;
+		say("internal: cannot write to %s: %s", names[i], strerror(s->sinks[i].error));
+		lost = true;
+	}
+	return lost;
+}
+
+static void say_result(const struct pinfold_run *run)
+{
+	const struct pinfold_error *error = pinfold_run_error(run);
+	const char *note = NULL;
+
+	if (error)
+		say_error(error);
+	for (unsigned i = 0; (note = pinfold_run_note(run, i)); i++)
+		say("%s", note);
+}
+
+/* Returns whether the document was lost; a reader that went away did not want it. */
+static bool write_document(const struct pinfold_run *run)
+{
+	int bad = pinfold_run_write_json(run, STDOUT_FILENO) < 0 ? -errno : 0;
+
+	if (!bad)
+		bad = fd_write_all(STDOUT_FILENO, "\n", 1);
+	if (!bad || bad == -EPIPE)
+		return false;
+	say("internal: cannot write the result: %s", strerror(-bad));
+	return true;
+}
+
+static int finish(const struct request *r, const struct stream *s)
+{
+	const struct pinfold_run *run = s->run;
+
+	if (stream_mid_line(s) && (pinfold_run_error(run) || pinfold_run_note(run, 0)))
+		(void)fd_write_all(STDERR_FILENO, "\n", 1); /* only for looks */
+	bool lost = say_lost_output(s);
+	if (r->json)
+		lost |= write_document(run);
+	say_result(run);
+	if (s->signo)
+		return 128 + s->signo;
+	int status = pinfold_run_exit_status(run);
+	return lost && status == 0 ? EXIT_OUTPUT_LOST : status;
+}
+
+static int attend(struct request *r, struct pinfold_run *run)
+{
+	bool terminal = r->pty && !r->json && isatty(STDIN_FILENO);
+	struct stream_options o = {
+		.stdin_fd = r->stdin_fd,
+		.quiet = r->json,
+		.raw = r->raw || r->pty,
+		.terminal = terminal,
+	};
+	struct stream s;
+
+	if (terminal)
+		term_raw(STDIN_FILENO);
+	stream_init(&s, run, &o);
+	stream_loop(&s);
+	term_restore();
+	/* What follows may wait for a reader: a signal ends us again, the sandbox is gone. */
+	sig_done();
+	int status = finish(r, &s);
+	stream_done(&s);
+	return status;
+}
+
+int session_run(struct request *r)
+{
+	struct pinfold_error error = {.code = ""};
+	struct pinfold_run *run = NULL;
+	struct err e = ERR_INIT;
+
+	set_flags(r);
+	if (sig_init(r->pty, &e) < 0)
+		return say_failure(&e, r->json);
+	if (pinfold_run_start(&r->run, &run, &error) < 0) {
+		sig_done();
+		return say_library_failure(&error, r->json);
+	}
+	request_forget_code(r);
+	int status = attend(r, run);
+	pinfold_run_free(run);
+	return status;
+}

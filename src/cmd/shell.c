@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <unistd.h>
+
+#include "cmd/request.h"
+#include "cmd/say.h"
+#include "cmd/session.h"
+#include "cmd/verb.h"
+
+/* A person's session is not a job: the default of a run would end it in the middle of a line. */
+#define SHELL_TIME_MS (UINT64_C(24) * 3600 * 1000)
+
+static const char *const paragraphs[] = {
+	"Starts bash in a fresh sandbox with a terminal of its own. What it changes is dropped "
+	"when it ends. Ctrl-C and all other keys go inside; exit or Ctrl-D ends it.",
+	NULL,
+};
+
+const struct verb_doc shell_doc = {
+	.usage = {"[options]"},
+	.paragraphs = paragraphs,
+	.examples = {
+		{"Look around:", "pinfold shell"},
+		{"Try something on a copy of this directory:",
+		 "pinfold shell --dir . --workdir /work --memory 2G"},
+	},
+};
+
+static int check(int argc, char **argv, struct err *e)
+{
+	if (argc > 0) {
+		(void)err_set(e, ERR_UNSUPPORTED, "%.80s: there are no workspaces in this version",
+			      argv[0]);
+		return err_remedy(e, "write pinfold shell without a name");
+	}
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
+		(void)err_set(e, ERR_INVALID, "standard %s is not a terminal",
+			      isatty(STDIN_FILENO) ? "output" : "input");
+		return err_remedy(e, "pinfold run -- bash reads commands from any standard input");
+	}
+	return 0;
+}
+
+int cmd_shell(const struct verb *v, int argc, char **argv)
+{
+	static const char *const login_shell[] = {"bash", "-l", NULL};
+	auto_request struct request r = REQUEST_INIT;
+	struct err e = ERR_INIT;
+	int used = 0, status = 0;
+
+	if (!request_begin(&r, v, argc, argv, &used, &status))
+		return status;
+	if (check(argc - used, argv + used, &e) < 0)
+		return say_failure(&e, false);
+	r.pty = true;
+	r.run.argv = login_shell;
+	r.stdin_fd = STDIN_FILENO;
+	if (!r.run.time_ms)
+		r.run.time_ms = SHELL_TIME_MS;
+	return session_run(&r);
+}

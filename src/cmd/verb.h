@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A verb is one row of the table in main.c: its name, its function, its options and its help. */
+#ifndef CMD_VERB_H
+#define CMD_VERB_H
+
+#include "base/err.h"
+
+/* Which verbs an option belongs to. */
+#define VERB_RUN 0x01u
+#define VERB_SHELL 0x02u
+#define VERB_PLAN 0x04u
+#define VERB_DOCTOR 0x08u
+#define VERB_VERSION 0x10u
+#define VERB_PLAIN 0x20u /* takes no option but --help */
+#define VERB_ALL 0x3fu
+
+#define EXIT_PINFOLD 125 /* Pinfold itself failed: nothing of the command ran */
+
+struct verb_example {
+	const char *what;
+	const char *command;
+};
+
+struct verb_doc {
+	const char *usage[3];	       /* what follows the name; ended by NULL when shorter */
+	const char *const *paragraphs; /* ended by NULL */
+	struct verb_example examples[5];
+};
+
+struct verb {
+	const char *name;
+	const char *summary; /* NULL: not shown */
+	/* argv begins behind the verb and ends with NULL. Returns the exit status. */
+	int (*run)(const struct verb *v, int argc, char **argv);
+	unsigned bit;
+	const struct verb_doc *doc;
+};
+
+extern const struct verb verb_table[]; /* ended by a row without a name */
+
+/* NULL and an error that suggests one when there is no such verb. */
+const struct verb *verb_find(const char *name, struct err *e);
+
+int cmd_run(const struct verb *v, int argc, char **argv);
+int cmd_shell(const struct verb *v, int argc, char **argv);
+int cmd_plan(const struct verb *v, int argc, char **argv);
+int cmd_doctor(const struct verb *v, int argc, char **argv);
+int cmd_version(const struct verb *v, int argc, char **argv);
+int cmd_help(const struct verb *v, int argc, char **argv);
+int cmd_docs(const struct verb *v, int argc, char **argv);
+
+extern const struct verb_doc run_doc, shell_doc, plan_doc, doctor_doc, version_doc, help_doc,
+	docs_doc;
+
+#endif

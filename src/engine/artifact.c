@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whole output that did not fit into the result, kept for a while as a file: artifacts/RUN/stdout
+ * in the data directory. The directory's modification time is the moment when it may go; every
+ * run that makes an artifact removes those whose time has come.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/fd.h"
+#include "engine/run_int.h"
+#include "kernel/remove.h"
+
+static void remove_expired(const char *base)
+{
+	char path[512];
+	struct dirent *d;
+	struct stat st;
+	DIR *all = opendir(base);
+	time_t now = time(NULL);
+
+	while (all && (d = readdir(all))) {
+		if (strncmp(d->d_name, "run", 3) != 0 ||
+		    fstatat(dirfd(all), d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_mtime > now)
+			continue;
+		if (snprintf(path, sizeof(path), "%s/%s", base, d->d_name) < (int)sizeof(path))
+			(void)remove_tree(path); /* tried again by the next */
+	}
+	if (all)
+		closedir(all);
+}
+
+static void set_expiry(const char *dir, uint64_t keep_ms)
+{
+	struct timespec when[2] = {{.tv_nsec = UTIME_OMIT}};
+
+	when[1].tv_sec = time(NULL) + (time_t)(keep_ms / 1000) + 1;
+	(void)utimensat(AT_FDCWD, dir, when, 0);
+}
+
+void run_start_artifact(struct pinfold_run *run, int stream)
+{
+	char base[256], dir[300];
+	struct err e = ERR_INIT;
+
+	/* Said once, whether it works or not: a result without its artifact is still a result. */
+	(void)snprintf(run->artifact[stream], sizeof(run->artifact[stream]), "-");
+	if (place_data(base, sizeof(base) - 32, &e) < 0)
+		return;
+	(void)strncat(base, "/artifacts", sizeof(base) - strlen(base) - 1);
+	if (place_make(base, &e) < 0)
+		return;
+	remove_expired(base);
+	(void)snprintf(dir, sizeof(dir), "%s/%s", base, run->id);
+	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+		return;
+	(void)snprintf(run->artifact[stream], sizeof(run->artifact[stream]), "%s/%s", dir,
+		       stream == 0 ? "stdout" : "stderr");
+	int fd = open(run->artifact[stream], O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	set_expiry(dir, run->req.keep_ms);
+	if (fd >= 0)
+		capture_start_artifact(&run->capture[stream], fd);
+	else
+		(void)snprintf(run->artifact[stream], sizeof(run->artifact[stream]), "-");
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Programs given as text. Short code goes on the interpreter's command line, so that the working
+ * directory is where modules are found, as the user of `python3 -c` expects; a file or long code
+ * goes to /run/code, which is no part of the layer.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/run_int.h"
+
+#define INLINE_MAX 65536u /* the kernel takes 128 KiB for one argument */
+
+static const struct lang {
+	const char *name;
+	const char *program[2]; /* the first that is on the host */
+	const char *inline_flag;
+	const char *file;
+	const char *package;
+} langs[] = {
+	{"python", {"/usr/bin/python3", NULL}, "-c", "main.py", "python3"},
+	{"node", {"/usr/bin/node", "/usr/bin/nodejs"}, "-e", "main.js", "nodejs"},
+	{"bash", {"/usr/bin/bash", "/bin/bash"}, "-c", "main.sh", "bash"},
+	{"r", {"/usr/bin/Rscript", NULL}, "-e", "main.R", "r-base-core"},
+};
+
+static const struct lang *find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(langs) / sizeof(langs[0]); i++)
+		if (strcmp(langs[i].name, name) == 0)
+			return &langs[i];
+	return NULL;
+}
+
+static const char *find_program(const struct lang *lang)
+{
+	for (int i = 0; i < 2; i++)
+		if (lang->program[i] && access(lang->program[i], X_OK) == 0)
+			return lang->program[i];
+	return NULL;
+}
+
+static int check_name(const char *name, struct err *e)
+{
+	size_t n = strlen(name);
+
+	if (n == 0 || n > 200 || strchr(name, '/') || strcmp(name, ".") == 0 ||
+	    strcmp(name, "..") == 0)
+		return err_set(e, ERR_INVALID, "the program's file name is not usable");
+	return 0;
+}
+
+/* The text as a file; returns its path inside. */
+static char *as_file(struct request *r, const struct lang *lang,
+		     const struct pinfold_run_options *o, struct err *e)
+{
+	const char *name = o->code_name ? o->code_name : lang->file;
+	char *path = NULL;
+
+	if (check_name(name, e) < 0)
+		return NULL;
+	r->spec.code_name = request_keep(r, strdup(name));
+	r->spec.code = o->code;
+	r->spec.code_len = o->code_len;
+	if (asprintf(&path, "/run/code/%s", name) < 0)
+		path = NULL;
+	char *kept = (char *)(uintptr_t)request_keep(r, path);
+	if (!kept || !r->spec.code_name)
+		(void)err_set(e, ERR_INTERNAL, "out of memory");
+	return kept;
+}
+
+int request_lang(struct request *r, const struct pinfold_run_options *o, struct err *e)
+{
+	const struct lang *lang = find(o->lang);
+	unsigned n = 0;
+
+	if (!lang) {
+		(void)err_set(e, ERR_INVALID, "--lang: unknown language \"%s\"", o->lang);
+		return err_remedy(e, "use python, node, bash or r");
+	}
+	if (!o->code)
+		return err_set(e, ERR_INVALID, "--lang %s needs -c CODE, a FILE or -", o->lang);
+	const char *program = find_program(lang);
+	if (!program) {
+		(void)err_set(e, ERR_MISSING, "%s is not installed on this host", lang->program[0]);
+		(void)err_detail(e, "interpreter");
+		return err_remedy(e, "install the package %s", lang->package);
+	}
+	r->argv[n++] = (char *)(uintptr_t)program;
+	bool text = !o->code_name && o->code_len <= INLINE_MAX && !memchr(o->code, 0, o->code_len);
+	if (text) {
+		char *code = strndup(o->code, o->code_len);
+
+		r->argv[n++] = (char *)(uintptr_t)lang->inline_flag;
+		r->argv[n++] = (char *)(uintptr_t)request_keep(r, code);
+		if (!code)
+			return err_set(e, ERR_INTERNAL, "out of memory");
+		if (strcmp(lang->name, "bash") == 0 && o->argv && o->argv[0])
+			r->argv[n++] = (char *)(uintptr_t)"bash";
+	} else {
+		r->argv[n] = as_file(r, lang, o, e);
+		if (!r->argv[n++])
+			return -EINVAL;
+	}
+	for (unsigned i = 0; o->argv && o->argv[i]; i++) {
+		if (i >= 1000)
+			return err_set(e, ERR_LIMIT, "more than 1000 arguments");
+		r->argv[n++] = (char *)(uintptr_t)o->argv[i];
+	}
+	r->argv[n] = NULL;
+	r->spec.argv = (const char *const *)r->argv;
+	return 0;
+}

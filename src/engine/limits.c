@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Limits: defaults, bounds, and what holds each of them on this host for this user. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/run_int.h"
+#include "sandbox/hold.h"
+
+#define MIB (1ull << 20)
+
+const char *held_name(enum held h)
+{
+	static const char *const names[] = {
+		[HELD_ABSENT] = "absent", [HELD_CGROUP] = "cgroup", [HELD_RLIMIT] = "rlimit",
+		[HELD_TMPFS] = "tmpfs",	  [HELD_QUOTA] = "quota",   [HELD_TIMER] = "timer",
+		[HELD_POLLED] = "polled",
+	};
+	return names[h];
+}
+
+struct bound {
+	const char *option;
+	uint64_t *value;
+	uint64_t given, standard, least, most;
+};
+
+static int set_bound(const struct bound *b, struct err *e)
+{
+	*b->value = b->given ? b->given : b->standard;
+	if (*b->value < b->least)
+		return err_set(e, ERR_INVALID, "--%s: less than %llu", b->option,
+			       (unsigned long long)b->least);
+	if (*b->value > b->most)
+		return err_set(e, ERR_INVALID, "--%s: more than %llu", b->option,
+			       (unsigned long long)b->most);
+	return 0;
+}
+
+static int set_values(struct request *r, const struct pinfold_run_options *o, struct err *e)
+{
+	struct sandbox_limits *l = &r->spec.limits;
+	const uint64_t year_ms = 366ull * 24 * 3600 * 1000;
+	const struct bound bounds[] = {
+		{"time", &l->time_ms, o->time_ms, 60000, 1, year_ms},
+		{"grace", &l->grace_ms, o->grace_ms, 2000, 1, year_ms},
+		{"cpu-time", &l->cpu_time_ms, o->cpu_time_ms, 0, 0, year_ms},
+		{"cpus", &l->cpus_milli, o->cpus_milli, 1000, 10, 4096000},
+		{"memory", &l->memory_bytes, o->memory_bytes, 512 * MIB, 4 * MIB, 1ull << 50},
+		{"pids", &l->pids, o->pids, 128, 1, 4000000},
+		{"disk", &l->disk_bytes, o->disk_bytes, 256 * MIB, 64 << 10, 1ull << 50},
+		{"nofile", &l->nofile, o->nofile, 1024, 8, 1048576},
+		{"output", &r->output_bytes, o->output_bytes, MIB, 1, 64 * MIB},
+	};
+
+	for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++)
+		if (set_bound(&bounds[i], e) < 0)
+			return -EINVAL;
+	/* A smaller --memory brings the default of --disk down with it. */
+	if (!o->disk_bytes && l->disk_bytes > l->memory_bytes / 2)
+		l->disk_bytes = l->memory_bytes / 2;
+	return 0;
+}
+
+static void find_holders(struct request *r)
+{
+	struct run_held *h = &r->held;
+	bool group = r->cgroups.ops != NULL;
+
+	h->memory = group ? HELD_CGROUP : HELD_POLLED;
+	h->pids = group ? HELD_CGROUP : HELD_RLIMIT;
+	h->cpus = group ? HELD_CGROUP : HELD_ABSENT;
+	h->disk = HELD_TMPFS;
+	h->time = HELD_TIMER;
+	h->cpu_time = group ? HELD_TIMER : HELD_POLLED;
+	h->nofile = HELD_RLIMIT;
+	r->spec.memory_unheld = !group;
+}
+
+static int check_strict(const struct request *r, struct err *e)
+{
+	if (r->best_effort || r->cgroups.ops)
+		return 0;
+	(void)err_set(e, ERR_UNSUPPORTED, "memory and cpus cannot be limited: %s", r->cgroups.why);
+	(void)err_detail(e, "limits");
+	return err_remedy(e, "run from a delegated group (systemd-run --user --scope -p Delegate=yes "
+			     "pinfold …), or accept weaker limits with --limits best-effort");
+}
+
+/* A layer on tmpfs is memory, and has to leave some for the program. */
+static int check_disk(struct request *r, struct err *e)
+{
+	const struct sandbox_limits *l = &r->spec.limits;
+
+	if (!r->cgroups.ops || l->disk_bytes <= l->memory_bytes / 2)
+		return 0;
+	(void)err_set(e, ERR_UNSUPPORTED,
+		      "--disk: %llu bytes are more than half of the memory limit, and layers on disk "
+		      "are not in this version",
+		      (unsigned long long)l->disk_bytes);
+	(void)err_detail(e, "limits");
+	return err_remedy(e, "raise --memory to at least %lluM",
+			  (unsigned long long)((2 * l->disk_bytes + MIB - 1) / MIB));
+}
+
+int request_limits(struct request *r, const struct pinfold_run_options *o, struct err *e)
+{
+	if (set_values(r, o, e) < 0)
+		return -EINVAL;
+	if (HOLD_CGROUP)
+		cgroup_detect(&r->cgroups);
+	find_holders(r);
+	int k = HOLD_CGROUP ? check_strict(r, e) : 0;
+	return k < 0 ? k : check_disk(r, e);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The life of a run after its start: one epoll set, one function per kind of descriptor, and at
+ * most one public event per turn. Time limits, CPU time and polled limits share one timer.
+ */
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+
+#include "base/fd.h"
+#include "engine/control.h"
+#include "engine/run_int.h"
+
+#define FORCE_AFTER_US 500000u /* for a guest that does not obey MSG_KILL */
+
+static uint64_t soonest(uint64_t a, uint64_t b)
+{
+	return !a ? b : !b ? a : a < b ? a : b;
+}
+
+void run_arm_timer(struct pinfold_run *run)
+{
+	uint64_t at = soonest(soonest(run->deadline_us, run->poll_us),
+			      soonest(run->kill_us, run->force_us));
+	struct itimerspec spec = {
+		.it_value = {.tv_sec = (time_t)(at / 1000000), .tv_nsec = (long)(at % 1000000) * 1000},
+	};
+
+	(void)timerfd_settime(run->timer, TFD_TIMER_ABSTIME, &spec, NULL); /* valid by construction */
+}
+
+void run_stop(struct pinfold_run *run, enum run_stop why, bool at_once)
+{
+	if (run->state != RUN_RUNNING && run->state != RUN_STOPPING)
+		return;
+	if (run->stop == STOP_NONE)
+		run->stop = why;
+	if (run->state == RUN_RUNNING && !at_once) {
+		control_send(run->sb.control, MSG_SIGNAL, SIGTERM);
+		run->kill_us = now_us() + run->req.spec.limits.grace_ms * 1000;
+	} else if (at_once && !run->force_us) {
+		control_send(run->sb.control, MSG_KILL, 0);
+		run->kill_us = 0;
+		run->force_us = now_us() + FORCE_AFTER_US;
+	}
+	run->state = RUN_STOPPING;
+	run->deadline_us = run->poll_us = 0;
+	run_arm_timer(run);
+}
+
+static void on_timer(struct pinfold_run *run)
+{
+	uint64_t now = now_us(), ticks;
+
+	(void)!read(run->timer, &ticks, sizeof(ticks)); /* only to make it quiet */
+	if (run->deadline_us && now >= run->deadline_us)
+		run_stop(run, STOP_TIME, false);
+	if (run->kill_us && now >= run->kill_us)
+		run_stop(run, run->stop, true);
+	if (run->force_us && now >= run->force_us) {
+		run->force_us = 0;
+		(void)kill(run->sb.pid, SIGKILL); /* not yet reaped: the number is ours */
+		cgroup_kill(&run->cgroup);
+	}
+	if (run->poll_us && now >= run->poll_us)
+		run_poll_usage(run);
+	run_arm_timer(run);
+}
+
+static void on_control(struct pinfold_run *run)
+{
+	struct control_event ev;
+	struct err e = ERR_INIT;
+
+	if (control_receive(run->sb.control, &ev, &e) < 0) {
+		(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->sb.control, NULL);
+		return; /* the pidfd tells the rest */
+	}
+	switch (ev.msg.kind) {
+	case MSG_EXITED:
+		run->wait_status = ev.msg.code;
+		run->have_status = true;
+		run->ended_us = now_us();
+		run->deadline_us = run->kill_us = run->poll_us = 0;
+		run_arm_timer(run);
+		break;
+	case MSG_FILE:
+		run_add_file(run, &ev.msg, ev.name, ev.fd);
+		break;
+	case MSG_DONE:
+		run->files_omitted += ev.msg.value;
+		run->disk_bytes = ev.msg.value2;
+		run->guest_done = true;
+		break;
+	default:
+		break; /* a guest gone wild is not believed */
+	}
+	fd_close(&ev.fd);
+}
+
+/* The guest has ended, and with it the sandbox. What it still said is in the socket. */
+static void on_guest_end(struct pinfold_run *run)
+{
+	struct epoll_event none = {.events = 0};
+
+	(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->sb.pidfd, &none);
+	while (run->sb.control >= 0 && !run->guest_done) {
+		struct control_event ev;
+		struct err e = ERR_INIT;
+
+		if (control_receive(run->sb.control, &ev, &e) < 0)
+			break;
+		fd_close(&ev.fd);
+		if (ev.msg.kind == MSG_EXITED) {
+			run->wait_status = ev.msg.code;
+			run->have_status = true;
+		} else if (ev.msg.kind == MSG_DONE) {
+			run->disk_bytes = ev.msg.value2;
+			run->guest_done = true;
+		}
+	}
+	if (!run->ended_us)
+		run->ended_us = now_us();
+	run->deadline_us = run->kill_us = run->force_us = run->poll_us = 0;
+	run_arm_timer(run);
+	run_clean_host(run);
+	run->state = RUN_DRAINING;
+}
+
+static void on_listener(struct pinfold_run *run)
+{
+	struct notify_event ev;
+	int r = notify_take(run->listener, &ev);
+
+	if (r < 0) {
+		(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->listener, NULL);
+		fd_close(&run->listener);
+	} else if (r > 0) {
+		run_deny(run, ev.network ? "network" : "syscall", &ev);
+	}
+}
+
+/* 1: *ret is an event with output. */
+static int on_output(struct pinfold_run *run, int stream, struct pinfold_event *ret)
+{
+	ssize_t n = read(run->out[stream], run->buf, sizeof(run->buf));
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n <= 0) { /* EIO is how a terminal's master says end */
+		fd_close(&run->out[stream]);
+		return 0;
+	}
+	if (run->req.flags & PINFOLD_CAPTURE) {
+		struct capture *c = &run->capture[stream];
+
+		if (c->artifact == FD_NONE && !run->artifact[stream][0] &&
+		    c->total + (uint64_t)n > c->head_max + c->tail_max)
+			run_start_artifact(run, stream);
+		(void)capture_add(c, run->buf, (size_t)n); /* counted even when not kept */
+	}
+	*ret = (struct pinfold_event){
+		.kind = stream == 0 ? PINFOLD_EVENT_STDOUT : PINFOLD_EVENT_STDERR,
+		.data = run->buf,
+		.len = (size_t)n,
+	};
+	return 1;
+}
+
+static int dispatch(struct pinfold_run *run, int fd, struct pinfold_event *ret)
+{
+	if (fd == run->out[0] || fd == run->out[1])
+		return run->held_back ? 0 : on_output(run, fd == run->out[1], ret);
+	if (fd == run->timer)
+		on_timer(run);
+	else if (fd == run->listener)
+		on_listener(run);
+	else if (fd == run->sb.control)
+		on_control(run);
+	else if (fd == run->sb.pidfd)
+		on_guest_end(run);
+	else if (fd == run->oom)
+		run_stop(run, STOP_MEMORY, true);
+	return 0;
+}
+
+void pinfold_run_hold(struct pinfold_run *run, int hold)
+{
+	if (run->held_back == (hold != 0))
+		return;
+	run->held_back = hold != 0;
+	for (int i = 0; i < 2; i++) {
+		struct epoll_event ev = {.events = hold ? 0 : EPOLLIN, .data.fd = run->out[i]};
+
+		if (run->out[i] >= 0)
+			(void)epoll_ctl(run->epoll, hold ? EPOLL_CTL_DEL : EPOLL_CTL_ADD, run->out[i],
+					&ev);
+	}
+}
+
+/* Things to tell that need no waiting. */
+static int pending(struct pinfold_run *run, struct pinfold_event *ret)
+{
+	if (!run->started_told && run->state != RUN_ENDED) {
+		run->started_told = true;
+		*ret = (struct pinfold_event){.kind = PINFOLD_EVENT_STARTED};
+		return 1;
+	}
+	if (run->denials_told < run->n_denials) {
+		const struct run_denial *d = &run->denials[run->denials_told++];
+
+		*ret = (struct pinfold_event){PINFOLD_EVENT_DENIAL, d->what, strlen(d->what)};
+		return 1;
+	}
+	if (run->state == RUN_DRAINING && run->out[0] < 0 && run->out[1] < 0) {
+		run_sort_files(run);
+		run_judge(run);
+		run->state = RUN_ENDED;
+	}
+	if (run->state == RUN_ENDED && !run->result_told) {
+		run->result_told = true;
+		*ret = (struct pinfold_event){.kind = PINFOLD_EVENT_RESULT};
+		return 1;
+	}
+	return 0;
+}
+
+/* Once every process is gone the pipes hold all there will ever be; nobody else can hold their
+ * other end open, so an empty pipe is an ended one. */
+static int drain(struct pinfold_run *run, struct pinfold_event *ret)
+{
+	for (int i = 0; i < 2 && !run->held_back; i++) {
+		if (run->out[i] < 0)
+			continue;
+		int r = on_output(run, i, ret);
+		if (r > 0)
+			return r;
+		fd_close(&run->out[i]);
+	}
+	return 0;
+}
+
+int pinfold_run_next(struct pinfold_run *run, int timeout_ms, struct pinfold_event *ret_event)
+{
+	uint64_t until = timeout_ms < 0 ? 0 : now_us() + (uint64_t)timeout_ms * 1000;
+
+	for (;;) {
+		struct epoll_event ev;
+
+		if (run->state == RUN_DRAINING && drain(run, ret_event) > 0)
+			return 1;
+		if (pending(run, ret_event))
+			return 1;
+		if (run->state == RUN_ENDED)
+			return 0;
+		int wait = timeout_ms;
+		if (timeout_ms > 0) {
+			uint64_t now = now_us();
+
+			wait = now >= until ? 0 : (int)((until - now) / 1000) + 1;
+		}
+		int n = epoll_wait(run->epoll, &ev, 1, wait);
+		if (n == 0)
+			return 0;
+		if (n > 0 && dispatch(run, ev.data.fd, ret_event) > 0)
+			return 1;
+		if (n < 0 && errno == EINTR && timeout_ms >= 0)
+			return 0;
+	}
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public functions of libpinfold that are not the loop's (loop.c) or the result's (result.c). */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "base/fd.h"
+#include "engine/control.h"
+#include "engine/run_int.h"
+
+/* Options of an older header end earlier; what they lack is zero. */
+static void take_options(struct pinfold_run_options *to, const struct pinfold_run_options *from)
+{
+	size_t n = from->size < sizeof(*to) ? from->size : sizeof(*to);
+
+	memset(to, 0, sizeof(*to));
+	memcpy(to, from, n);
+}
+
+static struct pinfold_run *run_new(void)
+{
+	struct pinfold_run *run = calloc(1, sizeof(*run));
+
+	if (!run)
+		return NULL;
+	run->req.spec.dir_fd = FD_NONE;
+	run->sb = (struct sandbox)SANDBOX_INIT;
+	run->journal = (struct journal)JOURNAL_INIT;
+	run->epoll = run->timer = run->listener = run->terminal = run->oom = FD_NONE;
+	run->out[0] = run->out[1] = run->input = FD_NONE;
+	run->capture[0].artifact = run->capture[1].artifact = FD_NONE;
+	return run;
+}
+
+static int start(struct pinfold_run *run, const struct pinfold_run_options *o, struct err *e)
+{
+	int r = request_init(&run->req, o, e);
+
+	if (r >= 0)
+		r = id_make("run", run->id, e);
+	if (r < 0)
+		return r;
+	for (int i = 0; i < 2; i++)
+		capture_init(&run->capture[i], run->req.output_bytes);
+	r = run_start(run, e);
+	/* Borrowed from the caller, who may free it now. */
+	run->req.spec.code = NULL;
+	if (r >= 0 || !run->failed)
+		return r;
+	/* The sandbox stood but the command could not be executed: a result of its own. */
+	run_clean_host(run);
+	fd_close(&run->out[0]);
+	fd_close(&run->out[1]);
+	run->state = RUN_ENDED;
+	return 0;
+}
+
+int pinfold_run_start(const struct pinfold_run_options *options, struct pinfold_run **ret_run,
+		      struct pinfold_error *ret_error)
+{
+	struct pinfold_run_options o;
+	struct err e = ERR_INIT;
+	struct pinfold_run *run = run_new();
+	int r = -ENOMEM;
+
+	assert(options && ret_run && ret_error);
+	take_options(&o, options);
+	if (run)
+		r = start(run, &o, &e);
+	else
+		(void)err_sys(&e, "run");
+	if (r < 0) {
+		error_public(&e, ret_error);
+		pinfold_run_free(run);
+		return -1;
+	}
+	*ret_run = run;
+	return 0;
+}
+
+int pinfold_run_fd(const struct pinfold_run *run)
+{
+	return run->epoll;
+}
+
+int pinfold_run_stdin_fd(const struct pinfold_run *run)
+{
+	return run->input < 0 ? -1 : run->input;
+}
+
+void pinfold_run_stdin_close(struct pinfold_run *run)
+{
+	/* A terminal's input ends with its end-of-file character; closing would hang it up. */
+	if (run->terminal < 0)
+		fd_close(&run->input);
+}
+
+void pinfold_run_resize(struct pinfold_run *run, unsigned rows, unsigned cols)
+{
+	struct winsize size = {.ws_row = (unsigned short)rows, .ws_col = (unsigned short)cols};
+
+	if (run->terminal >= 0)
+		(void)ioctl(run->terminal, TIOCSWINSZ, &size);
+}
+
+void pinfold_run_signal(struct pinfold_run *run, int signo)
+{
+	if (run->sb.control >= 0)
+		control_send(run->sb.control, MSG_SIGNAL, signo);
+}
+
+void pinfold_run_stop(struct pinfold_run *run, int force)
+{
+	run_stop(run, STOP_CALLER, force != 0);
+}
+
+void pinfold_run_wait(struct pinfold_run *run)
+{
+	struct pinfold_event ev;
+
+	pinfold_run_hold(run, 0);
+	while (run->state != RUN_ENDED || !run->result_told)
+		(void)pinfold_run_next(run, -1, &ev);
+}
+
+const char *pinfold_run_id(const struct pinfold_run *run)
+{
+	return run->id;
+}
+
+const char *pinfold_run_status(const struct pinfold_run *run)
+{
+	return run->status;
+}
+
+int pinfold_run_exit_status(const struct pinfold_run *run)
+{
+	return run->exit_status;
+}
+
+const struct pinfold_error *pinfold_run_error(const struct pinfold_run *run)
+{
+	return run->failed ? &run->error : NULL;
+}
+
+const char *pinfold_run_note(const struct pinfold_run *run, unsigned i)
+{
+	return i < run->n_notes ? run->notes[i] : NULL;
+}
+
+void pinfold_run_free(struct pinfold_run *run)
+{
+	if (!run)
+		return;
+	run_clean_host(run);
+	fd_close(&run->epoll);
+	fd_close(&run->timer);
+	fd_close(&run->terminal);
+	fd_close(&run->out[0]);
+	fd_close(&run->out[1]);
+	fd_close(&run->input);
+	for (int i = 0; i < 2; i++)
+		capture_done(&run->capture[i]);
+	for (unsigned i = 0; i < run->n_files; i++)
+		free(run->files[i].path);
+	free(run->files);
+	for (unsigned i = 0; i < run->n_notes; i++)
+		free(run->notes[i]);
+	request_done(&run->req);
+	free(run);
+}
+
+const char *pinfold_version(void)
+{
+	return PINFOLD_VERSION;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From the public options to a request: defaults filled in, everything checked. Whatever is wrong
+ * with an option is found here, before anything is made on the host.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "engine/run_int.h"
+#include "sandbox/hold.h"
+
+#define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+#define ENV_MAX 512u
+#define ID_POOL_FIRST 0x70000000u /* between systemd's container range and the 31-bit end */
+
+const char *request_keep(struct request *r, char *s)
+{
+	if (s && r->n_pool < sizeof(r->pool) / sizeof(r->pool[0]))
+		r->pool[r->n_pool++] = s;
+	return s;
+}
+
+static int refuse_missing_part(const struct pinfold_run_options *o, struct err *e)
+{
+	const char *what = NULL;
+
+	if ((o->allow && o->allow[0]) || o->policy)
+		what = o->policy ? "--policy" : "--allow";
+	else if (o->name)
+		what = "--name";
+	else if (o->deps && strcmp(o->deps, "off") != 0)
+		what = "--deps";
+	if (!what)
+		return 0;
+	(void)err_set(e, ERR_UNSUPPORTED, "%s is not in this version", what);
+	return err_remedy(e, strcmp(what, "--name") == 0
+				     ? "leave it out; files of a run are listed in its --json result"
+				     : "bring what is needed in with --dir or --stdin");
+}
+
+static int check_words(struct request *r, const struct pinfold_run_options *o, struct err *e)
+{
+	if (o->image && strcmp(o->image, "host") != 0) {
+		(void)err_set(e, ERR_MISSING, "--image: there is no image \"%s\"", o->image);
+		return err_remedy(e, "this version has the image host only");
+	}
+	if (o->isolation && strcmp(o->isolation, "landlock") == 0)
+		r->spec.level = LEVEL_LANDLOCK;
+	else if (o->isolation && strcmp(o->isolation, "strict") != 0)
+		return err_set(e,
+			       strcmp(o->isolation, "gvisor") == 0 || strcmp(o->isolation, "vm") == 0
+				       ? ERR_UNSUPPORTED
+				       : ERR_INVALID,
+			       "--isolation: \"%s\" is not a level of this version (strict, landlock)",
+			       o->isolation);
+	if (o->user && strcmp(o->user, "root") == 0)
+		r->spec.as_root = true;
+	else if (o->user && strcmp(o->user, "user") != 0)
+		return err_set(e, ERR_INVALID, "--user: \"%s\" is neither user nor root", o->user);
+	if (o->deps && strcmp(o->deps, "off") != 0 && strcmp(o->deps, "auto") != 0 &&
+	    strcmp(o->deps, "manifest") != 0 && strcmp(o->deps, "retry") != 0)
+		return err_set(e, ERR_INVALID, "--deps: \"%s\" is not auto, manifest, retry or off",
+			       o->deps);
+	if (!o->limits)
+		r->best_effort = geteuid() != 0;
+	else if (strcmp(o->limits, "best-effort") == 0)
+		r->best_effort = true;
+	else if (strcmp(o->limits, "strict") != 0)
+		return err_set(e, ERR_INVALID, "--limits: \"%s\" is neither strict nor best-effort",
+			       o->limits);
+	return 0;
+}
+
+static int check_workdir(struct request *r, const struct pinfold_run_options *o, struct err *e)
+{
+	const char *dir = o->workdir ? o->workdir : "/home/user";
+
+	if (dir[0] != '/')
+		return err_set(e, ERR_INVALID, "--workdir: \"%s\" is not an absolute path", dir);
+	if (strlen(dir) >= 4096)
+		return err_set(e, ERR_INVALID, "--workdir: the path is too long");
+	r->spec.workdir = request_keep(r, strdup(dir));
+	return r->spec.workdir ? 0 : err_set(e, ERR_INTERNAL, "out of memory");
+}
+
+static int find_ids(struct request *r, struct err *e)
+{
+	struct sandbox_ids *ids = &r->spec.ids;
+
+	ids->caller_uid = geteuid();
+	ids->caller_gid = getegid();
+	if (ids->caller_uid == 0) {
+		/* The slot of the journal, taken later, makes it this sandbox's own. */
+		ids->range = true;
+		ids->uid_base = ids->gid_base = HOLD_IDS ? ID_POOL_FIRST : 0;
+		return 0;
+	}
+	if (!r->spec.as_root)
+		return 0;
+	uint32_t uid = 0, gid = 0;
+	const char *name = getenv("USER");
+	if (idmap_subordinate("/etc/subuid", ids->caller_uid, name, SANDBOX_IDS, &uid) < 0 ||
+	    idmap_subordinate("/etc/subgid", ids->caller_uid, name, SANDBOX_IDS, &gid) < 0) {
+		(void)err_set(e, ERR_UNSUPPORTED, "--user root needs a range of %u subordinate ids",
+			      SANDBOX_IDS);
+		return err_remedy(e, "as root: usermod --add-subuids 100000-165535 "
+				     "--add-subgids 100000-165535 USER");
+	}
+	ids->range = ids->helper = true;
+	ids->uid_base = uid;
+	ids->gid_base = gid;
+	return 0;
+}
+
+static int open_dir(struct request *r, const struct pinfold_run_options *o, struct err *e)
+{
+	struct stat st;
+
+	r->spec.dir_fd = FD_NONE;
+	if (!o->dir)
+		return 0;
+	r->dir_real = realpath(o->dir, NULL);
+	if (!r->dir_real) {
+		(void)err_sys(e, "--dir %s", o->dir);
+		return err_remedy(e, "name a directory that exists and that you may read");
+	}
+	r->spec.dir_fd = open(r->dir_real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (r->spec.dir_fd < 0 || fstat(r->spec.dir_fd, &st) < 0)
+		return err_sys(e, "--dir %s", o->dir);
+	r->spec.dir_path = r->dir_real;
+	r->spec.dir_dev = st.st_dev;
+	r->spec.dir_ino = st.st_ino;
+	return 0;
+}
+
+static int add_env(struct request *r, char *entry, struct err *e)
+{
+	if (!entry)
+		return err_set(e, ERR_INTERNAL, "out of memory");
+	size_t key = strcspn(entry, "=") + 1;
+	for (unsigned i = 0; i < r->n_env; i++)
+		if (strncmp(r->env[i], entry, key) == 0) {
+			free(r->env[i]);
+			r->env[i] = entry;
+			return 0;
+		}
+	if (r->n_env >= ENV_MAX) {
+		free(entry);
+		return err_set(e, ERR_LIMIT, "--env: more than %u variables", ENV_MAX);
+	}
+	r->env[r->n_env++] = entry;
+	return 0;
+}
+
+static int make_env(struct request *r, const struct pinfold_run_options *o, struct err *e)
+{
+	const char *const fixed[] = {
+		"PATH=" DEFAULT_PATH,
+		r->spec.as_root ? "HOME=/root" : "HOME=/home/user",
+		r->spec.as_root ? "USER=root" : "USER=user",
+		"LANG=C.UTF-8",
+		"XDG_CACHE_HOME=/tmp/.cache",
+		"PIP_CACHE_DIR=/tmp/.cache/pip",
+		"npm_config_cache=/tmp/.cache/npm",
+	};
+	char *term = NULL;
+
+	r->env = calloc(ENV_MAX + 1, sizeof(*r->env));
+	if (!r->env)
+		return err_set(e, ERR_INTERNAL, "out of memory");
+	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+		if (add_env(r, strdup(fixed[i]), e) < 0)
+			return -ENOMEM;
+	if (o->flags & PINFOLD_PTY) {
+		if (asprintf(&term, "TERM=%s", o->term ? o->term : "xterm-256color") < 0)
+			term = NULL;
+		if (add_env(r, term, e) < 0)
+			return -ENOMEM;
+	}
+	for (unsigned i = 0; o->env && o->env[i]; i++) {
+		if (o->env[i][0] == '=' || !strchr(o->env[i], '='))
+			return err_set(e, ERR_INVALID, "--env: \"%s\" is not KEY=VALUE", o->env[i]);
+		int k = add_env(r, strdup(o->env[i]), e);
+		if (k < 0)
+			return k;
+	}
+	for (unsigned i = 0; i < r->n_env; i++)
+		if (strncmp(r->env[i], "PATH=", 5) == 0)
+			r->spec.path = r->env[i] + 5;
+	r->spec.envp = (const char *const *)r->env;
+	return 0;
+}
+
+static int take_command(struct request *r, const struct pinfold_run_options *o, struct err *e)
+{
+	if (o->lang)
+		return request_lang(r, o, e);
+	if (!o->argv || !o->argv[0]) {
+		(void)err_set(e, ERR_INVALID, "no command was given");
+		return err_remedy(e, "pinfold run -- COMMAND, or pinfold run --lang python -c CODE");
+	}
+	r->spec.argv = o->argv;
+	return 0;
+}
+
+int request_init(struct request *r, const struct pinfold_run_options *o, struct err *e)
+{
+	memset(r, 0, sizeof(*r));
+	r->spec.dir_fd = FD_NONE;
+	r->flags = o->flags;
+	r->keep_ms = o->keep_ms ? o->keep_ms : 3600000;
+	r->spec.pty = o->flags & PINFOLD_PTY;
+	r->spec.collect = o->flags & PINFOLD_CAPTURE;
+	r->spec.rows = o->rows ? o->rows : 24;
+	r->spec.cols = o->cols ? o->cols : 80;
+	if (o->size < sizeof(size_t) * 4)
+		return err_set(e, ERR_INVALID, "options of another version of the library");
+	if (check_words(r, o, e) < 0 || refuse_missing_part(o, e) < 0 || take_command(r, o, e) < 0 ||
+	    check_workdir(r, o, e) < 0 || make_env(r, o, e) < 0 || open_dir(r, o, e) < 0 ||
+	    find_ids(r, e) < 0 || request_limits(r, o, e) < 0 ||
+	    id_make("sbx", r->spec.id, e) < 0)
+		return -EINVAL;
+	return 0;
+}
+
+void request_done(struct request *r)
+{
+	fd_close(&r->spec.dir_fd);
+	for (unsigned i = 0; i < r->n_pool; i++)
+		free(r->pool[i]);
+	for (unsigned i = 0; r->env && i < r->n_env; i++)
+		free(r->env[i]);
+	free(r->env);
+	free(r->dir_real);
+	memset(r, 0, sizeof(*r));
+	r->spec.dir_fd = FD_NONE;
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The result document of the contract. */
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "base/json.h"
+#include "base/utf8.h"
+#include "engine/run_int.h"
+#include "wire/msg.h"
+
+static void write_stream(struct json *j, const char *key, struct capture *c, const char *artifact)
+{
+	struct capture_view v;
+
+	capture_view(c, &v);
+	bool text = utf8_valid(v.head, v.head_len) && utf8_valid(v.tail, v.tail_len);
+	json_open(j, key, '{');
+	if (text) {
+		json_text_begin(j, "text");
+		json_text_part(j, v.head, v.head_len);
+		json_text_part(j, v.tail, v.tail_len);
+		json_text_end(j);
+	} else {
+		json_base64(j, "text", v.head, v.head_len, v.tail, v.tail_len);
+	}
+	json_str(j, "encoding", text ? "utf-8" : "base64");
+	json_u64(j, "bytes", c->total);
+	json_bool(j, "truncated", capture_truncated(c));
+	json_u64(j, "omitted_bytes", c->total - v.head_len - v.tail_len);
+	json_u64(j, "head_bytes", v.head_len);
+	json_bool(j, "control_bytes", c->control_bytes);
+	json_str(j, "artifact", artifact[0] == '/' ? artifact : NULL);
+	json_close(j, '}');
+}
+
+static void write_usage(struct json *j, const struct pinfold_run *run)
+{
+	const struct rusage *u = &run->rusage;
+	uint64_t cpu = (uint64_t)u->ru_utime.tv_sec * 1000000 + (uint64_t)u->ru_utime.tv_usec +
+		       (uint64_t)u->ru_stime.tv_sec * 1000000 + (uint64_t)u->ru_stime.tv_usec;
+	uint64_t memory = run->usage.memory_peak_bytes;
+	uint64_t pids = run->usage.pids_peak;
+
+	if (!memory)
+		memory = run->polled_memory_peak > (uint64_t)u->ru_maxrss * 1024
+				 ? run->polled_memory_peak
+				 : (uint64_t)u->ru_maxrss * 1024;
+	pids = pids > 1 ? pids - 1 : run->polled_pids_peak; /* without the guest */
+	json_open(j, "usage", '{');
+	json_ms(j, "wall_ms", run->ended_us - run->started_us);
+	json_ms(j, "cpu_ms", cpu);
+	json_u64(j, "memory_peak_bytes", memory);
+	json_u64(j, "processes_peak", pids ? pids : 1);
+	json_u64(j, "disk_bytes", run->disk_bytes);
+	json_close(j, '}');
+}
+
+static void write_limit_row(struct json *j, const char *key, uint64_t value, enum held held)
+{
+	json_open(j, key, '{');
+	json_u64(j, "value", value);
+	json_str(j, "held_by", held_name(held));
+	json_close(j, '}');
+}
+
+static void write_limits(struct json *j, const struct pinfold_run *run)
+{
+	const struct sandbox_limits *l = &run->req.spec.limits;
+	const struct run_held *h = &run->req.held;
+
+	json_open(j, "limits", '{');
+	write_limit_row(j, "time", l->time_ms, h->time);
+	if (l->cpu_time_ms)
+		write_limit_row(j, "cpu_time", l->cpu_time_ms, h->cpu_time);
+	json_open(j, "cpus", '{');
+	json_ms(j, "value", l->cpus_milli);
+	json_str(j, "held_by", held_name(h->cpus));
+	json_close(j, '}');
+	write_limit_row(j, "memory", l->memory_bytes, h->memory);
+	write_limit_row(j, "pids", l->pids, h->pids);
+	write_limit_row(j, "disk", l->disk_bytes, h->disk);
+	write_limit_row(j, "nofile", l->nofile, h->nofile);
+	json_close(j, '}');
+	if (!run->limit_kind) {
+		json_null(j, "limit");
+		return;
+	}
+	json_open(j, "limit", '{');
+	json_str(j, "kind", run->limit_kind);
+	json_u64(j, "value", run->limit_value);
+	json_str(j, "unit", run->limit_unit);
+	json_str(j, "hint", run->limit_hint);
+	json_close(j, '}');
+}
+
+static void write_denials(struct json *j, const struct pinfold_run *run)
+{
+	json_open(j, "denials", '[');
+	for (unsigned i = 0; i < run->n_denials; i++) {
+		const struct run_denial *d = &run->denials[i];
+
+		json_open(j, NULL, '{');
+		json_str(j, "kind", d->kind);
+		json_str(j, "what", d->what);
+		json_u64(j, "count", d->count);
+		json_str(j, "hint", d->hint);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	if (run->denials_omitted)
+		json_u64(j, "denials_omitted", run->denials_omitted);
+}
+
+static const char *type_name(uint32_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFREG:
+		return "file";
+	case S_IFDIR:
+		return "directory";
+	case S_IFLNK:
+		return "symlink";
+	case S_IFIFO:
+		return "fifo";
+	case S_IFSOCK:
+		return "socket";
+	default:
+		return "other";
+	}
+}
+
+static void write_path(struct json *j, const struct run_file *f)
+{
+	if (utf8_valid(f->path, f->path_len)) {
+		json_str(j, "path", f->path);
+		return;
+	}
+	/* Exact bytes for names that are no text; "path" alone would be ambiguous. */
+	json_bytes(j, "path", f->path, f->path_len);
+	json_base64(j, "path_base64", f->path, f->path_len, NULL, 0);
+}
+
+static void write_files(struct json *j, const struct pinfold_run *run)
+{
+	static const char *const changes[] = {
+		[MSG_ADDED] = "added", [MSG_MODIFIED] = "modified", [MSG_DELETED] = "deleted"};
+
+	json_open(j, "files", '[');
+	for (unsigned i = 0; i < run->n_files; i++) {
+		const struct run_file *f = &run->files[i];
+		bool gone = f->change == MSG_DELETED;
+
+		json_open(j, NULL, '{');
+		write_path(j, f);
+		json_str(j, "change", changes[f->change]);
+		json_str(j, "type", gone ? "file" : type_name(f->mode));
+		json_u64(j, "size", gone ? 0 : f->size);
+		json_str(j, "sha256", f->sha256[0] ? f->sha256 : NULL);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	if (run->files_omitted)
+		json_u64(j, "files_omitted", run->files_omitted);
+}
+
+static void write_network(struct json *j, const struct pinfold_run *run)
+{
+	json_open(j, "network", '[');
+	for (unsigned i = 0; i < run->n_denials; i++) {
+		const struct run_denial *d = &run->denials[i];
+
+		if (strcmp(d->kind, "network") != 0)
+			continue;
+		json_open(j, NULL, '{');
+		json_str(j, "host", d->host);
+		json_u64(j, "port", d->port);
+		json_str(j, "verdict", "denied");
+		json_null(j, "rule");
+		json_u64(j, "bytes_in", 0);
+		json_u64(j, "bytes_out", 0);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void write_error(struct json *j, const struct pinfold_error *e)
+{
+	if (!e) {
+		json_null(j, "error");
+		return;
+	}
+	json_open(j, "error", '{');
+	json_str(j, "code", e->code);
+	json_str(j, "message", e->message);
+	json_str(j, "remedy", e->remedy[0] ? e->remedy : NULL);
+	json_close(j, '}');
+}
+
+static void write_outcome(struct json *j, const struct pinfold_run *run)
+{
+	bool by_signal = strcmp(run->status, "exited") != 0 && !run->failed;
+	int st = run->wait_status;
+
+	json_str(j, "status", run->status);
+	if (by_signal && !(run->have_status && WIFEXITED(st) && run->stop != STOP_NONE))
+		json_null(j, "exit_code");
+	else
+		json_u64(j, "exit_code",
+			 (uint64_t)(run->failed || !by_signal ? run->exit_status : WEXITSTATUS(st)));
+	if (by_signal && run->have_status && WIFSIGNALED(st))
+		json_u64(j, "signal", (uint64_t)WTERMSIG(st));
+	else if (by_signal && !run->have_status)
+		json_u64(j, "signal", 9);
+	else
+		json_null(j, "signal");
+}
+
+int pinfold_run_write_json(const struct pinfold_run *run, int fd)
+{
+	struct pinfold_run *mine = (struct pinfold_run *)(uintptr_t)run; /* the ring is turned */
+	struct json j;
+
+	json_init(&j, fd);
+	json_open(&j, NULL, '{');
+	json_str(&j, "id", run->id);
+	json_str(&j, "sandbox", run->req.spec.id);
+	json_null(&j, "workspace");
+	json_str(&j, "isolation", run->req.spec.level == LEVEL_STRICT ? "strict" : "landlock");
+	write_outcome(&j, run);
+	write_stream(&j, "stdout", &mine->capture[0], run->artifact[0]);
+	write_stream(&j, "stderr", &mine->capture[1], run->artifact[1]);
+	write_usage(&j, run);
+	write_limits(&j, run);
+	write_denials(&j, run);
+	write_files(&j, run);
+	write_network(&j, run);
+	write_error(&j, run->failed ? &run->error : NULL);
+	json_null(&j, "receipt");
+	json_close(&j, '}');
+	int r = json_end(&j);
+	errno = -r;
+	return r < 0 ? -1 : 0;
+}
+
+static void write_no_stream(struct json *j, const char *key)
+{
+	struct capture none;
+
+	capture_init(&none, 1);
+	write_stream(j, key, &none, "");
+	capture_done(&none);
+}
+
+int pinfold_error_write_json(const struct pinfold_error *error, int fd)
+{
+	static const char *const nothing[] = {"id", "sandbox", "workspace", "isolation"};
+	struct json j;
+
+	json_init(&j, fd);
+	json_open(&j, NULL, '{');
+	for (size_t i = 0; i < sizeof(nothing) / sizeof(nothing[0]); i++)
+		json_null(&j, nothing[i]);
+	json_str(&j, "status", "failed");
+	json_u64(&j, "exit_code", 125);
+	json_null(&j, "signal");
+	write_no_stream(&j, "stdout");
+	write_no_stream(&j, "stderr");
+	json_open(&j, "usage", '{');
+	json_u64(&j, "wall_ms", 0);
+	json_u64(&j, "cpu_ms", 0);
+	json_u64(&j, "memory_peak_bytes", 0);
+	json_u64(&j, "processes_peak", 0);
+	json_u64(&j, "disk_bytes", 0);
+	json_close(&j, '}');
+	json_open(&j, "limits", '{');
+	json_close(&j, '}');
+	json_null(&j, "limit");
+	static const char *const lists[] = {"denials", "files", "network"};
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		json_open(&j, lists[i], '[');
+		json_close(&j, ']');
+	}
+	write_error(&j, error);
+	json_null(&j, "receipt");
+	json_close(&j, '}');
+	int r = json_end(&j);
+	errno = -r;
+	return r < 0 ? -1 : 0;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One run, from options to result. For the files of engine/ only.
+ *
+ *	STARTING --> RUNNING --> STOPPING --> DRAINING --> ENDED
+ *	                 \_____________________^
+ *
+ * STARTING  the guest walks its plan (only inside pinfold_run_start)
+ * RUNNING   the command's program was executed
+ * STOPPING  a limit or the caller ends it: SIGTERM was sent, SIGKILL follows
+ * DRAINING  the guest is gone and what it had on the host is removed; output may be left in pipes
+ * ENDED     the result is complete
+ */
+#ifndef ENGINE_RUN_INT_H
+#define ENGINE_RUN_INT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+
+#include "base/err.h"
+#include "base/id.h"
+#include "engine/capture.h"
+#include "kernel/cgroup.h"
+#include "pinfold/pinfold.h"
+#include "sandbox/journal.h"
+#include "sandbox/notify.h"
+#include "sandbox/spawn.h"
+#include "sandbox/spec.h"
+#include "wire/msg.h"
+
+enum run_state { RUN_STARTING, RUN_RUNNING, RUN_STOPPING, RUN_DRAINING, RUN_ENDED };
+
+/* Why a run is being ended. The first reason counts. */
+enum run_stop { STOP_NONE, STOP_TIME, STOP_CPU_TIME, STOP_MEMORY, STOP_CALLER };
+
+/* How well a limit holds, by the words of the contract. */
+enum held { HELD_ABSENT, HELD_CGROUP, HELD_RLIMIT, HELD_TMPFS, HELD_QUOTA, HELD_TIMER, HELD_POLLED };
+
+struct run_held {
+	enum held memory, pids, cpus, disk, time, cpu_time, nofile;
+};
+
+#define RUN_DENIALS_MAX 100u
+struct run_denial {
+	const char *kind; /* network, syscall, path */
+	char what[192];
+	char hint[256];
+	char host[64];
+	uint16_t port;
+	uint64_t count;
+};
+
+#define RUN_FILES_MAX 1000u
+struct run_file {
+	char *path;
+	size_t path_len;
+	uint32_t mode;
+	uint32_t change;
+	uint64_t size;
+	char sha256[65]; /* "" when it was not read */
+};
+
+#define RUN_NOTES_MAX 16u
+
+/* Everything built from the options; strings live as long as the request. */
+struct request {
+	struct sandbox_spec spec;
+	struct run_held held;
+	struct cgroup_host cgroups;
+	bool best_effort;
+	uint64_t output_bytes;
+	uint64_t keep_ms;
+	uint32_t flags;
+	char *argv[4 + 1024];
+	char **env;
+	unsigned n_env;
+	char *pool[32]; /* strings to free */
+	unsigned n_pool;
+	char *dir_real;
+};
+
+struct pinfold_run {
+	enum run_state state;
+	struct request req;
+	char id[ID_SIZE];
+	struct sandbox sb;
+	struct journal journal;
+	struct cgroup cgroup;
+	struct cgroup_limits cgroup_limits;
+	char scratch[256]; /* level landlock: the private directory on the host, "" for none */
+
+	int epoll, timer, listener, terminal, oom;
+	int out[2];   /* read ends of the command's stdout and stderr */
+	int input;    /* write end of its stdin */
+	bool held_back; /* pinfold_run_hold() */
+	bool guest_done; /* MSG_DONE came */
+
+	uint64_t started_us, ended_us;
+	uint64_t deadline_us, kill_us, force_us, poll_us; /* 0: not set */
+	enum run_stop stop;
+
+	int wait_status;
+	bool have_status;
+	struct rusage rusage;
+	struct cgroup_usage usage;
+	uint64_t polled_memory_peak, polled_pids_peak;
+	uint64_t disk_bytes;
+	bool disk_full, pids_full;
+
+	struct capture capture[2];
+	char artifact[2][320];
+	struct run_denial denials[RUN_DENIALS_MAX];
+	unsigned n_denials;
+	uint64_t denials_omitted;
+	struct run_file *files;
+	unsigned n_files;
+	uint64_t files_omitted;
+
+	const char *status;
+	int exit_status;
+	const char *limit_kind; /* NULL: no limit was hit */
+	uint64_t limit_value;
+	const char *limit_unit;
+	char limit_hint[160];
+	struct pinfold_error error;
+	bool failed;
+	char *notes[RUN_NOTES_MAX];
+	unsigned n_notes;
+
+	bool started_told, result_told;
+	unsigned denials_told;
+	char line[512];
+	char buf[65536];
+};
+
+/* request.c: options to request; everything that can be refused is refused here. */
+int request_init(struct request *r, const struct pinfold_run_options *o, struct err *e);
+void request_done(struct request *r);
+/* lang.c: the argument vector of `lang`. */
+int request_lang(struct request *r, const struct pinfold_run_options *o, struct err *e);
+/* limits.c: what holds each limit; refuses what cannot be held unless best-effort. */
+int request_limits(struct request *r, const struct pinfold_run_options *o, struct err *e);
+/* Remember a heap string for the request's life. NULL: out of memory. */
+const char *request_keep(struct request *r, char *s);
+
+/* start.c */
+int run_start(struct pinfold_run *run, struct err *e);
+void run_clean_host(struct pinfold_run *run);
+/* explain.c: what a failed step means, with a remedy. */
+int explain_failure(struct pinfold_run *run, int step, int error, struct err *e);
+/* loop.c */
+void run_stop(struct pinfold_run *run, enum run_stop why, bool at_once);
+void run_arm_timer(struct pinfold_run *run);
+uint64_t now_us(void);
+/* denial.c */
+void run_deny(struct pinfold_run *run, const char *kind, const struct notify_event *ev);
+void run_deny_path(struct pinfold_run *run, const char *what, const char *hint);
+void run_hidden_arguments(struct pinfold_run *run);
+/* files.c */
+void run_add_file(struct pinfold_run *run, const struct msg_guest *msg, const char *path, int fd);
+void run_sort_files(struct pinfold_run *run);
+/* verdict.c: status, exit status, limit and notes from what happened. */
+void run_judge(struct pinfold_run *run);
+void run_fail(struct pinfold_run *run, const struct err *e, int exit_status);
+/* poll.c: limits of a run without control group. */
+void run_poll_usage(struct pinfold_run *run);
+/* artifact.c */
+void run_start_artifact(struct pinfold_run *run, int stream);
+/* place.c: directories of ours on the host. */
+int place_runtime(char *ret, size_t size, struct err *e);
+int place_data(char *ret, size_t size, struct err *e);
+int place_make(const char *path, struct err *e);
+
+void error_public(const struct err *e, struct pinfold_error *ret);
+const char *held_name(enum held h);
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Makes a run live: write down, make, clone, let the guest build while we set up control groups,
+ * wait until the command's program is executed. And the way back: remove all of it.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/fd.h"
+#include "engine/control.h"
+#include "engine/run_int.h"
+#include "sandbox/attach.h"
+#include "sandbox/hold.h"
+
+uint64_t now_us(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts); /* cannot fail for this clock */
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+static int make_journal(struct pinfold_run *run, struct err *e)
+{
+	char lines[4096], dir[512];
+	size_t n = 0;
+
+	if (!run->cgroup.ops && !run->req.spec.ids.range)
+		return 0; /* nothing will be left on the host that could be left behind */
+	for (int i = 0; i < CGROUP_PARTS; i++)
+		if (run->cgroup.part[i][0])
+			n += (size_t)snprintf(lines + n, sizeof(lines) - n, "cgroup %s\n",
+					      run->cgroup.part[i]);
+	lines[n] = '\0';
+	if (place_runtime(dir, sizeof(dir), e) < 0)
+		return -ENOENT;
+	int r = journal_open(dir, &run->journal, e);
+	if (r == -ENOENT && place_make(dir, e) == 0)
+		r = journal_open(dir, &run->journal, e);
+	if (r < 0)
+		return r;
+	r = journal_begin(&run->journal, lines, e);
+	if (r < 0)
+		return r;
+	if (run->req.spec.ids.range && !run->req.spec.ids.helper && HOLD_IDS) {
+		run->req.spec.ids.uid_base += run->journal.slot * SANDBOX_IDS;
+		run->req.spec.ids.gid_base += run->journal.slot * SANDBOX_IDS;
+	}
+	return 0;
+}
+
+static int make_pipe(int *ours, int *theirs, bool we_read, struct err *e)
+{
+	int p[2];
+
+	if (pipe2(p, O_CLOEXEC) < 0)
+		return err_sys(e, "pipe");
+	*ours = p[we_read ? 0 : 1];
+	*theirs = p[we_read ? 1 : 0];
+	if (fcntl(*ours, F_SETFL, O_NONBLOCK) < 0)
+		return err_sys(e, "pipe");
+	return 0;
+}
+
+/* The command's three descriptors: never the caller's own, which lead out. */
+static int make_stdio(struct pinfold_run *run, int theirs[3], struct err *e)
+{
+	if (run->req.spec.pty || (run->req.flags & PINFOLD_NO_STDIN)) {
+		theirs[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		if (theirs[0] < 0)
+			return err_sys(e, "open /dev/null");
+	} else if (make_pipe(&run->input, &theirs[0], false, e) < 0) {
+		return -EMFILE;
+	}
+	for (int i = 0; i < 2; i++)
+		if (make_pipe(&run->out[i], &theirs[1 + i], true, e) < 0)
+			return -EMFILE;
+	return 0;
+}
+
+/* Clone, then do the host's part while the guest builds its tree. */
+static int make_sandbox(struct pinfold_run *run, const struct plan *plan, struct sandbox_fds *fds,
+			struct err *e)
+{
+	struct idmap map;
+	int r = sandbox_spawn(&run->req.spec, plan, fds, &run->sb, e);
+
+	if (r < 0)
+		return r;
+	if (run->req.spec.level == LEVEL_STRICT) {
+		sandbox_idmap(&run->req.spec, &map);
+		r = idmap_write(run->sb.pid, &map, e);
+		if (r >= 0)
+			r = sandbox_proceed(&run->sb, AWAIT_IDS, e);
+	}
+	if (r >= 0 && run->cgroup.ops)
+		r = cgroup_enter(&run->cgroup, &run->cgroup_limits, run->sb.pid, e);
+	if (r >= 0)
+		r = sandbox_proceed(&run->sb, AWAIT_CGROUP, e);
+	return r;
+}
+
+/* Wait until the command runs, or the guest says why not. */
+static int await_command(struct pinfold_run *run, struct err *e)
+{
+	for (;;) {
+		struct control_event ev;
+		int r = control_receive(run->sb.control, &ev, e);
+
+		if (r < 0)
+			return r;
+		switch (ev.msg.kind) {
+		case MSG_LISTENER:
+			run->listener = take_fd(&ev.fd);
+			notify_init(run->listener);
+			break;
+		case MSG_TERMINAL:
+			run->terminal = take_fd(&ev.fd);
+			break;
+		case MSG_STARTED:
+			return 0;
+		case MSG_FAILED:
+			return explain_failure(run, ev.msg.step, ev.msg.code, e);
+		default:
+			fd_close(&ev.fd);
+			return err_set(e, ERR_INTERNAL, "unexpected message %u from the guest",
+				       ev.msg.kind);
+		}
+	}
+}
+
+static int watch(struct pinfold_run *run, int fd, struct err *e)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.fd = fd};
+
+	if (fd < 0)
+		return 0;
+	if (epoll_ctl(run->epoll, EPOLL_CTL_ADD, fd, &ev) < 0)
+		return err_sys(e, "epoll");
+	return 0;
+}
+
+/* With a terminal, its master side is standard input, output and error at once. */
+static int use_terminal(struct pinfold_run *run, struct err *e)
+{
+	if (run->terminal < 0)
+		return 0;
+	fd_close(&run->out[0]);
+	fd_close(&run->out[1]);
+	if (fcntl(run->terminal, F_SETFL, O_NONBLOCK) < 0)
+		return err_sys(e, "terminal");
+	run->out[0] = fcntl(run->terminal, F_DUPFD_CLOEXEC, 3);
+	run->input = fcntl(run->terminal, F_DUPFD_CLOEXEC, 3);
+	return run->out[0] < 0 || run->input < 0 ? err_sys(e, "terminal") : 0;
+}
+
+static int make_loop(struct pinfold_run *run, struct err *e)
+{
+	run->epoll = epoll_create1(EPOLL_CLOEXEC);
+	run->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (run->epoll < 0 || run->timer < 0)
+		return err_sys(e, "event loop");
+	if (run->cgroup.ops)
+		run->oom = run->cgroup.ops->watch_oom(&run->cgroup);
+	const int fds[] = {run->sb.control, run->sb.pidfd, run->out[0], run->out[1],
+			   run->listener,   run->timer,	   run->oom};
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (watch(run, fds[i], e) < 0)
+			return -EMFILE;
+	return 0;
+}
+
+static int make_all(struct pinfold_run *run, struct err *e)
+{
+	struct sandbox_fds fds = {{FD_NONE, FD_NONE, FD_NONE}, {FD_NONE}, FD_NONE};
+	struct plan *plan = NULL;
+	auto_close int mount = FD_NONE;
+
+	run->cgroup_limits = (struct cgroup_limits){
+		.memory_bytes = run->req.spec.limits.memory_bytes,
+		.pids = run->req.spec.limits.pids,
+		.cpus_milli = run->req.spec.limits.cpus_milli,
+		.account_cpu = run->req.spec.limits.cpu_time_ms != 0,
+	};
+	cgroup_name(&run->req.cgroups, run->req.spec.id, &run->cgroup_limits, &run->cgroup);
+	int r = make_journal(run, e);
+	if (r >= 0)
+		r = attach_dir(&run->req.spec, &mount, e);
+	if (r >= 0)
+		r = plan_new(&run->req.spec, &plan, e);
+	if (r >= 0)
+		r = make_stdio(run, fds.stdio, e);
+	if (r >= 0 && run->cgroup.ops)
+		r = cgroup_make_unified(&run->cgroup, &fds.cgroup, e);
+	fds.extra[0] = mount;
+	for (int i = 1; i < GUEST_EXTRA_MAX; i++)
+		fds.extra[i] = FD_NONE;
+	if (r >= 0)
+		r = make_sandbox(run, plan, &fds, e);
+	for (int i = 0; i < 3; i++)
+		fd_close(&fds.stdio[i]);
+	fd_close(&fds.cgroup);
+	plan_free(plan);
+	return r;
+}
+
+int run_start(struct pinfold_run *run, struct err *e)
+{
+	int r = make_all(run, e);
+
+	if (r >= 0)
+		r = await_command(run, e);
+	if (r >= 0)
+		r = use_terminal(run, e);
+	if (r >= 0)
+		r = make_loop(run, e);
+	if (r < 0)
+		return r;
+	run->state = RUN_RUNNING;
+	run->started_us = now_us();
+	run->deadline_us = run->started_us + run->req.spec.limits.time_ms * 1000;
+	if (!run->cgroup.ops || run->req.spec.limits.cpu_time_ms)
+		run->poll_us = run->started_us + 5000;
+	run_arm_timer(run);
+	/* While the command runs: look after what earlier runs could not. */
+	if (run->journal.dir >= 0)
+		(void)journal_sweep(&run->journal);
+	return 0;
+}
+
+/* The guest is PID 1: when it is reaped, every process of the sandbox is gone. */
+static void reap_guest(struct pinfold_run *run)
+{
+	struct pollfd pfd = {.fd = run->sb.pidfd, .events = POLLIN};
+
+	if (run->sb.pid <= 0)
+		return;
+	if (poll(&pfd, 1, 0) == 0) {
+		(void)kill(run->sb.pid, SIGKILL); /* ours and not yet reaped: the number is safe */
+		cgroup_kill(&run->cgroup);
+	}
+	while (wait4(run->sb.pid, NULL, __WALL, &run->rusage) < 0 && errno == EINTR)
+		;
+	run->sb.pid = 0;
+}
+
+void run_clean_host(struct pinfold_run *run)
+{
+	fd_close(&run->sb.control);
+	reap_guest(run);
+	fd_close(&run->sb.pidfd);
+	fd_close(&run->listener);
+	fd_close(&run->oom);
+	if (run->cgroup.ops) {
+		run->cgroup.ops->usage(&run->cgroup, &run->usage);
+		int r = cgroup_remove(&run->cgroup);
+		run->cgroup.ops = NULL;
+		/* What could not be removed stays written down for the next run. */
+		if (r < 0)
+			journal_close(&run->journal);
+	}
+	journal_end(&run->journal);
+	journal_close(&run->journal);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Starts the user's command. The child shares our memory until it executes (vfork), so what went
+ * wrong in it is simply a variable; it has its own descriptor table.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <linux/openat2.h>
+#include <linux/prctl.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+
+#include "base/sys.h"
+#include "guest/guest.h"
+
+#define PATH_TRY_MAX 4096
+
+struct launch {
+	struct guest *g;
+	int terminal; /* slave side, -1: pipes */
+	volatile int error;
+	volatile int step;
+	char *argv[PLAN_ARGS_MAX + 3]; /* room for "/bin/sh script" in front */
+	char *envp[PLAN_ARGS_MAX + 1];
+};
+
+static struct launch launch;
+
+static void fill(char **to, const struct plan_head *head, uint32_t off, uint32_t count)
+{
+	const uint32_t *v = (const uint32_t *)(const void *)((const char *)head + off);
+
+	for (uint32_t i = 0; i < count; i++)
+		to[i] = (char *)(uintptr_t)plan_str(head, v[i]);
+	to[count] = NULL;
+}
+
+/* The master goes out to the host side, the slave is for the command alone. */
+static int open_terminal(struct launch *l)
+{
+	int unlock = 0;
+	long master = sys3(SYS_openat, AT_FDCWD, "/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	if (master < 0)
+		return (int)master;
+	struct winsize size = {.ws_row = l->g->plan->rows, .ws_col = l->g->plan->cols};
+	long r = sys3(SYS_ioctl, master, TIOCSPTLCK, &unlock);
+	if (r >= 0)
+		r = sys3(SYS_ioctl, master, TIOCSWINSZ, &size);
+	if (r >= 0)
+		r = sys3(SYS_ioctl, master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (r >= 0) {
+		struct msg_guest msg = {.kind = MSG_TERMINAL};
+
+		l->terminal = (int)r;
+		r = guest_send(&msg, NULL, (int)master);
+	}
+	(void)sys1(SYS_close, master);
+	return (int)r;
+}
+
+static int child_stdio(struct launch *l)
+{
+	long r = sys0(SYS_setsid);
+
+	if (l->terminal < 0)
+		return (int)r;
+	if (r >= 0)
+		r = sys3(SYS_ioctl, l->terminal, TIOCSCTTY, 0);
+	for (int fd = 0; fd <= 2 && r >= 0; fd++)
+		r = sys3(SYS_dup3, l->terminal, fd, 0);
+	return (int)r;
+}
+
+/* Never through a magic link: /proc/self/fd/7 may lead out of the sandbox. */
+static int child_workdir(const struct launch *l)
+{
+	const char *path = plan_str(l->g->plan, l->g->plan->workdir);
+	struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_NO_MAGICLINKS,
+	};
+	long fd = sys4(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+
+	return fd < 0 ? (int)fd : (int)sys1(SYS_fchdir, fd);
+}
+
+static long child_try(struct launch *l, const char *file)
+{
+	long r = sys3(SYS_execve, file, l->argv + 2, l->envp);
+
+	if (r != -ENOEXEC)
+		return r;
+	/* A script without an interpreter line belongs to the shell, as with execvp. */
+	l->argv[0] = (char *)(uintptr_t)"/bin/sh";
+	l->argv[1] = (char *)(uintptr_t)file;
+	char *name = l->argv[2];
+	l->argv[2] = l->argv[1];
+	l->argv[1] = l->argv[0];
+	(void)sys3(SYS_execve, "/bin/sh", l->argv + 1, l->envp);
+	l->argv[2] = name;
+	return r;
+}
+
+static int has_slash(const char *s)
+{
+	for (; *s; s++)
+		if (*s == '/')
+			return 1;
+	return 0;
+}
+
+/* As execvp: the first match that can be executed; EACCES is remembered over ENOENT. */
+static long child_search(struct launch *l)
+{
+	const char *name = l->argv[2];
+	const char *path = plan_str(l->g->plan, l->g->plan->path);
+	char file[PATH_TRY_MAX];
+	long error = -ENOENT;
+	size_t name_len = str_len(name);
+
+	if (has_slash(name) || !path || !name_len)
+		return name_len ? child_try(l, name) : -ENOENT;
+	for (const char *p = path;; p++) {
+		size_t n = 0;
+
+		while (p[n] && p[n] != ':')
+			n++;
+		if (n > 0 && n + name_len + 2 <= sizeof(file)) {
+			for (size_t i = 0; i < n; i++)
+				file[i] = p[i];
+			file[n] = '/';
+			for (size_t i = 0; i <= name_len; i++)
+				file[n + 1 + i] = name[i];
+			long r = child_try(l, file);
+			if (r != -ENOENT && r != -ENOTDIR)
+				error = r;
+		}
+		p += n;
+		if (!*p)
+			return error;
+	}
+}
+
+static __attribute__((noinline, noreturn)) void child_main(struct launch *l)
+{
+	uint64_t none = 0;
+	long r = child_stdio(l);
+
+	l->step = MSG_STEP_TERMINAL;
+	if (r >= 0) {
+		l->step = MSG_STEP_WORKDIR;
+		r = child_workdir(l);
+	}
+	if (r >= 0 && l->g->ruleset >= 0) {
+		l->step = MSG_STEP_LANDLOCK;
+		r = sys2(SYS_landlock_restrict_self, l->g->ruleset, 0);
+	}
+	if (r >= 0) {
+		l->step = MSG_STEP_EXEC;
+#ifndef DROP_CLOSE_FDS
+		(void)sys3(SYS_close_range, GUEST_CTL, ~0u, 0);
+#endif
+		(void)sys1(SYS_umask, 022);
+		(void)sys4(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none));
+		r = child_search(l);
+	}
+	l->error = (int)r;
+	guest_end(127);
+}
+
+int guest_command(struct guest *g, int *ret_step)
+{
+	struct launch *l = &launch;
+
+	l->g = g;
+	l->terminal = -1;
+	fill(l->argv + 2, g->plan, g->plan->argv, g->plan->argc);
+	fill(l->envp, g->plan, g->plan->envp, g->plan->envc);
+	if (g->plan->flags & PLAN_PTY) {
+		int r = open_terminal(l);
+		if (r < 0) {
+			*ret_step = MSG_STEP_TERMINAL;
+			return r;
+		}
+	}
+	/* SIGCHLD stays blocked for serve.c, which reads it from a descriptor. */
+	uint64_t chld = 1u << (SIGCHLD - 1);
+	(void)sys4(SYS_rt_sigprocmask, SIG_BLOCK, &chld, NULL, sizeof(chld));
+	long pid = sys6(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0, 0);
+	if (pid == 0)
+		child_main(l);
+	if (pid < 0) {
+		*ret_step = MSG_STEP_FORK;
+		return (int)pid;
+	}
+	if (l->error) {
+		*ret_step = l->step;
+		return l->error;
+	}
+	/* The command owns these now; output ends when its last process is gone. */
+	if (l->terminal >= 0)
+		(void)sys1(SYS_close, l->terminal);
+	for (int fd = 0; fd <= 2; fd++)
+		(void)sys1(SYS_close, fd);
+	g->command = (int)pid;
+	return 0;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The guest: PID 1 of a sandbox. A freestanding static program (no libc, no heap, no stdio) that
+ * the host side executes from a sealed memfd in fresh namespaces.
+ *
+ * Where we are at its first instruction: new user, mount, pid, net, ipc and uts namespaces; still
+ * the host's mount tree; all capabilities in the new user namespace (ambient); empty environment
+ * and arguments. Open: 0 1 2 (the command's pipes), GUEST_CTL, GUEST_PLAN, inherited mounts from
+ * GUEST_EXTRA on. It walks the plan, which ends with no capability and a system call filter,
+ * starts the command, and stays to reap, to pass signals on and to report changed files.
+ *
+ * It ends, and with it every process of the sandbox, when the other end of GUEST_CTL is closed.
+ */
+#ifndef GUEST_GUEST_H
+#define GUEST_GUEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/fds.h"
+#include "wire/msg.h"
+#include "wire/plan.h"
+
+#define GUEST_KEEP_MAX 4u
+
+/* One upper directory whose content is reported at the end, and where it shows inside. */
+struct guest_keep {
+	int upper;
+	int lower; /* to tell "added" from "modified"; -1: everything is new */
+	const char *prefix;
+};
+
+struct guest {
+	const struct plan_head *plan;
+	int stage;   /* the tmpfs with skeleton and uppers, -1 before STAGE */
+	int root;    /* the new root, -1 before ENTER */
+	int lower;   /* last directory opened by LOWER */
+	int ruleset; /* Landlock rules for commands, -1: none */
+	struct guest_keep keep[GUEST_KEEP_MAX];
+	unsigned n_keep;
+	int command; /* pid of the command */
+};
+
+/* walk.c: do all steps. 0, or -errno with *ret_step the step that failed. */
+int guest_walk(struct guest *g, int *ret_step);
+/* mount.c: the steps that mount something. 0 or -errno. */
+int guest_mount_step(struct guest *g, const struct plan_step *step);
+/* identity.c: the steps that give rights up. 0 or -errno. */
+int guest_identity_step(struct guest *g, const struct plan_step *step);
+/* command.c: start the command; 0 with g->command set, or -errno with *ret_step (MSG_STEP_*). */
+int guest_command(struct guest *g, int *ret_step);
+/* serve.c: stay until the command has ended or the host side is gone. Returns its wait status. */
+int guest_serve(struct guest *g);
+/* collect.c: report every changed file. */
+void guest_collect(struct guest *g);
+
+/* util.c */
+size_t str_len(const char *s);
+int str_eq(const char *a, const char *b);
+/* Send one message with an optional descriptor (fd < 0: none) and name. 0 or -errno. */
+int guest_send(const struct msg_guest *msg, const char *name, int fd);
+/* Block until the host side says something; ends the guest when it is gone. */
+void guest_receive(struct msg_host *ret_msg);
+void guest_end(int status) __attribute__((noreturn));
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The steps that give rights up: ids, capabilities, keyring, limits, the system call filter.
+ * After the last of them the guest holds what the command will hold.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/keyctl.h>
+#include <linux/prctl.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "base/sys.h"
+#include "guest/guest.h"
+
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
+#endif
+
+static int do_become(const struct plan_step *step)
+{
+	uint32_t uid = (uint32_t)step->a, gid = (uint32_t)step->b;
+	long r = sys2(SYS_setgroups, 0, NULL);
+
+	/* A user's own single-id namespace forbids setgroups: his groups stay, unmapped. */
+	if (r < 0 && !((step->flags & STEP_OPTIONAL) && r == -EPERM))
+		return (int)r;
+	r = sys3(SYS_setresgid, gid, gid, gid);
+	if (r >= 0)
+		r = sys3(SYS_setresuid, uid, uid, uid);
+	return (int)r;
+}
+
+static int do_bounding(const struct plan_step *step)
+{
+	for (int cap = 0; cap < 64; cap++) {
+		if (step->b >> cap & 1)
+			continue;
+		long r = sys5(SYS_prctl, PR_CAPBSET_DROP, cap, 0, 0, 0);
+		if (r == -EINVAL)
+			break; /* past the kernel's last capability */
+		if (r < 0)
+			return (int)r;
+	}
+	return 0;
+}
+
+static int do_caps(const struct plan_step *step)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	uint32_t low = (uint32_t)step->b, high = (uint32_t)(step->b >> 32);
+	struct __user_cap_data_struct data[2] = {{low, low, 0}, {high, high, 0}};
+	long r = sys5(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+
+	return r < 0 ? (int)r : (int)sys2(SYS_capset, &head, data);
+}
+
+static int do_oom_score(const struct plan_step *step)
+{
+	char text[12];
+	size_t n = 0;
+	long fd = sys3(SYS_openat, AT_FDCWD, "/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return (int)fd;
+	for (int64_t unit = 1000; unit > 0; unit /= 10)
+		text[n++] = (char)('0' + step->a / unit % 10);
+	long r = sys3(SYS_write, fd, text, n);
+	(void)sys1(SYS_close, fd);
+	return r < 0 ? (int)r : 0;
+}
+
+static size_t put_number(char *to, uint64_t v)
+{
+	char digits[24];
+	size_t n = 0, len = 0;
+
+	do
+		digits[n++] = (char)('0' + v % 10);
+	while (v /= 10);
+	while (n > 0)
+		to[len++] = digits[--n];
+	return len;
+}
+
+static size_t put_text(char *to, const char *s)
+{
+	size_t n = str_len(s);
+
+	for (size_t i = 0; i < n; i++)
+		to[i] = s[i];
+	return n;
+}
+
+/* One line of timens_offsets: minus the whole seconds that the clock shows now. */
+static size_t put_offset(char *to, const char *name, int clock)
+{
+	struct timespec now = {0};
+	size_t n = put_text(to, name);
+
+	(void)sys2(SYS_clock_gettime, clock, &now); /* these clocks exist everywhere */
+	n += put_text(to + n, " -");
+	n += put_number(to + n, (uint64_t)now.tv_sec);
+	n += put_text(to + n, " 0\n");
+	return n;
+}
+
+/* The guest itself stays in the old time namespace, its children start in the new one. */
+static int do_timens(void)
+{
+	char text[128];
+	long r = sys1(SYS_unshare, CLONE_NEWTIME);
+
+	if (r < 0)
+		return (int)r;
+	long fd = sys3(SYS_openat, AT_FDCWD, "/proc/self/timens_offsets", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return (int)fd;
+	size_t n = put_offset(text, "monotonic", CLOCK_MONOTONIC);
+	n += put_offset(text + n, "boottime", CLOCK_BOOTTIME);
+	r = sys3(SYS_write, fd, text, n);
+	(void)sys1(SYS_close, fd);
+	return r < 0 ? (int)r : 0;
+}
+
+static int do_seccomp(struct guest *g, const struct plan_step *step)
+{
+	struct sock_fprog prog = {
+		.len = (unsigned short)(step->len / sizeof(struct sock_filter)),
+		.filter = (struct sock_filter *)(uintptr_t)plan_str(g->plan, step->t),
+	};
+	unsigned long flags = 0;
+
+#ifndef DROP_NOTIFY
+	flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+#endif
+	long fd = sys3(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog);
+	if (fd < 0 || !flags)
+		return (int)fd;
+	struct msg_guest msg = {.kind = MSG_LISTENER};
+	int r = guest_send(&msg, NULL, (int)fd);
+	(void)sys1(SYS_close, fd);
+	return r;
+}
+
+int guest_identity_step(struct guest *g, const struct plan_step *step)
+{
+	struct rlimit limit = {.rlim_cur = step->b, .rlim_max = step->b};
+	long r;
+
+	switch ((enum plan_op)step->op) {
+	case PLAN_BECOME:
+		return do_become(step);
+	case PLAN_TIMENS:
+		return do_timens();
+	case PLAN_CGROUPNS:
+		return (int)sys1(SYS_unshare, CLONE_NEWCGROUP);
+	case PLAN_KEYRING:
+		r = sys2(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
+		return r < 0 && r != -ENOSYS ? (int)r : 0; /* no keyrings at all is as good */
+	case PLAN_RLIMIT:
+		return (int)sys4(SYS_prlimit64, 0, step->a, &limit, NULL);
+	case PLAN_OOM_SCORE:
+		return do_oom_score(step);
+	case PLAN_BOUNDING:
+		return do_bounding(step);
+	case PLAN_CAPS:
+		return do_caps(step);
+	case PLAN_NO_NEW_PRIVS:
+		return (int)sys5(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	case PLAN_NO_DUMP:
+		return (int)sys5(SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
+	case PLAN_SECCOMP:
+		return do_seccomp(g, step);
+	default:
+		return -EINVAL;
+	}
+}

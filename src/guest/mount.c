@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Mount steps. Every target is opened first, below the new root and without following any link
+ * (an image could hold links where we expect directories), and mounts move onto that descriptor:
+ * no path is resolved twice. Paths shown in /proc/self/mountinfo are relative to the stage, so no
+ * place of the host shows inside.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+
+#include "base/sys.h"
+#include "guest/guest.h"
+
+/* From <sys/mount.h>, which cannot be included together with <linux/mount.h> on older libcs. */
+#define MNT_DETACH_FLAG 2
+#ifndef AT_RECURSIVE
+#define AT_RECURSIVE 0x8000
+#endif
+
+static void done(long fd)
+{
+	if (fd >= 0)
+		(void)sys1(SYS_close, fd); /* O_PATH or mount descriptors: nothing to lose */
+}
+
+/* Open `path` below `dir` without following links. */
+static long open_below(int dir, const char *path)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+
+	while (*path == '/')
+		path++;
+	return sys4(SYS_openat2, dir, *path ? path : ".", &how, sizeof(how));
+}
+
+/* Move the detached mount `fd` onto `path` below the new root; `fd` is used up. */
+static int put(struct guest *g, long fd, const char *path)
+{
+	if (fd < 0)
+		return (int)fd;
+	long to = open_below(g->root, path);
+	long r = to;
+	if (to >= 0)
+		r = sys5(SYS_move_mount, fd, "", to, "",
+			 MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+	done(to);
+	done(fd);
+	return (int)r;
+}
+
+static int set_attr(long fd, unsigned flags, unsigned at)
+{
+	struct mount_attr attr = {
+		.attr_set = MOUNT_ATTR_NOSUID,
+		.propagation = 1 << 18, /* MS_PRIVATE */
+	};
+
+#ifdef DROP_NOSUID
+	attr.attr_set = 0;
+#endif
+	if (flags & STEP_RDONLY)
+		attr.attr_set |= MOUNT_ATTR_RDONLY;
+	if (flags & STEP_NOEXEC)
+		attr.attr_set |= MOUNT_ATTR_NOEXEC;
+#ifndef DROP_NODEV
+	if (!(flags & STEP_DEVICE))
+		attr.attr_set |= MOUNT_ATTR_NODEV;
+#endif
+	return (int)sys5(SYS_mount_setattr, fd, "", AT_EMPTY_PATH | at, &attr, sizeof(attr));
+}
+
+static int bind(struct guest *g, int from_dir, const char *from, const struct plan_step *step)
+{
+	unsigned at = step->flags & STEP_RECURSIVE ? AT_RECURSIVE : 0;
+	long fd = sys3(SYS_open_tree, from_dir, from, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | at);
+
+	if (fd == -ENOENT && (step->flags & STEP_OPTIONAL))
+		return 0;
+	if (fd < 0)
+		return (int)fd;
+	int r = set_attr(fd, step->flags, at);
+	if (r < 0) {
+		done(fd);
+		return r;
+	}
+	return put(g, fd, plan_str(g->plan, step->t));
+}
+
+/* Give one "key=value,key=value" list to a filesystem context. The list is cut in place. */
+static long configure(long fs, const char *options)
+{
+	char text[512];
+	size_t n = options ? str_len(options) : 0;
+
+	if (n >= sizeof(text))
+		return -E2BIG;
+	for (size_t i = 0; i < n; i++)
+		text[i] = options[i];
+	text[n] = '\0';
+	for (char *p = text; *p;) {
+		char *key = p, *value = NULL;
+
+		for (; *p && *p != ','; p++)
+			if (*p == '=' && !value) {
+				*p = '\0';
+				value = p + 1;
+			}
+		if (*p)
+			*p++ = '\0';
+		long r = value ? sys5(SYS_fsconfig, fs, FSCONFIG_SET_STRING, key, value, 0)
+			       : sys5(SYS_fsconfig, fs, FSCONFIG_SET_FLAG, key, NULL, 0);
+		if (r < 0)
+			return r;
+	}
+	return sys5(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0);
+}
+
+/* A new filesystem as a detached mount. */
+static long make(const char *type, const char *options, unsigned attrs)
+{
+	long fs = sys2(SYS_fsopen, type, FSOPEN_CLOEXEC);
+
+	if (fs < 0)
+		return fs;
+	long r = configure(fs, options);
+	if (r >= 0)
+		r = sys3(SYS_fsmount, fs, FSMOUNT_CLOEXEC, attrs);
+	done(fs);
+	return r;
+}
+
+static int do_stage(struct guest *g, const char *on, const char *options)
+{
+	long fd = make("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+
+	if (fd < 0)
+		return (int)fd;
+	long r = sys5(SYS_move_mount, fd, "", AT_FDCWD, on, MOVE_MOUNT_F_EMPTY_PATH);
+	if (r >= 0)
+		r = sys1(SYS_fchdir, fd);
+	g->stage = (int)fd;
+	return (int)r;
+}
+
+/* The host side told us which directory it means; in our copy of the mount tree its path may by
+ * now lead elsewhere. */
+static int do_lower(struct guest *g, const struct plan_step *step)
+{
+	struct stat st;
+	long fd = sys3(SYS_openat, AT_FDCWD, plan_str(g->plan, step->s),
+		       O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return (int)fd;
+	long r = sys2(SYS_fstat, fd, &st);
+	if (r < 0)
+		return (int)r;
+	if (step->b && (st.st_ino != step->b || (int64_t)st.st_dev != step->a))
+		return -ESTALE;
+	g->lower = (int)fd;
+	return 0;
+}
+
+/* "lowerdir=@" stands for the directory that LOWER opened. */
+static int overlay_options(const struct guest *g, const char *options, char *out, size_t size)
+{
+	static const char fd_dir[] = "/proc/self/fd/";
+	size_t n = 0;
+
+	for (; *options; options++) {
+		if (n + sizeof(fd_dir) + 12 >= size)
+			return -E2BIG;
+		if (*options != '@') {
+			out[n++] = *options;
+			continue;
+		}
+		for (size_t i = 0; fd_dir[i]; i++)
+			out[n++] = fd_dir[i];
+		char digits[12];
+		size_t k = 0;
+		for (unsigned v = (unsigned)g->lower; v || !k; v /= 10)
+			digits[k++] = (char)('0' + v % 10);
+		while (k > 0)
+			out[n++] = digits[--k];
+	}
+	out[n] = '\0';
+	return 0;
+}
+
+static int do_overlay(struct guest *g, const char *on, const char *options)
+{
+	char text[512];
+	int r = overlay_options(g, options, text, sizeof(text));
+
+	if (r < 0)
+		return r;
+	unsigned attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+#ifdef DROP_NOSUID
+	attrs &= ~(unsigned)MOUNT_ATTR_NOSUID;
+#endif
+#ifdef DROP_NODEV
+	attrs &= ~(unsigned)MOUNT_ATTR_NODEV;
+#endif
+	long fd = make("overlay", text, attrs);
+	if (fd < 0)
+		return (int)fd;
+	if (g->root >= 0)
+		return put(g, fd, on);
+	long ret = sys5(SYS_move_mount, fd, "", g->stage, on, MOVE_MOUNT_F_EMPTY_PATH);
+	done(fd);
+	return (int)ret;
+}
+
+static int do_mask(struct guest *g, const char *path)
+{
+	struct stat st;
+	long fd = open_below(g->root, path);
+
+	if (fd == -ENOENT)
+		return 0; /* this kernel does not have it: nothing to hide */
+	if (fd < 0)
+		return (int)fd;
+	long r = sys2(SYS_fstat, fd, &st);
+	if (r >= 0) {
+		const char *from = S_ISDIR(st.st_mode) ? "mask.d" : "mask";
+		long mask = sys3(SYS_open_tree, g->stage, from, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+		r = mask;
+		if (mask >= 0)
+			r = set_attr(mask, STEP_RDONLY, 0);
+		if (r >= 0)
+			r = sys5(SYS_move_mount, mask, "", fd, "",
+				 MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+		done(mask);
+	}
+	done(fd);
+	return (int)r;
+}
+
+static int do_seal(struct guest *g, const struct plan_step *step)
+{
+	const char *path = plan_str(g->plan, step->s);
+	long fd = sys3(SYS_open_tree, g->root, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+
+	if (fd < 0)
+		return (int)fd;
+	int r = set_attr(fd, step->flags, 0);
+	if (r < 0) {
+		done(fd);
+		return r;
+	}
+	return put(g, fd, path);
+}
+
+static int do_keep(struct guest *g, const struct plan_step *step)
+{
+	if (g->n_keep == GUEST_KEEP_MAX)
+		return -E2BIG;
+	long fd = sys3(SYS_openat, g->stage, plan_str(g->plan, step->s),
+		       O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return (int)fd;
+	g->keep[g->n_keep++] = (struct guest_keep){
+		.upper = (int)fd,
+		.lower = step->flags & STEP_KEEP_FD
+				 ? g->lower
+				 : (int)sys3(SYS_openat, g->stage, "skel", O_PATH | O_CLOEXEC),
+		.prefix = plan_str(g->plan, step->t),
+	};
+	return 0;
+}
+
+static int do_pivot(struct guest *g)
+{
+	long r = sys1(SYS_fchdir, g->root);
+
+	if (r >= 0)
+		r = sys2(SYS_pivot_root, ".", ".");
+	/* The old root is now stacked on the new one; "." is still the new one. */
+	if (r >= 0)
+		r = sys2(SYS_umount2, ".", MNT_DETACH_FLAG);
+	if (r >= 0)
+		r = sys1(SYS_chdir, "/");
+	return (int)r;
+}
+
+int guest_mount_step(struct guest *g, const struct plan_step *step)
+{
+	const char *s = plan_str(g->plan, step->s);
+	const char *t = step->len ? NULL : plan_str(g->plan, step->t);
+	struct mount_attr attr = {.propagation = 1 << 18 /* MS_PRIVATE */};
+	long fd;
+
+	switch ((enum plan_op)step->op) {
+	case PLAN_PRIVATE:
+		return (int)sys5(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &attr, sizeof(attr));
+	case PLAN_STAGE:
+		return do_stage(g, s, t);
+	case PLAN_LOWER:
+		return do_lower(g, step);
+	case PLAN_ATTACH:
+		return (int)sys5(SYS_move_mount, step->a, "", g->stage, s, MOVE_MOUNT_F_EMPTY_PATH);
+	case PLAN_OVERLAY:
+		return do_overlay(g, s, t);
+	case PLAN_ENTER:
+		fd = sys3(SYS_openat, g->stage, s, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+		g->root = (int)fd;
+		return fd < 0 ? (int)fd : 0;
+	case PLAN_BIND_HOST:
+		return bind(g, AT_FDCWD, s, step);
+	case PLAN_BIND_STAGE:
+		return bind(g, g->stage, s, step);
+	case PLAN_PROC:
+		return put(g, make("proc", NULL, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC), s);
+	case PLAN_DEVPTS:
+		return put(g, make("devpts", t, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC), s);
+	case PLAN_MASK:
+		return do_mask(g, s);
+	case PLAN_SEAL:
+		return do_seal(g, step);
+	case PLAN_KEEP:
+		return do_keep(g, step);
+	case PLAN_PIVOT:
+		return do_pivot(g);
+	default:
+		return -EINVAL;
+	}
+}

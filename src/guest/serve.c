@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The guest's long life: reap children, pass signals on, end when the command ends or when the
+ * host side is gone. PID 1 of a pid namespace cannot be killed or stopped from inside.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/sys.h"
+#include "guest/guest.h"
+
+static int64_t now_ms(void)
+{
+	struct timespec ts = {0};
+
+	(void)sys2(SYS_clock_gettime, CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* Reap what has ended; 1 when the command was among it. */
+static int reap(const struct guest *g, int *status)
+{
+	int ended = 0;
+
+	for (;;) {
+		int st = 0;
+		long pid = sys4(SYS_wait4, -1, &st, WNOHANG | __WALL, NULL);
+
+		if (pid <= 0)
+			return ended;
+		if (pid == g->command) {
+			*status = st;
+			ended = 1;
+		}
+	}
+}
+
+/* Kill every other process and wait for them. kill(-1) reaches all at once: a process that forks
+ * while it is being killed fails to fork. */
+static void end_all(const struct guest *g, int *status)
+{
+	(void)sys2(SYS_kill, -1, SIGKILL); /* ESRCH: nobody is left */
+	for (;;) {
+		int st = 0;
+		long pid = sys4(SYS_wait4, -1, &st, __WALL, NULL);
+
+		if (pid == -EINTR)
+			continue;
+		if (pid < 0)
+			return;
+		if (pid == g->command)
+			*status = st;
+	}
+}
+
+static void obey(const struct guest *g, int *status, int *ended)
+{
+	struct msg_host msg;
+
+	guest_receive(&msg);
+	if (msg.kind == MSG_KILL) {
+		end_all(g, status);
+		*ended = 1;
+	} else if (msg.kind == MSG_SIGNAL && msg.arg > 0 && msg.arg < 65) {
+		(void)sys2(SYS_kill, -1, msg.arg);
+		(void)sys2(SYS_kill, -1, SIGCONT); /* a stopped process must hear it too */
+	}
+}
+
+int guest_serve(struct guest *g)
+{
+	uint64_t chld = 1u << (SIGCHLD - 1);
+	int64_t deadline = now_ms() + (int64_t)g->plan->deadline_ms;
+	long sig = sys4(SYS_signalfd4, -1, &chld, sizeof(chld), SFD_CLOEXEC | SFD_NONBLOCK);
+	int status = 0, ended = 0;
+
+	if (sig < 0)
+		guest_end(1);
+	while (!ended) {
+		struct pollfd fds[2] = {
+			{.fd = GUEST_CTL, .events = POLLIN},
+			{.fd = (int)sig, .events = POLLIN},
+		};
+		int64_t left = deadline - now_ms();
+		struct timespec wait = {.tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000};
+
+		if (left <= 0)
+			guest_end(1); /* the host side should have ended us long ago */
+		if (sys5(SYS_ppoll, fds, 2, &wait, NULL, 0) < 0)
+			continue;
+		if (fds[1].revents) {
+			struct signalfd_siginfo info;
+
+			(void)sys3(SYS_read, sig, &info, sizeof(info));
+			ended = reap(g, &status);
+		}
+		if (!ended && fds[0].revents)
+			obey(g, &status, &ended);
+	}
+	end_all(g, &status);
+	(void)sys1(SYS_close, sig);
+	return status;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* First instruction, main line, and what the compiler expects a libc to have. */
+#include <linux/close_range.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "base/sys.h"
+#include "guest/guest.h"
+
+#if defined(__x86_64__)
+__asm__(".globl _start\n_start:\n\txor %ebp, %ebp\n\tand $-16, %rsp\n\tcall guest_main\n\thlt\n");
+#elif defined(__aarch64__)
+__asm__(".globl _start\n_start:\n\tmov x29, #0\n\tmov x30, #0\n\tbl guest_main\n\tbrk #1\n");
+#endif
+
+void guest_main(void) __attribute__((noreturn));
+
+static const struct plan_head *map_plan(void)
+{
+	struct stat st;
+
+	if (sys2(SYS_fstat, GUEST_PLAN, &st) < 0 || st.st_size <= 0 ||
+	    (uint64_t)st.st_size > PLAN_SIZE_MAX)
+		return NULL;
+	long p = sys6(SYS_mmap, 0, st.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, GUEST_PLAN, 0);
+	if (p < 0 && p > -4096)
+		return NULL;
+	const struct plan_head *head = (const struct plan_head *)p;
+	return plan_check(head, (uint32_t)st.st_size) == 0 ? head : NULL;
+}
+
+static void fail(int error, int step)
+{
+	struct msg_guest msg = {.kind = MSG_FAILED, .code = -error, .step = step};
+
+	(void)guest_send(&msg, NULL, -1); /* nobody left to tell */
+	guest_end(1);
+}
+
+void guest_main(void)
+{
+	static struct guest g = {.stage = -1, .root = -1, .lower = -1, .ruleset = -1};
+	int step = MSG_STEP_PLAN;
+
+	/* A session of our own: the caller's terminal is not ours from here on. */
+	(void)sys0(SYS_setsid); /* fails only when we lead one already */
+	(void)sys3(SYS_close_range, GUEST_CTL, ~0u, CLOSE_RANGE_CLOEXEC);
+	(void)sys1(SYS_umask, 0);
+	g.plan = map_plan();
+	if (!g.plan)
+		fail(-22, step);
+	int r = guest_walk(&g, &step);
+	if (r == 0)
+		r = guest_command(&g, &step);
+	if (r < 0)
+		fail(r, step);
+
+	struct msg_guest msg = {.kind = MSG_STARTED, .code = g.command};
+	(void)guest_send(&msg, NULL, -1); /* its absence shows at the next poll */
+	msg = (struct msg_guest){.kind = MSG_EXITED, .code = guest_serve(&g)};
+	(void)guest_send(&msg, NULL, -1);
+	guest_collect(&g);
+	guest_end(0);
+}
+
+/* The compiler may turn loops and initialisers into calls of these. */
+void *memcpy(void *restrict to, const void *restrict from, size_t n);
+void *memset(void *to, int c, size_t n);
+
+void *memcpy(void *restrict to, const void *restrict from, size_t n)
+{
+	char *t = to;
+	const char *f = from;
+
+	for (size_t i = 0; i < n; i++) {
+		t[i] = f[i];
+		__asm__ volatile("" ::: "memory"); /* keep it from becoming a call of itself */
+	}
+	return to;
+}
+
+void *memset(void *to, int c, size_t n)
+{
+	char *t = to;
+
+	for (size_t i = 0; i < n; i++) {
+		t[i] = (char)c;
+		__asm__ volatile("" ::: "memory");
+	}
+	return to;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Strings and messages of the guest. */
+#include <errno.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "base/sys.h"
+#include "guest/guest.h"
+
+size_t str_len(const char *s)
+{
+	size_t n = 0;
+
+	while (s[n])
+		n++;
+	return n;
+}
+
+int str_eq(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+void guest_end(int status)
+{
+	for (;;)
+		(void)sys1(SYS_exit_group, status); /* does not return */
+}
+
+int guest_send(const struct msg_guest *msg, const char *name, int fd)
+{
+	struct iovec iov[2] = {
+		{.iov_base = (void *)(uintptr_t)msg, .iov_len = sizeof(*msg)},
+		{.iov_base = (void *)(uintptr_t)name, .iov_len = name ? msg->len : 0},
+	};
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct msghdr hdr = {.msg_iov = iov, .msg_iovlen = 2};
+
+	if (fd >= 0) {
+		control.head.cmsg_len = CMSG_LEN(sizeof(int));
+		control.head.cmsg_level = SOL_SOCKET;
+		control.head.cmsg_type = SCM_RIGHTS;
+		*(int *)(void *)CMSG_DATA(&control.head) = fd;
+		hdr.msg_control = &control;
+		hdr.msg_controllen = sizeof(control.room);
+	}
+	long r;
+	do
+		r = sys3(SYS_sendmsg, GUEST_CTL, &hdr, MSG_NOSIGNAL);
+	while (r == -EINTR);
+	return r < 0 ? (int)r : 0;
+}
+
+void guest_receive(struct msg_host *ret_msg)
+{
+	long r;
+
+	do
+		r = sys3(SYS_read, GUEST_CTL, ret_msg, sizeof(*ret_msg));
+	while (r == -EINTR);
+	if (r != (long)sizeof(*ret_msg))
+		guest_end(1);
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finding, making and removing groups; what both generations share. */
+#include "kernel/cgroup.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
+
+#include "base/fd.h"
+
+#define MOUNT "/sys/fs/cgroup"
+
+static const char *const v1_names[CGROUP_PARTS] = {
+	[CG_MEMORY] = "memory", [CG_PIDS] = "pids", [CG_CPU] = "cpu", [CG_CPUACCT] = "cpuacct"};
+
+static bool is_magic(const char *path, long magic)
+{
+	struct statfs fs;
+
+	return statfs(path, &fs) == 0 && (long)fs.f_type == magic;
+}
+
+static int read_text(const char *path, char *text, size_t size)
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t len = 0;
+
+	text[0] = '\0';
+	if (fd < 0)
+		return -errno;
+	int r = fd_read_max(fd, text, size - 1, &len);
+	text[len] = '\0';
+	return r;
+}
+
+/* The part of /proc/self/cgroup behind "N:controllers:" for one controller ("" for v2). */
+static bool own_path(const char *table, const char *controller, char *ret, size_t size)
+{
+	size_t want = strlen(controller);
+
+	for (const char *line = table; *line; line = strchrnul(line, '\n') + 1) {
+		const char *list = strchr(line, ':');
+		const char *path = list ? strchr(list + 1, ':') : NULL;
+
+		if (!path)
+			return false;
+		for (const char *p = list + 1; p <= path; p += strcspn(p, ",:") + 1) {
+			size_t n = strcspn(p, ",:");
+
+			if (n == want && strncmp(p, controller, n) == 0) {
+				int len = (int)strcspn(path + 1, "\n");
+				return snprintf(ret, size, "%.*s", len, path + 1) < (int)size;
+			}
+			if (p + n >= path)
+				break;
+		}
+		if (!*strchrnul(line, '\n'))
+			return false;
+	}
+	return false;
+}
+
+static bool has_word(const char *text, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *p = text; (p = strstr(p, word)); p += n)
+		if ((p == text || p[-1] == ' ') && (p[n] == ' ' || p[n] == '\n' || !p[n]))
+			return true;
+	return false;
+}
+
+static bool controllers_on(const char *dir)
+{
+	char path[CGROUP_PATH_MAX + 32], text[256];
+
+	(void)snprintf(path, sizeof(path), "%s/cgroup.subtree_control", dir);
+	return read_text(path, text, sizeof(text)) == 0 && has_word(text, "memory") &&
+	       has_word(text, "pids") && has_word(text, "cpu");
+}
+
+/* Groups below `dir` need the controllers handed down to them. */
+static bool hand_down(const char *dir)
+{
+	struct err e;
+
+	return controllers_on(dir) ||
+	       cgroup_put_text(dir, "cgroup.subtree_control", "+memory +pids +cpu", &e) == 0;
+}
+
+static void detect_v2(struct cgroup_host *host, const char *table)
+{
+	char own[CGROUP_PATH_MAX / 2];
+
+	/* Root makes its groups at the top: its own group has processes, and v2 allows controllers
+	 * only below groups that have none. A user has only what was delegated to him. */
+	if (geteuid() == 0)
+		own[0] = '\0';
+	else if (!own_path(table, "", own, sizeof(own)))
+		return;
+	if (strcmp(own, "/") == 0)
+		own[0] = '\0';
+	(void)snprintf(host->part[CG_UNIFIED], CGROUP_PATH_MAX, MOUNT "%s", own);
+	if (access(host->part[CG_UNIFIED], W_OK) == 0 && hand_down(host->part[CG_UNIFIED])) {
+		host->ops = &cgroup_v2_ops;
+		return;
+	}
+	host->part[CG_UNIFIED][0] = '\0';
+	(void)snprintf(host->why, sizeof(host->why),
+		       "no control group with memory, pids and cpu is delegated to this user");
+}
+
+static void detect_v1(struct cgroup_host *host, const char *table)
+{
+	char own[CGROUP_PATH_MAX / 2], mount[64];
+
+	for (int i = CG_MEMORY; i < CGROUP_PARTS; i++) {
+		(void)snprintf(mount, sizeof(mount), MOUNT "/%s", v1_names[i]);
+		if (!is_magic(mount, CGROUP_SUPER_MAGIC) ||
+		    !own_path(table, v1_names[i], own, sizeof(own)))
+			continue;
+		(void)snprintf(host->part[i], CGROUP_PATH_MAX, "%s%s", mount,
+			       strcmp(own, "/") == 0 ? "" : own);
+		if (access(host->part[i], W_OK) < 0)
+			host->part[i][0] = '\0';
+	}
+	if (is_magic(MOUNT "/unified", CGROUP2_SUPER_MAGIC) && access(MOUNT "/unified", W_OK) == 0)
+		(void)snprintf(host->part[CG_UNIFIED], CGROUP_PATH_MAX, MOUNT "/unified");
+	if (host->part[CG_MEMORY][0] && host->part[CG_PIDS][0] && host->part[CG_CPU][0]) {
+		host->ops = &cgroup_v1_ops;
+		return;
+	}
+	memset(host->part, 0, sizeof(host->part));
+	(void)snprintf(host->why, sizeof(host->why), "the control groups of %s belong to root",
+		       MOUNT);
+}
+
+void cgroup_detect(struct cgroup_host *host)
+{
+	char table[4096];
+
+	memset(host, 0, sizeof(*host));
+	(void)snprintf(host->why, sizeof(host->why), "no control groups are mounted on %s", MOUNT);
+	if (read_text("/proc/self/cgroup", table, sizeof(table)) < 0)
+		return;
+	if (is_magic(MOUNT, CGROUP2_SUPER_MAGIC))
+		detect_v2(host, table);
+	else
+		detect_v1(host, table);
+}
+
+void cgroup_name(const struct cgroup_host *host, const char *id, const struct cgroup_limits *limits,
+		 struct cgroup *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->ops = host->ops;
+	(void)snprintf(ret->name, sizeof(ret->name), CGROUP_PREFIX "%s", id);
+	for (int i = 0; i < CGROUP_PARTS && host->ops; i++) {
+		if (i == CG_CPUACCT && !limits->account_cpu)
+			continue;
+		if (host->part[i][0])
+			(void)snprintf(ret->part[i], CGROUP_PATH_MAX, "%.400s/%s", host->part[i],
+				       ret->name);
+	}
+}
+
+int cgroup_make_unified(const struct cgroup *cg, int *ret_fd, struct err *e)
+{
+	const char *path = cg->part[CG_UNIFIED];
+
+	if (!path[0])
+		return 0;
+	if (mkdir(path, 0755) < 0)
+		return err_sys(e, "make control group %s", path);
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return err_sys(e, "open control group %s", path);
+	*ret_fd = fd;
+	return 0;
+}
+
+int cgroup_enter(const struct cgroup *cg, const struct cgroup_limits *limits, pid_t pid,
+		 struct err *e)
+{
+	for (int i = CG_MEMORY; i < CGROUP_PARTS; i++)
+		if (cg->part[i][0] && mkdir(cg->part[i], 0755) < 0)
+			return err_sys(e, "make control group %s", cg->part[i]);
+	int r = cg->ops->limit(cg, limits, e);
+	for (int i = CG_MEMORY; i < CGROUP_PARTS && r >= 0; i++)
+		if (cg->part[i][0])
+			r = cgroup_put(cg->part[i], "cgroup.procs", (uint64_t)pid, e);
+	return r;
+}
+
+int cgroup_put_text(const char *dir, const char *file, const char *value, struct err *e)
+{
+	char path[CGROUP_PATH_MAX + 64];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", dir, file);
+	auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return err_sys(e, "open %s", path);
+	if (write(fd, value, strlen(value)) < 0)
+		return err_sys(e, "write \"%s\" to %s", value, path);
+	return 0;
+}
+
+int cgroup_put(const char *dir, const char *file, uint64_t value, struct err *e)
+{
+	char text[24];
+
+	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	return cgroup_put_text(dir, file, text, e);
+}
+
+uint64_t cgroup_get(const char *dir, const char *file, const char *key)
+{
+	char path[CGROUP_PATH_MAX + 64], text[4096];
+	const char *p = text;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", dir, file);
+	if (!dir[0] || read_text(path, text, sizeof(text)) < 0)
+		return 0;
+	if (key) {
+		size_t n = strlen(key);
+
+		for (p = text; *p && !(strncmp(p, key, n) == 0 && p[n] == ' ');) {
+			p = strchrnul(p, '\n');
+			p += *p == '\n';
+		}
+		if (!*p)
+			return 0;
+		p += n;
+	}
+	return strtoull(p, NULL, 10); /* the kernel wrote it */
+}
+
+void cgroup_kill(const struct cgroup *cg)
+{
+	struct err e;
+
+	if (cg->part[CG_UNIFIED][0])
+		(void)cgroup_put_text(cg->part[CG_UNIFIED], "cgroup.kill", "1", &e);
+}
+
+/* What a group of v1 still holds, one by one; for those that a dead run left behind. */
+static void kill_members(const char *path)
+{
+	char file[CGROUP_PATH_MAX + 64], text[4096];
+	struct err e;
+
+	if (cgroup_put_text(path, "cgroup.kill", "1", &e) == 0)
+		return;
+	(void)snprintf(file, sizeof(file), "%s/cgroup.procs", path);
+	if (read_text(file, text, sizeof(text)) < 0)
+		return;
+	for (char *p = text; *p; p = strchrnul(p, '\n') + (*strchrnul(p, '\n') == '\n')) {
+		pid_t pid = (pid_t)strtol(p, NULL, 10);
+
+		if (pid > 1)
+			(void)kill(pid, SIGKILL);
+	}
+}
+
+int cgroup_remove_path(const char *path)
+{
+	struct timespec pause = {.tv_nsec = 200000};
+
+	for (int i = 0; i < 2000; i++) {
+		if (rmdir(path) == 0 || errno == ENOENT)
+			return 0;
+		if (errno != EBUSY)
+			return -errno;
+		if (i % 100 == 1)
+			kill_members(path);
+		(void)nanosleep(&pause, NULL);
+		pause.tv_nsec = i < 10 ? 200000 : 1000000;
+	}
+	return -EBUSY;
+}
+
+int cgroup_remove(const struct cgroup *cg)
+{
+	int worst = 0;
+
+	for (int i = 0; i < CGROUP_PARTS; i++) {
+		int r = cg->part[i][0] ? cgroup_remove_path(cg->part[i]) : 0;
+
+		worst = r < 0 ? r : worst;
+	}
+	return worst;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One control group per sandbox: limits, accounting, killing. Two generations of the kernel's
+ * interface behind one table of operations (cgroup_v1.c, cgroup_v2.c).
+ *
+ * On a host with the controllers on v1 (hybrid), limits are on v1 and a v2 group beside them is
+ * there to clone into and to kill; on a v2 host one group does all. A user without rights on any
+ * group may get one from systemd (scope.c in sandbox/), which is then only adopted here.
+ */
+#ifndef KERNEL_CGROUP_H
+#define KERNEL_CGROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+#define CGROUP_PATH_MAX 512
+#define CGROUP_PARTS 5
+#define CGROUP_PREFIX "pinfold-"
+
+struct cgroup_limits {
+	uint64_t memory_bytes;
+	uint64_t pids;
+	uint64_t cpus_milli;
+	bool account_cpu; /* the CPU time used so far will be asked for while it runs */
+};
+
+struct cgroup_usage {
+	uint64_t memory_peak_bytes;
+	uint64_t pids_peak;
+	uint64_t cpu_us;
+	uint64_t oom_kills;
+	uint64_t pids_refused; /* forks that the limit refused */
+};
+
+/* Where groups can be made on this host, by this user. */
+struct cgroup_host {
+	const struct cgroup_ops *ops; /* NULL: no limits can be held by a group */
+	char part[CGROUP_PARTS][CGROUP_PATH_MAX]; /* directories to make groups in, "" for none */
+	char why[160];				   /* when ops is NULL: what is missing */
+};
+
+/* Index of `part`; on v2 only UNIFIED is used. */
+enum cgroup_part { CG_UNIFIED, CG_MEMORY, CG_PIDS, CG_CPU, CG_CPUACCT };
+
+struct cgroup {
+	const struct cgroup_ops *ops;
+	char name[64];
+	char part[CGROUP_PARTS][CGROUP_PATH_MAX]; /* the groups themselves, "" for none */
+};
+
+struct cgroup_ops {
+	const char *name;
+	int (*limit)(const struct cgroup *cg, const struct cgroup_limits *limits, struct err *e);
+	void (*usage)(const struct cgroup *cg, struct cgroup_usage *ret);
+	/* Descriptor that becomes readable when the group runs out of memory; -1 where the
+	 * kernel kills the whole group by itself. */
+	int (*watch_oom)(const struct cgroup *cg);
+};
+
+extern const struct cgroup_ops cgroup_v1_ops;
+extern const struct cgroup_ops cgroup_v2_ops;
+
+/* Look around; never fails: what cannot be had is said in host->why. */
+void cgroup_detect(struct cgroup_host *host);
+
+/* Names of the groups that cgroup_make() will make, so that they can be written down first. */
+void cgroup_name(const struct cgroup_host *host, const char *id, const struct cgroup_limits *limits,
+		 struct cgroup *ret);
+/* Make the v2 group, if there is one, and return a descriptor to clone into (or FD_NONE). */
+int cgroup_make_unified(const struct cgroup *cg, int *ret_fd, struct err *e);
+/* Make the other groups, set all limits, move `pid` in where it is not already. */
+int cgroup_enter(const struct cgroup *cg, const struct cgroup_limits *limits, pid_t pid,
+		 struct err *e);
+/* Kill everything in it. Does nothing where the kernel lacks cgroup.kill. */
+void cgroup_kill(const struct cgroup *cg);
+/* Remove the directories; waits up to a second for dying processes. 0 or -errno. */
+int cgroup_remove(const struct cgroup *cg);
+/* The same for one directory by its path, for what a dead run left. */
+int cgroup_remove_path(const char *path);
+
+/* For the two implementations. */
+int cgroup_put(const char *dir, const char *file, uint64_t value, struct err *e);
+int cgroup_put_text(const char *dir, const char *file, const char *value, struct err *e);
+uint64_t cgroup_get(const char *dir, const char *file, const char *key);
+
+#endif

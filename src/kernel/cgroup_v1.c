@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Limits and accounting on the first generation: one group in each controller's hierarchy. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#include "base/fd.h"
+#include "kernel/cgroup.h"
+
+#define PERIOD_US 100000u
+
+static int limit(const struct cgroup *cg, const struct cgroup_limits *l, struct err *e)
+{
+	const char *memory = cg->part[CG_MEMORY], *cpu = cg->part[CG_CPU];
+	char path[CGROUP_PATH_MAX + 64];
+
+	if (cgroup_put(memory, "memory.limit_in_bytes", l->memory_bytes, e) < 0 ||
+	    cgroup_put(cg->part[CG_PIDS], "pids.max", l->pids + 1, e) < 0 || /* and the guest */
+	    cgroup_put(cpu, "cpu.cfs_period_us", PERIOD_US, e) < 0 ||
+	    cgroup_put(cpu, "cpu.cfs_quota_us", l->cpus_milli * PERIOD_US / 1000, e) < 0)
+		return err_wrap(e, "limits");
+	/* No swap: by the joint limit where the kernel accounts swap, else by not swapping. */
+	(void)snprintf(path, sizeof(path), "%s/memory.memsw.limit_in_bytes", memory);
+	if (access(path, W_OK) == 0)
+		return cgroup_put(memory, "memory.memsw.limit_in_bytes", l->memory_bytes, e);
+	return cgroup_put(memory, "memory.swappiness", 0, e);
+}
+
+static void usage(const struct cgroup *cg, struct cgroup_usage *ret)
+{
+	*ret = (struct cgroup_usage){
+		.memory_peak_bytes =
+			cgroup_get(cg->part[CG_MEMORY], "memory.max_usage_in_bytes", NULL),
+		.oom_kills = cgroup_get(cg->part[CG_MEMORY], "memory.oom_control", "oom_kill"),
+		.pids_peak = cgroup_get(cg->part[CG_PIDS], "pids.peak", NULL),
+		.pids_refused = cgroup_get(cg->part[CG_PIDS], "pids.events", "max"),
+		.cpu_us = cgroup_get(cg->part[CG_CPUACCT], "cpuacct.usage", NULL) / 1000,
+	};
+}
+
+/* v1 kills one process at a time; v2 and we end the whole sandbox. */
+static int watch_oom(const struct cgroup *cg)
+{
+	char path[CGROUP_PATH_MAX + 64], text[32];
+	struct err e;
+	auto_close int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+	(void)snprintf(path, sizeof(path), "%s/memory.oom_control", cg->part[CG_MEMORY]);
+	auto_close int control = open(path, O_RDONLY | O_CLOEXEC);
+	if (event < 0 || control < 0)
+		return -1;
+	(void)snprintf(text, sizeof(text), "%d %d", event, control);
+	if (cgroup_put_text(cg->part[CG_MEMORY], "cgroup.event_control", text, &e) < 0)
+		return -1;
+	return take_fd(&event);
+}
+
+const struct cgroup_ops cgroup_v1_ops = {"v1", limit, usage, watch_oom};

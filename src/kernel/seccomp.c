@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Access to the tables that tools/gen-seccomp made of seccomp.def for this architecture. */
+#include "kernel/seccomp.h"
+
+#include <stddef.h>
+
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+struct seccomp_report {
+	int nr;
+	bool network;
+	const char *name;
+	const char *hint;
+};
+
+#include "seccomp_filters.inc"
+
+/* BPF_MAXINSNS; the kernel refuses longer programs. */
+_Static_assert(ARRAY_LEN(seccomp_strict_filter) <= 4096, "filter too long to load");
+_Static_assert(ARRAY_LEN(seccomp_landlock_filter) <= 4096, "filter too long to load");
+
+static const struct seccomp_filter strict = {
+	seccomp_strict_filter,
+	ARRAY_LEN(seccomp_strict_filter),
+};
+
+static const struct seccomp_filter landlock = {
+	seccomp_landlock_filter,
+	ARRAY_LEN(seccomp_landlock_filter),
+};
+
+const struct seccomp_filter *seccomp_strict(void)
+{
+	return &strict;
+}
+
+const struct seccomp_filter *seccomp_landlock(void)
+{
+	return &landlock;
+}
+
+static const struct seccomp_report *find(int nr)
+{
+	for (size_t i = 0; i < ARRAY_LEN(seccomp_reports); i++)
+		if (seccomp_reports[i].nr == nr)
+			return &seccomp_reports[i];
+	return NULL;
+}
+
+const char *seccomp_report_name(int nr)
+{
+	const struct seccomp_report *r = find(nr);
+
+	return r ? r->name : NULL;
+}
+
+const char *seccomp_report_hint(int nr)
+{
+	const struct seccomp_report *r = find(nr);
+
+	return r ? r->hint : NULL;
+}
+
+bool seccomp_report_network(int nr)
+{
+	const struct seccomp_report *r = find(nr);
+
+	return r && r->network;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An idmapped mount of a host directory. Ids on disk are given a meaning inside the sandbox's
+ * range: the directory's owner becomes the sandbox's user, every other id keeps its number. The
+ * kernel takes such a map from a user namespace, so one is made for the moment, held by a child
+ * that does nothing.
+ */
+#include "sandbox/attach.h"
+
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "base/fd.h"
+#include "base/sys.h"
+#include "kernel/idmap.h"
+
+#ifndef AT_RECURSIVE
+#define AT_RECURSIVE 0x8000
+#endif
+
+static void add(struct idmap_line *line, unsigned *n, uint32_t disk, uint32_t shown, uint32_t count)
+{
+	if (count > 0)
+		line[(*n)++] = (struct idmap_line){disk, shown, count};
+}
+
+/* Numbers 0..65535 to the range, with `owner` and SANDBOX_UID changing places. An owner beyond
+ * the range gets a line of its own and SANDBOX_UID's old place stays empty. */
+static void swap_map(struct idmap_line *line, unsigned *n, uint32_t owner, uint32_t base)
+{
+	uint32_t low = owner < SANDBOX_UID ? owner : SANDBOX_UID;
+	uint32_t high = owner < SANDBOX_UID ? SANDBOX_UID : owner;
+
+	*n = 0;
+	if (owner == SANDBOX_UID) {
+		add(line, n, 0, base, SANDBOX_IDS);
+		return;
+	}
+	add(line, n, 0, base, low);
+	add(line, n, low, base + high % SANDBOX_IDS, owner < SANDBOX_IDS ? 1 : 0);
+	if (owner >= SANDBOX_IDS) {
+		add(line, n, SANDBOX_UID + 1, base + SANDBOX_UID + 1, SANDBOX_IDS - SANDBOX_UID - 1);
+		add(line, n, owner, base + SANDBOX_UID, 1);
+		return;
+	}
+	add(line, n, low + 1, base + low + 1, high - low - 1);
+	add(line, n, high, base + low, 1);
+	add(line, n, high + 1, base + high + 1, SANDBOX_IDS - high - 1);
+}
+
+/* A child in a new user namespace that waits to be killed. */
+__attribute__((noinline)) static long clone_holder(void)
+{
+	struct clone_args args = {.flags = CLONE_NEWUSER, .exit_signal = SIGCHLD};
+	long pid = sys2(SYS_clone3, &args, sizeof(args));
+
+	while (pid == 0)
+		(void)sys4(SYS_ppoll, NULL, 0, NULL, NULL); /* for ever */
+	return pid;
+}
+
+static int open_userns(const struct idmap *map, struct err *e)
+{
+	char path[64];
+	long pid = clone_holder();
+
+	if (pid < 0) {
+		errno = (int)-pid;
+		return err_sys(e, "make a user namespace");
+	}
+	int fd = idmap_write((pid_t)pid, map, e);
+	if (fd >= 0) {
+		(void)snprintf(path, sizeof(path), "/proc/%ld/ns/user", pid);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			fd = err_sys(e, "open %s", path);
+	}
+	(void)kill((pid_t)pid, SIGKILL);
+	while (waitpid((pid_t)pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return fd;
+}
+
+int attach_dir(struct sandbox_spec *spec, int *ret_fd, struct err *e)
+{
+	struct idmap map = {0};
+	struct stat st;
+
+	if (spec->dir_fd < 0 || !spec->ids.range || spec->ids.helper ||
+	    spec->level != LEVEL_STRICT || spec->ids.uid_base == 0)
+		return 0;
+	if (fstat(spec->dir_fd, &st) < 0)
+		return err_sys(e, "--dir");
+	swap_map(map.uid, &map.n_uid, st.st_uid, spec->ids.uid_base);
+	swap_map(map.gid, &map.n_gid, st.st_gid, spec->ids.gid_base);
+	auto_close int userns = open_userns(&map, e);
+	if (userns < 0)
+		return err_wrap(e, "--dir");
+	auto_close int mount = (int)sys3(SYS_open_tree, spec->dir_fd, "",
+					 AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (mount < 0) {
+		errno = -mount;
+		return err_sys(e, "--dir");
+	}
+	struct mount_attr attr = {
+		.attr_set = MOUNT_ATTR_IDMAP | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+		.propagation = 1 << 18, /* MS_PRIVATE */
+		.userns_fd = (uint64_t)userns,
+	};
+	long r = sys5(SYS_mount_setattr, mount, "", AT_EMPTY_PATH, &attr, sizeof(attr));
+	if (r < 0) {
+		errno = (int)-r;
+		(void)err_sys(e, "--dir: its filesystem cannot give its files another owner");
+		return err_remedy(e, "run pinfold as the directory's owner, or copy the directory to "
+				     "ext4, xfs, btrfs or tmpfs");
+	}
+	spec->dir_attached = true;
+	/* It is our own clone of what the caller opened: there is no path to check again. */
+	spec->dir_dev = spec->dir_ino = 0;
+	*ret_fd = take_fd(&mount);
+	return 0;
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Image `host`: the tree that a command sees when it brings no image of its own.
+ *
+ * One tmpfs, the stage, holds everything that the sandbox may fill, so its size is the disk limit:
+ *
+ *	skel/        what / looks like at first; lower of the root
+ *	up/X wk/X    upper and work directory of part X of the layer: root, usr, work
+ *	tmp run shm  /tmp /run /dev/shm
+ *	dev sys      /dev and the few files of /sys
+ *	mask mask.d  what hides entries of /proc
+ *	m            where the root is mounted
+ *
+ * /usr is an overlay over the host's, not a bind: file locks, leases and watches then belong to
+ * the sandbox's own inodes and cannot be used against the host or to talk to another sandbox.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/fd.h"
+#include "sandbox/hold.h"
+#include "sandbox/plan_int.h"
+#include "sandbox/synthetic.h"
+#include "wire/fds.h"
+
+static const char *const usr_links[] = {"bin", "sbin", "lib", "lib32", "lib64", "libx32"};
+static const char *const devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
+
+static const char *const proc_masks[] = {
+#define MASK(name, why) "proc/" name,
+#include "sandbox/proc_masks.def"
+#undef MASK
+};
+
+static const char *const host_etc[] = {
+#define ETC(name, why) name,
+#include "sandbox/host_etc.def"
+#undef ETC
+};
+
+static int owner_of_home(const struct sandbox_spec *spec)
+{
+	return spec->ids.range && !spec->as_root ? (int)SANDBOX_UID : -1;
+}
+
+static void plan_stage(struct plan *p, const struct sandbox_spec *spec)
+{
+	/* The skeleton is ours, not the sandbox's: room for it on top of the limit. */
+	uint64_t size = spec->limits.disk_bytes + (256 << 10) + spec->code_len;
+	uint64_t inodes = spec->limits.disk_bytes / 4096 + 256;
+	char options[96];
+
+	(void)snprintf(options, sizeof(options), "size=%llu,nr_inodes=%llu,mode=0755",
+		       (unsigned long long)size, (unsigned long long)inodes);
+	plan_two(p, PLAN_STAGE, 0, "/tmp", HOLD_DISK ? options : "mode=0755");
+}
+
+static void plan_etc_file(struct plan *p, const char *name, const char *text)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "skel/etc/%s", name);
+	plan_write(p, path, 0644, text, strlen(text));
+}
+
+static void plan_skeleton_etc(struct plan *p, const struct sandbox_spec *spec)
+{
+	char text[256];
+
+	plan_mkdir(p, "skel/etc", 0755, -1);
+	plan_etc_file(p, "passwd", SYNTHETIC_PASSWD);
+	plan_etc_file(p, "group", SYNTHETIC_GROUP);
+	plan_etc_file(p, "nsswitch.conf", SYNTHETIC_NSSWITCH);
+	plan_etc_file(p, "resolv.conf", SYNTHETIC_RESOLV);
+	(void)snprintf(text, sizeof(text), SYNTHETIC_HOSTS, spec->id);
+	plan_etc_file(p, "hosts", text);
+	(void)snprintf(text, sizeof(text), "%s\n", spec->id);
+	plan_etc_file(p, "hostname", text);
+}
+
+/* /bin and its like as the host has them: links into /usr, or directories to bind. */
+static void plan_usr_link(struct plan *p, const char *name, bool binds)
+{
+	char from[16], to[64], at[32];
+	struct stat st;
+
+	(void)snprintf(from, sizeof(from), "/%s", name);
+	(void)snprintf(at, sizeof(at), "skel/%s", name);
+	if (lstat(from, &st) < 0)
+		return;
+	if (S_ISDIR(st.st_mode)) {
+		if (binds)
+			plan_two(p, PLAN_BIND_HOST, STEP_RDONLY | STEP_RECURSIVE, from, name);
+		else
+			plan_mkdir(p, at, 0755, -1);
+		return;
+	}
+	ssize_t n = readlink(from, to, sizeof(to) - 1);
+	if (binds || n <= 0)
+		return;
+	to[n] = '\0';
+	plan_two(p, PLAN_SYMLINK, 0, at, to);
+}
+
+static void plan_skeleton(struct plan *p, const struct sandbox_spec *spec)
+{
+	static const char *const dirs[] = {"skel", "skel/usr", "skel/proc", "skel/dev", "skel/sys",
+					   "skel/home", "skel/var", "up", "wk", "up/root", "wk/root",
+					   "m"};
+
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
+		plan_mkdir(p, dirs[i], 0755, -1);
+	plan_mkdir(p, "skel/root", 0700, -1);
+	plan_mkdir(p, "skel/home/user", 0755, owner_of_home(spec));
+	plan_mkdir(p, "skel/tmp", 01777, -1);
+	plan_mkdir(p, "skel/run", 0755, -1);
+	plan_mkdir(p, "skel/var/tmp", 01777, -1);
+	if (spec->dir_fd >= 0)
+		plan_mkdir(p, "skel/work", 0755, -1);
+	for (size_t i = 0; i < sizeof(usr_links) / sizeof(usr_links[0]); i++)
+		plan_usr_link(p, usr_links[i], false);
+	plan_skeleton_etc(p, spec);
+	plan_mkdir(p, "tmp", 01777, -1);
+	plan_mkdir(p, "run", 0755, owner_of_home(spec));
+	plan_mkdir(p, "shm", 01777, -1);
+}
+
+/* One overlay of the layer: part `name`, shown at `target`. */
+static void plan_part(struct plan *p, const char *name, const char *lower, const char *target)
+{
+	char text[160];
+
+	(void)snprintf(text, sizeof(text), "up/%s", name);
+	if (strcmp(name, "root") != 0) {
+		plan_mkdir(p, text, 0755, -1);
+		(void)snprintf(text, sizeof(text), "wk/%s", name);
+		plan_mkdir(p, text, 0755, -1);
+	}
+	(void)snprintf(text, sizeof(text), "lowerdir=%s,upperdir=up/%s,workdir=wk/%s,userxattr",
+		       lower, name, name);
+	plan_two(p, PLAN_OVERLAY, 0, target, text);
+}
+
+static void plan_usr(struct plan *p)
+{
+	if (!HOLD_USR_OVERLAY) {
+		plan_two(p, PLAN_BIND_HOST, STEP_RECURSIVE, "/usr", "usr");
+		return;
+	}
+	plan_one(p, PLAN_LOWER, 0, "/usr");
+	plan_part(p, "usr", "@", "usr");
+}
+
+/* One entry of the host's /etc: a mount point in the skeleton, then the bind. */
+static void plan_etc_entry(struct plan *p, int etc, const char *name, bool binds)
+{
+	char from[300], at[300];
+	struct stat st;
+
+	if (fstatat(etc, name, &st, 0) < 0 || !(S_ISDIR(st.st_mode) || S_ISREG(st.st_mode)) ||
+	    !(st.st_mode & S_IROTH))
+		return;
+	(void)snprintf(from, sizeof(from), "/etc/%s", name);
+	(void)snprintf(at, sizeof(at), "skel/etc/%s", name);
+	if (binds)
+		plan_two(p, PLAN_BIND_HOST,
+			 STEP_RDONLY | STEP_OPTIONAL | (S_ISDIR(st.st_mode) ? STEP_RECURSIVE : 0),
+			 from, from + 1);
+	else if (S_ISDIR(st.st_mode))
+		plan_mkdir(p, at, 0755, -1);
+	else
+		plan_write(p, at, 0644, NULL, 0);
+}
+
+static void plan_etc_pattern(struct plan *p, int etc, DIR *all, const char *pattern, bool binds)
+{
+	size_t n = strcspn(pattern, "*");
+	struct dirent *d;
+
+	if (pattern[n] == '\0') {
+		plan_etc_entry(p, etc, pattern, binds);
+		return;
+	}
+	rewinddir(all);
+	while ((d = readdir(all)))
+		if (strncmp(d->d_name, pattern, n) == 0)
+			plan_etc_entry(p, etc, d->d_name, binds);
+}
+
+/* Called twice: once for the mount points in the skeleton, once for the binds. */
+static void plan_etc(struct plan *p, bool binds)
+{
+	DIR *all = opendir("/etc");
+
+	if (!all)
+		return; /* a host without /etc has nothing to show */
+	for (size_t i = 0; i < sizeof(host_etc) / sizeof(host_etc[0]); i++)
+		plan_etc_pattern(p, dirfd(all), all, host_etc[i], binds);
+	closedir(all);
+}
+
+static void plan_proc(struct plan *p, const struct sandbox_spec *spec)
+{
+	plan_one(p, PLAN_PROC, 0, "proc");
+	plan_write(p, "mask", 0, NULL, 0);
+	plan_mkdir(p, "mask.d", 0555, -1);
+	for (size_t i = 0; HOLD_MASKS && i < sizeof(proc_masks) / sizeof(proc_masks[0]); i++)
+		plan_one(p, PLAN_MASK, 0, proc_masks[i]);
+	if (HOLD_PROC_RO)
+		plan_one(p, PLAN_SEAL, STEP_RDONLY | STEP_NOEXEC, "proc/sys");
+
+	auto_free char *cpuinfo = synthetic_cpuinfo(spec->limits.cpus_milli);
+	auto_free char *meminfo = synthetic_meminfo(spec->limits.memory_bytes);
+	if (!cpuinfo || !meminfo) {
+		p->error = p->error ? p->error : -ENOMEM;
+		return;
+	}
+	plan_write(p, "cpuinfo", 0444, cpuinfo, strlen(cpuinfo));
+	plan_write(p, "meminfo", 0444, meminfo, strlen(meminfo));
+	plan_two(p, PLAN_BIND_STAGE, STEP_RDONLY, "cpuinfo", "proc/cpuinfo");
+	plan_two(p, PLAN_BIND_STAGE, STEP_RDONLY, "meminfo", "proc/meminfo");
+}
+
+static void plan_dev(struct plan *p)
+{
+	static const char *const links[][2] = {{"dev/fd", "/proc/self/fd"},
+					       {"dev/stdin", "/proc/self/fd/0"},
+					       {"dev/stdout", "/proc/self/fd/1"},
+					       {"dev/stderr", "/proc/self/fd/2"},
+					       {"dev/ptmx", "pts/ptmx"}};
+	char from[32], to[32];
+
+	plan_mkdir(p, "dev", 0755, -1);
+	plan_mkdir(p, "dev/pts", 0755, -1);
+	plan_mkdir(p, "dev/shm", 0755, -1);
+	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
+		plan_two(p, PLAN_SYMLINK, 0, links[i][0], links[i][1]);
+	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+		(void)snprintf(to, sizeof(to), "dev/%s", devices[i]);
+		plan_write(p, to, 0644, NULL, 0);
+	}
+	plan_two(p, PLAN_BIND_STAGE, STEP_RDONLY | STEP_NOEXEC, "dev", "dev");
+	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+		(void)snprintf(from, sizeof(from), "/dev/%s", devices[i]);
+		plan_two(p, PLAN_BIND_HOST, STEP_RDONLY | STEP_DEVICE | STEP_NOEXEC, from, from + 1);
+	}
+	plan_two(p, PLAN_DEVPTS, 0, "dev/pts", "ptmxmode=0666,mode=0620");
+	plan_two(p, PLAN_BIND_STAGE, 0, "shm", "dev/shm");
+}
+
+/* The few facts of /sys that programs size themselves by. */
+static void plan_sys(struct plan *p, const struct sandbox_spec *spec)
+{
+	static const char *const names[] = {"online", "possible", "present"};
+	char path[64], text[32];
+	unsigned n = synthetic_cpus(spec->limits.cpus_milli);
+
+	(void)snprintf(text, sizeof(text), n > 1 ? "0-%u\n" : "0\n", n - 1);
+	plan_mkdir(p, "skel/sys/devices", 0755, -1);
+	plan_mkdir(p, "skel/sys/devices/system", 0755, -1);
+	plan_mkdir(p, "skel/sys/devices/system/cpu", 0755, -1);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		(void)snprintf(path, sizeof(path), "skel/sys/devices/system/cpu/%s", names[i]);
+		plan_write(p, path, 0444, text, strlen(text));
+	}
+}
+
+static void plan_code(struct plan *p, const struct sandbox_spec *spec)
+{
+	char path[300];
+
+	if (!spec->code_name)
+		return;
+	plan_mkdir(p, "run/code", 0755, owner_of_home(spec));
+	(void)snprintf(path, sizeof(path), "run/code/%s", spec->code_name);
+	plan_write(p, path, 0644, spec->code, spec->code_len);
+}
+
+static void plan_work(struct plan *p, const struct sandbox_spec *spec)
+{
+	if (spec->dir_fd < 0)
+		return;
+	if (spec->dir_attached) {
+		plan_mkdir(p, "lower", 0755, -1);
+		plan_one(p, PLAN_ATTACH, 0, "lower");
+		p->steps[p->n_steps - 1].a = GUEST_EXTRA;
+	}
+	struct plan_step *step = plan_add(p, PLAN_LOWER, 0);
+	step->s = plan_string(p, spec->dir_attached ? "lower" : spec->dir_path);
+	step->a = (int64_t)spec->dir_dev;
+	step->b = spec->dir_ino;
+	plan_part(p, "work", "@", "work");
+	plan_two(p, PLAN_KEEP, STEP_KEEP_FD, "up/work", "/work");
+}
+
+void plan_image_host(struct plan *p, const struct sandbox_spec *spec)
+{
+	plan_add(p, PLAN_PRIVATE, 0);
+	plan_stage(p, spec);
+	plan_skeleton(p, spec);
+	plan_sys(p, spec);
+	plan_etc(p, false);
+	plan_part(p, "root", "skel", "m");
+	plan_one(p, PLAN_ENTER, 0, "m");
+	plan_two(p, PLAN_KEEP, 0, "up/root", "");
+	plan_usr(p);
+	plan_two(p, PLAN_KEEP, STEP_KEEP_FD, "up/usr", "/usr");
+	for (size_t i = 0; i < sizeof(usr_links) / sizeof(usr_links[0]); i++)
+		plan_usr_link(p, usr_links[i], true);
+	plan_etc(p, true);
+	plan_proc(p, spec);
+	plan_dev(p);
+	plan_code(p, spec);
+	plan_two(p, PLAN_BIND_STAGE, 0, "tmp", "tmp");
+	plan_two(p, PLAN_BIND_STAGE, 0, "run", "run");
+	plan_work(p, spec);
+	if (HOLD_TIMENS)
+		plan_add(p, PLAN_TIMENS, 0);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a spec to the list of steps that the guest walks. Pure but for looking at which optional
+ * host paths exist; nothing is made. */
+#ifndef SANDBOX_PLAN_H
+#define SANDBOX_PLAN_H
+
+#include "base/err.h"
+#include "sandbox/spec.h"
+#include "wire/plan.h"
+
+/* What an AWAIT step waits for. */
+enum plan_await { AWAIT_IDS = 1, AWAIT_CGROUP };
+
+struct plan;
+
+/* The plan of `spec`; the caller frees it with plan_free(). The spec may go away afterwards. */
+int plan_new(const struct sandbox_spec *spec, struct plan **ret, struct err *e);
+void plan_free(struct plan *p);
+
+/* The finished block (see wire/plan.h), owned by the plan. */
+const struct plan_head *plan_block(const struct plan *p);
+
+#endif

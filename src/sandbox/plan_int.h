@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* For plan.c and the files that add steps to a plan. */
+#ifndef SANDBOX_PLAN_INT_H
+#define SANDBOX_PLAN_INT_H
+
+#include "sandbox/plan.h"
+
+/*
+ * Steps are collected with string offsets into `text`; plan_finish() puts head, steps and text
+ * into one block and moves the offsets. A failed allocation or an overflow is remembered in
+ * `error` and reported once, at the end.
+ */
+struct plan {
+	struct plan_step steps[PLAN_STEPS_MAX];
+	unsigned n_steps;
+	char *text;
+	size_t text_len;
+	size_t text_cap;
+	int error;
+	struct plan_head *block;
+};
+
+/* Offset of a copy of the bytes, with a NUL behind them. */
+uint32_t plan_text(struct plan *p, const void *data, size_t len);
+uint32_t plan_string(struct plan *p, const char *s);
+struct plan_step *plan_add(struct plan *p, enum plan_op op, unsigned flags);
+/* The usual forms of a step. */
+void plan_one(struct plan *p, enum plan_op op, unsigned flags, const char *s);
+void plan_two(struct plan *p, enum plan_op op, unsigned flags, const char *s, const char *t);
+void plan_num(struct plan *p, enum plan_op op, unsigned flags, int64_t a, uint64_t b);
+/* owner: uid and gid inside, or -1 to leave it */
+void plan_mkdir(struct plan *p, const char *path, unsigned mode, int owner);
+void plan_write(struct plan *p, const char *path, unsigned mode, const void *data, size_t len);
+
+/* image_host.c: the tree of image `host` with all its mounts, up to PIVOT. */
+void plan_image_host(struct plan *p, const struct sandbox_spec *spec);
+/* confine.c: everything after PIVOT: limits, Landlock, ids, capabilities, seccomp. */
+void plan_confine(struct plan *p, const struct sandbox_spec *spec);
+
+#endif

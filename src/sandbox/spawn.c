@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Starts a guest. The caller's process may be large and threaded, so there is no fork: the child
+ * shares our memory and stops us until it executes the guest, like vfork. Between clone and exec
+ * it makes raw system calls only.
+ *
+ * Where the child is: new namespaces, all capabilities in the new user namespace, no id mapped
+ * yet. Executing a program as an unmapped id would drop the capabilities, so the ones that the
+ * plan needs are made ambient first; the plan's CAPS step takes them away again.
+ */
+#include "sandbox/spawn.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/close_range.h>
+#include <linux/prctl.h>
+#include <linux/sched.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "base/sys.h"
+#include "sandbox/hold.h"
+#include "wire/msg.h"
+
+#define HIGH_FD 100 /* descriptors are collected up there before they move to their places */
+
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x0010U
+#endif
+
+extern const unsigned char guest_image[], guest_image_end[];
+
+static const unsigned char plan_caps[] = {CAP_SYS_ADMIN, CAP_SETUID,	   CAP_SETGID, CAP_SETPCAP,
+					  CAP_NET_ADMIN, CAP_CHOWN,	   CAP_FOWNER, CAP_DAC_OVERRIDE,
+					  CAP_FSETID,	 CAP_SYS_TIME, CAP_DAC_READ_SEARCH};
+
+struct child {
+	int from[GUEST_EXTRA + GUEST_EXTRA_MAX]; /* what goes to descriptor i */
+	int n_from;
+	int image;
+	int error;
+};
+
+/* Without instrumentation: what a sanitizer notes about this stack would outlive the child. */
+#define IN_CHILD __attribute__((noinline, no_sanitize("address", "undefined", "thread")))
+
+IN_CHILD static long child_caps(void)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2];
+	long r = sys2(SYS_capget, &head, data);
+
+	for (int i = 0; i < 2 && r >= 0; i++)
+		data[i].inheritable = data[i].permitted;
+	if (r >= 0)
+		r = sys2(SYS_capset, &head, data);
+	for (unsigned i = 0; i < sizeof(plan_caps) && r >= 0; i++)
+		r = sys5(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, plan_caps[i], 0, 0);
+	return r;
+}
+
+/* First up out of the way, then down to their places, without close-on-exec. */
+IN_CHILD static long child_fds(struct child *c)
+{
+	long r = 0;
+
+	for (int i = 0; i < c->n_from && r >= 0; i++) {
+		r = sys3(SYS_fcntl, c->from[i], F_DUPFD_CLOEXEC, HIGH_FD);
+		c->from[i] = (int)r;
+	}
+	if (r >= 0) {
+		r = sys3(SYS_fcntl, c->image, F_DUPFD_CLOEXEC, HIGH_FD);
+		c->image = (int)r;
+	}
+	for (int i = 0; i < c->n_from && r >= 0; i++)
+		r = sys3(SYS_dup3, c->from[i], i, 0);
+#ifndef DROP_CLOSE_FDS
+	if (r >= 0)
+		r = sys3(SYS_close_range, c->n_from, ~0u, CLOSE_RANGE_CLOEXEC);
+#endif
+	return r;
+}
+
+IN_CHILD __attribute__((noreturn)) static void child_main(struct child *c)
+{
+	static const char *const empty[] = {NULL};
+	long r = child_caps();
+
+	if (r >= 0)
+		r = child_fds(c);
+	if (r >= 0)
+		r = sys5(SYS_execveat, c->image, "", empty, empty, AT_EMPTY_PATH);
+	c->error = (int)r;
+	for (;;)
+		(void)sys1(SYS_exit_group, 127);
+}
+
+/* The guest's program in a sealed memfd, made once per process. */
+static int image_fd(struct err *e)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static int cached = FD_NONE;
+	size_t size = (size_t)(guest_image_end - guest_image);
+	int fd;
+
+	pthread_mutex_lock(&lock);
+	fd = cached;
+	if (fd < 0) {
+		fd = memfd_create("pinfold", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
+		if (fd < 0 && errno == EINVAL) /* before Linux 6.3 every memfd is executable */
+			fd = memfd_create("pinfold", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+		if (fd >= 0 && (fd_write_all(fd, guest_image, size) < 0 || fchmod(fd, 0555) < 0 ||
+				(HOLD_SEAL && fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW |
+									     F_SEAL_SHRINK |
+									     F_SEAL_SEAL) < 0)))
+			fd_close(&fd);
+		cached = fd;
+	}
+	pthread_mutex_unlock(&lock);
+	if (fd < 0) {
+		(void)err_sys(e, "put the guest into a memfd");
+		return err_remedy(e, "set the sysctl vm.memfd_noexec to 0 or 1");
+	}
+	return fd;
+}
+
+static int plan_fd(const struct plan *plan, struct err *e)
+{
+	const struct plan_head *block = plan_block(plan);
+	auto_close int fd = memfd_create("plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0)
+		return err_sys(e, "plan");
+	int r = fd_write_all(fd, block, block->size);
+	if (r < 0) {
+		errno = -r;
+		return err_sys(e, "plan");
+	}
+	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
+		return err_sys(e, "seal the plan");
+	return take_fd(&fd);
+}
+
+static uint64_t namespaces(const struct sandbox_spec *spec)
+{
+	uint64_t flags = CLONE_NEWUSER | CLONE_NEWNS;
+
+	if (spec->level == LEVEL_LANDLOCK)
+		return 0;
+	if (HOLD_PIDNS)
+		flags |= CLONE_NEWPID;
+	if (HOLD_NETNS)
+		flags |= CLONE_NEWNET;
+	if (HOLD_IPCNS)
+		flags |= CLONE_NEWIPC;
+	if (HOLD_UTSNS)
+		flags |= CLONE_NEWUTS;
+	return flags;
+}
+
+/* The child runs on our stack while we wait, so nothing here may keep state in this frame that
+ * child_main() could overwrite: it only calls down and never returns. */
+__attribute__((noinline)) static long clone_guest(struct clone_args *args, struct child *c)
+{
+	long pid = sys2(SYS_clone3, args, sizeof(*args));
+
+	if (pid == 0)
+		child_main(c);
+	return pid;
+}
+
+static int explain_clone(long r, struct err *e)
+{
+	errno = (int)-r;
+	(void)err_sys(e, "make namespaces");
+	if (r == -EPERM)
+		return err_remedy(e, "user namespaces are forbidden here: see `pinfold doctor`, or "
+				     "choose the weaker --isolation landlock");
+	if (r == -ENOSPC || r == -EUSERS)
+		return err_remedy(e, "raise the limits under /proc/sys/user/max_*_namespaces");
+	return -(int)-r;
+}
+
+static int start(const struct sandbox_spec *spec, struct child *c, int cgroup, struct sandbox *sb,
+		 struct err *e)
+{
+	struct clone_args args = {
+		.flags = namespaces(spec) | CLONE_VM | CLONE_VFORK | CLONE_PIDFD,
+		.pidfd = (uint64_t)(uintptr_t)&sb->pidfd,
+		.exit_signal = SIGCHLD,
+	};
+	sigset_t all, old;
+
+	if (cgroup >= 0) {
+		args.flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)cgroup;
+	}
+	/* A handler must not run in the child: it would run on our memory. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	long pid = clone_guest(&args, c);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (pid < 0)
+		return explain_clone(pid, e);
+	sb->pid = (pid_t)pid;
+	if (c->error) {
+		errno = -c->error;
+		return err_sys(e, "start the guest");
+	}
+	return 0;
+}
+
+int sandbox_spawn(const struct sandbox_spec *spec, const struct plan *plan,
+		  const struct sandbox_fds *fds, struct sandbox *ret, struct err *e)
+{
+	int pair[2];
+	struct child c = {.image = image_fd(e)};
+
+	if (c.image < 0)
+		return c.image;
+	auto_close int plan_file = plan_fd(plan, e);
+	if (plan_file < 0)
+		return plan_file;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(e, "control socket");
+	ret->control = pair[0];
+	auto_close int theirs = pair[1];
+	for (int i = 0; i < 3; i++)
+		c.from[i] = fds->stdio[i];
+	c.from[GUEST_CTL] = theirs;
+	c.from[GUEST_PLAN] = plan_file;
+	c.n_from = GUEST_EXTRA;
+	for (int i = 0; i < GUEST_EXTRA_MAX && fds->extra[i] >= 0; i++)
+		c.from[c.n_from++] = fds->extra[i];
+	return start(spec, &c, fds->cgroup, ret, e);
+}
+
+void sandbox_idmap(const struct sandbox_spec *spec, struct idmap *ret)
+{
+	const struct sandbox_ids *ids = &spec->ids;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->n_uid = ret->n_gid = 1;
+	ret->helper = ids->helper;
+	if (!ids->range) {
+		ret->uid[0] = (struct idmap_line){SANDBOX_UID, ids->caller_uid, 1};
+		ret->gid[0] = (struct idmap_line){SANDBOX_UID, ids->caller_gid, 1};
+		ret->deny_setgroups = true;
+		return;
+	}
+	ret->uid[0] = (struct idmap_line){0, ids->uid_base, SANDBOX_IDS};
+	ret->gid[0] = (struct idmap_line){0, ids->gid_base, SANDBOX_IDS};
+}
+
+int sandbox_proceed(const struct sandbox *sb, enum plan_await part, struct err *e)
+{
+	struct msg_host msg = {.kind = MSG_PROCEED, .arg = (int)part};
+
+	if (send(sb->control, &msg, sizeof(msg), MSG_NOSIGNAL) != (ssize_t)sizeof(msg))
+		return err_sys(e, "talk to the guest");
+	return 0;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A live sandbox: from a plan to a guest that is walking it. */
+#ifndef SANDBOX_SPAWN_H
+#define SANDBOX_SPAWN_H
+
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "kernel/idmap.h"
+#include "sandbox/plan.h"
+#include "sandbox/spec.h"
+#include "wire/fds.h"
+
+struct sandbox {
+	pid_t pid;   /* the guest, in our pid namespace */
+	int pidfd;
+	int control; /* SOCK_SEQPACKET to the guest; closing it ends the sandbox */
+};
+
+#define SANDBOX_INIT {0, FD_NONE, FD_NONE}
+
+struct sandbox_fds {
+	int stdio[3];		    /* the command's; borrowed */
+	int extra[GUEST_EXTRA_MAX]; /* FD_NONE ends the list; borrowed */
+	int cgroup;		    /* v2 group to clone into, or FD_NONE */
+};
+
+/*
+ * Clone the guest into fresh namespaces and give it its plan. It waits at AWAIT_IDS; the caller
+ * writes the id maps and lets it go on with sandbox_proceed().
+ */
+int sandbox_spawn(const struct sandbox_spec *spec, const struct plan *plan,
+		  const struct sandbox_fds *fds, struct sandbox *ret, struct err *e);
+/* The maps that fit the spec's ids. */
+void sandbox_idmap(const struct sandbox_spec *spec, struct idmap *ret);
+int sandbox_proceed(const struct sandbox *sb, enum plan_await part, struct err *e);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What one sandbox is to be: checked, complete, without policy of who may. The engine fills it,
+ * plan.c turns it into steps, spawn.c into processes.
+ */
+#ifndef SANDBOX_SPEC_H
+#define SANDBOX_SPEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum sandbox_level { LEVEL_STRICT, LEVEL_LANDLOCK };
+
+#define SANDBOX_UID 1000u
+#define SANDBOX_IDS 65536u /* size of a sandbox's own range of ids */
+#define SANDBOX_ID_SIZE 30 /* "sbx" + 26 characters + NUL */
+
+/* Which host ids the sandbox's ids are. */
+struct sandbox_ids {
+	bool range;	   /* a whole range; else one id, the caller's, seen as SANDBOX_UID */
+	bool helper;	   /* the range is given by newuidmap/newgidmap */
+	uid_t uid_base;	   /* first of the range */
+	gid_t gid_base;
+	uid_t caller_uid; /* who runs us */
+	gid_t caller_gid;
+};
+
+struct sandbox_limits {
+	uint64_t time_ms;
+	uint64_t grace_ms;
+	uint64_t cpu_time_ms;
+	uint64_t cpus_milli;
+	uint64_t memory_bytes;
+	uint64_t pids;
+	uint64_t disk_bytes;
+	uint64_t nofile;
+};
+
+struct sandbox_spec {
+	char id[SANDBOX_ID_SIZE];
+	enum sandbox_level level;
+	struct sandbox_ids ids;
+	struct sandbox_limits limits;
+	bool as_root;	     /* the command is uid 0 inside */
+	bool pty;
+	bool collect;	     /* report changed files */
+	bool memory_unheld; /* no cgroup: rlimits are all there is */
+	uint16_t rows, cols;
+	/* All borrowed. */
+	const char *const *argv;
+	const char *const *envp;
+	const char *path; /* value of PATH */
+	const char *workdir;
+	const char *code_name; /* program text goes to /run/code/NAME */
+	const char *code;
+	size_t code_len;
+	/* --dir: the directory as the caller opened it. */
+	int dir_fd; /* FD_NONE: none */
+	const char *dir_path;
+	uint64_t dir_dev, dir_ino;
+	bool dir_attached; /* handed over as a mount descriptor (root) instead of by path */
+	/* level landlock: a private directory of the host that takes the place of the layer */
+	const char *host_home;
+};
+
+#endif

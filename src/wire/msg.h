@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages between the host side and the guest, over a SOCK_SEQPACKET pair. Fixed layout, native
+ * integers. The guest is our program but lives with hostile code, so the host side checks the
+ * length and every field of what it receives; descriptors are only taken where the kind has one.
+ *
+ *	host -> guest: struct msg_host, always whole.
+ *	guest -> host: struct msg_guest, followed by `len` bytes of name for MSG_FILE.
+ *
+ * Order from the guest: [LISTENER] [TERMINAL] STARTED | FAILED, then EXITED, FILE*, DONE.
+ */
+#ifndef WIRE_MSG_H
+#define WIRE_MSG_H
+
+#include <stdint.h>
+
+enum msg_host_kind {
+	MSG_PROCEED = 1, /* the host side did what an AWAIT step waits for; arg: which one */
+	MSG_SIGNAL,	 /* send signal `arg` to every process but the guest */
+	MSG_KILL,	 /* SIGKILL to all, reap, report, end */
+};
+
+struct msg_host {
+	uint32_t kind;
+	int32_t arg;
+};
+
+enum msg_guest_kind {
+	MSG_LISTENER = 1, /* fd: seccomp notification listener */
+	MSG_TERMINAL,	  /* fd: master side of the command's terminal */
+	MSG_STARTED,	  /* the command's program was executed; code: its pid inside */
+	MSG_FAILED,	  /* code: errno, step: which step or MSG_STEP_*; nothing ran */
+	MSG_EXITED,	  /* code: wait status of the command; all processes are gone */
+	MSG_FILE,	  /* one changed file; fd when it is a regular one */
+	MSG_DONE,	  /* value: files not reported, value2: bytes used in the layer */
+};
+
+/* Steps after the plan, for MSG_FAILED. */
+#define MSG_STEP_PLAN (-1)    /* the plan itself is damaged */
+#define MSG_STEP_TERMINAL (-2)
+#define MSG_STEP_FORK (-3)
+#define MSG_STEP_WORKDIR (-4)
+#define MSG_STEP_LANDLOCK (-5)
+#define MSG_STEP_EXEC (-6)
+
+enum msg_change { MSG_ADDED = 1, MSG_MODIFIED, MSG_DELETED };
+
+#define MSG_NAME_MAX 4096u
+
+struct msg_guest {
+	uint32_t kind;
+	int32_t code;
+	int32_t step;
+	uint32_t len; /* of the name behind this record */
+	uint64_t value;
+	uint64_t value2;
+	uint32_t mode;	 /* MSG_FILE: st_mode */
+	uint32_t change; /* MSG_FILE: enum msg_change */
+};
+
+#endif

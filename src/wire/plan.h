@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The plan: everything that happens between clone and the user's program, as data. The host side
+ * builds it (sandbox/plan.c), `pinfold plan` prints it, the guest walks it (guest/walk.c).
+ *
+ * It is one block of memory without pointers, handed over in a sealed memfd:
+ *
+ *	struct plan_head | steps[n_steps] | strings and blobs
+ *
+ * Strings are named by their offset from the start of the block and end with NUL; offset 0 means
+ * none. All integers are native: both ends are the same machine and the same build.
+ */
+#ifndef WIRE_PLAN_H
+#define WIRE_PLAN_H
+
+#include <stdint.h>
+
+#define PLAN_MAGIC 0x70696e66u
+#define PLAN_VERSION 1u
+#define PLAN_SIZE_MAX (40u << 20)
+#define PLAN_STEPS_MAX 512u
+#define PLAN_ARGS_MAX 8192u
+
+/*
+ * What each step does and which fields it uses. `s`, `t` are strings, `a`, `b` numbers.
+ * Relative paths of the mount steps are below the stage; ROOT_* paths are below the new root and
+ * are resolved by openat2 without following any link.
+ */
+#define PLAN_OPS(X)                                                                              \
+	X(AWAIT, "await", "wait until the host side says that its part `s` is done")             \
+	X(HOSTNAME, "hostname", "set the host name to `s`")                                      \
+	X(LO_UP, "lo-up", "bring the loopback interface up")                                     \
+	X(BECOME, "become", "take uid `a`, gid `b`, no other groups")                            \
+	X(PRIVATE, "private", "detach mount propagation from the host")                          \
+	X(STAGE, "stage", "mount a tmpfs with options `t` on `s` and work there")                \
+	X(MKDIR, "mkdir", "make directory `s` with mode `a`")                                    \
+	X(WRITE, "write", "make file `s` with mode `a` and the given content")                   \
+	X(SYMLINK, "symlink", "make symbolic link `s` to `t`")                                   \
+	X(LOWER, "lower", "open host directory `s`, check that it is the expected one")          \
+	X(ATTACH, "attach", "attach inherited mount descriptor `a` at `s`")                      \
+	X(OVERLAY, "overlay", "mount overlay on `s` with options `t`")                           \
+	X(ENTER, "enter", "take `s` as the new root for the steps below")                        \
+	X(BIND_HOST, "bind", "show host path `s` at `t`, flags `a`")                             \
+	X(BIND_STAGE, "bind-stage", "show stage path `s` at `t`, flags `a`")                     \
+	X(PROC, "proc", "mount a new proc at `s`")                                               \
+	X(DEVPTS, "devpts", "mount a new devpts at `s` with options `t`")                        \
+	X(MASK, "mask", "hide `s` behind an empty inode of our own")                             \
+	X(SEAL, "seal", "make the mount at `s` read-only, flags `a`")                            \
+	X(TIMENS, "timens", "new time namespace: clocks start at zero")                          \
+	X(KEEP, "keep", "keep a descriptor of stage directory `s` for the report of files")      \
+	X(PIVOT, "pivot", "pivot_root into the new root, drop the host's tree")                  \
+	X(CGROUPNS, "cgroupns", "new cgroup namespace")                                          \
+	X(KEYRING, "keyring", "join a new, empty session keyring")                               \
+	X(RLIMIT, "rlimit", "limit resource `a` to `b`")                                         \
+	X(OOM_SCORE, "oom-score", "set oom_score_adj to `a`")                                    \
+	X(BOUNDING, "bounding", "no program can ever get a capability outside of mask `b`")     \
+	X(CAPS, "caps", "hold only the capabilities of mask `b`, inherit none")                  \
+	X(NO_NEW_PRIVS, "no-new-privs", "no program gains privileges")                           \
+	X(NO_DUMP, "no-dump", "the guest cannot be traced or dumped")                            \
+	X(LANDLOCK, "landlock", "new ruleset: handled access `b`, scopes `a`")                   \
+	X(LANDLOCK_PATH, "landlock-path", "allow access `b` beneath `s`")                        \
+	X(SECCOMP, "seccomp", "load the system call filter; refusals are reported")              \
+	X(READY, "ready", "start the command")
+
+enum plan_op {
+#define PLAN_OP_ENUM(id, name, help) PLAN_##id,
+	PLAN_OPS(PLAN_OP_ENUM)
+#undef PLAN_OP_ENUM
+	PLAN_OP_COUNT
+};
+
+/* Flags of a step. */
+#define STEP_OPTIONAL 0x1u  /* a missing source (ENOENT) is no error: the host does not have it */
+#define STEP_RDONLY 0x2u    /* bind: read-only */
+#define STEP_DEVICE 0x4u    /* bind: a device node, so not nodev */
+#define STEP_RECURSIVE 0x8u /* bind: with the mounts below */
+#define STEP_NOEXEC 0x10u
+#define STEP_KEEP_FD 0x20u /* LOWER: the directory is kept for comparing changed files */
+
+struct plan_step {
+	uint16_t op;
+	uint16_t flags;
+	uint32_t s;
+	uint32_t t;
+	uint32_t len; /* bytes at t when it is a blob */
+	int64_t a;
+	uint64_t b;
+};
+
+/* How the command is started once the last step is done. */
+#define PLAN_PTY 0x1u
+#define PLAN_COLLECT 0x2u     /* report changed files before the end */
+#define PLAN_ASSIGNED_TTY 0x4u
+#define PLAN_HOST_LEVEL 0x8u /* level landlock: no pid namespace, kill by subreaper */
+
+struct plan_head {
+	uint32_t magic;
+	uint32_t version;
+	uint32_t size; /* of the whole block */
+	uint32_t n_steps;
+	uint32_t argv; /* offset of argc offsets */
+	uint32_t argc;
+	uint32_t envp; /* offset of envc offsets */
+	uint32_t envc;
+	uint32_t workdir;
+	uint32_t path; /* value of PATH, for the search */
+	uint32_t flags;
+	uint16_t rows;
+	uint16_t cols;
+	uint64_t deadline_ms; /* the guest ends everything by itself after this long */
+	struct plan_step steps[];
+};
+
+/* Name of an operation, or NULL. */
+const char *plan_op_name(unsigned op);
+const char *plan_op_help(unsigned op);
+/* 0 when the block is well-formed: every offset inside, every string ended. Else -EINVAL. */
+int plan_check(const void *block, uint32_t size);
+
+static inline const char *plan_str(const struct plan_head *head, uint32_t off)
+{
+	return off ? (const char *)head + off : (const char *)0;
+}
+
+#endif

@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# red: seal
+#
+# CVE-2019-5736: code inside opened the runtime's own binary through /proc/self/exe and wrote to it.
+# The guest runs from a sealed memfd, PID 1 is not readable, and our file on the host has the same
+# hash after every case (the oracle). Entering a running sandbox does not exist yet; `run` does.
+. "$(dirname "$0")/../lib/escape.sh"
+
+claim "A01 nothing inside can write to a binary of ours"
+
+as_command()
+{
+	printf '#!/proc/self/exe\n' >"$BIN/script"
+	printf '#!/proc/1/exe\n' >"$BIN/script1"
+	chmod 0755 "$BIN"/script*
+	# What these do is the guest's business: it must not work as a sandbox without its set-up.
+	inside --dir "$BIN" -- /work/script
+	holds "a script for /proc/self/exe ends with an error" test "$RC" != 0
+	inside --dir "$BIN" -- /work/script1
+	holds "a script for /proc/1/exe ends with an error" test "$RC" != 0
+	inside -- /proc/self/exe
+	holds "/proc/self/exe as the command ends with an error" test "$RC" != 0
+	inside -- /proc/1/exe run -- true
+	holds "/proc/1/exe as the command ends with an error" test "$RC" != 0
+}
+
+from_host()
+{
+	local guest to from attacker
+
+	inside_start SLEEPER -- tail -f /dev/null
+	wait_for 5 test -n "$(sandbox_pids SLEEPER | sed -n 2p)"
+	wait_for 5 sandbox_has_command SLEEPER
+	guest=$(sandbox_pids SLEEPER | head -1)
+	coproc ATTACKER { "$ATTACK_HOST" host "$guest" 2>&1; }
+	attacker=$ATTACKER_PID
+	exec {to}>&"${ATTACKER[1]}" {from}<&"${ATTACKER[0]}"
+	OUT=$EVIDENCE/host.door
+	sed '/^ready/q' <&"$from" >"$OUT"
+	kill "$SLEEPER_LAUNCH"
+	inside_wait SLEEPER
+	echo go >&"$to"
+	cat <&"$from" >>"$OUT"
+	wait "$attacker"
+	exec {to}>&- {from}<&-
+	KIND=WRITE shut running ended
+}
+
+sandbox_has_command()
+{
+	[ "$(sandbox_pids "$1" | wc -l)" -ge 2 ]
+}
+
+attack()
+{
+	attack_build
+	as_command
+	inside --dir "$BIN" -- "$ATTACK"
+	ran
+	KIND=WRITE shut exe-of-1
+	inside --dir "$BIN" -- "$ATTACK" many
+	ran
+	KIND=WRITE shut exe-of-1
+	# Only root may look at a process that is not dumpable.
+	[ "$EUID" = 0 ] && from_host
+}
+
+run_case

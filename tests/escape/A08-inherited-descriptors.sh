@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# red: close-fds, ref-bwrap
+#
+# A file, a directory, a pipe or a socket that was open when pinfold started is a way out that no
+# namespace closes. The launcher leaves 20 open (tests/lib/launch.c), some of them hold a canary.
+. "$(dirname "$0")/../lib/escape.sh"
+
+claim "A08 no inherited descriptor is open inside"
+
+attack()
+{
+	# ls itself opens 3 to read the directory.
+	inside -- ls /proc/self/fd
+	ran
+	same "descriptors of the first process" "$(tr '\n' ' ' <"$OUT")" "0 1 2 3 "
+
+	inside -- bash -c 'for fd in {3..40}; do
+		{ true <&"$fd"; } 2>/dev/null && echo "open read-$fd"
+		{ true >&"$fd"; } 2>/dev/null && echo "open write-$fd"
+		timeout 0.2 head -c 64 <&"$fd" 2>/dev/null
+	done; echo shut all'
+	ran
+	shut all
+
+	# Our own init inside: its table must not be readable; where it is, it holds no host object.
+	inside -- bash -c 'ls -l /proc/1/fd 2>&1 | sed "s/.*-> //"; ls /proc/1/fd/* >/dev/null 2>&1 &&
+		cat /proc/1/fd/[3-9] /proc/1/fd/[12]? 2>/dev/null </dev/null; true'
+	ran
+	absent "init shows a host directory" "$PROJECT_DIR"
+	same "what init's table shows of the host" "$(grep -acE '^/(root|etc|srv)?$' "$OUT")" 0
+}
+
+run_case

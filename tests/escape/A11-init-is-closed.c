@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Everything one process can do to look into another, tried on PID 1. */
+#include "attack.h"
+#include <linux/kcmp.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+
+static void try_open(const char *file, int flags)
+{
+	char path[64], name[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/1/%s", file);
+	snprintf(name, sizeof(name), "%s-%s", file, flags & O_WRONLY ? "w" : "r");
+	fd = open(path, flags);
+	/* Some of these can be opened by all and then show nothing, or refuse to be read. */
+	if (fd >= 0 && !(flags & O_WRONLY)) {
+		char buf[64];
+		ssize_t n = flags & O_DIRECTORY ? 1 : read(fd, buf, sizeof(buf));
+
+		if (n == 0)
+			errno = ENODATA;
+		door(name, n > 0 ? n : -1);
+	} else {
+		door(name, fd);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const files[] = {"mem",     "environ", "auxv",     "maps",
+					    "smaps",   "stack",   "syscall", "personality",
+					    "pagemap", "io"};
+	char word[16];
+	struct iovec local = {word, sizeof(word)}, remote = {(void *)0x400000, sizeof(word)};
+	int pidfd;
+
+	(void)argv;
+	door("attach", ptrace(PTRACE_ATTACH, 1, 0, 0));
+	door("seize", ptrace(PTRACE_SEIZE, 1, 0, 0));
+	door("vm_readv", process_vm_readv(1, &local, 1, &remote, 1, 0));
+	door("vm_writev", process_vm_writev(1, &local, 1, &remote, 1, 0));
+	door("kcmp", syscall(SYS_kcmp, 1, getpid(), KCMP_FILES, 0, 0));
+	pidfd = (int)syscall(SYS_pidfd_open, 1, 0);
+	for (int fd = 0; fd < 32; fd++)
+		if (pidfd >= 0 && syscall(SYS_pidfd_getfd, pidfd, fd, 0) >= 0)
+			door_if("getfd", 1, "a descriptor of PID 1");
+	door_if("getfd", 0, "");
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		try_open(files[i], O_RDONLY);
+	try_open("mem", O_WRONLY);
+	try_open("fd", O_RDONLY | O_DIRECTORY);
+	try_open("map_files", O_RDONLY | O_DIRECTORY);
+	try_open("root", O_RDONLY | O_DIRECTORY);
+	try_open("cwd", O_RDONLY | O_DIRECTORY);
+	try_open("ns/mnt", O_RDONLY);
+	try_open("ns/user", O_RDONLY);
+	/* Descriptors by number: the list may be shut and its entries not. */
+	for (int fd = 0; fd < 64; fd++) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "/proc/1/fd/%d", fd);
+		if (open(path, O_PATH) >= 0)
+			door_if("fd-entry", 1, path);
+	}
+	door_if("fd-entry", 0, "");
+	return argc > 5;
+}

@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# red: ref-naive
+#
+# Opening a FIFO waits for its other end: a collector that opens what it finds hangs for ever. Special
+# files are listed by their type and not opened.
+. "$(dirname "$0")/../lib/escape.sh"
+
+claim "E06 FIFOs, sockets and devices do not hold up the host"
+
+SPECIAL='mkfifo out.png fifo-in-use; (cat fifo-in-use >/dev/null &)
+	mkdir -p report.json d; mkfifo d/fifo; echo x >d/file
+	python3 -I -c "
+import socket, os
+for n, t in ((\"sock\", socket.SOCK_STREAM), (\"d/sock\", socket.SOCK_DGRAM)):
+    s = socket.socket(socket.AF_UNIX, t); s.bind(n)
+"
+	mknod dev c 1 5 2>/dev/null && echo open mknod
+	mknod white c 0 0 2>/dev/null && echo a whiteout can be made
+	chmod 0 d/file 2>/dev/null; echo y >last; echo shut made'
+
+attack()
+{
+	local dir
+
+	INSIDE_SECONDS=15
+	for dir in /home/user /work; do
+		inside_json --dir "$W" --workdir "$dir" -- sh -c "$SPECIAL"
+		ran
+		shut made
+		same "types in $dir" "$(json \
+			'{f["path"][len(a[0]) + 1:]: f["type"] for f in sorted(d["files"], key=lambda f: f["path"])
+			  if f["path"].startswith(a[0] + "/")}' "$dir" | sed 's/directory/dir/g')" \
+			'{"d": "dir", "d/fifo": "fifo", "d/file": "file", "d/sock": "socket", "fifo-in-use": "fifo", "last": "file", "out.png": "fifo", "report.json": "dir", "sock": "socket"}'
+		same "hashes of special files" "$(json \
+			'[f["path"] for f in d["files"] if f["type"] != "file" and f.get("sha256")]')" '[]'
+	done
+}
+
+run_case

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# TAP for shell tests: ok, not_ok, is, like, skip, diag, done_testing.
+
+TAP_COUNT=0
+TAP_FAILED=0
+
+ok()
+{
+	echo "ok $((++TAP_COUNT)) - ${1//#/\\#}"
+}
+
+not_ok()
+{
+	TAP_FAILED=$((TAP_FAILED + 1))
+	echo "not ok $((++TAP_COUNT)) - ${1//#/\\#}"
+}
+
+# skip WHAT REASON
+skip()
+{
+	echo "ok $((++TAP_COUNT)) - ${1//#/\\#} # SKIP $2"
+}
+
+diag()
+{
+	local line
+
+	while IFS= read -r line; do
+		# Never let a test's output say something in the runner's language.
+		echo "# ${line//[^[:print:]	]/?}"
+	done <<<"$*"
+}
+
+# is GOT WANT NAME
+is()
+{
+	if [ "$1" = "$2" ]; then
+		ok "$3"
+	else
+		not_ok "$3"
+		diag "got: $1"
+		diag "want: $2"
+	fi
+}
+
+# like GOT REGEX NAME
+like()
+{
+	if [[ $1 =~ $2 ]]; then
+		ok "$3"
+	else
+		not_ok "$3"
+		diag "got: $1"
+		diag "does not match: $2"
+	fi
+}
+
+done_testing()
+{
+	echo "1..$TAP_COUNT"
+	[ "$TAP_FAILED" = 0 ]
+}
+
+# wait_for SECONDS COMMAND...: until the command succeeds; never a fixed pause.
+wait_for()
+{
+	local until=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000))
+
+	shift
+	until "$@"; do
+		[ "${EPOCHREALTIME/[.,]/}" -lt "$until" ] || return 1
+		read -rt 0.01 <> <(:)
+	done
+	return 0
+}
