@@ -47,7 +47,6 @@ void json_init(struct json *j, int fd)
 int json_end(struct json *j)
 {
 	assert(j->depth == 0);
-	put(j, "\n", 1);
 	flush(j);
 	return j->error;
 }

@@ -23,7 +23,7 @@ struct json {
 };
 
 void json_init(struct json *j, int fd);
-/* Flush, with a newline. 0 or -errno of the first write that failed. */
+/* Flush. 0 or -errno of the first write that failed. */
 int json_end(struct json *j);
 
 /* A key, inside an object; a value must follow. NULL inside an array: nothing. */

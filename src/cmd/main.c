@@ -7,8 +7,8 @@
  */
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "base/fd.h"
 #include "cmd/help.h"
 #include "cmd/opt.h"
 #include "cmd/say.h"
@@ -75,14 +75,10 @@ const struct verb *verb_find(const char *name, struct err *e)
  * program's output would be written into it. */
 static int fill_standard_descriptors(void)
 {
-	int fd = FD_NONE;
-
-	do {
-		fd = open("/dev/null", O_RDWR);
-	} while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd < 0)
-		return -1;
-	return close(fd);
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+			return -1;
+	return 0;
 }
 
 int main(int argc, char **argv)

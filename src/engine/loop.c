@@ -130,10 +130,11 @@ static void on_guest_end(struct pinfold_run *run)
 	run->state = RUN_DRAINING;
 }
 
-static void on_listener(struct pinfold_run *run)
+static void on_listener(struct pinfold_run *run, uint32_t events)
 {
 	struct notify_event ev;
-	int r = notify_take(run->listener, &ev);
+	/* Hung up: the last process under the filter is gone. */
+	int r = events & EPOLLIN ? notify_take(run->listener, &ev) : -EPIPE;
 
 	if (r < 0) {
 		(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->listener, NULL);
@@ -170,14 +171,14 @@ static int on_output(struct pinfold_run *run, int stream, struct pinfold_event *
 	return 1;
 }
 
-static int dispatch(struct pinfold_run *run, int fd, struct pinfold_event *ret)
+static int dispatch(struct pinfold_run *run, int fd, uint32_t events, struct pinfold_event *ret)
 {
 	if (fd == run->out[0] || fd == run->out[1])
 		return run->held_back ? 0 : on_output(run, fd == run->out[1], ret);
 	if (fd == run->timer)
 		on_timer(run);
 	else if (fd == run->listener)
-		on_listener(run);
+		on_listener(run, events);
 	else if (fd == run->sb.control)
 		on_control(run);
 	else if (fd == run->sb.pidfd)
@@ -265,7 +266,7 @@ int pinfold_run_next(struct pinfold_run *run, int timeout_ms, struct pinfold_eve
 		int n = epoll_wait(run->epoll, &ev, 1, wait);
 		if (n == 0)
 			return 0;
-		if (n > 0 && dispatch(run, ev.data.fd, ret_event) > 0)
+		if (n > 0 && dispatch(run, ev.data.fd, ev.events, ret_event) > 0)
 			return 1;
 		if (n < 0 && errno == EINTR && timeout_ms >= 0)
 			return 0;

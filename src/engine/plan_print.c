@@ -41,7 +41,8 @@ static int write_json(const struct plan_head *head, const struct request *r, int
 		write_step_json(&j, head, i);
 	json_close(&j, ']');
 	json_close(&j, '}');
-	return json_end(&j);
+	int k = json_end(&j);
+	return k < 0 ? k : fd_write_all(fd, "\n", 1);
 }
 
 /* Arguments that mean something for this operation; numbers in the base people know them in. */

@@ -92,6 +92,7 @@ static int make_sandbox(struct pinfold_run *run, const struct plan *plan, struct
 			struct err *e)
 {
 	struct idmap map;
+	int tasks[CGROUP_PARTS] = {FD_NONE, FD_NONE, FD_NONE, FD_NONE, FD_NONE};
 	int r = sandbox_spawn(&run->req.spec, plan, fds, &run->sb, e);
 
 	if (r < 0)
@@ -100,12 +101,14 @@ static int make_sandbox(struct pinfold_run *run, const struct plan *plan, struct
 		sandbox_idmap(&run->req.spec, &map);
 		r = idmap_write(run->sb.pid, &map, e);
 		if (r >= 0)
-			r = sandbox_proceed(&run->sb, AWAIT_IDS, e);
+			r = sandbox_proceed(&run->sb, AWAIT_IDS, NULL, e);
 	}
 	if (r >= 0 && run->cgroup.ops)
-		r = cgroup_enter(&run->cgroup, &run->cgroup_limits, run->sb.pid, e);
+		r = cgroup_make(&run->cgroup, &run->cgroup_limits, tasks, e);
 	if (r >= 0)
-		r = sandbox_proceed(&run->sb, AWAIT_CGROUP, e);
+		r = sandbox_proceed(&run->sb, AWAIT_CGROUP, tasks, e);
+	for (int i = 0; i < CGROUP_PARTS; i++)
+		fd_close(&tasks[i]);
 	return r;
 }
 

@@ -59,8 +59,9 @@ size_t str_len(const char *s);
 int str_eq(const char *a, const char *b);
 /* Send one message with an optional descriptor (fd < 0: none) and name. 0 or -errno. */
 int guest_send(const struct msg_guest *msg, const char *name, int fd);
-/* Block until the host side says something; ends the guest when it is gone. */
-void guest_receive(struct msg_host *ret_msg);
+/* Block until the host side says something; ends the guest when it is gone. Returns how many
+ * descriptors came along. */
+unsigned guest_receive(struct msg_host *ret_msg, int fds[MSG_FDS_MAX]);
 void guest_end(int status) __attribute__((noreturn));
 
 #endif

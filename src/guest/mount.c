@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mount steps. Every target is opened first, below the new root and without following any link
- * (an image could hold links where we expect directories), and mounts move onto that descriptor:
- * no path is resolved twice. Paths shown in /proc/self/mountinfo are relative to the stage, so no
+ * Mount steps. A target is opened first, below the new root and without following any link (an
+ * image could hold links where we expect directories), and mounts move onto that descriptor: no
+ * path is resolved twice. Only where the plan itself made the tree around it (STEP_OWN) is the
+ * path good enough. Paths shown in /proc/self/mountinfo are relative to the stage, so no
  * place of the host shows inside.
  */
 #include <errno.h>
@@ -40,16 +41,23 @@ static long open_below(int dir, const char *path)
 }
 
 /* Move the detached mount `fd` onto `path` below the new root; `fd` is used up. */
-static int put(struct guest *g, long fd, const char *path)
+static int put(struct guest *g, long fd, const char *path, unsigned flags)
 {
+	long r;
+
 	if (fd < 0)
 		return (int)fd;
-	long to = open_below(g->root, path);
-	long r = to;
-	if (to >= 0)
-		r = sys5(SYS_move_mount, fd, "", to, "",
-			 MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
-	done(to);
+	if (flags & STEP_OWN) {
+		r = sys5(SYS_move_mount, fd, "", g->root, path, MOVE_MOUNT_F_EMPTY_PATH);
+	} else {
+		long to = open_below(g->root, path);
+
+		r = to;
+		if (to >= 0)
+			r = sys5(SYS_move_mount, fd, "", to, "",
+				 MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+		done(to);
+	}
 	done(fd);
 	return (int)r;
 }
@@ -89,7 +97,7 @@ static int bind(struct guest *g, int from_dir, const char *from, const struct pl
 		done(fd);
 		return r;
 	}
-	return put(g, fd, plan_str(g->plan, step->t));
+	return put(g, fd, plan_str(g->plan, step->t), step->flags);
 }
 
 /* Give one "key=value,key=value" list to a filesystem context. The list is cut in place. */
@@ -193,7 +201,7 @@ static int overlay_options(const struct guest *g, const char *options, char *out
 	return 0;
 }
 
-static int do_overlay(struct guest *g, const char *on, const char *options)
+static int do_overlay(struct guest *g, const char *on, const char *options, unsigned flags)
 {
 	char text[512];
 	int r = overlay_options(g, options, text, sizeof(text));
@@ -211,41 +219,33 @@ static int do_overlay(struct guest *g, const char *on, const char *options)
 	if (fd < 0)
 		return (int)fd;
 	if (g->root >= 0)
-		return put(g, fd, on);
+		return put(g, fd, on, flags);
 	long ret = sys5(SYS_move_mount, fd, "", g->stage, on, MOVE_MOUNT_F_EMPTY_PATH);
 	done(fd);
 	return (int)ret;
 }
 
-static int do_mask(struct guest *g, const char *path)
+/* Hide an entry of the proc that we just mounted: its names lead nowhere else, so no descriptor
+ * is needed. "ro" is read-only already, and its clones are, too. */
+static int do_mask(struct guest *g, const struct plan_step *step)
 {
-	struct stat st;
-	long fd = open_below(g->root, path);
+	const char *from = step->flags & STEP_RECURSIVE ? "ro/mask.d" : "ro/mask";
+	long mask = sys3(SYS_open_tree, g->stage, from, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 
-	if (fd == -ENOENT)
-		return 0; /* this kernel does not have it: nothing to hide */
-	if (fd < 0)
-		return (int)fd;
-	long r = sys2(SYS_fstat, fd, &st);
-	if (r >= 0) {
-		const char *from = S_ISDIR(st.st_mode) ? "mask.d" : "mask";
-		long mask = sys3(SYS_open_tree, g->stage, from, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-		r = mask;
-		if (mask >= 0)
-			r = set_attr(mask, STEP_RDONLY, 0);
-		if (r >= 0)
-			r = sys5(SYS_move_mount, mask, "", fd, "",
-				 MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
-		done(mask);
-	}
-	done(fd);
-	return (int)r;
+	if (mask < 0)
+		return (int)mask;
+	long r = sys5(SYS_move_mount, mask, "", g->root, plan_str(g->plan, step->s),
+		      MOVE_MOUNT_F_EMPTY_PATH);
+	done(mask);
+	return r == -ENOENT ? 0 : (int)r; /* this kernel does not have it: nothing to hide */
 }
 
+/* Read-only from here on: a clone on top of itself. Below the new root, or the stage before it. */
 static int do_seal(struct guest *g, const struct plan_step *step)
 {
 	const char *path = plan_str(g->plan, step->s);
-	long fd = sys3(SYS_open_tree, g->root, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	int dir = step->flags & STEP_STAGE ? g->stage : g->root;
+	long fd = sys3(SYS_open_tree, dir, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 
 	if (fd < 0)
 		return (int)fd;
@@ -254,7 +254,9 @@ static int do_seal(struct guest *g, const struct plan_step *step)
 		done(fd);
 		return r;
 	}
-	return put(g, fd, path);
+	r = (int)sys5(SYS_move_mount, fd, "", dir, path, MOVE_MOUNT_F_EMPTY_PATH);
+	done(fd);
+	return r;
 }
 
 static int do_keep(struct guest *g, const struct plan_step *step)
@@ -306,7 +308,7 @@ int guest_mount_step(struct guest *g, const struct plan_step *step)
 	case PLAN_ATTACH:
 		return (int)sys5(SYS_move_mount, step->a, "", g->stage, s, MOVE_MOUNT_F_EMPTY_PATH);
 	case PLAN_OVERLAY:
-		return do_overlay(g, s, t);
+		return do_overlay(g, s, t, step->flags);
 	case PLAN_ENTER:
 		fd = sys3(SYS_openat, g->stage, s, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 		g->root = (int)fd;
@@ -316,11 +318,12 @@ int guest_mount_step(struct guest *g, const struct plan_step *step)
 	case PLAN_BIND_STAGE:
 		return bind(g, g->stage, s, step);
 	case PLAN_PROC:
-		return put(g, make("proc", NULL, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC), s);
+		return put(g, make("proc", NULL, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC), s,
+			   step->flags);
 	case PLAN_DEVPTS:
-		return put(g, make("devpts", t, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC), s);
+		return put(g, make("devpts", t, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC), s, step->flags);
 	case PLAN_MASK:
-		return do_mask(g, s);
+		return do_mask(g, step);
 	case PLAN_SEAL:
 		return do_seal(g, step);
 	case PLAN_KEEP:

@@ -60,8 +60,11 @@ static void end_all(const struct guest *g, int *status)
 static void obey(const struct guest *g, int *status, int *ended)
 {
 	struct msg_host msg;
+	int fds[MSG_FDS_MAX];
+	unsigned n = guest_receive(&msg, fds);
 
-	guest_receive(&msg);
+	while (n > 0)
+		(void)sys1(SYS_close, fds[--n]); /* none is expected here */
 	if (msg.kind == MSG_KILL) {
 		end_all(g, status);
 		*ended = 1;

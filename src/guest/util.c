@@ -58,13 +58,29 @@ int guest_send(const struct msg_guest *msg, const char *name, int fd)
 	return r < 0 ? (int)r : 0;
 }
 
-void guest_receive(struct msg_host *ret_msg)
+unsigned guest_receive(struct msg_host *ret_msg, int fds[MSG_FDS_MAX])
 {
+	struct iovec iov = {.iov_base = ret_msg, .iov_len = sizeof(*ret_msg)};
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(MSG_FDS_MAX * sizeof(int))];
+	} control;
+	struct msghdr hdr = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = &control,
+			     .msg_controllen = sizeof(control)};
 	long r;
 
+	control.head.cmsg_len = 0;
 	do
-		r = sys3(SYS_read, GUEST_CTL, ret_msg, sizeof(*ret_msg));
+		r = sys3(SYS_recvmsg, GUEST_CTL, &hdr, MSG_CMSG_CLOEXEC);
 	while (r == -EINTR);
 	if (r != (long)sizeof(*ret_msg))
 		guest_end(1);
+	if (!hdr.msg_controllen || control.head.cmsg_type != SCM_RIGHTS)
+		return 0;
+	unsigned n = (unsigned)((control.head.cmsg_len - CMSG_LEN(0)) / sizeof(int));
+	for (unsigned i = 0; i < n; i++)
+		fds[i] = ((int *)(void *)CMSG_DATA(&control.head))[i];
+	return n;
 }

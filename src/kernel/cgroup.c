@@ -185,17 +185,25 @@ int cgroup_make_unified(const struct cgroup *cg, int *ret_fd, struct err *e)
 	return 0;
 }
 
-int cgroup_enter(const struct cgroup *cg, const struct cgroup_limits *limits, pid_t pid,
-		 struct err *e)
+int cgroup_make(const struct cgroup *cg, const struct cgroup_limits *limits,
+		int ret_tasks[CGROUP_PARTS], struct err *e)
 {
-	for (int i = CG_MEMORY; i < CGROUP_PARTS; i++)
-		if (cg->part[i][0] && mkdir(cg->part[i], 0755) < 0)
+	char path[CGROUP_PATH_MAX + 64];
+	unsigned n = 0;
+
+	for (int i = 0; i < CGROUP_PARTS; i++)
+		ret_tasks[i] = FD_NONE;
+	for (int i = CG_MEMORY; i < CGROUP_PARTS; i++) {
+		if (!cg->part[i][0])
+			continue;
+		if (mkdir(cg->part[i], 0755) < 0)
 			return err_sys(e, "make control group %s", cg->part[i]);
-	int r = cg->ops->limit(cg, limits, e);
-	for (int i = CG_MEMORY; i < CGROUP_PARTS && r >= 0; i++)
-		if (cg->part[i][0])
-			r = cgroup_put(cg->part[i], "cgroup.procs", (uint64_t)pid, e);
-	return r;
+		(void)snprintf(path, sizeof(path), "%s/tasks", cg->part[i]);
+		ret_tasks[n] = open(path, O_WRONLY | O_CLOEXEC);
+		if (ret_tasks[n++] < 0)
+			return err_sys(e, "open %s", path);
+	}
+	return cg->ops->limit(cg, limits, e);
 }
 
 int cgroup_put_text(const char *dir, const char *file, const char *value, struct err *e)

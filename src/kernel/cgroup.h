@@ -71,9 +71,10 @@ void cgroup_name(const struct cgroup_host *host, const char *id, const struct cg
 		 struct cgroup *ret);
 /* Make the v2 group, if there is one, and return a descriptor to clone into (or FD_NONE). */
 int cgroup_make_unified(const struct cgroup *cg, int *ret_fd, struct err *e);
-/* Make the other groups, set all limits, move `pid` in where it is not already. */
-int cgroup_enter(const struct cgroup *cg, const struct cgroup_limits *limits, pid_t pid,
-		 struct err *e);
+/* Make the other groups and set all limits. On v1 the process enters by itself, by writing "0" to
+ * each of the descriptors in ret_tasks (FD_NONE ends the list; the caller closes them). */
+int cgroup_make(const struct cgroup *cg, const struct cgroup_limits *limits,
+		int ret_tasks[CGROUP_PARTS], struct err *e);
 /* Kill everything in it. Does nothing where the kernel lacks cgroup.kill. */
 void cgroup_kill(const struct cgroup *cg);
 /* Remove the directories; waits up to a second for dying processes. 0 or -errno. */

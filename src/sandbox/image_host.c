@@ -8,14 +8,12 @@
  *	up/X wk/X    upper and work directory of part X of the layer: root, usr, work
  *	tmp run shm  /tmp /run /dev/shm
  *	dev sys      /dev and the few files of /sys
- *	mask mask.d  what hides entries of /proc
+ *	ro           what hides entries of /proc
  *	m            where the root is mounted
  *
  * /usr is an overlay over the host's, not a bind: file locks, leases and watches then belong to
  * the sandbox's own inodes and cannot be used against the host or to talk to another sandbox.
  */
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,16 +27,15 @@
 static const char *const usr_links[] = {"bin", "sbin", "lib", "lib32", "lib64", "libx32"};
 static const char *const devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
 
-static const char *const proc_masks[] = {
-#define MASK(name, why) "proc/" name,
+static const struct proc_mask {
+	const char *path;
+	bool is_dir;
+} proc_masks[] = {
+#define MASK(name, why) {"proc/" name, false},
+#define MASK_DIR(name, why) {"proc/" name, true},
 #include "sandbox/proc_masks.def"
 #undef MASK
-};
-
-static const char *const host_etc[] = {
-#define ETC(name, why) name,
-#include "sandbox/host_etc.def"
-#undef ETC
+#undef MASK_DIR
 };
 
 static int owner_of_home(const struct sandbox_spec *spec)
@@ -141,7 +138,7 @@ static void plan_part(struct plan *p, const char *name, const char *lower, const
 	}
 	(void)snprintf(text, sizeof(text), "lowerdir=%s,upperdir=up/%s,workdir=wk/%s,userxattr",
 		       lower, name, name);
-	plan_two(p, PLAN_OVERLAY, 0, target, text);
+	plan_two(p, PLAN_OVERLAY, STEP_OWN, target, text);
 }
 
 static void plan_usr(struct plan *p)
@@ -154,61 +151,16 @@ static void plan_usr(struct plan *p)
 	plan_part(p, "usr", "@", "usr");
 }
 
-/* One entry of the host's /etc: a mount point in the skeleton, then the bind. */
-static void plan_etc_entry(struct plan *p, int etc, const char *name, bool binds)
-{
-	char from[300], at[300];
-	struct stat st;
-
-	if (fstatat(etc, name, &st, 0) < 0 || !(S_ISDIR(st.st_mode) || S_ISREG(st.st_mode)) ||
-	    !(st.st_mode & S_IROTH))
-		return;
-	(void)snprintf(from, sizeof(from), "/etc/%s", name);
-	(void)snprintf(at, sizeof(at), "skel/etc/%s", name);
-	if (binds)
-		plan_two(p, PLAN_BIND_HOST,
-			 STEP_RDONLY | STEP_OPTIONAL | (S_ISDIR(st.st_mode) ? STEP_RECURSIVE : 0),
-			 from, from + 1);
-	else if (S_ISDIR(st.st_mode))
-		plan_mkdir(p, at, 0755, -1);
-	else
-		plan_write(p, at, 0644, NULL, 0);
-}
-
-static void plan_etc_pattern(struct plan *p, int etc, DIR *all, const char *pattern, bool binds)
-{
-	size_t n = strcspn(pattern, "*");
-	struct dirent *d;
-
-	if (pattern[n] == '\0') {
-		plan_etc_entry(p, etc, pattern, binds);
-		return;
-	}
-	rewinddir(all);
-	while ((d = readdir(all)))
-		if (strncmp(d->d_name, pattern, n) == 0)
-			plan_etc_entry(p, etc, d->d_name, binds);
-}
-
-/* Called twice: once for the mount points in the skeleton, once for the binds. */
-static void plan_etc(struct plan *p, bool binds)
-{
-	DIR *all = opendir("/etc");
-
-	if (!all)
-		return; /* a host without /etc has nothing to show */
-	for (size_t i = 0; i < sizeof(host_etc) / sizeof(host_etc[0]); i++)
-		plan_etc_pattern(p, dirfd(all), all, host_etc[i], binds);
-	closedir(all);
-}
-
 static void plan_proc(struct plan *p, const struct sandbox_spec *spec)
 {
-	plan_one(p, PLAN_PROC, 0, "proc");
-	plan_write(p, "mask", 0, NULL, 0);
-	plan_mkdir(p, "mask.d", 0555, -1);
+	plan_one(p, PLAN_PROC, STEP_OWN, "proc");
+	plan_mkdir(p, "ro", 0755, -1);
+	plan_write(p, "ro/mask", 0, NULL, 0);
+	plan_mkdir(p, "ro/mask.d", 0555, -1);
+	plan_one(p, PLAN_SEAL, STEP_RDONLY | STEP_STAGE, "ro");
 	for (size_t i = 0; HOLD_MASKS && i < sizeof(proc_masks) / sizeof(proc_masks[0]); i++)
-		plan_one(p, PLAN_MASK, 0, proc_masks[i]);
+		plan_one(p, PLAN_MASK, proc_masks[i].is_dir ? STEP_RECURSIVE : 0,
+			 proc_masks[i].path);
 	if (HOLD_PROC_RO)
 		plan_one(p, PLAN_SEAL, STEP_RDONLY | STEP_NOEXEC, "proc/sys");
 
@@ -220,8 +172,8 @@ static void plan_proc(struct plan *p, const struct sandbox_spec *spec)
 	}
 	plan_write(p, "cpuinfo", 0444, cpuinfo, strlen(cpuinfo));
 	plan_write(p, "meminfo", 0444, meminfo, strlen(meminfo));
-	plan_two(p, PLAN_BIND_STAGE, STEP_RDONLY, "cpuinfo", "proc/cpuinfo");
-	plan_two(p, PLAN_BIND_STAGE, STEP_RDONLY, "meminfo", "proc/meminfo");
+	plan_two(p, PLAN_BIND_STAGE, STEP_OWN | STEP_RDONLY, "cpuinfo", "proc/cpuinfo");
+	plan_two(p, PLAN_BIND_STAGE, STEP_OWN | STEP_RDONLY, "meminfo", "proc/meminfo");
 }
 
 static void plan_dev(struct plan *p)
@@ -242,13 +194,13 @@ static void plan_dev(struct plan *p)
 		(void)snprintf(to, sizeof(to), "dev/%s", devices[i]);
 		plan_write(p, to, 0644, NULL, 0);
 	}
-	plan_two(p, PLAN_BIND_STAGE, STEP_RDONLY | STEP_NOEXEC, "dev", "dev");
+	plan_two(p, PLAN_BIND_STAGE, STEP_OWN | STEP_RDONLY | STEP_NOEXEC, "dev", "dev");
 	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
 		(void)snprintf(from, sizeof(from), "/dev/%s", devices[i]);
-		plan_two(p, PLAN_BIND_HOST, STEP_RDONLY | STEP_DEVICE | STEP_NOEXEC, from, from + 1);
+		plan_two(p, PLAN_BIND_HOST, STEP_OWN | STEP_RDONLY | STEP_DEVICE | STEP_NOEXEC, from, from + 1);
 	}
-	plan_two(p, PLAN_DEVPTS, 0, "dev/pts", "ptmxmode=0666,mode=0620");
-	plan_two(p, PLAN_BIND_STAGE, 0, "shm", "dev/shm");
+	plan_two(p, PLAN_DEVPTS, STEP_OWN, "dev/pts", "ptmxmode=0666,mode=0620");
+	plan_two(p, PLAN_BIND_STAGE, STEP_OWN, "shm", "dev/shm");
 }
 
 /* The few facts of /sys that programs size themselves by. */
@@ -298,11 +250,13 @@ static void plan_work(struct plan *p, const struct sandbox_spec *spec)
 
 void plan_image_host(struct plan *p, const struct sandbox_spec *spec)
 {
+	struct etc_binds etc = {0};
+
 	plan_add(p, PLAN_PRIVATE, 0);
 	plan_stage(p, spec);
 	plan_skeleton(p, spec);
 	plan_sys(p, spec);
-	plan_etc(p, false);
+	plan_etc(p, &etc);
 	plan_part(p, "root", "skel", "m");
 	plan_one(p, PLAN_ENTER, 0, "m");
 	plan_two(p, PLAN_KEEP, 0, "up/root", "");
@@ -310,12 +264,12 @@ void plan_image_host(struct plan *p, const struct sandbox_spec *spec)
 	plan_two(p, PLAN_KEEP, STEP_KEEP_FD, "up/usr", "/usr");
 	for (size_t i = 0; i < sizeof(usr_links) / sizeof(usr_links[0]); i++)
 		plan_usr_link(p, usr_links[i], true);
-	plan_etc(p, true);
+	plan_etc_binds(p, &etc);
 	plan_proc(p, spec);
 	plan_dev(p);
 	plan_code(p, spec);
-	plan_two(p, PLAN_BIND_STAGE, 0, "tmp", "tmp");
-	plan_two(p, PLAN_BIND_STAGE, 0, "run", "run");
+	plan_two(p, PLAN_BIND_STAGE, STEP_OWN, "tmp", "tmp");
+	plan_two(p, PLAN_BIND_STAGE, STEP_OWN, "run", "run");
 	plan_work(p, spec);
 	if (HOLD_TIMENS)
 		plan_add(p, PLAN_TIMENS, 0);

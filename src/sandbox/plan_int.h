@@ -34,6 +34,15 @@ void plan_write(struct plan *p, const char *path, unsigned mode, const void *dat
 
 /* image_host.c: the tree of image `host` with all its mounts, up to PIVOT. */
 void plan_image_host(struct plan *p, const struct sandbox_spec *spec);
+/* image_etc.c: the host's configuration, small files by copy, the rest by bind. */
+#define ETC_BINDS_MAX 64u
+struct etc_binds {
+	char name[ETC_BINDS_MAX][64];
+	unsigned n;
+};
+/* Files and mount points in the skeleton; what is to be bound is noted. */
+void plan_etc(struct plan *p, struct etc_binds *ret);
+void plan_etc_binds(struct plan *p, const struct etc_binds *etc);
 /* confine.c: everything after PIVOT: limits, Landlock, ids, capabilities, seccomp. */
 void plan_confine(struct plan *p, const struct sandbox_spec *spec);
 

@@ -23,6 +23,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 
 #include "base/sys.h"
 #include "sandbox/hold.h"
@@ -258,11 +259,26 @@ void sandbox_idmap(const struct sandbox_spec *spec, struct idmap *ret)
 	ret->gid[0] = (struct idmap_line){0, ids->gid_base, SANDBOX_IDS};
 }
 
-int sandbox_proceed(const struct sandbox *sb, enum plan_await part, struct err *e)
+int sandbox_proceed(const struct sandbox *sb, enum plan_await part, const int *fds, struct err *e)
 {
 	struct msg_host msg = {.kind = MSG_PROCEED, .arg = (int)part};
+	struct iovec iov = {.iov_base = &msg, .iov_len = sizeof(msg)};
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(MSG_FDS_MAX * sizeof(int))];
+	} control = {.head = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
+	struct msghdr hdr = {.msg_iov = &iov, .msg_iovlen = 1};
+	size_t n = 0;
 
-	if (send(sb->control, &msg, sizeof(msg), MSG_NOSIGNAL) != (ssize_t)sizeof(msg))
+	while (fds && n < MSG_FDS_MAX && fds[n] >= 0)
+		n++;
+	if (n > 0) {
+		control.head.cmsg_len = CMSG_LEN(n * sizeof(int));
+		memcpy(CMSG_DATA(&control.head), fds, n * sizeof(int));
+		hdr.msg_control = &control;
+		hdr.msg_controllen = CMSG_SPACE(n * sizeof(int));
+	}
+	if (sendmsg(sb->control, &hdr, MSG_NOSIGNAL) != (ssize_t)sizeof(msg))
 		return err_sys(e, "talk to the guest");
 	return 0;
 }

@@ -34,6 +34,7 @@ int sandbox_spawn(const struct sandbox_spec *spec, const struct plan *plan,
 		  const struct sandbox_fds *fds, struct sandbox *ret, struct err *e);
 /* The maps that fit the spec's ids. */
 void sandbox_idmap(const struct sandbox_spec *spec, struct idmap *ret);
-int sandbox_proceed(const struct sandbox *sb, enum plan_await part, struct err *e);
+/* Let the guest go on, with descriptors for it (FD_NONE ends the list; borrowed), or NULL. */
+int sandbox_proceed(const struct sandbox *sb, enum plan_await part, const int *fds, struct err *e);
 
 #endif

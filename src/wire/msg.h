@@ -15,10 +15,13 @@
 #include <stdint.h>
 
 enum msg_host_kind {
-	MSG_PROCEED = 1, /* the host side did what an AWAIT step waits for; arg: which one */
+	MSG_PROCEED = 1, /* the host side did what an AWAIT step waits for; arg: which one;
+			  * descriptors: `tasks` files of cgroup v1 to enter */
 	MSG_SIGNAL,	 /* send signal `arg` to every process but the guest */
 	MSG_KILL,	 /* SIGKILL to all, reap, report, end */
 };
+
+#define MSG_FDS_MAX 4u
 
 struct msg_host {
 	uint32_t kind;

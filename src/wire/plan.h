@@ -45,7 +45,7 @@
 	X(PROC, "proc", "mount a new proc at `s`")                                               \
 	X(DEVPTS, "devpts", "mount a new devpts at `s` with options `t`")                        \
 	X(MASK, "mask", "hide `s` behind an empty inode of our own")                             \
-	X(SEAL, "seal", "make the mount at `s` read-only, flags `a`")                            \
+	X(SEAL, "seal", "make `s` read-only")                                                    \
 	X(TIMENS, "timens", "new time namespace: clocks start at zero")                          \
 	X(KEEP, "keep", "keep a descriptor of stage directory `s` for the report of files")      \
 	X(PIVOT, "pivot", "pivot_root into the new root, drop the host's tree")                  \
@@ -71,9 +71,11 @@ enum plan_op {
 
 /* Flags of a step. */
 #define STEP_OPTIONAL 0x1u  /* a missing source (ENOENT) is no error: the host does not have it */
+#define STEP_OWN 0x80u	    /* bind: the target lies in a tree that this plan made */
+#define STEP_STAGE 0x40u    /* seal: `s` is in the stage, not below the new root */
 #define STEP_RDONLY 0x2u    /* bind: read-only */
 #define STEP_DEVICE 0x4u    /* bind: a device node, so not nodev */
-#define STEP_RECURSIVE 0x8u /* bind: with the mounts below */
+#define STEP_RECURSIVE 0x8u /* bind: with the mounts below; mask: a directory */
 #define STEP_NOEXEC 0x10u
 #define STEP_KEEP_FD 0x20u /* LOWER: the directory is kept for comparing changed files */
 

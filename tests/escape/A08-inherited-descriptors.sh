@@ -15,11 +15,8 @@ attack()
 	ran
 	same "descriptors of the first process" "$(tr '\n' ' ' <"$OUT")" "0 1 2 3 "
 
-	inside -- bash -c 'for fd in {3..40}; do
-		{ true <&"$fd"; } 2>/dev/null && echo "open read-$fd"
-		{ true >&"$fd"; } 2>/dev/null && echo "open write-$fd"
-		timeout 0.2 head -c 64 <&"$fd" 2>/dev/null
-	done; echo shut all'
+	attack_build
+	inside --dir "$BIN" -- "$ATTACK"
 	ran
 	shut all
 

@@ -71,7 +71,9 @@ inside_json()
 {
 	inside --json "$@"
 	JSON=$OUT
-	/usr/bin/python3 -I - "$JSON" 2>>"$EVIDENCE/json.log" <<-'END' || fell CRASH "no JSON document: $(head -c 200 "$JSON")"
+	: >"$JSON.stdout"
+	: >"$JSON.stderr"
+	/usr/bin/python3 -I - "$JSON" 2>>"$EVIDENCE/json.log" <<-'END' ||
 		import base64, json, sys
 		d = json.load(open(sys.argv[1], encoding="utf-8"))
 		for name in ("stdout", "stderr"):
@@ -81,6 +83,7 @@ inside_json()
 		        raw = base64.b64decode(raw)
 		    open(sys.argv[1] + "." + name, "wb").write(raw)
 	END
+		fell CRASH "no JSON document: $(head -c 200 "$JSON"; head -c 200 "$ERR")"
 	OUT=$JSON.stdout
 	ERR=$JSON.stderr
 }

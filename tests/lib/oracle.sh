@@ -98,7 +98,7 @@ oracle_canaries()
 	while IFS= read -r file; do
 		fell READ "a canary is in ${file##*/}: $(head -c 300 "${file%.*}.cmd" 2>/dev/null)"
 	done < <(find "$EVIDENCE" "$M/home" "$M/run" -type f ! -name patterns ! -name 'host.*' \
-		! -name '*.cmd' ! -name neighbour.log -exec grep -alF -f "$EVIDENCE/patterns" {} +)
+		! -name '*.cmd' ! -name neighbour.log -size -65536k -exec grep -alF -f "$EVIDENCE/patterns" {} +)
 }
 
 oracle_clock()

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The part of the host's /etc that image `host` shows: what host_etc.def lists, if everybody may
+ * read it. Small files are copied into the skeleton, which is cheaper than a mount and shares no
+ * inode with the host; directories and large files are bound read-only.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/fd.h"
+#include "sandbox/plan_int.h"
+
+#define COPY_MAX 16384
+
+static const char *const listed[] = {
+#define ETC(name, why) name,
+#include "sandbox/host_etc.def"
+#undef ETC
+};
+
+static bool is_listed(const char *name)
+{
+	for (size_t i = 0; i < sizeof(listed) / sizeof(listed[0]); i++) {
+		size_t n = strcspn(listed[i], "*");
+
+		if (listed[i][n] ? strncmp(name, listed[i], n) == 0 : strcmp(name, listed[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool copy_file(struct plan *p, int etc, const char *name, const char *at)
+{
+	char text[COPY_MAX];
+	size_t len = 0;
+	auto_close int fd = openat(etc, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0 || fd_read_max(fd, text, sizeof(text), &len) < 0 || len == sizeof(text))
+		return false;
+	plan_write(p, at, 0644, text, len);
+	return true;
+}
+
+static void add_entry(struct plan *p, int etc, const char *name, struct etc_binds *ret)
+{
+	char at[96];
+	struct stat st;
+
+	if (strlen(name) >= sizeof(ret->name[0]) || fstatat(etc, name, &st, 0) < 0 ||
+	    !(st.st_mode & S_IROTH))
+		return;
+	(void)snprintf(at, sizeof(at), "skel/etc/%s", name);
+	if (S_ISREG(st.st_mode) && st.st_size < COPY_MAX && copy_file(p, etc, name, at))
+		return;
+	if (ret->n == ETC_BINDS_MAX || !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
+		return;
+	if (S_ISDIR(st.st_mode))
+		plan_mkdir(p, at, 0755, -1);
+	else
+		plan_write(p, at, 0644, NULL, 0);
+	(void)snprintf(ret->name[ret->n++], sizeof(ret->name[0]), "%s", name);
+}
+
+void plan_etc(struct plan *p, struct etc_binds *ret)
+{
+	DIR *all = opendir("/etc");
+	struct dirent *d;
+
+	while (all && (d = readdir(all)))
+		if (is_listed(d->d_name))
+			add_entry(p, dirfd(all), d->d_name, ret);
+	if (all)
+		closedir(all);
+}
+
+void plan_etc_binds(struct plan *p, const struct etc_binds *etc)
+{
+	char from[80];
+
+	for (unsigned i = 0; i < etc->n; i++) {
+		(void)snprintf(from, sizeof(from), "/etc/%s", etc->name[i]);
+		plan_two(p, PLAN_BIND_HOST, STEP_RDONLY | STEP_OPTIONAL | STEP_OWN, from, from + 1);
+	}
+}
