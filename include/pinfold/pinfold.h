@@ -123,6 +123,10 @@ PINFOLD_API int pinfold_run_next(struct pinfold_run *run, int timeout_ms,
  * blocks; its limits go on. For a reader that is slower than the sandbox. */
 PINFOLD_API void pinfold_run_hold(struct pinfold_run *run, int hold);
 
+/* Stop reading the command's stdout (1) or stderr (2): it gets SIGPIPE when it writes on, as in a
+ * shell's pipeline whose reader has gone. */
+PINFOLD_API void pinfold_run_close_output(struct pinfold_run *run, int stream);
+
 /* Non-blocking descriptor to write the command's standard input to; -1 when there is none or it
  * is closed. Owned by the run: close it with pinfold_run_stdin_close(). */
 PINFOLD_API int pinfold_run_stdin_fd(const struct pinfold_run *run);

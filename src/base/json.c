@@ -90,13 +90,25 @@ void json_text_end(struct json *j)
 	put(j, "\"", 1);
 }
 
-/* DEL and the C1 range are legal in JSON but not for the terminal that may show it. */
+/* Legal in JSON, but a terminal that shows the document would act on it: C1 controls, marks and
+ * overrides of the writing direction, line separators, the byte order mark. 0: none of these. */
+static unsigned acted_on(const unsigned char *p, size_t n)
+{
+	unsigned c = n == 2 ? (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu)
+		   : n == 3 ? (p[0] & 0x0fu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu)
+			    : 0;
+	bool yes = (c >= 0x80 && c < 0xa0) || c == 0x61c || (c >= 0x200e && c <= 0x200f) ||
+		   (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;
+
+	return yes ? c : 0;
+}
+
 static void put_escaped(struct json *j, const unsigned char *p, size_t n)
 {
 	char text[8];
 
-	if (n == 2 && p[0] == 0xc2 && p[1] < 0xa0)
-		(void)snprintf(text, sizeof(text), "\\u%04x", p[1]);
+	if (n > 1 && acted_on(p, n))
+		(void)snprintf(text, sizeof(text), "\\u%04x", acted_on(p, n));
 	else if (n > 1)
 		return put(j, (const char *)p, n);
 	else if (*p == '"' || *p == '\\')

@@ -109,6 +109,14 @@ static void update_hold(struct stream *s)
 	s->held = hold;
 }
 
+/* A reader that has gone is gone for the command, too: it gets SIGPIPE as in any pipeline. */
+static void put_output(struct stream *s, int lane, const struct pinfold_event *ev)
+{
+	lane_put(&s->lanes[lane], ev->data, ev->len);
+	if (s->lanes[lane].sink->dropped)
+		pinfold_run_close_output(s->run, lane + 1);
+}
+
 static void on_event(struct stream *s, const struct pinfold_event *ev)
 {
 	switch (ev->kind) {
@@ -117,7 +125,7 @@ static void on_event(struct stream *s, const struct pinfold_event *ev)
 		if (s->quiet)
 			break;
 		open_sinks(s);
-		lane_put(&s->lanes[ev->kind == PINFOLD_EVENT_STDERR], ev->data, ev->len);
+		put_output(s, ev->kind == PINFOLD_EVENT_STDERR, ev);
 		break;
 	case PINFOLD_EVENT_RESULT:
 		s->ended = true;

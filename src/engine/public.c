@@ -84,6 +84,12 @@ int pinfold_run_fd(const struct pinfold_run *run)
 	return run->epoll;
 }
 
+void pinfold_run_close_output(struct pinfold_run *run, int stream)
+{
+	assert(stream == 1 || stream == 2);
+	fd_close(&run->out[stream - 1]);
+}
+
 int pinfold_run_stdin_fd(const struct pinfold_run *run)
 {
 	return run->input < 0 ? -1 : run->input;

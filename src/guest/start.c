@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* First instruction, main line, and what the compiler expects a libc to have. */
 #include <linux/close_range.h>
+#include <linux/prctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -37,6 +38,20 @@ static void fail(int error, int step)
 	guest_end(1);
 }
 
+/* What the caller's process ignores would stay ignored in the command. */
+static void reset_signals(void)
+{
+	struct {
+		void *handler;
+		unsigned long flags;
+		void *restorer;
+		uint64_t mask;
+	} standard = {0};
+
+	for (int sig = 1; sig < 65; sig++)
+		(void)sys4(SYS_rt_sigaction, sig, &standard, NULL, sizeof(standard.mask));
+}
+
 void guest_main(void)
 {
 	static struct guest g = {.stage = -1, .root = -1, .lower = -1, .ruleset = -1};
@@ -46,6 +61,8 @@ void guest_main(void)
 	(void)sys0(SYS_setsid); /* fails only when we lead one already */
 	(void)sys3(SYS_close_range, GUEST_CTL, ~0u, CLOSE_RANGE_CLOEXEC);
 	(void)sys1(SYS_umask, 0);
+	(void)sys5(SYS_prctl, PR_SET_NAME, "pinfold", 0, 0, 0);
+	reset_signals();
 	g.plan = map_plan();
 	if (!g.plan)
 		fail(-22, step);

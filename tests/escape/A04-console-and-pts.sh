@@ -18,7 +18,9 @@ attack()
 	ran
 	holds "devpts is another instance" test "$(sed -n 1p "$OUT")" != "$(stat -c %d /dev/pts)"
 	same "names in /dev/pts" "$(sed -n 2p "$OUT")" /dev/pts/ptmx
-	inside -- sh -c '[ ! -L /dev/console ] && ! { : </dev/console; } 2>/dev/null && echo shut console'
+	inside -- bash -c '[ -L /dev/console ] && echo open link
+		true 2>/dev/null </dev/console && echo open read; true 2>/dev/null >/dev/console && echo open write
+		echo shut console'
 	shut console
 
 	inside --pty --dir "$W" --workdir /work -- sh -c 'tty; stat -c "%u %F" "$(tty)"; echo /dev/pts/*'

@@ -35,6 +35,7 @@ attack()
 	inside_start SLEEPER --dir "$W" -- tail -f /dev/null
 	wait_for 5 eval '[ "$(sandbox_pids SLEEPER | wc -l)" -ge 2 ]'
 	guest=$(sandbox_pids SLEEPER | head -1)
+	holds "there is a guest" test -n "$guest" || return
 	KIND=READ same "environment of init, from outside" \
 		"$(tr '\0' '\n' <"/proc/$guest/environ")" ""
 	absent "init's arguments name the host" / "/proc/$guest/cmdline"

@@ -14,14 +14,14 @@ attack()
 	attack_build
 	inside --dir "$BIN" -- "$ATTACK"
 	ran
-	shut attach seize vm_readv vm_writev kcmp getfd mem-r mem-w environ-r maps-r fd-r root-r \
+	shut attach seize vm_readv vm_writev kcmp getfd mem-r mem-w environ-r maps-r fd map_files root-r \
 		cwd-r ns/mnt-r fd-entry
 	inside --user root --dir "$BIN" -- "$ATTACK"
 	if [ "$RC" = 125 ]; then
 		refused "sandbox root without a range of ids"
 	else
 		ran
-		shut attach seize mem-r mem-w fd-r root-r
+		shut attach seize mem-r mem-w fd map_files root-r fd-entry
 	fi
 }
 

@@ -72,7 +72,8 @@ attack()
 	refused_early --limits --bind
 	refused_early --memory=-1
 	refused_early --memory 512M$'\n'
-	refused_early --image /
+	inside --image / -- echo RAN
+	refused "--image /" not_found
 	refused_early --lang python3
 	refused_early --no-such-option
 	refused_early --dir ''

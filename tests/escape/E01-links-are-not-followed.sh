@@ -22,6 +22,7 @@ attack()
 {
 	local dir
 
+	chmod 0777 "$W"
 	echo mine >"$W/kept"
 	ln -sfn "$CANARY_SRV_FILE" "$W/outward"
 	for dir in /home/user /work; do

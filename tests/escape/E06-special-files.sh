@@ -24,6 +24,7 @@ attack()
 	local dir
 
 	INSIDE_SECONDS=15
+	chmod 0777 "$W"
 	for dir in /home/user /work; do
 		inside_json --dir "$W" --workdir "$dir" -- sh -c "$SPECIAL"
 		ran

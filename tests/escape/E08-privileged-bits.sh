@@ -14,7 +14,7 @@ MAKE='for d in /home/user /work /tmp /dev/shm /run; do cd $d || continue
 		setfattr -n security.capability -v 0sAQAAAgAgAAAAAAAAAAAAAAAAAAA= suid 2>/dev/null
 		python3 -I -c "
 import os
-for name in (\"security.capability\", \"trusted.overlay.redirect\", \"security.selinux\"):
+for name in (\"security.capability\", \"trusted.overlay.redirect\", \"security.evm\"):
     try:
         os.setxattr(\"suid\", name, b\"\\1\\0\\0\\2\\0\\x20\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\")
         print(\"open\", name)
@@ -37,7 +37,7 @@ while_it_lives()
 		checked
 		case $line in
 		*nosuid*nodev*) ;;
-		*" /dev/"*nosuid*) ;; # the device nodes themselves
+		"/dev/"*nosuid*) ;; # the device nodes themselves
 		*) fell ESCAPE "mount without nosuid or nodev: $line" ;;
 		esac
 	done < <(cut -d' ' -f5,6 "/proc/$guest/mountinfo")

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How long programs take from posix_spawn() to the end of waitpid(), side by side:
+ *
+ *	bench [-n SAMPLES] [-w WARM-UPS] [-u UID] [-t TITLE] [-b BASE] [-p PEER] [-o RESULTS] [-m]
+ *	      -- @NAME[/MAX] PROGRAM ARG... @NAME...
+ *
+ * One round starts every contender once, one after the other, in an order that changes from round
+ * to round: what the machine does meanwhile meets all of them alike. A contender with a maximum
+ * sits out most rounds, evenly. One that fails in the warm-up is left out, with the reason.
+ */
+#include <err.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "measure.h"
+#include "table.h"
+
+struct options {
+	size_t samples, warmups;
+	unsigned long uid; /* 0: stay who we are */
+	struct look look;
+};
+
+static void options_parse(struct options *o, int argc, char **argv)
+{
+	int opt = 0;
+
+	while ((opt = getopt(argc, argv, "+n:w:u:t:b:p:o:m")) != -1) {
+		if (opt == 'n')
+			o->samples = parse_number(optarg, "-n");
+		else if (opt == 'w')
+			o->warmups = parse_number(optarg, "-w");
+		else if (opt == 'u')
+			o->uid = parse_number(optarg, "-u");
+		else if (opt == 't')
+			o->look.title = optarg;
+		else if (opt == 'b')
+			o->look.base = optarg;
+		else if (opt == 'p')
+			o->look.peer = optarg;
+		else if (opt == 'o')
+			o->look.results = results_open(optarg);
+		else if (opt == 'm')
+			o->look.markdown = true;
+		else
+			errx(2, "see the top of bench.c");
+	}
+	if (o->samples == 0)
+		errx(2, "-n: at least one sample");
+}
+
+static void warm_up(struct contender *c, size_t n, size_t rounds)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < rounds && k < c[i].max; k++)
+			if (!timed_spawn(&c[i], &ns)) {
+				c[i].max = 0;
+				break;
+			}
+}
+
+/* Spreads the samples of a contender that has fewer than there are rounds. */
+static bool is_due(const struct contender *c, size_t round, size_t rounds)
+{
+	return (round + 1) * c->max / rounds != round * c->max / rounds;
+}
+
+static void measure(struct contender *c, size_t n, size_t rounds)
+{
+	size_t order[CONTENDERS_MAX];
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < n; i++)
+		order[i] = i;
+	for (size_t round = 0; round < rounds; round++) {
+		shuffle(order, n);
+		for (size_t i = 0; i < n; i++) {
+			struct contender *one = &c[order[i]];
+
+			if (is_due(one, round, rounds) && timed_spawn(one, &ns))
+				contender_sample(one, ns);
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = {.samples = 100, .warmups = 5, .look = {.title = "Samples"}};
+	struct contender c[CONTENDERS_MAX];
+
+	options_parse(&o, argc, argv);
+	size_t n = contenders_parse(c, argv + optind, o.samples);
+	FILE *out = streams_take();
+	if (o.uid)
+		become_user(o.uid);
+	warm_up(c, n, o.warmups);
+	measure(c, n, o.samples);
+	table_print(out, c, n, &o.look);
+	commands_print(out, c, n, &o.look);
+	contenders_done(c, n);
+	return fclose(out) == 0 ? 0 : 1;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "table.h"
+
+#include <err.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CELLS 9
+
+struct row {
+	char cell[CELLS][64];
+};
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Nearest rank; 0 when there are too few samples for that percentile to mean anything. */
+static uint64_t percentile(const struct contender *c, unsigned percent)
+{
+	if (c->n < 100 / (100 - percent))
+		return 0;
+	return c->samples[(c->n * percent + 99) / 100 - 1];
+}
+
+static void put_ms(char *cell, size_t size, uint64_t ns)
+{
+	if (ns == 0)
+		(void)snprintf(cell, size, "-");
+	else
+		(void)snprintf(cell, size, "%.3f", (double)ns / 1e6);
+}
+
+static void put_ratio(char *cell, size_t size, uint64_t ns, uint64_t other)
+{
+	if (ns == 0 || other == 0)
+		(void)snprintf(cell, size, "-");
+	else
+		(void)snprintf(cell, size, "%.2f", (double)ns / (double)other);
+}
+
+static const struct contender *find(const struct contender *c, size_t n, const char *name)
+{
+	for (size_t i = 0; name && i < n; i++)
+		if (strcmp(c[i].name, name) == 0)
+			return &c[i];
+	return NULL;
+}
+
+static void row_fill(struct row *row, const struct contender *c, const struct contender *base,
+		     const struct contender *peer)
+{
+	static const unsigned percents[] = {50, 90, 99};
+	static const unsigned compared[] = {50, 99};
+	size_t k = 0;
+
+	(void)snprintf(row->cell[k++], sizeof(row->cell[0]), "%s", c->name);
+	(void)snprintf(row->cell[k++], sizeof(row->cell[0]), "%zu", c->n);
+	for (size_t i = 0; i < 3; i++)
+		put_ms(row->cell[k++], sizeof(row->cell[0]), percentile(c, percents[i]));
+	for (size_t i = 0; i < 2; i++)
+		put_ratio(row->cell[k++], sizeof(row->cell[0]), percentile(c, compared[i]),
+			  base ? percentile(base, compared[i]) : 0);
+	for (size_t i = 0; i < 2; i++)
+		put_ratio(row->cell[k++], sizeof(row->cell[0]), percentile(c, compared[i]),
+			  peer ? percentile(peer, compared[i]) : 0);
+}
+
+static void row_print(FILE *out, const struct row *row, size_t cells, bool markdown)
+{
+	for (size_t i = 0; i < cells; i++) {
+		if (markdown)
+			fprintf(out, "| %s ", row->cell[i]);
+		else
+			fprintf(out, i ? "%12s" : "%-32s", row->cell[i]);
+	}
+	fputs(markdown ? "|\n" : "\n", out);
+}
+
+static void results_print(const struct contender *c, size_t n, const struct look *look)
+{
+	for (size_t i = 0; look->results && i < n; i++)
+		if (c[i].n)
+			fprintf(look->results, "%s\t%s\t%llu\n", look->title, c[i].name,
+				(unsigned long long)percentile(&c[i], 50));
+	if (look->results && fflush(look->results) != 0)
+		err(1, "results");
+}
+
+void table_print(FILE *out, struct contender *c, size_t n, const struct look *look)
+{
+	static const struct row head = {{"contender", "samples", "p50 ms", "p90 ms", "p99 ms",
+					 "p50/bare", "p99/bare", "p50/bwrap", "p99/bwrap"}};
+	static const struct row rule = {
+		{"---", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "--:"}};
+	size_t cells = find(c, n, look->peer) ? CELLS : CELLS - 2;
+	struct row row;
+
+	fprintf(out, "%s%s\n\n", look->markdown ? "### " : "", look->title);
+	row_print(out, &head, cells, look->markdown);
+	if (look->markdown)
+		row_print(out, &rule, cells, true);
+	for (size_t i = 0; i < n; i++)
+		qsort(c[i].samples, c[i].n, sizeof(*c[i].samples), by_value);
+	for (size_t i = 0; i < n; i++) {
+		row_fill(&row, &c[i], find(c, n, look->base), find(c, n, look->peer));
+		if (c[i].n)
+			row_print(out, &row, cells, look->markdown);
+	}
+	fputs("\n", out);
+	for (size_t i = 0; i < n; i++)
+		if (c[i].failures)
+			fprintf(out, "%s%s: failed %zu times, last with %s\n",
+				look->markdown ? "- " : "", c[i].name, c[i].failures, c[i].reason);
+	results_print(c, n, look);
+}
+
+/* As a shell would take it back. */
+static void word_print(FILE *out, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_-./=:,+@%";
+
+	if (*word && word[strspn(word, plain)] == '\0') {
+		fputs(word, out);
+		return;
+	}
+	fputc('\'', out);
+	for (; *word; word++) {
+		if (*word == '\'')
+			fputs("'\\''", out);
+		else
+			fputc(*word, out);
+	}
+	fputc('\'', out);
+}
+
+void commands_print(FILE *out, const struct contender *c, size_t n, const struct look *look)
+{
+	fputs(look->markdown ? "```\n" : "Command lines:\n", out);
+	for (size_t i = 0; i < n; i++) {
+		fprintf(out, "%s:", c[i].name);
+		for (char **word = c[i].argv; *word; word++) {
+			fputc(' ', out);
+			word_print(out, *word);
+		}
+		fputc('\n', out);
+	}
+	fputs(look->markdown ? "```\n\n" : "\n", out);
+}

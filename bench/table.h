@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Samples as a table for people, plain or in Markdown, and as lines for the runner. */
+#ifndef BENCH_TABLE_H
+#define BENCH_TABLE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "measure.h"
+
+struct look {
+	const char *title;
+	const char *base; /* names of the two contenders that ratios are taken to; NULL: none */
+	const char *peer;
+	FILE *results; /* gets title, name and p50 in nanoseconds, between tabs; NULL: nothing */
+	bool markdown;
+};
+
+/* Sorts the samples. */
+void table_print(FILE *out, struct contender *c, size_t n, const struct look *look);
+void commands_print(FILE *out, const struct contender *c, size_t n, const struct look *look);
+
+#endif

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=sh disable=SC2034 # used by who sources it
+# Which packages of Debian 12 and Ubuntu 24.04 what needs, and a way to have them. To be sourced.
+
+BUILD_PACKAGES="gcc make libc6-dev linux-libc-dev libseccomp-dev libssl-dev python3"
+
+# perl has prove; uidmap has newuidmap; the rest is what the tests run inside and compare with.
+TEST_PACKAGES="perl uidmap passwd procps util-linux bubblewrap g++ git strace gdb nodejs r-base-core
+	python3-numpy python3-pandas python3-matplotlib mandoc zsh fish"
+
+as_root()
+{
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	elif command -v sudo >/dev/null; then
+		sudo "$@"
+	else
+		echo "this needs root: run it as root, or install sudo" >&2
+		return 1
+	fi
+}
+
+is_installed()
+{
+	[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+# packages_install NAME...: what is missing of them; asks nobody anything.
+packages_install()
+{
+	missing=
+	for name in "$@"; do
+		is_installed "$name" || missing="$missing $name"
+	done
+	[ -n "$missing" ] || return 0
+	if ! command -v apt-get >/dev/null; then
+		echo "no apt-get here; install what these packages hold:$missing" >&2
+		return 1
+	fi
+	echo "installing:$missing"
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq || return
+	# shellcheck disable=SC2086 # a list of names
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
+		$missing </dev/null || return
+}
