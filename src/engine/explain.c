@@ -99,6 +99,11 @@ int explain_failure(struct pinfold_run *run, int step, int error, struct err *e)
 		(void)explain_workdir(run, error, e);
 		run_fail(run, e, 125);
 		return -error;
+	case MSG_STEP_UNSHARE:
+		errno = error;
+		(void)err_sys(e, "make network and ipc namespaces");
+		(void)err_detail(e, "setup");
+		return err_remedy(e, "raise /proc/sys/user/max_net_namespaces and max_ipc_namespaces");
 	case MSG_STEP_PLAN:
 		return err_set(e, ERR_INTERNAL, "the guest cannot read its plan");
 	case MSG_STEP_TERMINAL:

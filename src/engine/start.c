@@ -87,22 +87,33 @@ static int make_stdio(struct pinfold_run *run, int theirs[3], struct err *e)
 	return 0;
 }
 
-/* Clone, then do the host's part while the guest builds its tree. */
-static int make_sandbox(struct pinfold_run *run, const struct plan *plan, struct sandbox_fds *fds,
-			struct err *e)
+static int give_ids_and_plan(struct pinfold_run *run, struct err *e)
 {
+	struct plan *plan = NULL;
 	struct idmap map;
-	int tasks[CGROUP_PARTS] = {FD_NONE, FD_NONE, FD_NONE, FD_NONE, FD_NONE};
-	int r = sandbox_spawn(&run->req.spec, plan, fds, &run->sb, e);
+	int r = 0;
 
-	if (r < 0)
-		return r;
 	if (run->req.spec.level == LEVEL_STRICT) {
 		sandbox_idmap(&run->req.spec, &map);
 		r = idmap_write(run->sb.pid, &map, e);
-		if (r >= 0)
-			r = sandbox_proceed(&run->sb, AWAIT_IDS, NULL, e);
 	}
+	if (r >= 0)
+		r = plan_new(&run->req.spec, &plan, e);
+	if (r >= 0)
+		r = sandbox_give_plan(&run->sb, plan, e);
+	plan_free(plan);
+	return r;
+}
+
+/* Clone first: the guest makes namespaces while we write its plan, and builds its tree while we
+ * set up its control groups. */
+static int make_sandbox(struct pinfold_run *run, struct sandbox_fds *fds, struct err *e)
+{
+	int tasks[CGROUP_PARTS] = {FD_NONE, FD_NONE, FD_NONE, FD_NONE, FD_NONE};
+	int r = sandbox_spawn(&run->req.spec, fds, &run->sb, e);
+
+	if (r >= 0)
+		r = give_ids_and_plan(run, e);
 	if (r >= 0 && run->cgroup.ops)
 		r = cgroup_make(&run->cgroup, &run->cgroup_limits, tasks, e);
 	if (r >= 0)
@@ -122,14 +133,13 @@ static int await_command(struct pinfold_run *run, struct err *e)
 		if (r < 0)
 			return r;
 		switch (ev.msg.kind) {
-		case MSG_LISTENER:
-			run->listener = take_fd(&ev.fd);
-			notify_init(run->listener);
-			break;
 		case MSG_TERMINAL:
 			run->terminal = take_fd(&ev.fd);
 			break;
 		case MSG_STARTED:
+			run->listener = take_fd(&ev.fd);
+			if (run->listener >= 0)
+				notify_init(run->listener);
 			return 0;
 		case MSG_FAILED:
 			return explain_failure(run, ev.msg.step, ev.msg.code, e);
@@ -185,7 +195,6 @@ static int make_loop(struct pinfold_run *run, struct err *e)
 static int make_all(struct pinfold_run *run, struct err *e)
 {
 	struct sandbox_fds fds = {{FD_NONE, FD_NONE, FD_NONE}, {FD_NONE}, FD_NONE};
-	struct plan *plan = NULL;
 	auto_close int mount = FD_NONE;
 
 	run->cgroup_limits = (struct cgroup_limits){
@@ -199,8 +208,6 @@ static int make_all(struct pinfold_run *run, struct err *e)
 	if (r >= 0)
 		r = attach_dir(&run->req.spec, &mount, e);
 	if (r >= 0)
-		r = plan_new(&run->req.spec, &plan, e);
-	if (r >= 0)
 		r = make_stdio(run, fds.stdio, e);
 	if (r >= 0 && run->cgroup.ops)
 		r = cgroup_make_unified(&run->cgroup, &fds.cgroup, e);
@@ -208,11 +215,10 @@ static int make_all(struct pinfold_run *run, struct err *e)
 	for (int i = 1; i < GUEST_EXTRA_MAX; i++)
 		fds.extra[i] = FD_NONE;
 	if (r >= 0)
-		r = make_sandbox(run, plan, &fds, e);
+		r = make_sandbox(run, &fds, e);
 	for (int i = 0; i < 3; i++)
 		fd_close(&fds.stdio[i]);
 	fd_close(&fds.cgroup);
-	plan_free(plan);
 	return r;
 }
 
@@ -264,7 +270,12 @@ void run_clean_host(struct pinfold_run *run)
 	fd_close(&run->listener);
 	fd_close(&run->oom);
 	if (run->cgroup.ops) {
-		run->cgroup.ops->usage(&run->cgroup, &run->usage);
+		/* Read where it is shown or explains something; it takes as long as the removal. */
+		bool quiet = !(run->req.flags & PINFOLD_CAPTURE) && run->have_status &&
+			     run->wait_status == 0;
+
+		if (!quiet)
+			run->cgroup.ops->usage(&run->cgroup, &run->usage);
 		int r = cgroup_remove(&run->cgroup);
 		run->cgroup.ops = NULL;
 		/* What could not be removed stays written down for the next run. */

@@ -3,10 +3,10 @@
  * The guest: PID 1 of a sandbox. A freestanding static program (no libc, no heap, no stdio) that
  * the host side executes from a sealed memfd in fresh namespaces.
  *
- * Where we are at its first instruction: new user, mount, pid, net, ipc and uts namespaces; still
+ * Where we are at its first instruction: new user, mount, pid and uts namespaces; still
  * the host's mount tree; all capabilities in the new user namespace (ambient); empty environment
- * and arguments. Open: 0 1 2 (the command's pipes), GUEST_CTL, GUEST_PLAN, inherited mounts from
- * GUEST_EXTRA on. It walks the plan, which ends with no capability and a system call filter,
+ * and arguments. Open: 0 1 2 (the command's pipes), GUEST_CTL, inherited mounts from GUEST_EXTRA on.
+ * It makes the costly namespaces while the host side still writes the plan, walks the plan, which ends with no capability and a system call filter,
  * starts the command, and stays to reap, to pass signals on and to report changed files.
  *
  * It ends, and with it every process of the sandbox, when the other end of GUEST_CTL is closed.
@@ -36,6 +36,7 @@ struct guest {
 	int root;    /* the new root, -1 before ENTER */
 	int lower;   /* last directory opened by LOWER */
 	int ruleset; /* Landlock rules for commands, -1: none */
+	int listener; /* seccomp notifications, for the host side, -1: none */
 	struct guest_keep keep[GUEST_KEEP_MAX];
 	unsigned n_keep;
 	int command; /* pid of the command */

@@ -273,9 +273,10 @@ static int do_keep(struct guest *g, const struct plan_step *step)
 		return (int)fd;
 	g->keep[g->n_keep++] = (struct guest_keep){
 		.upper = (int)fd,
-		.lower = step->flags & STEP_KEEP_FD
-				 ? g->lower
-				 : (int)sys3(SYS_openat, g->stage, "skel", O_PATH | O_CLOEXEC),
+		.lower = step->flags & STEP_NO_LOWER  ? -1
+			 : step->flags & STEP_KEEP_FD ? g->lower
+						      : (int)sys3(SYS_openat, g->stage, "r",
+								  O_PATH | O_CLOEXEC),
 		.prefix = plan_str(g->plan, step->t),
 	};
 	return 0;

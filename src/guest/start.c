@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* First instruction, main line, and what the compiler expects a libc to have. */
+#include <errno.h>
 #include <linux/close_range.h>
 #include <linux/prctl.h>
 #include <sys/mman.h>
@@ -18,16 +19,32 @@ void guest_main(void) __attribute__((noreturn));
 
 static const struct plan_head *map_plan(void)
 {
+	struct msg_host msg;
+	int fds[MSG_FDS_MAX];
 	struct stat st;
 
-	if (sys2(SYS_fstat, GUEST_PLAN, &st) < 0 || st.st_size <= 0 ||
+	if (guest_receive(&msg, fds) != 1 || msg.kind != MSG_PLAN ||
+	    sys2(SYS_fstat, fds[0], &st) < 0 || st.st_size <= 0 ||
 	    (uint64_t)st.st_size > PLAN_SIZE_MAX)
 		return NULL;
-	long p = sys6(SYS_mmap, 0, st.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, GUEST_PLAN, 0);
+	long p = sys6(SYS_mmap, 0, st.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fds[0], 0);
+	(void)sys1(SYS_close, fds[0]);
 	if (p < 0 && p > -4096)
 		return NULL;
 	const struct plan_head *head = (const struct plan_head *)p;
 	return plan_check(head, (uint32_t)st.st_size) == 0 ? head : NULL;
+}
+
+/* A network namespace takes longer to make than everything before it; the host side uses the
+ * time to write the plan. */
+static int unshare_first(void)
+{
+	struct msg_host msg;
+	int fds[MSG_FDS_MAX];
+
+	if (guest_receive(&msg, fds) != 0 || msg.kind != MSG_UNSHARE)
+		return -EPROTO;
+	return msg.arg ? (int)sys1(SYS_unshare, msg.arg) : 0;
 }
 
 static void fail(int error, int step)
@@ -54,7 +71,8 @@ static void reset_signals(void)
 
 void guest_main(void)
 {
-	static struct guest g = {.stage = -1, .root = -1, .lower = -1, .ruleset = -1};
+	static struct guest g = {.stage = -1, .root = -1, .lower = -1, .ruleset = -1,
+				 .listener = -1};
 	int step = MSG_STEP_PLAN;
 
 	/* A session of our own: the caller's terminal is not ours from here on. */
@@ -63,17 +81,22 @@ void guest_main(void)
 	(void)sys1(SYS_umask, 0);
 	(void)sys5(SYS_prctl, PR_SET_NAME, "pinfold", 0, 0, 0);
 	reset_signals();
+	int r = unshare_first();
+	if (r < 0)
+		fail(r, MSG_STEP_UNSHARE);
 	g.plan = map_plan();
 	if (!g.plan)
-		fail(-22, step);
-	int r = guest_walk(&g, &step);
+		fail(-EINVAL, step);
+	r = guest_walk(&g, &step);
 	if (r == 0)
 		r = guest_command(&g, &step);
 	if (r < 0)
 		fail(r, step);
 
 	struct msg_guest msg = {.kind = MSG_STARTED, .code = g.command};
-	(void)guest_send(&msg, NULL, -1); /* its absence shows at the next poll */
+	(void)guest_send(&msg, NULL, g.listener); /* its absence shows at the next poll */
+	if (g.listener >= 0)
+		(void)sys1(SYS_close, g.listener);
 	msg = (struct msg_guest){.kind = MSG_EXITED, .code = guest_serve(&g)};
 	(void)guest_send(&msg, NULL, -1);
 	guest_collect(&g);

@@ -52,7 +52,7 @@ static void plan_allow(struct plan *p, const char *path, uint64_t access, unsign
 
 static void plan_landlock(struct plan *p, const struct sandbox_spec *spec)
 {
-	static const char *const filled[] = {"/home/user", "/tmp", "/var/tmp", "/run", "/dev/shm"};
+	static const char *const filled[] = {"/home/user", "/tmp", "/run", "/dev/shm"};
 	int abi = landlock_abi();
 
 	if (!HOLD_LANDLOCK)

@@ -52,7 +52,7 @@ static void add_entry(struct plan *p, int etc, const char *name, struct etc_bind
 	if (strlen(name) >= sizeof(ret->name[0]) || fstatat(etc, name, &st, 0) < 0 ||
 	    !(st.st_mode & S_IROTH))
 		return;
-	(void)snprintf(at, sizeof(at), "skel/etc/%s", name);
+	(void)snprintf(at, sizeof(at), "r/etc/%s", name);
 	if (S_ISREG(st.st_mode) && st.st_size < COPY_MAX && copy_file(p, etc, name, at))
 		return;
 	if (ret->n == ETC_BINDS_MAX || !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))

@@ -4,19 +4,24 @@
  *
  * One tmpfs, the stage, holds everything that the sandbox may fill, so its size is the disk limit:
  *
- *	skel/        what / looks like at first; lower of the root
- *	up/X wk/X    upper and work directory of part X of the layer: root, usr, work
- *	tmp run shm  /tmp /run /dev/shm
- *	dev sys      /dev and the few files of /sys
+ *	r            what / looks like at first
+ *	u.X w.X      upper and work directory of part X of the layer: root, usr, work
+ *	tmp run dev  /tmp /run /dev of a layered root
  *	ro           what hides entries of /proc
- *	m            where the root is mounted
+ *	m            where a layered root is mounted
  *
- * /usr is an overlay over the host's, not a bind: file locks, leases and watches then belong to
- * the sandbox's own inodes and cannot be used against the host or to talk to another sandbox.
+ * A root is layered (r is the lower of an overlay) where a command may change all of it, as the
+ * sandbox's root does. The ordinary user of a fresh sandbox can only write below his home and in
+ * /tmp, /run and /dev/shm, so r itself is the root and his home the layer: no overlay, and no
+ * mounts for what are directories of the same tmpfs.
+ *
+ * /usr is always an overlay over the host's, not a bind: file locks, leases and watches then belong
+ * to the sandbox's own inodes and cannot be used against the host or to talk to another sandbox.
  */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "sandbox/hold.h"
@@ -59,7 +64,7 @@ static void plan_etc_file(struct plan *p, const char *name, const char *text)
 {
 	char path[64];
 
-	(void)snprintf(path, sizeof(path), "skel/etc/%s", name);
+	(void)snprintf(path, sizeof(path), "r/etc/%s", name);
 	plan_write(p, path, 0644, text, strlen(text));
 }
 
@@ -67,7 +72,7 @@ static void plan_skeleton_etc(struct plan *p, const struct sandbox_spec *spec)
 {
 	char text[256];
 
-	plan_mkdir(p, "skel/etc", 0755, -1);
+	plan_mkdir(p, "r/etc", 0755, -1);
 	plan_etc_file(p, "passwd", SYNTHETIC_PASSWD);
 	plan_etc_file(p, "group", SYNTHETIC_GROUP);
 	plan_etc_file(p, "nsswitch.conf", SYNTHETIC_NSSWITCH);
@@ -85,7 +90,7 @@ static void plan_usr_link(struct plan *p, const char *name, bool binds)
 	struct stat st;
 
 	(void)snprintf(from, sizeof(from), "/%s", name);
-	(void)snprintf(at, sizeof(at), "skel/%s", name);
+	(void)snprintf(at, sizeof(at), "r/%s", name);
 	if (lstat(from, &st) < 0)
 		return;
 	if (S_ISDIR(st.st_mode)) {
@@ -104,25 +109,21 @@ static void plan_usr_link(struct plan *p, const char *name, bool binds)
 
 static void plan_skeleton(struct plan *p, const struct sandbox_spec *spec)
 {
-	static const char *const dirs[] = {"skel", "skel/usr", "skel/proc", "skel/dev", "skel/sys",
-					   "skel/home", "skel/var", "up", "wk", "up/root", "wk/root",
-					   "m"};
+	static const char *const dirs[] = {"r/usr", "r/proc", "r/dev", "r/sys", "r/home", "r/var"};
 
+	plan_mkdir(p, "r", 0755, -1);
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
 		plan_mkdir(p, dirs[i], 0755, -1);
-	plan_mkdir(p, "skel/root", 0700, -1);
-	plan_mkdir(p, "skel/home/user", 0755, owner_of_home(spec));
-	plan_mkdir(p, "skel/tmp", 01777, -1);
-	plan_mkdir(p, "skel/run", 0755, -1);
-	plan_mkdir(p, "skel/var/tmp", 01777, -1);
+	plan_mkdir(p, "r/root", 0700, -1);
+	plan_mkdir(p, "r/home/user", 0755, owner_of_home(spec));
+	plan_mkdir(p, "r/tmp", 01777, -1);
+	plan_mkdir(p, "r/run", 0755, owner_of_home(spec));
+	plan_two(p, PLAN_SYMLINK, 0, "r/var/tmp", "/tmp");
 	if (spec->dir_fd >= 0)
-		plan_mkdir(p, "skel/work", 0755, -1);
+		plan_mkdir(p, "r/work", 0755, -1);
 	for (size_t i = 0; i < sizeof(usr_links) / sizeof(usr_links[0]); i++)
 		plan_usr_link(p, usr_links[i], false);
 	plan_skeleton_etc(p, spec);
-	plan_mkdir(p, "tmp", 01777, -1);
-	plan_mkdir(p, "run", 0755, owner_of_home(spec));
-	plan_mkdir(p, "shm", 01777, -1);
 }
 
 /* One overlay of the layer: part `name`, shown at `target`. */
@@ -130,18 +131,42 @@ static void plan_part(struct plan *p, const char *name, const char *lower, const
 {
 	char text[160];
 
-	(void)snprintf(text, sizeof(text), "up/%s", name);
-	if (strcmp(name, "root") != 0) {
-		plan_mkdir(p, text, 0755, -1);
-		(void)snprintf(text, sizeof(text), "wk/%s", name);
-		plan_mkdir(p, text, 0755, -1);
-	}
-	(void)snprintf(text, sizeof(text), "lowerdir=%s,upperdir=up/%s,workdir=wk/%s,userxattr",
-		       lower, name, name);
+	(void)snprintf(text, sizeof(text), "u.%s", name);
+	plan_mkdir(p, text, 0755, -1);
+	(void)snprintf(text, sizeof(text), "w.%s", name);
+	plan_mkdir(p, text, 0755, -1);
+	(void)snprintf(text, sizeof(text), "lowerdir=%s,upperdir=u.%s,workdir=w.%s,userxattr", lower,
+		       name, name);
 	plan_two(p, PLAN_OVERLAY, STEP_OWN, target, text);
 }
 
-static void plan_usr(struct plan *p)
+static void plan_root(struct plan *p, bool layered)
+{
+	if (!layered) {
+		/* A mount of its own, or the stage around it would be in reach. */
+		plan_one(p, PLAN_SEAL, STEP_STAGE, "r");
+		plan_one(p, PLAN_ENTER, 0, "r");
+		plan_two(p, PLAN_KEEP, STEP_NO_LOWER, "r/home/user", "/home/user");
+		return;
+	}
+	plan_mkdir(p, "m", 0755, -1);
+	plan_part(p, "root", "r", "m");
+	plan_one(p, PLAN_ENTER, 0, "m");
+	plan_two(p, PLAN_KEEP, 0, "u.root", "");
+}
+
+/* What is no part of a layered root: private directories that are gone with the run. */
+static void plan_volatile(struct plan *p, const struct sandbox_spec *spec, bool layered)
+{
+	if (!layered)
+		return;
+	plan_mkdir(p, "tmp", 01777, -1);
+	plan_mkdir(p, "run", 0755, owner_of_home(spec));
+	plan_two(p, PLAN_BIND_STAGE, STEP_OWN, "tmp", "tmp");
+	plan_two(p, PLAN_BIND_STAGE, STEP_OWN, "run", "run");
+}
+
+static void plan_usr(struct plan *p, bool layered)
 {
 	if (!HOLD_USR_OVERLAY) {
 		plan_two(p, PLAN_BIND_HOST, STEP_RECURSIVE, "/usr", "usr");
@@ -149,6 +174,8 @@ static void plan_usr(struct plan *p)
 	}
 	plan_one(p, PLAN_LOWER, 0, "/usr");
 	plan_part(p, "usr", "@", "usr");
+	if (layered)
+		plan_two(p, PLAN_KEEP, STEP_KEEP_FD, "u.usr", "/usr");
 }
 
 static void plan_proc(struct plan *p, const struct sandbox_spec *spec)
@@ -176,58 +203,63 @@ static void plan_proc(struct plan *p, const struct sandbox_spec *spec)
 	plan_two(p, PLAN_BIND_STAGE, STEP_OWN | STEP_RDONLY, "meminfo", "proc/meminfo");
 }
 
-static void plan_dev(struct plan *p)
+static void plan_dev(struct plan *p, bool layered)
 {
-	static const char *const links[][2] = {{"dev/fd", "/proc/self/fd"},
-					       {"dev/stdin", "/proc/self/fd/0"},
-					       {"dev/stdout", "/proc/self/fd/1"},
-					       {"dev/stderr", "/proc/self/fd/2"},
-					       {"dev/ptmx", "pts/ptmx"}};
+	static const char *const links[][2] = {{"fd", "/proc/self/fd"},
+					       {"stdin", "/proc/self/fd/0"},
+					       {"stdout", "/proc/self/fd/1"},
+					       {"stderr", "/proc/self/fd/2"},
+					       {"ptmx", "pts/ptmx"}};
+	const char *dev = layered ? "dev" : "r/dev";
 	char from[32], to[32];
 
-	plan_mkdir(p, "dev", 0755, -1);
-	plan_mkdir(p, "dev/pts", 0755, -1);
-	plan_mkdir(p, "dev/shm", 0755, -1);
-	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
-		plan_two(p, PLAN_SYMLINK, 0, links[i][0], links[i][1]);
+	if (layered)
+		plan_mkdir(p, "dev", 0755, -1);
+	(void)snprintf(to, sizeof(to), "%s/pts", dev);
+	plan_mkdir(p, to, 0755, -1);
+	(void)snprintf(to, sizeof(to), "%s/shm", dev);
+	plan_mkdir(p, to, 01777, -1);
+	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+		(void)snprintf(to, sizeof(to), "%s/%s", dev, links[i][0]);
+		plan_two(p, PLAN_SYMLINK, 0, to, links[i][1]);
+	}
 	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
-		(void)snprintf(to, sizeof(to), "dev/%s", devices[i]);
+		(void)snprintf(to, sizeof(to), "%s/%s", dev, devices[i]);
 		plan_write(p, to, 0644, NULL, 0);
 	}
-	plan_two(p, PLAN_BIND_STAGE, STEP_OWN | STEP_RDONLY | STEP_NOEXEC, "dev", "dev");
+	if (layered)
+		plan_two(p, PLAN_BIND_STAGE, STEP_OWN | STEP_NOEXEC, "dev", "dev");
 	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
 		(void)snprintf(from, sizeof(from), "/dev/%s", devices[i]);
-		plan_two(p, PLAN_BIND_HOST, STEP_OWN | STEP_RDONLY | STEP_DEVICE | STEP_NOEXEC, from, from + 1);
+		plan_two(p, PLAN_BIND_HOST, STEP_OWN | STEP_RDONLY | STEP_DEVICE | STEP_NOEXEC, from,
+			 from + 1);
 	}
 	plan_two(p, PLAN_DEVPTS, STEP_OWN, "dev/pts", "ptmxmode=0666,mode=0620");
-	plan_two(p, PLAN_BIND_STAGE, STEP_OWN, "shm", "dev/shm");
 }
 
 /* The few facts of /sys that programs size themselves by. */
 static void plan_sys(struct plan *p, const struct sandbox_spec *spec)
 {
-	static const char *const names[] = {"online", "possible", "present"};
-	char path[64], text[32];
+	char text[32];
 	unsigned n = synthetic_cpus(spec->limits.cpus_milli);
 
 	(void)snprintf(text, sizeof(text), n > 1 ? "0-%u\n" : "0\n", n - 1);
-	plan_mkdir(p, "skel/sys/devices", 0755, -1);
-	plan_mkdir(p, "skel/sys/devices/system", 0755, -1);
-	plan_mkdir(p, "skel/sys/devices/system/cpu", 0755, -1);
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		(void)snprintf(path, sizeof(path), "skel/sys/devices/system/cpu/%s", names[i]);
-		plan_write(p, path, 0444, text, strlen(text));
-	}
+	plan_mkdir(p, "r/sys/devices", 0755, -1);
+	plan_mkdir(p, "r/sys/devices/system", 0755, -1);
+	plan_mkdir(p, "r/sys/devices/system/cpu", 0755, -1);
+	plan_write(p, "r/sys/devices/system/cpu/online", 0444, text, strlen(text));
 }
 
-static void plan_code(struct plan *p, const struct sandbox_spec *spec)
+static void plan_code(struct plan *p, const struct sandbox_spec *spec, bool layered)
 {
 	char path[300];
 
 	if (!spec->code_name)
 		return;
-	plan_mkdir(p, "run/code", 0755, owner_of_home(spec));
-	(void)snprintf(path, sizeof(path), "run/code/%s", spec->code_name);
+	const char *run = layered ? "run" : "r/run";
+	(void)snprintf(path, sizeof(path), "%s/code", run);
+	plan_mkdir(p, path, 0755, owner_of_home(spec));
+	(void)snprintf(path, sizeof(path), "%s/code/%s", run, spec->code_name);
 	plan_write(p, path, 0644, spec->code, spec->code_len);
 }
 
@@ -245,31 +277,28 @@ static void plan_work(struct plan *p, const struct sandbox_spec *spec)
 	step->a = (int64_t)spec->dir_dev;
 	step->b = spec->dir_ino;
 	plan_part(p, "work", "@", "work");
-	plan_two(p, PLAN_KEEP, STEP_KEEP_FD, "up/work", "/work");
+	plan_two(p, PLAN_KEEP, STEP_KEEP_FD, "u.work", "/work");
 }
 
 void plan_image_host(struct plan *p, const struct sandbox_spec *spec)
 {
 	struct etc_binds etc = {0};
+	bool layered = spec->as_root;
 
 	plan_add(p, PLAN_PRIVATE, 0);
 	plan_stage(p, spec);
 	plan_skeleton(p, spec);
 	plan_sys(p, spec);
 	plan_etc(p, &etc);
-	plan_part(p, "root", "skel", "m");
-	plan_one(p, PLAN_ENTER, 0, "m");
-	plan_two(p, PLAN_KEEP, 0, "up/root", "");
-	plan_usr(p);
-	plan_two(p, PLAN_KEEP, STEP_KEEP_FD, "up/usr", "/usr");
+	plan_root(p, layered);
+	plan_usr(p, layered);
 	for (size_t i = 0; i < sizeof(usr_links) / sizeof(usr_links[0]); i++)
 		plan_usr_link(p, usr_links[i], true);
 	plan_etc_binds(p, &etc);
 	plan_proc(p, spec);
-	plan_dev(p);
-	plan_code(p, spec);
-	plan_two(p, PLAN_BIND_STAGE, STEP_OWN, "tmp", "tmp");
-	plan_two(p, PLAN_BIND_STAGE, STEP_OWN, "run", "run");
+	plan_dev(p, layered);
+	plan_volatile(p, spec, layered);
+	plan_code(p, spec, layered);
 	plan_work(p, spec);
 	if (HOLD_TIMENS)
 		plan_add(p, PLAN_TIMENS, 0);

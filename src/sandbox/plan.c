@@ -167,14 +167,10 @@ static uint32_t start_flags(const struct sandbox_spec *spec)
 	       (spec->level == LEVEL_LANDLOCK ? PLAN_HOST_LEVEL : 0);
 }
 
-/* The order of the whole: ids first, then the tree, then the host's part (cgroups), then rights
+/* The order of the whole: ids first (they are mapped by the time the plan arrives), then the tree, then the host's part (cgroups), then rights
  * are given up, the filter last. */
 static void plan_strict(struct plan *p, const struct sandbox_spec *spec)
 {
-	struct plan_step *step = plan_add(p, PLAN_AWAIT, 0);
-
-	step->s = plan_string(p, "ids");
-	step->a = AWAIT_IDS;
 	if (spec->ids.range)
 		plan_num(p, PLAN_BECOME, 0, 0, 0);
 	if (HOLD_UTSNS)

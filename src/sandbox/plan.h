@@ -9,7 +9,7 @@
 #include "wire/plan.h"
 
 /* What an AWAIT step waits for. */
-enum plan_await { AWAIT_IDS = 1, AWAIT_CGROUP };
+enum plan_await { AWAIT_CGROUP = 1 };
 
 struct plan;
 

@@ -156,13 +156,17 @@ static uint64_t namespaces(const struct sandbox_spec *spec)
 		return 0;
 	if (HOLD_PIDNS)
 		flags |= CLONE_NEWPID;
-	if (HOLD_NETNS)
-		flags |= CLONE_NEWNET;
-	if (HOLD_IPCNS)
-		flags |= CLONE_NEWIPC;
 	if (HOLD_UTSNS)
 		flags |= CLONE_NEWUTS;
 	return flags;
+}
+
+/* What the guest unshares by itself, in its own time. */
+static int later_namespaces(const struct sandbox_spec *spec)
+{
+	if (spec->level == LEVEL_LANDLOCK)
+		return 0;
+	return (HOLD_NETNS ? CLONE_NEWNET : 0) | (HOLD_IPCNS ? CLONE_NEWIPC : 0);
 }
 
 /* The child runs on our stack while we wait, so nothing here may keep state in this frame that
@@ -217,25 +221,49 @@ static int start(const struct sandbox_spec *spec, struct child *c, int cgroup, s
 	return 0;
 }
 
-int sandbox_spawn(const struct sandbox_spec *spec, const struct plan *plan,
-		  const struct sandbox_fds *fds, struct sandbox *ret, struct err *e)
+/* FD_NONE ends the list of descriptors; NULL: none. */
+static int send_guest(const struct sandbox *sb, uint32_t kind, int arg, const int *fds,
+		      struct err *e)
+{
+	struct msg_host msg = {.kind = kind, .arg = arg};
+	struct iovec iov = {.iov_base = &msg, .iov_len = sizeof(msg)};
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(MSG_FDS_MAX * sizeof(int))];
+	} control = {.head = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
+	struct msghdr hdr = {.msg_iov = &iov, .msg_iovlen = 1};
+	size_t n = 0;
+
+	while (fds && n < MSG_FDS_MAX && fds[n] >= 0)
+		n++;
+	if (n > 0) {
+		control.head.cmsg_len = CMSG_LEN(n * sizeof(int));
+		memcpy(CMSG_DATA(&control.head), fds, n * sizeof(int));
+		hdr.msg_control = &control;
+		hdr.msg_controllen = CMSG_SPACE(n * sizeof(int));
+	}
+	if (sendmsg(sb->control, &hdr, MSG_NOSIGNAL) != (ssize_t)sizeof(msg))
+		return err_sys(e, "talk to the guest");
+	return 0;
+}
+
+int sandbox_spawn(const struct sandbox_spec *spec, const struct sandbox_fds *fds,
+		  struct sandbox *ret, struct err *e)
 {
 	int pair[2];
 	struct child c = {.image = image_fd(e)};
 
 	if (c.image < 0)
 		return c.image;
-	auto_close int plan_file = plan_fd(plan, e);
-	if (plan_file < 0)
-		return plan_file;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(e, "control socket");
 	ret->control = pair[0];
 	auto_close int theirs = pair[1];
 	for (int i = 0; i < 3; i++)
 		c.from[i] = fds->stdio[i];
+	if (send_guest(ret, MSG_UNSHARE, later_namespaces(spec), NULL, e) < 0)
+		return -EIO;
 	c.from[GUEST_CTL] = theirs;
-	c.from[GUEST_PLAN] = plan_file;
 	c.n_from = GUEST_EXTRA;
 	for (int i = 0; i < GUEST_EXTRA_MAX && fds->extra[i] >= 0; i++)
 		c.from[c.n_from++] = fds->extra[i];
@@ -259,26 +287,15 @@ void sandbox_idmap(const struct sandbox_spec *spec, struct idmap *ret)
 	ret->gid[0] = (struct idmap_line){0, ids->gid_base, SANDBOX_IDS};
 }
 
+int sandbox_give_plan(const struct sandbox *sb, const struct plan *plan, struct err *e)
+{
+	auto_close int fd = plan_fd(plan, e);
+	const int fds[] = {fd, FD_NONE};
+
+	return fd < 0 ? fd : send_guest(sb, MSG_PLAN, 0, fds, e);
+}
+
 int sandbox_proceed(const struct sandbox *sb, enum plan_await part, const int *fds, struct err *e)
 {
-	struct msg_host msg = {.kind = MSG_PROCEED, .arg = (int)part};
-	struct iovec iov = {.iov_base = &msg, .iov_len = sizeof(msg)};
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(MSG_FDS_MAX * sizeof(int))];
-	} control = {.head = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
-	struct msghdr hdr = {.msg_iov = &iov, .msg_iovlen = 1};
-	size_t n = 0;
-
-	while (fds && n < MSG_FDS_MAX && fds[n] >= 0)
-		n++;
-	if (n > 0) {
-		control.head.cmsg_len = CMSG_LEN(n * sizeof(int));
-		memcpy(CMSG_DATA(&control.head), fds, n * sizeof(int));
-		hdr.msg_control = &control;
-		hdr.msg_controllen = CMSG_SPACE(n * sizeof(int));
-	}
-	if (sendmsg(sb->control, &hdr, MSG_NOSIGNAL) != (ssize_t)sizeof(msg))
-		return err_sys(e, "talk to the guest");
-	return 0;
+	return send_guest(sb, MSG_PROCEED, (int)part, fds, e);
 }

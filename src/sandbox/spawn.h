@@ -27,11 +27,12 @@ struct sandbox_fds {
 };
 
 /*
- * Clone the guest into fresh namespaces and give it its plan. It waits at AWAIT_IDS; the caller
- * writes the id maps and lets it go on with sandbox_proceed().
+ * Clone the guest into fresh namespaces. It waits for its plan; the caller writes the id maps and
+ * gives it one with sandbox_give_plan(), then lets it enter its groups with sandbox_proceed().
  */
-int sandbox_spawn(const struct sandbox_spec *spec, const struct plan *plan,
-		  const struct sandbox_fds *fds, struct sandbox *ret, struct err *e);
+int sandbox_spawn(const struct sandbox_spec *spec, const struct sandbox_fds *fds,
+		  struct sandbox *ret, struct err *e);
+int sandbox_give_plan(const struct sandbox *sb, const struct plan *plan, struct err *e);
 /* The maps that fit the spec's ids. */
 void sandbox_idmap(const struct sandbox_spec *spec, struct idmap *ret);
 /* Let the guest go on, with descriptors for it (FD_NONE ends the list; borrowed), or NULL. */

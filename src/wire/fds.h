@@ -4,8 +4,7 @@
 #define WIRE_FDS_H
 
 #define GUEST_CTL 3   /* SOCK_SEQPACKET to the host side; its end is the end of the sandbox */
-#define GUEST_PLAN 4  /* sealed memfd with the plan */
-#define GUEST_EXTRA 5 /* first of the descriptors that ATTACH steps name */
+#define GUEST_EXTRA 4 /* first of the descriptors that ATTACH steps name */
 #define GUEST_EXTRA_MAX 4
 
 #endif

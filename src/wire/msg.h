@@ -7,7 +7,8 @@
  *	host -> guest: struct msg_host, always whole.
  *	guest -> host: struct msg_guest, followed by `len` bytes of name for MSG_FILE.
  *
- * Order from the guest: [LISTENER] [TERMINAL] STARTED | FAILED, then EXITED, FILE*, DONE.
+ * Order to the guest: UNSHARE, PLAN, PROCEED, then SIGNAL* and KILL.
+ * Order from the guest: [TERMINAL] STARTED | FAILED, then EXITED, FILE*, DONE.
  */
 #ifndef WIRE_MSG_H
 #define WIRE_MSG_H
@@ -15,7 +16,9 @@
 #include <stdint.h>
 
 enum msg_host_kind {
-	MSG_PROCEED = 1, /* the host side did what an AWAIT step waits for; arg: which one;
+	MSG_UNSHARE = 1, /* make namespaces `arg` (CLONE_NEW*) first; waits in the socket already */
+	MSG_PLAN,	 /* descriptor: sealed memfd with the plan; the id maps are written */
+	MSG_PROCEED, /* the host side did what an AWAIT step waits for; arg: which one;
 			  * descriptors: `tasks` files of cgroup v1 to enter */
 	MSG_SIGNAL,	 /* send signal `arg` to every process but the guest */
 	MSG_KILL,	 /* SIGKILL to all, reap, report, end */
@@ -29,9 +32,9 @@ struct msg_host {
 };
 
 enum msg_guest_kind {
-	MSG_LISTENER = 1, /* fd: seccomp notification listener */
-	MSG_TERMINAL,	  /* fd: master side of the command's terminal */
-	MSG_STARTED,	  /* the command's program was executed; code: its pid inside */
+	MSG_TERMINAL = 1, /* fd: master side of the command's terminal */
+	MSG_STARTED,	  /* the command's program was executed; code: its pid inside; fd: seccomp
+			   * notification listener, if there is one */
 	MSG_FAILED,	  /* code: errno, step: which step or MSG_STEP_*; nothing ran */
 	MSG_EXITED,	  /* code: wait status of the command; all processes are gone */
 	MSG_FILE,	  /* one changed file; fd when it is a regular one */
@@ -40,6 +43,7 @@ enum msg_guest_kind {
 
 /* Steps after the plan, for MSG_FAILED. */
 #define MSG_STEP_PLAN (-1)    /* the plan itself is damaged */
+#define MSG_STEP_UNSHARE (-7)
 #define MSG_STEP_TERMINAL (-2)
 #define MSG_STEP_FORK (-3)
 #define MSG_STEP_WORKDIR (-4)

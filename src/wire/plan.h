@@ -77,6 +77,7 @@ enum plan_op {
 #define STEP_DEVICE 0x4u    /* bind: a device node, so not nodev */
 #define STEP_RECURSIVE 0x8u /* bind: with the mounts below; mask: a directory */
 #define STEP_NOEXEC 0x10u
+#define STEP_NO_LOWER 0x100u /* KEEP: there is nothing below, all of it is new */
 #define STEP_KEEP_FD 0x20u /* LOWER: the directory is kept for comparing changed files */
 
 struct plan_step {

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: ref-naive
+# red: ref-bwrap
 #
 # CVE-2025-52881, CVE-2019-19921: something else than procfs was mounted where the runtime wrote id
-# maps, labels and oom scores, so that the write landed elsewhere. Here pinfold starts where /proc is
-# an ordinary directory full of bait: it must refuse, or not use it. (A sandbox cannot mount at all.)
+# maps, labels and oom scores, so that the write landed elsewhere. Here pinfold starts where /proc
+# is an ordinary directory full of bait: it must refuse, or not use it. (A sandbox cannot mount.)
 . "$(dirname "$0")/../lib/escape.sh"
 
 claim "A05 nothing is written to a /proc that is not procfs"
@@ -13,22 +13,22 @@ BAIT="uid_map gid_map setgroups oom_score_adj loginuid coredump_filter timerslac
 
 bait()
 {
-	local name pid
+	local name
 
 	rm -rf "$W/proc"
-	mkdir -p "$W/proc/sys/kernel" "$W/proc/bait/attr" "$W/proc/bait/fd" "$W/proc/bait/ns"
-	for name in $BAIT attr/exec attr/current; do
+	mkdir -p "$W/proc/sys/kernel" "$W/proc/bait/"{attr,fd,ns}
+	for name in $BAIT attr/exec attr/current ns/{ns,mnt,user,pid,net}; do
 		: >"$W/proc/bait/$name"
 	done
 	echo 65534 | tee "$W/proc/sys/kernel/overflowuid" >"$W/proc/sys/kernel/overflowgid"
 	ln -s bait "$W/proc/self"
 	ln -s bait "$W/proc/thread-self"
-	pid=$BASHPID
-	(cd "$W/proc" && for ((i = pid; i < pid + 400; i++)); do ln -s bait "$i"; done)
+	/usr/bin/python3 -I -c 'import os, sys
+for pid in range(int(sys.argv[2]), int(sys.argv[2]) + 8000):
+    os.symlink("bait", f"{sys.argv[1]}/{pid % int(sys.argv[3])}")' "$W/proc" "$BASHPID" "$(</proc/sys/kernel/pid_max)"
 	chmod -R a+rwX "$W/proc"
 }
 
-# A mount namespace of its own, /proc replaced, then the launcher of the current mode.
 attack()
 {
 	if [ "$EUID" != 0 ]; then
@@ -36,17 +36,17 @@ attack()
 		return
 	fi
 	bait
-	INSIDE_OUTER=(unshare -m --propagation private
-		sh -c 'mount --bind "$0" /proc && exec "$@"' "$W/proc")
+	INSIDE_BIND=("$W/proc" /proc)
 	inside -- echo RAN
-	INSIDE_OUTER=()
+	INSIDE_BIND=()
 	checked
 	case $RC in
 	125) [ -s "$ERR" ] || fell CRASH "refused without a reason" ;;
 	0) same "it ran whole" "$(cat "$OUT")" RAN ;;
 	*) fell CRASH "status $RC: $(head -c 300 "$ERR")" ;;
 	esac
-	KIND=WRITE same "bait that was written to" "$(find "$W/proc" -type f -size +0 ! -name 'overflow*' -printf '%P ')" ""
+	KIND=WRITE same "bait that was written to" \
+		"$(find "$W/proc/bait" -type f -size +0 -printf '%P ')" ""
 }
 
 run_case

@@ -16,6 +16,7 @@ INSIDE_GRACE_MS=2000 # how long processes may outlive pinfold
 INSIDE_ENV=()        # KEY=VALUE for pinfold itself
 INSIDE_WRAP=()       # a program to start pinfold with, as the launching user
 INSIDE_OUTER=()      # a program to start all of that with, as the user who runs the tests
+INSIDE_BIND=()       # DIR PLACE: pinfold alone sees DIR in the place of PLACE (as root only)
 EXPECT_SIGNAL=       # set: the case kills pinfold itself
 exec </dev/null
 
@@ -40,6 +41,7 @@ launch_argv()
 	for entry in "${INSIDE_ENV[@]}"; do
 		LAUNCH+=(-e "$entry")
 	done
+	[ ${#INSIDE_BIND[@]} = 2 ] && LAUNCH+=(-b "${INSIDE_BIND[0]}" -o "${INSIDE_BIND[1]}")
 	LAUNCH+=("$@" -- "${INSIDE_WRAP[@]}" "$PINFOLD_COPY")
 }
 

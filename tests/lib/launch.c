@@ -4,7 +4,10 @@
  * environment, as root or as somebody else. Then it waits and writes a report of what it saw.
  *
  *	launch [-u UID] [-d DIR] [-t SECONDS] [-g GRACE_MS] [-r REPORT] [-p PIDFILE]
- *	       [-c SECRET_FILE -w PUBLIC_FILE -s SECRET] [-e KEY=VALUE]... -- PROGRAM [ARG...]
+ *	       [-b DIR -o PLACE] [-c SECRET_FILE -w PUBLIC_FILE -s SECRET]
+ *	       [-e KEY=VALUE]... -- PROGRAM [ARG...]
+ *
+ * With -b and -o the program alone sees DIR in the place of PLACE (needs root).
  *
  * It is a subreaper: whatever the program leaves behind becomes our child, however it was forked,
  * so "nothing is left" is exact and does not depend on names or on what else runs on the host.
@@ -16,6 +19,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,6 +29,7 @@
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -42,6 +47,8 @@ struct options {
 	long grace_ms;
 	const char *report;
 	const char *pidfile;
+	const char *bind;
+	const char *bind_over;
 	const char *secret_file;
 	const char *public_file;
 	const char *secret;
@@ -74,7 +81,7 @@ static void parse(int argc, char **argv, struct options *o)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "+u:d:t:g:r:p:c:w:s:e:")) != -1) {
+	while ((c = getopt(argc, argv, "+u:d:t:g:r:p:b:o:c:w:s:e:")) != -1) {
 		switch (c) {
 		case 'u':
 			o->uid = (uid_t)number(optarg);
@@ -85,6 +92,8 @@ static void parse(int argc, char **argv, struct options *o)
 		case 'g': o->grace_ms = (long)number(optarg); break;
 		case 'r': o->report = optarg; break;
 		case 'p': o->pidfile = optarg; break;
+		case 'b': o->bind = optarg; break;
+		case 'o': o->bind_over = optarg; break;
 		case 'c': o->secret_file = optarg; break;
 		case 'w': o->public_file = optarg; break;
 		case 's': o->secret = optarg; break;
@@ -165,10 +174,19 @@ static void become(uid_t uid)
 		err(125, "launch: become %s", pw->pw_name);
 }
 
+static void replace(const char *dir, const char *place)
+{
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount(dir, place, NULL, MS_BIND, NULL) < 0)
+		err(125, "launch: %s over %s", dir, place);
+}
+
 static void start(struct options *o, const sigset_t *unblock)
 {
 	if (o->secret || o->secret_file)
 		plant_descriptors(o);
+	if (o->bind && o->bind_over)
+		replace(o->bind, o->bind_over);
 	if (o->set_uid)
 		become(o->uid);
 	if (o->dir && chdir(o->dir) < 0)
@@ -210,8 +228,7 @@ static void describe(pid_t pid)
 	fprintf(report, "left %d %.80s\n", pid, line);
 }
 
-/* Reaps until nobody is left or the time is over; then names and kills who is. Gives up where /proc
- * does not show who that would be. */
+/* Reaps until nobody is left or the time is over; then names and kills who is. */
 static void sweep(long grace_ms)
 {
 	double until = now() + (double)grace_ms / 1e3;
@@ -226,8 +243,6 @@ static void sweep(long grace_ms)
 			return;
 		if (pid > 0)
 			continue;
-		if (now() >= until + 10)
-			return;
 		if (now() >= until) {
 			int n = children_of(getpid(), pids, 256);
 

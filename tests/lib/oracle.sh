@@ -53,22 +53,33 @@ idle_cgroups()
 {
 	local dir
 
-	find /sys/fs/cgroup -type d -name 'sbx*' 2>/dev/null | sort | while read -r dir; do
+	find /sys/fs/cgroup -type d -name '*sbx*' 2>/dev/null | sort | while read -r dir; do
 		[ -z "$(find "$dir" -name cgroup.procs -exec cat {} + 2>/dev/null)" ] &&
 			[ -d "$dir" ] && echo "$dir"
 	done
 }
 
+# Entries of the journal that no living run holds the lock of: what a dead one left.
+idle_journal()
+{
+	local file
+
+	for file in /run/pinfold/live/* "$M"/run/pinfold/live/*; do
+		[ -e "$file" ] && ! grep -q ":$(stat -c %i "$file" 2>/dev/null) " /proc/locks &&
+			[ -e "$file" ] && echo "$file"
+	done
+}
+
 host_mounts()
 {
-	grep -E "pinfold|sbx[a-z2-7]{26}" /proc/self/mountinfo | cut -d' ' -f4-
+	grep -E "$T|/run/pinfold|sbx[a-z2-7]{26}" /proc/self/mountinfo | cut -d' ' -f4-
 }
 
 oracle_before()
 {
 	host_state >"$EVIDENCE/host.before"
 	clock_offset >"$EVIDENCE/clock.before"
-	idle_cgroups >"$EVIDENCE/cgroups.before"
+	{ idle_cgroups; idle_journal; } >"$EVIDENCE/left.before"
 	host_mounts >"$EVIDENCE/mounts.before"
 }
 
@@ -124,10 +135,10 @@ oracle_report()
 	done <"$EVIDENCE/report"
 }
 
-no_new_cgroup()
+nothing_left()
 {
-	idle_cgroups >"$EVIDENCE/cgroups.after"
-	[ -z "$(comm -13 "$EVIDENCE/cgroups.before" "$EVIDENCE/cgroups.after")" ]
+	{ idle_cgroups; idle_journal; } >"$EVIDENCE/left.after"
+	[ -z "$(grep -vxFf "$EVIDENCE/left.before" "$EVIDENCE/left.after")" ]
 }
 
 oracle_objects()
@@ -135,9 +146,9 @@ oracle_objects()
 	local line
 
 	# A group that another case is just making or removing is idle for a moment only.
-	wait_for 3 no_new_cgroup ||
-		fell ESCAPE "control groups are left: $(comm -13 "$EVIDENCE/cgroups.before" \
-			"$EVIDENCE/cgroups.after" | head -3 | tr '\n' ' ')"
+	wait_for 3 nothing_left ||
+		fell ESCAPE "left on the host: $(grep -vxFf "$EVIDENCE/left.before" \
+			"$EVIDENCE/left.after" | head -5 | tr '\n' ' ')"
 	host_mounts >"$EVIDENCE/mounts.after"
 	while IFS= read -r line; do
 		fell ESCAPE "a mount is left: $line"
