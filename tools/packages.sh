@@ -38,8 +38,13 @@ packages_install()
 		return 1
 	fi
 	echo "installing:$missing"
-	as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq || return
+	log=$(mktemp)
 	# shellcheck disable=SC2086 # a list of names
-	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
-		$missing </dev/null || return
+	if ! as_root env DEBIAN_FRONTEND=noninteractive sh -c 'apt-get update && exec apt-get install -y \
+		--no-install-recommends "$@"' install $missing </dev/null >"$log" 2>&1; then
+		tail -n 30 "$log" >&2
+		rm -f "$log"
+		return 1
+	fi
+	rm -f "$log"
 }

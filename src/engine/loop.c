@@ -70,15 +70,14 @@ static void on_timer(struct pinfold_run *run)
 	run_arm_timer(run);
 }
 
-static void on_control(struct pinfold_run *run)
+/* Take one message of the guest; false when there is none any more. */
+static bool take_message(struct pinfold_run *run)
 {
 	struct control_event ev;
 	struct err e = ERR_INIT;
 
-	if (control_receive(run->sb.control, &ev, &e) < 0) {
-		(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->sb.control, NULL);
-		return; /* the pidfd tells the rest */
-	}
+	if (control_receive(run->sb.control, &ev, &e) < 0)
+		return false;
 	switch (ev.msg.kind) {
 	case MSG_EXITED:
 		run->wait_status = ev.msg.code;
@@ -99,6 +98,13 @@ static void on_control(struct pinfold_run *run)
 		break; /* a guest gone wild is not believed */
 	}
 	fd_close(&ev.fd);
+	return true;
+}
+
+static void on_control(struct pinfold_run *run)
+{
+	if (!take_message(run)) /* the pidfd tells the rest */
+		(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->sb.control, NULL);
 }
 
 /* The guest has ended, and with it the sandbox. What it still said is in the socket. */
@@ -107,21 +113,8 @@ static void on_guest_end(struct pinfold_run *run)
 	struct epoll_event none = {.events = 0};
 
 	(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->sb.pidfd, &none);
-	while (run->sb.control >= 0 && !run->guest_done) {
-		struct control_event ev;
-		struct err e = ERR_INIT;
-
-		if (control_receive(run->sb.control, &ev, &e) < 0)
-			break;
-		fd_close(&ev.fd);
-		if (ev.msg.kind == MSG_EXITED) {
-			run->wait_status = ev.msg.code;
-			run->have_status = true;
-		} else if (ev.msg.kind == MSG_DONE) {
-			run->disk_bytes = ev.msg.value2;
-			run->guest_done = true;
-		}
-	}
+	while (run->sb.control >= 0 && !run->guest_done && take_message(run))
+		;
 	if (!run->ended_us)
 		run->ended_us = now_us();
 	run->deadline_us = run->kill_us = run->force_us = run->poll_us = 0;

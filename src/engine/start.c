@@ -21,6 +21,8 @@
 #include "sandbox/attach.h"
 #include "sandbox/hold.h"
 
+#define QUARANTINE_MS 10000
+
 uint64_t now_us(void)
 {
 	struct timespec ts;
@@ -194,8 +196,8 @@ static int make_loop(struct pinfold_run *run, struct err *e)
 
 static int make_all(struct pinfold_run *run, struct err *e)
 {
-	struct sandbox_fds fds = {{FD_NONE, FD_NONE, FD_NONE}, {FD_NONE}, FD_NONE};
-	auto_close int mount = FD_NONE;
+	struct sandbox_fds fds = {{FD_NONE, FD_NONE, FD_NONE}, {FD_NONE, FD_NONE}, FD_NONE};
+	auto_close int dir = FD_NONE, usr = FD_NONE;
 
 	run->cgroup_limits = (struct cgroup_limits){
 		.memory_bytes = run->req.spec.limits.memory_bytes,
@@ -206,14 +208,15 @@ static int make_all(struct pinfold_run *run, struct err *e)
 	cgroup_name(&run->req.cgroups, run->req.spec.id, &run->cgroup_limits, &run->cgroup);
 	int r = make_journal(run, e);
 	if (r >= 0)
-		r = attach_dir(&run->req.spec, &mount, e);
+		r = attach_dir(&run->req.spec, &dir, e);
+	if (r >= 0)
+		r = attach_usr(&run->req.spec, &usr, e);
 	if (r >= 0)
 		r = make_stdio(run, fds.stdio, e);
 	if (r >= 0 && run->cgroup.ops)
 		r = cgroup_make_unified(&run->cgroup, &fds.cgroup, e);
-	fds.extra[0] = mount;
-	for (int i = 1; i < GUEST_EXTRA_MAX; i++)
-		fds.extra[i] = FD_NONE;
+	fds.extra[ATTACH_DIR - GUEST_EXTRA] = dir;
+	fds.extra[ATTACH_USR - GUEST_EXTRA] = usr;
 	if (r >= 0)
 		r = make_sandbox(run, &fds, e);
 	for (int i = 0; i < 3; i++)
@@ -247,25 +250,44 @@ int run_start(struct pinfold_run *run, struct err *e)
 }
 
 /* The guest is PID 1: when it is reaped, every process of the sandbox is gone. */
-static void reap_guest(struct pinfold_run *run)
+static bool reap_guest(struct pinfold_run *run)
 {
 	struct pollfd pfd = {.fd = run->sb.pidfd, .events = POLLIN};
 
 	if (run->sb.pid <= 0)
-		return;
+		return true;
 	if (poll(&pfd, 1, 0) == 0) {
 		(void)kill(run->sb.pid, SIGKILL); /* ours and not yet reaped: the number is safe */
 		cgroup_kill(&run->cgroup);
 	}
+	/* A process in uninterruptible sleep outlives SIGKILL; nobody waits for ever for it. */
+	if (poll(&pfd, 1, QUARANTINE_MS) != 1)
+		return false;
 	while (wait4(run->sb.pid, NULL, __WALL, &run->rusage) < 0 && errno == EINTR)
 		;
 	run->sb.pid = 0;
+	return true;
+}
+
+/* Left written down, with its ids taken, until a later run finds it gone. */
+static void quarantine(struct pinfold_run *run)
+{
+	struct err e = ERR_INIT;
+
+	(void)err_set(&e, ERR_INTERNAL, "sandbox %s cannot be killed: a process of it hangs in the kernel",
+		      run->req.spec.id);
+	(void)err_remedy(&e, "its resources are freed by a later run once the process is gone");
+	run_fail(run, &e, 125);
+	run->cgroup.ops = NULL;
+	run->sb.pid = 0;
+	journal_close(&run->journal);
 }
 
 void run_clean_host(struct pinfold_run *run)
 {
 	fd_close(&run->sb.control);
-	reap_guest(run);
+	if (!reap_guest(run))
+		quarantine(run);
 	fd_close(&run->sb.pidfd);
 	fd_close(&run->listener);
 	fd_close(&run->oom);

@@ -140,6 +140,12 @@ static void write_notes(struct pinfold_run *run)
 {
 	char line[512];
 
+	if (run->req.held.memory == HELD_POLLED) {
+		(void)snprintf(line, sizeof(line),
+			       "limits are best-effort: memory is polled, cpus is not limited (%s)",
+			       run->req.cgroups.why);
+		note(run, line);
+	}
 	if (run->limit_kind) {
 		(void)snprintf(line, sizeof(line), "limit %s: %s", run->limit_kind, run->limit_hint);
 		note(run, line);

@@ -161,13 +161,21 @@ static void walk_tree(struct walk *w)
 	}
 }
 
-void guest_collect(struct guest *g)
+uint64_t guest_used(const struct guest *g)
 {
 	struct statfs fs = {0};
-	struct msg_guest msg = {.kind = MSG_DONE};
 
-	if (g->n_keep > 0 && sys2(SYS_fstatfs, g->keep[0].upper, &fs) >= 0)
-		msg.value2 = (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
+	if (g->n_keep == 0 || sys2(SYS_fstatfs, g->keep[0].upper, &fs) < 0)
+		return 0;
+	return (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
+}
+
+void guest_collect(struct guest *g)
+{
+	struct msg_guest msg = {.kind = MSG_DONE};
+	uint64_t used = guest_used(g);
+
+	msg.value2 = used > g->used_bytes ? used - g->used_bytes : 0;
 	for (unsigned i = 0; i < g->n_keep && (g->plan->flags & PLAN_COLLECT); i++) {
 		struct walk *w = &walk;
 

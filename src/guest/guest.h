@@ -40,6 +40,7 @@ struct guest {
 	struct guest_keep keep[GUEST_KEEP_MAX];
 	unsigned n_keep;
 	int command; /* pid of the command */
+	uint64_t used_bytes; /* in the layer when the command started */
 };
 
 /* walk.c: do all steps. 0, or -errno with *ret_step the step that failed. */
@@ -52,8 +53,9 @@ int guest_identity_step(struct guest *g, const struct plan_step *step);
 int guest_command(struct guest *g, int *ret_step);
 /* serve.c: stay until the command has ended or the host side is gone. Returns its wait status. */
 int guest_serve(struct guest *g);
-/* collect.c: report every changed file. */
+/* collect.c: report every changed file; how much the layer holds now. */
 void guest_collect(struct guest *g);
+uint64_t guest_used(const struct guest *g);
 
 /* util.c */
 size_t str_len(const char *s);

@@ -88,6 +88,7 @@ void guest_main(void)
 	if (!g.plan)
 		fail(-EINVAL, step);
 	r = guest_walk(&g, &step);
+	g.used_bytes = guest_used(&g);
 	if (r == 0)
 		r = guest_command(&g, &step);
 	if (r < 0)

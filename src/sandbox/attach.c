@@ -87,26 +87,25 @@ static int open_userns(const struct idmap *map, struct err *e)
 	return fd;
 }
 
-int attach_dir(struct sandbox_spec *spec, int *ret_fd, struct err *e)
+/* Only root has a range to map to and the right to map. */
+static bool can_map(const struct sandbox_spec *spec)
 {
-	struct idmap map = {0};
-	struct stat st;
+	return spec->ids.range && !spec->ids.helper && spec->level == LEVEL_STRICT &&
+	       spec->ids.uid_base != 0;
+}
 
-	if (spec->dir_fd < 0 || !spec->ids.range || spec->ids.helper ||
-	    spec->level != LEVEL_STRICT || spec->ids.uid_base == 0)
-		return 0;
-	if (fstat(spec->dir_fd, &st) < 0)
-		return err_sys(e, "--dir");
-	swap_map(map.uid, &map.n_uid, st.st_uid, spec->ids.uid_base);
-	swap_map(map.gid, &map.n_gid, st.st_gid, spec->ids.gid_base);
-	auto_close int userns = open_userns(&map, e);
+/* A read-only clone of `dir` whose files have the owners that `map` says. */
+static int clone_mapped(int dir, const struct idmap *map, int *ret_fd, struct err *e)
+{
+	auto_close int userns = open_userns(map, e);
+
 	if (userns < 0)
-		return err_wrap(e, "--dir");
-	auto_close int mount = (int)sys3(SYS_open_tree, spec->dir_fd, "",
+		return userns;
+	auto_close int mount = (int)sys3(SYS_open_tree, dir, "",
 					 AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (mount < 0) {
 		errno = -mount;
-		return err_sys(e, "--dir");
+		return err_sys(e, "open");
 	}
 	struct mount_attr attr = {
 		.attr_set = MOUNT_ATTR_IDMAP | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
@@ -116,13 +115,46 @@ int attach_dir(struct sandbox_spec *spec, int *ret_fd, struct err *e)
 	long r = sys5(SYS_mount_setattr, mount, "", AT_EMPTY_PATH, &attr, sizeof(attr));
 	if (r < 0) {
 		errno = (int)-r;
-		(void)err_sys(e, "--dir: its filesystem cannot give its files another owner");
+		(void)err_sys(e, "its filesystem cannot give its files another owner");
 		return err_remedy(e, "run pinfold as the directory's owner, or copy the directory to "
 				     "ext4, xfs, btrfs or tmpfs");
 	}
+	*ret_fd = take_fd(&mount);
+	return 0;
+}
+
+int attach_dir(struct sandbox_spec *spec, int *ret_fd, struct err *e)
+{
+	struct idmap map = {0};
+	struct stat st;
+
+	if (spec->dir_fd < 0 || !can_map(spec))
+		return 0;
+	if (fstat(spec->dir_fd, &st) < 0)
+		return err_sys(e, "--dir");
+	swap_map(map.uid, &map.n_uid, st.st_uid, spec->ids.uid_base);
+	swap_map(map.gid, &map.n_gid, st.st_gid, spec->ids.gid_base);
+	if (clone_mapped(spec->dir_fd, &map, ret_fd, e) < 0)
+		return err_wrap(e, "--dir %s", spec->dir_path);
 	spec->dir_attached = true;
 	/* It is our own clone of what the caller opened: there is no path to check again. */
 	spec->dir_dev = spec->dir_ino = 0;
-	*ret_fd = take_fd(&mount);
+	return 0;
+}
+
+int attach_usr(struct sandbox_spec *spec, int *ret_fd, struct err *e)
+{
+	struct idmap map = {.n_uid = 1, .n_gid = 1};
+
+	if (!spec->as_root || !can_map(spec))
+		return 0;
+	map.uid[0] = (struct idmap_line){0, spec->ids.uid_base, SANDBOX_IDS};
+	map.gid[0] = (struct idmap_line){0, spec->ids.gid_base, SANDBOX_IDS};
+	auto_close int usr = open("/usr", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (usr < 0)
+		return err_sys(e, "open /usr");
+	if (clone_mapped(usr, &map, ret_fd, e) < 0)
+		return err_wrap(e, "/usr");
+	spec->usr_attached = true;
 	return 0;
 }

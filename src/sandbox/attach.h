@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "sandbox/spec.h"
+#include "wire/fds.h"
 
 /*
  * As root, the caller's directory is handed to the sandbox as a detached mount whose owner appears
@@ -11,5 +12,12 @@
  * for an ordinary user, whose own id is the sandbox's.
  */
 int attach_dir(struct sandbox_spec *spec, int *ret_fd, struct err *e);
+/* The same for /usr where the command is root inside and has to own it to change it. Sets
+ * spec->usr_attached. */
+int attach_usr(struct sandbox_spec *spec, int *ret_fd, struct err *e);
+
+/* Which of the inherited descriptors is which. */
+#define ATTACH_DIR (GUEST_EXTRA + 0)
+#define ATTACH_USR (GUEST_EXTRA + 1)
 
 #endif

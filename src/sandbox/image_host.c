@@ -27,7 +27,7 @@
 #include "sandbox/hold.h"
 #include "sandbox/plan_int.h"
 #include "sandbox/synthetic.h"
-#include "wire/fds.h"
+#include "sandbox/attach.h"
 
 static const char *const usr_links[] = {"bin", "sbin", "lib", "lib32", "lib64", "libx32"};
 static const char *const devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
@@ -126,13 +126,14 @@ static void plan_skeleton(struct plan *p, const struct sandbox_spec *spec)
 	plan_skeleton_etc(p, spec);
 }
 
-/* One overlay of the layer: part `name`, shown at `target`. */
-static void plan_part(struct plan *p, const char *name, const char *lower, const char *target)
+/* One overlay of the layer: part `name`, shown at `target`, whose top belongs to `owner`. */
+static void plan_part(struct plan *p, const char *name, const char *lower, const char *target,
+		      int owner)
 {
 	char text[160];
 
 	(void)snprintf(text, sizeof(text), "u.%s", name);
-	plan_mkdir(p, text, 0755, -1);
+	plan_mkdir(p, text, 0755, owner);
 	(void)snprintf(text, sizeof(text), "w.%s", name);
 	plan_mkdir(p, text, 0755, -1);
 	(void)snprintf(text, sizeof(text), "lowerdir=%s,upperdir=u.%s,workdir=w.%s,userxattr", lower,
@@ -150,7 +151,7 @@ static void plan_root(struct plan *p, bool layered)
 		return;
 	}
 	plan_mkdir(p, "m", 0755, -1);
-	plan_part(p, "root", "r", "m");
+	plan_part(p, "root", "r", "m", -1);
 	plan_one(p, PLAN_ENTER, 0, "m");
 	plan_two(p, PLAN_KEEP, 0, "u.root", "");
 }
@@ -166,14 +167,19 @@ static void plan_volatile(struct plan *p, const struct sandbox_spec *spec, bool 
 	plan_two(p, PLAN_BIND_STAGE, STEP_OWN, "run", "run");
 }
 
-static void plan_usr(struct plan *p, bool layered)
+static void plan_usr(struct plan *p, const struct sandbox_spec *spec, bool layered)
 {
 	if (!HOLD_USR_OVERLAY) {
 		plan_two(p, PLAN_BIND_HOST, STEP_RECURSIVE, "/usr", "usr");
 		return;
 	}
-	plan_one(p, PLAN_LOWER, 0, "/usr");
-	plan_part(p, "usr", "@", "usr");
+	if (spec->usr_attached) {
+		plan_mkdir(p, "l.usr", 0755, -1);
+		plan_one(p, PLAN_ATTACH, 0, "l.usr");
+		p->steps[p->n_steps - 1].a = ATTACH_USR;
+	}
+	plan_one(p, PLAN_LOWER, 0, spec->usr_attached ? "l.usr" : "/usr");
+	plan_part(p, "usr", "@", "usr", -1);
 	if (layered)
 		plan_two(p, PLAN_KEEP, STEP_KEEP_FD, "u.usr", "/usr");
 }
@@ -268,15 +274,15 @@ static void plan_work(struct plan *p, const struct sandbox_spec *spec)
 	if (spec->dir_fd < 0)
 		return;
 	if (spec->dir_attached) {
-		plan_mkdir(p, "lower", 0755, -1);
-		plan_one(p, PLAN_ATTACH, 0, "lower");
-		p->steps[p->n_steps - 1].a = GUEST_EXTRA;
+		plan_mkdir(p, "l.work", 0755, -1);
+		plan_one(p, PLAN_ATTACH, 0, "l.work");
+		p->steps[p->n_steps - 1].a = ATTACH_DIR;
 	}
 	struct plan_step *step = plan_add(p, PLAN_LOWER, 0);
-	step->s = plan_string(p, spec->dir_attached ? "lower" : spec->dir_path);
+	step->s = plan_string(p, spec->dir_attached ? "l.work" : spec->dir_path);
 	step->a = (int64_t)spec->dir_dev;
 	step->b = spec->dir_ino;
-	plan_part(p, "work", "@", "work");
+	plan_part(p, "work", "@", "work", owner_of_home(spec));
 	plan_two(p, PLAN_KEEP, STEP_KEEP_FD, "u.work", "/work");
 }
 
@@ -291,7 +297,7 @@ void plan_image_host(struct plan *p, const struct sandbox_spec *spec)
 	plan_sys(p, spec);
 	plan_etc(p, &etc);
 	plan_root(p, layered);
-	plan_usr(p, layered);
+	plan_usr(p, spec, layered);
 	for (size_t i = 0; i < sizeof(usr_links) / sizeof(usr_links[0]); i++)
 		plan_usr_link(p, usr_links[i], true);
 	plan_etc_binds(p, &etc);

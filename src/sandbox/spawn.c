@@ -72,6 +72,8 @@ IN_CHILD static long child_fds(struct child *c)
 	long r = 0;
 
 	for (int i = 0; i < c->n_from && r >= 0; i++) {
+		if (c->from[i] < 0)
+			continue;
 		r = sys3(SYS_fcntl, c->from[i], F_DUPFD_CLOEXEC, HIGH_FD);
 		c->from[i] = (int)r;
 	}
@@ -80,7 +82,7 @@ IN_CHILD static long child_fds(struct child *c)
 		c->image = (int)r;
 	}
 	for (int i = 0; i < c->n_from && r >= 0; i++)
-		r = sys3(SYS_dup3, c->from[i], i, 0);
+		r = c->from[i] < 0 ? sys1(SYS_close, i) & 0 : sys3(SYS_dup3, c->from[i], i, 0);
 #ifndef DROP_CLOSE_FDS
 	if (r >= 0)
 		r = sys3(SYS_close_range, c->n_from, ~0u, CLOSE_RANGE_CLOEXEC);
@@ -265,7 +267,7 @@ int sandbox_spawn(const struct sandbox_spec *spec, const struct sandbox_fds *fds
 		return -EIO;
 	c.from[GUEST_CTL] = theirs;
 	c.n_from = GUEST_EXTRA;
-	for (int i = 0; i < GUEST_EXTRA_MAX && fds->extra[i] >= 0; i++)
+	for (int i = 0; i < GUEST_EXTRA_MAX; i++)
 		c.from[c.n_from++] = fds->extra[i];
 	return start(spec, &c, fds->cgroup, ret, e);
 }

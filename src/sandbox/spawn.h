@@ -22,7 +22,7 @@ struct sandbox {
 
 struct sandbox_fds {
 	int stdio[3];		    /* the command's; borrowed */
-	int extra[GUEST_EXTRA_MAX]; /* FD_NONE ends the list; borrowed */
+	int extra[GUEST_EXTRA_MAX]; /* FD_NONE: none at this place; borrowed */
 	int cgroup;		    /* v2 group to clone into, or FD_NONE */
 };
 

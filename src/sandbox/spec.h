@@ -60,6 +60,7 @@ struct sandbox_spec {
 	int dir_fd; /* FD_NONE: none */
 	const char *dir_path;
 	uint64_t dir_dev, dir_ino;
+	bool usr_attached;
 	bool dir_attached; /* handed over as a mount descriptor (root) instead of by path */
 	/* level landlock: a private directory of the host that takes the place of the layer */
 	const char *host_home;
