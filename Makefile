@@ -70,7 +70,7 @@ UNIT := $(patsubst tests/unit/%.c,$(B)/unit/%,$(sort $(wildcard tests/unit/*.c))
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all lib unit clean help check-deps
+.PHONY: all unit clean help check-deps
 
 ifeq ($(VARIANT),release)
 all: build/pinfold build/libpinfold.a build/doc.stamp
@@ -137,5 +137,101 @@ check-deps:
 
 clean:
 	rm -rf build
+
+.PHONY: check check-root check-red check-fresh tidy soak bench install uninstall
+
+JOBS ?= $(shell echo $$((2 * $$(nproc))))
+
+# Man page and completions come from the tables of the program itself.
+DOC := build/doc
+build/doc.stamp: build/pinfold
+	@mkdir -p $(DOC)
+	build/pinfold docs man >$(DOC)/pinfold.1
+	build/pinfold docs bash >$(DOC)/pinfold.bash
+	build/pinfold docs zsh >$(DOC)/_pinfold
+	build/pinfold docs fish >$(DOC)/pinfold.fish
+	@touch $@
+
+# TESTS=tests/escape/A08-*.sh runs some. tests/soak/ is not part of check.
+TESTS ?= $(UNIT) $(sort $(filter-out tests/lib/% tests/soak/%,$(wildcard tests/*/*.sh)))
+TAP := $(B)/tap
+# All three are run, whatever the others say; the last word is the summary's.
+RUN_TESTS = rm -rf $(TAP) && mkdir -p $(TAP) && \
+	{ PINFOLD=$(CURDIR)/$(B)/pinfold TAP_DIR=$(CURDIR)/$(TAP) tests/lib/session \
+		prove -j$(JOBS) --exec tests/lib/tap-run $(TESTS); prove=$$?; \
+	tools/tidy; tidy=$$?; \
+	tests/lib/summary $(TAP) tests/skips; summary=$$?; \
+	test $$prove$$tidy$$summary = 000; }
+
+check: all unit
+	@$(RUN_TESTS)
+# Root's half only; says so instead of skipping where root is not there.
+check-root: all unit
+	@test "$$(id -u)" = 0 || { echo 'check-root: run it as root' >&2; exit 1; }
+	@export PINFOLD_TEST_MODES=R; $(RUN_TESTS)
+check-red: all
+	@tools/check-red -j $(JOBS) $(RED_ARGS)
+check-fresh:
+	@tools/check-fresh
+tidy:
+	@tools/tidy
+bench: all
+	@bench/run $(BENCH_ARGS)
+soak: all unit
+	@SOAK=1 $(MAKE) -s check TESTS="$(sort $(wildcard tests/soak/*.sh))"
+
+# DESTDIR for packagers; then the AppArmor profile is installed but not loaded.
+BINDIR := $(PREFIX)/bin
+LIBDIR ?= $(PREFIX)/lib
+PC = prefix=$(PREFIX)\nlibdir=$(LIBDIR)\nincludedir=$(PREFIX)/include\n\nName: pinfold\n$\
+	Description: Runs untrusted code in a fresh sandbox\nVersion: $(VERSION)\n$\
+	Requires: libcrypto\nLibs: -L$${libdir} -lpinfold -pthread\nCflags: -I$${includedir}\n
+PROFILE := /etc/apparmor.d/pinfold
+INSTALLED = $(BINDIR)/pinfold $(LIBDIR)/libpinfold.a $(LIBDIR)/pkgconfig/pinfold.pc \
+	$(PREFIX)/include/pinfold/pinfold.h $(PREFIX)/share/man/man1/pinfold.1 \
+	$(PREFIX)/share/bash-completion/completions/pinfold \
+	$(PREFIX)/share/zsh/site-functions/_pinfold \
+	$(PREFIX)/share/fish/vendor_completions.d/pinfold.fish
+
+# put FILE AT MODE
+put = install -D -m $(3) $(1) $(DESTDIR)$(2)
+install: all
+	$(call put,build/pinfold,$(BINDIR)/pinfold,0755)
+	$(call put,build/libpinfold.a,$(LIBDIR)/libpinfold.a,0644)
+	$(call put,include/pinfold/pinfold.h,$(PREFIX)/include/pinfold/pinfold.h,0644)
+	$(call put,$(DOC)/pinfold.1,$(PREFIX)/share/man/man1/pinfold.1,0644)
+	$(call put,$(DOC)/pinfold.bash,$(PREFIX)/share/bash-completion/completions/pinfold,0644)
+	$(call put,$(DOC)/_pinfold,$(PREFIX)/share/zsh/site-functions/_pinfold,0644)
+	$(call put,$(DOC)/pinfold.fish,$(PREFIX)/share/fish/vendor_completions.d/pinfold.fish,0644)
+	@printf '$(PC)' >build/pinfold.pc
+	$(call put,build/pinfold.pc,$(LIBDIR)/pkgconfig/pinfold.pc,0644)
+# Only an AppArmor that knows `userns` (4.0, Ubuntu 24.04) can read the profile or needs it.
+	@if [ -e /etc/apparmor.d/abi/4.0 ]; then \
+		sed 's,@BINDIR@,$(BINDIR),' packaging/apparmor/pinfold >build/apparmor-profile && \
+		install -D -m 0644 build/apparmor-profile $(DESTDIR)$(PROFILE) && \
+		echo 'installed $(DESTDIR)$(PROFILE)' && \
+		{ [ -n '$(DESTDIR)' ] || ! command -v apparmor_parser >/dev/null || \
+			apparmor_parser -r $(PROFILE); }; \
+	fi
+uninstall:
+	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
+	@[ ! -e '$(DESTDIR)$(PROFILE)' ] || { \
+		[ -n '$(DESTDIR)' ] || apparmor_parser -R $(PROFILE) 2>/dev/null; \
+		rm -f '$(DESTDIR)$(PROFILE)'; }
+
+help:
+	@echo 'make                build/pinfold, build/libpinfold.a, man page, completions'
+	@echo 'make check          build, all tests, tidy, summary (as root: for both kinds of users)'
+	@echo '                    TESTS="..." some of them, JOBS=n at a time'
+	@echo 'make check-root     with root as the only one who starts sandboxes'
+	@echo 'make check-red      one protection out at a time: which tests notice'
+	@echo 'make check-fresh    the commands of the README in a clean system (root, debootstrap)'
+	@echo 'make SAN=address,undefined check'
+	@echo 'make soak           long runs: kills at random moments, thousands of sandboxes'
+	@echo 'make bench          speed, against other sandboxes; writes docs/benchmarks.md'
+	@echo 'make tidy           rooms, lengths, banned calls, headers alone'
+	@echo 'make install        PREFIX (/usr/local), DESTDIR; make uninstall'
+	@echo 'make DROP=name      build/drop-name/pinfold, without one protection (src/sandbox/hold.h)'
+	@echo 'make DEV=1          warnings are errors'
 
 -include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(GUEST_OBJ:.o=.d)

@@ -154,7 +154,7 @@ static void write_files(struct json *j, const struct pinfold_run *run)
 		json_open(j, NULL, '{');
 		write_path(j, f);
 		json_str(j, "change", changes[f->change]);
-		json_str(j, "type", gone ? "file" : type_name(f->mode));
+		json_str(j, "type", type_name(f->mode));
 		json_u64(j, "size", gone ? 0 : f->size);
 		json_str(j, "sha256", f->sha256[0] ? f->sha256 : NULL);
 		json_close(j, '}');

@@ -43,9 +43,10 @@ struct walk {
 static struct level levels[DEPTH_MAX];
 static struct walk walk;
 
-/* Does this path exist in what the upper lies over? */
-static int in_lower(const struct walk *w)
+/* What this path is in what the upper lies over: its mode, 0 when it is not there. */
+static uint32_t in_lower(const struct walk *w)
 {
+	struct stat st;
 	struct open_how how = {
 		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
@@ -54,39 +55,45 @@ static int in_lower(const struct walk *w)
 	if (w->keep->lower < 0)
 		return 0;
 	long fd = sys4(SYS_openat2, w->keep->lower, w->path + w->prefix_len + 1, &how, sizeof(how));
-	if (fd < 0)
-		return fd == -ELOOP; /* a link on the way: it was there, as something else */
+	if (fd < 0) /* a link on the way: it was there, as something else */
+		return fd == -ELOOP ? S_IFREG : 0;
+	long r = sys2(SYS_fstat, fd, &st);
 	(void)sys1(SYS_close, fd);
-	return 1;
+	return r < 0 ? S_IFREG : st.st_mode;
 }
 
-static void report(struct walk *w, int dir, const char *name, const struct stat *st, size_t len)
+static void send_entry(struct walk *w, struct msg_guest *msg, int fd)
 {
-	int old = in_lower(w);
-	int whiteout = S_ISCHR(st->st_mode) && st->st_rdev == 0;
-	struct msg_guest msg = {
-		.kind = MSG_FILE,
-		.len = (uint32_t)len,
-		.value = (uint64_t)st->st_size,
-		.value2 = (uint64_t)st->st_blocks * 512,
-		.mode = st->st_mode,
-		.change = whiteout ? MSG_DELETED : old ? MSG_MODIFIED : MSG_ADDED,
-	};
-
-	if (S_ISDIR(st->st_mode) && old)
-		return; /* only on the way to what changed below it */
 	if (w->sent == REPORT_MAX) {
 		w->omitted++;
 		return;
 	}
+	msg->kind = MSG_FILE;
+	(void)guest_send(msg, w->path, fd); /* the host side notices when we are cut off */
+	w->sent++;
+}
+
+static void report(struct walk *w, int dir, const char *name, const struct stat *st, size_t len)
+{
+	uint32_t old = in_lower(w);
+	int whiteout = S_ISCHR(st->st_mode) && st->st_rdev == 0;
+	struct msg_guest msg = {
+		.len = (uint32_t)len,
+		.value = (uint64_t)st->st_size,
+		.value2 = (uint64_t)st->st_blocks * 512,
+		.mode = whiteout ? old : st->st_mode,
+		.change = whiteout ? MSG_DELETED : old ? MSG_MODIFIED : MSG_ADDED,
+	};
+
+	if (S_ISDIR(st->st_mode) && S_ISDIR(old))
+		return; /* only on the way to what changed below it */
 	long fd = -1;
-	if (S_ISREG(st->st_mode))
+	if (S_ISREG(st->st_mode) && w->sent < REPORT_MAX)
 		fd = sys3(SYS_openat, dir, name,
 			  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	(void)guest_send(&msg, w->path, (int)fd); /* the host side notices when we are cut off */
+	send_entry(w, &msg, (int)fd);
 	if (fd >= 0)
 		(void)sys1(SYS_close, fd);
-	w->sent++;
 }
 
 /* Append "/name"; 0 when it does not fit. */
@@ -102,6 +109,41 @@ static size_t join(struct walk *w, size_t at, const char *name)
 	return at + 1 + n;
 }
 
+/* A directory that was removed and made anew hides all that the old one held. */
+static void report_hidden(struct walk *w, int upper, size_t len)
+{
+	static char buf[4096] __attribute__((aligned(8)));
+	char opaque = 0;
+	struct stat st;
+
+	if (w->keep->lower < 0 ||
+	    sys4(SYS_fgetxattr, upper, "user.overlay.opaque", &opaque, 1) != 1 || opaque != 'y')
+		return;
+	long dir = sys4(SYS_openat, w->keep->lower, w->path + w->prefix_len + 1,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+	if (dir < 0)
+		return; /* it was no directory before */
+	long have;
+	while ((have = sys3(SYS_getdents64, dir, buf, sizeof(buf))) > 0) {
+		for (long pos = 0; pos < have;) {
+			struct dirent_head *d = (struct dirent_head *)(void *)(buf + pos);
+			struct msg_guest msg = {.change = MSG_DELETED, .mode = S_IFREG};
+
+			pos += d->reclen;
+			if (str_eq(d->name, ".") || str_eq(d->name, "..") ||
+			    sys4(SYS_newfstatat, upper, d->name, &st, AT_SYMLINK_NOFOLLOW) >= 0)
+				continue;
+			msg.len = (uint32_t)join(w, len, d->name);
+			if (sys4(SYS_newfstatat, dir, d->name, &st, AT_SYMLINK_NOFOLLOW) >= 0)
+				msg.mode = st.st_mode;
+			if (msg.len)
+				send_entry(w, &msg, -1);
+		}
+	}
+	w->path[len] = '\0';
+	(void)sys1(SYS_close, dir);
+}
+
 static int descend(struct walk *w, int depth, int dir, const char *name, size_t len)
 {
 	if (depth + 1 >= DEPTH_MAX) {
@@ -113,6 +155,7 @@ static int descend(struct walk *w, int depth, int dir, const char *name, size_t 
 		w->omitted++;
 		return 0;
 	}
+	report_hidden(w, (int)fd, len);
 	levels[depth + 1].fd = (int)fd;
 	levels[depth + 1].path_len = len;
 	levels[depth + 1].have = levels[depth + 1].pos = 0;
