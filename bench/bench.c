@@ -2,12 +2,13 @@
 /*
  * How long programs take from posix_spawn() to the end of waitpid(), side by side:
  *
- *	bench [-n SAMPLES] [-w WARM-UPS] [-u UID] [-t TITLE] [-b BASE] [-p PEER] [-o RESULTS] [-m]
- *	      -- @NAME[/MAX] PROGRAM ARG... @NAME...
+ *	bench [-n SAMPLES] [-s SECONDS] [-w WARM-UPS] [-u UID] [-t TITLE] [-b BASE] [-p PEER]
+ *	      [-o RESULTS] [-m] -- @NAME[/MAX] PROGRAM ARG... @NAME...
  *
  * One round starts every contender once, one after the other, in an order that changes from round
  * to round: what the machine does meanwhile meets all of them alike. A contender with a maximum
- * sits out most rounds, evenly. One that fails in the warm-up is left out, with the reason.
+ * sits out most rounds, evenly. No round begins after SECONDS. One that fails in the warm-up is
+ * left out, with the reason.
  */
 #include <err.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 #include "table.h"
 
 struct options {
-	size_t samples, warmups;
+	size_t samples, warmups, seconds;
 	unsigned long uid; /* 0: stay who we are */
 	struct look look;
 };
@@ -27,9 +28,11 @@ static void options_parse(struct options *o, int argc, char **argv)
 {
 	int opt = 0;
 
-	while ((opt = getopt(argc, argv, "+n:w:u:t:b:p:o:m")) != -1) {
+	while ((opt = getopt(argc, argv, "+n:s:w:u:t:b:p:o:m")) != -1) {
 		if (opt == 'n')
 			o->samples = parse_number(optarg, "-n");
+		else if (opt == 's')
+			o->seconds = parse_number(optarg, "-s");
 		else if (opt == 'w')
 			o->warmups = parse_number(optarg, "-w");
 		else if (opt == 'u')
@@ -69,14 +72,15 @@ static bool is_due(const struct contender *c, size_t round, size_t rounds)
 	return (round + 1) * c->max / rounds != round * c->max / rounds;
 }
 
-static void measure(struct contender *c, size_t n, size_t rounds)
+static void measure(struct contender *c, size_t n, size_t rounds, size_t seconds)
 {
+	uint64_t end = now_ns() + seconds * 1000000000u;
 	size_t order[CONTENDERS_MAX];
 	uint64_t ns = 0;
 
 	for (size_t i = 0; i < n; i++)
 		order[i] = i;
-	for (size_t round = 0; round < rounds; round++) {
+	for (size_t round = 0; round < rounds && now_ns() < end; round++) {
 		shuffle(order, n);
 		for (size_t i = 0; i < n; i++) {
 			struct contender *one = &c[order[i]];
@@ -89,7 +93,8 @@ static void measure(struct contender *c, size_t n, size_t rounds)
 
 int main(int argc, char **argv)
 {
-	struct options o = {.samples = 100, .warmups = 5, .look = {.title = "Samples"}};
+	struct options o = {
+		.samples = 100, .warmups = 5, .seconds = 120, .look = {.title = "Samples"}};
 	struct contender c[CONTENDERS_MAX];
 
 	options_parse(&o, argc, argv);
@@ -98,7 +103,7 @@ int main(int argc, char **argv)
 	if (o.uid)
 		become_user(o.uid);
 	warm_up(c, n, o.warmups);
-	measure(c, n, o.samples);
+	measure(c, n, o.samples, o.seconds);
 	table_print(out, c, n, &o.look);
 	commands_print(out, c, n, &o.look);
 	contenders_done(c, n);

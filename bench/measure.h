@@ -47,7 +47,7 @@ unsigned long parse_number(const char *text, const char *what);
 /* Before become_user(), which may not write there. Closed by the end of the process. */
 FILE *results_open(const char *path);
 void become_user(unsigned long uid);
-/* A new order for each round: nobody always follows the same neighbour and pays for its clean-up. */
+/* A new order for each round, so that nobody always pays for the same neighbour's clean-up. */
 void shuffle(size_t *order, size_t n);
 
 #endif

@@ -60,8 +60,9 @@ static unsigned long peak_of(char **argv)
 	while (waitpid(pid, &status, 0) == pid && WIFSTOPPED(status)) {
 		int signo = WSTOPSIG(status);
 
-		if (!begun && ptrace(PTRACE_SETOPTIONS, pid, NULL,
-				     PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL) < 0)
+		if (!begun &&
+		    ptrace(PTRACE_SETOPTIONS, pid, NULL,
+			   PTRACE_O_TRACEEXIT | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL) < 0)
 			err(1, "trace");
 		if (status >> 8 == (SIGTRAP | (PTRACE_EVENT_EXIT << 8)))
 			kib = vm_hwm(pid);

@@ -90,6 +90,20 @@ static void results_print(const struct contender *c, size_t n, const struct look
 		err(1, "results");
 }
 
+static void failures_print(FILE *out, const struct contender *c, size_t n, bool markdown)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		sum += c[i].failures;
+		if (c[i].failures)
+			fprintf(out, "%s%s: failed in %zu, last with %s\n", markdown ? "- " : "",
+				c[i].name, c[i].failures, c[i].reason);
+	}
+	if (sum)
+		fputs("\n", out);
+}
+
 void table_print(FILE *out, struct contender *c, size_t n, const struct look *look)
 {
 	static const struct row head = {{"contender", "samples", "p50 ms", "p90 ms", "p99 ms",
@@ -111,10 +125,7 @@ void table_print(FILE *out, struct contender *c, size_t n, const struct look *lo
 			row_print(out, &row, cells, look->markdown);
 	}
 	fputs("\n", out);
-	for (size_t i = 0; i < n; i++)
-		if (c[i].failures)
-			fprintf(out, "%s%s: failed %zu times, last with %s\n",
-				look->markdown ? "- " : "", c[i].name, c[i].failures, c[i].reason);
+	failures_print(out, c, n, look->markdown);
 	results_print(c, n, look);
 }
 
@@ -140,7 +151,9 @@ static void word_print(FILE *out, const char *word)
 
 void commands_print(FILE *out, const struct contender *c, size_t n, const struct look *look)
 {
-	fputs(look->markdown ? "```\n" : "Command lines:\n", out);
+	fputs(look->markdown ? "<details><summary>Command lines</summary>\n\n```\n"
+			     : "Command lines:\n",
+	      out);
 	for (size_t i = 0; i < n; i++) {
 		fprintf(out, "%s:", c[i].name);
 		for (char **word = c[i].argv; *word; word++) {
@@ -149,5 +162,5 @@ void commands_print(FILE *out, const struct contender *c, size_t n, const struct
 		}
 		fputc('\n', out);
 	}
-	fputs(look->markdown ? "```\n\n" : "\n", out);
+	fputs(look->markdown ? "```\n\n</details>\n\n" : "\n", out);
 }

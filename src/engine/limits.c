@@ -75,10 +75,19 @@ static void find_holders(struct request *r)
 	h->cpu_time = group ? HELD_TIMER : HELD_POLLED;
 	h->nofile = HELD_RLIMIT;
 	r->spec.memory_unheld = !group;
+	if (r->spec.level == LEVEL_LANDLOCK) {
+		h->disk = HELD_ABSENT;
+		h->pids = group ? HELD_CGROUP : HELD_ABSENT;
+	}
 }
 
 static int check_strict(const struct request *r, struct err *e)
 {
+	if (!r->best_effort && r->spec.level == LEVEL_LANDLOCK) {
+		(void)err_set(e, ERR_UNSUPPORTED, "--isolation landlock cannot limit disk");
+		(void)err_detail(e, "limits");
+		return err_remedy(e, "accept it with --limits best-effort");
+	}
 	if (r->best_effort || r->cgroups.ops)
 		return 0;
 	(void)err_set(e, ERR_UNSUPPORTED, "memory and cpus cannot be limited: %s", r->cgroups.why);
@@ -92,7 +101,8 @@ static int check_disk(struct request *r, struct err *e)
 {
 	const struct sandbox_limits *l = &r->spec.limits;
 
-	if (!r->cgroups.ops || l->disk_bytes <= l->memory_bytes / 2)
+	if (!r->cgroups.ops || r->spec.level == LEVEL_LANDLOCK ||
+	    l->disk_bytes <= l->memory_bytes / 2)
 		return 0;
 	(void)err_set(e, ERR_UNSUPPORTED,
 		      "--disk: %llu bytes are more than half of the memory limit, and layers on disk "

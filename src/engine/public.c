@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 
 #include "base/fd.h"
@@ -53,7 +54,9 @@ static int start(struct pinfold_run *run, const struct pinfold_run_options *o, s
 	fd_close(&run->out[0]);
 	fd_close(&run->out[1]);
 	run->state = RUN_ENDED;
-	return 0;
+	/* Always readable: the result is there to be taken. */
+	run->epoll = eventfd(1, EFD_CLOEXEC);
+	return run->epoll < 0 ? err_sys(e, "event loop") : 0;
 }
 
 int pinfold_run_start(const struct pinfold_run_options *options, struct pinfold_run **ret_run,

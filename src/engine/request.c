@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "engine/run_int.h"
+#include "kernel/landlock.h"
 #include "sandbox/hold.h"
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -43,6 +44,28 @@ static int refuse_missing_part(const struct pinfold_run_options *o, struct err *
 				     : "bring what is needed in with --dir or --stdin");
 }
 
+/* What needs a mount or a pid namespace cannot be had without one. */
+static int check_landlock(const struct pinfold_run_options *o, struct err *e)
+{
+	const char *what = o->dir				? "--dir"
+			   : o->flags & PINFOLD_PTY		? "--pty"
+			   : o->user && strcmp(o->user, "user") ? "--user"
+			   : o->lang && o->code_name		? "a program file"
+								: NULL;
+
+	if (what) {
+		(void)err_set(e, ERR_UNSUPPORTED, "%s needs --isolation strict", what);
+		return err_remedy(e, "level landlock has no namespaces and so no view of its own");
+	}
+	if (landlock_abi() < LANDLOCK_ABI_SIGNALS) {
+		(void)err_set(e, ERR_UNSUPPORTED,
+			      "--isolation landlock needs Landlock ABI %d (Linux 6.12); this kernel has %d",
+			      LANDLOCK_ABI_SIGNALS, landlock_abi());
+		return err_remedy(e, "use a newer kernel, or allow user namespaces for --isolation strict");
+	}
+	return 0;
+}
+
 static int check_words(struct request *r, const struct pinfold_run_options *o, struct err *e)
 {
 	if (o->image && strcmp(o->image, "host") != 0) {
@@ -58,6 +81,8 @@ static int check_words(struct request *r, const struct pinfold_run_options *o, s
 				       : ERR_INVALID,
 			       "--isolation: \"%s\" is not a level of this version (strict, landlock)",
 			       o->isolation);
+	if (r->spec.level == LEVEL_LANDLOCK && check_landlock(o, e) < 0)
+		return -EOPNOTSUPP;
 	if (o->user && strcmp(o->user, "root") == 0)
 		r->spec.as_root = true;
 	else if (o->user && strcmp(o->user, "user") != 0)

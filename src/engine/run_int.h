@@ -88,7 +88,7 @@ struct pinfold_run {
 	struct journal journal;
 	struct cgroup cgroup;
 	struct cgroup_limits cgroup_limits;
-	char scratch[256]; /* level landlock: the private directory on the host, "" for none */
+	char scratch[320]; /* level landlock: the private directory on the host, "" for none */
 
 	int epoll, timer, listener, terminal, oom;
 	int out[2];   /* read ends of the command's stdout and stderr */
@@ -106,7 +106,7 @@ struct pinfold_run {
 	struct cgroup_usage usage;
 	uint64_t polled_memory_peak, polled_pids_peak;
 	uint64_t disk_bytes;
-	bool disk_full, pids_full;
+	bool pids_full;
 
 	struct capture capture[2];
 	char artifact[2][320];
@@ -147,6 +147,9 @@ const char *request_keep(struct request *r, char *s);
 /* start.c */
 int run_start(struct pinfold_run *run, struct err *e);
 void run_clean_host(struct pinfold_run *run);
+/* scratch.c: the private directory of level landlock. Nothing at other levels. */
+int scratch_name(struct pinfold_run *run, struct err *e);
+int scratch_make(struct pinfold_run *run, struct err *e);
 /* explain.c: what a failed step means, with a remedy. */
 int explain_failure(struct pinfold_run *run, int step, int error, struct err *e);
 /* loop.c */

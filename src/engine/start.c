@@ -18,6 +18,7 @@
 #include "base/fd.h"
 #include "engine/control.h"
 #include "engine/run_int.h"
+#include "kernel/remove.h"
 #include "sandbox/attach.h"
 #include "sandbox/hold.h"
 
@@ -36,12 +37,14 @@ static int make_journal(struct pinfold_run *run, struct err *e)
 	char lines[4096], dir[512];
 	size_t n = 0;
 
-	if (!run->cgroup.ops && !run->req.spec.ids.range)
+	if (!run->cgroup.ops && !run->req.spec.ids.range && !run->scratch[0])
 		return 0; /* nothing will be left on the host that could be left behind */
 	for (int i = 0; i < CGROUP_PARTS; i++)
 		if (run->cgroup.part[i][0])
 			n += (size_t)snprintf(lines + n, sizeof(lines) - n, "cgroup %s\n",
 					      run->cgroup.part[i]);
+	if (run->scratch[0])
+		n += (size_t)snprintf(lines + n, sizeof(lines) - n, "dir %s\n", run->scratch);
 	lines[n] = '\0';
 	if (place_runtime(dir, sizeof(dir), e) < 0)
 		return -ENOENT;
@@ -206,7 +209,11 @@ static int make_all(struct pinfold_run *run, struct err *e)
 		.account_cpu = run->req.spec.limits.cpu_time_ms != 0,
 	};
 	cgroup_name(&run->req.cgroups, run->req.spec.id, &run->cgroup_limits, &run->cgroup);
-	int r = make_journal(run, e);
+	int r = scratch_name(run, e);
+	if (r >= 0)
+		r = make_journal(run, e);
+	if (r >= 0)
+		r = scratch_make(run, e);
 	if (r >= 0)
 		r = attach_dir(&run->req.spec, &dir, e);
 	if (r >= 0)
@@ -304,6 +311,9 @@ void run_clean_host(struct pinfold_run *run)
 		if (r < 0)
 			journal_close(&run->journal);
 	}
+	if (run->scratch[0] && remove_tree(run->scratch) < 0)
+		journal_close(&run->journal);
+	run->scratch[0] = '\0';
 	journal_end(&run->journal);
 	journal_close(&run->journal);
 }

@@ -120,7 +120,7 @@ static void judge_soft_limits(struct pinfold_run *run)
 			       (unsigned long long)l->pids);
 		set_limit(run, "pids", l->pids, "processes", hint);
 	}
-	if (run->disk_full || run->disk_bytes + (64 << 10) >= l->disk_bytes) {
+	if (run->req.held.disk != HELD_ABSENT && run->disk_bytes + (64 << 10) >= l->disk_bytes) {
 		(void)snprintf(hint, sizeof(hint), "the %lluM of disk are full; raise it with --disk",
 			       (unsigned long long)(l->disk_bytes >> 20));
 		set_limit(run, "disk", l->disk_bytes, "bytes", hint);
@@ -140,10 +140,14 @@ static void write_notes(struct pinfold_run *run)
 {
 	char line[512];
 
-	if (run->req.held.memory == HELD_POLLED) {
+	if (run->req.held.memory == HELD_POLLED || run->req.held.disk == HELD_ABSENT) {
+		const struct run_held *h = &run->req.held;
+
 		(void)snprintf(line, sizeof(line),
-			       "limits are best-effort: memory is polled, cpus is not limited (%s)",
-			       run->req.cgroups.why);
+			       "limits are best-effort: memory %s, pids %s, cpus %s, disk %s%s%s",
+			       held_name(h->memory), held_name(h->pids), held_name(h->cpus),
+			       held_name(h->disk), run->req.cgroups.ops ? "" : "; ",
+			       run->req.cgroups.ops ? "" : run->req.cgroups.why);
 		note(run, line);
 	}
 	if (run->limit_kind) {

@@ -51,6 +51,8 @@ int guest_mount_step(struct guest *g, const struct plan_step *step);
 int guest_identity_step(struct guest *g, const struct plan_step *step);
 /* command.c: start the command; 0 with g->command set, or -errno with *ret_step (MSG_STEP_*). */
 int guest_command(struct guest *g, int *ret_step);
+/* tree.c: signal every process of the sandbox but the guest. */
+void guest_signal_all(const struct guest *g, int sig);
 /* serve.c: stay until the command has ended or the host side is gone. Returns its wait status. */
 int guest_serve(struct guest *g);
 /* collect.c: report every changed file; how much the layer holds now. */

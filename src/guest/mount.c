@@ -267,7 +267,8 @@ static int do_keep(struct guest *g, const struct plan_step *step)
 {
 	if (g->n_keep == GUEST_KEEP_MAX)
 		return -E2BIG;
-	long fd = sys3(SYS_openat, g->stage, plan_str(g->plan, step->s),
+	/* At level landlock the path is the host's, and absolute. */
+	long fd = sys3(SYS_openat, g->stage >= 0 ? g->stage : AT_FDCWD, plan_str(g->plan, step->s),
 		       O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return (int)fd;

@@ -39,14 +39,20 @@ static int reap(const struct guest *g, int *status)
 	}
 }
 
-/* Kill every other process and wait for them. kill(-1) reaches all at once: a process that forks
- * while it is being killed fails to fork. */
+/* Kill every other process and wait for them. In a pid namespace kill(-1) reaches all at once: a
+ * process that forks while it is being killed fails to fork. Without one, orphans come to us as
+ * their parents die and are killed in the next round. */
 static void end_all(const struct guest *g, int *status)
 {
-	(void)sys2(SYS_kill, -1, SIGKILL); /* ESRCH: nobody is left */
+	int rounds = g->plan->flags & PLAN_HOST_LEVEL;
+
+	guest_signal_all(g, SIGKILL);
 	for (;;) {
 		int st = 0;
 		long pid = sys4(SYS_wait4, -1, &st, __WALL, NULL);
+
+		if (pid > 0 && rounds)
+			guest_signal_all(g, SIGKILL);
 
 		if (pid == -EINTR)
 			continue;
@@ -55,6 +61,16 @@ static void end_all(const struct guest *g, int *status)
 		if (pid == g->command)
 			*status = st;
 	}
+}
+
+/* The host side is gone: so is the sandbox. PID 1 takes all with it; elsewhere we must. */
+static __attribute__((noreturn)) void abandon(const struct guest *g)
+{
+	int status;
+
+	if (g->plan->flags & PLAN_HOST_LEVEL)
+		end_all(g, &status);
+	guest_end(1);
 }
 
 static void obey(const struct guest *g, int *status, int *ended)
@@ -69,8 +85,8 @@ static void obey(const struct guest *g, int *status, int *ended)
 		end_all(g, status);
 		*ended = 1;
 	} else if (msg.kind == MSG_SIGNAL && msg.arg > 0 && msg.arg < 65) {
-		(void)sys2(SYS_kill, -1, msg.arg);
-		(void)sys2(SYS_kill, -1, SIGCONT); /* a stopped process must hear it too */
+		guest_signal_all(g, msg.arg);
+		guest_signal_all(g, SIGCONT); /* a stopped process must hear it too */
 	}
 }
 
@@ -92,7 +108,7 @@ int guest_serve(struct guest *g)
 		struct timespec wait = {.tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000};
 
 		if (left <= 0)
-			guest_end(1); /* the host side should have ended us long ago */
+			abandon(g); /* the host side should have ended us long ago */
 		if (sys5(SYS_ppoll, fds, 2, &wait, NULL, 0) < 0)
 			continue;
 		if (fds[1].revents) {
@@ -101,6 +117,8 @@ int guest_serve(struct guest *g)
 			(void)sys3(SYS_read, sig, &info, sizeof(info));
 			ended = reap(g, &status);
 		}
+		if (!ended && (fds[0].revents & POLLHUP) && !(fds[0].revents & POLLIN))
+			abandon(g);
 		if (!ended && fds[0].revents)
 			obey(g, &status, &ended);
 	}

@@ -87,6 +87,8 @@ void guest_main(void)
 	g.plan = map_plan();
 	if (!g.plan)
 		fail(-EINVAL, step);
+	if (g.plan->flags & PLAN_HOST_LEVEL)
+		(void)sys5(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	r = guest_walk(&g, &step);
 	g.used_bytes = guest_used(&g);
 	if (r == 0)

@@ -53,6 +53,16 @@ uint64_t landlock_files(int abi)
 				    FS_IOCTL_DEV);
 }
 
+uint64_t landlock_file_read(int abi)
+{
+	return landlock_read(abi) & ~(uint64_t)LANDLOCK_ACCESS_FS_READ_DIR;
+}
+
+uint64_t landlock_device(int abi)
+{
+	return landlock_files(abi) & ~(uint64_t)LANDLOCK_ACCESS_FS_READ_DIR;
+}
+
 uint64_t landlock_scopes(int abi)
 {
 	return abi >= 6 ? SCOPE_ABSTRACT_UNIX_SOCKET | SCOPE_SIGNAL : 0;

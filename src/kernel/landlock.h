@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#define LANDLOCK_ABI_SIGNALS 6 /* scopes: without them level landlock could kill its own guard */
 #define LANDLOCK_ABI_MIN 2 /* rename across directories; Linux 5.19 */
 
 /* Highest ABI of the running kernel, 0 when Landlock is absent or switched off. */
@@ -17,6 +18,9 @@ uint64_t landlock_read(int abi);
 uint64_t landlock_write(int abi);
 /* Rights for files that exist and may be written, such as devices. */
 uint64_t landlock_files(int abi);
+/* The same for a rule on one file: rights of directories are not valid there. */
+uint64_t landlock_file_read(int abi);
+uint64_t landlock_device(int abi);
 /* Scopes (abstract sockets, signals), 0 where the kernel has none. */
 uint64_t landlock_scopes(int abi);
 

@@ -19,7 +19,7 @@
 	(CAP_BIT(CAP_CHOWN) | CAP_BIT(CAP_DAC_OVERRIDE) | CAP_BIT(CAP_FOWNER) |                  \
 	 CAP_BIT(CAP_FSETID) | CAP_BIT(CAP_SETGID) | CAP_BIT(CAP_SETUID))
 
-static void plan_rlimits(struct plan *p, const struct sandbox_spec *spec)
+void plan_rlimits(struct plan *p, const struct sandbox_spec *spec)
 {
 	const struct sandbox_limits *l = &spec->limits;
 
@@ -27,8 +27,10 @@ static void plan_rlimits(struct plan *p, const struct sandbox_spec *spec)
 		return;
 	plan_num(p, PLAN_RLIMIT, 0, RLIMIT_CORE, 0);
 	plan_num(p, PLAN_RLIMIT, 0, RLIMIT_NOFILE, l->nofile);
-	/* Counted per user namespace; the guest is one of them. */
-	plan_num(p, PLAN_RLIMIT, 0, RLIMIT_NPROC, l->pids + 1);
+	/* Counted per user namespace; the guest is one of them. Without one it would count all that
+	 * the user runs. */
+	if (spec->level == LEVEL_STRICT)
+		plan_num(p, PLAN_RLIMIT, 0, RLIMIT_NPROC, l->pids + 1);
 	plan_num(p, PLAN_RLIMIT, 0, RLIMIT_MEMLOCK, 64 << 10);
 	plan_num(p, PLAN_RLIMIT, 0, RLIMIT_MSGQUEUE, 800 << 10);
 	plan_num(p, PLAN_RLIMIT, 0, RLIMIT_SIGPENDING, 1024);
@@ -42,7 +44,7 @@ static void plan_rlimits(struct plan *p, const struct sandbox_spec *spec)
 		plan_num(p, PLAN_RLIMIT, 0, RLIMIT_CPU, l->cpu_time_ms / 1000 + 2);
 }
 
-static void plan_allow(struct plan *p, const char *path, uint64_t access, unsigned flags)
+void plan_allow(struct plan *p, const char *path, uint64_t access, unsigned flags)
 {
 	struct plan_step *step = plan_add(p, PLAN_LANDLOCK_PATH, flags);
 
@@ -71,7 +73,7 @@ static void plan_landlock(struct plan *p, const struct sandbox_spec *spec)
 		plan_allow(p, "/work", landlock_write(abi), 0);
 }
 
-static void plan_filter(struct plan *p, const struct sandbox_spec *spec)
+void plan_filter(struct plan *p, const struct sandbox_spec *spec)
 {
 	const struct seccomp_filter *f =
 		spec->level == LEVEL_LANDLOCK ? seccomp_landlock() : seccomp_strict();

@@ -21,7 +21,7 @@ static const char *const listed[] = {
 #undef ETC
 };
 
-static bool is_listed(const char *name)
+bool etc_is_listed(const char *name)
 {
 	for (size_t i = 0; i < sizeof(listed) / sizeof(listed[0]); i++) {
 		size_t n = strcspn(listed[i], "*");
@@ -70,7 +70,7 @@ void plan_etc(struct plan *p, struct etc_binds *ret)
 	struct dirent *d;
 
 	while (all && (d = readdir(all)))
-		if (is_listed(d->d_name))
+		if (etc_is_listed(d->d_name))
 			add_entry(p, dirfd(all), d->d_name, ret);
 	if (all)
 		closedir(all);

@@ -192,7 +192,10 @@ int plan_new(const struct sandbox_spec *spec, struct plan **ret, struct err *e)
 	if (!p)
 		return err_sys(e, "plan");
 	(void)plan_text(p, "", 0); /* offset 0 means none */
-	plan_strict(p, spec);
+	if (spec->level == LEVEL_LANDLOCK)
+		plan_host_level(p, spec);
+	else
+		plan_strict(p, spec);
 	struct plan_head head = {
 		.magic = PLAN_MAGIC,
 		.version = PLAN_VERSION,

@@ -3,6 +3,8 @@
 #ifndef SANDBOX_PLAN_INT_H
 #define SANDBOX_PLAN_INT_H
 
+#include <stdbool.h>
+
 #include "sandbox/plan.h"
 
 /*
@@ -34,6 +36,10 @@ void plan_write(struct plan *p, const char *path, unsigned mode, const void *dat
 
 /* image_host.c: the tree of image `host` with all its mounts, up to PIVOT. */
 void plan_image_host(struct plan *p, const struct sandbox_spec *spec);
+/* level_landlock.c: the whole plan of level `landlock`. */
+void plan_host_level(struct plan *p, const struct sandbox_spec *spec);
+/* Is this name of /etc on the list of host_etc.def? */
+bool etc_is_listed(const char *name);
 /* image_etc.c: the host's configuration, small files by copy, the rest by bind. */
 #define ETC_BINDS_MAX 64u
 struct etc_binds {
@@ -45,5 +51,8 @@ void plan_etc(struct plan *p, struct etc_binds *ret);
 void plan_etc_binds(struct plan *p, const struct etc_binds *etc);
 /* confine.c: everything after PIVOT: limits, Landlock, ids, capabilities, seccomp. */
 void plan_confine(struct plan *p, const struct sandbox_spec *spec);
+void plan_rlimits(struct plan *p, const struct sandbox_spec *spec);
+void plan_allow(struct plan *p, const char *path, uint64_t access, unsigned flags);
+void plan_filter(struct plan *p, const struct sandbox_spec *spec);
 
 #endif

@@ -45,6 +45,7 @@ struct child {
 	int from[GUEST_EXTRA + GUEST_EXTRA_MAX]; /* what goes to descriptor i */
 	int n_from;
 	int image;
+	int in_user_namespace;
 	int error;
 };
 
@@ -93,7 +94,7 @@ IN_CHILD static long child_fds(struct child *c)
 IN_CHILD __attribute__((noreturn)) static void child_main(struct child *c)
 {
 	static const char *const empty[] = {NULL};
-	long r = child_caps();
+	long r = c->in_user_namespace ? child_caps() : 0;
 
 	if (r >= 0)
 		r = child_fds(c);
@@ -253,7 +254,7 @@ int sandbox_spawn(const struct sandbox_spec *spec, const struct sandbox_fds *fds
 		  struct sandbox *ret, struct err *e)
 {
 	int pair[2];
-	struct child c = {.image = image_fd(e)};
+	struct child c = {.image = image_fd(e), .in_user_namespace = spec->level == LEVEL_STRICT};
 
 	if (c.image < 0)
 		return c.image;

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # red: none: it is the control of the red runs, where all other things must still work
 #
-# A sandbox that runs nothing holds everything. Cases that pass because nothing started prove nothing.
+# A sandbox that runs nothing holds everything: a case that passes because nothing started proves
+# nothing.
 . "$(dirname "$0")/../lib/escape.sh"
 
 claim "A00 an ordinary program runs, and the canaries are where they should be"
@@ -14,6 +15,10 @@ attack()
 	same "output" "$(tr '\n' ' ' <"$OUT")" "42 1000 proc "
 	inside -- sh -c 'exit 7'
 	ran 7
+	neighbour_start
+	inside -- sh -c 'cat /home/user/canary /tmp/canary 2>/dev/null; ps -ef 2>/dev/null'
+	same "a second sandbox runs beside" "$(grep -c ready "$EVIDENCE/neighbour.log")" 1
+	neighbour_stop
 	[ "$EUID" = 0 ] || return
 	same "canary of root" "$(cat "$CANARY_ROOT_FILE")" "$CANARY_ROOT_VALUE"
 	same "canary of all" "$(cat "$CANARY_SRV_FILE")" "$CANARY_SRV_VALUE"

@@ -8,8 +8,23 @@
 
 claim "A08 no inherited descriptor is open inside"
 
+# ways_out PID: directories that it has open from where `..` leads to the root of the host, through
+# whatever mount, attached or not.
+ways_out()
+{
+	local fd root up=/../../../../../../../../../..
+
+	root=$(stat -c %d:%i /)
+	for fd in "/proc/$1/fd/"*; do
+		[ "$(stat -L -c %d:%i "$fd$up" 2>/dev/null)" = "$root" ] &&
+			echo "${fd##*/} is $(readlink "$fd")"
+	done
+}
+
 attack()
 {
+	local guest
+
 	# ls itself opens 3 to read the directory.
 	inside -- ls /proc/self/fd
 	ran
@@ -26,6 +41,16 @@ attack()
 	ran
 	absent "init shows a host directory" "$PROJECT_DIR"
 	same "what init's table shows of the host" "$(grep -acE '^/(root|etc|srv)?$' "$OUT")" 0
+
+	# The same from outside: what PID 1 holds is one bug in it away from everybody inside.
+	[ "$EUID" = 0 ] || return 0
+	inside_start SLEEPER --dir "$W" -- tail -f /dev/null
+	wait_for 5 eval '[ "$(sandbox_pids SLEEPER | wc -l)" -ge 2 ]'
+	guest=$(sandbox_pids SLEEPER | head -1)
+	holds "there is a guest" test -n "$guest" || return
+	same "descriptors of PID 1 that lead to the host's root" "$(ways_out "$guest")" ""
+	kill "$SLEEPER_LAUNCH"
+	inside_wait SLEEPER
 }
 
 run_case

@@ -11,17 +11,19 @@
  *	runs N hit K status CODE*COUNT...
  *
  * where a run that a signal ended counts as 128 + signal. A hit is a signal that found its process.
+ * A run that goes on for 10 s after its signal is killed, and `hung COUNT` printed.
  */
 #include "attack.h"
 
 #include <err.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/wait.h>
 #include <time.h>
 
-enum { CALIBRATE = 5, STATUS_MAX = 256 };
+enum { CALIBRATE = 5, STATUS_MAX = 256, PATIENCE_MS = 10000 };
 
 struct job {
 	long count;
@@ -30,7 +32,7 @@ struct job {
 	int signo;
 	bool to_child;
 	char **argv;
-	long hits;
+	long hits, hung;
 	long status[STATUS_MAX];
 };
 
@@ -113,6 +115,16 @@ static bool hit(const struct job *j, pid_t pid)
 	return kill(to, j->signo) == 0;
 }
 
+/* Whether it ended in time. */
+static bool ends(pid_t pid)
+{
+	struct pollfd p = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+	bool ended = poll(&p, 1, PATIENCE_MS) != 0;
+
+	close(p.fd);
+	return ended;
+}
+
 static void run_once(struct job *j, uint64_t delay_us)
 {
 	struct timespec delay = {(time_t)(delay_us / 1000000), (long)(delay_us % 1000000) * 1000};
@@ -121,6 +133,10 @@ static void run_once(struct job *j, uint64_t delay_us)
 	if (j->signo)
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &delay, NULL);
 	j->hits += hit(j, pid);
+	if (j->signo && !ends(pid)) {
+		j->hung++;
+		kill(pid, SIGKILL);
+	}
 	j->status[finish(pid) % STATUS_MAX]++;
 }
 
@@ -172,6 +188,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < STATUS_MAX; i++)
 		if (j.status[i])
 			printf(" %d*%ld", i, j.status[i]);
+	if (j.hung)
+		printf(" hung %ld", j.hung);
 	printf(" window_us %llu\n", (unsigned long long)j.window_us);
 	return 0;
 }

@@ -29,7 +29,7 @@ stale_groups()
 {
 	local dir
 
-	for dir in /sys/fs/cgroup/pinfold-* /sys/fs/cgroup/*/pinfold-*; do
+	for dir in /sys/fs/cgroup/pinfold-sbx* /sys/fs/cgroup/*/pinfold-sbx*; do
 		[ -d "$dir" ] && [ -z "$(cat "$dir/cgroup.procs" 2>/dev/null)" ] && [ -d "$dir" ] &&
 			echo "$dir"
 	done
@@ -40,13 +40,14 @@ nothing_stale()
 	[ -z "$(stale_entries)$(stale_groups)" ]
 }
 
-# kills WHAT PART HELPER_OPTION... -- PINFOLD_OPTION... -- COMMAND...: a share of all kills.
+# kills WHAT COUNT [HELPER_OPTION...] run [PINFOLD_OPTION...] -- COMMAND...: the harness's launcher,
+# which all orphans come to, reports who is left 2 s after the last one.
 kills()
 {
-	local what=$1 count=$((KILLS / $2)) options=()
+	local what=$1 count=$2 options=()
 
 	shift 2
-	while [ "$1" != -- ]; do
+	while [ "$1" != run ]; do
 		options+=("$1")
 		shift
 	done
@@ -55,39 +56,32 @@ kills()
 	inside "$@"
 	INSIDE_WRAP=()
 	ran
-	diag "$MODE seed $SEED: $what: $(cat "$OUT")"
-	holds "$what: most kills found pinfold alive" [ "$(sed 's/.*hit \([0-9]*\).*/\1/' "$OUT")" \
-		-ge "$((count / 3))" ]
-	wait_for 2 eval '! sandboxes_of_this_case' ||
-		fell ESCAPE "$what: processes of dead runs are alive after 2 s"
-}
-
-# Every command of this case has its directory in an argument.
-sandboxes_of_this_case()
-{
-	grep -qlsaF "H02-mark-${T##*.}" /proc/[0-9]*/cmdline
+	diag "$MODE, seed $SEED, $what: $(tail -1 "$OUT")"
+	absent "$what: a run did not end" hung
+	holds "$what: the kills find pinfold alive" \
+		[ "$(sed -n 's/^runs.* hit \([0-9]*\) .*/\1/p' "$OUT")" -ge "$((count / 3))" ]
 }
 
 attack()
 {
-	local mark=H02-mark-${T##*.}
-
 	INSIDE_SECONDS=$((30 + KILLS))
 	attack_build H-kill.c
-	# From fork to exit.
-	kills "short run" 3 -- -- true
-	# A tree that would live on: children that left their session and ignore what can be ignored.
-	kills "running tree" 3 -m 40000 -- --dir "$W" --json -- sh -c 'trap "" TERM HUP INT
-		for i in 1 2 3; do setsid tail -f /dev/null "$0" 2>/dev/null & done; wait' "${mark/2/''2}"
-	kills "terminal" 6 -m 30000 -- --pty -- tail -f /dev/null
-	kills "init" 6 -i -m 30000 -- --dir "$W" -- tail -f /dev/null
+	# From fork to exit; then mostly while it starts.
+	kills "whole life" $((KILLS / 3)) run --dir "$W" -- true
+	kills "start" $((KILLS / 6)) -m 4000 run --dir "$W" -- true
+	# A tree that would live on: out of its session, deaf to all that can be ignored.
+	kills "running tree" $((KILLS / 6)) -m 40000 run --json -- sh -c 'trap "" TERM HUP INT PIPE
+		mkfifo /tmp/f; for i in 1 2 3; do setsid sh -c "read x <>/tmp/f" & done; wait'
+	kills "terminal" $((KILLS / 6)) -m 30000 run --pty -- sh -c 'mkfifo /tmp/f; read x <>/tmp/f'
+	kills "init" $((KILLS / 6)) -i -m 30000 run --time 1s --grace 10ms --dir "$W" -- \
+		sh -c 'mkfifo /tmp/f; read x <>/tmp/f'
 
 	# What is written down is removed by whoever runs next.
 	inside -- true
 	ran
-	wait_for 5 nothing_stale || fell ESCAPE "left after the next run: $(stale_entries | head -3) \
-$(stale_groups | head -3)"
 	checked
+	wait_for 5 nothing_stale ||
+		fell ESCAPE "left after the next run: $(stale_entries | head -3) $(stale_groups | head -3)"
 	same "files of dead runs" "$(find "$M/home" "$M/run" -type f | head -3)" ""
 }
 

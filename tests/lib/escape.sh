@@ -32,7 +32,7 @@ launch_argv()
 {
 	local entry
 
-	LAUNCH=("${INSIDE_OUTER[@]}" "$SESSION/bin/launch" -t "$INSIDE_SECONDS" -g "$INSIDE_GRACE_MS"
+	LAUNCH=("${INSIDE_OUTER[@]}" "$LAUNCHER" -t "$INSIDE_SECONDS" -g "$INSIDE_GRACE_MS"
 		-r "$EVIDENCE/report" -d "$W" -c "$SECRET_FILE" -w "$CANARY_SRV_FILE"
 		-s "$CANARY_FD_VALUE" -e "CANARY_ENV=$CANARY_ENV_VALUE" -e PATH=/usr/bin:/bin
 		-e "HOME=$USER_HOME" -e "USER=$USER_NAME" -e LANG=C.UTF-8 -e "PINFOLD_HOME=$M/home")
@@ -171,20 +171,15 @@ neighbour_stop()
 # is the stem of the source. Sets ATTACK to the path inside and ATTACK_HOST to that on the host.
 attack_build()
 {
-	local source=${1:-$CASE_STEM.c} name key
+	local source=${1:-$CASE_STEM.c} name
 
 	[ -f "$source" ] || source=$(dirname "$CASE_FILE")/$source
 	name=$(basename "$source" .c)
 	shift
-	key=$(cat "$source" "$LIB_DIR/attack.h" <(echo "$@") | sha256sum | cut -c1-32)
 	ATTACK=/work/$name
 	ATTACK_HOST=$BIN/$name
-	session_lock
-	[ -x "$SESSION/bin/$key" ] ||
-		cc -static -O1 -Wall -I"$LIB_DIR" -o "$SESSION/bin/$key" "$source" "$@" ||
-		fell CRASH "cannot compile $source"
-	session_unlock
-	install -m 0755 "$SESSION/bin/$key" "$BIN/$name"
+	session_compile "$source" -static "$@"
+	install -m 0755 "$COMPILED" "$BIN/$name"
 }
 
 # --- saying what must hold -----------------------------------------------------------------------

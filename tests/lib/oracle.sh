@@ -18,7 +18,7 @@ listener_open()
 {
 	LISTENER_NAME=canary-${T##*.}-$MODE
 	: >"$EVIDENCE/contacts"
-	exec {LISTENER_FD}< <(exec "$SESSION/bin/listen" "$LISTENER_NAME" "$EVIDENCE/contacts" \
+	exec {LISTENER_FD}< <(exec "$LISTENER" "$LISTENER_NAME" "$EVIDENCE/contacts" \
 		{LIVE_FD}>&-)
 	LISTENER_PID=$!
 	read -r LISTENER_PORT <&"$LISTENER_FD"

@@ -12,7 +12,8 @@ TEST_USER=pinfold-test
 TEST_USER_NOTE="made by the tests of pinfold"
 LIB_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 PROJECT_DIR=$(cd "$LIB_DIR/../.." && pwd)
-SESSION=${TMPDIR:-/tmp}/pinfold-tests.$EUID
+# One place for the whole host, whatever TMPDIR says: the user and the canaries are the host's.
+SESSION=/tmp/pinfold-tests.$EUID
 
 session_lock()
 {
@@ -50,6 +51,10 @@ session_open()
 	fi
 	flock -s "$LIVE_FD"
 	session_unlock
+	session_compile "$LIB_DIR/launch.c"
+	LAUNCHER=$COMPILED
+	session_compile "$LIB_DIR/listen.c"
+	LISTENER=$COMPILED
 	. "$SESSION/values"
 }
 
@@ -86,8 +91,6 @@ session_make()
 
 	mkdir "$SESSION/bin" "$SESSION/pinfold"
 	chmod 0755 "$SESSION/bin" "$SESSION/pinfold"
-	session_compile launch
-	session_compile listen
 	if [ "$EUID" = 0 ]; then
 		session_user
 		home=$(getent passwd "$TEST_USER" | cut -d: -f6)
@@ -102,10 +105,16 @@ session_make()
 	canary_patterns <"$SESSION/values" >"$SESSION/patterns"
 }
 
+# session_compile FILE.c FLAG...: sets COMPILED. What is there already was made from the same bytes.
 session_compile()
 {
-	cc -O1 -Wall -o "$SESSION/bin/$1" "$LIB_DIR/$1.c" && return
-	echo "Bail out! cannot compile $1.c"
+	local key
+
+	key=$(cat "$1" "$LIB_DIR/attack.h" <(echo "${@:2}") | sha256sum | cut -c1-32)
+	COMPILED=$SESSION/bin/$key
+	[ -x "$COMPILED" ] && return
+	cc -O1 -Wall -I"$LIB_DIR" -o "$COMPILED.$$" "$@" && mv "$COMPILED.$$" "$COMPILED" && return
+	echo "Bail out! cannot compile $1"
 	exit 1
 }
 

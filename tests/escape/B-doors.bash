@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# For the cases whose program prints doors (B-doors.h). ARGS are the arguments of the program.
+ARGS=()
+
+# all_shut DOOR...: none is open, neither to the sandbox's user nor to its root. What the program
+# says must work (`works NAME`) is compared with WORKS.
+all_shut()
+{
+	local user
+
+	for user in user root; do
+		inside --user "$user" --dir "$BIN" -- "$ATTACK" "${ARGS[@]}"
+		if [ "$user" = root ] && [ "$RC" = 125 ]; then
+			refused "sandbox root without a range of ids"
+			continue
+		fi
+		ran
+		shut "$@"
+		KIND=CRASH same "what works for $user" "$(sed -n 's/^works //p' "$OUT" | tr -d '\n')" \
+			"${WORKS:-}"
+		KIND=CRASH absent "something does not work for $user" "broken "
+	done
+}
+
+# denied CALL...: the document of a run reports these system calls as refused, no other, each with
+# a hint.
+denied()
+{
+	inside_json --dir "$BIN" -- "$ATTACK" "${ARGS[@]}"
+	ran
+	KIND=CRASH same "system calls that are reported" \
+		"$(json '" ".join(sorted(x["what"] for x in d["denials"] if x["kind"] == "syscall"))')" \
+		"$(printf '%s\n' "$@" | LC_ALL=C sort | paste -sd ' ')"
+	KIND=CRASH same "each report has a count and a hint" \
+		"$(json 'all(x["count"] > 0 and x["hint"] for x in d["denials"])')" true
+}
