@@ -87,7 +87,11 @@ struct pinfold_run_options {
 	uint16_t cols;
 };
 
+#ifdef __cplusplus
 #define PINFOLD_RUN_OPTIONS_INIT {sizeof(struct pinfold_run_options)}
+#else
+#define PINFOLD_RUN_OPTIONS_INIT {.size = sizeof(struct pinfold_run_options)}
+#endif
 
 enum pinfold_event_kind {
 	PINFOLD_EVENT_STARTED = 1, /* the command's program is running */

@@ -1,8 +1,247 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pinfold/pinfold.h"
+/*
+ * `pinfold doctor`: what this host can enforce for this user, level by level, what is missing and
+ * what would give it. Levels are judged by trying them on /bin/true, not by version numbers; the
+ * single probes say why one does not hold.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/json.h"
+#include "engine/run_int.h"
+#include "kernel/landlock.h"
+
+#define ROWS_MAX 24
+
+struct row {
+	const char *name;
+	bool good;
+	bool level; /* a level of isolation; else a probe or a limit */
+	char what[256];
+	char remedy[384];
+};
+
+struct doctor {
+	struct row rows[ROWS_MAX];
+	unsigned n;
+};
+
+static struct row *add(struct doctor *d, const char *name, bool good)
+{
+	static struct row spill;
+	struct row *r = d->n < ROWS_MAX ? &d->rows[d->n++] : &spill;
+
+	*r = (struct row){.name = name, .good = good};
+	return r;
+}
+
+static long read_number(const char *path, long absent)
+{
+	char text[32] = "";
+	size_t len = 0;
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || fd_read_max(fd, text, sizeof(text) - 1, &len) < 0 || len == 0)
+		return absent;
+	return strtol(text, NULL, 10);
+}
+
+static void probe_kernel(struct doctor *d)
+{
+	struct utsname u;
+	unsigned major = 0, minor = 0;
+
+	(void)uname(&u); /* cannot fail with a good pointer */
+	(void)sscanf(u.release, "%u.%u", &major, &minor);
+	struct row *r = add(d, "kernel", major > 5 || (major == 5 && minor >= 19));
+	(void)snprintf(r->what, sizeof(r->what), "Linux %.64s %.32s", u.release, u.machine);
+	if (!r->good)
+		(void)snprintf(r->remedy, sizeof(r->remedy), "use Linux 5.19 or newer");
+}
+
+static void probe_userns(struct doctor *d)
+{
+	const char *why = NULL, *remedy = "";
+
+	if (read_number("/proc/sys/user/max_user_namespaces", 1) == 0) {
+		why = "switched off by user.max_user_namespaces";
+		remedy = "sysctl -w user.max_user_namespaces=15000";
+	} else if (geteuid() != 0 && read_number("/proc/sys/kernel/unprivileged_userns_clone", 1) == 0) {
+		why = "switched off for ordinary users by kernel.unprivileged_userns_clone";
+		remedy = "sysctl -w kernel.unprivileged_userns_clone=1";
+	} else if (geteuid() != 0 &&
+		   read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", 0) == 1) {
+		why = "restricted to named programs by AppArmor";
+		remedy = "install with `make install`, which adds a profile for pinfold alone; the strict "
+			 "row below tells whether it is in force";
+	}
+	struct row *r = add(d, "user namespaces", !why);
+	(void)snprintf(r->what, sizeof(r->what), "%s", why ? why : "allowed");
+	(void)snprintf(r->remedy, sizeof(r->remedy), "%s", remedy);
+}
+
+static void probe_landlock(struct doctor *d)
+{
+	int abi = landlock_abi();
+	struct row *r = add(d, "landlock", abi >= LANDLOCK_ABI_MIN);
+
+	(void)snprintf(r->what, sizeof(r->what), "ABI %d%s", abi,
+		       abi >= LANDLOCK_ABI_SIGNALS ? "" : ", without signal scoping (ABI 6)");
+	if (!r->good)
+		(void)snprintf(r->remedy, sizeof(r->remedy),
+			       "add landlock to the lsm= list of the kernel command line");
+}
+
+static void probe_cgroup(struct doctor *d)
+{
+	struct cgroup_host host;
+
+	cgroup_detect(&host);
+	struct row *r = add(d, "control groups", host.ops != NULL);
+	if (host.ops) {
+		(void)snprintf(r->what, sizeof(r->what), "%s%s", host.ops->name,
+			       host.ops == &cgroup_v1_ops && host.part[CG_UNIFIED][0]
+				       ? " for limits, v2 for killing"
+				       : "");
+		return;
+	}
+	(void)snprintf(r->what, sizeof(r->what), "%s: memory is polled, cpus not limited", host.why);
+	(void)snprintf(r->remedy, sizeof(r->remedy),
+		       "systemd-run --user --scope -p Delegate=yes pinfold …, or run as root");
+}
+
+static void probe_subids(struct doctor *d)
+{
+	uint32_t first;
+	uid_t uid = geteuid();
+	const char *name = getenv("USER");
+	bool good = uid == 0 ||
+		    (idmap_subordinate("/etc/subuid", uid, name, SANDBOX_IDS, &first) == 0 &&
+		     idmap_subordinate("/etc/subgid", uid, name, SANDBOX_IDS, &first) == 0 &&
+		     access("/usr/bin/newuidmap", X_OK) == 0);
+	struct row *r = add(d, "range of ids", good);
+
+	(void)snprintf(r->what, sizeof(r->what), "%s",
+		       uid == 0 ? "one for each sandbox"
+		       : good	? "subordinate ids, used for --user root"
+				: "none: --user root is not available");
+	if (!good)
+		(void)snprintf(r->remedy, sizeof(r->remedy),
+			       "install uidmap; as root: usermod --add-subuids 100000-165535 "
+			       "--add-subgids 100000-165535 USER");
+}
+
+/* The level as a whole, by using it. */
+static void try_level(struct doctor *d, const char *level, const char *limits)
+{
+	struct pinfold_run_options o = PINFOLD_RUN_OPTIONS_INIT;
+	const char *const argv[] = {"/bin/true", NULL};
+	struct pinfold_error e;
+	struct pinfold_run *run = NULL;
+	bool good = false;
+
+	memset(&e, 0, sizeof(e));
+	o.argv = argv;
+	o.isolation = level;
+	o.limits = limits;
+	o.flags = PINFOLD_NO_STDIN;
+	if (pinfold_run_start(&o, &run, &e) == 0) {
+		pinfold_run_wait(run);
+		good = pinfold_run_exit_status(run) == 0;
+		if (pinfold_run_error(run))
+			e = *pinfold_run_error(run);
+	}
+	pinfold_run_free(run);
+	struct row *r = add(d, level, good);
+	r->level = true;
+	(void)snprintf(r->what, sizeof(r->what), "%.255s",
+		       good ? "holds: a sandbox was made and removed" : e.message);
+	(void)snprintf(r->remedy, sizeof(r->remedy), "%.380s", good ? "" : e.remedy);
+}
+
+static void strict_limits(struct doctor *d)
+{
+	struct pinfold_run_options o = PINFOLD_RUN_OPTIONS_INIT;
+	const char *const argv[] = {"/bin/true", NULL};
+	struct err e = ERR_INIT;
+	struct request req;
+
+	o.argv = argv;
+	o.limits = "strict";
+	bool good = request_init(&req, &o, &e) >= 0;
+	request_done(&req);
+	struct row *r = add(d, "all limits", good);
+	(void)snprintf(r->what, sizeof(r->what), "%.255s", good ? "held (--limits strict)" : e.text);
+	(void)snprintf(r->remedy, sizeof(r->remedy), "%.380s", good ? "" : e.remedy);
+}
+
+static int write_text(const struct doctor *d, int fd)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return -ENOMEM;
+	for (unsigned i = 0; i < d->n; i++) {
+		const struct row *r = &d->rows[i];
+
+		fprintf(f, "%-4s %-16s %s\n", r->good ? "ok" : "no", r->name, r->what);
+		if (r->remedy[0])
+			fprintf(f, "     %-16s -> %s\n", "", r->remedy);
+	}
+	int k = fclose(f) == 0 ? fd_write_all(fd, text, len) : -ENOMEM;
+	free(text);
+	return k;
+}
+
+static int write_json(const struct doctor *d, int fd)
+{
+	struct json j;
+
+	json_init(&j, fd);
+	json_open(&j, NULL, '{');
+	json_str(&j, "version", pinfold_version());
+	json_open(&j, "checks", '[');
+	for (unsigned i = 0; i < d->n; i++) {
+		const struct row *r = &d->rows[i];
+
+		json_open(&j, NULL, '{');
+		json_str(&j, "name", r->name);
+		json_str(&j, "kind", r->level ? "level" : "probe");
+		json_bool(&j, "ok", r->good);
+		json_str(&j, "message", r->what);
+		json_str(&j, "remedy", r->remedy[0] ? r->remedy : NULL);
+		json_close(&j, '}');
+	}
+	json_close(&j, ']');
+	json_close(&j, '}');
+	int k = json_end(&j);
+	return k < 0 ? k : fd_write_all(fd, "\n", 1);
+}
+
 int pinfold_doctor_write(int json, int fd)
 {
-	(void)json;
-	(void)fd;
-	return 1;
+	struct doctor *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return -1;
+	probe_kernel(d);
+	probe_userns(d);
+	probe_landlock(d);
+	probe_cgroup(d);
+	probe_subids(d);
+	try_level(d, "strict", "best-effort");
+	unsigned strict = d->n - 1;
+	try_level(d, "landlock", "best-effort");
+	strict_limits(d);
+	bool all = d->rows[strict].good && d->rows[d->n - 1].good;
+	int k = json ? write_json(d, fd) : write_text(d, fd);
+	free(d);
+	return k < 0 ? -1 : all ? 0 : 1;
 }

@@ -104,8 +104,8 @@ def main():
     d = json.loads(text.decode("utf-8", "strict"))
     shape = dict(SHAPE)
     if d.get("status") == "failed":
-        # A run that could not start may have neither id nor sandbox.
-        shape["id"] = shape["sandbox"] = (str, OPT)
+        # A run that could not start may have no id, no sandbox and no level.
+        shape["id"] = shape["sandbox"] = shape["isolation"] = (str, OPT)
     match("document", d, shape)
     if not wrong:
         check_stream("stdout", d["stdout"])

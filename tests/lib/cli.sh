@@ -142,8 +142,8 @@ needs()
 explain()
 {
 	diag "call: $(cat "$EVIDENCE/$CALLS.cmd")"
-	diag "status $RC; stdout: $(head -c 1500 "$OUT" | tr -d '\0')"
-	diag "stderr: $(head -c 1500 "$ERR" | tr -d '\0')"
+	diag "status $RC; stdout: $(head -c 800 "$OUT" | tr -d '\0')"
+	diag "stderr: $(head -c 800 "$ERR" | tr -d '\0')"
 }
 
 # check NAME COMMAND...: the command succeeds.
@@ -182,7 +182,7 @@ says()
 # silent NAME: nothing on standard error but the line about best-effort limits.
 silent()
 {
-	check "$1" test -z "$(grep -v '^pinfold: limits: ' "$ERR")"
+	check "$1" test -z "$(grep -v '^pinfold: limits are best-effort: ' "$ERR")"
 }
 
 # refuses CODE WORD NAME: nothing ran; the first line of standard error has the code and names the
