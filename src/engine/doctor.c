@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "engine/run_int.h"
 #include "kernel/landlock.h"
+#include "sandbox/scope.h"
 
 #define ROWS_MAX 24
 
@@ -102,7 +103,11 @@ static void probe_cgroup(struct doctor *d)
 	struct cgroup_host host;
 
 	cgroup_detect(&host);
-	struct row *r = add(d, "control groups", host.ops != NULL);
+	struct row *r = add(d, "control groups", host.ops || scope_available());
+	if (!host.ops && r->good) {
+		(void)snprintf(r->what, sizeof(r->what), "v2, in a scope of this user's systemd");
+		return;
+	}
 	if (host.ops) {
 		(void)snprintf(r->what, sizeof(r->what), "%s%s", host.ops->name,
 			       host.ops == &cgroup_v1_ops && host.part[CG_UNIFIED][0]

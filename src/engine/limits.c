@@ -6,6 +6,7 @@
 
 #include "engine/run_int.h"
 #include "sandbox/hold.h"
+#include "sandbox/scope.h"
 
 #define MIB (1ull << 20)
 
@@ -65,7 +66,7 @@ static int set_values(struct request *r, const struct pinfold_run_options *o, st
 static void find_holders(struct request *r)
 {
 	struct run_held *h = &r->held;
-	bool group = r->cgroups.ops != NULL;
+	bool group = r->cgroups.ops || r->scope;
 
 	h->memory = group ? HELD_CGROUP : HELD_POLLED;
 	h->pids = group ? HELD_CGROUP : HELD_RLIMIT;
@@ -88,7 +89,7 @@ static int check_strict(const struct request *r, struct err *e)
 		(void)err_detail(e, "limits");
 		return err_remedy(e, "accept it with --limits best-effort");
 	}
-	if (r->best_effort || r->cgroups.ops)
+	if (r->best_effort || r->cgroups.ops || r->scope)
 		return 0;
 	(void)err_set(e, ERR_UNSUPPORTED, "memory and cpus cannot be limited: %s", r->cgroups.why);
 	(void)err_detail(e, "limits");
@@ -101,7 +102,7 @@ static int check_disk(struct request *r, struct err *e)
 {
 	const struct sandbox_limits *l = &r->spec.limits;
 
-	if (!r->cgroups.ops || r->spec.level == LEVEL_LANDLOCK ||
+	if (!(r->cgroups.ops || r->scope) || r->spec.level == LEVEL_LANDLOCK ||
 	    l->disk_bytes <= l->memory_bytes / 2)
 		return 0;
 	(void)err_set(e, ERR_UNSUPPORTED,
@@ -113,12 +114,22 @@ static int check_disk(struct request *r, struct err *e)
 			  (unsigned long long)((2 * l->disk_bytes + MIB - 1) / MIB));
 }
 
+/* The scope could not be had after all: what is left without it. */
+int request_lose_scope(struct request *r, struct err *e)
+{
+	(void)snprintf(r->cgroups.why, sizeof(r->cgroups.why), "%.150s", e->text);
+	r->scope = false;
+	find_holders(r);
+	return check_strict(r, e);
+}
+
 int request_limits(struct request *r, const struct pinfold_run_options *o, struct err *e)
 {
 	if (set_values(r, o, e) < 0)
 		return -EINVAL;
 	if (HOLD_CGROUP)
 		cgroup_detect(&r->cgroups);
+	r->scope = HOLD_CGROUP && !r->cgroups.ops && scope_available();
 	find_holders(r);
 	int k = HOLD_CGROUP ? check_strict(r, e) : 0;
 	return k < 0 ? k : check_disk(r, e);

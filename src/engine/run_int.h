@@ -68,6 +68,7 @@ struct request {
 	struct sandbox_spec spec;
 	struct run_held held;
 	struct cgroup_host cgroups;
+	bool scope; /* a control group will be asked of systemd */
 	bool best_effort;
 	uint64_t output_bytes;
 	uint64_t keep_ms;
@@ -141,6 +142,7 @@ void request_done(struct request *r);
 int request_lang(struct request *r, const struct pinfold_run_options *o, struct err *e);
 /* limits.c: what holds each limit; refuses what cannot be held unless best-effort. */
 int request_limits(struct request *r, const struct pinfold_run_options *o, struct err *e);
+int request_lose_scope(struct request *r, struct err *e);
 /* Remember a heap string for the request's life. NULL: out of memory. */
 const char *request_keep(struct request *r, char *s);
 

@@ -21,6 +21,7 @@
 #include "kernel/remove.h"
 #include "sandbox/attach.h"
 #include "sandbox/hold.h"
+#include "sandbox/scope.h"
 
 #define QUARANTINE_MS 10000
 
@@ -121,6 +122,9 @@ static int make_sandbox(struct pinfold_run *run, struct sandbox_fds *fds, struct
 		r = give_ids_and_plan(run, e);
 	if (r >= 0 && run->cgroup.ops)
 		r = cgroup_make(&run->cgroup, &run->cgroup_limits, tasks, e);
+	else if (r >= 0 && run->req.scope &&
+		 scope_enter(run->sb.pid, run->req.spec.id, &run->cgroup_limits, &run->cgroup, e) < 0)
+		r = request_lose_scope(&run->req, e);
 	if (r >= 0)
 		r = sandbox_proceed(&run->sb, AWAIT_CGROUP, tasks, e);
 	for (int i = 0; i < CGROUP_PARTS; i++)

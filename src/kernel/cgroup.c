@@ -297,6 +297,8 @@ int cgroup_remove(const struct cgroup *cg)
 {
 	int worst = 0;
 
+	if (cg->adopted)
+		return 0;
 	for (int i = 0; i < CGROUP_PARTS; i++) {
 		int r = cg->part[i][0] ? cgroup_remove_path(cg->part[i]) : 0;
 

@@ -47,6 +47,7 @@ enum cgroup_part { CG_UNIFIED, CG_MEMORY, CG_PIDS, CG_CPU, CG_CPUACCT };
 
 struct cgroup {
 	const struct cgroup_ops *ops;
+	bool adopted; /* made, and to be removed, by systemd */
 	char name[64];
 	char part[CGROUP_PARTS][CGROUP_PATH_MAX]; /* the groups themselves, "" for none */
 };

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: seal, seccomp, caps, nnp, dumpable, env, pidns, netns, ipcns, utsns, cgroupns, timens, cgroup
+# red: seal, seccomp, caps, dumpable, netns, ipcns, utsns, cgroupns, timens, cgroup, rlimits, ids
 #
 # Everything /proc says of each process of one sandbox against what is written down: PID 1, the
 # command, a child of it. One line more, less or other fails. After a change that is meant, look at

@@ -106,7 +106,7 @@ inside_wait()
 	ERR=${!err}
 }
 
-# on_terminal STEP... -- pinfold ARG...: the call with a terminal; steps are those of cli/pty.py.
+# on_terminal STEP... -- pinfold ARG...: the call with a terminal; steps are those of cli/terminal.py.
 on_terminal()
 {
 	local steps=()
@@ -118,7 +118,7 @@ on_terminal()
 	shift
 	call_files "$@"
 	call_argv
-	/usr/bin/python3 -I "$CLI_DIR/pty.py" "${steps[@]}" -- "${CALL[@]}" "$@" >"$OUT" 2>"$ERR" \
+	/usr/bin/python3 -I "$CLI_DIR/terminal.py" "${steps[@]}" -- "${CALL[@]}" "$@" >"$OUT" 2>"$ERR" \
 		{LIVE_FD}>&-
 	RC=$?
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -I
 # SPDX-License-Identifier: Apache-2.0
-"""pty.py STEP... -- COMMAND [ARG...]: runs a command on a terminal of 40 rows and 100 columns.
+"""terminal.py STEP... -- COMMAND [ARG...]: runs a command on a terminal of 40 rows and 100 columns.
 
 Steps, in order: `send:TEXT` types (backslash escapes are understood), `expect:REGEX` waits until the
 output behind the last match matches, `resize:ROWSxCOLS`, `close` hangs the terminal up. Then the
@@ -77,7 +77,7 @@ def main():
     try:
         play(fd, sys.argv[1:end], seen)
     except (EOFError, TimeoutError) as e:
-        print(f"pty.py: {e}", file=sys.stderr)
+        print(f"terminal.py: {e}", file=sys.stderr)
         status = 99
     os.close(fd)
     sys.stdout.buffer.write(seen)
