@@ -105,9 +105,14 @@ static int check_disk(struct request *r, struct err *e)
 	if (!(r->cgroups.ops || r->scope) || r->spec.level == LEVEL_LANDLOCK ||
 	    l->disk_bytes <= l->memory_bytes / 2)
 		return 0;
+	if (geteuid() == 0) {
+		r->spec.on_volume = true;
+		r->held.disk = HELD_QUOTA;
+		return 0;
+	}
 	(void)err_set(e, ERR_UNSUPPORTED,
-		      "--disk: %llu bytes are more than half of the memory limit, and layers on disk "
-		      "are not in this version",
+		      "--disk: %llu bytes are more than half of the memory limit, and a layer on disk "
+		      "needs root",
 		      (unsigned long long)l->disk_bytes);
 	(void)err_detail(e, "limits");
 	return err_remedy(e, "raise --memory to at least %lluM",

@@ -28,7 +28,7 @@ static struct pinfold_run *run_new(void)
 	run->req.spec.dir_fd = FD_NONE;
 	run->sb = (struct sandbox)SANDBOX_INIT;
 	run->journal = (struct journal)JOURNAL_INIT;
-	run->epoll = run->timer = run->listener = run->terminal = run->oom = FD_NONE;
+	run->volume = run->epoll = run->timer = run->listener = run->terminal = run->oom = FD_NONE;
 	run->out[0] = run->out[1] = run->input = FD_NONE;
 	run->capture[0].artifact = run->capture[1].artifact = FD_NONE;
 	return run;

@@ -91,6 +91,7 @@ struct pinfold_run {
 	struct cgroup_limits cgroup_limits;
 	char scratch[320]; /* level landlock: the private directory on the host, "" for none */
 
+	int volume; /* top directory of the volume, FD_NONE without one */
 	int epoll, timer, listener, terminal, oom;
 	int out[2];   /* read ends of the command's stdout and stderr */
 	int input;    /* write end of its stdin */

@@ -22,6 +22,7 @@
 #include "sandbox/attach.h"
 #include "sandbox/hold.h"
 #include "sandbox/scope.h"
+#include "sandbox/volume.h"
 
 #define QUARANTINE_MS 10000
 
@@ -201,10 +202,25 @@ static int make_loop(struct pinfold_run *run, struct err *e)
 	return 0;
 }
 
+static int make_volume(struct pinfold_run *run, int *ret_mount, struct err *e)
+{
+	const struct sandbox_spec *spec = &run->req.spec;
+	char dir[512];
+
+	if (place_data(dir, sizeof(dir), e) < 0 || place_make(dir, e) < 0)
+		return err_wrap(e, "--disk");
+	int r = volume_make(dir, spec->limits.disk_bytes, spec->ids.uid_base, spec->ids.gid_base,
+			    ret_mount, e);
+	if (r < 0)
+		return r;
+	run->volume = openat(*ret_mount, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return run->volume < 0 ? err_sys(e, "--disk") : 0;
+}
+
 static int make_all(struct pinfold_run *run, struct err *e)
 {
-	struct sandbox_fds fds = {{FD_NONE, FD_NONE, FD_NONE}, {FD_NONE, FD_NONE}, FD_NONE};
-	auto_close int dir = FD_NONE, usr = FD_NONE;
+	struct sandbox_fds fds = {{FD_NONE, FD_NONE, FD_NONE}, {FD_NONE, FD_NONE, FD_NONE}, FD_NONE};
+	auto_close int dir = FD_NONE, usr = FD_NONE, volume = FD_NONE;
 
 	run->cgroup_limits = (struct cgroup_limits){
 		.memory_bytes = run->req.spec.limits.memory_bytes,
@@ -222,12 +238,15 @@ static int make_all(struct pinfold_run *run, struct err *e)
 		r = attach_dir(&run->req.spec, &dir, e);
 	if (r >= 0)
 		r = attach_usr(&run->req.spec, &usr, e);
+	if (r >= 0 && run->req.spec.on_volume)
+		r = make_volume(run, &volume, e);
 	if (r >= 0)
 		r = make_stdio(run, fds.stdio, e);
 	if (r >= 0 && run->cgroup.ops)
 		r = cgroup_make_unified(&run->cgroup, &fds.cgroup, e);
 	fds.extra[ATTACH_DIR - GUEST_EXTRA] = dir;
 	fds.extra[ATTACH_USR - GUEST_EXTRA] = usr;
+	fds.extra[ATTACH_VOLUME - GUEST_EXTRA] = volume;
 	if (r >= 0)
 		r = make_sandbox(run, &fds, e);
 	for (int i = 0; i < 3; i++)
@@ -299,6 +318,9 @@ void run_clean_host(struct pinfold_run *run)
 	fd_close(&run->sb.control);
 	if (!reap_guest(run))
 		quarantine(run);
+	if (run->volume >= 0)
+		volume_discard(run->volume);
+	fd_close(&run->volume);
 	fd_close(&run->sb.pidfd);
 	fd_close(&run->listener);
 	fd_close(&run->oom);

@@ -143,9 +143,9 @@ static long make(const char *type, const char *options, unsigned attrs)
 	return r;
 }
 
-static int do_stage(struct guest *g, const char *on, const char *options)
+static int do_stage(struct guest *g, const char *on, const char *options, long volume)
 {
-	long fd = make("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	long fd = volume ? volume : make("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 
 	if (fd < 0)
 		return (int)fd;
@@ -308,7 +308,7 @@ int guest_mount_step(struct guest *g, const struct plan_step *step)
 	case PLAN_PRIVATE:
 		return (int)sys5(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &attr, sizeof(attr));
 	case PLAN_STAGE:
-		return do_stage(g, s, t);
+		return do_stage(g, s, t, step->a);
 	case PLAN_LOWER:
 		return do_lower(g, step);
 	case PLAN_ATTACH:

@@ -19,5 +19,6 @@ int attach_usr(struct sandbox_spec *spec, int *ret_fd, struct err *e);
 /* Which of the inherited descriptors is which. */
 #define ATTACH_DIR (GUEST_EXTRA + 0)
 #define ATTACH_USR (GUEST_EXTRA + 1)
+#define ATTACH_VOLUME (GUEST_EXTRA + 2)
 
 #endif

@@ -58,6 +58,8 @@ static void plan_stage(struct plan *p, const struct sandbox_spec *spec)
 	(void)snprintf(options, sizeof(options), "size=%llu,nr_inodes=%llu,mode=0755",
 		       (unsigned long long)size, (unsigned long long)inodes);
 	plan_two(p, PLAN_STAGE, 0, "/tmp", HOLD_DISK ? options : "mode=0755");
+	if (spec->on_volume)
+		p->steps[p->n_steps - 1].a = ATTACH_VOLUME;
 }
 
 static void plan_etc_file(struct plan *p, const char *name, const char *text)

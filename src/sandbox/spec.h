@@ -61,6 +61,7 @@ struct sandbox_spec {
 	const char *dir_path;
 	uint64_t dir_dev, dir_ino;
 	bool usr_attached;
+	bool on_volume; /* the layer is on disk, in a filesystem of its own (volume.h) */
 	bool dir_attached; /* handed over as a mount descriptor (root) instead of by path */
 	/* level landlock: a private directory of the host that takes the place of the layer */
 	const char *host_home;

@@ -5,6 +5,6 @@
 
 #define GUEST_CTL 3   /* SOCK_SEQPACKET to the host side; its end is the end of the sandbox */
 #define GUEST_EXTRA 4 /* first of the descriptors that ATTACH steps name */
-#define GUEST_EXTRA_MAX 2
+#define GUEST_EXTRA_MAX 3
 
 #endif

@@ -32,7 +32,7 @@
 	X(LO_UP, "lo-up", "bring the loopback interface up")                                     \
 	X(BECOME, "become", "take uid `a`, gid `b`, no other groups")                            \
 	X(PRIVATE, "private", "detach mount propagation from the host")                          \
-	X(STAGE, "stage", "mount a tmpfs with options `t` on `s` and work there")                \
+	X(STAGE, "stage", "mount a tmpfs with options `t` on `s`, or volume `a`; work there")    \
 	X(MKDIR, "mkdir", "make directory `s` with mode `a`")                                    \
 	X(WRITE, "write", "make file `s` with mode `a` and the given content")                   \
 	X(SYMLINK, "symlink", "make symbolic link `s` to `t`")                                   \

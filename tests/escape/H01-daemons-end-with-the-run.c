@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Five daemons, each out of the session, of the process group and of its parent's family, with
- * every signal ignored that can be and no descriptor left. They keep a file locked to show that they
- * are there. The program ends once all five are.
+ * every signal ignored that can be and no descriptor left. The program ends once all five are there.
  */
 #include "attack.h"
 

@@ -106,7 +106,8 @@ inside_wait()
 	ERR=${!err}
 }
 
-# on_terminal STEP... -- pinfold ARG...: the call with a terminal; steps are those of cli/terminal.py.
+# on_terminal STEP... -- ARG...: the call on a terminal; steps are those of cli/terminal.py. OUT is what
+# came to the terminal, without the line about best-effort limits.
 on_terminal()
 {
 	local steps=()
@@ -121,6 +122,7 @@ on_terminal()
 	/usr/bin/python3 -I "$CLI_DIR/terminal.py" "${steps[@]}" -- "${CALL[@]}" "$@" >"$OUT" 2>"$ERR" \
 		{LIVE_FD}>&-
 	RC=$?
+	sed -i '/^pinfold: limits are best-effort: /d' "$OUT"
 }
 
 # needs PROGRAM... NAME: succeeds when all programs are there, else skips the check NAME.
@@ -209,7 +211,7 @@ def raw(s):
 out, err = raw(d["stdout"]), raw(d["stderr"])
 files = {f["path"]: f for f in d["files"]}
 limit = d["limit"] or {}
-v = eval(sys.argv[2])
+v = eval("(" + sys.argv[2] + ")")
 sys.stdout.write(v if isinstance(v, str) else json.dumps(v))
 ' "$OUT" "$@" 2>>"$EVIDENCE/json.log"
 }
