@@ -53,8 +53,10 @@ static void open_sinks(struct stream *s)
 	bool one = s->same_file && s->sinks[0].out.kind != OWNFD_PLAIN;
 	s->lanes[0].sink = &s->sinks[0];
 	s->lanes[1].sink = &s->sinks[one ? 0 : 1];
+#ifndef DROP_ESCAPE
 	for (int i = 0; i < 2; i++)
 		s->lanes[i].escaped = s->lanes[i].sink->out.tty && !s->raw;
+#endif
 }
 
 void stream_done(struct stream *s)

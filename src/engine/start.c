@@ -269,7 +269,8 @@ int run_start(struct pinfold_run *run, struct err *e)
 		return r;
 	run->state = RUN_RUNNING;
 	run->started_us = now_us();
-	run->deadline_us = run->started_us + run->req.spec.limits.time_ms * 1000;
+	run->deadline_us =
+		HOLD_TIME ? run->started_us + run->req.spec.limits.time_ms * 1000 : 0;
 	if (!run->cgroup.ops || run->req.spec.limits.cpu_time_ms)
 		run->poll_us = run->started_us + 5000;
 	run_arm_timer(run);

@@ -14,6 +14,11 @@
 #include "guest/guest.h"
 
 #define DEPTH_MAX 64
+#ifdef DROP_FILES_NOFOLLOW
+#define LINKS 0
+#else
+#define LINKS O_NOFOLLOW
+#endif
 #define REPORT_MAX 1000u
 
 struct dirent_head {
@@ -88,9 +93,8 @@ static void report(struct walk *w, int dir, const char *name, const struct stat 
 	if (S_ISDIR(st->st_mode) && S_ISDIR(old))
 		return; /* only on the way to what changed below it */
 	long fd = -1;
-	if (S_ISREG(st->st_mode) && w->sent < REPORT_MAX)
-		fd = sys3(SYS_openat, dir, name,
-			  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if ((S_ISREG(st->st_mode) || !LINKS) && w->sent < REPORT_MAX)
+		fd = sys3(SYS_openat, dir, name, O_RDONLY | LINKS | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	send_entry(w, &msg, (int)fd);
 	if (fd >= 0)
 		(void)sys1(SYS_close, fd);

@@ -117,6 +117,10 @@ int guest_serve(struct guest *g)
 			(void)sys3(SYS_read, sig, &info, sizeof(info));
 			ended = reap(g, &status);
 		}
+#ifdef DROP_LIFELINE
+		if (fds[0].revents & POLLHUP)
+			continue;
+#endif
 		if (!ended && (fds[0].revents & POLLHUP) && !(fds[0].revents & POLLIN))
 			abandon(g);
 		if (!ended && fds[0].revents)

@@ -75,8 +75,10 @@ void guest_main(void)
 				 .listener = -1};
 	int step = MSG_STEP_PLAN;
 
+#ifndef DROP_SESSION
 	/* A session of our own: the caller's terminal is not ours from here on. */
 	(void)sys0(SYS_setsid); /* fails only when we lead one already */
+#endif
 	(void)sys3(SYS_close_range, GUEST_CTL, ~0u, CLOSE_RANGE_CLOEXEC);
 	(void)sys1(SYS_umask, 0);
 	(void)sys5(SYS_prctl, PR_SET_NAME, "pinfold", 0, 0, 0);

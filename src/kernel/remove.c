@@ -55,8 +55,10 @@ static int empty_children(int top, unsigned *serial)
 	while ((d = readdir(all))) {
 		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
 			continue;
-		(void)fchmodat(top, d->d_name, 0700, 0);
 		auto_close int fd = openat(top, d->d_name, DIR_FLAGS);
+		/* Its own owner may have locked himself out. */
+		if (fd < 0 && errno == EACCES && fchmodat(top, d->d_name, 0700, 0) == 0)
+			fd = openat(top, d->d_name, DIR_FLAGS);
 		if (fd >= 0)
 			(void)flatten(top, fd, serial);
 		(void)unlinkat(top, d->d_name, AT_REMOVEDIR);

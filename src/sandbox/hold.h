@@ -3,6 +3,9 @@
  * Every protection by name. `make DROP=name` builds a pinfold without that one, so that the tests
  * that attack it can be seen to fail (make check-red). Release builds drop nothing; there is no
  * way to drop one at run time.
+ *
+ * The guest and the CLI ask for their own directly: close-fds, notify, nosuid, nodev, session,
+ * lifeline, magiclinks, files-nofollow, env (spawn.c), escape (cmd/).
  */
 #ifndef SANDBOX_HOLD_H
 #define SANDBOX_HOLD_H
@@ -31,11 +34,6 @@
 #define HOLD_PROC_RO 0
 #else
 #define HOLD_PROC_RO 1
-#endif
-#ifdef DROP_CLOSE_FDS
-#define HOLD_CLOSE_FDS 0
-#else
-#define HOLD_CLOSE_FDS 1
 #endif
 #ifdef DROP_NNP
 #define HOLD_NNP 0
@@ -112,20 +110,20 @@
 #else
 #define HOLD_PIVOT 1
 #endif
-#ifdef DROP_ENV
-#define HOLD_ENV 0
-#else
-#define HOLD_ENV 1
-#endif
 #ifdef DROP_SEAL
 #define HOLD_SEAL 0
 #else
 #define HOLD_SEAL 1
 #endif
-#ifdef DROP_LIFELINE
-#define HOLD_LIFELINE 0
+#ifdef DROP_TIME
+#define HOLD_TIME 0
 #else
-#define HOLD_LIFELINE 1
+#define HOLD_TIME 1
+#endif
+#ifdef DROP_OUTPUT
+#define HOLD_OUTPUT 0
+#else
+#define HOLD_OUTPUT 1
 #endif
 
 #endif

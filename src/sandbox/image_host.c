@@ -188,7 +188,10 @@ static void plan_usr(struct plan *p, const struct sandbox_spec *spec, bool layer
 
 static void plan_proc(struct plan *p, const struct sandbox_spec *spec)
 {
-	plan_one(p, PLAN_PROC, STEP_OWN, "proc");
+	if (HOLD_PIDNS)
+		plan_one(p, PLAN_PROC, STEP_OWN, "proc");
+	else
+		plan_two(p, PLAN_BIND_HOST, STEP_OWN | STEP_RECURSIVE, "/proc", "proc");
 	plan_mkdir(p, "ro", 0755, -1);
 	plan_write(p, "ro/mask", 0, NULL, 0);
 	plan_mkdir(p, "ro/mask.d", 0555, -1);

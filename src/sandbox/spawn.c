@@ -94,12 +94,17 @@ IN_CHILD static long child_fds(struct child *c)
 IN_CHILD __attribute__((noreturn)) static void child_main(struct child *c)
 {
 	static const char *const empty[] = {NULL};
+#ifdef DROP_ENV
+	char **env = environ;
+#else
+	const char *const *env = empty;
+#endif
 	long r = c->in_user_namespace ? child_caps() : 0;
 
 	if (r >= 0)
 		r = child_fds(c);
 	if (r >= 0)
-		r = sys5(SYS_execveat, c->image, "", empty, empty, AT_EMPTY_PATH);
+		r = sys5(SYS_execveat, c->image, "", empty, env, AT_EMPTY_PATH);
 	c->error = (int)r;
 	for (;;)
 		(void)sys1(SYS_exit_group, 127);

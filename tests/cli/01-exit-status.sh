@@ -26,7 +26,7 @@ checks()
 	ends 143 signaled null 15 "SIGTERM" -- sh -c 'kill -TERM $$'
 	ends 137 signaled null 9 "SIGKILL of itself" -- sh -c 'kill -KILL $$'
 	ends 139 signaled null 11 "a crash" -- sh -c 'kill -SEGV $$'
-	ends 124 timeout null 15 "the time limit" --time 300ms -- sleep 30
+	ends 124 timeout null 15 "the time limit" --time 300ms -- tail -f /dev/null
 	ends 126 failed 126 null "a file that is not executable" -- /etc/passwd
 	ends 126 failed 126 null "a directory" -- /usr
 	ends 127 failed 127 null "no such command" -- no-such-command
@@ -35,9 +35,9 @@ checks()
 	ends 137 oom null 9 "out of memory" --memory 32M -- \
 		/usr/bin/python3 -c 'x = bytearray(200 << 20); print(len(x))'
 	# What the command left running neither delays the end nor changes it.
-	inside -- sh -c 'sleep 30 & exit 3'
+	inside -- sh -c 'tail -f /dev/null & exit 3'
 	exits 3 "the command ends, its child is killed"
-	inside --time 300ms --grace 5s -- sh -c 'trap "exit 9" TERM; sleep 30 & wait'
+	inside --time 300ms --grace 5s -- sh -c 'trap "exit 9" TERM; tail -f /dev/null & wait'
 	exits 124 "a command that ends itself on SIGTERM was still a timeout"
 	inside --time 300ms --grace 300ms -- sh -c 'trap "" TERM; while :; do sleep 1; done'
 	exits 124 "a command that ignores SIGTERM"

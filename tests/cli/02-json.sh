@@ -21,7 +21,7 @@ endings()
 	documented 3 "a failing command" -- sh -c 'echo out; echo err >&2; exit 3'
 	json_is '["out\n", "err\n"]' '[d["stdout"]["text"], d["stderr"]["text"]]' "the streams"
 	documented 143 "a signal" -- sh -c 'kill $$'
-	documented 124 "a timeout" --time 200ms -- sleep 30
+	documented 124 "a timeout" --time 200ms -- tail -f /dev/null
 	documented 137 "out of memory" --memory 32M -- /usr/bin/python3 -c 'bytearray(200 << 20)'
 	documented 137 "the CPU time limit" --cpu-time 200ms -- sh -c 'while :; do :; done'
 	json_is '["killed", "cpu_time", 200, "ms"]' \

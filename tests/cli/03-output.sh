@@ -29,7 +29,7 @@ sys.stdout.buffer.write(bytes(range(256)) * 3 + b"\r\n\0\x1b[2J\xff\xfe no newli
 		[ "$RC:$(wc -c <"$OUT")" = 9:60000 ] || break
 	done
 	check "60,000 bytes and an exit at once, five times" test "$RC:$(wc -c <"$OUT")" = 9:60000
-	inside -- sh -c '(sleep 30; echo late) & echo early'
+	inside -- sh -c '(tail -f /dev/null; echo late) & echo early'
 	prints early "what a child would say later is not waited for"
 }
 

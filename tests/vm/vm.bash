@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# What the tests in a guest share. A result document is looked at with regular expressions: the
+# guests have no interpreter beside the shell.
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/tap.sh"
+
+# Made by the guest's own start; the checks here are about a machine of known make.
+[ -e /run/pinfold-vm ] || {
+	echo "1..0 # SKIP only in a guest of make check-vm"
+	exit 0
+}
+
+GROUPS_DIR=/sys/fs/cgroup
+CALL_SECONDS=60
+
+# run ARG...: pinfold run --json. Sets DOC, NOTES (standard error) and STATUS.
+run()
+{
+	DOC=$(timeout -s KILL "$CALL_SECONDS" pinfold run --json "$@" 2>"$T/err" </dev/null)
+	STATUS=$?
+	NOTES=$(cat "$T/err")
+}
+
+# field NAME: the first value of that name in the document.
+field()
+{
+	[[ $DOC =~ \"$1\":\"?([^\",}]*) ]] && echo "${BASH_REMATCH[1]}"
+}
+
+held_by()
+{
+	[[ $DOC =~ \"$1\":\{\"value\":[^,]*,\"held_by\":\"([a-z]*)\" ]] && echo "${BASH_REMATCH[1]}"
+}
+
+limit_kind()
+{
+	[[ $DOC =~ \"limit\":\{\"kind\":\"([a-z_]*)\" ]] && echo "${BASH_REMATCH[1]}"
+}
+
+# whole FIELD: its value without fraction, 0 when it is not there.
+whole()
+{
+	local value
+
+	value=$(field "$1")
+	value=${value%%.*}
+	echo "${value:-0}"
+}
+
+# between GOT LEAST MOST NAME
+between()
+{
+	if [ "$1" -ge "$2" ] && [ "$1" -le "$3" ]; then
+		ok "$4 ($1)"
+	else
+		not_ok "$4"
+		diag "got: $1, want: $2 to $3"
+	fi
+}
+
+# ended STATUS EXIT NAME: how the last run ended; says all there is to say when it is not so.
+ended()
+{
+	is "$(field status) $STATUS" "$1 $2" "$3"
+	[ "$(field status) $STATUS" = "$1 $2" ] || diag "$DOC" "$NOTES"
+}
+
+# Directories of sandboxes anywhere among the groups, and systemd's scopes of them.
+sandbox_groups()
+{
+	find "$GROUPS_DIR" -mindepth 1 -type d -name 'pinfold-sbx*' 2>/dev/null | sort
+}
+
+no_groups()
+{
+	[ -z "$(sandbox_groups)" ]
+}
+
+# Pids of guests: the program that a memfd named pinfold holds.
+sandbox_processes()
+{
+	local exe
+
+	for exe in /proc/[0-9]*/exe; do
+		[[ $(readlink "$exe" 2>/dev/null) == /memfd:pinfold* ]] && echo "$exe" | cut -d/ -f3
+	done
+	return 0
+}
+
+no_processes()
+{
+	[ -z "$(sandbox_processes)" ]
+}
+
