@@ -3,8 +3,8 @@
 """terminal.py STEP... -- COMMAND [ARG...]: runs a command on a terminal of 40 rows and 100 columns.
 
 Steps, in order: `send:TEXT` types (backslash escapes are understood), `expect:REGEX` waits until the
-output behind the last match matches, `resize:ROWSxCOLS`, `close` hangs the terminal up. Then the
-output is read to its end. Prints all output; ends like the command, or with 99 after 20 seconds.
+output behind the last match matches, `resize:ROWSxCOLS`, `close` hangs the terminal up at once.
+Without `close` the output is read to its end. Prints all output; ends like the command, or with 99 after 20 seconds.
 """
 import fcntl
 import os
@@ -56,6 +56,8 @@ def play(fd, steps, seen):
             at = expect(fd, seen, at, text)
         elif word == "resize":
             resize(fd, *map(int, text.split("x")))
+        elif word == "close":
+            return
         else:
             raise ValueError(f"no such step: {step}")
     while data := read(fd):
@@ -70,7 +72,7 @@ def main():
         os.read(ready, 1)
         for signo in (signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE):
             signal.signal(signo, signal.SIG_DFL)
-        os.execv(sys.argv[end + 1], sys.argv[end + 1:])
+        os.execvp(sys.argv[end + 1], sys.argv[end + 1:])
     resize(fd, 40, 100)
     os.write(go, b".")
     seen, status = bytearray(), 0

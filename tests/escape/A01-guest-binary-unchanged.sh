@@ -27,29 +27,21 @@ as_command()
 
 from_host()
 {
-	local guest to from attacker
+	local to from attacker
 
 	inside_start SLEEPER -- tail -f /dev/null
-	wait_for 5 test -n "$(sandbox_pids SLEEPER | sed -n 2p)"
-	wait_for 5 sandbox_has_command SLEEPER
-	guest=$(sandbox_pids SLEEPER | head -1)
-	coproc ATTACKER { "$ATTACK_HOST" host "$guest" 2>&1; }
+	guest_of SLEEPER || return
+	coproc ATTACKER { "$ATTACK_HOST" host "$GUEST" 2>&1; }
 	attacker=$ATTACKER_PID
 	exec {to}>&"${ATTACKER[1]}" {from}<&"${ATTACKER[0]}"
 	OUT=$EVIDENCE/host.door
 	sed '/^ready/q' <&"$from" >"$OUT"
-	kill "$SLEEPER_LAUNCH"
-	inside_wait SLEEPER
+	sandbox_end SLEEPER
 	echo go >&"$to"
 	cat <&"$from" >>"$OUT"
 	wait "$attacker"
 	exec {to}>&- {from}<&-
 	KIND=WRITE shut running ended
-}
-
-sandbox_has_command()
-{
-	[ "$(sandbox_pids "$1" | wc -l)" -ge 2 ]
 }
 
 attack()

@@ -39,8 +39,9 @@ attack()
 	ran
 	same "/dev/null is the device" "$(tr '\n' ' ' <"$OUT")" "c 1:3 "
 	# shellcheck disable=SC2086
-	inside -- sh -c 'for f in "$@"; do cat /proc/$f /proc/$f/x 2>/dev/null | head -c 4096; done; true' \
-		sh $MASKED
+	inside -- sh -c 'for f in "$@"; do
+			cat /proc/$f /proc/$f/x 2>/dev/null | head -c 4096
+		done; true' sh $MASKED
 	ran
 	absent "a mask carries bytes to the next sandbox" marked
 }

@@ -19,7 +19,8 @@ attack()
 	holds "devpts is another instance" test "$(sed -n 1p "$OUT")" != "$(stat -c %d /dev/pts)"
 	same "names in /dev/pts" "$(sed -n 2p "$OUT")" /dev/pts/ptmx
 	inside -- bash -c '[ -L /dev/console ] && echo open link
-		true 2>/dev/null </dev/console && echo open read; true 2>/dev/null >/dev/console && echo open write
+		true 2>/dev/null </dev/console && echo open read
+		true 2>/dev/null >/dev/console && echo open write
 		echo shut console'
 	shut console
 

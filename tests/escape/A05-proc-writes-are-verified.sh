@@ -25,7 +25,8 @@ bait()
 	ln -s bait "$W/proc/thread-self"
 	/usr/bin/python3 -I -c 'import os, sys
 for pid in range(int(sys.argv[2]), int(sys.argv[2]) + 8000):
-    os.symlink("bait", f"{sys.argv[1]}/{pid % int(sys.argv[3])}")' "$W/proc" "$BASHPID" "$(</proc/sys/kernel/pid_max)"
+    os.symlink("bait", f"{sys.argv[1]}/{pid % int(sys.argv[3])}")' \
+		"$W/proc" "$BASHPID" "$(</proc/sys/kernel/pid_max)"
 	chmod -R a+rwX "$W/proc"
 }
 

@@ -4,8 +4,8 @@
 #
 # CVE-2026-41579 (runc), CVE-2026-47766 (crun): /dev, /proc or /sys of an image was a symbolic link
 # to a directory of the host, and the set-up made its files there. Images come later; the directory
-# that a caller can give today is --dir: whatever stands in it, or if it is itself a link, nothing of
-# ours is made in it or where its links lead.
+# that a caller can give today is --dir: whatever stands in it, or if it is itself a link, nothing
+# of ours is made in it or where its links lead.
 . "$(dirname "$0")/../lib/escape.sh"
 
 claim "A06 set-up creates nothing in or through the given directory"

@@ -5,7 +5,7 @@
 # CVE-2021-30465: one sandbox swapped the target of another's mount for a symbolic link while it was
 # set up. No two sandboxes share a directory yet, and mount targets are made in a file system that
 # nobody else sees. What can be raced today is the directory given with --dir: it is resolved once,
-# so what /work shows is one whole tree, never a mix, never something else, and no mount of the host.
+# so /work shows one whole tree, never a mix, never something else, and the host has no new mount.
 . "$(dirname "$0")/../lib/escape.sh"
 
 claim "A07 a directory that is swapped during set-up is resolved once"

@@ -3,16 +3,14 @@
 # red: env, ref-bwrap
 #
 # bubblewrap cleans the environment of the command, but its own init keeps the caller's whole one in
-# /proc/1/environ and all host paths in /proc/1/cmdline. Seen from inside and, as root, from outside:
-# what is not there cannot leak when another wall falls.
+# /proc/1/environ and all host paths in /proc/1/cmdline. Seen from inside and, as root, from
+# outside: what is not there cannot leak when another wall falls.
 . "$(dirname "$0")/../lib/escape.sh"
 
 claim "A09 no process inside carries a variable or an argument of the host"
 
 attack()
 {
-	local guest
-
 	inside --dir "$W" -- bash -c 'for p in /proc/[0-9]*; do
 			for f in environ cmdline comm maps auxv stack wchan cwd root exe; do
 				timeout 2 cat $p/$f $p/task/*/$f 2>/dev/null | tr "\0" "\n"
@@ -33,14 +31,11 @@ attack()
 
 	[ "$EUID" = 0 ] || return 0
 	inside_start SLEEPER --dir "$W" -- tail -f /dev/null
-	wait_for 5 eval '[ "$(sandbox_pids SLEEPER | wc -l)" -ge 2 ]'
-	guest=$(sandbox_pids SLEEPER | head -1)
-	holds "there is a guest" test -n "$guest" || return
+	guest_of SLEEPER || return
 	KIND=READ same "environment of init, from outside" \
-		"$(tr '\0' '\n' <"/proc/$guest/environ")" ""
-	absent "init's arguments name the host" / "/proc/$guest/cmdline"
-	kill "$SLEEPER_LAUNCH"
-	inside_wait SLEEPER
+		"$(tr '\0' '\n' <"/proc/$GUEST/environ")" ""
+	absent "init's arguments name the host" / "/proc/$GUEST/cmdline"
+	sandbox_end SLEEPER
 }
 
 run_case

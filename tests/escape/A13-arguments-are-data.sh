@@ -3,8 +3,8 @@
 # red: ref-naive
 #
 # CVE-2024-32462: a name that began with "--" was taken as an option of the sandbox program, and so
-# gave itself the host. CVE-2026-30892: "-u root\n" was parsed into something else than it said. What
-# a caller passes is data; what cannot be data is refused before anything starts.
+# gave itself the host. CVE-2026-30892: "-u root\n" was parsed into something else than it said.
+# What a caller passes is data; what cannot be data is refused before anything starts.
 . "$(dirname "$0")/../lib/escape.sh"
 
 claim "A13 arguments, names and values are never taken as options"

@@ -10,8 +10,6 @@ claim "A15 variables that load code reach the command only"
 
 attack()
 {
-	local guest
-
 	mkdir -p "$M/pwned"
 	chmod 0777 "$M/pwned"
 	if ! cc -shared -fPIC -O1 -DMARK="\"$M/pwned/mark\"" -o "$BIN/evil.so" "$CASE_STEM.c"; then
@@ -46,12 +44,10 @@ attack()
 
 	[ "$EUID" = 0 ] || return 0
 	inside_start SLEEPER --env LD_PRELOAD=/work/evil.so --env SEEN=1 --dir "$BIN" -- tail -f /dev/null
-	wait_for 5 eval '[ "$(sandbox_pids SLEEPER | wc -l)" -ge 2 ]'
-	guest=$(sandbox_pids SLEEPER | head -1)
-	same "environment of PID 1" "$(tr '\0' ' ' <"/proc/$guest/environ")" ""
-	absent "PID 1 maps the library" evil.so "/proc/$guest/maps"
-	kill "$SLEEPER_LAUNCH"
-	inside_wait SLEEPER
+	guest_of SLEEPER || return
+	same "environment of PID 1" "$(tr '\0' ' ' <"/proc/$GUEST/environ")" ""
+	absent "PID 1 maps the library" evil.so "/proc/$GUEST/maps"
+	sandbox_end SLEEPER
 }
 
 run_case

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # red: ref-bwrap
 #
-# CVE-2023-25809: /sys/fs/cgroup was writable inside. CVE-2023-28642: /proc could be replaced through
-# a symbolic link, and the masks with it.
+# CVE-2023-25809: /sys/fs/cgroup was writable inside. CVE-2023-28642: /proc could be replaced
+# through a symbolic link, and the masks with it.
 . "$(dirname "$0")/../lib/escape.sh"
 
 claim "A17 no cgroup is writable inside and /proc cannot be replaced"

@@ -17,8 +17,6 @@ mapped_files()
 
 attack()
 {
-	local pid
-
 	mkdir -p "$W/etc" "$W/lib"
 	echo "passwd: evil" >"$W/etc/nsswitch.conf"
 	echo "root:x:0:0::/:/bin/sh" >"$W/etc/passwd"
@@ -29,16 +27,14 @@ attack()
 	same "the user's name comes from our own file" "$RC $(cat "$OUT")" "0 user"
 
 	inside_start SLEEPER --dir "$W" --workdir /work -- tail -f /dev/null
-	wait_for 5 eval '[ "$(sandbox_pids SLEEPER | wc -l)" -ge 2 ]'
+	guest_of SLEEPER || return
 	same "files that pinfold maps" "$(mapped_files "$SLEEPER_PID")" "$PINFOLD_COPY "
 	if [ "$EUID" = 0 ]; then
-		pid=$(sandbox_pids SLEEPER | head -1)
-		holds "PID 1's map can be seen" grep -q . "/proc/$pid/maps"
+		holds "PID 1's map can be seen" grep -q . "/proc/$GUEST/maps"
 		same "libraries that PID 1 maps" \
-			"$(mapped_files "$pid" | tr ' ' '\n' | grep -cE '\.so|/usr|/work|/lib')" 0
+			"$(mapped_files "$GUEST" | tr ' ' '\n' | grep -cE '\.so|/usr|/work|/lib')" 0
 	fi
-	kill "$SLEEPER_LAUNCH"
-	inside_wait SLEEPER
+	sandbox_end SLEEPER
 }
 
 run_case

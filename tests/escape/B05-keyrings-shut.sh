@@ -34,9 +34,9 @@ attack()
 	ARGS=(@KEY@)
 	# shellcheck disable=SC2086
 	all_shut $DOORS
-	inside -- cat /proc/keys /proc/key-users
-	absent "a key is listed" keyring
-	absent "a user of keys is listed" /
+	inside -- sh -c 'cat /proc/keys /proc/key-users 2>/dev/null; true'
+	ran
+	KIND=READ same "keys that are listed" "$(cat "$OUT")" ""
 	INSIDE_WRAP=()
 	denied keyctl add_key request_key
 	# In mode U the sandbox's root is the launcher himself, who may have keys.

@@ -43,8 +43,8 @@ attack()
 		same "the honest file" "$(json \
 			'[f["sha256"] == hashlib.sha256(b"real\n").hexdigest() for f in d["files"]
 			  if f["path"] == a[0]]' "$dir/file")" '[true]'
-		absent "the hash of the host's /etc/shadow" \
-			"$(sha256sum </etc/shadow 2>/dev/null | cut -d' ' -f1)" "$JSON"
+		[ -r /etc/shadow ] && absent "the hash of the host's /etc/shadow" \
+			"$(sha256sum </etc/shadow | cut -d' ' -f1)" "$JSON"
 	done
 	# The directory itself, swapped for a link below a path that is walked.
 	inside_json -- sh -c 'mkdir a; echo x >a/passwd; mv a b; ln -s /etc a; cd /tmp'

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # red: ref-naive
 #
-# Opening a FIFO waits for its other end: a collector that opens what it finds hangs for ever. Special
-# files are listed by their type and not opened.
+# Opening a FIFO waits for its other end: a collector that opens what it finds hangs for ever.
+# Special files are listed by their type and not opened.
 . "$(dirname "$0")/../lib/escape.sh"
 
 claim "E06 FIFOs, sockets and devices do not hold up the host"
@@ -19,6 +19,9 @@ for n, t in ((\"sock\", socket.SOCK_STREAM), (\"d/sock\", socket.SOCK_DGRAM)):
 	mknod white c 0 0 2>/dev/null && echo a whiteout can be made
 	chmod 0 d/file 2>/dev/null; echo y >last; echo shut made'
 
+TYPES="/d/fifo=fifo /d/file=file /d/sock=socket /d=directory /fifo-in-use=fifo /last=file"
+TYPES+=" /out.png=fifo /report.json=directory /sock=socket"
+
 attack()
 {
 	local dir
@@ -29,10 +32,8 @@ attack()
 		inside_json --dir "$W" --workdir "$dir" -- sh -c "$SPECIAL"
 		ran
 		shut made
-		same "types in $dir" "$(json \
-			'{f["path"][len(a[0]) + 1:]: f["type"] for f in sorted(d["files"], key=lambda f: f["path"])
-			  if f["path"].startswith(a[0] + "/")}' "$dir" | sed 's/directory/dir/g')" \
-			'{"d": "dir", "d/fifo": "fifo", "d/file": "file", "d/sock": "socket", "fifo-in-use": "fifo", "last": "file", "out.png": "fifo", "report.json": "dir", "sock": "socket"}'
+		same "types in $dir" "$(json '" ".join(sorted(f["path"][len(a[0]):] + "=" + f["type"]
+			for f in d["files"] if f["path"].startswith(a[0] + "/")))' "$dir")" "$TYPES"
 		same "hashes of special files" "$(json \
 			'[f["path"] for f in d["files"] if f["type"] != "file" and f.get("sha256")]')" '[]'
 	done

@@ -25,7 +25,7 @@ attack()
 	for i in 1 2 3 4 5; do
 		inside_json --disk 32M --workdir /home/user -- sh -c "$WRITERS"
 		ran
-		same "the output, try $i" "$(cat "$OUT")" done
+		same "the output, try $i" "$(cat "$OUT")" "done"
 		same "the growing file is listed and within the limit" "$(json \
 			'[0 < f["size"] <= 32 << 20 for f in d["files"] if f["path"].endswith("/grows")]')" '[true]'
 	done

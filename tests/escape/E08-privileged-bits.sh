@@ -16,7 +16,7 @@ MAKE='for d in /home/user /work /tmp /dev/shm /run; do cd $d || continue
 import os
 for name in (\"security.capability\", \"trusted.overlay.redirect\", \"security.evm\"):
     try:
-        os.setxattr(\"suid\", name, b\"\\1\\0\\0\\2\\0\\x20\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\")
+        os.setxattr(\"suid\", name, bytes((1, 0, 0, 2, 0, 32)) + bytes(14))
         print(\"open\", name)
     except OSError:
         pass
@@ -45,8 +45,7 @@ while_it_lives()
 		holds "another user cannot look in" setpriv --reuid "$TEST_USER" --regid "$TEST_USER" \
 			--clear-groups sh -c '! ls "/proc/$0/root/" && ! "/proc/$0/root/home/user/suid"' "$guest"
 	fi
-	kill "$LIVES_LAUNCH"
-	inside_wait LIVES
+	sandbox_end LIVES
 }
 
 attack()
@@ -60,7 +59,8 @@ attack()
 	ran
 	shut made
 	[ "$EUID" = 0 ] && while_it_lives
-	KIND=WRITE same "the directory that was given" "$(find "$W" -printf '%P %m %u %s\n' | sort)" "$before"
+	KIND=WRITE same "the directory that was given" \
+		"$(find "$W" -printf '%P %m %u %s\n' | sort)" "$before"
 	KIND=WRITE same "files with such bits below our data directory" \
 		"$(find "$M/home" "$M/run" \( -perm /6000 -o -type b -o -type c \) -printf '%P ')" ""
 	same "mode of the data directory" "$(stat -c %a "$M/home")" 700

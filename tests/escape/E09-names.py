@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes files with every odd name below the current directory, prints how many entries there are."""
+"""Makes odd, deep or many names below the current directory and prints `made`."""
 import os
 import sys
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # red: ref-naive
 #
-# Names are bytes. Listing, hashing and removing what a run left must give them back exactly or leave
-# them out by count; a path that is too long, too deep or too many must cost bounded time and memory.
+# Names are bytes. Listing, hashing and removing what a run left must give them back exactly or
+# leave them out by count; paths that are too long, too deep or too many cost bounded time.
 . "$(dirname "$0")/../lib/escape.sh"
 
 claim "E09 odd, long, deep and many names are read back exactly or counted"

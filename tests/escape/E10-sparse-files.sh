@@ -3,7 +3,7 @@
 # red: ref-naive
 #
 # A file of 4 TiB that has no block costs its maker nothing and a reader hours. Hashing on the host
-# side is bounded; the size that is listed is the apparent one, the disk that is counted the real one.
+# side is bounded; the size that is listed is the apparent one, the disk counted is the real one.
 . "$(dirname "$0")/../lib/escape.sh"
 
 claim "E10 a sparse file of any size is reported at once"

@@ -9,6 +9,11 @@
 
 claim "posture of every process of a sandbox is as written down"
 
+both_are_tail()
+{
+	[ "$(sandbox_pids SLEEPER | sed 's|.*|/proc/&/comm|' | xargs cat | grep -c tail)" = 2 ]
+}
+
 attack()
 {
 	local pids expected
@@ -22,15 +27,14 @@ attack()
 	inside_start SLEEPER --dir "$W" -- sh -c 'tail -f /dev/null & echo ready; exec tail -f /dev/null'
 	wait_for 10 grep -q ready "$SLEEPER_OUT" || fell CRASH "no sandbox: $(head -c 300 "$ERR")"
 	# The command has become tail when there are two of them.
-	wait_for 5 eval '[ "$(sandbox_pids SLEEPER | sed "s|.*|/proc/&/comm|" | xargs cat | grep -c tail)" = 2 ]'
+	wait_for 5 both_are_tail
 	mapfile -t pids < <(sandbox_pids SLEEPER)
 	/usr/bin/python3 -I "$LIB_DIR/posture.py" "$USER_ID" "$(id -g "$USER_NAME")" "${pids[@]}" \
 		>"$EVIDENCE/posture" 2>"$EVIDENCE/posture.err" ||
 		fell CRASH "cannot read it: $(tail -1 "$EVIDENCE/posture.err")"
 	[ -n "${PINFOLD_POSTURE_WRITE:-}" ] && cp "$EVIDENCE/posture" "$expected"
 	same "lines that differ" "$(diff -U2 "$expected" "$EVIDENCE/posture" | tail -n +3)" ""
-	kill "$SLEEPER_LAUNCH"
-	inside_wait SLEEPER
+	sandbox_end SLEEPER
 }
 
 run_case

@@ -151,7 +151,7 @@ explain()
 # check NAME COMMAND...: the command succeeds.
 check()
 {
-	local name="$1 [$MODE]"
+	local name="${1//$'\n'/ } [$MODE]"
 
 	shift
 	if "$@" >>"$EVIDENCE/check.log" 2>&1; then

@@ -147,6 +147,28 @@ sandbox_pids()
 	done
 }
 
+sandbox_is_up()
+{
+	[ "$(sandbox_pids "$1" | wc -l)" -ge 2 ]
+}
+
+# guest_of NAME: sets GUEST to the pid of a background run's PID 1 once its command is there.
+guest_of()
+{
+	wait_for 10 sandbox_is_up "$1" && GUEST=$(sandbox_pids "$1" | head -1) && return
+	fell CRASH "$1 has no sandbox: $(head -c 300 "$ERR")"
+	return 1
+}
+
+# sandbox_end NAME: ends a background run as Ctrl-C would.
+sandbox_end()
+{
+	local launch=${1}_LAUNCH
+
+	kill "${!launch}" 2>/dev/null
+	inside_wait "$1"
+}
+
 # A second sandbox of the same launcher, with a canary file and a process that carries a canary.
 # Its canary is searched for like the others.
 neighbour_start()
@@ -162,8 +184,7 @@ neighbour_start()
 
 neighbour_stop()
 {
-	kill "$NEIGHBOUR_LAUNCH" 2>/dev/null
-	inside_wait NEIGHBOUR
+	sandbox_end NEIGHBOUR
 }
 
 # attack_build [SOURCE [FLAG...]]: compiles the case's C program (or SOURCE, beside the case)

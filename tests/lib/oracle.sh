@@ -48,25 +48,30 @@ clock_offset()
 	echo $((${EPOCHREALTIME%[.,]*} - ${up%.*}))
 }
 
-# Our control groups that hold nobody, in any hierarchy: those of runs that go on are populated.
-idle_cgroups()
+# journal_files live|dead: entries of the journal whose lock a living run holds, or nobody: a run
+# that died left those.
+journal_files()
 {
-	local dir
+	local file state
 
-	find /sys/fs/cgroup -type d -name '*sbx*' 2>/dev/null | sort | while read -r dir; do
-		[ -z "$(find "$dir" -name cgroup.procs -exec cat {} + 2>/dev/null)" ] &&
-			[ -d "$dir" ] && echo "$dir"
+	for file in /run/pinfold/live/* "$M"/run/pinfold/live/*; do
+		[ -e "$file" ] || continue
+		state=dead
+		grep -q ":$(stat -c %i "$file" 2>/dev/null) " /proc/locks && state=live
+		[ -e "$file" ] && [ "$state" = "$1" ] && echo "$file"
 	done
 }
 
-# Entries of the journal that no living run holds the lock of: what a dead one left.
-idle_journal()
+# Our control groups that hold nobody, in any hierarchy, and are not those of a run that goes on.
+idle_cgroups()
 {
-	local file
+	local dir live
 
-	for file in /run/pinfold/live/* "$M"/run/pinfold/live/*; do
-		[ -e "$file" ] && ! grep -q ":$(stat -c %i "$file" 2>/dev/null) " /proc/locks &&
-			[ -e "$file" ] && echo "$file"
+	live=$(journal_files live | xargs -r cat 2>/dev/null | grep -oE 'sbx[a-z2-7]{26}' | sort -u)
+	find /sys/fs/cgroup -type d -name '*sbx*' 2>/dev/null | grep -vF "${live:-none}" | sort |
+	while read -r dir; do
+		[ -z "$(find "$dir" -name cgroup.procs -exec cat {} + 2>/dev/null)" ] &&
+			[ -d "$dir" ] && echo "$dir"
 	done
 }
 
@@ -79,7 +84,7 @@ oracle_before()
 {
 	host_state >"$EVIDENCE/host.before"
 	clock_offset >"$EVIDENCE/clock.before"
-	{ idle_cgroups; idle_journal; } >"$EVIDENCE/left.before"
+	{ idle_cgroups; journal_files dead; } >"$EVIDENCE/left.before"
 	host_mounts >"$EVIDENCE/mounts.before"
 }
 
@@ -137,8 +142,8 @@ oracle_report()
 
 nothing_left()
 {
-	{ idle_cgroups; idle_journal; } >"$EVIDENCE/left.after"
-	[ -z "$(grep -vxFf "$EVIDENCE/left.before" "$EVIDENCE/left.after")" ]
+	{ idle_cgroups; journal_files dead; } >"$EVIDENCE/left.after"
+	! grep -qvxFf "$EVIDENCE/left.before" "$EVIDENCE/left.after"
 }
 
 oracle_objects()

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""posture.py UID GID PID...: what /proc says of each process, in words that are the same for every run.
+"""posture.py UID GID PID...: what /proc says of each process, in words that stay the same.
 
-UID and GID are those of the launcher. Numbers that differ from run to run or from host to host are replaced: ids of the sandbox's range by
-their distance from its start, namespaces by `own` or `host`, objects behind descriptors by their
-kind. A limit that is the one of this program, so was not set, is `inherited`.
+UID and GID are those of the launcher. Numbers that differ from run to run or from host to host are
+replaced: ids of the sandbox's range by their distance from its start, namespaces by `own` or
+`host`, objects behind descriptors by their kind. A limit that is the one of this program, so was
+not set, is `inherited`.
 """
 import fcntl
 import os
 import re
 import sys
 
-STATUS = ("Umask", "Groups", "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs",
+STATUS = ("Umask", "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs",
           "Seccomp", "Seccomp_filters", "Threads", "SigBlk", "SigIgn")
 NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "time", "user", "uts")
 CONTROLLERS = ("memory", "pids", "cpu")
@@ -48,8 +49,12 @@ def ids(pid, fields, launcher):
         start = min(others, default=0)
         for inside, out, count in entries:
             yield f"{kind}_map {inside} -> {outside_name(out, launcher[kind], start)} x{count}"
-        names = {outside_name(int(n), launcher[kind], start) for n in fields[field].split()}
-        yield f"{kind} " + " ".join(sorted(names))
+        numbers = {kind: fields[field]}
+        if kind == "gid":
+            numbers["groups"] = fields["Groups"]
+        for word, text in numbers.items():
+            names = {outside_name(int(n), launcher[kind], start) for n in text.split()}
+            yield f"{word} {' '.join(sorted(names)) or 'none'}"
 
 
 def namespaces(pid):
@@ -70,6 +75,7 @@ def descriptors(pid):
     for fd in sorted(os.listdir(f"/proc/{pid}/fd"), key=int):
         target = os.readlink(f"/proc/{pid}/fd/{fd}")
         target = re.sub(r":\[\d+\]", "", target)
+        target = re.sub(r"/\S*/pinfold-case\.\w+/[RU]", "$M", target)
         info = dict(re.findall(r"(\w+):\t(\S+)", read(pid, f"fdinfo/{fd}")))
         flags = int(info["flags"], 8)
         mode = ("r", "w", "rw")[flags & os.O_ACCMODE] + (" cloexec" if flags & os.O_CLOEXEC else "")

@@ -12,6 +12,7 @@
 
 GROUPS_DIR=/sys/fs/cgroup
 CALL_SECONDS=60
+MARK=4711.25 # seconds for sleep that nobody else uses
 
 # run ARG...: pinfold run --json. Sets DOC, NOTES (standard error) and STATUS.
 run()
@@ -76,13 +77,15 @@ no_groups()
 	[ -z "$(sandbox_groups)" ]
 }
 
-# Pids of guests: the program that a memfd named pinfold holds.
+# Pids of pinfold, of its guests, and of the command that has MARK as an argument.
 sandbox_processes()
 {
-	local exe
+	local dir name words
 
-	for exe in /proc/[0-9]*/exe; do
-		[[ $(readlink "$exe" 2>/dev/null) == /memfd:pinfold* ]] && echo "$exe" | cut -d/ -f3
+	for dir in /proc/[0-9]*; do
+		{ read -r name <"$dir/comm"; } 2>/dev/null || continue
+		words=$(tr '\0' ' ' 2>/dev/null <"$dir/cmdline")
+		[[ $name == pinfold || " $words " == *" $MARK "* ]] && echo "${dir#/proc/} $name $words"
 	done
 	return 0
 }
@@ -92,3 +95,7 @@ no_processes()
 	[ -z "$(sandbox_processes)" ]
 }
 
+marked()
+{
+	[[ $(sandbox_processes) == *" $MARK "* ]]
+}

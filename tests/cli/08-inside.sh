@@ -1,0 +1,154 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What a command finds inside: user, environment, working directory, files.
+. "$(dirname "$0")/../lib/cli.sh"
+
+standard='HOME=/home/user
+LANG=C.UTF-8
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+PIP_CACHE_DIR=/tmp/.cache/pip
+USER=user
+XDG_CACHE_HOME=/tmp/.cache
+npm_config_cache=/tmp/.cache/npm'
+
+# environment_is WANT NAME: of the last call, which was `env -0`.
+environment_is()
+{
+	check "$2" test "$(tr '\n\0' '?\n' <"$OUT" | LC_ALL=C sort)" = "$1"
+}
+
+environment()
+{
+	CALL_ENV=(SECRET=token AWS_KEY=x LD_LIBRARY_PATH=/tmp TERM=xterm HOME=/elsewhere PATH=/usr/bin
+		LANG=de_DE PYTHONPATH=/x http_proxy=http://192.0.2.1:3128)
+	inside -- env -0
+	environment_is "$standard" "exactly the contract's variables, nothing of the host's"
+	inside_json -- env -0
+	check "with --json the same" test "$(json 'chr(10).join(sorted(out.decode().rstrip(chr(0)).split(chr(0))))')" \
+		= "$standard"
+	CALL_ENV=()
+	inside --env A=1 --env 'B=two words = "x"' --env C= --env A=2 -- env -0
+	environment_is "A=2
+B=two words = \"x\"
+C=
+$standard" "--env adds, the last counts"
+	inside --env HOME=/tmp --env LANG=C --env USER=me -- sh -c 'echo $HOME $LANG $USER'
+	prints "/tmp C me" "--env replaces"
+	inside --env $'L=one\ntwo' -- sh -c 'echo "$L"'
+	prints $'one\ntwo' "a value with a newline"
+	mkdir "$W/bin"
+	printf '#!/bin/sh\necho mine\n' >"$W/bin/tool"
+	chmod 755 "$W/bin/tool"
+	own "$W"
+	inside --dir "$W" --env PATH=/work/bin:/usr/bin -- tool
+	prints mine "--env PATH is where the command is looked for"
+	inside --env =x -- true
+	refuses invalid_argument --env "no name"
+	inside --env NAME -- true
+	refuses invalid_argument --env "no value"
+	inside --env 9A=x -- true
+	refuses invalid_argument --env "a name that is none"
+}
+
+identity()
+{
+	inside -- sh -c 'id -u; id -g; id -un; id -gn; id -G; echo ~; hostname'
+	prints "1000
+1000
+user
+user
+1000
+/home/user
+$(sed -n 7p "$OUT")" "user, uid 1000, no other group"
+	like "$(sed -n 7p "$OUT")" '^sbx[a-z2-7]{26}$' "the hostname is the sandbox's id [$MODE]"
+	inside -- sh -c 'grep -E "^(Cap|NoNewPrivs|Seccomp:)" /proc/self/status'
+	prints $'CapInh:\t0000000000000000
+CapPrm:\t0000000000000000
+CapEff:\t0000000000000000
+CapBnd:\t0000000000000000
+CapAmb:\t0000000000000000
+NoNewPrivs:\t1
+Seccomp:\t2' "no capability, no new privileges, a filter"
+	inside -- getent passwd user root
+	check "passwd knows user and root" test "$(wc -l <"$OUT")" = 2
+	inside -- sh -c umask
+	prints 0022 "umask"
+	inside -- sh -c 'ulimit -n; ulimit -c'
+	prints $'1024\n0' "open files, core size"
+}
+
+root()
+{
+	inside --user root -- sh -c 'id -u; echo $HOME $USER; whoami'
+	if [ "$RC" = 125 ]; then
+		refuses unsupported --user "--user root where there is no range of ids"
+		return
+	fi
+	prints $'0\n/root root\nroot' "--user root"
+	inside --user root -- sh -c 'touch /tmp/f && chown 33:33 /tmp/f && stat -c %u:%g /tmp/f'
+	prints 33:33 "it may give files away"
+	inside --user root -- sh -c 'setpriv --reuid 1000 --regid 1000 --clear-groups id -u'
+	prints 1000 "it may become another"
+	inside_json --user root -- sh -c 'echo x >/etc/new && cat /etc/new'
+	json_is '["x", "added"]' '[d["stdout"]["text"].strip(), files["/etc/new"]["change"]]' \
+		"and change its own /etc"
+	check "which is not the host's" test ! -e /etc/new
+	# An ordinary user has no id that owns /usr, so there nobody can change even a copy of it.
+	if [ "$MODE" = R ]; then
+		inside_json --user root -- sh -c 'echo y >/usr/bin/new && cat /usr/bin/new; rm /usr/bin/perl'
+		json_is '["y", "added", "deleted"]' '[d["stdout"]["text"].strip()] + [files[p]["change"]
+			for p in ("/usr/bin/new", "/usr/bin/perl")]' "and its own /usr"
+		check "which is not the host's, either" test ! -e /usr/bin/new -a -e /usr/bin/perl
+	fi
+	inside --user root -- sh -c 'mount -t tmpfs x /mnt || mknod /tmp/d b 8 0 || hostname x ||
+		chroot / true || exit 9'
+	exits 9 "and has no power over the system"
+}
+
+places()
+{
+	inside --workdir /tmp -- pwd
+	prints /tmp "--workdir"
+	inside --workdir /usr/../tmp/. -- pwd
+	prints /tmp "--workdir with dots"
+	inside --workdir /etc/passwd -- pwd
+	check "--workdir on a file: status 125" test "$RC" = 125
+	inside --workdir tmp -- pwd
+	refuses invalid_argument --workdir "a relative path"
+	inside --workdir /no/such -- pwd
+	refuses not_found --workdir "a directory that is not there"
+	inside -- sh -c 'for d in /tmp /run /dev/shm /home/user /var/tmp; do echo x >$d/f && rm $d/f ||
+		echo no $d; done'
+	prints "" "/tmp, /run, /dev/shm, /var/tmp and home can be written"
+	inside -- sh -c 'for f in /f /usr/f /etc/f /usr/bin/f /proc/f; do (: >$f) 2>/dev/null &&
+		echo yes $f; done'
+	prints "" "nothing else can"
+	inside -- sh -c 'cd /dev && ls -d null zero full random urandom tty ptmx && ls -A | wc -l'
+	check "the devices" test "$(head -7 "$OUT" | tr '\n' ' ')" = \
+		"full null ptmx random tty urandom zero "
+	inside -- sh -c 'find /dev -type b -o -type c | sort | tr "\n" " "'
+	check "no other device" test -z "$(tr ' ' '\n' <"$OUT" |
+		grep -vxE '/dev/(null|zero|full|random|urandom|tty|ptmx|pts/ptmx|)')"
+	inside -- sh -c 'ls -A /root /home /srv /mnt /opt /var/lib 2>/dev/null | grep -v "^/" | tr "\n" " "'
+	check "no home or data of the host" test -z "$(tr ' ' '\n' <"$OUT" | grep -vxE 'user|')"
+	inside -- sh -c 'cat /etc/shadow /etc/sudoers /etc/ssh/ssh_host_ed25519_key 2>/dev/null'
+	prints "" "no secret of the host's /etc"
+	inside -- sh -c 'awk "/MemTotal/ {print \$2}" /proc/meminfo; nproc'
+	check "meminfo tells the limit" test "$(sed -n 1p "$OUT")" -le 524288
+	inside --memory 100M -- awk '/MemTotal/ {print $2}' /proc/meminfo
+	prints 102400 "meminfo follows --memory"
+	inside -- sh -c 'grep -c . /proc/net/dev; grep -q "lo:" /proc/net/dev && echo lo'
+	prints $'3\nlo' "loopback is the only interface"
+	inside -- sh -c 'ls /proc | grep -c "^[0-9]"'
+	check "only its own processes" test "$(cat "$OUT")" -le 5
+}
+
+checks()
+{
+	environment
+	identity
+	root
+	places
+}
+
+run_checks

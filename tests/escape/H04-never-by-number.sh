@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# red: pidfd
+#
+# A number is given out again when its process is gone; who kills by number kills somebody else one
+# day. With kill(2) on single processes made deadly for pinfold, every way to end a run still works:
+# through descriptors, control groups, and init's own "all".
+. "$(dirname "$0")/../lib/escape.sh"
+
+claim "H04 no process is ever signalled by its number"
+
+FOREVER='mkfifo /tmp/f; read x <>/tmp/f'
+
+attack()
+{
+	attack_build
+	install -m 0755 "$ATTACK_HOST" "$BIN/wrap"
+	INSIDE_WRAP=("$BIN/wrap")
+	# The wrapper does what it says.
+	inside -- sh -c 'kill -0 $$'
+	ran 159
+
+	inside --dir "$BIN" -- true
+	ran
+	inside --json -- sh -c 'exit 3'
+	ran 3
+	inside --time 200ms --grace 10ms -- sh -c "$FOREVER"
+	ran 124
+	inside --time 200ms --grace 10ms -- sh -c "trap '' TERM; $FOREVER"
+	ran 124
+	inside --pty --time 200ms --grace 10ms -- sh -c "$FOREVER"
+	ran 124
+	inside --memory 64M --time 5s -- python3 -c 'bytearray(200 << 20)'
+	ran 137
+	inside -- /nonexistent
+	ran 127
+
+	# An init that does not obey: stopped from outside, so that pinfold has to force it.
+	inside_start DEAF --time 500ms --grace 10ms -- sh -c "$FOREVER"
+	wait_for 5 eval '[ "$(sandbox_pids DEAF | wc -l)" -ge 2 ]'
+	kill -STOP "$(sandbox_pids DEAF | head -1)"
+	inside_wait DEAF
+	same "forced" "$RC" 124
+	# And one where the caller asks twice.
+	inside_start STOPPED --grace 10s -- sh -c "trap '' TERM; $FOREVER"
+	wait_for 5 eval '[ "$(sandbox_pids STOPPED | wc -l)" -ge 2 ]'
+	kill -STOP "$(sandbox_pids STOPPED | head -1)"
+	kill -TERM "$STOPPED_PID"
+	kill -INT "$STOPPED_PID"
+	inside_wait STOPPED
+	holds "ended by one of the two, with $RC" [ "$RC" = 143 -o "$RC" = 130 ]
+}
+
+run_case

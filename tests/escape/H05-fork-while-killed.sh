@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# red: pidns
+#
+# Who kills a tree by walking it loses against processes that fork faster than one can walk. Rounds
+# of a storm of forks that is ended by its time limit, by its caller and by the death of its caller.
+. "$(dirname "$0")/../lib/escape.sh"
+
+claim "H05 no process survives by forking while all are killed"
+
+ROUNDS=${PINFOLD_TEST_ROUNDS:-8}
+
+# storm WHAT GRACE_MS SECONDS STATUS HELPER_OPTION... -- PINFOLD_OPTION...: rounds of a storm that
+# would be over by itself after some seconds; who is alive when the grace is over was not ended.
+storm()
+{
+	local what=$1 seconds=$3 status=$4 options=()
+
+	INSIDE_GRACE_MS=$2
+	shift 4
+	while [ "$1" != -- ]; do
+		options+=("$1")
+		shift
+	done
+	shift
+	INSIDE_WRAP=("$BIN/H-kill" -n "$ROUNDS" -s "$EPOCHSECONDS" "${options[@]}" --)
+	inside --dir "$BIN" --pids 32 "$@" -- "$ATTACK" "$seconds"
+	INSIDE_WRAP=()
+	ran
+	diag "$MODE, $what: $(tail -1 "$OUT")"
+	same "$what: rounds that ended so" "$(sed -n 's/^runs.* status \([0-9*]*\) .*/\1/p' "$OUT")" \
+		"$status*$ROUNDS"
+}
+
+attack()
+{
+	attack_build H-kill.c
+	attack_build
+	storm "time limit" 0 2 124 -k 0 -- --time 60ms --grace 1ms
+	storm "caller" 0 2 143 -k 15 -m 80000 -- --grace 1ms
+	storm "death of the caller" 2000 5 137 -k 9 -m 80000 --
+	# Cleans up after those that were killed.
+	inside -- true
+	ran
+}
+
+run_case

@@ -1,0 +1,179 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Root, and a user with nothing delegated to him, on a host with cgroup v2 alone and Linux 6.1:
+# Landlock ABI 2, and a tmpfs without user extended attributes or id maps.
+. "$(dirname "$0")/vm.bash"
+
+T=$(mktemp -d)
+chmod 755 "$T"
+
+host()
+{
+	local text
+
+	text=$(pinfold doctor)
+	is $? 0 "doctor is content"
+	diag "$text"
+	like "$text" 'ok +control groups +v2' "doctor: groups are v2"
+	like "$text" 'ok +landlock +ABI 2, without signal scoping' "doctor: Landlock without scopes"
+	like "$text" 'ok +strict +holds' "doctor: strict holds"
+	like "$text" 'no +landlock +.*ABI 6' "doctor: level landlock does not, and why"
+	is "$(cat $GROUPS_DIR/cgroup.subtree_control | tr ' ' '\n' | grep -cxE 'cpu|memory|pids')" 3 \
+		"controllers were handed down"
+}
+
+plain_run()
+{
+	local what
+
+	run -- sh -c 'echo hello; exit 7'
+	ended exited 7 "a command runs"
+	like "$DOC" '"text":"hello\\n"' "its output"
+	is "$(field isolation)" strict "level"
+	for what in memory pids cpus; do
+		is "$(held_by $what)" cgroup "$what is held by the group"
+	done
+	between "$(whole memory_peak_bytes)" 65536 100000000 "peak of memory was read"
+	is "$(sandbox_groups)" "" "no group is left"
+	run -- cat /proc/self/cgroup
+	like "$DOC" '"text":"0::/\\n"' "inside, its group is the top"
+	run -- sh -c 'touch /home/user/new && rm -f /usr/bin/true; test -e /usr/bin/true'
+	ended exited 0 "/usr holds on a tmpfs without extended attributes"
+	like "$DOC" '"path":"/home/user/new","change":"added"' "files are listed"
+	run --dir /tests -- true
+	ended failed 125 "--dir is refused on a filesystem that cannot be mapped"
+	like "$(field message)" '--dir /tests: its filesystem cannot' "and says why"
+}
+
+memory()
+{
+	run --memory 32M -- awk 'BEGIN { a = "xxxxxxxx"; while (1) a = a a }'
+	ended oom 137 "memory bomb"
+	is "$(limit_kind)" memory "memory bomb: limit"
+	between "$(whole memory_peak_bytes)" 16000000 33554432 "memory bomb: peak within the limit"
+	run --memory 32M -- sh -c 'sleep 50 & exec dd if=/dev/zero of=/tmp/x bs=64k'
+	is "$(limit_kind)" disk "a full /tmp is a full disk"
+	run --memory 32M --disk 16M -- sh -c '
+		dd if=/dev/zero of=/tmp/x bs=64k 2>/dev/null
+		awk "BEGIN { a = \"xxxxxxxx\"; while (1) a = a a }"; echo survived'
+	ended oom 137 "all of the group ends, files in /tmp count"
+	is "$(sandbox_groups)" "" "no group is left after that"
+}
+
+processes()
+{
+	run --pids 8 -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 2 & done; wait'
+	is "$(limit_kind)" pids "fork bomb: limit"
+	like "$DOC" "can't fork|Resource temporarily unavailable" "fork bomb: fork fails"
+	run --pids 8 -- sh -c 'for i in 1 2 3 4 5 6 7; do sleep 0 & done; wait'
+	ended exited 0 "eight processes may be"
+	is "$(limit_kind)" "" "and are no limit reached"
+}
+
+cpu()
+{
+	local used wall
+
+	run --cpus 0.2 --time 4s --grace 100ms -- sh -c 'while :; do :; done'
+	ended timeout 124 "time limit"
+	is "$(limit_kind)" time "time limit: limit"
+	used=$(whole cpu_ms) wall=$(whole wall_ms)
+	between "$wall" 4000 8000 "time limit: wall clock in ms"
+	between "$((used * 100 / wall))" 10 30 "a fifth of a processor, in percent"
+	run --cpus 0.5 -- cat /proc/cpuinfo
+	ended exited 0 "half a processor is shown as one"
+	run --cpu-time 700ms -- sh -c 'while :; do :; done'
+	ended killed 137 "CPU time"
+	is "$(limit_kind)" cpu_time "CPU time: limit"
+	between "$(whole cpu_ms)" 700 2500 "CPU time: used in ms"
+}
+
+killed()
+{
+	local pid
+
+	pinfold run -- sleep "$MARK" </dev/null >/dev/null 2>&1 &
+	pid=$!
+	wait_for 20 marked
+	is $? 0 "kill -9: it runs"
+	is "$(sandbox_groups | wc -l)" 1 "kill -9: in one group"
+	kill -9 "$pid"
+	wait "$pid" 2>/dev/null
+	wait_for 2 no_processes
+	is "$(sandbox_processes)" "" "kill -9: no process after 2 s"
+	run -- true
+	ended exited 0 "kill -9: the next run"
+	is "$(sandbox_groups)" "" "kill -9: no group is left by it"
+	is "$(ls /run/pinfold/live)" "" "kill -9: nothing is written down any more"
+}
+
+levels()
+{
+	run --isolation landlock --limits best-effort -- true
+	ended failed 125 "--isolation landlock is refused"
+	like "$(field message)" 'needs Landlock ABI 6' "and says what is missing"
+	run -- sh -c 'kill -9 1; echo $?; cat /proc/self/status'
+	like "$DOC" 'Seccomp:\\t2' "strict without Landlock scopes: filter"
+	run --user root -- id -u
+	ended failed 125 "--user root is refused where /usr cannot be mapped"
+	like "$(field message)" '/usr: its filesystem cannot' "and says why"
+	run --pty -- tty
+	like "$DOC" '/dev/pts/0' "terminal"
+}
+
+# as_user COMMAND: in a shell of the user `plain`.
+as_user()
+{
+	DOC=$(su -s /bin/bash plain -c "cd /tmp; $1" 2>"$T/err" </dev/null)
+	STATUS=$?
+	NOTES=$(cat "$T/err")
+}
+
+ordinary_user()
+{
+	as_user 'pinfold run --json -- sh -c "id -u; echo hello"'
+	ended exited 0 "user: a command runs"
+	like "$DOC" '"text":"1000\\nhello' "user: as 1000 inside"
+	is "$(held_by memory) $(held_by pids) $(held_by cpus)" "polled rlimit absent" "user: what holds"
+	as_user 'pinfold run -- true'
+	like "$NOTES" 'limits are best-effort: memory polled' "user: is told"
+	as_user 'pinfold run --json --limits strict -- true'
+	ended failed 125 "user: strict limits are refused"
+	like "$(field message)" 'memory and cpus cannot be limited: no control group' "user: and why"
+	as_user 'pinfold run --json --memory 32M -- awk "BEGIN { a = \"xxxxxxxx\"; while (1) a = a a }"'
+	ended oom 137 "user: memory bomb"
+	as_user 'pinfold run --json --pids 8 -- sh -c "for i in 1 2 3 4 5 6 7 8 9; do sleep 3 & done; wait"'
+	is "$(limit_kind)" pids "user: fork bomb"
+	as_user 'pinfold doctor'
+	like "$DOC" 'no +control groups +no control group with memory' "user: doctor"
+	diag "$DOC"
+}
+
+# Handed down as an administrator would: a group of his own, with him in a leaf of it.
+delegated_user()
+{
+	mkdir "$GROUPS_DIR/his" "$GROUPS_DIR/his/shell"
+	chown plain "$GROUPS_DIR"/his{,/cgroup.procs,/cgroup.subtree_control,/cgroup.threads} \
+		"$GROUPS_DIR"/his/shell{,/cgroup.procs,/cgroup.subtree_control,/cgroup.threads}
+	as_user 'echo +memory +pids +cpu >/sys/fs/cgroup/his/cgroup.subtree_control'
+	echo $$ >"$GROUPS_DIR/his/shell/cgroup.procs"
+	as_user 'pinfold run --json --limits strict -- true'
+	echo $$ >"$GROUPS_DIR/cgroup.procs"
+	ended exited 0 "user with a delegated group"
+	is "$(held_by memory) $(held_by pids) $(held_by cpus)" "cgroup cgroup cgroup" \
+		"user with a delegated group: what holds"
+	is "$(sandbox_groups)" "" "user with a delegated group: none is left"
+}
+
+host
+plain_run
+memory
+processes
+cpu
+killed
+levels
+ordinary_user
+delegated_user
+is "$(sandbox_processes)" "" "no process is left"
+rm -rf "$T"
+done_testing
