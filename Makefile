@@ -128,7 +128,7 @@ $(B)/unit/%: tests/unit/%.c $(LIB_OBJ) $(CMD_OBJ) $(B)/libpinfold.a $(B)/flags
 		$(if $(filter cmd_%,$*),$(CMD_OBJ:%/main.o=%/main-as-part.o) $(BASE_OBJ) \
 		$(B)/libpinfold.a,$(LIB_OBJ)) $(LIBS)
 unit: $(UNIT)
-$(B)/unit/cmd_%: $(B)/cmd/main-as-part.o
+$(filter $(B)/unit/cmd_%,$(UNIT)): $(B)/cmd/main-as-part.o
 $(B)/cmd/main-as-part.o: src/cmd/main.c $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) $(CPPFLAGS_ALL) -Dmain=pinfold_main -Wno-missing-prototypes -c -o $@ $<

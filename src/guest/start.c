@@ -79,7 +79,9 @@ void guest_main(void)
 	/* A session of our own: the caller's terminal is not ours from here on. */
 	(void)sys0(SYS_setsid); /* fails only when we lead one already */
 #endif
+#ifndef DROP_CLOSE_FDS
 	(void)sys3(SYS_close_range, GUEST_CTL, ~0u, CLOSE_RANGE_CLOEXEC);
+#endif
 	(void)sys1(SYS_umask, 0);
 	(void)sys5(SYS_prctl, PR_SET_NAME, "pinfold", 0, 0, 0);
 	reset_signals();
