@@ -53,7 +53,7 @@ void run_deny_path(struct pinfold_run *run, const char *what, const char *hint)
 static bool hidden(const struct pinfold_run *run, const char *arg)
 {
 	static const char *const shown[] = {"/usr/", "/bin/", "/sbin/", "/lib", "/etc/", "/dev/",
-					    "/proc/", "/tmp/", "/run/", "/work/", "/home/user/"};
+					    "/proc/", "/work/"};
 	struct stat st;
 
 	if (arg[0] == '-' || arg[0] == '\0' || strlen(arg) > 1024 || stat(arg, &st) < 0 ||

@@ -41,8 +41,11 @@ keys()
 	exits 8 "Ctrl-\\ goes inside"
 	on_terminal 'expect:ready' 'send:line\r\x04' -- run --pty -- sh -c 'echo ready; exec cat'
 	exits 0 "Ctrl-D ends the input"
+	# As when a window is closed: the shell around us is told, and its end tells us.
+	CALL_OUTER=(bash -c '"$@"; exit' bash)
 	on_terminal 'expect:ready' close -- run --pty -- sh -c 'echo ready; exec tail -f /dev/null'
-	check "a terminal that is hung up ends the run" test "$RC" = 129 -o "$RC" = 143 -o "$RC" = 137
+	CALL_OUTER=()
+	check "a terminal that is hung up ends the run" wait_for 10 grep -qx 'exit 129' "$EVIDENCE/report"
 }
 
 # The caller's terminal is as before, however the run ends.
@@ -82,10 +85,10 @@ without()
 
 shell()
 {
-	on_terminal 'expect:[$] ' 'send:echo $((6*7)) $0; cd /tmp; pwd\r' 'expect:42' 'send:exit 3\r' -- shell
+	on_terminal 'expect:[$] ' 'send:echo $((6*7)) $0; cd /tmp; pwd\r' 'expect:42 .*[$] ' 'send:exit 3\r' -- shell
 	exits 3 "shell: its status"
-	check "shell: commands run" grep -q '^42' "$OUT"
-	on_terminal 'expect:[$] ' 'send:cat /work/f\r' 'expect:shown' 'send:\x04' -- shell --dir "$W" \
+	check "shell: commands run" grep -q '42 bash' "$OUT"
+	on_terminal 'expect:[$] ' 'send:cat /work/f\r' 'expect:shown.*[$] ' 'send:\x04' -- shell --dir "$W" \
 		--workdir /work
 	exits 0 "shell: --dir, and Ctrl-D ends it"
 	pinfold shell

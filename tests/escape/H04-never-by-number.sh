@@ -46,9 +46,9 @@ attack()
 	wait_for 5 eval '[ "$(sandbox_pids STOPPED | wc -l)" -ge 2 ]'
 	kill -STOP "$(sandbox_pids STOPPED | head -1)"
 	kill -TERM "$STOPPED_PID"
-	kill -INT "$STOPPED_PID"
+	kill -HUP "$STOPPED_PID"
 	inside_wait STOPPED
-	holds "ended by one of the two, with $RC" [ "$RC" = 143 -o "$RC" = 130 ]
+	holds "ended by one of the two, with $RC" [ "$RC" = 143 -o "$RC" = 129 ]
 }
 
 run_case
