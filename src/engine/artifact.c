@@ -2,7 +2,7 @@
 /*
  * Whole output that did not fit into the result, kept for a while as a file: artifacts/RUN/stdout
  * in the data directory. The directory's modification time is the moment when it may go; every
- * run that makes an artifact removes those whose time has come.
+ * run with a result document removes those whose time has come.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -42,6 +42,23 @@ static void set_expiry(const char *dir, uint64_t keep_ms)
 	(void)utimensat(AT_FDCWD, dir, when, 0);
 }
 
+static int artifacts_dir(char *base, size_t size, struct err *e)
+{
+	if (place_data(base, size - 32, e) < 0)
+		return -ENOENT;
+	(void)strncat(base, "/artifacts", size - strlen(base) - 1);
+	return 0;
+}
+
+void artifacts_sweep(void)
+{
+	char base[256];
+	struct err e = ERR_INIT;
+
+	if (artifacts_dir(base, sizeof(base), &e) == 0)
+		remove_expired(base);
+}
+
 void run_start_artifact(struct pinfold_run *run, int stream)
 {
 	char base[256], dir[300];
@@ -49,12 +66,8 @@ void run_start_artifact(struct pinfold_run *run, int stream)
 
 	/* Said once, whether it works or not: a result without its artifact is still a result. */
 	(void)snprintf(run->artifact[stream], sizeof(run->artifact[stream]), "-");
-	if (place_data(base, sizeof(base) - 32, &e) < 0)
+	if (artifacts_dir(base, sizeof(base), &e) < 0 || place_make(base, &e) < 0)
 		return;
-	(void)strncat(base, "/artifacts", sizeof(base) - strlen(base) - 1);
-	if (place_make(base, &e) < 0)
-		return;
-	remove_expired(base);
 	(void)snprintf(dir, sizeof(dir), "%s/%s", base, run->id);
 	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
 		return;

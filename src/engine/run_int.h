@@ -173,6 +173,7 @@ void run_fail(struct pinfold_run *run, const struct err *e, int exit_status);
 void run_poll_usage(struct pinfold_run *run);
 /* artifact.c */
 void run_start_artifact(struct pinfold_run *run, int stream);
+void artifacts_sweep(void);
 /* place.c: directories of ours on the host. */
 int place_runtime(char *ret, size_t size, struct err *e);
 int place_data(char *ret, size_t size, struct err *e);

@@ -277,6 +277,8 @@ int run_start(struct pinfold_run *run, struct err *e)
 	/* While the command runs: look after what earlier runs could not. */
 	if (run->journal.dir >= 0)
 		(void)journal_sweep(&run->journal);
+	if (run->req.flags & PINFOLD_CAPTURE)
+		artifacts_sweep();
 	return 0;
 }
 

@@ -36,6 +36,7 @@ attack()
 			for f in d["files"] if f["path"].startswith(a[0] + "/")))' "$dir")" "$TYPES"
 		same "hashes of special files" "$(json \
 			'[f["path"] for f in d["files"] if f["type"] != "file" and f.get("sha256")]')" '[]'
+		[ ${#FELL[@]} = 0 ] || break
 	done
 }
 

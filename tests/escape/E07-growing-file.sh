@@ -28,6 +28,7 @@ attack()
 		same "the output, try $i" "$(cat "$OUT")" "done"
 		same "the growing file is listed and within the limit" "$(json \
 			'[0 < f["size"] <= 32 << 20 for f in d["files"] if f["path"].endswith("/grows")]')" '[true]'
+		[ ${#FELL[@]} = 0 ] || break
 	done
 }
 

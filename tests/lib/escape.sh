@@ -386,6 +386,7 @@ case_end()
 	else
 		rm -rf "$T"
 	fi
+	rm -f "$SESSION/case.${T##*.}"
 	session_close
 }
 
@@ -398,6 +399,7 @@ run_case()
 	chmod 0711 "$T"
 	session_open
 	trap case_end EXIT
+	echo "$T" >"$SESSION/case.${T##*.}"
 	trap 'exit 130' INT TERM HUP
 	session_binary
 	for mode in ${PINFOLD_TEST_MODES:-R U}; do

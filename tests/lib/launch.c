@@ -276,7 +276,7 @@ static int await(pid_t pid, double seconds, const sigset_t *signals)
 			hung = true;
 		}
 		if (sigtimedwait(signals, &info, &step) == SIGTERM)
-			kill(pid, SIGTERM);
+			kill(pid, getppid() == 1 ? SIGKILL : SIGTERM);
 	}
 }
 
@@ -312,6 +312,8 @@ int main(int argc, char **argv)
 	sigaddset(&signals, SIGHUP);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	/* A test that is killed takes its sandboxes with it. */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	pid = fork();
 	if (pid < 0)
 		err(125, "launch: fork");

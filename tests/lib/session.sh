@@ -74,11 +74,13 @@ session_clear()
 {
 	local path
 
-	if [ -f "$SESSION/planted" ]; then
-		while read -r path; do
-			rm -f "$path"
-		done <"$SESSION/planted"
-	fi
+	# Files first: a case's directory is listed only while the case lives, or when it was killed.
+	while read -r path; do
+		rm -f "$path"
+	done < <(cat "$SESSION/planted" 2>/dev/null)
+	while read -r path; do
+		[[ $path == */pinfold-case.* ]] && rm -rf "$path"
+	done < <(cat "$SESSION"/case.* 2>/dev/null)
 	if [ "$EUID" = 0 ] && getent passwd "$TEST_USER" | grep -q ":$TEST_USER_NOTE:"; then
 		userdel -r "$TEST_USER" 2>/dev/null
 	fi
