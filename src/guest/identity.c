@@ -59,6 +59,20 @@ static int do_caps(const struct plan_step *step)
 	return r < 0 ? (int)r : (int)sys2(SYS_capset, &head, data);
 }
 
+/* Never above what the caller himself has: raising a hard limit is not ours to do. */
+static int do_rlimit(const struct plan_step *step)
+{
+	struct rlimit limit = {0};
+	long r = sys4(SYS_prlimit64, 0, step->a, NULL, &limit);
+
+	if (r < 0)
+		return (int)r;
+	if (limit.rlim_max > step->b)
+		limit.rlim_max = step->b;
+	limit.rlim_cur = limit.rlim_max;
+	return (int)sys4(SYS_prlimit64, 0, step->a, &limit, NULL);
+}
+
 static int do_oom_score(const struct plan_step *step)
 {
 	char text[12];
@@ -147,7 +161,6 @@ static int do_seccomp(struct guest *g, const struct plan_step *step)
 
 int guest_identity_step(struct guest *g, const struct plan_step *step)
 {
-	struct rlimit limit = {.rlim_cur = step->b, .rlim_max = step->b};
 	long r;
 
 	switch ((enum plan_op)step->op) {
@@ -161,7 +174,7 @@ int guest_identity_step(struct guest *g, const struct plan_step *step)
 		r = sys2(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
 		return r < 0 && r != -ENOSYS ? (int)r : 0; /* no keyrings at all is as good */
 	case PLAN_RLIMIT:
-		return (int)sys4(SYS_prlimit64, 0, step->a, &limit, NULL);
+		return do_rlimit(step);
 	case PLAN_OOM_SCORE:
 		return do_oom_score(step);
 	case PLAN_BOUNDING:
@@ -171,7 +184,7 @@ int guest_identity_step(struct guest *g, const struct plan_step *step)
 	case PLAN_NO_NEW_PRIVS:
 		return (int)sys5(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	case PLAN_NO_DUMP:
-		return (int)sys5(SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
+		return (int)sys5(SYS_prctl, PR_SET_DUMPABLE, step->a, 0, 0, 0);
 	case PLAN_SECCOMP:
 		return do_seccomp(g, step);
 	default:

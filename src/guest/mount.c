@@ -171,6 +171,7 @@ static int do_lower(struct guest *g, const struct plan_step *step)
 		return (int)r;
 	if (step->b && (st.st_ino != step->b || (int64_t)st.st_dev != step->a))
 		return -ESTALE;
+	done(g->lower);
 	g->lower = (int)fd;
 	return 0;
 }
@@ -263,6 +264,13 @@ static int do_seal(struct guest *g, const struct plan_step *step)
 	return r;
 }
 
+/* A clone that stands alone: from the directory itself, ".." would lead on through the host. */
+static int keep_lower(const struct guest *g)
+{
+	return (int)sys3(SYS_open_tree, g->lower, "",
+			 AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+}
+
 static int do_keep(struct guest *g, const struct plan_step *step)
 {
 	if (g->n_keep == GUEST_KEEP_MAX)
@@ -275,7 +283,7 @@ static int do_keep(struct guest *g, const struct plan_step *step)
 	g->keep[g->n_keep++] = (struct guest_keep){
 		.upper = (int)fd,
 		.lower = step->flags & STEP_NO_LOWER  ? -1
-			 : step->flags & STEP_KEEP_FD ? g->lower
+			 : step->flags & STEP_KEEP_FD ? keep_lower(g)
 						      : (int)sys3(SYS_openat, g->stage, "r",
 								  O_PATH | O_CLOEXEC),
 		.prefix = plan_str(g->plan, step->t),
@@ -294,6 +302,11 @@ static int do_pivot(struct guest *g)
 		r = sys2(SYS_umount2, ".", MNT_DETACH_FLAG);
 	if (r >= 0)
 		r = sys1(SYS_chdir, "/");
+	/* Nothing of the old tree stays open. */
+	done(g->lower);
+	done(g->root);
+	done(g->stage);
+	g->lower = g->root = g->stage = -1;
 	return (int)r;
 }
 

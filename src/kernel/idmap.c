@@ -6,10 +6,12 @@
 #include "kernel/idmap.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 
 #include "base/fd.h"
@@ -22,6 +24,10 @@ static int write_proc(pid_t pid, const char *name, const char *text, struct err 
 	auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return err_sys(e, "open %s", path);
+	/* A /proc that somebody put in its place could lead the write elsewhere. */
+	struct statfs fs;
+	if (fstatfs(fd, &fs) < 0 || (long)fs.f_type != PROC_SUPER_MAGIC)
+		return err_set(e, ERR_DENIED, "%s is not of the kernel's proc filesystem", path);
 	size_t len = strlen(text);
 	if (write(fd, text, len) != (ssize_t)len)
 		return err_sys(e, "write %s", name);

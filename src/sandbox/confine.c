@@ -107,8 +107,7 @@ void plan_confine(struct plan *p, const struct sandbox_spec *spec)
 		plan_add(p, PLAN_NO_NEW_PRIVS, 0);
 	if (HOLD_CAPS)
 		plan_num(p, PLAN_CAPS, 0, 0, spec->as_root ? ROOT_CAPS : 0);
-	if (HOLD_DUMPABLE)
-		plan_add(p, PLAN_NO_DUMP, 0);
+	plan_num(p, PLAN_NO_DUMP, 0, !HOLD_DUMPABLE, 0);
 	if (HOLD_SECCOMP)
 		plan_filter(p, spec);
 }

@@ -29,6 +29,8 @@
 #include "sandbox/synthetic.h"
 #include "sandbox/attach.h"
 
+#define STAGE_ON "/sys" /* exists everywhere, and nobody shares a directory below it */
+
 static const char *const usr_links[] = {"bin", "sbin", "lib", "lib32", "lib64", "libx32"};
 static const char *const devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
 
@@ -57,7 +59,7 @@ static void plan_stage(struct plan *p, const struct sandbox_spec *spec)
 
 	(void)snprintf(options, sizeof(options), "size=%llu,nr_inodes=%llu,mode=0755",
 		       (unsigned long long)size, (unsigned long long)inodes);
-	plan_two(p, PLAN_STAGE, 0, "/tmp", HOLD_DISK ? options : "mode=0755");
+	plan_two(p, PLAN_STAGE, 0, STAGE_ON, HOLD_DISK ? options : "mode=0755");
 	if (spec->on_volume)
 		p->steps[p->n_steps - 1].a = ATTACH_VOLUME;
 }

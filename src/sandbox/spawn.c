@@ -195,6 +195,10 @@ static int explain_clone(long r, struct err *e)
 	if (r == -EPERM)
 		return err_remedy(e, "user namespaces are forbidden here: see `pinfold doctor`, or "
 				     "choose the weaker --isolation landlock");
+	if (r == -ENOSYS)
+		return err_remedy(e, "a system call filter around pinfold forbids clone3, as Docker's "
+				     "does: run it outside, or there with --security-opt "
+				     "seccomp=unconfined");
 	if (r == -ENOSPC || r == -EUSERS)
 		return err_remedy(e, "raise the limits under /proc/sys/user/max_*_namespaces");
 	return -(int)-r;
@@ -250,7 +254,8 @@ static int send_guest(const struct sandbox *sb, uint32_t kind, int arg, const in
 		hdr.msg_control = &control;
 		hdr.msg_controllen = CMSG_SPACE(n * sizeof(int));
 	}
-	if (sendmsg(sb->control, &hdr, MSG_NOSIGNAL) != (ssize_t)sizeof(msg))
+	/* A guest that has already ended said why: the next receive tells it better. */
+	if (sendmsg(sb->control, &hdr, MSG_NOSIGNAL) != (ssize_t)sizeof(msg) && errno != EPIPE)
 		return err_sys(e, "talk to the guest");
 	return 0;
 }
