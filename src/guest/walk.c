@@ -117,6 +117,8 @@ static int do_step(struct guest *g, const struct plan_step *step)
 	case PLAN_MKDIR:
 		return do_mkdir(g, step, s);
 	case PLAN_WRITE:
+		if (!step->len) /* cheaper than open and close */
+			return (int)sys4(SYS_mknodat, g->stage, s, S_IFREG | step->a, 0);
 		return write_file(g->stage, s, step->len ? plan_str(g->plan, step->t) : "",
 				  step->len, (unsigned)step->a);
 	case PLAN_SYMLINK:

@@ -250,19 +250,6 @@ static void plan_dev(struct plan *p, bool layered)
 	plan_two(p, PLAN_DEVPTS, STEP_OWN, "dev/pts", "ptmxmode=0666,mode=0620");
 }
 
-/* The few facts of /sys that programs size themselves by. */
-static void plan_sys(struct plan *p, const struct sandbox_spec *spec)
-{
-	char text[32];
-	unsigned n = synthetic_cpus(spec->limits.cpus_milli);
-
-	(void)snprintf(text, sizeof(text), n > 1 ? "0-%u\n" : "0\n", n - 1);
-	plan_mkdir(p, "r/sys/devices", 0755, -1);
-	plan_mkdir(p, "r/sys/devices/system", 0755, -1);
-	plan_mkdir(p, "r/sys/devices/system/cpu", 0755, -1);
-	plan_write(p, "r/sys/devices/system/cpu/online", 0444, text, strlen(text));
-}
-
 static void plan_code(struct plan *p, const struct sandbox_spec *spec, bool layered)
 {
 	char path[300];
@@ -301,7 +288,6 @@ void plan_image_host(struct plan *p, const struct sandbox_spec *spec)
 	plan_add(p, PLAN_PRIVATE, 0);
 	plan_stage(p, spec);
 	plan_skeleton(p, spec);
-	plan_sys(p, spec);
 	plan_etc(p, &etc);
 	plan_root(p, layered);
 	plan_usr(p, spec, layered);

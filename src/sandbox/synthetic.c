@@ -2,6 +2,7 @@
 #include "sandbox/synthetic.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,8 @@
 
 unsigned synthetic_cpus(uint64_t cpus_milli)
 {
-	long host = sysconf(_SC_NPROCESSORS_ONLN);
+	cpu_set_t set;
+	long host = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 	uint64_t want = (cpus_milli + 999) / 1000;
 
 	if (host < 1)
