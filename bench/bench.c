@@ -7,8 +7,8 @@
  *
  * One round starts every contender once, one after the other, in an order that changes from round
  * to round: what the machine does meanwhile meets all of them alike. A contender with a maximum
- * sits out most rounds, evenly. No round begins after SECONDS. One that fails in the warm-up is
- * left out, with the reason.
+ * sits out most rounds, evenly. No round begins after SECONDS. One that only fails in the
+ * warm-up is left out, with the reason.
  */
 #include <err.h>
 #include <stdlib.h>
@@ -54,16 +54,21 @@ static void options_parse(struct options *o, int argc, char **argv)
 		errx(2, "-n: at least one sample");
 }
 
+/* Who never succeeds is left out; a single failure is only counted. */
 static void warm_up(struct contender *c, size_t n, size_t rounds)
 {
 	uint64_t ns = 0;
 
-	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < rounds && k < c[i].max; k++)
-			if (!timed_spawn(&c[i], &ns)) {
-				c[i].max = 0;
-				break;
-			}
+	for (size_t i = 0; i < n; i++) {
+		size_t tries = 0, good = 0;
+
+		while (tries < rounds && tries < c[i].max) {
+			good += timed_spawn(&c[i], &ns);
+			tries++;
+		}
+		if (tries && !good)
+			c[i].max = 0;
+	}
 }
 
 /* Spreads the samples of a contender that has fewer than there are rounds. */

@@ -150,7 +150,7 @@ void first_complaint(char *ret, size_t size)
 
 static bool ended_well(struct contender *c, int status)
 {
-	char text[120];
+	char text[256];
 
 	first_complaint(text, sizeof(text));
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)

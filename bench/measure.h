@@ -21,7 +21,7 @@ struct contender {
 	uint64_t *samples; /* nanoseconds, owned */
 	size_t n;
 	size_t failures;
-	char reason[160]; /* of the last failure */
+	char reason[300]; /* of the last failure */
 };
 
 /*

@@ -73,21 +73,6 @@ static int do_rlimit(const struct plan_step *step)
 	return (int)sys4(SYS_prlimit64, 0, step->a, &limit, NULL);
 }
 
-static int do_oom_score(const struct plan_step *step)
-{
-	char text[12];
-	size_t n = 0;
-	long fd = sys3(SYS_openat, AT_FDCWD, "/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return (int)fd;
-	for (int64_t unit = 1000; unit > 0; unit /= 10)
-		text[n++] = (char)('0' + step->a / unit % 10);
-	long r = sys3(SYS_write, fd, text, n);
-	(void)sys1(SYS_close, fd);
-	return r < 0 ? (int)r : 0;
-}
-
 static size_t put_number(char *to, uint64_t v)
 {
 	char digits[24];
@@ -99,6 +84,19 @@ static size_t put_number(char *to, uint64_t v)
 	while (n > 0)
 		to[len++] = digits[--n];
 	return len;
+}
+
+static int do_oom_score(const struct plan_step *step)
+{
+	char text[24];
+	size_t n = put_number(text, (uint64_t)step->a);
+	long fd = sys3(SYS_openat, AT_FDCWD, "/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return (int)fd;
+	long r = sys3(SYS_write, fd, text, n);
+	(void)sys1(SYS_close, fd);
+	return r < 0 ? (int)r : 0;
 }
 
 static size_t put_text(char *to, const char *s)

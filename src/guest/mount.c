@@ -325,7 +325,9 @@ int guest_mount_step(struct guest *g, const struct plan_step *step)
 	case PLAN_LOWER:
 		return do_lower(g, step);
 	case PLAN_ATTACH:
-		return (int)sys5(SYS_move_mount, step->a, "", g->stage, s, MOVE_MOUNT_F_EMPTY_PATH);
+		fd = sys5(SYS_move_mount, step->a, "", g->stage, s, MOVE_MOUNT_F_EMPTY_PATH);
+		done(step->a);
+		return (int)fd;
 	case PLAN_OVERLAY:
 		return do_overlay(g, s, t, step->flags);
 	case PLAN_ENTER:

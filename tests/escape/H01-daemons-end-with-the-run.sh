@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: pidns
+# red: lifeline
 #
 # What forks away from its parent, session and process group, ignores all signals and closes its
 # descriptors is out of reach of every way to end a tree of processes by walking it. When the run is
@@ -24,6 +24,16 @@ attack()
 	ran 124
 	inside --pty --dir "$BIN" -- "$ATTACK"
 	ran 7
+	# And when pinfold itself is gone.
+	EXPECT_SIGNAL=1
+	INSIDE_GRACE_MS=1000
+	inside_start DEAD --dir "$BIN" -- sh -c "$ATTACK; mkfifo /tmp/f; read x <>/tmp/f"
+	wait_for 5 grep -q daemons "$DEAD_OUT"
+	kill -KILL "$DEAD_PID"
+	inside_wait DEAD
+	same "killed" "$RC" 137
+	inside -- true
+	ran
 }
 
 run_case

@@ -154,11 +154,11 @@ check()
 	local name="${1//$'\n'/ } [$MODE]"
 
 	shift
-	if "$@" >>"$EVIDENCE/check.log" 2>&1; then
+	if "$@" >"$EVIDENCE/check.log" 2>&1; then
 		ok "$name"
 	else
 		not_ok "$name"
-		diag "failed: $(printf '%q ' "$@")"
+		diag "failed: $(printf '%q ' "$@") $(head -c 800 "$EVIDENCE/check.log")"
 		explain
 	fi
 }

@@ -1,0 +1,178 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Every limit holds, and when it is hit the result says which, at what value, and what raises it.
+. "$(dirname "$0")/../lib/cli.sh"
+
+# hit KIND VALUE UNIT OPTION NAME: the last document says that this limit was hit.
+hit()
+{
+	document "$5"
+	json_is "[\"$1\", $2, \"$3\"]" '[limit.get(k) for k in ("kind", "value", "unit")]' "$5: limit"
+	json_has 'a[0] in limit["hint"]' "$5: the hint names $4" "$4"
+	check "$5: a line on standard error names it, too" grep -qE "^pinfold: limit $1: .*$4" "$ERR"
+}
+
+times()
+{
+	inside_json --time 500ms -- tail -f /dev/null
+	exits 124 "the time limit"
+	hit time 500 ms --time "the time limit"
+	json_has '490 <= d["usage"]["wall_ms"] < 2400' "it came at the time given"
+	inside_json --time 300ms --grace 10s -- sh -c 'trap "echo saved; exit 0" TERM; while :; do :; done'
+	exits 124 "a command that uses the grace"
+	json_is saved 'd["stdout"]["text"].strip()' "it may save its work"
+	json_has 'd["usage"]["wall_ms"] < 8000' "and is not waited for longer than it needs"
+	inside_json --time 300ms --grace 400ms -- sh -c 'trap "" TERM; while :; do :; done'
+	exits 124 "a command that ignores SIGTERM"
+	json_has '690 <= d["usage"]["wall_ms"] < 4000' "is killed after the grace"
+	inside --time 500ms --grace 200ms -- sh -c 'for i in 1 2 3 4 5; do (trap "" TERM HUP
+		setsid tail -f /dev/null) & done; wait'
+	exits 124 "processes in sessions of their own"
+	inside --time 500ms --grace 200ms -- sh -c 'kill -STOP $$'
+	exits 124 "a stopped command"
+	inside_json --cpu-time 300ms -- sh -c 'while :; do :; done'
+	exits 137 "the CPU time limit"
+	json_is '["killed", null]' '[d["status"], d["exit_code"]]' "the CPU time limit"
+	hit cpu_time 300 ms --cpu-time "the CPU time limit"
+	inside_json --cpu-time 400ms -- sh -c '(while :; do :; done) & (while :; do :; done) & wait'
+	exits 137 "the CPU time of all processes together"
+	inside --cpu-time 1s --time 400ms -- tail -f /dev/null
+	exits 124 "waiting costs no CPU time"
+}
+
+memory()
+{
+	inside_json --memory 64M -- /usr/bin/python3 -c 'x = bytearray(300 << 20); print("survived")'
+	exits 137 "the memory limit"
+	json_is oom 'd["status"]' "the memory limit"
+	hit memory 67108864 bytes --memory "the memory limit"
+	json_has 'd["usage"]["memory_peak_bytes"] <= (80 << 20)' "the peak stays near the limit"
+	inside_json --memory 64M -- sh -c '/usr/bin/python3 -c "x = bytearray(300 << 20)"; echo went on'
+	exits 137 "a child over the limit ends the run"
+	inside --memory 256M -- /usr/bin/python3 -c 'x = bytearray(100 << 20); print(len(x) >> 20)'
+	prints 100 "below it all is well"
+	[ "$MODE" = R ] || return
+	inside_json --memory 64M --disk 32M -- /usr/bin/python3 -c '
+x = bytearray(25 << 20)
+f = open("/tmp/f", "wb")
+for i in range(30): f.write(bytes(1 << 20))
+y = bytearray(25 << 20)
+print("survived")'
+	exits 137 "files in memory count as memory"
+}
+
+counts()
+{
+	inside_json --pids 12 -- sh -c 'i=0; while [ $i -lt 40 ]; do tail -f /dev/null & i=$((i+1)); done'
+	check "the limit of processes: fork fails" test "$RC" != 0 -a "$RC" -lt 124
+	hit pids 12 processes --pids "the limit of processes"
+	json_has 'd["usage"]["processes_peak"] <= 13' "no more were there"
+	inside --pids 40 -- sh -c 'i=0; while [ $i -lt 30 ]; do tail -f /dev/null & i=$((i+1)); done; echo $i'
+	prints 30 "below it all is well"
+	inside --nofile 20 -- /usr/bin/python3 -c '
+import errno
+try:
+    files = [open("/dev/null") for i in range(30)]
+except OSError as e:
+    print(errno.errorcode[e.errno])'
+	prints EMFILE "the limit of open files"
+	inside --nofile 20 -- sh -c 'ulimit -n 4096 2>/dev/null; ulimit -n'
+	prints 20 "which cannot be raised inside"
+}
+
+disk()
+{
+	inside_json --disk 2M -- sh -c 'head -c 10M /dev/zero >big; echo $?; stat -c %s big'
+	json_has 'out.split()[0] != b"0" and (1 << 20) < int(out.split()[1]) <= (2 << 20) + (256 << 10)' \
+		"the disk limit: ENOSPC, and what fits is there"
+	hit disk 2097152 bytes --disk "the disk limit"
+	json_has '(1 << 20) <= d["usage"]["disk_bytes"] <= (3 << 20)' "the use is told"
+	inside_json --disk 2M -- sh -c 'for d in ~ /tmp /dev/shm /run; do head -c 1M /dev/zero >$d/x; done
+		df -k --output=used /tmp | tail -1'
+	json_has 'limit.get("kind") == "disk"' "all places share it"
+	inside --disk 4M -- sh -c 'head -c 2M /dev/zero >big && rm big && head -c 3M /dev/zero >big && echo ok'
+	prints ok "what is removed is free again"
+	inside --disk 512K -- /usr/bin/python3 -c '
+import errno
+try:
+    for i in range(5000): open(f"f{i}", "w").close()
+except OSError as e:
+    print(errno.errorcode[e.errno])'
+	prints ENOSPC "empty files count, too"
+	inside_json --memory 64M --disk 100M -- sh -c 'head -c 80M /dev/zero >big && stat -c %s big'
+	if [ "$RC" = 125 ]; then
+		json_has 'd["error"]["code"].startswith("unsupported") and "--disk" in d["error"]["message"] and
+			"--memory" in d["error"]["remedy"]' "more disk than memory: refused with a remedy"
+		return
+	fi
+	document "more disk than memory"
+	json_is 83886080 'd["stdout"]["text"].strip()' "more disk than memory can be used"
+	silent "more disk than memory: nothing on standard error"
+	inside_json --memory 64M --disk 100M -- sh -c 'head -c 200M /dev/zero >big; stat -c %s big'
+	hit disk 104857600 bytes --disk "more disk than memory"
+	json_has '(90 << 20) < int(out) <= (105 << 20)' "and has its limit, too"
+}
+
+rate()
+{
+	inside_json --cpus 0.25 --time 1200ms --grace 100ms -- sh -c 'while :; do :; done'
+	if [ "$(json 'd["limits"]["cpus"]["held_by"]')" = cgroup ]; then
+		json_has 'd["usage"]["cpu_ms"] <= 0.25 * d["usage"]["wall_ms"] + 200' "the CPU rate"
+	else
+		json_is absent 'd["limits"]["cpus"]["held_by"]' "the CPU rate cannot be held, which is said"
+	fi
+}
+
+strictness()
+{
+	local held
+
+	inside_json --limits best-effort -- true
+	exits 0 "best-effort runs"
+	held=$(json 'd["limits"]["memory"]["held_by"]')
+	if [ "$held" = cgroup ]; then
+		check "where all limits hold nothing is said" test ! -s "$ERR"
+		inside --limits strict -- true
+		exits 0 "strict runs where all limits hold"
+		return
+	fi
+	check "best-effort says so in one line" test "$(grep -c '^pinfold: limits are best-effort' "$ERR")" = 1
+	inside -- true
+	exits 0 "best-effort is the default of an ordinary user"
+	check "and says so" test "$(grep -c '^pinfold: limits are best-effort' "$ERR")" = 1
+	inside --limits strict -- echo ran
+	refuses unsupported memory "strict refuses to start where a limit cannot be held"
+	says 'remedy: .*best-effort' "and names the way out"
+	inside_json --limits strict -- true
+	document "strict refuses"
+}
+
+levels()
+{
+	inside_json --isolation strict -- true
+	json_is strict 'd["isolation"]' "--isolation strict"
+	inside_json --isolation landlock -- true
+	check "--isolation landlock holds or is refused" test "$RC" = 0 -o "$RC" = 125
+	inside_json --isolation landlock --limits best-effort -- sh -c 'cat /etc/shadow; echo x >file; id -u'
+	if [ "$RC" = 125 ]; then
+		json_has 'd["error"]["code"].startswith("unsupported") and bool(d["error"]["remedy"])' \
+			"--isolation landlock: refused with a reason"
+		return
+	fi
+	document "--isolation landlock"
+	json_is landlock 'd["isolation"]' "--isolation landlock"
+	json_has 'b"Permission denied" in err' "--isolation landlock: files of the host are closed"
+}
+
+checks()
+{
+	times
+	memory
+	counts
+	disk
+	rate
+	strictness
+	levels
+}
+
+run_checks

@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Root's part in the guest with systemd: checks of its own, then scope.sh as the user `plain` from
+# all the places that a user's processes can be in, then the machine is switched off.
+touch /run/pinfold-vm
+. "$(dirname "$0")/vm.bash"
+
+HIS=/run/user/1000
+T=$(mktemp -d)
+STATUS_ALL=0
+
+as_root()
+{
+	local text
+
+	text=$(pinfold doctor)
+	is $? 0 "root: doctor is content"
+	like "$text" 'ok +control groups +v2$|ok +control groups +v2'$'\n' "root: doctor: groups are v2"
+	run -- sh -c 'exit 7'
+	ended exited 7 "root: a command runs"
+	is "$(held_by memory) $(held_by pids) $(held_by cpus)" "cgroup cgroup cgroup" "root: what holds"
+	run --memory 32M -- awk 'BEGIN { a = "xxxxxxxx"; while (1) a = a a }'
+	ended oom 137 "root: memory bomb"
+	run --user root -- sh -c 'id -u; touch /usr/bin/new && chown 12:34 /usr/bin/new'
+	ended exited 0 "root: --user root"
+	mkdir -p "$T/dir/sub"
+	echo old >"$T/dir/file"
+	run --dir "$T/dir" -- sh -c 'echo new >file; rmdir sub; mkdir sub; touch sub/x; ls -ln'
+	ended exited 0 "root: --dir"
+	like "$DOC" '"path":"/work/file","change":"modified"' "root: --dir: a changed file"
+	is "$(cat "$T/dir/file") $(ls "$T/dir/sub")" "old " "root: --dir: the host's is as it was"
+	# A directory that was replaced must hide what the old one held, without extended attributes.
+	echo secret >"$T/dir/sub/below"
+	run --dir "$T/dir" -- sh -c 'rm -r sub && mkdir sub; ls sub'
+	diag "$DOC"
+	run --dir "$T/dir" -- python3 -c 'print(6*7)'
+	like "$DOC" '"text":"42' "root: python3"
+	is "$(sandbox_groups)" "" "root: no group is left"
+	rm -rf "$T"
+}
+
+# from PLACE COMMAND...: scope.sh, started by the command.
+from()
+{
+	local place=$1 started=$SECONDS
+
+	shift
+	"$@" bash /tests/vm/scope.sh "$place" </dev/null || STATUS_ALL=1
+	diag "$place: $((SECONDS - started)) s"
+}
+
+places()
+{
+	loginctl enable-linger plain
+	wait_for 120 test -S "$HIS/systemd/private"
+	is $? 0 "the user's systemd runs"
+	# Outside of everything that is his: systemd --user has to ask the system's to move it.
+	from "a service of the system's" setpriv --reuid 1000 --regid 1000 --init-groups \
+		env -i PATH="$PATH" HOME=/home/plain USER=plain XDG_RUNTIME_DIR="$HIS"
+	# As one who logged in; through a file, su hands no words on.
+	from "a session" su -l plain -c '"$@"' --
+	from "a service of his" systemd-run --quiet --user --machine=plain@ --wait --pipe --collect
+}
+
+main()
+{
+	as_root
+	places
+	is "$(systemctl is-system-running)" running "systemd is content"
+	systemctl --failed --no-legend --plain
+	done_testing || STATUS_ALL=1
+	return $STATUS_ALL
+}
+
+stty -F /dev/ttyS1 raw
+{
+	echo START
+	main 2>/dev/ttyS0
+	echo "END $?"
+} >/dev/ttyS1
+systemctl --force --force reboot

@@ -1,0 +1,30 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Debuggers look into children of their own.
+. "$(dirname "$0")/../lib/cli.sh"
+
+checks()
+{
+	if needs strace "strace"; then
+		inside -- strace -f -o /tmp/trace -e trace=execve,openat sh -c 'cat /etc/hostname; true'
+		exits 0 "strace -f of a shell"
+		like "$(cat "$OUT")" '^sbx' "the traced program works [$MODE]"
+		inside -- sh -c 'strace -f -o t sh -c "cat /etc/hostname; true" >/dev/null; grep -c execve t'
+		check "strace saw the programs" test "$(cat "$OUT")" -ge 2
+		inside -- sh -c 'tail -f /dev/null & strace -o t -p $! & wait_pid=$!
+			while ! grep -q . t 2>/dev/null && kill -0 $wait_pid; do :; done; kill %1; wait $wait_pid
+			grep -c SIGTERM t'
+		check "strace -p attaches to a sibling" test "$(cat "$OUT")" -ge 1
+	fi
+	if needs gdb gcc "gdb"; then
+		inside --time 50s -- sh -ec 'printf "int twice(int x)\n{\n\treturn 2 * x;\n}\nint main(void)\n{\n\treturn twice(21);\n}\n" >p.c
+			gcc -g -O0 -o p p.c
+			gdb -q -batch -nx -ex "break twice" -ex run -ex "print x" -ex bt -ex finish ./p 2>&1'
+		exits 0 "gdb of an own child"
+		check "a breakpoint, a variable" grep -q '= 21' "$OUT"
+		check "a backtrace" grep -q '#1 .* main ()' "$OUT"
+		check "the value that is returned" grep -q 'Value returned is .* 42' "$OUT"
+	fi
+}
+
+run_checks
