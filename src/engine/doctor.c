@@ -49,7 +49,9 @@ static long read_number(const char *path, long absent)
 
 	if (fd < 0 || fd_read_max(fd, text, sizeof(text) - 1, &len) < 0 || len == 0)
 		return absent;
-	return strtol(text, NULL, 10);
+	long value = absent;
+	(void)sscanf(text, "%ld", &value); /* what is no number counts as absent */
+	return value;
 }
 
 static void probe_kernel(struct doctor *d)

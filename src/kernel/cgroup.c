@@ -227,6 +227,18 @@ int cgroup_put(const char *dir, const char *file, uint64_t value, struct err *e)
 	return cgroup_put_text(dir, file, text, e);
 }
 
+/* What the kernel wrote: digits, then anything. "max" is 0, as good as not there. */
+static uint64_t leading_number(const char *p)
+{
+	uint64_t v = 0;
+
+	while (*p == ' ')
+		p++;
+	for (; *p >= '0' && *p <= '9'; p++)
+		v = v * 10 + (uint64_t)(*p - '0');
+	return v;
+}
+
 uint64_t cgroup_get(const char *dir, const char *file, const char *key)
 {
 	char path[CGROUP_PATH_MAX + 64], text[4096];
@@ -246,7 +258,7 @@ uint64_t cgroup_get(const char *dir, const char *file, const char *key)
 			return 0;
 		p += n;
 	}
-	return strtoull(p, NULL, 10); /* the kernel wrote it */
+	return leading_number(p);
 }
 
 void cgroup_kill(const struct cgroup *cg)
@@ -269,7 +281,7 @@ static void kill_members(const char *path)
 	if (read_text(file, text, sizeof(text)) < 0)
 		return;
 	for (char *p = text; *p; p = strchrnul(p, '\n') + (*strchrnul(p, '\n') == '\n')) {
-		pid_t pid = (pid_t)strtol(p, NULL, 10);
+		pid_t pid = (pid_t)leading_number(p);
 
 		if (pid > 1)
 			(void)kill(pid, SIGKILL);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: seccomp, nnp, ref-bwrap
+# red: seccomp, ref-bwrap
 #
 # A filter that one way of starting a program leaves behind is no filter. Every process and thread
 # shows mode 2, one filter and no_new_privs, our init as well; none of them can be had back.

@@ -143,9 +143,9 @@ needs()
 # explain: what the last call was and printed, below a failed check.
 explain()
 {
-	diag "call: $(cat "$EVIDENCE/$CALLS.cmd")"
-	diag "status $RC; stdout: $(head -c 800 "$OUT" | tr -d '\0')"
-	diag "stderr: $(head -c 800 "$ERR" | tr -d '\0')"
+	diag "call: $(head -c 300 "$EVIDENCE/$CALLS.cmd")"
+	diag "status $RC; stdout: $(head -c 600 "$OUT" | tr -d '\0')"
+	diag "stderr: $(head -c 600 "$ERR" | tr -d '\0')"
 }
 
 # check NAME COMMAND...: the command succeeds.

@@ -57,27 +57,26 @@ plain_run()
 
 settings()
 {
-	local pid dir unit
+	local pid dir
 
 	pinfold run --memory 64M --pids 10 --cpus 0.5 -- sleep "$MARK" </dev/null >"$T/out" 2>&1 &
 	pid=$!
 	wait_for 20 marked
-	dir=$(sandbox_groups)
-	unit=${dir##*/}
-	is "$(cat "$dir"/{memory.max,memory.swap.max,memory.oom.group,pids.max,cpu.max} | tr '\n' ' ')" \
-		"67108864 0 1 11 50000 100000 " "$WHERE: the group's limits"
-	is "$(systemctl --user show -p MemoryMax,MemorySwapMax,TasksMax,CPUQuotaPerSecUSec "$unit" |
-		sort | tr '\n' ' ')" \
-		"CPUQuotaPerSecUSec=500ms MemoryMax=67108864 MemorySwapMax=0 TasksMax=11 " \
-		"$WHERE: systemd knows them"
-	# systemd writes its own again when it feels like it.
+	dir=$(sandbox_groups)/box
+	is "$(settings_of "$dir")" "67108864 0 1 11 50000 100000 " "$WHERE: the group's limits"
+	# systemd sets its own again then.
 	systemctl --user daemon-reload
-	is "$(cat "$dir"/{memory.max,memory.oom.group,pids.max,cpu.max} | tr '\n' ' ')" \
-		"67108864 1 11 50000 100000 " "$WHERE: and keeps them"
-	is "$(sandbox_processes | grep -c " $MARK ")" 1 "$WHERE: it still runs"
+	is "$(settings_of "$dir")" "67108864 0 1 11 50000 100000 " "$WHERE: and systemd leaves them"
+	marked
+	is $? 0 "$WHERE: it still runs"
 	kill -TERM "$pid"
 	wait "$pid"
 	left_nothing "a stopped run"
+}
+
+settings_of()
+{
+	cat "$1"/{memory.max,memory.swap.max,memory.oom.group,pids.max,cpu.max} | tr '\n' ' '
 }
 
 limits()
@@ -91,7 +90,7 @@ limits()
 	left_nothing "memory bomb"
 	run --pids 8 -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 2 & done; wait'
 	is "$(limit_kind)" pids "$WHERE: fork bomb: limit"
-	like "$DOC" "[Cc]annot fork|Resource temporarily unavailable" "$WHERE: fork bomb: fork fails"
+	like "$DOC" "Cannot fork" "$WHERE: fork bomb: fork fails"
 	run --cpus 0.2 --time 4s --grace 100ms -- sh -c 'while :; do :; done'
 	ended timeout 124 "$WHERE: time limit"
 	used=$(whole cpu_ms) wall=$(whole wall_ms)
@@ -135,7 +134,7 @@ several()
 
 as_root_inside()
 {
-	run --limits strict --user root -- sh -c 'id -u; touch /usr/bin/new && chown 12:34 /usr/bin/new'
+	run --limits strict --user root -- sh -c 'touch /root/new && chown 12:34 /root/new'
 	ended exited 0 "$WHERE: --user root with subordinate ids"
 	is "$(held_by memory)" cgroup "$WHERE: --user root: held by the group"
 	left_nothing "--user root"

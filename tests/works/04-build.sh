@@ -6,17 +6,11 @@
 project()
 {
 	mkdir "$W/c"
-	cat >"$W/c/Makefile" <<-'END'
-		CFLAGS = -O1 -Wall -g
-		prog: main.o sum.o
-			$(CC) -o $@ $^ -lm -lpthread
-		%.o: %.c sum.h
-		lib.so: sum.c
-			$(CC) -shared -fPIC -o $@ $<
-		test: prog lib.so
-			./prog 1 2 3
-		.PHONY: test
-	END
+	printf '%b' 'CFLAGS = -O1 -Wall -g\n' \
+		'prog: main.o sum.o\n\t$(CC) -o $@ $^ -lm -lpthread\n' \
+		'%.o: %.c sum.h\n\t$(CC) $(CFLAGS) -c -o $@ $<\n' \
+		'lib.so: sum.c\n\t$(CC) -shared -fPIC -o $@ $<\n' \
+		'test: prog lib.so\n\t./prog 1 2 3\n.PHONY: test\n' >"$W/c/Makefile"
 	echo 'int sum(int n, char **v);' >"$W/c/sum.h"
 	cat >"$W/c/sum.c" <<-'END'
 		#include <stdlib.h>
@@ -65,7 +59,7 @@ checks()
 		check "the project itself has no new file" test "$(find "$W/c" -type f | wc -l)" = 4
 	fi
 	if needs g++ "g++"; then
-		inside --stdin /dev/stdin -- sh -ec 'g++ -std=c++17 -O1 -o p -x c++ - && ./p' <<-'END'
+		inside -- sh -ec 'g++ -std=c++17 -O1 -o p -x c++ - && ./p' <<-'END'
 			#include <iostream>
 			#include <thread>
 			#include <vector>
@@ -84,7 +78,7 @@ checks()
 	fi
 	if needs gcc "sanitizers"; then
 		inside -- sh -ec 'printf "int main(int c, char **v) { int a[2] = {0}; return a[c * 2]; }" >a.c
-			gcc -g -fsanitize=address,undefined -o a a.c; ./a' 2>/dev/null
+			gcc -g -fsanitize=address,undefined -o a a.c; ./a'
 		check "a program with address sanitizer finds its fault" grep -qE 'stack-buffer-overflow|out of bounds' \
 			"$ERR"
 	fi

@@ -5,12 +5,12 @@
 
 jobs_on_terminal()
 {
-	on_terminal 'expect:[$] ' 'send:tail -f /dev/null\r' 'expect:null' 'send:\x1a' 'expect:Stopped.*[$] ' \
+	on_terminal 'expect:[$] ' 'send:sh -c "echo up; exec tail -f /dev/null"\r' 'expect:[^ ]up' 'send:\x1a' 'expect:Stopped.*[$] ' \
 		'send:jobs\r' 'expect:Stopped.*[$] ' 'send:bg; kill %1; wait %1; echo ended $?\r' \
 		'expect:ended 143.*[$] ' 'send:exit 0\r' -- run --pty -- bash --norc -i
 	exits 0 "job control: Ctrl-Z, jobs, bg, kill, wait"
 	check "no complaint about job control" test -z "$(grep -i 'no job control' "$OUT")"
-	inside -- bash -c 'set -m; tail -f /dev/null & kill -STOP %1; jobs; kill -KILL %1; wait %1; echo $?'
+	inside -- bash -c 'set -m; tail -f /dev/null & kill -STOP %1; kill -KILL %1; wait -f %1; echo $?'
 	check "job control without a terminal" grep -q 137 "$OUT"
 }
 

@@ -32,12 +32,12 @@ checks()
 		skip "pip [$MODE]" "pip is not installed"
 		return
 	fi
-	inside_json --lang python -c "$program" --user
+	inside_json --lang python -c "$program" -- --user
 	exits 0 "pip install --user from an index on the loopback"
 	json_has 'out.startswith(b"42 /home/user/.local/")' "the module can be imported"
 	json_has 'any(f.endswith("tiny_demo.py") for f in files)' "and is in files[]"
 	json_is '[]' 'd["denials"]' "nothing was refused"
-	inside_json --lang python -c "$program" --target t
+	inside_json --lang python -c "$program" -- --target t
 	json_has 'out.startswith(b"42 ")' "pip install --target"
 	inside_json --user root --lang python -c "$program"
 	if [ "$MODE" = R ]; then
