@@ -40,8 +40,8 @@ struct pinfold_error {
 	char remedy[512]; /* "" when there is none */
 };
 
-#define PINFOLD_PTY 0x1u     /* give the command a terminal of its own */
-#define PINFOLD_CAPTURE 0x2u /* keep output and changed files for the result document */
+#define PINFOLD_PTY 0x1u      /* give the command a terminal of its own */
+#define PINFOLD_CAPTURE 0x2u  /* keep output and changed files for the result document */
 #define PINFOLD_NO_STDIN 0x4u /* standard input is empty */
 
 /*
@@ -55,7 +55,7 @@ struct pinfold_run_options {
 	const char *lang;	 /* python, node, bash, r */
 	const char *code;	 /* with lang: the program text */
 	size_t code_len;
-	const char *code_name; /* with lang: file name shown in error messages, NULL for -c */
+	const char *code_name;	/* with lang: file name shown in error messages, NULL for -c */
 	const char *const *env; /* "KEY=VALUE" in addition to the contract's variables */
 	const char *workdir;	/* absolute path inside */
 	const char *dir;	/* host directory shown copy-on-write at /work */
@@ -88,9 +88,15 @@ struct pinfold_run_options {
 };
 
 #ifdef __cplusplus
-#define PINFOLD_RUN_OPTIONS_INIT {sizeof(struct pinfold_run_options)}
+#define PINFOLD_RUN_OPTIONS_INIT                                                                   \
+	{                                                                                          \
+		sizeof(struct pinfold_run_options)                                                 \
+	}
 #else
-#define PINFOLD_RUN_OPTIONS_INIT {.size = sizeof(struct pinfold_run_options)}
+#define PINFOLD_RUN_OPTIONS_INIT                                                                   \
+	{                                                                                          \
+		.size = sizeof(struct pinfold_run_options)                                         \
+	}
 #endif
 
 enum pinfold_event_kind {
@@ -150,7 +156,8 @@ PINFOLD_API void pinfold_run_wait(struct pinfold_run *run);
 PINFOLD_API const char *pinfold_run_id(const struct pinfold_run *run);
 PINFOLD_API const char *pinfold_run_status(const struct pinfold_run *run);
 PINFOLD_API int pinfold_run_exit_status(const struct pinfold_run *run); /* 0..255 as the CLI's */
-PINFOLD_API const struct pinfold_error *pinfold_run_error(const struct pinfold_run *run); /* or NULL */
+PINFOLD_API const struct pinfold_error *
+pinfold_run_error(const struct pinfold_run *run); /* or NULL */
 /* Line i (from 0) of what a person should know: the limit hit, what was refused. NULL: no more. */
 PINFOLD_API const char *pinfold_run_note(const struct pinfold_run *run, unsigned i);
 /* The result document of the contract, as one line of JSON, written to fd. 0 or -1 with errno. */

@@ -9,16 +9,11 @@ static const struct {
 	const char *code;
 	int num;
 } kinds[ERR_KINDS] = {
-	[ERR_INTERNAL] = {"internal", EIO},
-	[ERR_INVALID] = {"invalid_argument", EINVAL},
-	[ERR_DENIED] = {"denied", EACCES},
-	[ERR_MISSING] = {"not_found", ENOENT},
-	[ERR_CONFLICT] = {"conflict", EEXIST},
-	[ERR_LIMIT] = {"limit_exceeded", E2BIG},
-	[ERR_TIMEOUT] = {"timeout", ETIMEDOUT},
-	[ERR_UNSUPPORTED] = {"unsupported", EOPNOTSUPP},
-	[ERR_BUSY] = {"busy", EBUSY},
-	[ERR_UNAUTHENTICATED] = {"unauthenticated", EPERM},
+	[ERR_INTERNAL] = {"internal", EIO},	[ERR_INVALID] = {"invalid_argument", EINVAL},
+	[ERR_DENIED] = {"denied", EACCES},	[ERR_MISSING] = {"not_found", ENOENT},
+	[ERR_CONFLICT] = {"conflict", EEXIST},	[ERR_LIMIT] = {"limit_exceeded", E2BIG},
+	[ERR_TIMEOUT] = {"timeout", ETIMEDOUT}, [ERR_UNSUPPORTED] = {"unsupported", EOPNOTSUPP},
+	[ERR_BUSY] = {"busy", EBUSY},		[ERR_UNAUTHENTICATED] = {"unauthenticated", EPERM},
 };
 
 const char *err_code(enum err_kind kind)

@@ -35,7 +35,10 @@ struct err {
 
 _Static_assert(sizeof(struct err) < 4096, "an error must fit into one atomic pipe write");
 
-#define ERR_INIT {ERR_INTERNAL, 0, "", "", ""}
+#define ERR_INIT                                                                                   \
+	{                                                                                          \
+		ERR_INTERNAL, 0, "", "", ""                                                        \
+	}
 
 /* Fill from errno. Returns -errno. */
 int err_sys(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -48,13 +48,8 @@ static const struct unit size_units[] = {
 };
 
 static const struct unit duration_units[] = {
-	{"", 1000},
-	{"ms", 1},
-	{"s", 1000},
-	{"m", 60 * 1000},
-	{"h", 3600 * 1000},
-	{"d", 86400 * 1000},
-	{NULL, 0},
+	{"", 1000},	    {"ms", 1},		 {"s", 1000}, {"m", 60 * 1000},
+	{"h", 3600 * 1000}, {"d", 86400 * 1000}, {NULL, 0},
 };
 
 static const struct unit count_units[] = {{"", 1}, {NULL, 0}};

@@ -55,7 +55,7 @@ static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)
 #define sys2(nr, a, b) sys6(nr, SYS_ARG(a), SYS_ARG(b), 0, 0, 0, 0)
 #define sys3(nr, a, b, c) sys6(nr, SYS_ARG(a), SYS_ARG(b), SYS_ARG(c), 0, 0, 0)
 #define sys4(nr, a, b, c, d) sys6(nr, SYS_ARG(a), SYS_ARG(b), SYS_ARG(c), SYS_ARG(d), 0, 0)
-#define sys5(nr, a, b, c, d, e) \
+#define sys5(nr, a, b, c, d, e)                                                                    \
 	sys6(nr, SYS_ARG(a), SYS_ARG(b), SYS_ARG(c), SYS_ARG(d), SYS_ARG(e), 0)
 
 /* Numbers that the oldest headers we build with may lack; the same on every architecture. */

@@ -37,32 +37,29 @@ static void put_verb_names(const char *separator, unsigned bits)
 	}
 }
 
-static const char bash_head[] =
-	"# SPDX-License-Identifier: Apache-2.0\n"
-	"# bash completion for pinfold, printed by: pinfold docs bash\n"
-	"_pinfold() {\n"
-	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]-}\n"
-	"\tlocal word option= start=0 i opts=\n"
-	"\tCOMPREPLY=()\n";
+static const char bash_head[] = "# SPDX-License-Identifier: Apache-2.0\n"
+				"# bash completion for pinfold, printed by: pinfold docs bash\n"
+				"_pinfold() {\n"
+				"\tlocal cur=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]-}\n"
+				"\tlocal word option= start=0 i opts=\n"
+				"\tCOMPREPLY=()\n";
 
 /* Finds the option whose value the cursor is in, or where the command starts. bash splits --a=b
  * into three words. */
-static const char bash_walk[] =
-	"\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
-	"\t\tword=${COMP_WORDS[i]}\n"
-	"\t\tif [[ $option ]]; then\n"
-	"\t\t\t[[ $word == = ]] || option=\n"
-	"\t\t\tcontinue\n"
-	"\t\tfi\n"
-	"\t\tcase $word in\n"
-	"\t\t--) start=$((i + 1)); break ;;\n";
+static const char bash_walk[] = "\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
+				"\t\tword=${COMP_WORDS[i]}\n"
+				"\t\tif [[ $option ]]; then\n"
+				"\t\t\t[[ $word == = ]] || option=\n"
+				"\t\t\tcontinue\n"
+				"\t\tfi\n"
+				"\t\tcase $word in\n"
+				"\t\t--) start=$((i + 1)); break ;;\n";
 
-static const char bash_rest[] =
-	"\t\t-*) ;;\n"
-	"\t\t*) start=$i; break ;;\n"
-	"\t\tesac\n"
-	"\tdone\n"
-	"\t[[ $cur == = ]] && cur=\n";
+static const char bash_rest[] = "\t\t-*) ;;\n"
+				"\t\t*) start=$i; break ;;\n"
+				"\t\tesac\n"
+				"\tdone\n"
+				"\t[[ $cur == = ]] && cur=\n";
 
 static const char bash_end[] =
 	"\tif [[ $cur == -* ]] && ((start == 0)); then\n"

@@ -16,10 +16,11 @@ static const char *const paragraphs[] = {
 const struct verb_doc doctor_doc = {
 	.usage = {"[--json]"},
 	.paragraphs = paragraphs,
-	.examples = {
-		{"What does this host enforce?", "pinfold doctor"},
-		{"In a script:", "pinfold doctor --json"},
-	},
+	.examples =
+		{
+			{"What does this host enforce?", "pinfold doctor"},
+			{"In a script:", "pinfold doctor --json"},
+		},
 };
 
 int cmd_doctor(const struct verb *v, int argc, char **argv)

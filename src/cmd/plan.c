@@ -15,10 +15,11 @@ const struct verb_doc plan_doc = {
 	.usage = {"[options] [--] COMMAND [ARG...]",
 		  "[options] --lang LANG [-c CODE | FILE | -] [ARG...]"},
 	.paragraphs = paragraphs,
-	.examples = {
-		{"What a run does:", "pinfold plan --dir . -- make"},
-		{"As JSON:", "pinfold plan --json -- true"},
-	},
+	.examples =
+		{
+			{"What a run does:", "pinfold plan --dir . -- make"},
+			{"As JSON:", "pinfold plan --json -- true"},
+		},
 };
 
 int cmd_plan(const struct verb *v, int argc, char **argv)

@@ -25,7 +25,10 @@ struct request {
 	bool stdin_is_owned; /* opened by us */
 };
 
-#define REQUEST_INIT {.run = {.size = sizeof(struct pinfold_run_options)}, .stdin_fd = FD_NONE}
+#define REQUEST_INIT                                                                               \
+	{                                                                                          \
+		.run = {.size = sizeof(struct pinfold_run_options)}, .stdin_fd = FD_NONE           \
+	}
 
 /* Parses the options of a verb. True: go on with the words behind the first *ret_used. False: the
  * verb has ended with *ret_status: help was asked for, or there was an error, which was said. */

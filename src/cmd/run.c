@@ -20,14 +20,15 @@ const struct verb_doc run_doc = {
 	.usage = {"[options] [--] COMMAND [ARG...]",
 		  "[options] --lang LANG [-c CODE | FILE | -] [ARG...]"},
 	.paragraphs = paragraphs,
-	.examples = {
-		{"A command:", "pinfold run -- python3 -c 'print(6*7)'"},
-		{"A program, with limits:",
-		 "pinfold run --lang python --time 5s --memory 1G job.py"},
-		{"The result as JSON:", "pinfold run --json --lang bash -c 'echo hello'"},
-		{"A directory, which is never written:",
-		 "pinfold run --dir . --workdir /work -- make test"},
-	},
+	.examples =
+		{
+			{"A command:", "pinfold run -- python3 -c 'print(6*7)'"},
+			{"A program, with limits:",
+			 "pinfold run --lang python --time 5s --memory 1G job.py"},
+			{"The result as JSON:", "pinfold run --json --lang bash -c 'echo hello'"},
+			{"A directory, which is never written:",
+			 "pinfold run --dir . --workdir /work -- make test"},
+		},
 };
 
 int cmd_run(const struct verb *v, int argc, char **argv)

@@ -18,11 +18,12 @@ static const char *const paragraphs[] = {
 const struct verb_doc shell_doc = {
 	.usage = {"[options]"},
 	.paragraphs = paragraphs,
-	.examples = {
-		{"Look around:", "pinfold shell"},
-		{"Try something on a copy of this directory:",
-		 "pinfold shell --dir . --workdir /work --memory 2G"},
-	},
+	.examples =
+		{
+			{"Look around:", "pinfold shell"},
+			{"Try something on a copy of this directory:",
+			 "pinfold shell --dir . --workdir /work --memory 2G"},
+		},
 };
 
 static int check(int argc, char **argv, struct err *e)

@@ -15,7 +15,7 @@ static struct {
 	bool caught;
 	struct sigaction old;
 } watched[] = {
-	{.signo = SIGINT}, {.signo = SIGTERM},	{.signo = SIGHUP},
+	{.signo = SIGINT},  {.signo = SIGTERM},	 {.signo = SIGHUP},
 	{.signo = SIGQUIT}, {.signo = SIGWINCH}, {.signo = SIGCONT},
 };
 

@@ -36,8 +36,7 @@ static bool same_file(int a, int b)
 
 void stream_init(struct stream *s, struct pinfold_run *run, const struct stream_options *o)
 {
-	*s = (struct stream){
-		.run = run, .quiet = o->quiet, .raw = o->raw, .terminal = o->terminal};
+	*s = (struct stream){.run = run, .quiet = o->quiet, .raw = o->raw, .terminal = o->terminal};
 	feed_init(&s->feed, o->stdin_fd);
 }
 

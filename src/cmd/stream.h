@@ -37,8 +37,8 @@ struct stream {
 	bool held;	/* the command is held back */
 	bool more;	/* events were left for the next round */
 	bool ended;
-	int signo;	/* the first signal that told us to stop, 0 for none */
-	int signals;	/* how many there were */
+	int signo;	      /* the first signal that told us to stop, 0 for none */
+	int signals;	      /* how many there were */
 	long long give_up_ms; /* draining, after a signal: when to stop waiting for a reader */
 };
 

@@ -11,7 +11,10 @@ struct nearest {
 	unsigned distance;
 };
 
-#define NEAREST_INIT {NULL, UINT_MAX}
+#define NEAREST_INIT                                                                               \
+	{                                                                                          \
+		NULL, UINT_MAX                                                                     \
+	}
 
 /* Keeps `name` in *n when it is nearer to the word than what is there. */
 void nearest_try(struct nearest *n, const char *word, size_t word_len, const char *name);

@@ -25,7 +25,8 @@ static void remove_expired(const char *base)
 
 	while (all && (d = readdir(all))) {
 		if (strncmp(d->d_name, "run", 3) != 0 ||
-		    fstatat(dirfd(all), d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_mtime > now)
+		    fstatat(dirfd(all), d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    st.st_mtime > now)
 			continue;
 		if (snprintf(path, sizeof(path), "%s/%s", base, d->d_name) < (int)sizeof(path))
 			(void)remove_tree(path); /* tried again by the next */

@@ -16,7 +16,7 @@ struct capture {
 	size_t head_max, tail_max;
 	char *head; /* grows up to head_max */
 	size_t head_len, head_cap;
-	char *tail; /* ring of tail_max bytes, made when the head is full */
+	char *tail;		  /* ring of tail_max bytes, made when the head is full */
 	size_t tail_len, tail_at; /* tail_at: where the next byte goes */
 	uint64_t total;
 	bool control_bytes; /* something that a terminal would act on */

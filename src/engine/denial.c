@@ -6,8 +6,8 @@
 
 #include "engine/run_int.h"
 
-#define NETWORK_HINT                                                                             \
-	"this sandbox has no network; fetch what is needed on the host and bring it in with "    \
+#define NETWORK_HINT                                                                               \
+	"this sandbox has no network; fetch what is needed on the host and bring it in with "      \
 	"--dir or --stdin"
 
 static struct run_denial *find(struct pinfold_run *run, const char *kind, const char *what)
@@ -35,7 +35,9 @@ void run_deny(struct pinfold_run *run, const char *kind, const struct notify_eve
 	if (!d || d->count++ > 0)
 		return;
 	(void)snprintf(d->hint, sizeof(d->hint), "%s",
-		       ev->network ? NETWORK_HINT : ev->hint ? ev->hint : "");
+		       ev->network ? NETWORK_HINT
+		       : ev->hint  ? ev->hint
+				   : "");
 	(void)snprintf(d->host, sizeof(d->host), "%s", ev->host);
 	d->port = ev->port;
 }
@@ -52,8 +54,8 @@ void run_deny_path(struct pinfold_run *run, const char *what, const char *hint)
 /* Is this argument a file of the caller's that the command could not see? */
 static bool hidden(const struct pinfold_run *run, const char *arg)
 {
-	static const char *const shown[] = {"/usr/", "/bin/", "/sbin/", "/lib", "/etc/", "/dev/",
-					    "/proc/", "/work/"};
+	static const char *const shown[] = {"/usr/", "/bin/", "/sbin/", "/lib",
+					    "/etc/", "/dev/", "/proc/", "/work/"};
 	struct stat st;
 
 	if (arg[0] == '-' || arg[0] == '\0' || strlen(arg) > 1024 || stat(arg, &st) < 0 ||

@@ -74,14 +74,16 @@ static void probe_userns(struct doctor *d)
 	if (read_number("/proc/sys/user/max_user_namespaces", 1) == 0) {
 		why = "switched off by user.max_user_namespaces";
 		remedy = "sysctl -w user.max_user_namespaces=15000";
-	} else if (geteuid() != 0 && read_number("/proc/sys/kernel/unprivileged_userns_clone", 1) == 0) {
+	} else if (geteuid() != 0 &&
+		   read_number("/proc/sys/kernel/unprivileged_userns_clone", 1) == 0) {
 		why = "switched off for ordinary users by kernel.unprivileged_userns_clone";
 		remedy = "sysctl -w kernel.unprivileged_userns_clone=1";
 	} else if (geteuid() != 0 &&
 		   read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", 0) == 1) {
 		why = "restricted to named programs by AppArmor";
-		remedy = "install with `make install`, which adds a profile for pinfold alone; the strict "
-			 "row below tells whether it is in force";
+		remedy =
+			"install with `make install`, which adds a profile for pinfold alone; the strict "
+			"row below tells whether it is in force";
 	}
 	struct row *r = add(d, "user namespaces", !why);
 	(void)snprintf(r->what, sizeof(r->what), "%s", why ? why : "allowed");
@@ -117,7 +119,8 @@ static void probe_cgroup(struct doctor *d)
 				       : "");
 		return;
 	}
-	(void)snprintf(r->what, sizeof(r->what), "%s: memory is polled, cpus not limited", host.why);
+	(void)snprintf(r->what, sizeof(r->what), "%s: memory is polled, cpus not limited",
+		       host.why);
 	(void)snprintf(r->remedy, sizeof(r->remedy),
 		       "systemd-run --user --scope -p Delegate=yes pinfold …, or run as root");
 }
@@ -183,7 +186,8 @@ static void strict_limits(struct doctor *d)
 	bool good = request_init(&req, &o, &e) >= 0;
 	request_done(&req);
 	struct row *r = add(d, "all limits", good);
-	(void)snprintf(r->what, sizeof(r->what), "%.255s", good ? "held (--limits strict)" : e.text);
+	(void)snprintf(r->what, sizeof(r->what), "%.255s",
+		       good ? "held (--limits strict)" : e.text);
 	(void)snprintf(r->remedy, sizeof(r->remedy), "%.380s", good ? "" : e.remedy);
 }
 

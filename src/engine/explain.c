@@ -22,10 +22,12 @@ static int explain_exec(struct pinfold_run *run, int error, struct err *e)
 		(void)err_set(e, ERR_MISSING, "%s: command not found in the sandbox", name);
 		(void)err_detail(e, "command");
 		if (on_host(name)) {
-			run_deny_path(run, name, "it exists on the host but is hidden inside; bring its "
-						 "directory in with --dir (it appears at /work)");
-			return err_remedy(e, "it exists on the host but is hidden inside: bring its "
-					     "directory in with --dir and call it as /work/…");
+			run_deny_path(run, name,
+				      "it exists on the host but is hidden inside; bring its "
+				      "directory in with --dir (it appears at /work)");
+			return err_remedy(e,
+					  "it exists on the host but is hidden inside: bring its "
+					  "directory in with --dir and call it as /work/…");
 		}
 		return err_remedy(e, "inside are the host's /usr, and --dir at /work");
 	}
@@ -44,18 +46,22 @@ static int explain_workdir(struct pinfold_run *run, int error, struct err *e)
 	(void)err_sys(e, "--workdir: %s", dir);
 	(void)err_detail(e, "workdir");
 	if (!on_host(dir))
-		return err_remedy(e, "choose a directory that exists inside, such as /home/user or /work");
-	run_deny_path(run, dir, "the directory exists on the host but is hidden inside; show it with "
-				"--dir and use --workdir /work");
-	return err_remedy(e, "it exists on the host but is hidden inside: show it with --dir and use "
-			     "--workdir /work");
+		return err_remedy(
+			e, "choose a directory that exists inside, such as /home/user or /work");
+	run_deny_path(run, dir,
+		      "the directory exists on the host but is hidden inside; show it with "
+		      "--dir and use --workdir /work");
+	return err_remedy(e,
+			  "it exists on the host but is hidden inside: show it with --dir and use "
+			  "--workdir /work");
 }
 
 static void remedy_for_step(unsigned op, int error, struct err *e)
 {
 	if (op == PLAN_PROC && error == EPERM)
-		(void)err_remedy(e, "this host's own /proc is partly covered, as in a container: run "
-				    "pinfold outside of it, or give the container an unmasked /proc");
+		(void)err_remedy(e,
+				 "this host's own /proc is partly covered, as in a container: run "
+				 "pinfold outside of it, or give the container an unmasked /proc");
 	else if (op == PLAN_LANDLOCK)
 		(void)err_remedy(e, "enable Landlock: add landlock to the lsm= list of the kernel "
 				    "command line");
@@ -65,8 +71,9 @@ static void remedy_for_step(unsigned op, int error, struct err *e)
 		(void)err_remedy(e, "the kernel needs CONFIG_SECCOMP_FILTER; another seccomp "
 				    "listener around pinfold also prevents it");
 	else if (op == PLAN_OVERLAY && error == EINVAL)
-		(void)err_remedy(e, "a directory that has other filesystems mounted below it cannot be "
-				    "shown copy-on-write by an ordinary user");
+		(void)err_remedy(
+			e, "a directory that has other filesystems mounted below it cannot be "
+			   "shown copy-on-write by an ordinary user");
 	else
 		(void)err_remedy(e, "run `pinfold doctor` to see what this host lacks");
 }
@@ -103,7 +110,8 @@ int explain_failure(struct pinfold_run *run, int step, int error, struct err *e)
 		errno = error;
 		(void)err_sys(e, "make network and ipc namespaces");
 		(void)err_detail(e, "setup");
-		return err_remedy(e, "raise /proc/sys/user/max_net_namespaces and max_ipc_namespaces");
+		return err_remedy(e,
+				  "raise /proc/sys/user/max_net_namespaces and max_ipc_namespaces");
 	case MSG_STEP_PLAN:
 		return err_set(e, ERR_INTERNAL, "the guest cannot read its plan");
 	case MSG_STEP_TERMINAL:
@@ -111,9 +119,9 @@ int explain_failure(struct pinfold_run *run, int step, int error, struct err *e)
 	case MSG_STEP_LANDLOCK:
 		errno = error;
 		(void)err_sys(e, "start the command: %s",
-			      step == MSG_STEP_FORK	   ? "fork"
+			      step == MSG_STEP_FORK	  ? "fork"
 			      : step == MSG_STEP_TERMINAL ? "terminal"
-							   : "Landlock");
+							  : "Landlock");
 		return -error;
 	default:
 		break;

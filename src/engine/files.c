@@ -34,8 +34,11 @@ void run_add_file(struct pinfold_run *run, const struct msg_guest *msg, const ch
 		return;
 	}
 	struct run_file *f = &run->files[run->n_files];
-	*f = (struct run_file){.path = strndup(path, len), .path_len = len, .mode = msg->mode,
-			       .change = msg->change, .size = msg->value};
+	*f = (struct run_file){.path = strndup(path, len),
+			       .path_len = len,
+			       .mode = msg->mode,
+			       .change = msg->change,
+			       .size = msg->value};
 	if (!f->path) {
 		run->files_omitted++;
 		return;

@@ -99,7 +99,7 @@ int request_lang(struct request *r, const struct pinfold_run_options *o, struct 
 		if (!code)
 			return err_set(e, ERR_INTERNAL, "out of memory");
 		if (strcmp(lang->name, "bash") == 0 && o->argv && o->argv[0])
-			r->argv[n++] = (char *)(uintptr_t)"bash";
+			r->argv[n++] = (char *)(uintptr_t) "bash";
 	} else {
 		r->argv[n] = as_file(r, lang, o, e);
 		if (!r->argv[n++])

@@ -93,8 +93,9 @@ static int check_strict(const struct request *r, struct err *e)
 		return 0;
 	(void)err_set(e, ERR_UNSUPPORTED, "memory and cpus cannot be limited: %s", r->cgroups.why);
 	(void)err_detail(e, "limits");
-	return err_remedy(e, "run from a delegated group (systemd-run --user --scope -p Delegate=yes "
-			     "pinfold …), or accept weaker limits with --limits best-effort");
+	return err_remedy(e,
+			  "run from a delegated group (systemd-run --user --scope -p Delegate=yes "
+			  "pinfold …), or accept weaker limits with --limits best-effort");
 }
 
 /* A layer on tmpfs is memory, and has to leave some for the program. */
@@ -110,10 +111,11 @@ static int check_disk(struct request *r, struct err *e)
 		r->held.disk = HELD_QUOTA;
 		return 0;
 	}
-	(void)err_set(e, ERR_UNSUPPORTED,
-		      "--disk: %llu bytes are more than half of the memory limit, and a layer on disk "
-		      "needs root",
-		      (unsigned long long)l->disk_bytes);
+	(void)err_set(
+		e, ERR_UNSUPPORTED,
+		"--disk: %llu bytes are more than half of the memory limit, and a layer on disk "
+		"needs root",
+		(unsigned long long)l->disk_bytes);
 	(void)err_detail(e, "limits");
 	return err_remedy(e, "raise --memory to at least %lluM",
 			  (unsigned long long)((2 * l->disk_bytes + MIB - 1) / MIB));

@@ -26,10 +26,12 @@ void run_arm_timer(struct pinfold_run *run)
 	uint64_t at = soonest(soonest(run->deadline_us, run->poll_us),
 			      soonest(run->kill_us, run->force_us));
 	struct itimerspec spec = {
-		.it_value = {.tv_sec = (time_t)(at / 1000000), .tv_nsec = (long)(at % 1000000) * 1000},
+		.it_value = {.tv_sec = (time_t)(at / 1000000),
+			     .tv_nsec = (long)(at % 1000000) * 1000},
 	};
 
-	(void)timerfd_settime(run->timer, TFD_TIMER_ABSTIME, &spec, NULL); /* valid by construction */
+	(void)timerfd_settime(run->timer, TFD_TIMER_ABSTIME, &spec,
+			      NULL); /* valid by construction */
 }
 
 void run_stop(struct pinfold_run *run, enum run_stop why, bool at_once)
@@ -190,8 +192,8 @@ void pinfold_run_hold(struct pinfold_run *run, int hold)
 		struct epoll_event ev = {.events = hold ? 0 : EPOLLIN, .data.fd = run->out[i]};
 
 		if (run->out[i] >= 0)
-			(void)epoll_ctl(run->epoll, hold ? EPOLL_CTL_DEL : EPOLL_CTL_ADD, run->out[i],
-					&ev);
+			(void)epoll_ctl(run->epoll, hold ? EPOLL_CTL_DEL : EPOLL_CTL_ADD,
+					run->out[i], &ev);
 	}
 }
 

@@ -42,8 +42,8 @@ static void add_process(pid_t pid, struct total *t)
 	if (!read_proc(pid, "stat", text, sizeof(text)))
 		return;
 	const char *p = strrchr(text, ')');
-	if (p && sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu", &user,
-			&sys, &child_user, &child_sys) == 4)
+	if (p && sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu",
+			&user, &sys, &child_user, &child_sys) == 4)
 		t->cpu_us += (user + sys + child_user + child_sys) * 10000; /* ticks of 1/100 s */
 	if (read_proc(pid, "statm", text, sizeof(text)) && sscanf(text, "%*u %lu", &resident) == 1)
 		t->memory += (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE);

@@ -44,7 +44,8 @@ static int start(struct pinfold_run *run, const struct pinfold_run_options *o, s
 	if (r < 0)
 		return r;
 	for (int i = 0; i < 2; i++)
-		capture_init(&run->capture[i], HOLD_OUTPUT ? run->req.output_bytes : UINT64_C(1) << 32);
+		capture_init(&run->capture[i],
+			     HOLD_OUTPUT ? run->req.output_bytes : UINT64_C(1) << 32);
 	r = run_start(run, e);
 	/* Borrowed from the caller, who may free it now. */
 	run->req.spec.code = NULL;

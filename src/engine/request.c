@@ -39,9 +39,10 @@ static int refuse_missing_part(const struct pinfold_run_options *o, struct err *
 	if (!what)
 		return 0;
 	(void)err_set(e, ERR_UNSUPPORTED, "%s is not in this version", what);
-	return err_remedy(e, strcmp(what, "--name") == 0
-				     ? "leave it out; files of a run are listed in its --json result"
-				     : "bring what is needed in with --dir or --stdin");
+	return err_remedy(e,
+			  strcmp(what, "--name") == 0
+				  ? "leave it out; files of a run are listed in its --json result"
+				  : "bring what is needed in with --dir or --stdin");
 }
 
 /* What needs a mount or a pid namespace cannot be had without one. */
@@ -58,10 +59,12 @@ static int check_landlock(const struct pinfold_run_options *o, struct err *e)
 		return err_remedy(e, "level landlock has no namespaces and so no view of its own");
 	}
 	if (landlock_abi() < LANDLOCK_ABI_SIGNALS) {
-		(void)err_set(e, ERR_UNSUPPORTED,
-			      "--isolation landlock needs Landlock ABI %d (Linux 6.12); this kernel has %d",
-			      LANDLOCK_ABI_SIGNALS, landlock_abi());
-		return err_remedy(e, "use a newer kernel, or allow user namespaces for --isolation strict");
+		(void)err_set(
+			e, ERR_UNSUPPORTED,
+			"--isolation landlock needs Landlock ABI %d (Linux 6.12); this kernel has %d",
+			LANDLOCK_ABI_SIGNALS, landlock_abi());
+		return err_remedy(
+			e, "use a newer kernel, or allow user namespaces for --isolation strict");
 	}
 	return 0;
 }
@@ -75,12 +78,13 @@ static int check_words(struct request *r, const struct pinfold_run_options *o, s
 	if (o->isolation && strcmp(o->isolation, "landlock") == 0)
 		r->spec.level = LEVEL_LANDLOCK;
 	else if (o->isolation && strcmp(o->isolation, "strict") != 0)
-		return err_set(e,
-			       strcmp(o->isolation, "gvisor") == 0 || strcmp(o->isolation, "vm") == 0
-				       ? ERR_UNSUPPORTED
-				       : ERR_INVALID,
-			       "--isolation: \"%s\" is not a level of this version (strict, landlock)",
-			       o->isolation);
+		return err_set(
+			e,
+			strcmp(o->isolation, "gvisor") == 0 || strcmp(o->isolation, "vm") == 0
+				? ERR_UNSUPPORTED
+				: ERR_INVALID,
+			"--isolation: \"%s\" is not a level of this version (strict, landlock)",
+			o->isolation);
 	if (r->spec.level == LEVEL_LANDLOCK && check_landlock(o, e) < 0)
 		return -EOPNOTSUPP;
 	if (o->user && strcmp(o->user, "root") == 0)
@@ -227,7 +231,8 @@ static int take_command(struct request *r, const struct pinfold_run_options *o, 
 		return request_lang(r, o, e);
 	if (!o->argv || !o->argv[0]) {
 		(void)err_set(e, ERR_INVALID, "no command was given");
-		return err_remedy(e, "pinfold run -- COMMAND, or pinfold run --lang python -c CODE");
+		return err_remedy(e,
+				  "pinfold run -- COMMAND, or pinfold run --lang python -c CODE");
 	}
 	r->spec.argv = o->argv;
 	return 0;
@@ -245,9 +250,9 @@ int request_init(struct request *r, const struct pinfold_run_options *o, struct 
 	r->spec.cols = o->cols ? o->cols : 80;
 	if (o->size < sizeof(size_t) * 4)
 		return err_set(e, ERR_INVALID, "options of another version of the library");
-	if (check_words(r, o, e) < 0 || refuse_missing_part(o, e) < 0 || take_command(r, o, e) < 0 ||
-	    check_workdir(r, o, e) < 0 || make_env(r, o, e) < 0 || open_dir(r, o, e) < 0 ||
-	    find_ids(r, e) < 0 || request_limits(r, o, e) < 0 ||
+	if (check_words(r, o, e) < 0 || refuse_missing_part(o, e) < 0 ||
+	    take_command(r, o, e) < 0 || check_workdir(r, o, e) < 0 || make_env(r, o, e) < 0 ||
+	    open_dir(r, o, e) < 0 || find_ids(r, e) < 0 || request_limits(r, o, e) < 0 ||
 	    id_make("sbx", r->spec.id, e) < 0)
 		return -EINVAL;
 	return 0;

@@ -207,7 +207,8 @@ static void write_outcome(struct json *j, const struct pinfold_run *run)
 		json_null(j, "exit_code");
 	else
 		json_u64(j, "exit_code",
-			 (uint64_t)(run->failed || !by_signal ? run->exit_status : WEXITSTATUS(st)));
+			 (uint64_t)(run->failed || !by_signal ? run->exit_status
+							      : WEXITSTATUS(st)));
 	if (by_signal && run->have_status && WIFSIGNALED(st))
 		json_u64(j, "signal", (uint64_t)WTERMSIG(st));
 	else if (by_signal && !run->have_status)

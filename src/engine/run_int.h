@@ -35,7 +35,15 @@ enum run_state { RUN_STARTING, RUN_RUNNING, RUN_STOPPING, RUN_DRAINING, RUN_ENDE
 enum run_stop { STOP_NONE, STOP_TIME, STOP_CPU_TIME, STOP_MEMORY, STOP_CALLER };
 
 /* How well a limit holds, by the words of the contract. */
-enum held { HELD_ABSENT, HELD_CGROUP, HELD_RLIMIT, HELD_TMPFS, HELD_QUOTA, HELD_TIMER, HELD_POLLED };
+enum held {
+	HELD_ABSENT,
+	HELD_CGROUP,
+	HELD_RLIMIT,
+	HELD_TMPFS,
+	HELD_QUOTA,
+	HELD_TIMER,
+	HELD_POLLED
+};
 
 struct run_held {
 	enum held memory, pids, cpus, disk, time, cpu_time, nofile;
@@ -93,9 +101,9 @@ struct pinfold_run {
 
 	int volume; /* top directory of the volume, FD_NONE without one */
 	int epoll, timer, listener, terminal, oom;
-	int out[2];   /* read ends of the command's stdout and stderr */
-	int input;    /* write end of its stdin */
-	bool held_back; /* pinfold_run_hold() */
+	int out[2];	 /* read ends of the command's stdout and stderr */
+	int input;	 /* write end of its stdin */
+	bool held_back;	 /* pinfold_run_hold() */
 	bool guest_done; /* MSG_DONE came */
 
 	uint64_t started_us, ended_us;

@@ -47,7 +47,8 @@ int scratch_name(struct pinfold_run *run, struct err *e)
 	char cache[400];
 	(void)snprintf(cache, sizeof(cache), "%s/.cache", run->scratch);
 	if (set_env(r, "HOME", run->scratch, e) < 0 || set_env(r, "TMPDIR", run->scratch, e) < 0 ||
-	    set_env(r, "XDG_CACHE_HOME", cache, e) < 0 || set_env(r, "PIP_CACHE_DIR", cache, e) < 0 ||
+	    set_env(r, "XDG_CACHE_HOME", cache, e) < 0 ||
+	    set_env(r, "PIP_CACHE_DIR", cache, e) < 0 ||
 	    set_env(r, "npm_config_cache", cache, e) < 0)
 		return -ENOMEM;
 	return 0;
@@ -61,8 +62,8 @@ int scratch_make(struct pinfold_run *run, struct err *e)
 		return 0;
 	if (mkdir(run->scratch, 0700) < 0)
 		return err_sys(e, "make %s", run->scratch);
-	if (ids->range && chown(run->scratch, ids->uid_base + SANDBOX_UID,
-				ids->gid_base + SANDBOX_UID) < 0)
+	if (ids->range &&
+	    chown(run->scratch, ids->uid_base + SANDBOX_UID, ids->gid_base + SANDBOX_UID) < 0)
 		return err_sys(e, "give %s to the sandbox", run->scratch);
 	return 0;
 }

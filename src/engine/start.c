@@ -124,7 +124,8 @@ static int make_sandbox(struct pinfold_run *run, struct sandbox_fds *fds, struct
 	if (r >= 0 && run->cgroup.ops)
 		r = cgroup_make(&run->cgroup, &run->cgroup_limits, tasks, e);
 	else if (r >= 0 && run->req.scope &&
-		 scope_enter(run->sb.pid, run->req.spec.id, &run->cgroup_limits, &run->cgroup, e) < 0)
+		 scope_enter(run->sb.pid, run->req.spec.id, &run->cgroup_limits, &run->cgroup, e) <
+			 0)
 		r = request_lose_scope(&run->req, e);
 	if (r >= 0)
 		r = sandbox_proceed(&run->sb, AWAIT_CGROUP, tasks, e);
@@ -219,7 +220,8 @@ static int make_volume(struct pinfold_run *run, int *ret_mount, struct err *e)
 
 static int make_all(struct pinfold_run *run, struct err *e)
 {
-	struct sandbox_fds fds = {{FD_NONE, FD_NONE, FD_NONE}, {FD_NONE, FD_NONE, FD_NONE}, FD_NONE};
+	struct sandbox_fds fds = {
+		{FD_NONE, FD_NONE, FD_NONE}, {FD_NONE, FD_NONE, FD_NONE}, FD_NONE};
 	auto_close int dir = FD_NONE, usr = FD_NONE, volume = FD_NONE;
 
 	run->cgroup_limits = (struct cgroup_limits){
@@ -269,8 +271,7 @@ int run_start(struct pinfold_run *run, struct err *e)
 		return r;
 	run->state = RUN_RUNNING;
 	run->started_us = now_us();
-	run->deadline_us =
-		HOLD_TIME ? run->started_us + run->req.spec.limits.time_ms * 1000 : 0;
+	run->deadline_us = HOLD_TIME ? run->started_us + run->req.spec.limits.time_ms * 1000 : 0;
 	if (!run->cgroup.ops || run->req.spec.limits.cpu_time_ms)
 		run->poll_us = run->started_us + 5000;
 	run_arm_timer(run);
@@ -307,7 +308,8 @@ static void quarantine(struct pinfold_run *run)
 {
 	struct err e = ERR_INIT;
 
-	(void)err_set(&e, ERR_INTERNAL, "sandbox %s cannot be killed: a process of it hangs in the kernel",
+	(void)err_set(&e, ERR_INTERNAL,
+		      "sandbox %s cannot be killed: a process of it hangs in the kernel",
 		      run->req.spec.id);
 	(void)err_remedy(&e, "its resources are freed by a later run once the process is gone");
 	run_fail(run, &e, 125);

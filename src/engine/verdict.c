@@ -69,7 +69,8 @@ static void judge_stop(struct pinfold_run *run)
 	case STOP_CPU_TIME:
 		run->status = "killed";
 		run->exit_status = 137;
-		(void)snprintf(hint, sizeof(hint), "used more than %.3gs of CPU; raise it with --cpu-time",
+		(void)snprintf(hint, sizeof(hint),
+			       "used more than %.3gs of CPU; raise it with --cpu-time",
 			       (double)l->cpu_time_ms / 1000);
 		set_limit(run, "cpu_time", l->cpu_time_ms, "ms", hint);
 		break;
@@ -116,12 +117,14 @@ static void judge_soft_limits(struct pinfold_run *run)
 	if (run->usage.oom_kills)
 		limit_memory(run);
 	if (run->usage.pids_refused || run->pids_full) {
-		(void)snprintf(hint, sizeof(hint), "no more than %llu processes; raise it with --pids",
+		(void)snprintf(hint, sizeof(hint),
+			       "no more than %llu processes; raise it with --pids",
 			       (unsigned long long)l->pids);
 		set_limit(run, "pids", l->pids, "processes", hint);
 	}
 	if (run->req.held.disk != HELD_ABSENT && run->disk_bytes + (64 << 10) >= l->disk_bytes) {
-		(void)snprintf(hint, sizeof(hint), "the %lluM of disk are full; raise it with --disk",
+		(void)snprintf(hint, sizeof(hint),
+			       "the %lluM of disk are full; raise it with --disk",
 			       (unsigned long long)(l->disk_bytes >> 20));
 		set_limit(run, "disk", l->disk_bytes, "bytes", hint);
 	}
@@ -151,7 +154,8 @@ static void write_notes(struct pinfold_run *run)
 		note(run, line);
 	}
 	if (run->limit_kind) {
-		(void)snprintf(line, sizeof(line), "limit %s: %s", run->limit_kind, run->limit_hint);
+		(void)snprintf(line, sizeof(line), "limit %s: %s", run->limit_kind,
+			       run->limit_hint);
 		note(run, line);
 	}
 	for (unsigned i = 0; i < run->n_denials && i < 8; i++) {

@@ -87,14 +87,17 @@ static void report(struct walk *w, int dir, const char *name, const struct stat 
 		.value = (uint64_t)st->st_size,
 		.value2 = (uint64_t)st->st_blocks * 512,
 		.mode = whiteout ? old : st->st_mode,
-		.change = whiteout ? MSG_DELETED : old ? MSG_MODIFIED : MSG_ADDED,
+		.change = whiteout ? MSG_DELETED
+			  : old	   ? MSG_MODIFIED
+				   : MSG_ADDED,
 	};
 
 	if (S_ISDIR(st->st_mode) && S_ISDIR(old))
 		return; /* only on the way to what changed below it */
 	long fd = -1;
 	if ((S_ISREG(st->st_mode) || !LINKS) && w->sent < REPORT_MAX)
-		fd = sys3(SYS_openat, dir, name, O_RDONLY | LINKS | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+		fd = sys3(SYS_openat, dir, name,
+			  O_RDONLY | LINKS | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	send_entry(w, &msg, (int)fd);
 	if (fd >= 0)
 		(void)sys1(SYS_close, fd);

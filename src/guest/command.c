@@ -100,7 +100,7 @@ static long child_try(struct launch *l, const char *file)
 	if (r != -ENOEXEC)
 		return r;
 	/* A script without an interpreter line belongs to the shell, as with execvp. */
-	l->argv[0] = (char *)(uintptr_t)"/bin/sh";
+	l->argv[0] = (char *)(uintptr_t) "/bin/sh";
 	l->argv[1] = (char *)(uintptr_t)file;
 	char *name = l->argv[2];
 	l->argv[2] = l->argv[1];

@@ -32,14 +32,14 @@ struct guest_keep {
 
 struct guest {
 	const struct plan_head *plan;
-	int stage;   /* the tmpfs with skeleton and uppers, -1 before STAGE */
-	int root;    /* the new root, -1 before ENTER */
-	int lower;   /* last directory opened by LOWER */
-	int ruleset; /* Landlock rules for commands, -1: none */
+	int stage;    /* the tmpfs with skeleton and uppers, -1 before STAGE */
+	int root;     /* the new root, -1 before ENTER */
+	int lower;    /* last directory opened by LOWER */
+	int ruleset;  /* Landlock rules for commands, -1: none */
 	int listener; /* seccomp notifications, for the host side, -1: none */
 	struct guest_keep keep[GUEST_KEEP_MAX];
 	unsigned n_keep;
-	int command; /* pid of the command */
+	int command;	     /* pid of the command */
 	uint64_t used_bytes; /* in the layer when the command started */
 };
 

@@ -65,8 +65,7 @@ static int put(struct guest *g, long fd, const char *path, unsigned flags)
 static int set_attr(long fd, unsigned flags, unsigned at)
 {
 	struct mount_attr attr = {
-		.attr_set = MOUNT_ATTR_NOSUID,
-		.propagation = 1 << 18, /* MS_PRIVATE */
+		.attr_set = MOUNT_ATTR_NOSUID, .propagation = 1 << 18, /* MS_PRIVATE */
 	};
 
 #ifdef DROP_NOSUID
@@ -282,10 +281,10 @@ static int do_keep(struct guest *g, const struct plan_step *step)
 		return (int)fd;
 	g->keep[g->n_keep++] = (struct guest_keep){
 		.upper = (int)fd,
-		.lower = step->flags & STEP_NO_LOWER  ? -1
-			 : step->flags & STEP_KEEP_FD ? keep_lower(g)
-						      : (int)sys3(SYS_openat, g->stage, "r",
-								  O_PATH | O_CLOEXEC),
+		.lower = step->flags & STEP_NO_LOWER ? -1
+			 : step->flags & STEP_KEEP_FD
+				 ? keep_lower(g)
+				 : (int)sys3(SYS_openat, g->stage, "r", O_PATH | O_CLOEXEC),
 		.prefix = plan_str(g->plan, step->t),
 	};
 	return 0;
@@ -319,7 +318,8 @@ int guest_mount_step(struct guest *g, const struct plan_step *step)
 
 	switch ((enum plan_op)step->op) {
 	case PLAN_PRIVATE:
-		return (int)sys5(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &attr, sizeof(attr));
+		return (int)sys5(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &attr,
+				 sizeof(attr));
 	case PLAN_STAGE:
 		return do_stage(g, s, t, step->a);
 	case PLAN_LOWER:
@@ -339,10 +339,13 @@ int guest_mount_step(struct guest *g, const struct plan_step *step)
 	case PLAN_BIND_STAGE:
 		return bind(g, g->stage, s, step);
 	case PLAN_PROC:
-		return put(g, make("proc", NULL, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC), s,
-			   step->flags);
+		return put(g,
+			   make("proc", NULL,
+				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC),
+			   s, step->flags);
 	case PLAN_DEVPTS:
-		return put(g, make("devpts", t, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC), s, step->flags);
+		return put(g, make("devpts", t, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC), s,
+			   step->flags);
 	case PLAN_MASK:
 		return do_mask(g, step);
 	case PLAN_SEAL:

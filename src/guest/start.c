@@ -71,8 +71,8 @@ static void reset_signals(void)
 
 void guest_main(void)
 {
-	static struct guest g = {.stage = -1, .root = -1, .lower = -1, .ruleset = -1,
-				 .listener = -1};
+	static struct guest g = {
+		.stage = -1, .root = -1, .lower = -1, .ruleset = -1, .listener = -1};
 	int step = MSG_STEP_PLAN;
 
 #ifndef DROP_SESSION

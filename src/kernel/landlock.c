@@ -13,7 +13,7 @@
 #define SCOPE_SIGNAL (1ULL << 1)
 
 #define FS_ABI_1 ((1ULL << 13) - 1)
-#define FS_READ                                                                                  \
+#define FS_READ                                                                                    \
 	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 #define FS_DEVICES (LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK)
 
@@ -49,8 +49,8 @@ uint64_t landlock_write(int abi)
 
 uint64_t landlock_files(int abi)
 {
-	return landlock_all(abi) & (FS_READ | LANDLOCK_ACCESS_FS_WRITE_FILE | FS_TRUNCATE |
-				    FS_IOCTL_DEV);
+	return landlock_all(abi) &
+	       (FS_READ | LANDLOCK_ACCESS_FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV);
 }
 
 uint64_t landlock_file_read(int abi)

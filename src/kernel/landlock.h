@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #define LANDLOCK_ABI_SIGNALS 6 /* scopes: without them level landlock could kill its own guard */
-#define LANDLOCK_ABI_MIN 2 /* rename across directories; Linux 5.19 */
+#define LANDLOCK_ABI_MIN 2     /* rename across directories; Linux 5.19 */
 
 /* Highest ABI of the running kernel, 0 when Landlock is absent or switched off. */
 int landlock_abi(void);

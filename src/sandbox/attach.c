@@ -45,7 +45,8 @@ static void swap_map(struct idmap_line *line, unsigned *n, uint32_t owner, uint3
 	add(line, n, 0, base, low);
 	add(line, n, low, base + high % SANDBOX_IDS, owner < SANDBOX_IDS ? 1 : 0);
 	if (owner >= SANDBOX_IDS) {
-		add(line, n, SANDBOX_UID + 1, base + SANDBOX_UID + 1, SANDBOX_IDS - SANDBOX_UID - 1);
+		add(line, n, SANDBOX_UID + 1, base + SANDBOX_UID + 1,
+		    SANDBOX_IDS - SANDBOX_UID - 1);
 		add(line, n, owner, base + SANDBOX_UID, 1);
 		return;
 	}
@@ -108,7 +109,8 @@ static int clone_mapped(int dir, const struct idmap *map, int *ret_fd, struct er
 		return err_sys(e, "open");
 	}
 	struct mount_attr attr = {
-		.attr_set = MOUNT_ATTR_IDMAP | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+		.attr_set =
+			MOUNT_ATTR_IDMAP | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
 		.propagation = 1 << 18, /* MS_PRIVATE */
 		.userns_fd = (uint64_t)userns,
 	};
@@ -116,8 +118,9 @@ static int clone_mapped(int dir, const struct idmap *map, int *ret_fd, struct er
 	if (r < 0) {
 		errno = (int)-r;
 		(void)err_sys(e, "its filesystem cannot give its files another owner");
-		return err_remedy(e, "run pinfold as the directory's owner, or copy the directory to "
-				     "ext4, xfs, btrfs or tmpfs");
+		return err_remedy(e,
+				  "run pinfold as the directory's owner, or copy the directory to "
+				  "ext4, xfs, btrfs or tmpfs");
 	}
 	*ret_fd = take_fd(&mount);
 	return 0;

@@ -15,8 +15,8 @@
 #define CAP_BIT(cap) (1ULL << (cap))
 
 /* What package managers need to unpack files for several users, and nothing beyond. */
-#define ROOT_CAPS                                                                                \
-	(CAP_BIT(CAP_CHOWN) | CAP_BIT(CAP_DAC_OVERRIDE) | CAP_BIT(CAP_FOWNER) |                  \
+#define ROOT_CAPS                                                                                  \
+	(CAP_BIT(CAP_CHOWN) | CAP_BIT(CAP_DAC_OVERRIDE) | CAP_BIT(CAP_FOWNER) |                    \
 	 CAP_BIT(CAP_FSETID) | CAP_BIT(CAP_SETGID) | CAP_BIT(CAP_SETUID))
 
 void plan_rlimits(struct plan *p, const struct sandbox_spec *spec)

@@ -140,8 +140,8 @@ static void plan_part(struct plan *p, const char *name, const char *lower, const
 	plan_mkdir(p, text, 0755, owner);
 	(void)snprintf(text, sizeof(text), "w.%s", name);
 	plan_mkdir(p, text, 0755, -1);
-	(void)snprintf(text, sizeof(text), "lowerdir=%s,upperdir=u.%s,workdir=w.%s,userxattr", lower,
-		       name, name);
+	(void)snprintf(text, sizeof(text), "lowerdir=%s,upperdir=u.%s,workdir=w.%s,userxattr",
+		       lower, name, name);
 	plan_two(p, PLAN_OVERLAY, STEP_OWN, target, text);
 }
 
@@ -244,8 +244,8 @@ static void plan_dev(struct plan *p, bool layered)
 		plan_two(p, PLAN_BIND_STAGE, STEP_OWN | STEP_NOEXEC, "dev", "dev");
 	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
 		(void)snprintf(from, sizeof(from), "/dev/%s", devices[i]);
-		plan_two(p, PLAN_BIND_HOST, STEP_OWN | STEP_RDONLY | STEP_DEVICE | STEP_NOEXEC, from,
-			 from + 1);
+		plan_two(p, PLAN_BIND_HOST, STEP_OWN | STEP_RDONLY | STEP_DEVICE | STEP_NOEXEC,
+			 from, from + 1);
 	}
 	plan_two(p, PLAN_DEVPTS, STEP_OWN, "dev/pts", "ptmxmode=0666,mode=0620");
 }

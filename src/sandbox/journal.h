@@ -26,7 +26,10 @@ struct journal {
 	unsigned slot;
 };
 
-#define JOURNAL_INIT {FD_NONE, FD_NONE, 0}
+#define JOURNAL_INIT                                                                               \
+	{                                                                                          \
+		FD_NONE, FD_NONE, 0                                                                \
+	}
 
 /* Open (make, if need be) live/ below `runtime_dir`. */
 int journal_open(const char *runtime_dir, struct journal *ret, struct err *e);

@@ -212,7 +212,8 @@ int plan_new(const struct sandbox_spec *spec, struct plan **ret, struct err *e)
 	if (r < 0) {
 		plan_free(p);
 		errno = -r;
-		return r == -E2BIG ? err_set(e, ERR_LIMIT, "command, environment and code are too large")
+		return r == -E2BIG ? err_set(e, ERR_LIMIT,
+					     "command, environment and code are too large")
 				   : err_sys(e, "plan");
 	}
 	*ret = p;

@@ -37,9 +37,10 @@
 
 extern const unsigned char guest_image[], guest_image_end[];
 
-static const unsigned char plan_caps[] = {CAP_SYS_ADMIN, CAP_SETUID,	   CAP_SETGID, CAP_SETPCAP,
-					  CAP_NET_ADMIN, CAP_CHOWN,	   CAP_FOWNER, CAP_DAC_OVERRIDE,
-					  CAP_FSETID,	 CAP_SYS_TIME, CAP_DAC_READ_SEARCH};
+static const unsigned char plan_caps[] = {CAP_SYS_ADMIN, CAP_SETUID,	     CAP_SETGID,
+					  CAP_SETPCAP,	 CAP_NET_ADMIN,	     CAP_CHOWN,
+					  CAP_FOWNER,	 CAP_DAC_OVERRIDE,   CAP_FSETID,
+					  CAP_SYS_TIME,	 CAP_DAC_READ_SEARCH};
 
 struct child {
 	int from[GUEST_EXTRA + GUEST_EXTRA_MAX]; /* what goes to descriptor i */
@@ -125,9 +126,9 @@ static int image_fd(struct err *e)
 		if (fd < 0 && errno == EINVAL) /* before Linux 6.3 every memfd is executable */
 			fd = memfd_create("pinfold", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 		if (fd >= 0 && (fd_write_all(fd, guest_image, size) < 0 || fchmod(fd, 0555) < 0 ||
-				(HOLD_SEAL && fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW |
-									     F_SEAL_SHRINK |
-									     F_SEAL_SEAL) < 0)))
+				(HOLD_SEAL && fcntl(fd, F_ADD_SEALS,
+						    F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK |
+							    F_SEAL_SEAL) < 0)))
 			fd_close(&fd);
 		cached = fd;
 	}
@@ -196,9 +197,10 @@ static int explain_clone(long r, struct err *e)
 		return err_remedy(e, "user namespaces are forbidden here: see `pinfold doctor`, or "
 				     "choose the weaker --isolation landlock");
 	if (r == -ENOSYS)
-		return err_remedy(e, "a system call filter around pinfold forbids clone3, as Docker's "
-				     "does: run it outside, or there with --security-opt "
-				     "seccomp=unconfined");
+		return err_remedy(e,
+				  "a system call filter around pinfold forbids clone3, as Docker's "
+				  "does: run it outside, or there with --security-opt "
+				  "seccomp=unconfined");
 	if (r == -ENOSPC || r == -EUSERS)
 		return err_remedy(e, "raise the limits under /proc/sys/user/max_*_namespaces");
 	return -(int)-r;

@@ -13,12 +13,15 @@
 #include "wire/fds.h"
 
 struct sandbox {
-	pid_t pid;   /* the guest, in our pid namespace */
+	pid_t pid; /* the guest, in our pid namespace */
 	int pidfd;
 	int control; /* SOCK_SEQPACKET to the guest; closing it ends the sandbox */
 };
 
-#define SANDBOX_INIT {0, FD_NONE, FD_NONE}
+#define SANDBOX_INIT                                                                               \
+	{                                                                                          \
+		0, FD_NONE, FD_NONE                                                                \
+	}
 
 struct sandbox_fds {
 	int stdio[3];		    /* the command's; borrowed */

@@ -19,9 +19,9 @@ enum sandbox_level { LEVEL_STRICT, LEVEL_LANDLOCK };
 
 /* Which host ids the sandbox's ids are. */
 struct sandbox_ids {
-	bool range;	   /* a whole range; else one id, the caller's, seen as SANDBOX_UID */
-	bool helper;	   /* the range is given by newuidmap/newgidmap */
-	uid_t uid_base;	   /* first of the range */
+	bool range;	/* a whole range; else one id, the caller's, seen as SANDBOX_UID */
+	bool helper;	/* the range is given by newuidmap/newgidmap */
+	uid_t uid_base; /* first of the range */
 	gid_t gid_base;
 	uid_t caller_uid; /* who runs us */
 	gid_t caller_gid;
@@ -43,9 +43,9 @@ struct sandbox_spec {
 	enum sandbox_level level;
 	struct sandbox_ids ids;
 	struct sandbox_limits limits;
-	bool as_root;	     /* the command is uid 0 inside */
+	bool as_root; /* the command is uid 0 inside */
 	bool pty;
-	bool collect;	     /* report changed files */
+	bool collect;	    /* report changed files */
 	bool memory_unheld; /* no cgroup: rlimits are all there is */
 	uint16_t rows, cols;
 	/* All borrowed. */
@@ -61,7 +61,7 @@ struct sandbox_spec {
 	const char *dir_path;
 	uint64_t dir_dev, dir_ino;
 	bool usr_attached;
-	bool on_volume; /* the layer is on disk, in a filesystem of its own (volume.h) */
+	bool on_volume;	   /* the layer is on disk, in a filesystem of its own (volume.h) */
 	bool dir_attached; /* handed over as a mount descriptor (root) instead of by path */
 	/* level landlock: a private directory of the host that takes the place of the layer */
 	const char *host_home;

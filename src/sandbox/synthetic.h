@@ -5,17 +5,16 @@
 
 #include <stdint.h>
 
-#define SYNTHETIC_PASSWD                                                                         \
-	"root:x:0:0:root:/root:/bin/bash\n"                                                      \
-	"user:x:1000:1000:user:/home/user:/bin/bash\n"                                           \
+#define SYNTHETIC_PASSWD                                                                           \
+	"root:x:0:0:root:/root:/bin/bash\n"                                                        \
+	"user:x:1000:1000:user:/home/user:/bin/bash\n"                                             \
 	"nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
 #define SYNTHETIC_GROUP "root:x:0:\nuser:x:1000:\nnogroup:x:65534:\n"
-#define SYNTHETIC_NSSWITCH                                                                       \
-	"passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\n"        \
+#define SYNTHETIC_NSSWITCH                                                                         \
+	"passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\n"          \
 	"protocols: files\nservices: files\n"
 #define SYNTHETIC_RESOLV "options timeout:1 attempts:1\n"
-#define SYNTHETIC_HOSTS                                                                          \
-	"127.0.0.1 localhost %s\n::1 localhost ip6-localhost ip6-loopback\n"
+#define SYNTHETIC_HOSTS "127.0.0.1 localhost %s\n::1 localhost ip6-localhost ip6-loopback\n"
 
 /* Processors to show for a rate of `cpus_milli`: at least one, at most the host's. */
 unsigned synthetic_cpus(uint64_t cpus_milli);

@@ -22,15 +22,22 @@ static int format(int file, uint64_t bytes, uid_t uid, gid_t gid, struct err *e)
 	pid_t child;
 	int status = 0;
 
-	(void)snprintf(owner, sizeof(owner), "root_owner=%u:%u,nodiscard,lazy_itable_init=1", uid, gid);
+	(void)snprintf(owner, sizeof(owner), "root_owner=%u:%u,nodiscard,lazy_itable_init=1", uid,
+		       gid);
 	(void)snprintf(inodes, sizeof(inodes), "%llu", (unsigned long long)(bytes / 8192 + 256));
 	(void)snprintf(path, sizeof(path), "/dev/fd/9");
-	char *const argv[] = {(char *)(uintptr_t) "mkfs.ext4", (char *)(uintptr_t) "-qF",
-			      (char *)(uintptr_t) "-O",	       (char *)(uintptr_t) "^has_journal",
-			      (char *)(uintptr_t) "-m",	       (char *)(uintptr_t) "0",
-			      (char *)(uintptr_t) "-N",	       inodes,
-			      (char *)(uintptr_t) "-E",	       owner,
-			      path,			       NULL};
+	char *const argv[] = {(char *)(uintptr_t) "mkfs.ext4",
+			      (char *)(uintptr_t) "-qF",
+			      (char *)(uintptr_t) "-O",
+			      (char *)(uintptr_t) "^has_journal",
+			      (char *)(uintptr_t) "-m",
+			      (char *)(uintptr_t) "0",
+			      (char *)(uintptr_t) "-N",
+			      inodes,
+			      (char *)(uintptr_t) "-E",
+			      owner,
+			      path,
+			      NULL};
 	char *const env[] = {(char *)(uintptr_t) "MKE2FS_CONFIG=/dev/null", NULL};
 	posix_spawn_file_actions_t actions;
 	posix_spawn_file_actions_init(&actions);

@@ -18,7 +18,7 @@
 enum msg_host_kind {
 	MSG_UNSHARE = 1, /* make namespaces `arg` (CLONE_NEW*) first; waits in the socket already */
 	MSG_PLAN,	 /* descriptor: sealed memfd with the plan; the id maps are written */
-	MSG_PROCEED, /* the host side did what an AWAIT step waits for; arg: which one;
+	MSG_PROCEED,	 /* the host side did what an AWAIT step waits for; arg: which one;
 			  * descriptors: `tasks` files of cgroup v1 to enter */
 	MSG_SIGNAL,	 /* send signal `arg` to every process but the guest */
 	MSG_KILL,	 /* SIGKILL to all, reap, report, end */
@@ -42,7 +42,7 @@ enum msg_guest_kind {
 };
 
 /* Steps after the plan, for MSG_FAILED. */
-#define MSG_STEP_PLAN (-1)    /* the plan itself is damaged */
+#define MSG_STEP_PLAN (-1) /* the plan itself is damaged */
 #define MSG_STEP_UNSHARE (-7)
 #define MSG_STEP_TERMINAL (-2)
 #define MSG_STEP_FORK (-3)

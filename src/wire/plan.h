@@ -26,47 +26,47 @@
  * Relative paths of the mount steps are below the stage; ROOT_* paths are below the new root and
  * are resolved by openat2 without following any link.
  */
-#define PLAN_OPS(X)                                                                              \
-	X(AWAIT, "await", "wait until the host side says that its part `s` is done")             \
-	X(HOSTNAME, "hostname", "set the host name to `s`")                                      \
-	X(LO_UP, "lo-up", "bring the loopback interface up")                                     \
-	X(BECOME, "become", "take uid `a`, gid `b`, no other groups")                            \
-	X(PRIVATE, "private", "detach mount propagation from the host")                          \
-	X(STAGE, "stage", "mount a tmpfs with options `t` on `s`, or volume `a`; work there")    \
-	X(MKDIR, "mkdir", "make directory `s` with mode `a`")                                    \
-	X(WRITE, "write", "make file `s` with mode `a` and the given content")                   \
-	X(SYMLINK, "symlink", "make symbolic link `s` to `t`")                                   \
-	X(LOWER, "lower", "open host directory `s`, check that it is the expected one")          \
-	X(ATTACH, "attach", "attach inherited mount descriptor `a` at `s`")                      \
-	X(OVERLAY, "overlay", "mount overlay on `s` with options `t`")                           \
-	X(ENTER, "enter", "take `s` as the new root for the steps below")                        \
-	X(BIND_HOST, "bind", "show host path `s` at `t`, flags `a`")                             \
-	X(BIND_STAGE, "bind-stage", "show stage path `s` at `t`, flags `a`")                     \
-	X(PROC, "proc", "mount a new proc at `s`")                                               \
-	X(DEVPTS, "devpts", "mount a new devpts at `s` with options `t`")                        \
-	X(MASK, "mask", "hide `s` behind an empty inode of our own")                             \
-	X(SEAL, "seal", "make `s` read-only")                                                    \
-	X(TIMENS, "timens", "new time namespace: clocks start at zero")                          \
-	X(KEEP, "keep", "keep a descriptor of stage directory `s` for the report of files")      \
-	X(PIVOT, "pivot", "pivot_root into the new root, drop the host's tree")                  \
-	X(CGROUPNS, "cgroupns", "new cgroup namespace")                                          \
-	X(KEYRING, "keyring", "join a new, empty session keyring")                               \
-	X(RLIMIT, "rlimit", "limit resource `a` to `b`")                                         \
-	X(OOM_SCORE, "oom-score", "set oom_score_adj to `a`")                                    \
-	X(BOUNDING, "bounding", "no program can ever get a capability outside of mask `b`")     \
-	X(CAPS, "caps", "hold only the capabilities of mask `b`, inherit none")                  \
-	X(NO_NEW_PRIVS, "no-new-privs", "no program gains privileges")                           \
-	X(NO_DUMP, "no-dump", "the guest cannot be traced or dumped")                            \
-	X(LANDLOCK, "landlock", "new ruleset: handled access `b`, scopes `a`")                   \
-	X(LANDLOCK_PATH, "landlock-path", "allow access `b` beneath `s`")                        \
-	X(SECCOMP, "seccomp", "load the system call filter; refusals are reported")              \
+#define PLAN_OPS(X)                                                                                \
+	X(AWAIT, "await", "wait until the host side says that its part `s` is done")               \
+	X(HOSTNAME, "hostname", "set the host name to `s`")                                        \
+	X(LO_UP, "lo-up", "bring the loopback interface up")                                       \
+	X(BECOME, "become", "take uid `a`, gid `b`, no other groups")                              \
+	X(PRIVATE, "private", "detach mount propagation from the host")                            \
+	X(STAGE, "stage", "mount a tmpfs with options `t` on `s`, or volume `a`; work there")      \
+	X(MKDIR, "mkdir", "make directory `s` with mode `a`")                                      \
+	X(WRITE, "write", "make file `s` with mode `a` and the given content")                     \
+	X(SYMLINK, "symlink", "make symbolic link `s` to `t`")                                     \
+	X(LOWER, "lower", "open host directory `s`, check that it is the expected one")            \
+	X(ATTACH, "attach", "attach inherited mount descriptor `a` at `s`")                        \
+	X(OVERLAY, "overlay", "mount overlay on `s` with options `t`")                             \
+	X(ENTER, "enter", "take `s` as the new root for the steps below")                          \
+	X(BIND_HOST, "bind", "show host path `s` at `t`, flags `a`")                               \
+	X(BIND_STAGE, "bind-stage", "show stage path `s` at `t`, flags `a`")                       \
+	X(PROC, "proc", "mount a new proc at `s`")                                                 \
+	X(DEVPTS, "devpts", "mount a new devpts at `s` with options `t`")                          \
+	X(MASK, "mask", "hide `s` behind an empty inode of our own")                               \
+	X(SEAL, "seal", "make `s` read-only")                                                      \
+	X(TIMENS, "timens", "new time namespace: clocks start at zero")                            \
+	X(KEEP, "keep", "keep a descriptor of stage directory `s` for the report of files")        \
+	X(PIVOT, "pivot", "pivot_root into the new root, drop the host's tree")                    \
+	X(CGROUPNS, "cgroupns", "new cgroup namespace")                                            \
+	X(KEYRING, "keyring", "join a new, empty session keyring")                                 \
+	X(RLIMIT, "rlimit", "limit resource `a` to `b`")                                           \
+	X(OOM_SCORE, "oom-score", "set oom_score_adj to `a`")                                      \
+	X(BOUNDING, "bounding", "no program can ever get a capability outside of mask `b`")        \
+	X(CAPS, "caps", "hold only the capabilities of mask `b`, inherit none")                    \
+	X(NO_NEW_PRIVS, "no-new-privs", "no program gains privileges")                             \
+	X(NO_DUMP, "no-dump", "the guest cannot be traced or dumped")                              \
+	X(LANDLOCK, "landlock", "new ruleset: handled access `b`, scopes `a`")                     \
+	X(LANDLOCK_PATH, "landlock-path", "allow access `b` beneath `s`")                          \
+	X(SECCOMP, "seccomp", "load the system call filter; refusals are reported")                \
 	X(READY, "ready", "start the command")
 
 enum plan_op {
 #define PLAN_OP_ENUM(id, name, help) PLAN_##id,
 	PLAN_OPS(PLAN_OP_ENUM)
 #undef PLAN_OP_ENUM
-	PLAN_OP_COUNT
+		PLAN_OP_COUNT
 };
 
 /* Flags of a step. */
@@ -78,7 +78,7 @@ enum plan_op {
 #define STEP_RECURSIVE 0x8u /* bind: with the mounts below; mask: a directory */
 #define STEP_NOEXEC 0x10u
 #define STEP_NO_LOWER 0x100u /* KEEP: there is nothing below, all of it is new */
-#define STEP_KEEP_FD 0x20u /* LOWER: the directory is kept for comparing changed files */
+#define STEP_KEEP_FD 0x20u   /* LOWER: the directory is kept for comparing changed files */
 
 struct plan_step {
 	uint16_t op;
@@ -92,7 +92,7 @@ struct plan_step {
 
 /* How the command is started once the last step is done. */
 #define PLAN_PTY 0x1u
-#define PLAN_COLLECT 0x2u     /* report changed files before the end */
+#define PLAN_COLLECT 0x2u /* report changed files before the end */
 #define PLAN_ASSIGNED_TTY 0x4u
 #define PLAN_HOST_LEVEL 0x8u /* level landlock: no pid namespace, kill by subreaper */
 
