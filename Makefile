@@ -142,7 +142,7 @@ check-deps:
 clean:
 	rm -rf build
 
-.PHONY: check check-root check-red check-fresh tidy soak bench install uninstall
+.PHONY: check check-root check-red check-fresh check-vm tidy soak bench install uninstall
 
 JOBS ?= $(shell echo $$((2 * $$(nproc))))
 
@@ -157,7 +157,7 @@ build/doc.stamp: build/pinfold
 	@touch $@
 
 # TESTS=tests/escape/A08-*.sh runs some. tests/soak/ is not part of check.
-TESTS ?= $(UNIT) $(sort $(filter-out tests/lib/% tests/soak/%,$(wildcard tests/*/*.sh)))
+TESTS ?= $(UNIT) $(sort $(filter-out tests/lib/% tests/soak/% tests/vm/%,$(wildcard tests/*/*.sh)))
 TAP := $(B)/tap
 # All three are run, whatever the others say; the last word is the summary's.
 RUN_TESTS = rm -rf $(TAP) && mkdir -p $(TAP) && \
@@ -177,6 +177,8 @@ check-red: all
 	@tools/check-red -j $(JOBS) $(RED_ARGS)
 check-fresh:
 	@tools/check-fresh
+check-vm: all
+	@tools/check-vm $(VM_ARGS)
 tidy:
 	@tools/tidy
 bench: all
@@ -232,7 +234,8 @@ help:
 	@echo 'make check-fresh    the commands of the README in a clean system (root, debootstrap)'
 	@echo 'make SAN=address,undefined check'
 	@echo 'make soak           long runs: kills at random moments, thousands of sandboxes'
-	@echo 'make bench          speed, against other sandboxes; writes docs/benchmarks.md'
+	@echo 'make check-vm       cgroup v2 and systemd, in QEMU guests'
+	@echo 'make bench          speed, against other sandboxes'
 	@echo 'make tidy           rooms, lengths, banned calls, headers alone'
 	@echo 'make install        PREFIX (/usr/local), DESTDIR; make uninstall'
 	@echo 'make DROP=name      build/drop-name/pinfold, without one protection (src/sandbox/hold.h)'

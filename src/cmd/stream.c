@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,7 +14,7 @@
 #include "cmd/term.h"
 
 #define EVENTS_PER_ROUND 32 /* then signals and input get their turn */
-#define DRAIN_AFTER_SIGNAL_MS 1000
+#define DRAIN_AFTER_STOP_MS 1000
 #define BACKGROUND_CHECK_MS 250
 
 enum slot { SLOT_RUN, SLOT_SIGNAL, SLOT_INPUT, SLOT_COMMAND, SLOT_OUT, SLOT_ERR, SLOT_COUNT };
@@ -118,6 +119,12 @@ static void put_output(struct stream *s, int lane, const struct pinfold_event *e
 		pinfold_run_close_output(s->run, lane + 1);
 }
 
+static bool was_stopped(const char *status)
+{
+	return strcmp(status, "timeout") == 0 || strcmp(status, "killed") == 0 ||
+	       strcmp(status, "oom") == 0;
+}
+
 static void on_event(struct stream *s, const struct pinfold_event *ev)
 {
 	switch (ev->kind) {
@@ -130,7 +137,8 @@ static void on_event(struct stream *s, const struct pinfold_event *ev)
 		break;
 	case PINFOLD_EVENT_RESULT:
 		s->ended = true;
-		s->give_up_ms = now_ms() + DRAIN_AFTER_SIGNAL_MS;
+		s->stopped = s->signals || was_stopped(pinfold_run_status(s->run));
+		s->give_up_ms = now_ms() + DRAIN_AFTER_STOP_MS;
 		lane_end(&s->lanes[0]);
 		lane_end(&s->lanes[1]);
 		break;
@@ -169,8 +177,10 @@ static void take_signals(struct stream *s)
 		}
 		if (!s->signals++)
 			s->signo = signo;
-		if (s->ended)
+		if (s->ended) {
+			s->stopped = true;
 			s->give_up_ms = now_ms();
+		}
 		else
 			pinfold_run_stop(s->run, s->signals > 1);
 	}
@@ -214,7 +224,7 @@ static void watch(struct stream *s, struct pollfd *p)
 
 static int next_timeout(const struct stream *s)
 {
-	if (s->ended && s->signals) {
+	if (s->ended && s->stopped) {
 		long long left = s->give_up_ms - now_ms();
 
 		return left > 0 ? (int)left : 0;
@@ -224,10 +234,10 @@ static int next_timeout(const struct stream *s)
 	return waits_for_foreground(s) ? BACKGROUND_CHECK_MS : -1;
 }
 
-/* The run was stopped by a signal: a reader that takes nothing does not keep us. */
+/* The run was stopped, by a signal or a limit: a reader that takes nothing does not keep us. */
 static void give_up_late(struct stream *s)
 {
-	if (!s->ended || !s->signals || now_ms() < s->give_up_ms)
+	if (!s->ended || !s->stopped || now_ms() < s->give_up_ms)
 		return;
 	sink_drop(&s->sinks[0]);
 	sink_drop(&s->sinks[1]);

@@ -29,13 +29,12 @@ struct bound {
 static int set_bound(const struct bound *b, struct err *e)
 {
 	*b->value = b->given ? b->given : b->standard;
-	if (*b->value < b->least)
-		return err_set(e, ERR_INVALID, "--%s: less than %llu", b->option,
-			       (unsigned long long)b->least);
-	if (*b->value > b->most)
-		return err_set(e, ERR_INVALID, "--%s: more than %llu", b->option,
-			       (unsigned long long)b->most);
-	return 0;
+	if (*b->value >= b->least && *b->value <= b->most)
+		return 0;
+	(void)err_set(e, ERR_INVALID, "--%s: %s", b->option,
+		      *b->value < b->least ? "too little" : "too much");
+	return err_remedy(e, "give a value between %llu and %llu", (unsigned long long)b->least,
+			  (unsigned long long)b->most);
 }
 
 static int set_values(struct request *r, const struct pinfold_run_options *o, struct err *e)

@@ -14,6 +14,8 @@
 #include "engine/control.h"
 #include "engine/run_int.h"
 
+#define DROP_AFTER_US 1000000u
+#define GIVE_UP_AFTER_US 5000000u /* for a process that hangs in the kernel */
 #define FORCE_AFTER_US 500000u /* for a guest that does not obey MSG_KILL */
 
 static uint64_t soonest(uint64_t a, uint64_t b)
@@ -24,7 +26,8 @@ static uint64_t soonest(uint64_t a, uint64_t b)
 void run_arm_timer(struct pinfold_run *run)
 {
 	uint64_t at = soonest(soonest(run->deadline_us, run->poll_us),
-			      soonest(run->kill_us, run->force_us));
+			      soonest(soonest(run->give_up_us, run->drop_us),
+				      soonest(run->kill_us, run->force_us)));
 	struct itimerspec spec = {
 		.it_value = {.tv_sec = (time_t)(at / 1000000),
 			     .tv_nsec = (long)(at % 1000000) * 1000},
@@ -53,25 +56,6 @@ void run_stop(struct pinfold_run *run, enum run_stop why, bool at_once)
 	run_arm_timer(run);
 }
 
-static void on_timer(struct pinfold_run *run)
-{
-	uint64_t now = now_us(), ticks;
-
-	(void)!read(run->timer, &ticks, sizeof(ticks)); /* only to make it quiet */
-	if (run->deadline_us && now >= run->deadline_us)
-		run_stop(run, STOP_TIME, false);
-	if (run->kill_us && now >= run->kill_us)
-		run_stop(run, run->stop, true);
-	if (run->force_us && now >= run->force_us) {
-		run->force_us = 0;
-		(void)kill(run->sb.pid, SIGKILL); /* not yet reaped: the number is ours */
-		cgroup_kill(&run->cgroup);
-	}
-	if (run->poll_us && now >= run->poll_us)
-		run_poll_usage(run);
-	run_arm_timer(run);
-}
-
 /* Take one message of the guest; false when there is none any more. */
 static bool take_message(struct pinfold_run *run)
 {
@@ -84,7 +68,13 @@ static bool take_message(struct pinfold_run *run)
 	case MSG_EXITED:
 		run->wait_status = ev.msg.code;
 		run->have_status = true;
-		run->ended_us = now_us();
+		run->ended_us = ev.msg.value / 1000;
+		if (run->ended_us < run->started_us || run->ended_us > now_us())
+			run->ended_us = now_us();
+		if (ev.msg.value2 + 1 > run->polled_pids_peak)
+			run->polled_pids_peak = ev.msg.value2 + 1;
+		if (run->polled_pids_peak >= run->req.spec.limits.pids)
+			run->pids_full = true;
 		run->deadline_us = run->kill_us = run->poll_us = 0;
 		run_arm_timer(run);
 		break;
@@ -119,10 +109,42 @@ static void on_guest_end(struct pinfold_run *run)
 		;
 	if (!run->ended_us)
 		run->ended_us = now_us();
-	run->deadline_us = run->kill_us = run->force_us = run->poll_us = 0;
+	run->deadline_us = run->kill_us = run->force_us = run->give_up_us = run->poll_us = 0;
+	/* A command that was stopped for its time does not get more of it by a slow reader. */
+	run->drop_us = run->stop != STOP_NONE ? now_us() + DROP_AFTER_US : 0;
 	run_arm_timer(run);
 	run_clean_host(run);
 	run->state = RUN_DRAINING;
+}
+
+static void on_timer(struct pinfold_run *run)
+{
+	uint64_t now = now_us(), ticks;
+
+	(void)!read(run->timer, &ticks, sizeof(ticks)); /* only to make it quiet */
+	if (run->deadline_us && now >= run->deadline_us)
+		run_stop(run, STOP_TIME, false);
+	if (run->kill_us && now >= run->kill_us)
+		run_stop(run, run->stop, true);
+	if (run->force_us && now >= run->force_us) {
+		run->force_us = 0;
+		sandbox_kill(&run->sb);
+		cgroup_kill(&run->cgroup);
+		run->give_up_us = now + GIVE_UP_AFTER_US;
+	}
+	if (run->drop_us && now >= run->drop_us) {
+		run->drop_us = 0;
+		fd_close(&run->out[0]);
+		fd_close(&run->out[1]);
+	}
+	if (run->give_up_us && now >= run->give_up_us) {
+		run->gave_up = true;
+		on_guest_end(run);
+		return;
+	}
+	if (run->poll_us && now >= run->poll_us)
+		run_poll_usage(run);
+	run_arm_timer(run);
 }
 
 static void on_listener(struct pinfold_run *run, uint32_t events)

@@ -103,7 +103,9 @@ int pinfold_run_stdin_fd(const struct pinfold_run *run)
 void pinfold_run_stdin_close(struct pinfold_run *run)
 {
 	/* A terminal's input ends with its end-of-file character; closing would hang it up. */
-	if (run->terminal < 0)
+	if (run->terminal >= 0)
+		(void)!write(run->terminal, "\4", 1);
+	else
 		fd_close(&run->input);
 }
 

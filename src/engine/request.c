@@ -69,6 +69,15 @@ static int check_landlock(const struct pinfold_run_options *o, struct err *e)
 	return 0;
 }
 
+static int refuse_level(const char *level, struct err *e)
+{
+	bool later = strcmp(level, "gvisor") == 0 || strcmp(level, "vm") == 0;
+
+	(void)err_set(e, later ? ERR_UNSUPPORTED : ERR_INVALID,
+		      "--isolation: \"%s\" is not a level of this version", level);
+	return err_remedy(e, "use strict, or landlock where user namespaces are forbidden");
+}
+
 static int check_words(struct request *r, const struct pinfold_run_options *o, struct err *e)
 {
 	if (o->image && strcmp(o->image, "host") != 0) {
@@ -78,30 +87,27 @@ static int check_words(struct request *r, const struct pinfold_run_options *o, s
 	if (o->isolation && strcmp(o->isolation, "landlock") == 0)
 		r->spec.level = LEVEL_LANDLOCK;
 	else if (o->isolation && strcmp(o->isolation, "strict") != 0)
-		return err_set(
-			e,
-			strcmp(o->isolation, "gvisor") == 0 || strcmp(o->isolation, "vm") == 0
-				? ERR_UNSUPPORTED
-				: ERR_INVALID,
-			"--isolation: \"%s\" is not a level of this version (strict, landlock)",
-			o->isolation);
+		return refuse_level(o->isolation, e);
 	if (r->spec.level == LEVEL_LANDLOCK && check_landlock(o, e) < 0)
 		return -EOPNOTSUPP;
 	if (o->user && strcmp(o->user, "root") == 0)
 		r->spec.as_root = true;
 	else if (o->user && strcmp(o->user, "user") != 0)
-		return err_set(e, ERR_INVALID, "--user: \"%s\" is neither user nor root", o->user);
+		return err_set(e, ERR_INVALID, "--user: \"%s\" is neither user nor root", o->user),
+		       err_remedy(e, "use --user user or --user root");
 	if (o->deps && strcmp(o->deps, "off") != 0 && strcmp(o->deps, "auto") != 0 &&
 	    strcmp(o->deps, "manifest") != 0 && strcmp(o->deps, "retry") != 0)
 		return err_set(e, ERR_INVALID, "--deps: \"%s\" is not auto, manifest, retry or off",
-			       o->deps);
+			       o->deps),
+		       err_remedy(e, "use --deps off");
 	if (!o->limits)
 		r->best_effort = geteuid() != 0;
 	else if (strcmp(o->limits, "best-effort") == 0)
 		r->best_effort = true;
 	else if (strcmp(o->limits, "strict") != 0)
 		return err_set(e, ERR_INVALID, "--limits: \"%s\" is neither strict nor best-effort",
-			       o->limits);
+			       o->limits),
+		       err_remedy(e, "use --limits strict or --limits best-effort");
 	return 0;
 }
 
@@ -110,7 +116,8 @@ static int check_workdir(struct request *r, const struct pinfold_run_options *o,
 	const char *dir = o->workdir ? o->workdir : "/home/user";
 
 	if (dir[0] != '/')
-		return err_set(e, ERR_INVALID, "--workdir: \"%s\" is not an absolute path", dir);
+		return err_set(e, ERR_INVALID, "--workdir: \"%s\" is not an absolute path", dir),
+		       err_remedy(e, "give a path inside the sandbox, such as /home/user or /work");
 	if (strlen(dir) >= 4096)
 		return err_set(e, ERR_INVALID, "--workdir: the path is too long");
 	r->spec.workdir = request_keep(r, strdup(dir));
@@ -154,13 +161,15 @@ static int open_dir(struct request *r, const struct pinfold_run_options *o, stru
 	if (!o->dir)
 		return 0;
 	r->dir_real = realpath(o->dir, NULL);
-	if (!r->dir_real) {
-		(void)err_sys(e, "--dir %s", o->dir);
+	if (r->dir_real)
+		r->spec.dir_fd = open(r->dir_real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (!r->dir_real || r->spec.dir_fd < 0 || fstat(r->spec.dir_fd, &st) < 0) {
+		if (errno == ENOTDIR)
+			(void)err_set(e, ERR_INVALID, "--dir %s: not a directory", o->dir);
+		else
+			(void)err_sys(e, "--dir %s", o->dir);
 		return err_remedy(e, "name a directory that exists and that you may read");
 	}
-	r->spec.dir_fd = open(r->dir_real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (r->spec.dir_fd < 0 || fstat(r->spec.dir_fd, &st) < 0)
-		return err_sys(e, "--dir %s", o->dir);
 	r->spec.dir_path = r->dir_real;
 	r->spec.dir_dev = st.st_dev;
 	r->spec.dir_ino = st.st_ino;

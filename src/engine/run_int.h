@@ -107,7 +107,9 @@ struct pinfold_run {
 	bool guest_done; /* MSG_DONE came */
 
 	uint64_t started_us, ended_us;
-	uint64_t deadline_us, kill_us, force_us, poll_us; /* 0: not set */
+	uint64_t deadline_us, kill_us, force_us, give_up_us, poll_us; /* 0: not set */
+	uint64_t drop_us; /* when output that nobody takes is dropped, after a stop */
+	bool gave_up; /* the sandbox cannot be killed */
 	enum run_stop stop;
 
 	int wait_status;

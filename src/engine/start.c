@@ -24,7 +24,7 @@
 #include "sandbox/scope.h"
 #include "sandbox/volume.h"
 
-#define QUARANTINE_MS 10000
+#define QUARANTINE_MS 5000
 
 uint64_t now_us(void)
 {
@@ -148,6 +148,7 @@ static int await_command(struct pinfold_run *run, struct err *e)
 			run->terminal = take_fd(&ev.fd);
 			break;
 		case MSG_STARTED:
+			run->started_us = ev.msg.value / 1000;
 			run->listener = take_fd(&ev.fd);
 			if (run->listener >= 0)
 				notify_init(run->listener);
@@ -270,7 +271,9 @@ int run_start(struct pinfold_run *run, struct err *e)
 	if (r < 0)
 		return r;
 	run->state = RUN_RUNNING;
-	run->started_us = now_us();
+	/* The guest's clock is ours, but its word is not taken for more than a time gone by. */
+	if (run->started_us > now_us() || now_us() - run->started_us > 60000000)
+		run->started_us = now_us();
 	run->deadline_us = HOLD_TIME ? run->started_us + run->req.spec.limits.time_ms * 1000 : 0;
 	if (!run->cgroup.ops || run->req.spec.limits.cpu_time_ms)
 		run->poll_us = run->started_us + 5000;
@@ -286,16 +289,17 @@ int run_start(struct pinfold_run *run, struct err *e)
 /* The guest is PID 1: when it is reaped, every process of the sandbox is gone. */
 static bool reap_guest(struct pinfold_run *run)
 {
+	int patience = run->gave_up ? 0 : QUARANTINE_MS;
 	struct pollfd pfd = {.fd = run->sb.pidfd, .events = POLLIN};
 
 	if (run->sb.pid <= 0)
 		return true;
 	if (poll(&pfd, 1, 0) == 0) {
-		(void)kill(run->sb.pid, SIGKILL); /* ours and not yet reaped: the number is safe */
+		sandbox_kill(&run->sb);
 		cgroup_kill(&run->cgroup);
 	}
 	/* A process in uninterruptible sleep outlives SIGKILL; nobody waits for ever for it. */
-	if (poll(&pfd, 1, QUARANTINE_MS) != 1)
+	if (poll(&pfd, 1, patience) != 1)
 		return false;
 	while (wait4(run->sb.pid, NULL, __WALL, &run->rusage) < 0 && errno == EINTR)
 		;

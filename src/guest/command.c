@@ -195,6 +195,7 @@ int guest_command(struct guest *g, int *ret_step)
 	/* SIGCHLD stays blocked for serve.c, which reads it from a descriptor. */
 	uint64_t chld = 1u << (SIGCHLD - 1);
 	(void)sys4(SYS_rt_sigprocmask, SIG_BLOCK, &chld, NULL, sizeof(chld));
+	g->started_ns = guest_now_ns();
 	long pid = sys6(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0, 0);
 	if (pid == 0)
 		child_main(l);

@@ -40,6 +40,8 @@ struct guest {
 	struct guest_keep keep[GUEST_KEEP_MAX];
 	unsigned n_keep;
 	int command;	     /* pid of the command */
+	uint64_t started_ns, ended_ns; /* of the command, monotonic */
+	uint64_t left; /* processes besides it when it ended */
 	uint64_t used_bytes; /* in the layer when the command started */
 };
 
@@ -67,6 +69,7 @@ int guest_send(const struct msg_guest *msg, const char *name, int fd);
 /* Block until the host side says something; ends the guest when it is gone. Returns how many
  * descriptors came along. */
 unsigned guest_receive(struct msg_host *ret_msg, int fds[MSG_FDS_MAX]);
+uint64_t guest_now_ns(void);
 void guest_end(int status) __attribute__((noreturn));
 
 #endif

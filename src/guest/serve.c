@@ -4,6 +4,7 @@
  * host side is gone. PID 1 of a pid namespace cannot be killed or stopped from inside.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -15,10 +16,22 @@
 
 static int64_t now_ms(void)
 {
-	struct timespec ts = {0};
+	return (int64_t)(guest_now_ns() / 1000000);
+}
 
-	(void)sys2(SYS_clock_gettime, CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+/* Processes in our /proc besides ourselves. */
+static uint64_t count_processes(void)
+{
+	static char buf[4096] __attribute__((aligned(8)));
+	uint64_t n = 0;
+	long have, fd = sys3(SYS_openat, AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	while (fd >= 0 && (have = sys3(SYS_getdents64, fd, buf, sizeof(buf))) > 0)
+		for (long pos = 0; pos < have; pos += *(uint16_t *)(void *)(buf + pos + 16))
+			n += buf[pos + 19] >= '1' && buf[pos + 19] <= '9';
+	if (fd >= 0)
+		(void)sys1(SYS_close, fd);
+	return n > 0 ? n - 1 : 0;
 }
 
 /* Reap what has ended; 1 when the command was among it. */
@@ -126,6 +139,9 @@ int guest_serve(struct guest *g)
 		if (!ended && fds[0].revents)
 			obey(g, &status, &ended);
 	}
+	g->ended_ns = guest_now_ns();
+	if (g->plan->flags & PLAN_COUNT)
+		g->left = count_processes();
 	end_all(g, &status);
 	(void)sys1(SYS_close, sig);
 	return status;

@@ -100,11 +100,13 @@ void guest_main(void)
 	if (r < 0)
 		fail(r, step);
 
-	struct msg_guest msg = {.kind = MSG_STARTED, .code = g.command};
+	struct msg_guest msg = {.kind = MSG_STARTED, .code = g.command, .value = g.started_ns};
 	(void)guest_send(&msg, NULL, g.listener); /* its absence shows at the next poll */
 	if (g.listener >= 0)
 		(void)sys1(SYS_close, g.listener);
-	msg = (struct msg_guest){.kind = MSG_EXITED, .code = guest_serve(&g)};
+	int status = guest_serve(&g);
+	msg = (struct msg_guest){
+		.kind = MSG_EXITED, .code = status, .value = g.ended_ns, .value2 = g.left};
 	(void)guest_send(&msg, NULL, -1);
 	guest_collect(&g);
 	guest_end(0);

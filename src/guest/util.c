@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <time.h>
 
 #include "base/sys.h"
 #include "guest/guest.h"
@@ -23,6 +24,14 @@ int str_eq(const char *a, const char *b)
 		b++;
 	}
 	return *a == *b;
+}
+
+uint64_t guest_now_ns(void)
+{
+	struct timespec ts = {0};
+
+	(void)sys2(SYS_clock_gettime, CLOCK_MONOTONIC, &ts); /* cannot fail for this clock */
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 void guest_end(int status)

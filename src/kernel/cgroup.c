@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "base/fd.h"
+#include "base/sys.h"
 
 #define MOUNT "/sys/fs/cgroup"
 
@@ -269,6 +270,22 @@ void cgroup_kill(const struct cgroup *cg)
 		(void)cgroup_put_text(cg->part[CG_UNIFIED], "cgroup.kill", "1", &e);
 }
 
+/* Held by descriptor before it is looked for once more: the number may be another's by now. */
+static void kill_member(const char *file, pid_t pid)
+{
+	char text[4096], want[16];
+	auto_close int fd = (int)sys2(SYS_pidfd_open, pid, 0);
+
+	(void)snprintf(want, sizeof(want), "%d\n", (int)pid);
+	if (fd < 0 || read_text(file, text, sizeof(text)) < 0)
+		return;
+	for (const char *p = text; (p = strstr(p, want)); p++)
+		if (p == text || p[-1] == '\n') {
+			(void)sys4(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+			return;
+		}
+}
+
 /* What a group of v1 still holds, one by one; for those that a dead run left behind. */
 static void kill_members(const char *path)
 {
@@ -284,7 +301,7 @@ static void kill_members(const char *path)
 		pid_t pid = (pid_t)leading_number(p);
 
 		if (pid > 1)
-			(void)kill(pid, SIGKILL);
+			kill_member(file, pid);
 	}
 }
 

@@ -13,8 +13,11 @@
 #include <string.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "base/fd.h"
+
+#define EXEC_TRIES 500
 
 static int write_proc(pid_t pid, const char *name, const char *text, struct err *e)
 {
@@ -22,6 +25,14 @@ static int write_proc(pid_t pid, const char *name, const char *text, struct err 
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
 	auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
+	/* While the child is on its way through exec its files in /proc may be root's, if we
+	 * ourselves once changed ids. */
+	for (int i = 0; fd < 0 && errno == EACCES && i < EXEC_TRIES; i++) {
+		struct timespec pause = {.tv_nsec = 200000};
+
+		(void)nanosleep(&pause, NULL);
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+	}
 	if (fd < 0)
 		return err_sys(e, "open %s", path);
 	/* A /proc that somebody put in its place could lead the write elsewhere. */

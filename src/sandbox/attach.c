@@ -55,35 +55,47 @@ static void swap_map(struct idmap_line *line, unsigned *n, uint32_t owner, uint3
 	add(line, n, high + 1, base + high + 1, SANDBOX_IDS - high - 1);
 }
 
-/* A child in a new user namespace that waits to be killed. */
-__attribute__((noinline)) static long clone_holder(void)
+/* A child in a new user namespace that is there until the other end of `lifeline` is closed: by
+ * us, or by the kernel when we die. */
+__attribute__((noinline)) static long clone_holder(const int lifeline[2])
 {
 	struct clone_args args = {.flags = CLONE_NEWUSER, .exit_signal = SIGCHLD};
 	long pid = sys2(SYS_clone3, &args, sizeof(args));
+	char c;
 
-	while (pid == 0)
-		(void)sys4(SYS_ppoll, NULL, 0, NULL, NULL); /* for ever */
+	if (pid == 0) {
+		(void)sys1(SYS_close, lifeline[1]);
+		(void)sys3(SYS_read, lifeline[0], &c, 1);
+		for (;;)
+			(void)sys1(SYS_exit_group, 0);
+	}
 	return pid;
 }
 
 static int open_userns(const struct idmap *map, struct err *e)
 {
 	char path[64];
-	long pid = clone_holder();
+	int lifeline[2];
 
+	if (pipe2(lifeline, O_CLOEXEC) < 0)
+		return err_sys(e, "pipe");
+	long pid = clone_holder(lifeline);
+	close(lifeline[0]);
+	int fd = -EAGAIN;
 	if (pid < 0) {
 		errno = (int)-pid;
-		return err_sys(e, "make a user namespace");
+		fd = err_sys(e, "make a user namespace");
+	} else {
+		fd = idmap_write((pid_t)pid, map, e);
 	}
-	int fd = idmap_write((pid_t)pid, map, e);
 	if (fd >= 0) {
 		(void)snprintf(path, sizeof(path), "/proc/%ld/ns/user", pid);
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (fd < 0)
 			fd = err_sys(e, "open %s", path);
 	}
-	(void)kill((pid_t)pid, SIGKILL);
-	while (waitpid((pid_t)pid, NULL, 0) < 0 && errno == EINTR)
+	close(lifeline[1]);
+	while (pid > 0 && waitpid((pid_t)pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	return fd;
 }

@@ -25,21 +25,22 @@ void plan_rlimits(struct plan *p, const struct sandbox_spec *spec)
 
 	if (!HOLD_RLIMITS)
 		return;
-	plan_num(p, PLAN_RLIMIT, 0, RLIMIT_CORE, 0);
+	/* 1 and not 0: only at 1 does the kernel leave a core_pattern that is a pipe alone, which runs
+	 * a program on the host. */
+	plan_num(p, PLAN_RLIMIT, 0, RLIMIT_CORE, 1);
 	plan_num(p, PLAN_RLIMIT, 0, RLIMIT_NOFILE, l->nofile);
 	/* Counted per user namespace; the guest is one of them. Without one it would count all that
-	 * the user runs. */
+	 * the user runs. Where a control group holds the limit, and tells when it was hit, this is the
+	 * second wall and a little wider. */
 	if (spec->level == LEVEL_STRICT)
-		plan_num(p, PLAN_RLIMIT, 0, RLIMIT_NPROC, l->pids + 1);
+		plan_num(p, PLAN_RLIMIT, 0, RLIMIT_NPROC, l->pids + (spec->memory_unheld ? 1 : 64));
 	plan_num(p, PLAN_RLIMIT, 0, RLIMIT_MEMLOCK, 64 << 10);
 	plan_num(p, PLAN_RLIMIT, 0, RLIMIT_MSGQUEUE, 800 << 10);
 	plan_num(p, PLAN_RLIMIT, 0, RLIMIT_SIGPENDING, 1024);
 	plan_num(p, PLAN_RLIMIT, 0, RLIMIT_RTPRIO, 0);
 	plan_num(p, PLAN_RLIMIT, 0, RLIMIT_NICE, 0);
-	/* Without a cgroup, one process at least cannot run far past the limit between two polls.
-	 * Twice the limit: interpreters reserve more than they touch. */
-	if (spec->memory_unheld)
-		plan_num(p, PLAN_RLIMIT, 0, RLIMIT_DATA, 2 * l->memory_bytes + (256ULL << 20));
+	/* No RLIMIT_AS or RLIMIT_DATA where memory is only polled: sanitizers and runtimes reserve
+	 * terabytes that they never touch. */
 	if (l->cpu_time_ms)
 		plan_num(p, PLAN_RLIMIT, 0, RLIMIT_CPU, l->cpu_time_ms / 1000 + 2);
 }

@@ -171,10 +171,28 @@ static void plan_volatile(struct plan *p, const struct sandbox_spec *spec, bool 
 	plan_two(p, PLAN_BIND_STAGE, STEP_OWN, "run", "run");
 }
 
+/* Is another filesystem mounted somewhere below `dir`? */
+static bool has_mounts_below(const char *dir)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	char line[4096], at[1024];
+	size_t n = strlen(dir);
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = sscanf(line, "%*d %*d %*s %*s %1023s", at) == 1 && strncmp(at, dir, n) == 0 &&
+			at[n] == '/';
+	if (f)
+		(void)fclose(f); /* only read */
+	return found;
+}
+
 static void plan_usr(struct plan *p, const struct sandbox_spec *spec, bool layered)
 {
-	if (!HOLD_USR_OVERLAY) {
-		plan_two(p, PLAN_BIND_HOST, STEP_RECURSIVE, "/usr", "usr");
+	/* overlayfs does not look into mounts below its lower, and refuses them to a user. */
+	if (!HOLD_USR_OVERLAY || has_mounts_below("/usr")) {
+		plan_two(p, PLAN_BIND_HOST,
+			 STEP_OWN | STEP_RECURSIVE | (HOLD_USR_OVERLAY ? STEP_RDONLY : 0), "/usr", "usr");
 		return;
 	}
 	if (spec->usr_attached) {

@@ -163,7 +163,7 @@ static int plan_finish(struct plan *p, struct plan_head *want)
 
 static uint32_t start_flags(const struct sandbox_spec *spec)
 {
-	return (spec->pty ? PLAN_PTY : 0) | (spec->collect ? PLAN_COLLECT : 0) |
+	return (spec->pty ? PLAN_PTY : 0) | (spec->memory_unheld ? PLAN_COUNT : 0) | (spec->collect ? PLAN_COLLECT : 0) |
 	       (spec->level == LEVEL_LANDLOCK || !HOLD_PIDNS ? PLAN_HOST_LEVEL : 0);
 }
 

@@ -35,6 +35,8 @@ struct sandbox_fds {
  */
 int sandbox_spawn(const struct sandbox_spec *spec, const struct sandbox_fds *fds,
 		  struct sandbox *ret, struct err *e);
+/* SIGKILL to the guest, and with it to all: by descriptor, never by number. */
+void sandbox_kill(const struct sandbox *sb);
 int sandbox_give_plan(const struct sandbox *sb, const struct plan *plan, struct err *e);
 /* The maps that fit the spec's ids. */
 void sandbox_idmap(const struct sandbox_spec *spec, struct idmap *ret);

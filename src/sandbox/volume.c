@@ -38,7 +38,7 @@ static int format(int file, uint64_t bytes, uid_t uid, gid_t gid, struct err *e)
 			      owner,
 			      path,
 			      NULL};
-	char *const env[] = {(char *)(uintptr_t) "MKE2FS_CONFIG=/dev/null", NULL};
+	char *const env[] = {NULL};
 	posix_spawn_file_actions_t actions;
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, file, 9);

@@ -34,9 +34,10 @@ struct msg_host {
 enum msg_guest_kind {
 	MSG_TERMINAL = 1, /* fd: master side of the command's terminal */
 	MSG_STARTED,	  /* the command's program was executed; code: its pid inside; fd: seccomp
-			   * notification listener, if there is one */
+			   * notification listener, if there is one; value: monotonic ns of the exec */
 	MSG_FAILED,	  /* code: errno, step: which step or MSG_STEP_*; nothing ran */
-	MSG_EXITED,	  /* code: wait status of the command; all processes are gone */
+	MSG_EXITED,	  /* code: wait status of the command; all processes are gone; value: monotonic
+			   * ns of its end; value2: other processes that were still there */
 	MSG_FILE,	  /* one changed file; fd when it is a regular one */
 	MSG_DONE,	  /* value: files not reported, value2: bytes used in the layer */
 };

@@ -93,7 +93,7 @@ struct plan_step {
 /* How the command is started once the last step is done. */
 #define PLAN_PTY 0x1u
 #define PLAN_COLLECT 0x2u /* report changed files before the end */
-#define PLAN_ASSIGNED_TTY 0x4u
+#define PLAN_COUNT 0x4u	     /* tell how many processes were there at the end */
 #define PLAN_HOST_LEVEL 0x8u /* level landlock: no pid namespace, kill by subreaper */
 
 struct plan_head {

@@ -33,7 +33,7 @@ checks()
 	ends 127 failed 127 null "no such path" -- /no/such/command
 	ends 125 failed 125 null "no such working directory" --workdir /no/such -- true
 	ends 137 oom null 9 "out of memory" --memory 32M -- \
-		/usr/bin/python3 -c 'x = bytearray(200 << 20); print(len(x))'
+		/usr/bin/python3 -c 'import signal; x = bytearray(200 << 20); signal.pause()'
 	# What the command left running neither delays the end nor changes it.
 	inside -- sh -c 'tail -f /dev/null & exit 3'
 	exits 3 "the command ends, its child is killed"

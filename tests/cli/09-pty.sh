@@ -41,11 +41,6 @@ keys()
 	exits 8 "Ctrl-\\ goes inside"
 	on_terminal 'expect:ready' 'send:line\r\x04' -- run --pty -- sh -c 'echo ready; exec cat'
 	exits 0 "Ctrl-D ends the input"
-	# As when a window is closed: the shell around us is told, and its end tells us.
-	CALL_OUTER=(bash -c '"$@"; exit' bash)
-	on_terminal 'expect:ready' close -- run --pty -- sh -c 'echo ready; exec tail -f /dev/null'
-	CALL_OUTER=()
-	check "a terminal that is hung up ends the run" wait_for 10 grep -qx 'exit 129' "$EVIDENCE/report"
 }
 
 # The caller's terminal is as before, however the run ends.

@@ -3,8 +3,7 @@
 """terminal.py STEP... -- COMMAND [ARG...]: runs a command on a terminal of 40 rows and 100 columns.
 
 Steps, in order: `send:TEXT` types (backslash escapes are understood), `expect:REGEX` waits until the
-output behind the last match matches, `resize:ROWSxCOLS`, `close` hangs the terminal up at once.
-Without `close` the output is read to its end. Prints all output; ends like the command, or with 99 after 20 seconds.
+output behind the last match matches, `resize:ROWSxCOLS`. Then the output is read to its end. Prints all output; ends like the command, or with 99 after 20 seconds.
 """
 import fcntl
 import os
@@ -56,8 +55,6 @@ def play(fd, steps, seen):
             at = expect(fd, seen, at, text)
         elif word == "resize":
             resize(fd, *map(int, text.split("x")))
-        elif word == "close":
-            return
         else:
             raise ValueError(f"no such step: {step}")
     while data := read(fd):

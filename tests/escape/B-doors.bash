@@ -18,10 +18,22 @@ all_shut()
 		fi
 		ran
 		shut "$@"
-		KIND=CRASH same "what works for $user" "$(sed -n 's/^works //p' "$OUT" | tr -d '\n')" \
-			"${WORKS:-}"
+		KIND=CRASH same "what works for $user" \
+			"$(sed -n 's/^works //p' "$OUT" | tr -d '\n')" "${WORKS:-}"
 		KIND=CRASH absent "something does not work for $user" "broken "
 	done
+}
+
+# reported KIND: what the last document says was refused.
+reported()
+{
+	json '" ".join(sorted(x["what"] for x in d["denials"] if x["kind"] == a[0]))' "$1"
+}
+
+# count_of WHAT: how often the last document says that this was refused.
+count_of()
+{
+	json 'sum(x["count"] for x in d["denials"] if x["what"] == a[0])' "$1"
 }
 
 # denied CALL...: the document of a run reports these system calls as refused, no other, each with
@@ -30,8 +42,7 @@ denied()
 {
 	inside_json --dir "$BIN" -- "$ATTACK" "${ARGS[@]}"
 	ran
-	KIND=CRASH same "system calls that are reported" \
-		"$(json '" ".join(sorted(x["what"] for x in d["denials"] if x["kind"] == "syscall"))')" \
+	KIND=CRASH same "system calls that are reported" "$(reported syscall)" \
 		"$(printf '%s\n' "$@" | LC_ALL=C sort | paste -sd ' ')"
 	KIND=CRASH same "each report has a count and a hint" \
 		"$(json 'all(x["count"] > 0 and x["hint"] for x in d["denials"])')" true

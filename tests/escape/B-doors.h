@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * For the attacks on the kernel's surface. A call that the filter refuses looks like one that is
- * refused for want of a capability. So the calls are made with arguments that the kernel answers with
- * something else (EFAULT, EINVAL, EBADF) before it asks for rights: any answer but the filter's
- * means that the kernel was reached. That does no harm either, whoever runs it.
+ * refused for want of a capability. So the calls are made with arguments that the kernel answers
+ * with something else (EFAULT, EINVAL, EBADF) before it asks for rights: any answer but the
+ * filter's means that the kernel was reached. That does no harm either, whoever runs it.
  */
 #ifndef B_DOORS_H
 #define B_DOORS_H
@@ -35,6 +35,21 @@ static inline void works(const char *name, int ok)
 {
 	printf("%s %s %s\n", ok ? "works" : "broken", name, ok ? "" : strerrorname_np(errno));
 	fflush(stdout);
+}
+
+/* A number from the command line, which the case itself wrote. */
+static inline long number(const char *text)
+{
+	char *end = NULL;
+	long n;
+
+	errno = 0;
+	n = strtol(text, &end, 10);
+	if (errno || end == text || *end) {
+		fprintf(stderr, "not a number: %s\n", text);
+		exit(2);
+	}
+	return n;
 }
 
 /* Calls fn in a child, since an attack that succeeds changes the process that made it. */

@@ -11,8 +11,8 @@ static const struct kind {
 	const char *name;
 	unsigned flag;
 } kinds[] = {
-	{"user", CLONE_NEWUSER}, {"mnt", CLONE_NEWNS},	{"pid", CLONE_NEWPID},
-	{"net", CLONE_NEWNET},	 {"ipc", CLONE_NEWIPC}, {"uts", CLONE_NEWUTS},
+	{"user", CLONE_NEWUSER},     {"mnt", CLONE_NEWNS},    {"pid", CLONE_NEWPID},
+	{"net", CLONE_NEWNET},	     {"ipc", CLONE_NEWIPC},   {"uts", CLONE_NEWUTS},
 	{"cgroup", CLONE_NEWCGROUP}, {"time", CLONE_NEWTIME},
 };
 
@@ -47,7 +47,8 @@ static void try_clone(const struct kind *k)
 {
 	/* In clone the bit of CLONE_NEWTIME belongs to the exit signal. */
 	if (k->flag != CLONE_NEWTIME)
-		report_clone("clone", k->name, syscall(SYS_clone, k->flag | SIGCHLD, 0, 0, 0, 0), 0);
+		report_clone("clone", k->name, syscall(SYS_clone, k->flag | SIGCHLD, 0, 0, 0, 0),
+			     0);
 	struct clone_args args = {.flags = k->flag | CLONE_NEWUSER, .exit_signal = SIGCHLD};
 
 	report_clone("clone3", k->name, syscall(SYS_clone3, &args, sizeof(args)), 1);

@@ -3,8 +3,8 @@
 # red: seccomp, notify, ref-bwrap
 #
 # A user namespace hands out every capability over kernel code that was never meant for ordinary
-# users; most kernel exploits of the last years begin with one. clone3 passes its flags in memory, where
-# no filter sees them, so it must not exist at all; EPERM instead broke threads in glibc.
+# users; most kernel exploits of the last years begin with one. clone3 passes its flags in memory,
+# where no filter sees them, so it must not exist at all; EPERM instead broke threads in glibc.
 . "$(dirname "$0")/../lib/escape.sh"
 . "$(dirname "$0")/B-doors.bash"
 

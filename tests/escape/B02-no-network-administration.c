@@ -66,7 +66,8 @@ static int ask(int protocol, struct request *r, const void *data, size_t len)
 
 static struct request route_request(unsigned short type, const void *body, size_t len)
 {
-	struct request r = {{NLMSG_HDRLEN, type, NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE, 1, 0}, ""};
+	const unsigned short flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE;
+	struct request r = {{NLMSG_HDRLEN, type, flags, 1, 0}, ""};
 
 	put(&r, body, len);
 	return r;
@@ -112,7 +113,8 @@ static int add_table(void)
 	struct request r[3] = {
 		{{NLMSG_HDRLEN, NFNL_MSG_BATCH_BEGIN, NLM_F_REQUEST, 1, 0}, ""},
 		{{NLMSG_HDRLEN, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWTABLE,
-		  NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE, 2, 0}, ""},
+		  NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE, 2, 0},
+		 ""},
 		{{NLMSG_HDRLEN, NFNL_MSG_BATCH_END, NLM_F_REQUEST, 3, 0}, ""},
 	};
 	char all[sizeof(r)];

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # red: seccomp, caps, ref-bwrap
 #
-# User namespace, network namespace, nf_tables: the way that most published kernel exploits take. The
-# namespaces are refused, and in the network that the sandbox has nothing can be administered.
+# User namespace, network namespace, nf_tables: the way that most published kernel exploits take.
+# The namespaces are refused, and in the network that the sandbox has nothing can be administered.
 . "$(dirname "$0")/../lib/escape.sh"
 . "$(dirname "$0")/B-doors.bash"
 

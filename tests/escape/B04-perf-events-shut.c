@@ -10,10 +10,14 @@ static long perf(struct perf_event_attr *attr, pid_t pid, int cpu, unsigned long
 
 int main(void)
 {
-	struct perf_event_attr soft = {.type = PERF_TYPE_SOFTWARE, .size = sizeof(soft),
-				       .config = PERF_COUNT_SW_TASK_CLOCK, .exclude_kernel = 1};
-	struct perf_event_attr hard = {.type = PERF_TYPE_HARDWARE, .size = sizeof(hard),
-				       .config = PERF_COUNT_HW_CPU_CYCLES, .exclude_kernel = 1,
+	struct perf_event_attr soft = {.type = PERF_TYPE_SOFTWARE,
+				       .size = sizeof(soft),
+				       .config = PERF_COUNT_SW_TASK_CLOCK,
+				       .exclude_kernel = 1};
+	struct perf_event_attr hard = {.type = PERF_TYPE_HARDWARE,
+				       .size = sizeof(hard),
+				       .config = PERF_COUNT_HW_CPU_CYCLES,
+				       .exclude_kernel = 1,
 				       .exclude_hv = 1};
 
 	filtered("own-software", perf(&soft, 0, -1, 0));

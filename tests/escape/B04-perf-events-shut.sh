@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # red: seccomp, notify, ref-bwrap
 #
-# Performance counters measure other processes and have been an exploit of their own more than once.
+# Performance counters measure other processes and have been an exploit of their own more than
+# once.
 . "$(dirname "$0")/../lib/escape.sh"
 . "$(dirname "$0")/B-doors.bash"
 

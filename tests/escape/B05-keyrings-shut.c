@@ -64,7 +64,8 @@ static void look(long serial)
 		snprintf(name, sizeof(name), "ring-%s", rings[i].name);
 		filtered(name, keyctl(KEYCTL_GET_KEYRING_ID, rings[i].ring, 0, 0, 0));
 		snprintf(name, sizeof(name), "search-%s", rings[i].name);
-		filtered(name, keyctl(KEYCTL_SEARCH, rings[i].ring, (long)"user", (long)KEY_NAME, 0));
+		filtered(name,
+			 keyctl(KEYCTL_SEARCH, rings[i].ring, (long)"user", (long)KEY_NAME, 0));
 	}
 	filtered("add", syscall(SYS_add_key, "user", "x", "y", 1, KEY_SPEC_PROCESS_KEYRING));
 	filtered("request", syscall(SYS_request_key, "user", KEY_NAME, NULL, 0));
@@ -77,6 +78,6 @@ int main(int argc, char **argv)
 {
 	if (argc > 3 && !strcmp(argv[1], "plant"))
 		plant(argv + 2);
-	look(argc > 1 ? strtol(argv[1], NULL, 10) : 0);
+	look(argc > 1 ? number(argv[1]) : 0);
 	return 0;
 }

@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # red: seccomp, notify, keyring, ref-bwrap
 #
-# Keyrings are not part of any namespace: the launcher's session, with its Kerberos tickets and disk
-# keys, is inherited by every child. The calls are shut, and under them the session is another one.
+# Keyrings are not part of any namespace: the launcher's session, with its Kerberos tickets and
+# disk keys, is inherited by every child. The calls are shut, and under them the session is another
+# one.
 . "$(dirname "$0")/../lib/escape.sh"
 . "$(dirname "$0")/B-doors.bash"
 
 claim "B05 keyrings are shut, and the session keyring is not the launcher's"
 
-DOORS="ring-thread ring-process ring-session ring-user ring-user-session search-thread search-process
-	search-session search-user search-user-session add request join read-by-number reached"
+DOORS="ring-thread ring-process ring-session ring-user ring-user-session search-thread
+	search-process search-session search-user search-user-session add request join
+	read-by-number reached"
 
 # The filter hides from everybody inside which session keyring there is. A new one belongs to the
 # sandbox's root, an id that owns nothing else: with keys, it has a line in /proc/key-users.

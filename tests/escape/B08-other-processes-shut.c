@@ -28,7 +28,7 @@ static void try_init(void)
 	struct rlimit64 limit = {0, 0};
 
 	try_attach();
-	/* The owner of these is who could trace init; sandbox root owns them and sees numbers only. */
+	/* Who owns these could trace init; sandbox root does, and sees numbers only. */
 	if (geteuid() != 0)
 		door("descriptors-1", open("/proc/1/fd", O_RDONLY | O_DIRECTORY));
 	else
@@ -41,8 +41,8 @@ static void try_init(void)
 	filtered("move_pages-1", syscall(SYS_move_pages, 1, 0, NULL, NULL, NULL, 0));
 	filtered("migrate_pages-1", syscall(SYS_migrate_pages, 1, 0, NULL, NULL));
 	door("madvise-1", syscall(SYS_process_madvise, pidfd, &remote, 1, MADV_COLD, 0));
-	/* With a limit of no CPU time or no descriptors init would die, or see nothing of what it has
-	 * to report. Tried with the values that it has. */
+	/* With a limit of no descriptors init could not report what changed. Tried with the values
+	 * that it has. */
 	prlimit64(1, RLIMIT_NOFILE, NULL, &limit);
 	door("prlimit-1", prlimit64(1, RLIMIT_NOFILE, &limit, NULL));
 }
@@ -88,7 +88,7 @@ int main(int argc, char **argv)
 	try_init();
 	try_own();
 	for (int i = 1; i < argc; i++)
-		try_outside((pid_t)strtol(argv[i], NULL, 10));
+		try_outside((pid_t)number(argv[i]));
 	door_if("host-process", 0, "");
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A debugger for its own child, which must work, and the two tricks by which one got around a
- * filter: changing the number of a system call after the filter has seen it (fixed in Linux 4.8), at
- * the stop for a system call or at the stop that a filter of the child itself asked for.
+ * filter: changing the number of a system call after the filter has seen it (fixed in Linux 4.8),
+ * at the stop for a system call or at the stop that a filter of the child itself asked for.
  */
 #include "B-doors.h"
 #include <elf.h>
@@ -98,8 +98,9 @@ static int run_child(pid_t pid, int request)
 			return next == FORGED ? status : -2;
 		if (ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(info), &info) <= 0)
 			return -1;
-		if ((info.op == PTRACE_SYSCALL_INFO_ENTRY || info.op == PTRACE_SYSCALL_INFO_SECCOMP) &&
-		    info.entry.nr == SYS_getppid && next < FORGED)
+		if (info.op != PTRACE_SYSCALL_INFO_ENTRY && info.op != PTRACE_SYSCALL_INFO_SECCOMP)
+			continue;
+		if (info.entry.nr == SYS_getppid && next < FORGED)
 			set_number(pid, forged[next++].nr);
 	}
 }
@@ -137,15 +138,16 @@ static void try_debugging(void)
 	door("suspend-filter", ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_SUSPEND_SECCOMP));
 	door("read-filter", ptrace(PTRACE_SECCOMP_GET_FILTER, pid, 0, NULL));
 	works("peek", ptrace(PTRACE_PEEKDATA, pid, &secret, 0) == 0x1234);
-	works("vm_readv", process_vm_readv(pid, &here, 1, &there, 1, 0) == sizeof(word) &&
-				  word == 0x1234);
+	works("vm_readv",
+	      process_vm_readv(pid, &here, 1, &there, 1, 0) == sizeof(word) && word == 0x1234);
 	word = 0x9abc;
 	works("vm_writev", process_vm_writev(pid, &here, 1, &there, 1, 0) == sizeof(word));
 	regs = (struct iovec){space, sizeof(space)};
 	works("registers", ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &regs) == 0 &&
 				   ptrace(PTRACE_SETREGSET, pid, NT_PRSTATUS, &regs) == 0);
-	works("step", ptrace(PTRACE_SINGLESTEP, pid, 0, 0) == 0 && waitpid(pid, &status, 0) == pid &&
-			      WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP);
+	works("step", ptrace(PTRACE_SINGLESTEP, pid, 0, 0) == 0 &&
+			      waitpid(pid, &status, 0) == pid && WIFSTOPPED(status) &&
+			      WSTOPSIG(status) == SIGTRAP);
 	works("continue", ptrace(PTRACE_CONT, pid, 0, 0) == 0 && waitpid(pid, &status, 0) == pid &&
 				  WIFEXITED(status) && WEXITSTATUS(status) == 7);
 }

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # red: seccomp, notify, ref-bwrap
 #
-# The "Shocker" escape of 2014: with a handle for inode 2 the root of the filesystem opens, whatever
-# part of it is mounted. Kernels since 6.13 hand this out more freely than before.
+# The "Shocker" escape of 2014: with a handle for inode 2 the root of the filesystem opens,
+# whatever part of it is mounted. Kernels since 6.13 hand this out more freely than before.
 . "$(dirname "$0")/../lib/escape.sh"
 . "$(dirname "$0")/B-doors.bash"
 

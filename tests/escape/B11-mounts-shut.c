@@ -46,7 +46,8 @@ static void try_new(void)
 	filtered("open_tree", syscall(SYS_open_tree, AT_FDCWD, "/", 0));
 	filtered("open_tree-reached", syscall(SYS_open_tree, AT_FDCWD, "/", ~0));
 	filtered("move_mount", syscall(SYS_move_mount, AT_FDCWD, "/proc", AT_FDCWD, "/tmp", 0));
-	filtered("mount_setattr", syscall(SYS_mount_setattr, AT_FDCWD, "/", 0, &attr, sizeof(attr)));
+	filtered("mount_setattr",
+		 syscall(SYS_mount_setattr, AT_FDCWD, "/", 0, &attr, sizeof(attr)));
 	filtered("mount_setattr-reached", syscall(SYS_mount_setattr, AT_FDCWD, "/", ~0, &attr, 1));
 	missing("open_tree_attr", syscall(SYS_open_tree_attr_, AT_FDCWD, "/", ~0, NULL, 0));
 }

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # red: seccomp, notify, ref-bwrap
 #
-# A descriptor of a namespace of the host, however it was come by, is a way out if it can be entered.
+# A descriptor of a namespace of the host, however it was come by, is a way out if it can be
+# entered.
 . "$(dirname "$0")/../lib/escape.sh"
 . "$(dirname "$0")/B-doors.bash"
 

@@ -26,8 +26,8 @@ int main(void)
 	/* Wakes the machine from sleep. */
 	door("alarm", timerfd_create(CLOCK_BOOTTIME_ALARM, 0));
 	door("rtc", open("/dev/rtc0", O_RDONLY));
-	works("read", clock_gettime(CLOCK_REALTIME, &now) == 0 &&
-			      clock_gettime(CLOCK_BOOTTIME, &now) == 0);
+	works("read",
+	      clock_gettime(CLOCK_REALTIME, &now) == 0 && clock_gettime(CLOCK_BOOTTIME, &now) == 0);
 	works("timer", timerfd_create(CLOCK_MONOTONIC, 0) >= 0);
 	return 0;
 }

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # red: seccomp, ref-bwrap
 #
-# Without randomised addresses an exploit of a parser inside is easy; old personalities are code that
-# nobody tests. gdb asks, is told no, and goes on.
+# Without randomised addresses an exploit of a parser inside is easy; old personalities are code
+# that nobody tests. gdb asks, is told no, and goes on.
 . "$(dirname "$0")/../lib/escape.sh"
 . "$(dirname "$0")/B-doors.bash"
 

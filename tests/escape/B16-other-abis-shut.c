@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The same calls by other doors of the same kernel: int 0x80 with the numbers of 32-bit programs,
- * the numbers of the x32 ABI, upper halves of the number's register, a program in 32 bits. Linked so
- * that the data is below 4 GiB, where 32-bit calls can see it.
+ * the numbers of the x32 ABI, upper halves of the number's register, a program in 32 bits. Linked
+ * so that the data is below 4 GiB, where 32-bit calls can see it.
  */
 #include "B-doors.h"
 #include <signal.h>

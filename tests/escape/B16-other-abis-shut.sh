@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # red: seccomp, ref-bwrap
 #
-# A filter written for one ABI is no filter for another: int 0x80 and x32 number their calls anew, and
-# were the hole in several. Here the other ABIs do not exist.
+# A filter written for one ABI is no filter for another: int 0x80 and x32 number their calls anew,
+# and were the hole in several. Here the other ABIs do not exist.
 . "$(dirname "$0")/../lib/escape.sh"
 . "$(dirname "$0")/B-doors.bash"
 
@@ -23,7 +23,8 @@ attack()
 		doors+=("x32-$name")
 	done
 	if ! grep -q '^shut int80 signal' "$OUT"; then
-		for name in getpid keyctl add_key socketcall mount bpf vm86 modify_ldt clone unshare; do
+		for name in getpid keyctl add_key socketcall mount bpf vm86 modify_ldt clone \
+			unshare; do
 			doors+=("int80-$name")
 		done
 	fi

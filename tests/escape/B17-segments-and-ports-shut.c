@@ -7,8 +7,11 @@
 
 int main(void)
 {
-	struct user_desc segment = {.entry_number = 0, .base_addr = 0x10000, .limit = 0xfff,
-				    .seg_32bit = 1, .useable = 1};
+	struct user_desc segment = {.entry_number = 0,
+				    .base_addr = 0x10000,
+				    .limit = 0xfff,
+				    .seg_32bit = 1,
+				    .useable = 1};
 	char table[64];
 
 	filtered("modify_ldt-read", syscall(SYS_modify_ldt, 0, table, sizeof(table)));
@@ -25,9 +28,10 @@ int main(void)
 #else
 int main(void)
 {
-	static const char *const names[] = {"modify_ldt-read", "modify_ldt-write",
-					    "modify_ldt-write-new", "iopl", "iopl-reached",
-					    "ioperm", "ioperm-reached"};
+	static const char *const names[] = {"modify_ldt-read",	    "modify_ldt-write",
+					    "modify_ldt-write-new", "iopl",
+					    "iopl-reached",	    "ioperm",
+					    "ioperm-reached"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		door_if(names[i], 0, "not on this machine");

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # red: seccomp, ref-bwrap
 #
-# Segments for 16-bit code have given several kernel exploits, and only old emulators use them. vm86
-# exists for 32-bit programs only: B16.
+# Segments for 16-bit code have given several kernel exploits, and only old emulators use them.
+# vm86 exists for 32-bit programs only: B16.
 . "$(dirname "$0")/../lib/escape.sh"
 . "$(dirname "$0")/B-doors.bash"
 

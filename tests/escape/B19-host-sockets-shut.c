@@ -64,7 +64,7 @@ static int call(const char *name, int is_abstract, int type)
 static int call_tcp(const char *port)
 {
 	struct sockaddr_in addr = {.sin_family = AF_INET,
-				   .sin_port = htons((uint16_t)strtoul(port, NULL, 10)),
+				   .sin_port = htons((uint16_t)number(port)),
 				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 

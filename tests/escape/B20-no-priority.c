@@ -25,8 +25,8 @@ struct attributes {
 static void try_classes(void)
 {
 	struct sched_param param = {.sched_priority = 1};
-	struct attributes deadline = {sizeof(deadline), SCHED_DEADLINE, 0, 0, 0,
-				      1000000, 10000000, 10000000};
+	struct attributes deadline = {sizeof(deadline), SCHED_DEADLINE, 0,	 0, 0,
+				      1000000,		10000000,	10000000};
 	struct attributes nice = {sizeof(nice), SCHED_OTHER, 0, -5, 0, 0, 0, 0};
 
 	door("fifo", sched_setscheduler(0, SCHED_FIFO, &param));
@@ -38,8 +38,8 @@ static void try_classes(void)
 	setpriority(PRIO_PROCESS, 0, 10);
 	works("nice-down", getpriority(PRIO_PROCESS, 0) == 10);
 	door("nice-back-and-beyond", setpriority(PRIO_PROCESS, 0, -1));
-	door("io-realtime", syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0,
-				    IOPRIO_PRIO_VALUE(IOPRIO_CLASS_RT, 0)));
+	door("io-realtime",
+	     syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_RT, 0)));
 	works("io-idle", syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0,
 				 IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0)) == 0);
 	/* Keeps the other hardware thread of the core idle for us. */
@@ -74,7 +74,7 @@ static void try_limits(void)
 
 static void try_score(long floor)
 {
-	char text[16];
+	char text[24];
 	int fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
 
 	snprintf(text, sizeof(text), "%ld", floor - 1);
@@ -85,7 +85,7 @@ static void try_score(long floor)
 
 int main(int argc, char **argv)
 {
-	try_score(argc > 1 ? strtol(argv[1], NULL, 10) : 0);
+	try_score(argc > 1 ? number(argv[1]) : 0);
 	try_limits();
 	try_classes();
 	return 0;

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # red: rlimits, seccomp
 #
-# A real-time process starves the host, a low score makes the kernel kill somebody else's first. The
-# kernel refuses what the limits do not give, so the limits must not be the launcher's: here he has
-# generous ones, as audio users do.
+# A real-time process starves the host, a low score makes the kernel kill somebody else's first.
+# The kernel refuses what the limits do not give, so the limits must not be the launcher's: here he
+# has generous ones, as audio users do.
 . "$(dirname "$0")/../lib/escape.sh"
 . "$(dirname "$0")/B-doors.bash"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sends signals to everybody.
- *	signals init [PID...]	all signals to PID 1 in every way, then to these processes of the host
+ *	signals init [PID...]	all signals to PID 1 in every way, then to these of the host
  *	signals all		SIGKILL to all that it can see
  *	signals child		the same from a child
  *	signals group		SIGKILL to its own process group
@@ -68,7 +68,7 @@ static void try_init(int argc, char **argv)
 		try_signal(pidfd, signo);
 	check_init();
 	for (int i = 2; i < argc; i++) {
-		pid_t pid = (pid_t)strtol(argv[i], NULL, 10);
+		pid_t pid = (pid_t)number(argv[i]);
 
 		/* EPERM would mean that it can be seen. */
 		if (kill(pid, SIGKILL) == 0 || errno != ESRCH || kill(-pid, SIGKILL) == 0 ||

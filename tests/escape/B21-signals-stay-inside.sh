@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # red: pidns
 #
-# kill(-1, 9) is the first thing that a broken script does. It may end what is inside, never more, and
-# the result must say what happened. PID 1 cannot be killed or stopped from inside.
+# kill(-1, 9) is the first thing that a broken script does. It may end what is inside, never more,
+# and the result must say what happened. PID 1 cannot be killed or stopped from inside.
 . "$(dirname "$0")/../lib/escape.sh"
 . "$(dirname "$0")/B-doors.bash"
 
@@ -16,7 +16,8 @@ ended()
 
 	shift
 	inside_json --dir "$BIN" -- "$@"
-	KIND=CRASH same "how it ended: $*" "$(json '[d["status"], d["exit_code"], d["signal"]]')" "$want"
+	KIND=CRASH same "how it ended: $*" \
+		"$(json '[d["status"], d["exit_code"], d["signal"]]')" "$want"
 }
 
 neighbour_pids()

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # red: usr-overlay, ref-bwrap
 #
-# Dirty COW and Dirty Pipe wrote to files through pages that were only to be read; all sandboxes on one
-# base share those pages. So the host's file has the same hash after the attacks, for the host and for
-# the next sandbox.
+# Dirty COW and Dirty Pipe wrote to files through pages that were only to be read; all sandboxes on
+# one base share those pages. So the host's file has the same hash after the attacks, for the host
+# and for the next sandbox.
 . "$(dirname "$0")/../lib/escape.sh"
 . "$(dirname "$0")/B-doors.bash"
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # red: seccomp, notify, ref-bwrap
 #
-# CVE-2022-0492: release_agent of a cgroup v1 hierarchy is a program that the kernel runs as root of
-# the host, and it lacked a check of who sets it. Here it already ends at unshare.
+# CVE-2022-0492: release_agent of a cgroup v1 hierarchy is a program that the kernel runs as root
+# of the host, and it lacked a check of who sets it. Here it already ends at unshare.
 . "$(dirname "$0")/../lib/escape.sh"
 . "$(dirname "$0")/B-doors.bash"
 

@@ -58,8 +58,8 @@ static void try_more_filters(void)
 				 SECCOMP_FILTER_FLAG_NEW_LISTENER, &prog));
 	works("own-filter", syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) == 0);
 	filtered("unshare-under-own-filter", unshare(CLONE_NEWUSER));
-	works("sync-threads", syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-				      SECCOMP_FILTER_FLAG_TSYNC, &prog) == 0);
+	works("sync-threads",
+	      syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &prog) == 0);
 	filtered("unshare-after-sync", unshare(CLONE_NEWUSER));
 }
 

@@ -69,8 +69,9 @@ static void try_allowed(void)
 
 static void try_namespaces(long upper)
 {
+	unsigned long flags = (unsigned long)upper << 32 | CLONE_NEWUSER;
 	char name[64];
-	long pid = syscall(SYS_clone, (unsigned long)upper << 32 | CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0);
+	long pid = syscall(SYS_clone, flags | SIGCHLD, 0, 0, 0, 0);
 	int saved = errno;
 
 	if (pid == 0)
@@ -79,7 +80,7 @@ static void try_namespaces(long upper)
 	errno = saved;
 	filtered(name, pid);
 	snprintf(name, sizeof(name), "unshare-%ld", upper);
-	filtered(name, syscall(SYS_unshare, (unsigned long)upper << 32 | CLONE_NEWUSER));
+	filtered(name, syscall(SYS_unshare, flags));
 }
 
 /* A pointer is 64 bits: one whose lower half is zero is not NULL, so this has an address. */

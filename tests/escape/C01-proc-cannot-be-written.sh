@@ -19,7 +19,8 @@ attack()
 	before=$(cat /proc/sys/kernel/core_pattern /proc/sys/kernel/modprobe \
 		/proc/sys/net/ipv4/ip_forward 2>/dev/null)
 	KIND=WRITE all_shut sysrq-trigger core_pattern modprobe drop_caches ns_last_pid ip_forward \
-		ping_group_range hostname shmmax mqueue max_user_namespaces kcore mtrr irq pressure anything
+		ping_group_range hostname shmmax mqueue max_user_namespaces kcore mtrr irq \
+		pressure anything
 	KIND=WRITE same "values of the host" "$(cat /proc/sys/kernel/core_pattern \
 		/proc/sys/kernel/modprobe /proc/sys/net/ipv4/ip_forward 2>/dev/null)" "$before"
 }

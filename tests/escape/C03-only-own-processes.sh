@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # red: pidns
 #
-# The arguments of a process are readable for all who see it, and often hold a password. Inside there
-# are init, the command and its children, with small numbers of their own.
+# The arguments of a process are readable for all who see it, and often hold a password. Inside
+# there are init, the command and its children, with small numbers of their own.
 . "$(dirname "$0")/../lib/escape.sh"
 
 claim "C03 of processes only those of the sandbox show"
@@ -30,7 +30,8 @@ attack()
 	same "the number of the command" "$(sed -n 1p "$OUT")" 2
 	# init, the shell, ls and grep
 	holds "no more processes than the sandbox's own" test "$(sed -n 2p "$OUT")" -le 4
-	same "processes that answer to a number" "$(sed -n 's/^pid //p' "$OUT" | paste -sd ' ')" "1 2"
+	same "processes that answer to a number" \
+		"$(sed -n 's/^pid //p' "$OUT" | paste -sd ' ')" "1 2"
 	KIND=READ same "processes of the host" "$(grep -a '^host ' "$OUT")" ""
 	absent "the neighbour's argument" "$NEIGHBOUR_VALUE"
 	absent "the harness" pinfold-case
@@ -38,7 +39,8 @@ attack()
 	if [ -x /usr/bin/ps ]; then
 		inside -- ps -e -o pid=,comm=
 		ran
-		KIND=READ same "what ps shows" "$(awk '{print $2}' "$OUT" | paste -sd ' ')" "pinfold ps"
+		KIND=READ same "what ps shows" \
+			"$(awk '{print $2}' "$OUT" | paste -sd ' ')" "pinfold ps"
 	fi
 }
 

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # red: cgroupns, cgroup, sys
 #
-# Limits that the limited can lift are none. Inside no control group can be seen, and its path on the
-# host is "/"; outside the command is in the group with the limits, before the attack and after.
+# Limits that the limited can lift are none. Inside no control group can be seen, and its path on
+# the host is "/"; outside the command is in the group with the limits, before the attack and
+# after.
 . "$(dirname "$0")/../lib/escape.sh"
 . "$(dirname "$0")/B-doors.bash"
 

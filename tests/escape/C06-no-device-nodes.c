@@ -28,8 +28,8 @@ static void try_node(const char *dir, const char *kind, mode_t type, dev_t dev)
 
 int main(int argc, char **argv)
 {
-	static const char *const dirs[] = {"/home/user", "/tmp", "/var/tmp", "/run",
-					   "/dev/shm",	 "/work", "/dev",     "/usr/bin", "/"};
+	static const char *const dirs[] = {"/home/user", "/tmp", "/var/tmp", "/run", "/dev/shm",
+					   "/work",	 "/dev", "/usr/bin", "/"};
 
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
 		char path[128];

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # red: seccomp, notify, ref-bwrap
 #
-# A handler that is registered from inside runs on the host when somebody there opens such a file. With
-# the flag C it even runs with the rights of a setuid file.
+# A handler that is registered from inside runs on the host when somebody there opens such a file.
+# With the flag C it even runs with the rights of a setuid file.
 . "$(dirname "$0")/../lib/escape.sh"
 . "$(dirname "$0")/B-doors.bash"
 

@@ -18,7 +18,7 @@ jump()
 	INSIDE_WRAP=()
 	JSON=$OUT
 	holds "the jump was made" grep -q '^traced' "$ERR"
-	absent "a timer on the wall clock" "open wall-clock-timer"
+	KIND=ESCAPE absent "a timer on the wall clock" "open wall-clock-timer"
 }
 
 # said STATUS LEAST_MS MOST_MS: what the document says.

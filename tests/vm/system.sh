@@ -29,45 +29,48 @@ as_root()
 	ended exited 0 "root: --dir"
 	like "$DOC" '"path":"/work/file","change":"modified"' "root: --dir: a changed file"
 	is "$(cat "$T/dir/file") $(ls "$T/dir/sub")" "old below" "root: --dir: the host's is as it was"
-	# A directory made anew hides what the old one held by an extended attribute, which this
-	# kernel's tmpfs does not have.
-	run --dir "$T/dir" --workdir /work -- sh -c 'rm -r sub && mkdir sub; echo $?; ls -A sub'
-	diag "$DOC"
+	run --dir "$T/dir" --workdir /work -- sh -c 'rm -r sub && mkdir sub && test ! -e sub/below'
+	todo "the layer is on tmpfs, which has user attributes since Linux 6.6" \
+		is "$(field status) $STATUS" "exited 0" "root: --dir: a directory is removed"
 	run -- python3 -c 'print(6*7)'
 	like "$DOC" '"text":"42' "root: python3"
 	is "$(sandbox_groups)" "" "root: no group is left"
+	timed root
 	rm -rf "$T"
 }
 
-# from PLACE COMMAND...: scope.sh, started by the command.
+# from PLACE PARTS COMMAND...: scope.sh, started by the command.
 from()
 {
-	local place=$1 started=$SECONDS
+	local place=$1 parts=$2 started=$SECONDS
 
-	shift
-	"$@" bash /tests/vm/scope.sh "$place" </dev/null || STATUS_ALL=1
+	shift 2
+	# shellcheck disable=SC2086 # words on purpose
+	"$@" bash /tests/vm/scope.sh "$place" $parts </dev/null || STATUS_ALL=1
 	diag "$place: $((SECONDS - started)) s"
 }
 
 places()
 {
+	local some="plain_run settings killed as_root_inside"
+
 	loginctl enable-linger plain
 	wait_for 120 test -S "$HIS/systemd/private"
 	is $? 0 "the user's systemd runs"
+	from "a session" "" su -l plain -c '"$@"' --
 	# Outside of everything that is his: systemd --user has to ask the system's to move it.
-	from "a service of the system's" setpriv --reuid 1000 --regid 1000 --init-groups \
+	from "a service of the system's" "$some" setpriv --reuid 1000 --regid 1000 --init-groups \
 		env -i PATH="$PATH" HOME=/home/plain USER=plain XDG_RUNTIME_DIR="$HIS"
-	# As one who logged in; through a file, su hands no words on.
-	from "a session" su -l plain -c '"$@"' --
-	from "a service of his" systemd-run --quiet --user --machine=plain@ --wait --pipe --collect
+	from "a service of his" "$some" \
+		systemd-run --quiet --user --machine=plain@ --wait --pipe --collect
 }
 
 main()
 {
 	as_root
 	places
-	is "$(systemctl is-system-running)" running "systemd is content"
-	systemctl --failed --no-legend --plain
+	is "$(systemctl is-system-running)$(systemctl --failed --no-legend --plain)" running \
+		"systemd is content"
 	done_testing || STATUS_ALL=1
 	return $STATUS_ALL
 }

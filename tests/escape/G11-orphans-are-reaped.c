@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Makes orphans, one after the other, far more than there may be processes: each must be reaped by
+ * whoever adopts it, or fork fails soon. Ends when none is left, and says how many there were.
+ */
+#include "attack.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define ORPHANS 1000
+
+/* Forks a child that leaves a grandchild and exits. False: no process could be had. */
+static int orphan(void)
+{
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		pid_t grandchild = fork();
+
+		_exit(grandchild < 0 ? 1 : 0);
+	}
+	return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+static void pause_ms(long ms)
+{
+	nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
+}
+
+/* An orphan that is just being reaped may fill the last place for a moment. */
+static int orphan_soon(void)
+{
+	for (int tries = 0; tries < 200; tries++) {
+		if (orphan())
+			return 1;
+		pause_ms(5);
+	}
+	return 0;
+}
+
+/* Who adopts an orphan: the init of the sandbox, which is 1. */
+static void adopted(void)
+{
+	char text[32];
+	int parent = -1, pipe_fds[2];
+
+	if (pipe(pipe_fds) < 0)
+		return;
+	pid_t child = fork();
+	if (child == 0) {
+		child = getpid();
+		if (fork() == 0) {
+			while (getppid() == child)
+				pause_ms(1);
+			parent = getppid();
+			_exit(write(pipe_fds[1], &parent, sizeof(parent)) < 0);
+		}
+		_exit(0);
+	}
+	if (read(pipe_fds[0], &parent, sizeof(parent)) < 0)
+		parent = -1;
+	(void)waitpid(child, NULL, 0);
+	(void)snprintf(text, sizeof(text), "%d", parent);
+	door_if("adopted-outside", parent != 1, text);
+}
+
+int main(void)
+{
+	char text[32];
+	int made = 0;
+
+	adopted();
+
+	while (made < ORPHANS && orphan_soon())
+		made++;
+	(void)snprintf(text, sizeof(text), "%d", made);
+	door_if("orphans-stay", made < ORPHANS, text);
+
+	/* With every place free again as many children can live at once as at the start. */
+	pid_t live[14];
+	int n = 0;
+	for (int tries = 0; n < 14 && tries < 200; tries++) {
+		live[n] = fork();
+		if (live[n] == 0) {
+			pause();
+			_exit(0);
+		}
+		if (live[n] > 0)
+			n++;
+		else
+			pause_ms(5);
+	}
+	(void)snprintf(text, sizeof(text), "%d", n);
+	door_if("places-lost", n < 14, text);
+	while (n > 0)
+		(void)kill(live[--n], SIGKILL);
+	return 0;
+}
