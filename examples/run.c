@@ -14,8 +14,10 @@ static int follow(struct pinfold_run *run)
 	struct pinfold_event ev;
 
 	while (pinfold_run_next(run, -1, &ev) > 0) {
-		if (ev.kind == PINFOLD_EVENT_STDOUT || ev.kind == PINFOLD_EVENT_STDERR)
-			fwrite(ev.data, 1, ev.len, ev.kind == PINFOLD_EVENT_STDOUT ? stdout : stderr);
+		if (ev.kind == PINFOLD_EVENT_STDOUT)
+			fwrite(ev.data, 1, ev.len, stdout);
+		else if (ev.kind == PINFOLD_EVENT_STDERR)
+			fwrite(ev.data, 1, ev.len, stderr);
 		else if (ev.kind == PINFOLD_EVENT_DENIAL)
 			fprintf(stderr, "refused: %.*s\n", (int)ev.len, (const char *)ev.data);
 	}

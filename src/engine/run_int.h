@@ -118,7 +118,7 @@ struct pinfold_run {
 	struct cgroup_usage usage;
 	uint64_t polled_memory_peak, polled_pids_peak;
 	uint64_t disk_bytes;
-	bool pids_full;
+	bool disk_full, pids_full;
 
 	struct capture capture[2];
 	char artifact[2][320];

@@ -122,7 +122,7 @@ static void judge_soft_limits(struct pinfold_run *run)
 			       (unsigned long long)l->pids);
 		set_limit(run, "pids", l->pids, "processes", hint);
 	}
-	if (run->req.held.disk != HELD_ABSENT && run->disk_bytes + (64 << 10) >= l->disk_bytes) {
+	if (run->req.held.disk != HELD_ABSENT && run->disk_full) {
 		(void)snprintf(hint, sizeof(hint),
 			       "the %lluM of disk are full; raise it with --disk",
 			       (unsigned long long)(l->disk_bytes >> 20));

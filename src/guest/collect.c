@@ -20,6 +20,8 @@
 #define LINKS O_NOFOLLOW
 #endif
 #define REPORT_MAX 1000u
+#define FULL_BYTES (64u << 10)
+#define FULL_FILES 8u
 
 struct dirent_head {
 	uint64_t ino;
@@ -220,12 +222,23 @@ uint64_t guest_used(const struct guest *g)
 	return (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
 }
 
+/* No block or no name left in the layer? */
+static int guest_full(const struct guest *g)
+{
+	struct statfs fs = {0};
+
+	if (g->n_keep == 0 || sys2(SYS_fstatfs, g->keep[0].upper, &fs) < 0)
+		return 0;
+	return (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize < FULL_BYTES || fs.f_ffree < FULL_FILES;
+}
+
 void guest_collect(struct guest *g)
 {
 	struct msg_guest msg = {.kind = MSG_DONE};
 	uint64_t used = guest_used(g);
 
 	msg.value2 = used > g->used_bytes ? used - g->used_bytes : 0;
+	msg.code = guest_full(g);
 	for (unsigned i = 0; i < g->n_keep && (g->plan->flags & PLAN_COLLECT); i++) {
 		struct walk *w = &walk;
 

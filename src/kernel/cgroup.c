@@ -16,6 +16,7 @@
 #include "base/sys.h"
 
 #define MOUNT "/sys/fs/cgroup"
+#define PATIENCE_MS 1000
 
 static const char *const v1_names[CGROUP_PARTS] = {
 	[CG_MEMORY] = "memory", [CG_PIDS] = "pids", [CG_CPU] = "cpu", [CG_CPUACCT] = "cpuacct"};
@@ -305,11 +306,11 @@ static void kill_members(const char *path)
 	}
 }
 
-int cgroup_remove_path(const char *path)
+int cgroup_remove_path(const char *path, int patience_ms)
 {
 	struct timespec pause = {.tv_nsec = 200000};
 
-	for (int i = 0; i < 2000; i++) {
+	for (int i = 0; i <= 5 * patience_ms; i++) {
 		if (rmdir(path) == 0 || errno == ENOENT)
 			return 0;
 		if (errno != EBUSY)
@@ -317,7 +318,6 @@ int cgroup_remove_path(const char *path)
 		if (i % 100 == 1)
 			kill_members(path);
 		(void)nanosleep(&pause, NULL);
-		pause.tv_nsec = i < 10 ? 200000 : 1000000;
 	}
 	return -EBUSY;
 }
@@ -329,7 +329,7 @@ int cgroup_remove(const struct cgroup *cg)
 	if (cg->adopted)
 		return 0;
 	for (int i = 0; i < CGROUP_PARTS; i++) {
-		int r = cg->part[i][0] ? cgroup_remove_path(cg->part[i]) : 0;
+		int r = cg->part[i][0] ? cgroup_remove_path(cg->part[i], PATIENCE_MS) : 0;
 
 		worst = r < 0 ? r : worst;
 	}

@@ -80,8 +80,8 @@ int cgroup_make(const struct cgroup *cg, const struct cgroup_limits *limits,
 void cgroup_kill(const struct cgroup *cg);
 /* Remove the directories; waits up to a second for dying processes. 0 or -errno. */
 int cgroup_remove(const struct cgroup *cg);
-/* The same for one directory by its path, for what a dead run left. */
-int cgroup_remove_path(const char *path);
+/* The same for one directory by its path, waiting at most about `patience_ms`. */
+int cgroup_remove_path(const char *path, int patience_ms);
 
 /* For the two implementations. */
 int cgroup_put(const char *dir, const char *file, uint64_t value, struct err *e);

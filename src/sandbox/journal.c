@@ -14,6 +14,7 @@
 #include "kernel/remove.h"
 
 #define ENTRY_MAX 8192
+#define SWEEP_PATIENCE_MS 20 /* what hangs is left for the next, who must not wait for it either */
 
 static int make_dir(const char *path, struct err *e)
 {
@@ -100,7 +101,7 @@ void journal_close(struct journal *j)
 static int undo_line(const char *line)
 {
 	if (strncmp(line, "cgroup ", 7) == 0)
-		return cgroup_remove_path(line + 7);
+		return cgroup_remove_path(line + 7, SWEEP_PATIENCE_MS);
 	if (strncmp(line, "dir ", 4) == 0)
 		return remove_tree(line + 4);
 	return 0;

@@ -39,7 +39,8 @@ enum msg_guest_kind {
 	MSG_EXITED,	  /* code: wait status of the command; all processes are gone; value: monotonic
 			   * ns of its end; value2: other processes that were still there */
 	MSG_FILE,	  /* one changed file; fd when it is a regular one */
-	MSG_DONE,	  /* value: files not reported, value2: bytes used in the layer */
+	MSG_DONE,	  /* value: files not reported, value2: bytes used in the layer, code: it is
+			   * full */
 };
 
 /* Steps after the plan, for MSG_FAILED. */

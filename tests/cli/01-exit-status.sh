@@ -39,7 +39,8 @@ checks()
 	exits 3 "the command ends, its child is killed"
 	inside --time 300ms --grace 5s -- sh -c 'trap "exit 9" TERM; tail -f /dev/null & wait'
 	exits 124 "a command that ends itself on SIGTERM was still a timeout"
-	inside --time 300ms --grace 300ms -- sh -c 'trap "" TERM; while :; do tail -f /dev/null; done'
+	inside --time 300ms --grace 300ms -- sh -c \
+		'trap "" TERM; while :; do tail -f /dev/null; done'
 	exits 124 "a command that ignores SIGTERM"
 	says 'limit time' "and why is said"
 }

@@ -28,14 +28,17 @@ endings()
 	json_is '["killed", "cpu_time", 200, "ms"]' \
 		'[d["status"], limit["kind"], limit["value"], limit["unit"]]' "the CPU time limit"
 	documented 127 "no such command" -- no-such-command
-	json_has 'd["error"]["code"].startswith("not_found") and "no-such-command" in d["error"]["message"]' \
+	json_has \
+		'd["error"]["code"].startswith("not_found") and
+		"no-such-command" in d["error"]["message"]' \
 		"no such command: the error says so"
 	documented 126 "not executable" -- /etc/passwd
 	documented 125 "no such directory" --dir /no/such -- true
 	json_has 'd["error"]["code"].startswith("not_found") and "--dir" in d["error"]["message"]' \
 		"no such directory: the error names --dir"
 	documented 125 "a bad value" --memory lots -- true
-	json_has 'd["error"]["code"] == "invalid_argument" and "--memory" in d["error"]["message"]' \
+	json_has \
+		'd["error"]["code"] == "invalid_argument" and "--memory" in d["error"]["message"]' \
 		"a bad value: the error names --memory"
 	documented 125 "an unknown option" --no-such-option -- true
 	documented 125 "no command"
@@ -45,24 +48,32 @@ endings()
 
 fields()
 {
-	inside_json --time 5s --cpu-time 4s --cpus 0.5 --memory 100M --pids 50 --disk 10M --nofile 100 \
+	inside_json --time 5s --cpu-time 4s --cpus 0.5 --memory 100M --pids 50 --disk 10M --nofile \
+		100 \
 		--dir "$W" -- sh -c 'echo hello >/work/f; cat /etc/hostname'
 	exits 0 "all limits given"
 	document "all limits given"
 	json_is '[5000, 4000, 0.5, 104857600, 50, 10485760, 100]' '[d["limits"][k]["value"] for k in
-		("time", "cpu_time", "cpus", "memory", "pids", "disk", "nofile")]' "the values of the limits"
+		("time", "cpu_time", "cpus", "memory", "pids", "disk", "nofile")]' \
+		"the values of the limits"
 	json_is "timer tmpfs rlimit" '" ".join(d["limits"][k]["held_by"] for k in
 		("time", "disk", "nofile"))' "what holds them"
-	[ "$MODE" = U ] || json_is "cgroup cgroup cgroup" '" ".join(d["limits"][k]["held_by"] for k in
+	[ "$MODE" = U ] || json_is "cgroup cgroup cgroup" \
+		'" ".join(d["limits"][k]["held_by"] for k in
 		("memory", "pids", "cpus"))' "what holds them as root"
-	json_has 'd["sandbox"] == d["stdout"]["text"].strip()' "the hostname is the id of the sandbox"
+	json_has 'd["sandbox"] == d["stdout"]["text"].strip()' \
+		"the hostname is the id of the sandbox"
 	json_has 'd["id"][3:] != d["sandbox"][3:] and "_" not in d["id"]' "two ids"
-	json_has '0 < d["usage"]["wall_ms"] < 5000 and 0 <= d["usage"]["cpu_ms"] < 4000' "times are sane"
-	json_has '(1 << 12) <= d["usage"]["memory_peak_bytes"] <= (100 << 20)' "the memory peak is sane"
+	json_has '0 < d["usage"]["wall_ms"] < 5000 and 0 <= d["usage"]["cpu_ms"] < 4000' \
+		"times are sane"
+	json_has '(1 << 12) <= d["usage"]["memory_peak_bytes"] <= (100 << 20)' \
+		"the memory peak is sane"
 	json_has '1 <= d["usage"]["processes_peak"] <= 3' "the peak of processes is sane"
 	json_has '6 <= d["usage"]["disk_bytes"] < (1 << 20)' "the disk use is sane"
-	json_is '["added", "file", 6]' '[files["/work/f"][k] for k in ("change", "type", "size")]' "a file"
-	json_has 'files["/work/f"]["sha256"] == hashlib.sha256(b"hello\n").hexdigest()' "and its hash"
+	json_is '["added", "file", 6]' '[files["/work/f"][k] for k in ("change", "type", "size")]' \
+		"a file"
+	json_has 'files["/work/f"]["sha256"] == hashlib.sha256(b"hello\n").hexdigest()' \
+		"and its hash"
 	json_is '["/work/f"]' 'sorted(files)' "no other file"
 	inside_json -- /usr/bin/python3 -c 'import time
 x = bytearray(60 << 20)
@@ -89,7 +100,8 @@ line" "$(printf "\377x")"'
 		"$(grep -v '^pinfold: ' "$ERR")"
 	inside_json -- sh -c 'i=0; while [ $i -lt 1200 ]; do : >f$i; i=$((i+1)); done'
 	document "many files"
-	json_is '[1000, 200]' '[len(files), d["files_omitted"]]' "1,000 files are listed, the rest counted"
+	json_is '[1000, 200]' '[len(files), d["files_omitted"]]' \
+		"1,000 files are listed, the rest counted"
 }
 
 checks()

@@ -46,7 +46,8 @@ streams()
 	mkfifo "$W/answers"
 	call_files run streams
 	call_argv
-	"${CALL[@]}" run -- sh -c 'for i in 1 2 3; do echo o$i; read x; echo e$i >&2; read x; done' \
+	"${CALL[@]}" run -- sh -c \
+		'for i in 1 2 3; do echo o$i; read x; echo e$i >&2; read x; done' \
 		<"$W/answers" >"$both" 2>&1 {LIVE_FD}>&- &
 	BACKGROUND+=("$!")
 	exec {ANSWERS}>"$W/answers"
@@ -140,7 +141,8 @@ grown()
 terminal()
 {
 	on_terminal -- run -- printf 'a\033[31mred\007\tb\302\233\342\200\256\377\n'
-	prints $'a^[[31mred^G\tb<U+009B><U+202E>\\xff\r' "on a terminal control sequences are escaped"
+	prints $'a^[[31mred^G\tb<U+009B><U+202E>\\xff\r' \
+		"on a terminal control sequences are escaped"
 	on_terminal -- run --raw -- printf 'a\033[31mred\007\n'
 	prints $'a\e[31mred\a\r' "unless --raw"
 	on_terminal -- run -- sh -c 'test -t 0 || test -t 1 || test -t 2 || echo none'

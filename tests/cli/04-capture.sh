@@ -11,10 +11,12 @@ artifact_is_whole()
 	local path
 
 	path=$(json 'd["stdout"]["artifact"]')
-	check "$1: the artifact is a file of the data directory" test "${path#"$M/home/"}" != "$path" -a \
+	check "$1: the artifact is a file of the data directory" test "${path#"$M/home/"}" != \
+		"$path" -a \
 		-f "$path"
 	check "$1: it holds the whole output" cmp "$2" "$path"
-	check "$1: nobody else can read it" test "$(stat -c %a "$path" "${path%/*}" | tr '\n' ' ')" = \
+	check "$1: nobody else can read it" test \
+		"$(stat -c %a "$path" "${path%/*}" | tr '\n' ' ')" = \
 		"600 700 "
 	check "$1: it is the caller's" test "$(stat -c %U "$path")" = "$USER_NAME"
 }
@@ -25,10 +27,13 @@ truncated()
 	inside_json --output 1000 -- sh -c "$numbers"
 	exits 0 "long output"
 	document "long output"
-	json_has 'd["stdout"]["truncated"] and len(out) <= 1000 and len(out) >= 900' "is cut to --output"
+	json_has 'd["stdout"]["truncated"] and len(out) <= 1000 and len(out) >= 900' \
+		"is cut to --output"
 	json_has 'd["stdout"]["bytes"] == len(open(a[0], "rb").read())' "its length is told" \
 		"$EVIDENCE/lines"
-	json_has 'all(out[:400] == w[:400] and out[-400:] == w[-400:] for w in [open(a[0], "rb").read()])' \
+	json_has \
+		'[out[:400] == w[:400] and out[-400:] == w[-400:]
+		for w in [open(a[0], "rb").read()]][0]' \
 		"head and tail are kept" "$EVIDENCE/lines"
 	json_is '["output", 1000, "bytes"]' '[limit[k] for k in ("kind", "value", "unit")]' "limit"
 	json_has '"--output" in limit["hint"]' "the hint names the option"
@@ -40,7 +45,8 @@ truncated()
 		'[d["stdout"][k] for k in ("bytes", "truncated", "omitted_bytes", "artifact")]' \
 		"exactly as much as fits"
 	inside_json --output 1000 -- head -c 1001 /dev/zero
-	json_is '[1001, true, 1]' '[d["stdout"][k] for k in ("bytes", "truncated", "omitted_bytes")]' \
+	json_is '[1001, true, 1]' \
+		'[d["stdout"][k] for k in ("bytes", "truncated", "omitted_bytes")]' \
 		"one byte more"
 	check "by default a MiB is kept" test "$(inside_json -- head -c 1048576 /dev/zero
 		json 'd["stdout"]["truncated"]')" = false
@@ -55,8 +61,8 @@ characters()
 
 	for i in 100 101 102 103; do
 		inside_json --output "$i" -- /usr/bin/python3 -c 'print("é€😀" * 100, end="")'
-		[ "$(json 'd["stdout"]["encoding"] == "utf-8" and set(d["stdout"]["text"]) == set("é€😀")')" \
-			= true ] || wrong=$i
+		[ "$(json 'd["stdout"]["encoding"]')" = utf-8 ] || wrong=$i
+		[ "$(json 'set(d["stdout"]["text"]) == set("é€😀")')" = true ] || wrong=$i
 		/usr/bin/python3 -I "$CLI_DIR/shape.py" "$OUT" >/dev/null || wrong=$i
 	done
 	check "text is cut between characters" test -z "$wrong"
@@ -80,7 +86,8 @@ binary()
 		'import sys; sys.stdout.buffer.write(bytes(range(256)) * 10)'
 	document "long binary output"
 	json_has 'd["stdout"]["encoding"] == "base64" and d["stdout"]["bytes"] == 2560 and
-		out[:16] == bytes(range(16)) and out[-16:] == bytes(range(240, 256))' "head and tail of it"
+		out[:16] == bytes(range(16)) and out[-16:] == bytes(range(240, 256))' \
+		"head and tail of it"
 }
 
 # Kept for --keep; what is over is removed by whoever makes the next one.
@@ -101,7 +108,8 @@ keeping()
 	check "one that is not stays" test -f "$second"
 	inside_json --output 1k -- sh -c 'head -c 70000000 /dev/zero'
 	json_has 'd["stdout"]["bytes"] == 70000000' "70 MB are counted"
-	check "an artifact ends at 64 MiB" test "$(stat -c %s "$(json 'd["stdout"]["artifact"]')")" = 67108864
+	check "an artifact ends at 64 MiB" test \
+		"$(stat -c %s "$(json 'd["stdout"]["artifact"]')")" = 67108864
 	rm -rf "$M/home/artifacts"
 }
 

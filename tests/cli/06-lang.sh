@@ -3,7 +3,8 @@
 # Programs as text: -c, a file of the host, standard input; their arguments, input and errors.
 . "$(dirname "$0")/../lib/cli.sh"
 
-# language LANG PROGRAM SUFFIX CODE: CODE prints its arguments, joined with commas, and what it reads.
+# language LANG PROGRAM SUFFIX CODE: CODE prints its arguments, joined with commas, and what it
+# reads.
 language()
 {
 	local lang=$1 program=$2 file=$W/prog.$3 code=$4
@@ -38,8 +39,10 @@ fails()
 
 all()
 {
-	language python python3 py 'import sys; print(",".join(sys.argv[1:]) + ";" + sys.stdin.read().strip())'
-	language node node js 'const f = require("fs"); let s = ""; try { s = f.readFileSync(0, "utf8") }
+	language python python3 py \
+		'import sys; print(",".join(sys.argv[1:]) + ";" + sys.stdin.read().strip())'
+	language node node js \
+		'const f = require("fs"); let s = ""; try { s = f.readFileSync(0, "utf8") }
 catch (e) {}; console.log(process.argv.slice(process.argv[1] && process.argv[1].endsWith(".js") ||
 process.argv[1] === "-" ? 2 : 1).join(",") + ";" + s.trim())'
 	language bash bash sh 'IFS=,; printf "%s;" "$*"; cat'
@@ -49,7 +52,8 @@ paste(readLines(file("stdin")), collapse=" "), "\n", sep="")'
 
 places()
 {
-	inside --lang python -c 'import os, sys; print(os.getcwd(), sys.path[0] in ("", os.getcwd()))'
+	inside --lang python -c \
+		'import os, sys; print(os.getcwd(), sys.path[0] in ("", os.getcwd()))'
 	prints "/home/user True" "modules are found in the working directory"
 	inside --lang python "$W/prog.py" -
 	exits 0 "a dash behind the file is an argument"
@@ -73,7 +77,8 @@ places()
 # The kernel takes 128 KiB as one argument.
 sizes()
 {
-	/usr/bin/python3 -I -c 'print("x = 1 #" + "y" * 99999); print("import sys; print(len(sys.argv))")' \
+	/usr/bin/python3 -I -c \
+		'print("x = 1 #" + "y" * 99999); print("import sys; print(len(sys.argv))")' \
 		>"$W/long.py"
 	own "$W"
 	inside --lang python -c "$(cat "$W/long.py")" a

@@ -69,9 +69,10 @@ reading()
 
 writing()
 {
-	inside_json --dir "$D" --workdir /work -- sh -c 'echo more >>one; echo new >added; mkdir newdir
-		echo x >newdir/file; rm sub/two; rm -r gone; chmod 755 mine; mv script moved; ln -s one ln2
-		rm link; cat one'
+	inside_json --dir "$D" --workdir /work -- sh -c \
+		'echo more >>one; echo new >added; mkdir newdir
+		echo x >newdir/file; rm sub/two; rm -r gone; chmod 755 mine; mv script moved
+		ln -s one ln2; rm link; cat one'
 	exits 0 "everything can be changed inside"
 	json_is $'one\nmore' 'd["stdout"]["text"].strip()' "and the change is seen there"
 	document "changes"
@@ -88,7 +89,9 @@ writing()
 	json_has 'files["/work/link"]["change"] == "deleted"' "deleted: /work/link"
 	json_has '"/work/gone" in files and files["/work/gone"]["change"] == "deleted"' \
 		"deleted: the directory /work/gone"
-	json_has 'not set(files) & {"/work", "/work/sub", "/work/hard", "/work/sub/deep", "/work/out"}' \
+	json_has \
+		'not set(files) & {"/work", "/work/sub", "/work/hard", "/work/sub/deep",
+		"/work/out"}' \
 		"nothing that was not changed is listed"
 	json_has 'files["/work/one"]["sha256"] == hashlib.sha256(b"one\nmore\n").hexdigest()' \
 		"the hash of a changed file"
@@ -97,13 +100,15 @@ writing()
 	inside_json --dir "$D" -- sh -c 'cd /work; mv sub sub2; cat sub2/two'
 	json_is two 'd["stdout"]["text"].strip()' "a directory with files can be renamed"
 	unchanged "renaming"
-	inside_json --dir "$D" -- sh -c 'touch /tmp/t /dev/shm/s /run/r; echo h >~/h; echo w >/work/w'
+	inside_json --dir "$D" -- sh -c \
+		'touch /tmp/t /dev/shm/s /run/r; echo h >~/h; echo w >/work/w'
 	json_is '["/home/user/h", "/work/w"]' 'sorted(files)' "files of home and /work are listed"
 }
 
 change_is()
 {
-	json_has 'files[a[0]]["change"] == a[1] and files[a[0]]["type"] == a[2]' "$1: $3" "$3" "$1" "$2"
+	json_has 'files[a[0]]["change"] == a[1] and files[a[0]]["type"] == a[2]' "$1: $3" "$3" \
+		"$1" "$2"
 }
 
 # What is the caller's own: nobody else's files become readable because root or a user brings them.

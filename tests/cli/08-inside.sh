@@ -19,12 +19,14 @@ environment_is()
 
 environment()
 {
-	CALL_ENV=(SECRET=token AWS_KEY=x LD_LIBRARY_PATH=/tmp TERM=xterm HOME=/elsewhere PATH=/usr/bin
+	CALL_ENV=(SECRET=token AWS_KEY=x LD_LIBRARY_PATH=/tmp TERM=xterm HOME=/elsewhere \
+		PATH=/usr/bin
 		LANG=de_DE PYTHONPATH=/x http_proxy=http://192.0.2.1:3128)
 	inside -- env -0
 	environment_is "$standard" "exactly the contract's variables, nothing of the host's"
 	inside_json -- env -0
-	check "with --json the same" test "$(json 'chr(10).join(sorted(out.decode().rstrip(chr(0)).split(chr(0))))')" \
+	check "with --json the same" test \
+		"$(json 'chr(10).join(sorted(out.decode().rstrip(chr(0)).split(chr(0))))')" \
 		= "$standard"
 	CALL_ENV=()
 	inside --env A=1 --env 'B=two words = "x"' --env C= --env A=2 -- env -0
@@ -95,8 +97,10 @@ root()
 	check "which is not the host's" test ! -e /etc/new
 	# An ordinary user has no id that owns /usr, so there nobody can change even a copy of it.
 	if [ "$MODE" = R ]; then
-		inside_json --user root -- sh -c 'echo y >/usr/bin/new && cat /usr/bin/new; rm /usr/bin/perl'
-		json_is '["y", "added", "deleted"]' '[d["stdout"]["text"].strip()] + [files[p]["change"]
+		inside_json --user root -- sh -c \
+			'echo y >/usr/bin/new && cat /usr/bin/new; rm /usr/bin/perl'
+		json_is '["y", "added", "deleted"]' \
+			'[d["stdout"]["text"].strip()] + [files[p]["change"]
 			for p in ("/usr/bin/new", "/usr/bin/perl")]' "and its own /usr"
 		check "which is not the host's, either" test ! -e /usr/bin/new -a -e /usr/bin/perl
 	fi
@@ -117,7 +121,8 @@ places()
 	refuses invalid_argument --workdir "a relative path"
 	inside --workdir /no/such -- pwd
 	refuses not_found --workdir "a directory that is not there"
-	inside -- sh -c 'for d in /tmp /run /dev/shm /home/user /var/tmp; do echo x >$d/f && rm $d/f ||
+	inside -- sh -c \
+		'for d in /tmp /run /dev/shm /home/user /var/tmp; do echo x >$d/f && rm $d/f ||
 		echo no $d; done'
 	prints "" "/tmp, /run, /dev/shm, /var/tmp and home can be written"
 	inside -- sh -c 'for f in /f /usr/f /etc/f /usr/bin/f /proc/f; do (: >$f) 2>/dev/null &&
@@ -129,7 +134,8 @@ places()
 	inside -- sh -c 'find /dev -type b -o -type c | sort | tr "\n" " "'
 	check "no other device" test -z "$(tr ' ' '\n' <"$OUT" |
 		grep -vxE '/dev/(null|zero|full|random|urandom|tty|ptmx|pts/ptmx|)')"
-	inside -- sh -c 'ls -A /root /home /srv /mnt /opt /var/lib 2>/dev/null | grep -v "^/" | tr "\n" " "'
+	inside -- sh -c \
+		'ls -A /root /home /srv /mnt /opt /var/lib 2>/dev/null | grep -v "^/" | tr "\n" " "'
 	check "no home or data of the host" test -z "$(tr ' ' '\n' <"$OUT" | grep -vxE 'user|')"
 	inside -- sh -c 'cat /etc/shadow /etc/sudoers /etc/ssh/ssh_host_ed25519_key 2>/dev/null'
 	prints "" "no secret of the host's /etc"

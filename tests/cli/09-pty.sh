@@ -7,7 +7,8 @@ loop='while :; do read -t 1 x; done'
 
 ordinary()
 {
-	on_terminal -- run --pty -- sh -c 'test -t 0 && test -t 1 && test -t 2 && tty && stty size; exit 5'
+	on_terminal -- run --pty -- sh -c \
+		'test -t 0 && test -t 1 && test -t 2 && tty && stty size; exit 5'
 	exits 5 "the command's status"
 	prints $'/dev/pts/0\r\n40 100\r' "a terminal, with the size of the caller's"
 	CALL_ENV=(TERM=vt220)
@@ -15,14 +16,16 @@ ordinary()
 	prints $'vt220\r' "TERM is the caller's"
 	CALL_ENV=()
 	on_terminal -- run --pty -- env
-	check "and the only variable that is added" test "$(cut -d= -f1 "$OUT" | sort | tr '\n' ' ')" = \
+	check "and the only variable that is added" test \
+		"$(cut -d= -f1 "$OUT" | sort | tr '\n' ' ')" = \
 		"HOME LANG PATH PIP_CACHE_DIR TERM USER XDG_CACHE_HOME npm_config_cache "
 	on_terminal -- run --pty -- printf 'a\033[31mred\n'
 	prints $'a\e[31mred\r' "control sequences go through"
 	on_terminal -- run --pty -- sh -c 'echo out; echo err >&2'
 	prints $'out\r\nerr\r' "both streams, in order"
 	on_terminal -- run --pty -- sh -c 'ps -o tty= -p $$; ps -o sid= -p $$ | tr -d " "; echo $$'
-	check "the command leads a session of its own" test "$(sed -n 2p "$OUT")" = "$(sed -n 3p "$OUT")"
+	check "the command leads a session of its own" test "$(sed -n 2p "$OUT")" = \
+		"$(sed -n 3p "$OUT")"
 	on_terminal 'expect:ready' 'resize:50x120' -- run --pty -- \
 		bash -c 'trap "stty size; exit" WINCH; echo ready; while :; do read -t 0.1 x; done'
 	check "a new size arrives" grep -q '^50 120' "$OUT"
@@ -30,7 +33,8 @@ ordinary()
 
 keys()
 {
-	on_terminal 'expect:name' 'send:ada\r' -- run --pty -- sh -c 'echo name; read n; echo "hello $n"'
+	on_terminal 'expect:name' 'send:ada\r' -- run --pty -- sh -c \
+		'echo name; read n; echo "hello $n"'
 	check "typing" grep -q 'hello ada' "$OUT"
 	on_terminal 'expect:ready' 'send:\x03' -- run --pty -- \
 		bash -c "trap 'echo got it; exit 7' INT; echo ready; $loop"
@@ -80,10 +84,12 @@ without()
 
 shell()
 {
-	on_terminal 'expect:[$] ' 'send:echo $((6*7)) $0; cd /tmp; pwd\r' 'expect:42 .*[$] ' 'send:exit 3\r' -- shell
+	on_terminal 'expect:[$] ' 'send:echo $((6*7)) $0; cd /tmp; pwd\r' 'expect:42 .*[$] ' \
+		'send:exit 3\r' -- shell
 	exits 3 "shell: its status"
 	check "shell: commands run" grep -q '42 bash' "$OUT"
-	on_terminal 'expect:[$] ' 'send:cat /work/f\r' 'expect:shown.*[$] ' 'send:\x04' -- shell --dir "$W" \
+	on_terminal 'expect:[$] ' 'send:cat /work/f\r' 'expect:shown.*[$] ' 'send:\x04' -- shell \
+		--dir "$W" \
 		--workdir /work
 	exits 0 "shell: --dir, and Ctrl-D ends it"
 	pinfold shell

@@ -13,7 +13,8 @@ bad()
 	for value in "$@"; do
 		inside "$option" "$value" -- echo ran
 		if [ "$RC" != 125 ] || [ -s "$OUT" ] || ! head -1 "$ERR" | grep -qF -e "$option" ||
-			! grep -q '^pinfold: invalid_argument' "$ERR" || ! grep -q '^pinfold: remedy: .' "$ERR"; then
+			! grep -q '^pinfold: invalid_argument' "$ERR" || ! grep -q \
+				'^pinfold: remedy: .' "$ERR"; then
 			wrong+="$value ($RC: $(head -1 "$ERR")) "
 		fi
 	done
@@ -41,7 +42,8 @@ values()
 	local option
 
 	for option in --memory --disk --output; do
-		bad "$option" lots -5 -1M 0 0M 1Q 1.5.2 1e9 0x10 '5 M' ' 5M' 5M5 M . 99999999999999999999 999999T nan
+		bad "$option" lots -5 -1M 0 0M 1Q 1.5.2 1e9 0x10 '5 M' ' 5M' 5M5 M . \
+			99999999999999999999 999999T nan
 	done
 	for option in --time --grace --cpu-time --keep; do
 		bad "$option" soon -1 -1s 0 0s 5y 5M '1 s' 1:30 1e3 inf . ms 99999999999999999999s
@@ -53,7 +55,8 @@ values()
 	bad --memory 1k
 	bad --disk 1
 	bad --nofile 3
-	good --memory 'd["limits"]["memory"]["value"]' 67108864 64M 64m 65536k 67108864 0.0625G 64MiB 64MB 64mb
+	good --memory 'd["limits"]["memory"]["value"]' 67108864 64M 64m 65536k 67108864 0.0625G \
+		64MiB 64MB 64mb
 	good --disk 'd["limits"]["disk"]["value"]' 1572864 1.5M 1536k 1536KiB 1572864
 	good --time 'd["limits"]["time"]["value"]' 90000 90 90s 1.5m 90000ms 0.025h
 	good --time 'd["limits"]["time"]["value"]' 86400000 1d 24h 1440m
@@ -61,7 +64,8 @@ values()
 	good --pids 'd["limits"]["pids"]["value"]' 77 77 077
 	inside_json -- true
 	json_is '[60000, 1.0, 536870912, 128, 268435456, 1024]' '[d["limits"][k]["value"] for k in
-		("time", "cpus", "memory", "pids", "disk", "nofile")]' "the defaults of the contract"
+		("time", "cpus", "memory", "pids", "disk", "nofile")]' \
+		"the defaults of the contract"
 	json_has '"cpu_time" not in d["limits"] or d["limits"]["cpu_time"]["value"] is None' \
 		"no limit of CPU time by default"
 }
@@ -133,10 +137,12 @@ syntax()
 	prints "-- a" "a second -- is the command's"
 	inside -- printf '%s|' '' 'a b' $'new\nline' '*' "it's" '$HOME' '\'
 	prints $'|a b|new\nline|*|it\'s|$HOME|\\|' "arguments arrive as they are"
-	inside -- /usr/bin/python3 -c 'import sys; print(len(sys.argv), sum(map(len, sys.argv[1:])))' \
+	inside -- /usr/bin/python3 -c \
+		'import sys; print(len(sys.argv), sum(map(len, sys.argv[1:])))' \
 		$(seq 1000 1900)
 	prints "902 3604" "901 arguments"
-	inside -- /usr/bin/python3 -c 'import sys; print(len(sys.argv[1]))' "$(printf '%0100000d' 0)"
+	inside -- /usr/bin/python3 -c 'import sys; print(len(sys.argv[1]))' \
+		"$(printf '%0100000d' 0)"
 	prints 100000 "an argument of 100 KB"
 	inside $'no\033[2Jsuch\ncommand'
 	check "a message is one line without control characters" test -z \

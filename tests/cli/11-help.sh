@@ -4,12 +4,12 @@
 . "$(dirname "$0")/../lib/cli.sh"
 
 verbs="run shell plan doctor version help"
-later="new ls rm info exec push pull watch cp snap log diff undo rollback fork review apply ps logs kill
-attach pause resume serve mcp token allow trust approvals approve deny secret audit receipt verify
-replay deps image export import fsck bench"
-run_options="--json --dir --env --workdir --stdin --pty --image --isolation --limits --allow --policy
---deps --user --raw --daemon --no-daemon --name --lang -c --time --grace --cpu-time --cpus --memory
---pids --disk --nofile --output --keep --help"
+later="new ls rm info exec push pull watch cp snap log diff undo rollback fork review apply ps
+logs kill attach pause resume serve mcp token allow trust approvals approve deny secret audit
+receipt verify replay deps image export import fsck bench"
+run_options="--json --dir --env --workdir --stdin --pty --image --isolation --limits --allow
+--policy --deps --user --raw --daemon --no-daemon --name --lang -c --time --grace --cpu-time
+--cpus --memory --pids --disk --nofile --output --keep --help"
 
 help_texts()
 {
@@ -28,7 +28,8 @@ help_texts()
 		pinfold "$verb" --help
 		exits 0 "$verb --help: status"
 		check "$verb --help: usage" grep -q "^Usage: pinfold $verb" "$OUT"
-		check "$verb --help: an example" grep -qE "^ +(.* )?pinfold $verb" <(sed '1,/^Examples:/d' "$OUT")
+		check "$verb --help: an example" grep -qE "^ +(.* )?pinfold $verb" <(sed \
+			'1,/^Examples:/d' "$OUT")
 		check "$verb --help: at most 80 columns" test -z "$(grep -E '.{81}' "$OUT")"
 		check "$verb --help: silent otherwise" test ! -s "$ERR"
 		cp "$OUT" "$EVIDENCE/help.$verb"
@@ -41,7 +42,8 @@ help_texts()
 		grep -qE -e "^  $option( |$)" "$EVIDENCE/help.run" || missing+="$option "
 	done
 	check "run --help has every option of the contract" test -z "$missing"
-	check "run --help has the exit statuses" grep -q '^125\|125 Pinfold itself failed' "$EVIDENCE/help.run"
+	check "run --help has the exit statuses" grep -q '^125\|125 Pinfold itself failed' \
+		"$EVIDENCE/help.run"
 	inside --help -- true
 	check "--help comes before running" grep -q '^Usage: pinfold run' "$OUT"
 	inside printf %s --help
@@ -105,7 +107,8 @@ completes()
 	local words=("${@:1:$#-1}") want=${*: -1} got
 
 	got=$(bash --norc -c 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
-		_pinfold 2>/dev/null; printf "%s\n" "${COMPREPLY[@]}"' bash "$EVIDENCE/pinfold.bash" "${words[@]}")
+		_pinfold 2>/dev/null; printf "%s\n" "${COMPREPLY[@]}"' \
+		bash "$EVIDENCE/pinfold.bash" "${words[@]}")
 	check "completion of ${words[*]} has $want" grep -qx -e "$want *" <(printf '%s\n' "$got")
 }
 
@@ -119,8 +122,10 @@ completions()
 		missing=
 		for option in $run_options; do
 			# Those that this version refuses are not offered.
-			case $option in --allow | --policy | --name | --daemon | -c) continue ;; esac
-			grep -qE -e "(${option}|-l '?${option#--})\b" "$EVIDENCE/pinfold.$shell" || missing+="$option "
+			case $option in --allow | --policy | --name | --daemon | -c) continue ;; \
+				esac
+			grep -qE -e "(${option}|-l '?${option#--})\b" "$EVIDENCE/pinfold.$shell" \
+				|| missing+="$option "
 		done
 		check "completion for $shell has every option" test -z "$missing"
 		if needs "$shell" "$shell reads its completion"; then

@@ -25,7 +25,7 @@ plans()
 	exits 0 "a plan"
 	check "a step a line" grep -qE '^ +[0-9]+  seccomp' "$OUT"
 	check "the limits and what holds them" grep -q 'memory 536870912 by' "$OUT"
-	check "nothing is done" test ! -e "$W/made" -a -z "$(ls -A "$M/run" "$M/home" | grep sbx)"
+	check "nothing is done" test ! -e "$W/made" -a -z "$(find "$M/run" "$M/home" -name 'sbx*')"
 	pinfold plan --json -- true
 	check "one line of JSON" test "$(wc -l <"$OUT")" = 1
 	operations "plan --json" stage pivot landlock caps no-dump seccomp
@@ -48,7 +48,8 @@ doctors()
 
 	pinfold doctor
 	check "the status is 0 or 1" test "$RC" = 0 -o "$RC" = 1
-	check "every line says whether it is so, or what would help" test -s "$OUT" -a -z "$(grep -vE \
+	check "every line says whether it is so, or what would help" test -s "$OUT" -a -z \
+		"$(grep -vE \
 		'^(ok|no) +[a-z]|^ +-> .' "$OUT")"
 	check "level strict" grep -qE '^(ok|no) +strict ' "$OUT"
 	check "level landlock" grep -qE '^(ok|no) +landlock ' "$OUT"
@@ -62,7 +63,7 @@ doctors()
 		assert isinstance(d["version"], str)
 		rows = {(c["kind"], c["name"]): c for c in d["checks"]}
 		assert all(c["ok"] in (True, False) and c["message"] for c in d["checks"])
-		assert all(c["ok"] or c["remedy"] for c in d["checks"]), "what is missing has a remedy"
+		assert all(c["ok"] or c["remedy"] for c in d["checks"])
 		assert ("level", "strict") in rows and ("level", "landlock") in rows
 		assert (sys.argv[2] == "0") == all(c["ok"] for c in d["checks"])
 	END

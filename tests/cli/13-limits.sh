@@ -10,9 +10,11 @@ hungry='import signal; x = bytearray(300 << 20); signal.pause()'
 hit()
 {
 	document "$5"
-	json_is "[\"$1\", $2, \"$3\"]" '[limit.get(k) for k in ("kind", "value", "unit")]' "$5: limit"
+	json_is "[\"$1\", $2, \"$3\"]" '[limit.get(k) for k in ("kind", "value", "unit")]' \
+		"$5: limit"
 	json_has 'a[0] in limit["hint"]' "$5: the hint names $4" "$4"
-	check "$5: a line on standard error names it, too" grep -qE "^pinfold: limit $1: .*$4" "$ERR"
+	check "$5: a line on standard error names it, too" grep -qE "^pinfold: limit $1: .*$4" \
+		"$ERR"
 }
 
 times()
@@ -21,7 +23,8 @@ times()
 	exits 124 "the time limit"
 	hit time 500 ms --time "the time limit"
 	json_has '490 <= d["usage"]["wall_ms"] < 2400' "it came at the time given"
-	inside_json --time 300ms --grace 10s -- sh -c 'trap "echo saved; exit 0" TERM; while :; do :; done'
+	inside_json --time 300ms --grace 10s -- sh -c \
+		'trap "echo saved; exit 0" TERM; while :; do :; done'
 	exits 124 "a command that uses the grace"
 	json_is saved 'd["stdout"]["text"].strip()' "it may save its work"
 	json_has 'd["usage"]["wall_ms"] < 8000' "and is not waited for longer than it needs"
@@ -50,7 +53,8 @@ memory()
 	json_is oom 'd["status"]' "the memory limit"
 	hit memory 67108864 bytes --memory "the memory limit"
 	[ "$(json 'd["limits"]["memory"]["held_by"]')" != cgroup ] ||
-		json_has 'd["usage"]["memory_peak_bytes"] <= (66 << 20)' "the peak stays below the limit"
+		json_has 'd["usage"]["memory_peak_bytes"] <= (66 << 20)' \
+			"the peak stays below the limit"
 	inside_json --memory 64M -- sh -c '/usr/bin/python3 -c "$1"; echo went on' sh "$hungry"
 	exits 137 "a child over the limit ends the run"
 	inside --memory 256M -- /usr/bin/python3 -c 'x = bytearray(100 << 20); print(len(x) >> 20)'
@@ -77,9 +81,11 @@ select.select([], [], [], 0.3)'
 	json_is EAGAIN 'd["stdout"]["text"].strip()' "the limit of processes: fork fails"
 	hit pids 12 processes --pids "the limit of processes"
 	json_has 'd["usage"]["processes_peak"] <= 13' "no more were there"
-	inside_json --pids 12 -- sh -c 'i=0; while [ $i -lt 40 ]; do tail -f /dev/null & i=$((i+1)); done'
+	inside_json --pids 12 -- sh -c \
+		'i=0; while [ $i -lt 40 ]; do tail -f /dev/null & i=$((i+1)); done'
 	json_is pids 'limit.get("kind")' "a command that gives up at once: limit"
-	inside --pids 40 -- sh -c 'i=0; while [ $i -lt 30 ]; do tail -f /dev/null & i=$((i+1)); done; echo $i'
+	inside --pids 40 -- sh -c \
+		'i=0; while [ $i -lt 30 ]; do tail -f /dev/null & i=$((i+1)); done; echo $i'
 	prints 30 "below it all is well"
 	inside --nofile 20 -- /usr/bin/python3 -c '
 import errno
@@ -95,14 +101,18 @@ except OSError as e:
 disk()
 {
 	inside_json --disk 2M -- sh -c 'head -c 10M /dev/zero >big; echo $?; stat -c %s big'
-	json_has 'out.split()[0] != b"0" and (1 << 20) < int(out.split()[1]) <= (2 << 20) + (256 << 10)' \
+	json_has \
+		'out.split()[0] != b"0" and
+		(1 << 20) < int(out.split()[1]) <= (2 << 20) + (256 << 10)' \
 		"the disk limit: ENOSPC, and what fits is there"
 	hit disk 2097152 bytes --disk "the disk limit"
 	json_has '(1 << 20) <= d["usage"]["disk_bytes"] <= (3 << 20)' "the use is told"
-	inside_json --disk 2M -- sh -c 'for d in ~ /tmp /dev/shm /run; do head -c 1M /dev/zero >$d/x; done
+	inside_json --disk 2M -- sh -c \
+		'for d in ~ /tmp /dev/shm /run; do head -c 1M /dev/zero >$d/x; done
 		df -k --output=used /tmp | tail -1'
 	json_has 'limit.get("kind") == "disk"' "all places share it"
-	inside --disk 4M -- sh -c 'head -c 2M /dev/zero >big && rm big && head -c 3M /dev/zero >big && echo ok'
+	inside --disk 4M -- sh -c \
+		'head -c 2M /dev/zero >big && rm big && head -c 3M /dev/zero >big && echo ok'
 	prints ok "what is removed is free again"
 	inside --disk 512K -- /usr/bin/python3 -c '
 import errno
@@ -113,8 +123,10 @@ except OSError as e:
 	prints ENOSPC "empty files count, too"
 	inside_json --memory 64M --disk 100M -- sh -c 'head -c 80M /dev/zero >big && stat -c %s big'
 	if [ "$RC" = 125 ]; then
-		json_has 'd["error"]["code"].startswith("unsupported") and "--disk" in d["error"]["message"] and
-			"--memory" in d["error"]["remedy"]' "more disk than memory: refused with a remedy"
+		json_has \
+			'd["error"]["code"].startswith("unsupported") and
+			"--disk" in d["error"]["message"] and "--memory" in d["error"]["remedy"]' \
+			"more disk than memory: refused with a remedy"
 		return
 	fi
 	document "more disk than memory"
@@ -131,7 +143,8 @@ rate()
 	if [ "$(json 'd["limits"]["cpus"]["held_by"]')" = cgroup ]; then
 		json_has 'd["usage"]["cpu_ms"] <= 0.25 * d["usage"]["wall_ms"] + 200' "the CPU rate"
 	else
-		json_is absent 'd["limits"]["cpus"]["held_by"]' "the CPU rate cannot be held, which is said"
+		json_is absent 'd["limits"]["cpus"]["held_by"]' \
+			"the CPU rate cannot be held, which is said"
 	fi
 }
 
@@ -148,7 +161,8 @@ strictness()
 		exits 0 "strict runs where all limits hold"
 		return
 	fi
-	check "best-effort says so in one line" test "$(grep -c '^pinfold: limits are best-effort' "$ERR")" = 1
+	check "best-effort says so in one line" test \
+		"$(grep -c '^pinfold: limits are best-effort' "$ERR")" = 1
 	inside -- true
 	exits 0 "best-effort is the default of an ordinary user"
 	check "and says so" test "$(grep -c '^pinfold: limits are best-effort' "$ERR")" = 1
@@ -165,9 +179,12 @@ levels()
 	json_is strict 'd["isolation"]' "--isolation strict"
 	inside_json --isolation landlock -- true
 	check "--isolation landlock holds or is refused" test "$RC" = 0 -o "$RC" = 125
-	inside_json --isolation landlock --limits best-effort -- sh -c 'cat /etc/shadow; echo x >file; id -u'
+	inside_json --isolation landlock --limits best-effort -- sh -c \
+		'cat /etc/shadow; echo x >file; id -u'
 	if [ "$RC" = 125 ]; then
-		json_has 'd["error"]["code"].startswith("unsupported") and bool(d["error"]["remedy"])' \
+		json_has \
+			'd["error"]["code"].startswith("unsupported") and
+			bool(d["error"]["remedy"])' \
 			"--isolation landlock: refused with a reason"
 		return
 	fi

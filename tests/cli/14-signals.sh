@@ -43,23 +43,26 @@ grace()
 with_json()
 {
 	inside_start RUN --json -- bash -c "echo ready >&2; echo some; $ready"
-	# Nothing streams with --json: the file that says that it runs is inside. Its process is not.
-	wait_for 10 has_child "$RUN_PID"
+	# Nothing streams with --json, but its process can be seen.
+	wait_for 10 has_command "$RUN_PID"
 	kill -TERM "$RUN_PID"
 	inside_wait RUN
 	exits 143 "SIGTERM with --json"
 	document "SIGTERM with --json"
-	json_has 'd["status"] == "killed" and d["limit"] is None' "the status is killed, by no limit"
+	json_has 'd["status"] == "killed" and d["limit"] is None' \
+		"the status is killed, by no limit"
 }
 
-# The guest and the command below it: then the command's program runs.
-has_child()
+# child_of PID: the first one, as the kernel lists them.
+child_of()
 {
-	local guest
+	cut -d' ' -f1 "/proc/$1/task/$1/children" 2>/dev/null
+}
 
-	guest=$(cat "/proc/$1/task/$1/children" 2>/dev/null)
-	[ -n "${guest// }" ] && [ -n "$(cat "/proc/${guest%% *}/task/${guest%% *}/children" 2>/dev/null)" ] &&
-		grep -qa bash "/proc/$(cut -d' ' -f1 "/proc/${guest%% *}/task/${guest%% *}/children")/cmdline"
+# The guest, and below it the command: then the command's program runs.
+has_command()
+{
+	grep -qa bash "/proc/$(child_of "$(child_of "$1")")/cmdline" 2>/dev/null
 }
 
 terminals()
@@ -92,7 +95,8 @@ moments()
 		case $status in 0 | 143) ;; *) wrong+="$status " ;; esac
 	done
 	check "a signal at any moment ends in 0 or 143" test -z "$wrong"
-	inside --time 1s -- sh -c 'kill -TERM -1 1; kill -KILL -1 1; echo here; exec tail -f /dev/null'
+	inside --time 1s -- sh -c \
+		'kill -TERM -1 1; kill -KILL -1 1; echo here; exec tail -f /dev/null'
 	exits 124 "a command that signals everybody else reaches nobody"
 	prints here "and goes on"
 }

@@ -35,7 +35,8 @@ network()
 	json_has '"--dir" in d["denials"][0]["hint"] or "--allow" in d["denials"][0]["hint"]' \
 		"the hint says what to do"
 	inside -- /usr/bin/python3 -c "$connecting" "[($tcp,'192.0.2.1',443)]"
-	says '^pinfold: denied network: connect 192\.0\.2\.1:443: ' "without --json it is said in a line"
+	says '^pinfold: denied network: connect 192\.0\.2\.1:443: ' \
+		"without --json it is said in a line"
 	inside_json -- /usr/bin/python3 -c "$connecting" \
 		"[($udp,'192.0.2.1',53),($tcp6,'2001:db8::1',80),($tcp,'10.0.0.1',22)]"
 	document "other addresses"
@@ -110,7 +111,8 @@ hidden()
 	exits 127 "a program of the host is not there"
 	document "a hidden program"
 	denied path "$W/tool" 1 "a hidden program"
-	json_has '"hidden" in d["error"]["remedy"] and "--dir" in d["error"]["remedy"]' "and the remedy"
+	json_has '"hidden" in d["error"]["remedy"] and "--dir" in d["error"]["remedy"]' \
+		"and the remedy"
 	inside_json --workdir "$W" -- true
 	exits 125 "a working directory of the host is not there"
 	document "a hidden working directory"

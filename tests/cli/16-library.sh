@@ -25,7 +25,8 @@ find_library()
 header()
 {
 	echo '#include <pinfold/pinfold.h>' >"$M/header.c"
-	check "the header compiles alone, as C99" cc -std=c99 "${warn[@]}" -I"$include" -fsyntax-only \
+	check "the header compiles alone, as C99" cc -std=c99 "${warn[@]}" -I"$include" \
+		-fsyntax-only \
 		"$M/header.c"
 	check "and twice" cc -std=c99 "${warn[@]}" -I"$include" -fsyntax-only \
 		-include pinfold/pinfold.h "$M/header.c"
@@ -40,10 +41,12 @@ header()
 			return pinfold_run_start(&o, &run, &e) == -1 && *pinfold_version() ? 0 : 1;
 		}
 	END
-	check "the header as C++11" g++ -std=c++11 -Wall -Wpedantic -Werror -I"$include" -o "$M/cplusplus" \
+	check "the header as C++11" g++ -std=c++11 -Wall -Wpedantic -Werror -I"$include" -o \
+		"$M/cplusplus" \
 		"$M/header.cc" "${LINK[@]}"
 	check "a C++ program links and runs" "$M/cplusplus"
-	check "the library has no other names than its own" test -z "$(nm -g --defined-only "${LINK[0]}" |
+	check "the library has no other names than its own" test -z \
+		"$(nm -g --defined-only "${LINK[0]}" |
 		awk 'NF == 3 && $3 !~ /^pinfold_/')"
 }
 
@@ -57,7 +60,8 @@ examples()
 {
 	local lines
 
-	lines=$(sed 's,/\*.*\*/,,; /^ *\/\*/,/\*\//d' "$PROJECT_DIR/examples/run.c" | grep -c '[^[:space:]]')
+	lines=$(sed 's,/\*.*\*/,,; /^ *\/\*/,/\*\//d' "$PROJECT_DIR/examples/run.c" |
+		grep -c '[^[:space:]]')
 	check "the example has at most 40 lines of code ($lines)" test "$lines" -le 40
 	check "the example compiles" cc -std=c99 "${warn[@]}" -I"$include" -o "$M/example" \
 		"$PROJECT_DIR/examples/run.c" "${LINK[@]}"
@@ -67,7 +71,8 @@ examples()
 	check "both streams" grep -qx err "$ERR"
 	sed -i 1d "$OUT"
 	document "the example"
-	json_is '["out\n", "err\n"]' '[d["stdout"]["text"], d["stderr"]["text"]]' "the example's document"
+	json_is '["out\n", "err\n"]' '[d["stdout"]["text"], d["stderr"]["text"]]' \
+		"the example's document"
 	example no-such-command
 	exits 127 "a command that is not found"
 	example
@@ -90,7 +95,7 @@ promises()
 		done) ok "library.c came to its end [$MODE]" ;;
 		esac
 	done <"$OUT"
-	check "all promises were tried" grep -qx done "$OUT"
+	check "all promises were tried" grep -qx 'done' "$OUT"
 }
 
 checks()

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What include/pinfold/pinfold.h promises, tried by a program that knows nothing else. Prints a line
- * for each promise, `ok NAME` or `not ok NAME`; 16-library.sh makes TAP of it.
+ * What include/pinfold/pinfold.h promises, tried by a program that knows nothing else. Prints a
+ * line for each promise, `ok NAME` or `not ok NAME`; 16-library.sh makes TAP of it.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -44,6 +44,14 @@ static struct pinfold_run *start(const char *script, uint32_t flags)
 	return NULL;
 }
 
+static void append(struct text *t, const void *data, size_t len)
+{
+	if (t->len + len > sizeof(t->data))
+		return;
+	memcpy(t->data + t->len, data, len);
+	t->len += len;
+}
+
 /* Waits with poll, as the header says; true when the result came. */
 static bool follow(struct pinfold_run *run, struct text *out)
 {
@@ -54,10 +62,8 @@ static bool follow(struct pinfold_run *run, struct text *out)
 		while (pinfold_run_next(run, 0, &ev) > 0) {
 			if (ev.kind == PINFOLD_EVENT_RESULT)
 				return true;
-			if (ev.kind == PINFOLD_EVENT_STDOUT && out->len + ev.len < sizeof(out->data)) {
-				memcpy(out->data + out->len, ev.data, ev.len);
-				out->len += ev.len;
-			}
+			if (ev.kind == PINFOLD_EVENT_STDOUT)
+				append(out, ev.data, ev.len);
 		}
 		if (poll(&p, 1, PATIENCE_MS) <= 0)
 			return false;
@@ -87,7 +93,7 @@ static void results(void)
 	struct pinfold_event ev;
 	struct pinfold_run *run = start("echo hello; exit 7", PINFOLD_NO_STDIN);
 
-	promise(run && pinfold_run_stdin_fd(run) == -1, "without input there is no descriptor for it");
+	promise(run && pinfold_run_stdin_fd(run) == -1, "without input: no descriptor for it");
 	promise(run && follow(run, &out), "the result comes when its descriptor is polled");
 	promise(is(&out, "hello\n"), "the output came before it");
 	promise(run && pinfold_run_exit_status(run) == 7, "the exit status");
@@ -162,10 +168,13 @@ static void control(void)
 {
 	struct text out = {.len = 0};
 	struct pinfold_event ev;
-	struct pinfold_run *run = start("trap 'echo got it; exit 3' USR1; echo on; while :; do :; done", 0);
+	struct pinfold_run *run = NULL;
 
-	while (run && pinfold_run_next(run, PATIENCE_MS, &ev) > 0 && ev.kind != PINFOLD_EVENT_STDOUT)
-		;
+	run = start("trap 'echo got it; exit 3' USR1; echo on; while :; do :; done", 0);
+	do
+		ev.kind = PINFOLD_EVENT_RESULT;
+	while (run && pinfold_run_next(run, PATIENCE_MS, &ev) > 0 &&
+	       ev.kind != PINFOLD_EVENT_STDOUT);
 	if (run)
 		pinfold_run_signal(run, SIGUSR1);
 	promise(run && follow(run, &out) && is(&out, "got it\n"), "a signal reaches the command");
@@ -175,7 +184,7 @@ static void control(void)
 		pinfold_run_stop(run, 1);
 		pinfold_run_wait(run);
 	}
-	promise(run && strcmp(pinfold_run_status(run), "killed") == 0, "a run can be stopped by force");
+	promise(run && strcmp(pinfold_run_status(run), "killed") == 0, "a run can be killed");
 	pinfold_run_free(run);
 	run = start("yes", 0);
 	if (run)
@@ -200,7 +209,8 @@ static void many(void)
 	for (int i = 3; i >= 0; i--) {
 		if (runs[i] && i % 2 == 0)
 			pinfold_run_stdin_close(runs[i]);
-		good = good && runs[i] && follow(runs[i], &out[i]) && is(&out[i], i % 2 ? "odd\n" : "even\n");
+		good = good && runs[i] && follow(runs[i], &out[i]) &&
+		       is(&out[i], i % 2 ? "odd\n" : "even\n");
 	}
 	promise(good, "four runs side by side");
 	for (int i = 0; i < 4; i++)

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """terminal.py STEP... -- COMMAND [ARG...]: runs a command on a terminal of 40 rows and 100 columns.
 
-Steps, in order: `send:TEXT` types (backslash escapes are understood), `expect:REGEX` waits until the
-output behind the last match matches, `resize:ROWSxCOLS`. Then the output is read to its end. Prints all output; ends like the command, or with 99 after 20 seconds.
+Steps, in order: `send:TEXT` types (backslash escapes are understood), `expect:REGEX` waits until
+the output behind the last match matches, `resize:ROWSxCOLS`. Then the output is read to its end.
+Prints all output; ends like the command, or with 99 after 20 seconds.
 """
 import fcntl
 import os

@@ -88,7 +88,7 @@ sys.exit(os.environ["V"] != sys.argv[1])' "$FORGED"
 	ran
 	plain_document "names"
 	same "files" "$(json 'sorted(f["type"] for f in d["files"])')" '["file", "symlink"]'
-	same "how it ended" "$(json '[d[k] for k in a]' status exit_code error)" '["exited", 0, null]'
+	same "the end" "$(json '[d[k] for k in a]' status exit_code error)" '["exited", 0, null]'
 	inside --env $'A=1\nB=2' -- sh -c 'printf "%s|%s" "$A" "$B"'
 	ran
 	same "a value is one variable" "$(cat "$OUT")" $'1\nB=2|'

@@ -5,11 +5,13 @@
  */
 #include "attack.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #define ORPHANS 1000
+#define LIVING 14 /* of --pids 16 */
 
 /* Forks a child that leaves a grandchild and exits. False: no process could be had. */
 static int orphan(void)
@@ -25,20 +27,48 @@ static int orphan(void)
 	return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-static void pause_ms(long ms)
+static long now_ms(void)
 {
-	nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 /* An orphan that is just being reaped may fill the last place for a moment. */
 static int orphan_soon(void)
 {
-	for (int tries = 0; tries < 200; tries++) {
-		if (orphan())
-			return 1;
-		pause_ms(5);
+	long end = now_ms() + 2000;
+
+	while (!orphan()) {
+		if (now_ms() > end)
+			return 0;
+		sched_yield();
 	}
-	return 0;
+	return 1;
+}
+
+/* How many can live at once. Ends them again. */
+static int living(int wanted)
+{
+	pid_t live[LIVING];
+	long end = now_ms() + 2000;
+	int n = 0;
+
+	while (n < wanted && now_ms() < end) {
+		live[n] = fork();
+		if (live[n] == 0) {
+			pause();
+			_exit(0);
+		}
+		if (live[n] > 0)
+			n++;
+		else
+			sched_yield();
+	}
+	for (int i = 0; i < n; i++)
+		(void)kill(live[i], SIGKILL);
+	return n;
 }
 
 /* Who adopts an orphan: the init of the sandbox, which is 1. */
@@ -54,7 +84,7 @@ static void adopted(void)
 		child = getpid();
 		if (fork() == 0) {
 			while (getppid() == child)
-				pause_ms(1);
+				sched_yield();
 			parent = getppid();
 			_exit(write(pipe_fds[1], &parent, sizeof(parent)) < 0);
 		}
@@ -80,22 +110,8 @@ int main(void)
 	door_if("orphans-stay", made < ORPHANS, text);
 
 	/* With every place free again as many children can live at once as at the start. */
-	pid_t live[14];
-	int n = 0;
-	for (int tries = 0; n < 14 && tries < 200; tries++) {
-		live[n] = fork();
-		if (live[n] == 0) {
-			pause();
-			_exit(0);
-		}
-		if (live[n] > 0)
-			n++;
-		else
-			pause_ms(5);
-	}
+	int n = living(LIVING);
 	(void)snprintf(text, sizeof(text), "%d", n);
-	door_if("places-lost", n < 14, text);
-	while (n > 0)
-		(void)kill(live[--n], SIGKILL);
+	door_if("places-lost", n < LIVING, text);
 	return 0;
 }

@@ -5,7 +5,8 @@
 # Who can open a file can lock it and watch it, if only for reading. A sandbox that shares the files
 # of the host, and not just their contents, can hold up whoever locks them (ldconfig, package
 # managers), see when the host and other sandboxes use them (every program that starts reads
-# ld.so.cache), and signal to other sandboxes through both.
+# ld.so.cache), and signal to other sandboxes through both. Not looked at: device nodes, which no
+# sandbox can make for itself and which therefore are the host's.
 . "$(dirname "$0")/../lib/escape.sh"
 
 claim "G13 locks, leases and watches on shared files reach nobody outside"

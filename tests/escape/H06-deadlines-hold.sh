@@ -71,6 +71,8 @@ attack()
 signal.signal(signal.SIGTERM, lambda *a: os.kill(os.getpid(), signal.SIGSTOP))
 while True: os.kill(os.getpid(), signal.SIGSTOP)'
 	deadline "busy" $((TIME_MS + GRACE_MS)) -- sh -c "trap '' TERM; while :; do :; done"
+	deadline "a crowd with a small share" $((TIME_MS + GRACE_MS)) --cpus 0.1 -- sh -c "trap '' TERM
+		for i in 1 2 3 4 5 6 7 8 9 0; do (while :; do :; done) & done; wait"
 	deadline "a terminal" $((TIME_MS + GRACE_MS)) --pty -- sh -c "trap '' TERM HUP; $forever"
 	deadline "as a document" $TIME_MS --json -- sh -c "$forever"
 

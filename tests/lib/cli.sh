@@ -76,8 +76,9 @@ inside_json()
 	pinfold run --json "$@"
 }
 
-# inside_start NAME [OPTION...] -- COMMAND...: a run in the background. NAME_OUT and NAME_ERR are its
-# output, NAME_PID is pinfold. Signals have their default disposition, as from an interactive shell.
+# inside_start NAME [OPTION...] -- COMMAND...: a run in the background. NAME_OUT and NAME_ERR are
+# its output, NAME_PID is pinfold. Signals have their default disposition, as from an interactive
+# shell.
 inside_start()
 {
 	local name=$1
@@ -106,8 +107,8 @@ inside_wait()
 	ERR=${!err}
 }
 
-# on_terminal STEP... -- ARG...: the call on a terminal; steps are those of cli/terminal.py. OUT is what
-# came to the terminal, without the line about best-effort limits.
+# on_terminal STEP... -- ARG...: the call on a terminal; steps are those of cli/terminal.py. OUT is
+# what came to the terminal, without the line about best-effort limits.
 on_terminal()
 {
 	local steps=()
@@ -119,7 +120,8 @@ on_terminal()
 	shift
 	call_files "$@"
 	call_argv
-	/usr/bin/python3 -I "$CLI_DIR/terminal.py" "${steps[@]}" -- "${CALL[@]}" "$@" >"$OUT" 2>"$ERR" \
+	/usr/bin/python3 -I "$CLI_DIR/terminal.py" "${steps[@]}" -- "${CALL[@]}" "$@" >"$OUT" \
+		2>"$ERR" \
 		{LIVE_FD}>&-
 	RC=$?
 	sed -i '/^pinfold: limits are best-effort: /d' "$OUT"
@@ -198,8 +200,9 @@ refuses()
 	check "$3: nothing ran" test ! -s "$OUT"
 }
 
-# json EXPRESSION [ARG...]: prints a Python expression over the last document, `d`; the arguments are
-# in `a`, `out` and `err` are the command's output as bytes. Fails when it cannot be evaluated.
+# json EXPRESSION [ARG...]: prints a Python expression over the last document, `d`; the arguments
+# are in `a`, `out` and `err` are the command's output as bytes, `files` maps paths to rows, `limit`
+# is never None. Fails when it cannot be evaluated.
 json()
 {
 	/usr/bin/python3 -I -c '

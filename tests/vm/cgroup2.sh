@@ -30,6 +30,10 @@ plain_run()
 	ended exited 7 "a command runs"
 	like "$DOC" '"text":"hello\\n"' "its output"
 	is "$(field isolation)" strict "level"
+	run -- no-such-command
+	ended failed 127 "a command that is not there"
+	run --workdir /nowhere -- true
+	ended failed 125 "a directory that is not there"
 	for what in memory pids cpus; do
 		is "$(held_by $what)" cgroup "$what is held by the group"
 	done
@@ -102,6 +106,7 @@ killed()
 	wait "$pid" 2>/dev/null
 	wait_for 2 no_processes
 	is "$(sandbox_processes)" "" "kill -9: no process after 2 s"
+	kill_at_random 15 "kill -9"
 	run -- true
 	ended exited 0 "kill -9: the next run"
 	is "$(sandbox_groups)" "" "kill -9: no group is left by it"

@@ -115,6 +115,8 @@ killed()
 	wait_for 2 no_processes
 	is "$(sandbox_processes)" "" "$WHERE: kill -9: no process after 2 s"
 	left_nothing "kill -9"
+	kill_at_random 10 "$WHERE"
+	left_nothing "killed at random"
 }
 
 several()

@@ -48,6 +48,22 @@ whole()
 	echo "${value:-0}"
 }
 
+# kill_at_random ROUNDS WHERE: kill -9 of pinfold anywhere between its start and some time after.
+kill_at_random()
+{
+	local i pid
+
+	for ((i = 0; i < $1; i++)); do
+		pinfold run -- sleep "$MARK" </dev/null >/dev/null 2>&1 &
+		pid=$!
+		read -rt "0.$(printf %03d $((RANDOM % 600)))" <> <(:)
+		kill -9 "$pid"
+		wait "$pid" 2>/dev/null
+	done
+	wait_for 2 no_processes
+	is "$(sandbox_processes)" "" "$2: killed at random $1 times: no process after 2 s"
+}
+
 # timed: the milliseconds that a run of nothing takes here, the shortest of five. Only told.
 timed()
 {

@@ -35,10 +35,12 @@ b = s.SharedMemory(a.name); print(bytes(b.buf[:5]).decode()); b.close(); a.close
 	python "concurrent.futures" "[2, 3, 5, 7]" '
 from concurrent.futures import *
 def prime(n): return n > 1 and all(n % i for i in range(2, n))
-with ProcessPoolExecutor(2) as e: print([n for n, p in zip(range(10), e.map(prime, range(10))) if p])'
+with ProcessPoolExecutor(2) as e:
+    print([n for n, p in zip(range(10), e.map(prime, range(10))) if p])'
 	python "subprocess: pipes, status, a shell" "HELLO 3 err" '
 import subprocess as s
-r = s.run("tr a-z A-Z; echo err >&2; exit 3", shell=True, input="hello", text=True, capture_output=True)
+r = s.run("tr a-z A-Z; echo err >&2; exit 3", shell=True, input="hello", text=True,
+          capture_output=True)
 print(r.stdout, r.returncode, r.stderr.strip())'
 	python "subprocess: a time-out kills" "timed out -9" '
 import subprocess as s
@@ -106,11 +108,13 @@ import socket as s
 a = s.create_server(("::1", 0), family=s.AF_INET6); c = s.create_connection(a.getsockname()[:2])
 c.sendall(b"six"); print(a.accept()[0].recv(9).decode(), end=" ")
 u = s.socket(s.AF_INET, s.SOCK_DGRAM); u.bind(("127.0.0.1", 0))
-s.socket(s.AF_INET, s.SOCK_DGRAM).sendto(b"udp", u.getsockname()); print(u.recv(9).decode(), end=" ")
+s.socket(s.AF_INET, s.SOCK_DGRAM).sendto(b"udp", u.getsockname())
+print(u.recv(9).decode(), end=" ")
 x, y = s.socketpair(); x.send(b"unix"); print(y.recv(9).decode())'
 	python "sqlite3, on disk and with a journal" "[(3, 6)] ok" '
 import sqlite3
-c = sqlite3.connect("data.db"); c.execute("pragma journal_mode=wal"); c.execute("create table t (x)")
+c = sqlite3.connect("data.db"); c.execute("pragma journal_mode=wal")
+c.execute("create table t (x)")
 c.executemany("insert into t values (?)", [(1,), (2,), (3,)]); c.commit()
 print(sqlite3.connect("data.db").execute("select count(*), sum(x) from t").fetchall(), end=" ")
 print(c.execute("pragma integrity_check").fetchone()[0])'
@@ -140,7 +144,8 @@ print(getpass.getuser(), resource.getrlimit(resource.RLIMIT_NOFILE)[0], len(os.u
 	python "a virtual environment" "in venv" '
 import subprocess, venv
 venv.create("v", with_pip=False, symlinks=True)
-subprocess.run(["v/bin/python", "-c", "import sys; print(\"in venv\" if sys.prefix != sys.base_prefix else 0)"])'
+subprocess.run(["v/bin/python", "-c", """import sys
+if sys.prefix != sys.base_prefix: print("in venv")"""])'
 }
 
 checks()

@@ -21,13 +21,18 @@ x = np.linspace(0, 10, 200)
 plt.plot(x, np.sin(x)); plt.title("sin é"); plt.savefig("out.png")
 import hashlib
 data = open("out.png", "rb").read()
-print(matplotlib.get_backend().lower(), data[:8] == b"\x89PNG\r\n\x1a\n", len(data), hashlib.sha256(data).hexdigest())'
+print(matplotlib.get_backend().lower(), data[:8] == b"\x89PNG\r\n\x1a\n", len(data),
+      hashlib.sha256(data).hexdigest())'
 	exits 0 "matplotlib draws"
-	json_has 'out.split()[0] == b"agg" and out.split()[1] == b"True"' "without a display, and it is a PNG"
-	json_is "file added" '" ".join(files["/home/user/out.png"][k] for k in ("type", "change"))' "the PNG"
+	json_has 'out.split()[0] == b"agg" and out.split()[1] == b"True"' \
+		"without a display, and it is a PNG"
+	json_is "file added" \
+		'" ".join(files["/home/user/out.png"][k] for k in ("type", "change"))' "the PNG"
 	json_has 'str(files["/home/user/out.png"]["size"]) == out.split()[2].decode() and
-		files["/home/user/out.png"]["sha256"] == out.split()[3].decode()' "its size and hash"
-	json_has '[p for p in files if files[p]["type"] == "file"] == ["/home/user/out.png"]' "caches are not in the way"
+		files["/home/user/out.png"]["sha256"] == out.split()[3].decode()' \
+		"its size and hash"
+	json_has '[p for p in files if files[p]["type"] == "file"] == ["/home/user/out.png"]' \
+		"caches are not in the way"
 	json_is '[]' 'd["denials"]' "nothing was refused"
 	check "and nothing is said on standard error" test -z "$(json 'd["stderr"]["text"]')"
 }
@@ -37,7 +42,8 @@ checks()
 	needs python3 "python3" || return
 	if has_module numpy; then
 		inside --lang python -c 'import numpy as np
-a = np.arange(250000.0).reshape(500, 500); print(int(np.linalg.norm(a @ a.T)), np.fft.fft(a[0]).shape)'
+a = np.arange(250000.0).reshape(500, 500)
+print(int(np.linalg.norm(a @ a.T)), np.fft.fft(a[0]).shape)'
 		exits 0 "numpy computes, with its threads"
 	fi
 	if has_module pandas; then

@@ -12,12 +12,14 @@ checks()
 		echo one >f; git add f; git commit -qm first
 		git checkout -qb topic; echo two >>f; git commit -qam second
 		git checkout -q main; git merge -q topic; git tag v1; git gc -q
-		git clone -q . ../c; cd ../c; git log --format=%s; git fsck 2>&1; git status --short'
+		git clone -q . ../c; cd ../c; git log --format=%s; git fsck 2>&1
+		git status --short'
 	exits 0 "init, commit, branch, merge, gc, clone, fsck"
 	json_is $'second\nfirst' 'd["stdout"]["text"].strip()' "its log"
 	json_is '[]' 'd["denials"]' "nothing was refused"
 	as_caller git init -q -b main "$W/repo"
-	as_caller git -C "$W/repo" -c user.email=a@b.c -c user.name=A commit -q --allow-empty -m hosts
+	as_caller git -C "$W/repo" -c user.email=a@b.c -c user.name=A commit -q --allow-empty -m \
+		hosts
 	find "$W/repo" -printf '%p %T@ %s\n' | sort >"$EVIDENCE/before"
 	inside --dir "$W/repo" --workdir /work -- sh -ec '
 		git log --format=%s; echo x >x; git add x
@@ -34,7 +36,8 @@ checks()
 as_caller()
 {
 	if [ "$MODE" = U ] && [ "$EUID" = 0 ]; then
-		setpriv --reuid "$USER_ID" --regid "$(id -g "$USER_NAME")" --clear-groups env HOME=/nonexistent "$@"
+		setpriv --reuid "$USER_ID" --regid "$(id -g "$USER_NAME")" --clear-groups env \
+			HOME=/nonexistent "$@"
 	else
 		env HOME=/nonexistent "$@"
 	fi

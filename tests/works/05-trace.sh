@@ -6,10 +6,13 @@
 checks()
 {
 	if needs strace "strace"; then
-		inside -- strace -f -o /tmp/trace -e trace=execve,openat sh -c 'cat /etc/hostname; true'
+		inside -- strace -f -o /tmp/trace -e trace=execve,openat sh -c \
+			'cat /etc/hostname; true'
 		exits 0 "strace -f of a shell"
 		like "$(cat "$OUT")" '^sbx' "the traced program works [$MODE]"
-		inside -- sh -c 'strace -f -o t sh -c "cat /etc/hostname; true" >/dev/null; grep -c execve t'
+		inside -- sh -c \
+			'strace -f -o t sh -c "cat /etc/hostname; true" >/dev/null
+			grep -c execve t'
 		check "strace saw the programs" test "$(cat "$OUT")" -ge 2
 		inside -- bash -c 'tail -f /dev/null & p=$!; strace -o t -p $p 2>said & s=$!
 			until grep -q attached said; do kill -0 $s || exit 9; done; kill $p; wait $s
@@ -17,9 +20,12 @@ checks()
 		check "strace -p attaches to a sibling" grep -q '^[1-9]' "$OUT"
 	fi
 	if needs gdb gcc "gdb"; then
-		inside --time 50s -- sh -ec 'printf "int twice(int x)\n{\n\treturn 2 * x;\n}\nint main(void)\n{\n\treturn twice(21);\n}\n" >p.c
-			gcc -g -O0 -o p p.c
-			gdb -q -batch -nx -ex "break twice" -ex run -ex "print x" -ex bt -ex finish ./p 2>&1'
+		printf '%s\n' 'int twice(int x)' '{' '	return 2 * x;' '}' 'int main(void)' '{' \
+			'	return twice(21);' '}' >"$W/p.c"
+		own "$W"
+		inside --time 50s --dir "$W" -- sh -ec 'gcc -g -O0 -o p /work/p.c
+			gdb -q -batch -nx -ex "break twice" -ex run -ex "print x" -ex bt \
+				-ex finish ./p 2>&1'
 		exits 0 "gdb of an own child"
 		check "a breakpoint, a variable" grep -q '= 21' "$OUT"
 		check "a backtrace" grep -q '#1 .* main ()' "$OUT"

@@ -5,30 +5,35 @@
 
 jobs_on_terminal()
 {
-	on_terminal 'expect:[$] ' 'send:sh -c "echo up; exec tail -f /dev/null"\r' 'expect:[^ ]up' 'send:\x1a' 'expect:Stopped.*[$] ' \
+	on_terminal 'expect:[$] ' 'send:sh -c "echo up; exec tail -f /dev/null"\r' 'expect:[^ ]up' \
+		'send:\x1a' 'expect:Stopped.*[$] ' \
 		'send:jobs\r' 'expect:Stopped.*[$] ' 'send:bg; kill %1; wait %1; echo ended $?\r' \
 		'expect:ended 143.*[$] ' 'send:exit 0\r' -- run --pty -- bash --norc -i
 	exits 0 "job control: Ctrl-Z, jobs, bg, kill, wait"
 	check "no complaint about job control" test -z "$(grep -i 'no job control' "$OUT")"
-	inside -- bash -c 'set -m; tail -f /dev/null & kill -STOP %1; kill -KILL %1; wait -f %1; echo $?'
+	inside -- bash -c \
+		'set -m; tail -f /dev/null & kill -STOP %1; kill -KILL %1; wait -f %1; echo $?'
 	check "job control without a terminal" grep -q 137 "$OUT"
 }
 
 shell()
 {
-	inside -- bash -c 'seq 1 1000 | sort -rn | head -3 | tr "\n" ,; echo; cat < <(echo sub); x=$(mktemp)
-		cat <<<"here" >$x; cat $x; coproc cat; echo co >&"${COPROC[1]}"; read -r y <&"${COPROC[0]}"; echo $y
-		printf "%(%Y)T\n" 0; echo {a,b}{1,2}; [[ abc =~ b(.) ]] && echo ${BASH_REMATCH[1]}; ulimit -n'
-	prints $'1000,999,998,\nsub\nhere\nco\n1970\na1 a2 b1 b2\nc\n1024' "bash: pipes, substitution, coprocesses"
+	inside -- bash -c 'seq 1 1000 | sort -rn | head -3 | tr "\n" ,; echo; cat < <(echo sub)
+		x=$(mktemp); cat <<<"here" >$x; cat $x
+		coproc cat; echo co >&"${COPROC[1]}"; read -r y <&"${COPROC[0]}"; echo $y
+		printf "%(%Y)T\n" 0; echo {a,b}{1,2}; [[ abc =~ b(.) ]] && echo ${BASH_REMATCH[1]}'
+	prints $'1000,999,998,\nsub\nhere\nco\n1970\na1 a2 b1 b2\nc' \
+		"bash: pipes, substitution, coprocesses"
 	inside -- bash -c 'tail -f /dev/null & p=$!; trap "kill $p; echo trapped" EXIT; exit 4'
 	exits 4 "traps"
-	inside -- sh -ec 'mkdir -p a/b; echo x >a/b/c; tar czf t.tgz a; rm -r a; tar xzf t.tgz; cat a/b/c
-		find . -name c -exec wc -c {} +; cp -a a d; diff -r a d && echo same; du -s a >/dev/null; stat -c %U a'
+	inside -- sh -ec 'mkdir -p a/b; echo x >a/b/c; tar czf t.tgz a; rm -r a; tar xzf t.tgz
+		cat a/b/c; find . -name c -exec wc -c {} +; cp -a a d; diff -r a d && echo same
+		du -s a >/dev/null; stat -c %U a'
 	prints $'x\n2 ./a/b/c\nsame\nuser' "tar, find, cp -a, diff, stat"
-	inside -- sh -ec 'echo "b 2
-a 1" | awk "{s += \$2} END {print s}"; echo hello | sed s/l/L/g; echo 6*7 | bc 2>/dev/null || echo 42
-		date -u -d @0 +%F; echo x | sha256sum | cut -c1-8; timeout 0.1 tail -f /dev/null || echo $?'
-	prints $'3\nheLLo\n42\n1970-01-01\n73cb3858\n124' "awk, sed, bc, date, sha256sum, timeout"
+	inside -- sh -ec 'printf "b 2\na 1\n" | awk "{s += \$2} END {print s}"
+		echo hello | sed s/l/L/g; date -u -d @0 +%F; echo x | sha256sum | cut -c1-8
+		timeout 0.1 tail -f /dev/null || echo $?'
+	prints $'3\nheLLo\n1970-01-01\n73cb3858\n124' "awk, sed, date, sha256sum, timeout"
 }
 
 system()
@@ -46,9 +51,9 @@ system()
 	check "available memory is not more than the limit" test "$(cat "$OUT")" -le 262144
 	inside -- sh -c 'df -k ~ | tail -1'
 	check "df" test "$(awk '{print $2}' "$OUT")" -gt 1000
-	inside -- sh -c 'uptime >/dev/null && uname -a >/dev/null && id && tty; lscpu >/dev/null 2>&1 || true
-		getconf PAGESIZE; locale 2>/dev/null | head -1'
-	check "uptime, uname, id, getconf" grep -q 4096 "$OUT"
+	inside -- sh -c \
+		'uptime >/dev/null && uname -a >/dev/null && id >/dev/null && getconf PAGESIZE'
+	check "uptime, uname, id, getconf" grep -qE '^[0-9]+$' "$OUT"
 	inside -- pgrep -c sh
 	check "pgrep" test "$RC" -le 1
 }
@@ -56,8 +61,9 @@ system()
 languages()
 {
 	if needs perl "perl"; then
-		inside -- perl -MSocket -MPOSIX -e 'my $p = fork; if (!$p) { exit 3 } waitpid $p, 0; print $? >> 8, " ";
-			socketpair my $a, my $b, AF_UNIX, SOCK_STREAM, 0; syswrite $a, "pair"; sysread $b, my $x, 9; print "$x\n"'
+		inside -- perl -MSocket -MPOSIX -e 'my $p = fork; if (!$p) { exit 3 } waitpid $p, 0;
+			print $? >> 8, " "; socketpair my $a, my $b, AF_UNIX, SOCK_STREAM, 0;
+			syswrite $a, "pair"; sysread $b, my $x, 9; print "$x\n"'
 		prints "3 pair" "perl"
 	fi
 	if needs java "java"; then
@@ -65,8 +71,10 @@ languages()
 		exits 0 "java -version"
 		says 'version|openjdk' "java says who it is"
 		if needs javac "javac"; then
-			printf 'public class A { public static void main(String[] a) throws Exception {
-Thread t = new Thread(() -> System.out.println(6 * 7)); t.start(); t.join(); } }' >"$W/A.java"
+			printf '%s\n' 'public class A {' \
+				'public static void main(String[] a) throws Exception {' \
+				'Thread t = new Thread(() -> System.out.println(6 * 7));' \
+				't.start(); t.join(); } }' >"$W/A.java"
 			own "$W"
 			inside --time 50s --memory 1G --dir "$W" -- java /work/A.java
 			prints 42 "a Java program with a thread"

@@ -6,25 +6,29 @@
 # A wheel is a zip file; the index is a directory that is listed as HTML.
 program='
 import base64, hashlib, http.server, os, subprocess, sys, threading, zipfile
-os.makedirs("index/tiny-demo")
+info = "tiny_demo-1.0.dist-info/"
 files = {"tiny_demo.py": "answer = 42\n",
-         "tiny_demo-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: tiny-demo\nVersion: 1.0\n",
-         "tiny_demo-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"}
-record = "".join("%s,sha256=%s,%d\n" % (n, base64.urlsafe_b64encode(hashlib.sha256(t.encode()).digest())
-    .rstrip(b"=").decode(), len(t)) for n, t in files.items()) + "tiny_demo-1.0.dist-info/RECORD,,\n"
+         info + "METADATA": "Metadata-Version: 2.1\nName: tiny-demo\nVersion: 1.0\n",
+         info + "WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"}
+def row(name, text):
+    digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return "%s,sha256=%s,%d\n" % (name, digest.rstrip("="), len(text))
+files[info + "RECORD"] = "".join(map(row, files, files.values())) + info + "RECORD,,\n"
+os.makedirs("index/tiny-demo")
 with zipfile.ZipFile("index/tiny-demo/tiny_demo-1.0-py3-none-any.whl", "w") as z:
-    for name, text in {**files, "tiny_demo-1.0.dist-info/RECORD": record}.items(): z.writestr(name, text)
+    for name, text in files.items(): z.writestr(name, text)
 class Quiet(http.server.SimpleHTTPRequestHandler):
     def __init__(self, *a): super().__init__(*a, directory="index")
     def log_message(self, *a): pass
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Quiet)
 threading.Thread(target=server.serve_forever, daemon=True).start()
-url = "http://127.0.0.1:%d/" % server.server_port
-r = subprocess.run([sys.executable, "-m", "pip", "install", "--index-url", url, "--break-system-packages",
-                    "--disable-pip-version-check", *sys.argv[1:], "tiny-demo"], capture_output=True, text=True)
+def python(*args):
+    return subprocess.run([sys.executable, *args], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": "t"})
+r = python("-m", "pip", "install", "--index-url", "http://127.0.0.1:%d/" % server.server_port,
+           "--break-system-packages", "--disable-pip-version-check", *sys.argv[1:], "tiny-demo")
 if r.returncode: sys.exit(r.stdout + r.stderr)
-print(subprocess.run([sys.executable, "-c", "import tiny_demo; print(tiny_demo.answer, tiny_demo.__file__)"],
-                     capture_output=True, text=True, env={**os.environ, "PYTHONPATH": "t"}).stdout)'
+print(python("-c", "import tiny_demo; print(tiny_demo.answer, tiny_demo.__file__)").stdout)'
 
 checks()
 {
@@ -42,7 +46,8 @@ checks()
 	inside_json --user root --lang python -c "$program"
 	if [ "$MODE" = R ]; then
 		json_has 'out.startswith(b"42 /usr/local/")' "as root inside it goes to /usr/local"
-		check "and not to the host's" test -z "$(find /usr/local/lib -name 'tiny_demo*' 2>/dev/null)"
+		check "and not to the host's" test -z \
+			"$(find /usr/local/lib -name 'tiny_demo*' 2>/dev/null)"
 	fi
 }
 
