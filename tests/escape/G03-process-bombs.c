@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * G03-process-bombs processes|threads MOST: starts as many as it can, at most MOST, all alive at the
- * same time. Prints `had N` and the error that stopped it.
+ * same time, for long enough to be seen. Prints `had N` and the error that stopped it.
  */
 #include "attack.h"
 
 #include <pthread.h>
 #include <signal.h>
-#include <sys/wait.h>
+#include <time.h>
 
 static void *idle(void *unused)
 {
@@ -38,6 +38,7 @@ static int one_thread(void)
 int main(int argc, char **argv)
 {
 	long most = argc > 2 ? strtol(argv[2], NULL, 10) : 0, had = 0;
+	const struct timespec while_seen = {0, 200 * 1000 * 1000};
 	int error = 0;
 
 	while (had < most && !error) {
@@ -47,5 +48,6 @@ int main(int argc, char **argv)
 	/* With ourselves. */
 	printf("had %ld %s\n", had + 1, error ? strerrorname_np(error) : "all");
 	fflush(stdout);
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &while_seen, NULL);
 	_exit(0);
 }

@@ -8,6 +8,7 @@
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdint.h>
 #include <sys/wait.h>
 
 static const struct {

@@ -38,7 +38,7 @@ attack()
 	local shared=(/usr/bin/factor /etc /tmp /home/user /dev/null /proc/self/status /work) name
 
 	for name in /etc/ld.so.cache /etc/ssl /etc/alternatives /etc/fonts; do
-		[ -e $name ] && shared+=($name)
+		[ -e $name ] && shared+=("$name")
 	done
 	for name in 1 2; do
 		rm -f "$M/dirty"

@@ -82,7 +82,7 @@ attack()
 
 	FILES=(/usr/bin/factor)
 	for name in /etc/ld.so.cache /etc/mime.types /etc/ssl/openssl.cnf; do
-		[ -f $name ] && FILES+=($name)
+		[ -f $name ] && FILES+=("$name")
 	done
 	held_by
 	held_by --user root

@@ -41,7 +41,7 @@ attack()
 	trap 'thaw; case_end' EXIT
 	INSIDE_GRACE_MS=20000
 	INSIDE_SECONDS=25
-	inside_start STUCK --json --time 300ms --grace 10ms -- sh -c 'mkfifo /tmp/f; read x <>/tmp/f'
+	inside_start STUCK --json --time 1s --grace 10ms -- sh -c 'mkfifo /tmp/f; read x <>/tmp/f'
 	wait_for 5 eval '[ "$(sandbox_pids STUCK | wc -l)" -ge 2 ]'
 	begin=$(ms)
 	holds "frozen" freeze "$(sandbox_pids STUCK | tail -1)"
