@@ -40,6 +40,7 @@ attack()
 	ran
 	KIND=READ same "keys that are listed" "$(cat "$OUT")" ""
 	INSIDE_WRAP=()
+	ARGS=(0)
 	denied keyctl add_key request_key
 	# In mode U the sandbox's root is the launcher himself, who may have keys.
 	if [ "$MODE" = R ]; then

@@ -31,7 +31,7 @@ else:
 	diag "$MODE: $(cat "$OUT")"
 	holds "made $(cat "$OUT"), of at most $MOST" [ "$(cut -d' ' -f1 "$OUT")" -le "$MOST" ]
 	same "it hits as a full disk" "$(cut -d' ' -f2- "$OUT")" "No space left on device"
-	same "the limit is told" "$(json 'd["limit"] and d["limit"]["kind"]')" '"disk"'
+	same "the limit is told" "$(json 'd["limit"] and d["limit"]["kind"]')" disk
 }
 
 run_case
