@@ -4,9 +4,11 @@
 
 BUILD_PACKAGES="gcc make libc6-dev linux-libc-dev libseccomp-dev libssl-dev python3"
 
-# perl has prove; uidmap has newuidmap; the rest is what the tests run inside and compare with.
-TEST_PACKAGES="perl uidmap passwd procps util-linux e2fsprogs bubblewrap g++ git strace gdb nodejs
-	r-base-core python3-numpy python3-pandas python3-matplotlib mandoc zsh fish"
+# perl has prove, uidmap newuidmap, bsdextrautils col; the rest is what the tests run inside and
+# compare with. Java and npm are tried where they are, and not worth what they weigh.
+TEST_PACKAGES="perl uidmap passwd procps util-linux bsdextrautils e2fsprogs bubblewrap g++ git strace
+	gdb nodejs r-base-core python3-numpy python3-pandas python3-matplotlib python3-pip groff-base
+	mandoc zsh fish"
 
 as_root()
 {

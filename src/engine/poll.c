@@ -4,6 +4,7 @@
  * processes of the sandbox, found as descendants of its guest. What runs past a limit between two
  * looks is bounded by rlimits. With a control group, only the CPU time is asked for.
  */
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,30 +51,78 @@ static void add_process(pid_t pid, struct total *t)
 	t->pids++;
 }
 
-/* Breadth first from the guest; orphans are adopted by it, so all are found. */
-static void add_tree(pid_t guest, struct total *t)
+struct queue {
+	pid_t pid[PROCESSES_MAX];
+	unsigned head, tail;
+};
+
+/* Children belong to the thread that made them. */
+static void add_children(struct queue *q, pid_t pid, const char *thread)
 {
-	static __thread pid_t queue[PROCESSES_MAX];
-	char name[64], text[8192];
-	unsigned head = 0, tail = 0;
+	char name[96], text[8192];
 
-	queue[tail++] = guest;
-	while (head < tail) {
-		pid_t pid = queue[head++];
+	(void)snprintf(name, sizeof(name), "task/%.20s/children", thread);
+	if (!read_proc(pid, name, text, sizeof(text)))
+		return;
+	for (char *p = text, *end; q->tail < PROCESSES_MAX; p = end) {
+		long child = strtol(p, &end, 10);
 
-		if (pid != guest)
-			add_process(pid, t);
-		(void)snprintf(name, sizeof(name), "task/%d/children", (int)pid);
-		if (!read_proc(pid, name, text, sizeof(text)))
-			continue;
-		for (char *p = text, *end; tail < PROCESSES_MAX; p = end) {
-			long child = strtol(p, &end, 10);
-
-			if (end == p)
-				break;
-			queue[tail++] = (pid_t)child;
-		}
+		if (end == p)
+			break;
+		q->pid[q->tail++] = (pid_t)child;
 	}
+}
+
+/* Breadth first from the guest; orphans are adopted by it, so all are found. */
+static void walk_tree(pid_t guest, struct queue *q)
+{
+	char path[64];
+	struct dirent *d;
+
+	q->pid[q->tail++] = guest;
+	while (q->head < q->tail) {
+		pid_t pid = q->pid[q->head++];
+
+		(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+		DIR *threads = opendir(path);
+		while (threads && (d = readdir(threads)))
+			if (d->d_name[0] != '.')
+				add_children(q, pid, d->d_name);
+		if (threads)
+			closedir(threads);
+	}
+}
+
+/* Resident pages count once for each process that maps them; where their sum is over the limit,
+ * the kernel's own division of shared pages decides. */
+static uint64_t proportional(const struct queue *q)
+{
+	uint64_t total = 0;
+
+	for (unsigned i = 1; i < q->tail; i++) {
+		char text[2048];
+		unsigned long kb = 0;
+		const char *p;
+
+		if (read_proc(q->pid[i], "smaps_rollup", text, sizeof(text)) &&
+		    (p = strstr(text, "\nPss:")) && sscanf(p, "\nPss: %lu", &kb) == 1)
+			total += (uint64_t)kb << 10;
+	}
+	return total;
+}
+
+/* The guest itself uses nothing worth counting, but inherits the time of orphans. */
+static void add_tree(pid_t guest, uint64_t memory_max, struct total *t)
+{
+	static __thread struct queue q;
+
+	q.head = q.tail = 0;
+	walk_tree(guest, &q);
+	for (unsigned i = 0; i < q.tail; i++)
+		add_process(q.pid[i], t);
+	t->pids -= t->pids > 0;
+	if (t->memory > memory_max)
+		t->memory = proportional(&q);
 }
 
 static void judge_cpu(struct pinfold_run *run, uint64_t used_us)
@@ -96,7 +145,7 @@ void run_poll_usage(struct pinfold_run *run)
 		judge_cpu(run, usage.cpu_us);
 		return;
 	}
-	add_tree(run->sb.pid, &t);
+	add_tree(run->sb.pid, run->req.spec.limits.memory_bytes, &t);
 	if (t.memory > run->polled_memory_peak)
 		run->polled_memory_peak = t.memory;
 	if (t.pids > run->polled_pids_peak)

@@ -40,6 +40,10 @@ static void write_usage(struct json *j, const struct pinfold_run *run)
 	uint64_t cpu = (uint64_t)u->ru_utime.tv_sec * 1000000 + (uint64_t)u->ru_utime.tv_usec +
 		       (uint64_t)u->ru_stime.tv_sec * 1000000 + (uint64_t)u->ru_stime.tv_usec;
 	uint64_t memory = run->usage.memory_peak_bytes;
+
+	/* Children that nobody waited for are in the group's count alone. */
+	if (run->usage.cpu_us > cpu)
+		cpu = run->usage.cpu_us;
 	uint64_t pids = run->usage.pids_peak;
 
 	if (!memory)

@@ -218,7 +218,7 @@ static int do_overlay(struct guest *g, const char *on, const char *options, unsi
 	long fd = make("overlay", text, attrs);
 	if (fd < 0)
 		return (int)fd;
-	if (g->root >= 0)
+	if (g->root >= 0 && !(flags & STEP_STAGE))
 		return put(g, fd, on, flags);
 	long ret = sys5(SYS_move_mount, fd, "", g->stage, on, MOVE_MOUNT_F_EMPTY_PATH);
 	done(fd);

@@ -73,6 +73,19 @@ static int do_mkdir(const struct guest *g, const struct plan_step *step, const c
 	return (int)r;
 }
 
+/* In the host's /proc, which shows each opener the values of his own user namespace. */
+static int do_sysctl(const struct guest *g, const struct plan_step *step)
+{
+	const char *value = plan_str(g->plan, step->t);
+	long fd = sys3(SYS_openat, AT_FDCWD, plan_str(g->plan, step->s), O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : (int)fd; /* a kernel without the thing to limit */
+	long r = sys3(SYS_write, fd, value, str_len(value));
+	(void)sys1(SYS_close, fd);
+	return r < 0 ? (int)r : 0;
+}
+
 static int do_landlock(struct guest *g, const struct plan_step *step)
 {
 	/* The kernel takes as much of the record as it knows, if the rest is zero. */
@@ -123,6 +136,8 @@ static int do_step(struct guest *g, const struct plan_step *step)
 				  step->len, (unsigned)step->a);
 	case PLAN_SYMLINK:
 		return (int)sys3(SYS_symlinkat, plan_str(g->plan, step->t), g->stage, s);
+	case PLAN_SYSCTL:
+		return do_sysctl(g, step);
 	case PLAN_LANDLOCK:
 		return do_landlock(g, step);
 	case PLAN_LANDLOCK_PATH:

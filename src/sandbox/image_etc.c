@@ -2,7 +2,8 @@
 /*
  * The part of the host's /etc that image `host` shows: what host_etc.def lists, if everybody may
  * read it. Small files are copied into the skeleton, which is cheaper than a mount and shares no
- * inode with the host; directories and large files are bound read-only.
+ * inode with the host; directories and large files are bound read-only, out of an overlay over
+ * /etc that is itself nowhere to be seen: locks and watches then do not reach the host's inodes.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -11,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/fd.h"
+#include "sandbox/hold.h"
 #include "sandbox/plan_int.h"
 
 #define COPY_MAX 16384
@@ -78,10 +80,22 @@ void plan_etc(struct plan *p, struct etc_binds *ret)
 
 void plan_etc_binds(struct plan *p, const struct etc_binds *etc)
 {
-	char from[80];
+	/* overlayfs refuses mounts below its lower, such as a container's own resolv.conf. */
+	bool direct = !HOLD_USR_OVERLAY || has_mounts_below("/etc");
+	char from[80], at[80];
 
+	if (etc->n > 0 && !direct) {
+		plan_mkdir(p, "e", 0755, -1);
+		plan_mkdir(p, "u.etc", 0755, -1);
+		plan_mkdir(p, "w.etc", 0755, -1);
+		plan_one(p, PLAN_LOWER, 0, "/etc");
+		plan_two(p, PLAN_OVERLAY, STEP_STAGE, "e",
+			 "lowerdir=@,upperdir=u.etc,workdir=w.etc,userxattr");
+	}
 	for (unsigned i = 0; i < etc->n; i++) {
-		(void)snprintf(from, sizeof(from), "/etc/%s", etc->name[i]);
-		plan_two(p, PLAN_BIND_HOST, STEP_RDONLY | STEP_OPTIONAL | STEP_OWN, from, from + 1);
+		(void)snprintf(from, sizeof(from), direct ? "/etc/%s" : "e/%s", etc->name[i]);
+		(void)snprintf(at, sizeof(at), "etc/%s", etc->name[i]);
+		plan_two(p, direct ? PLAN_BIND_HOST : PLAN_BIND_STAGE,
+			 STEP_RDONLY | STEP_OPTIONAL | STEP_OWN, from, at);
 	}
 }

@@ -171,8 +171,7 @@ static void plan_volatile(struct plan *p, const struct sandbox_spec *spec, bool 
 	plan_two(p, PLAN_BIND_STAGE, STEP_OWN, "run", "run");
 }
 
-/* Is another filesystem mounted somewhere below `dir`? */
-static bool has_mounts_below(const char *dir)
+bool has_mounts_below(const char *dir)
 {
 	FILE *f = fopen("/proc/self/mountinfo", "re");
 	char line[4096], at[1024];
@@ -319,4 +318,9 @@ void plan_image_host(struct plan *p, const struct sandbox_spec *spec)
 	plan_work(p, spec);
 	if (HOLD_TIMENS)
 		plan_add(p, PLAN_TIMENS, 0);
+	/* Counted for the user who started us, too: a sandbox must not use them up for him. */
+	if (HOLD_RLIMITS) {
+		plan_two(p, PLAN_SYSCTL, 0, "/proc/sys/user/max_inotify_instances", "32");
+		plan_two(p, PLAN_SYSCTL, 0, "/proc/sys/user/max_inotify_watches", "8192");
+	}
 }

@@ -48,6 +48,8 @@ struct etc_binds {
 };
 /* Files and mount points in the skeleton; what is to be bound is noted. */
 void plan_etc(struct plan *p, struct etc_binds *ret);
+/* image_host.c: is another filesystem mounted somewhere below `dir`? */
+bool has_mounts_below(const char *dir);
 void plan_etc_binds(struct plan *p, const struct etc_binds *etc);
 /* confine.c: everything after PIVOT: limits, Landlock, ids, capabilities, seccomp. */
 void plan_confine(struct plan *p, const struct sandbox_spec *spec);

@@ -40,7 +40,7 @@ extern const unsigned char guest_image[], guest_image_end[];
 static const unsigned char plan_caps[] = {CAP_SYS_ADMIN, CAP_SETUID,	     CAP_SETGID,
 					  CAP_SETPCAP,	 CAP_NET_ADMIN,	     CAP_CHOWN,
 					  CAP_FOWNER,	 CAP_DAC_OVERRIDE,   CAP_FSETID,
-					  CAP_SYS_TIME,	 CAP_DAC_READ_SEARCH};
+					  CAP_SYS_TIME,	 CAP_DAC_READ_SEARCH, CAP_SYS_RESOURCE};
 
 struct child {
 	int from[GUEST_EXTRA + GUEST_EXTRA_MAX]; /* what goes to descriptor i */

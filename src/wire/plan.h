@@ -46,6 +46,7 @@
 	X(DEVPTS, "devpts", "mount a new devpts at `s` with options `t`")                          \
 	X(MASK, "mask", "hide `s` behind an empty inode of our own")                               \
 	X(SEAL, "seal", "make `s` read-only")                                                      \
+	X(SYSCTL, "sysctl", "set `s` of the new user namespace to `t`")                           \
 	X(TIMENS, "timens", "new time namespace: clocks start at zero")                            \
 	X(KEEP, "keep", "keep a descriptor of stage directory `s` for the report of files")        \
 	X(PIVOT, "pivot", "pivot_root into the new root, drop the host's tree")                    \
@@ -72,7 +73,7 @@ enum plan_op {
 /* Flags of a step. */
 #define STEP_OPTIONAL 0x1u  /* a missing source (ENOENT) is no error: the host does not have it */
 #define STEP_OWN 0x80u	    /* bind: the target lies in a tree that this plan made */
-#define STEP_STAGE 0x40u    /* seal: `s` is in the stage, not below the new root */
+#define STEP_STAGE 0x40u    /* seal, overlay: `s` is in the stage, not below the new root */
 #define STEP_RDONLY 0x2u    /* bind: read-only */
 #define STEP_DEVICE 0x4u    /* bind: a device node, so not nodev */
 #define STEP_RECURSIVE 0x8u /* bind: with the mounts below; mask: a directory */

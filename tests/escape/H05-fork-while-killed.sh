@@ -34,6 +34,7 @@ storm()
 
 attack()
 {
+	INSIDE_SECONDS=$((30 + ROUNDS))
 	attack_build H-kill.c
 	attack_build
 	storm "time limit" 0 2 124 -k 0 -- --time 60ms --grace 1ms
