@@ -15,18 +15,26 @@
 #include "engine/run_int.h"
 #include "kernel/remove.h"
 
+static bool is_over(const struct timespec *when, const struct timespec *now)
+{
+	return when->tv_sec < now->tv_sec ||
+	       (when->tv_sec == now->tv_sec && when->tv_nsec <= now->tv_nsec);
+}
+
 static void remove_expired(const char *base)
 {
 	char path[512];
 	struct dirent *d;
 	struct stat st;
 	DIR *all = opendir(base);
-	time_t now = time(NULL);
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail for this clock */
 
 	while (all && (d = readdir(all))) {
 		if (strncmp(d->d_name, "run", 3) != 0 ||
 		    fstatat(dirfd(all), d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-		    st.st_mtime > now)
+		    !is_over(&st.st_mtim, &now))
 			continue;
 		if (snprintf(path, sizeof(path), "%s/%s", base, d->d_name) < (int)sizeof(path))
 			(void)remove_tree(path); /* tried again by the next */
@@ -39,7 +47,11 @@ static void set_expiry(const char *dir, uint64_t keep_ms)
 {
 	struct timespec when[2] = {{.tv_nsec = UTIME_OMIT}};
 
-	when[1].tv_sec = time(NULL) + (time_t)(keep_ms / 1000) + 1;
+	(void)clock_gettime(CLOCK_REALTIME, &when[1]); /* cannot fail for this clock */
+	when[1].tv_sec += (time_t)(keep_ms / 1000);
+	when[1].tv_nsec += (long)(keep_ms % 1000) * 1000000;
+	when[1].tv_sec += when[1].tv_nsec / 1000000000;
+	when[1].tv_nsec %= 1000000000;
 	(void)utimensat(AT_FDCWD, dir, when, 0);
 }
 

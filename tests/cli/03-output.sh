@@ -117,7 +117,7 @@ readers()
 # Far more than any buffer, at full speed.
 flood()
 {
-	inside_start FLOOD --time 1500ms -- yes 'a flood that never ends'
+	inside_start FLOOD --time 4s -- yes 'a flood that never ends'
 	wait_for 10 test -s "$FLOOD_OUT"
 	wait_for 10 grown "$FLOOD_OUT" 50000000
 	check "memory of pinfold stays small in a flood" test "$(awk '/^VmHWM/ {print $2}' \

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: sys
+# red: ref-bwrap
 #
 # /sys names the machine's serial numbers, disks and firmware, and its tracing, security and cgroup
 # trees can be written by who is root enough. No program that people run needs any of it.

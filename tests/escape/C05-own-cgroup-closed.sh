@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: cgroupns, cgroup, sys
+# red: cgroupns, cgroup
 #
 # Limits that the limited can lift are none. Inside no control group can be seen, and its path on
 # the host is "/"; outside the command is in the group with the limits, before the attack and
