@@ -37,18 +37,19 @@ static size_t read_proc(pid_t pid, const char *name, char *text, size_t size)
 static void add_process(pid_t pid, struct total *t)
 {
 	char text[1024];
-	unsigned long resident = 0, user = 0, sys = 0, child_user = 0, child_sys = 0;
+	unsigned long resident = 0, user = 0, sys = 0, child_user = 0, child_sys = 0, threads = 1;
 
 	/* The name in parentheses may hold anything; the numbers come after the last one. */
 	if (!read_proc(pid, "stat", text, sizeof(text)))
 		return;
 	const char *p = strrchr(text, ')');
-	if (p && sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu",
-			&user, &sys, &child_user, &child_sys) == 4)
+	if (p && sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu "
+			"%*d %*d %lu",
+			&user, &sys, &child_user, &child_sys, &threads) == 5)
 		t->cpu_us += (user + sys + child_user + child_sys) * 10000; /* ticks of 1/100 s */
 	if (read_proc(pid, "statm", text, sizeof(text)) && sscanf(text, "%*u %lu", &resident) == 1)
 		t->memory += (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE);
-	t->pids++;
+	t->pids += threads; /* a limit of processes is one of threads */
 }
 
 struct queue {

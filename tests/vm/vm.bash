@@ -56,7 +56,7 @@ kill_at_random()
 	for ((i = 0; i < $1; i++)); do
 		pinfold run -- sleep "$MARK" </dev/null >/dev/null 2>&1 &
 		pid=$!
-		read -rt "0.$(printf %03d $((RANDOM % 600)))" <> <(:)
+		read -rt "0.$(printf %03d $((RANDOM % 100)))" <> <(:)
 		kill -9 "$pid"
 		wait "$pid" 2>/dev/null
 	done
