@@ -148,7 +148,7 @@ nothing_left()
 
 root_runs_once()
 {
-	[ "$(id -u)" = 0 ] && "$PINFOLD" run -- true >/dev/null 2>&1 </dev/null
+	[ "$(id -u)" = 0 ] && "${PINFOLD:-$PROJECT_DIR/build/pinfold}" run -- true >/dev/null 2>&1 </dev/null
 	return 0
 }
 
