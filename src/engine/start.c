@@ -258,6 +258,25 @@ static int make_all(struct pinfold_run *run, struct err *e)
 	return r;
 }
 
+/* A run that needs no journal itself looks into one that is there. */
+static void sweep_leftovers(struct pinfold_run *run)
+{
+	struct journal other = JOURNAL_INIT;
+	struct err e = ERR_INIT;
+	char dir[512], live[520];
+
+	if (run->journal.dir >= 0) {
+		(void)journal_sweep(&run->journal);
+		return;
+	}
+	if (place_runtime(dir, sizeof(dir), &e) < 0)
+		return;
+	(void)snprintf(live, sizeof(live), "%s/live", dir);
+	if (access(live, F_OK) == 0 && journal_open(dir, &other, &e) >= 0)
+		(void)journal_sweep(&other);
+	journal_close(&other);
+}
+
 int run_start(struct pinfold_run *run, struct err *e)
 {
 	int r = make_all(run, e);
@@ -279,8 +298,7 @@ int run_start(struct pinfold_run *run, struct err *e)
 		run->poll_us = run->started_us + 5000;
 	run_arm_timer(run);
 	/* While the command runs: look after what earlier runs could not. */
-	if (run->journal.dir >= 0)
-		(void)journal_sweep(&run->journal);
+	sweep_leftovers(run);
 	if (run->req.flags & PINFOLD_CAPTURE)
 		artifacts_sweep();
 	return 0;

@@ -134,8 +134,8 @@ int guest_serve(struct guest *g)
 		if (fds[0].revents & POLLHUP)
 			continue;
 #endif
-		if (!ended && (fds[0].revents & POLLHUP) && !(fds[0].revents & POLLIN))
-			abandon(g);
+		if (!ended && (fds[0].revents & POLLHUP))
+			abandon(g); /* whatever it still said, nobody is there to hear the answer */
 		if (!ended && fds[0].revents)
 			obey(g, &status, &ended);
 	}

@@ -62,10 +62,11 @@ attack()
 	inside_json -- printf 'plain\ttext\n'
 	same "and only then" "$(json 'd["stdout"]["control_bytes"]')" false
 
-	# One line of 10 MB, half of it escapes.
-	on_terminal -- sh -c 'head -c 5000000 /dev/zero | tr "\0" a; head -c 5000000 /dev/zero | tr "\0" "\033"'
+	# One line of 10 MB, with a million escapes at its end.
+	on_terminal -- sh -c 'head -c 9000000 /dev/zero | tr "\0" a; head -c 1000000 /dev/zero | tr "\0" "\033"'
 	ran
-	harmless
+	same "escapes at the end of a long line" "$(tr -dc '\033' <"$OUT" | wc -c)" 0
+	holds "the long line is whole" [ "$(stat -c %s "$OUT")" -ge 11000000 ]
 }
 
 run_case

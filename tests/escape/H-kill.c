@@ -140,18 +140,27 @@ static void run_once(struct job *j, uint64_t delay_us)
 	j->status[finish(pid) % STATUS_MAX]++;
 }
 
-/* A little longer than the longest of a few runs. */
+static int by_size(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* A little longer than the middle one of a few runs. */
 static void calibrate(struct job *j)
 {
+	uint64_t took[CALIBRATE];
+
 	for (int i = 0; i < CALIBRATE; i++) {
 		uint64_t begin = now_us();
 
 		if (finish(start(j->argv)) != 0)
 			errx(2, "the program does not work undisturbed");
-		if (now_us() - begin > j->window_us)
-			j->window_us = now_us() - begin;
+		took[i] = now_us() - begin;
 	}
-	j->window_us += j->window_us / 5;
+	qsort(took, CALIBRATE, sizeof(took[0]), by_size);
+	j->window_us = took[CALIBRATE / 2] * 6 / 5;
 }
 
 static void parse(int argc, char **argv, struct job *j)

@@ -40,17 +40,22 @@ attack()
 	INSIDE_SECONDS=$((30 + KILLS))
 	attack_build H-kill.c
 	# From fork to exit; then mostly while it starts.
-	kills "whole life" $((KILLS / 3)) run --dir "$W" -- true
+	kills "whole life" $((KILLS / 6)) run --dir "$W" -- true
 	kills "start" $((KILLS / 6)) -m 4000 run --dir "$W" -- true
 	# A tree that would live on: out of its session, deaf to all that can be ignored.
 	kills "running tree" $((KILLS / 6)) -m 40000 run --json -- sh -c 'trap "" TERM HUP INT PIPE
 		mkfifo /tmp/f; for i in 1 2 3; do setsid sh -c "read x <>/tmp/f" & done; wait'
 	kills "terminal" $((KILLS / 6)) -m 30000 run --pty -- sh -c 'mkfifo /tmp/f; read x <>/tmp/f'
+	# At the level without namespaces init is no PID 1: nothing ends by itself with it.
+	kills "level landlock" $((KILLS / 6)) -m 40000 run --isolation landlock --limits best-effort -- \
+		sh -c 'mkfifo f; for i in 1 2 3; do setsid sh -c "read x <>f" & done; wait'
 	kills "init" $((KILLS / 6)) -i -m 30000 run --time 1s --grace 10ms --dir "$W" -- \
 		sh -c 'mkfifo /tmp/f; read x <>/tmp/f'
 
 	# What dead runs wrote down is removed by whoever runs next; the oracle looks for the rest.
 	inside -- true
+	ran
+	inside --isolation landlock --limits best-effort -- true
 	ran
 	same "files of dead runs" "$(find "$M/home" "$M/run" -type f | head -3)" ""
 }

@@ -15,7 +15,7 @@ host_things()
 {
 	cut -d' ' -f3- /proc/self/mountinfo | sed 's/^/mount /'
 	idle_cgroups | sed 's/^/group /'
-	idle_journal | sed 's/^/journal /'
+	journal_files dead | sed 's/^/journal /'
 	find "$M/home" "$M/run" "$W" -mindepth 1 -printf 'file %p\n' 2>/dev/null
 	find /tmp /var/tmp /dev/shm /run /run/pinfold -maxdepth 1 -name '*sbx*' -printf 'file %p\n' 2>/dev/null
 	grep -s '' /sys/block/loop*/loop/backing_file | grep -E 'pinfold|sbx' | sed 's/^/loop /'

@@ -132,6 +132,7 @@ several()
 		status="$status $?"
 	done
 	is "$status" "0 1 2 3 4" "$WHERE: four at once"
+	[ "$status" = "0 1 2 3 4" ] || diag "$(cat "$T"/several.*)"
 	left_nothing "four at once"
 }
 
