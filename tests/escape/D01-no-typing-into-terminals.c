@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Types into every terminal in reach (TIOCSTI), with the number as it is and with the upper half of
- * the register set, which a filter that compares 64 bits does not recognise (CVE-2019-10063). What is
- * typed is a comment.
+ * the register set, which a filter that compares 64 bits does not recognise (CVE-2019-10063). What
+ * is typed is a comment.
  */
 #include "attack.h"
 
@@ -40,7 +40,8 @@ static void type_own(void)
 	int zero = 0, n = 0, slave = -1;
 	int master = open("/dev/ptmx", O_RDWR | O_NOCTTY);
 
-	if (master >= 0 && ioctl(master, TIOCSPTLCK, &zero) == 0 && ioctl(master, TIOCGPTN, &n) == 0) {
+	if (master >= 0 && ioctl(master, TIOCSPTLCK, &zero) == 0 &&
+	    ioctl(master, TIOCGPTN, &n) == 0) {
 		snprintf(path, sizeof(path), "/dev/pts/%d", n);
 		slave = open(path, O_RDWR | O_NOCTTY);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * D02-terminal-of-the-caller DEVICE: looks for the caller's terminal, whose directory of terminals is
- * on DEVICE, and for the console; tries the calls that act on either. What it writes is a mark.
+ * D02-terminal-of-the-caller DEVICE: looks for the caller's terminal, whose directory of terminals
+ * is on DEVICE, and for the console; tries the calls that act on either. What it writes is a mark.
  */
 #include "attack.h"
 

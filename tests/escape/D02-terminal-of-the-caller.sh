@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # red: seccomp, session, ref-bwrap
 #
-# The terminal that pinfold was started on, the host's console and its paste buffer (TIOCLINUX), other
-# sessions' terminals: none is a descriptor, has a name or can be taken inside. A sandbox has pipes, or
-# with --pty a terminal in a directory of its own.
+# The terminal that pinfold was started on, the host's console and its paste buffer (TIOCLINUX),
+# other sessions' terminals: none is a descriptor, has a name or can be taken inside. A sandbox has
+# pipes, or with --pty a terminal in a directory of its own.
 . "$(dirname "$0")/../lib/escape.sh"
 
 claim "D02 no terminal of the host is in reach"
@@ -15,7 +15,7 @@ DOORS="descriptor descriptor-of-init console pts tty TIOCLINUX TIOCCONS TIOCSETD
 on_terminal()
 {
 	: >"$EVIDENCE/terminal"
-	INSIDE_OUTER=(/usr/bin/python3 -I "$(dirname "$CASE_FILE")/D-terminal.py" "$EVIDENCE/terminal")
+	INSIDE_OUTER=(/usr/bin/python3 -I "${CASE_FILE%/*}/D-terminal.py" "$EVIDENCE/terminal")
 	inside "$@"
 	INSIDE_OUTER=()
 	tr -d '\r' <"$OUT" | grep -v '^pinfold: limits are' >"$OUT.lines"

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # red: cgroup
 #
-# A program that takes memory as fast as it can is stopped at its limit, alone or with helpers, and the
-# result says so. Without control groups the limit is looked at now and then: there may be more for a
-# moment, and who is looked at are all processes, whoever started them.
+# A program that takes memory as fast as it can is stopped at its limit, alone or with helpers, and
+# the result says so. Without control groups the limit is looked at now and then: there may be more
+# for a moment, and who is looked at are all processes, whoever started them.
 . "$(dirname "$0")/../lib/escape.sh"
 
 claim "G01 memory is limited for all processes together"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * G02-all-memory-counts KIND MIB: takes memory of one kind, a MiB at a time, up to MIB, and keeps it.
- * After each MiB it prints `took N`; at the end `refused ERRNO`, or `all` when nobody said no.
+ * G02-all-memory-counts KIND MIB: takes memory of one kind, a MiB at a time, up to MIB, and keeps
+ * it. After each MiB it prints `took N`; at the end `refused ERRNO`, or `all` when nobody said no.
  */
 #include "attack.h"
 

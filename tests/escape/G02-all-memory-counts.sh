@@ -22,7 +22,8 @@ kind()
 	local name=$1 most=$2 took before lost
 
 	before=$(available_mib)
-	inside --memory ${LIMIT_MIB}M --pids 16 --time 20s --dir "$BIN" -- "$ATTACK" "$name" $((4 * LIMIT_MIB))
+	inside --memory ${LIMIT_MIB}M --pids 16 --time 20s --dir "$BIN" -- \
+		"$ATTACK" "$name" $((4 * LIMIT_MIB))
 	lost=$((before - $(available_mib)))
 	took=$(grep -ac '^took' "$OUT")
 	diag "$MODE, $name: took $took MiB, status $RC, $(grep -avE '^took' "$OUT" | tail -1)"
@@ -47,7 +48,8 @@ attack()
 	for name in shared pipes; do
 		kind "$name" "$most"
 	done
-	# Nobody but a control group counts what no process maps: docs/limits.md says so of "polled".
+	# Nobody but a control group counts what no process maps: docs/limits.md says so of
+	# "polled".
 	[ "$MODE" = U ] && return
 	for name in memfd sysv tables sockets; do
 		kind "$name" "$most"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * G03-process-bombs processes|threads MOST: starts as many as it can, at most MOST, all alive at the
- * same time, for long enough to be seen. Prints `had N` and the error that stopped it.
+ * G03-process-bombs processes|threads MOST: starts as many as it can, at most MOST, all alive at
+ * the same time, for long enough to be seen. Prints `had N` and the error that stopped it.
  */
 #include "attack.h"
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # red: cgroup, rlimits
 #
-# A fork bomb and a thread bomb stop at the limit of processes, the result says so, the bomb is gone in
-# a moment when its time is over, and another sandbox beside it works on.
+# A fork bomb and a thread bomb stop at the limit of processes, the result says so, the bomb is gone
+# in a moment when its time is over, and another sandbox beside it works on.
 . "$(dirname "$0")/../lib/escape.sh"
 
 claim "G03 bombs of processes and threads are bounded and ended"
@@ -18,8 +18,10 @@ bounded()
 	ran
 	diag "$MODE, $kind: $(cat "$OUT")"
 	same "$kind: alive at once, of $PIDS" "$(cat "$OUT")" "had $PIDS EAGAIN"
-	same "$kind: the limit is told" "$(json 'd["limit"]["kind"], d["limit"]["value"]')" "[\"pids\", $PIDS]"
-	same "$kind: the count fits" "$(json '1 < d["usage"]["processes_peak"] <= int(a[0])' $PIDS)" true
+	same "$kind: the limit is told" "$(json 'd["limit"]["kind"], d["limit"]["value"]')" \
+		"[\"pids\", $PIDS]"
+	same "$kind: the count fits" \
+		"$(json '1 < d["usage"]["processes_peak"] <= int(a[0])' $PIDS)" true
 }
 
 attack()

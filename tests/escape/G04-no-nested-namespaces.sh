@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # red: seccomp, ref-bwrap
 #
-# Each network namespace costs some hundred kilobytes of kernel memory and work that goes on after its
-# end. None can be made inside, by any call, nested or not, also by the sandbox's root.
+# Each network namespace costs some hundred kilobytes of kernel memory and work that goes on after
+# its end. None can be made inside, by any call, nested or not, also by the sandbox's root.
 . "$(dirname "$0")/../lib/escape.sh"
 
 claim "G04 no flood of namespaces: none can be made"

@@ -21,7 +21,8 @@ attack()
 		bash "$places"
 	ran
 	sum=$(awk '/^\// {sum += $2} END {print int(sum / 1024)}' "$OUT")
-	diag "$MODE: wrote $sum KiB of $((DISK_MIB << 10)); $(json 'd["usage"]["disk_bytes"] >> 10') KiB told"
+	diag "$MODE: wrote $sum KiB of $((DISK_MIB << 10)), told are" \
+		"$(json 'd["usage"]["disk_bytes"] >> 10') KiB"
 	holds "wrote $sum KiB, not more than the limit" [ "$sum" -le $(((DISK_MIB << 10) + 512)) ]
 	holds "wrote $sum KiB, nearly all of it" [ "$sum" -ge $(((DISK_MIB << 10) * 9 / 10)) ]
 	same "the limit is told" "$(json 'd["status"], d["limit"]["kind"], d["limit"]["value"]')" \
@@ -35,13 +36,12 @@ attack()
 		du -k sparse | cut -f1; rm sparse
 		exec 3<>gone; rm gone; head -c 64M /dev/zero >&3 2>/dev/null; stat -Lc %s /proc/self/fd/3'
 	ran
-	same "sparse files and files without a name" \
-		"$(awk '{print $1 <= limit * (NR == 1 ? 1 : 1024)}' limit=$(((DISK_MIB << 10) + 512)) "$OUT" |
-			tr '\n' ' ')" "1 1 "
+	same "sparse files and files without a name" "$(awk '{print $1 <= most * (NR == 1 ? 1 : 1024)}' \
+		most=$(((DISK_MIB << 10) + 512)) "$OUT" | tr '\n' ' ')" "1 1 "
 
 	# Beside a full one others work.
 	inside_start FULL --memory 256M --disk ${DISK_MIB}M -- sh -c \
-		'cat /dev/zero >fill 2>/dev/null; mkfifo /tmp/f || exec 4</proc/self/maps; echo full; exec tail -f /dev/null'
+		'cat /dev/zero >fill 2>/dev/null; echo full; exec tail -f /dev/null'
 	wait_for 10 grep -q full "$FULL_OUT"
 	inside -- sh -c 'head -c 8M /dev/zero >x && stat -c %s x'
 	ran

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # red: disk
 #
-# Measured on a runtime: 50,000 empty files, nobody said stop. An empty file costs kernel memory; their
-# number is bounded with the disk limit.
+# Measured on a runtime: 50,000 empty files, nobody said stop. An empty file costs kernel memory;
+# their number is bounded with the disk limit.
 . "$(dirname "$0")/../lib/escape.sh"
 
 claim "G06 the number of files is bounded"

@@ -11,13 +11,14 @@ claim "G08 processor time is shared out and counted"
 # spent LEAST_MS MOST_MS: processor time that the last document tells.
 spent()
 {
-	diag "$MODE: $(json 'd["usage"]["cpu_ms"]') ms of CPU in $(json 'd["usage"]["wall_ms"]') ms, wanted $1 to $2"
+	diag "$MODE: $(json '"%(cpu_ms)d ms of CPU in %(wall_ms)d ms" % d["usage"]'), wanted $1 to $2"
 	same "between $1 and $2 ms of processor time" \
 		"$(json 'float(a[0]) <= d["usage"]["cpu_ms"] <= float(a[1])' "$@")" true
 }
 
 attack()
 {
+	local burn='i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'
 	local loops='for i in 1 2 3 4 5 6 7 8; do (while :; do :; done) & done; wait'
 
 	if [ "$MODE" = R ]; then
@@ -37,13 +38,14 @@ attack()
 	same "the limit is told" "$(json 'd["status"], d["limit"]["kind"], d["limit"]["value"]')" \
 		'["killed", "cpu_time", 300]'
 	# Short ones, waited for, and orphans that nobody but init waits for.
-	inside_json --cpu-time 400ms --time 20s -- sh -c 'burn="i=0; while [ \$i -lt 20000 ]; do i=\$((i+1)); done"
-		while :; do sh -c "$burn"; done'
+	inside_json --cpu-time 400ms --time 20s -- sh -c 'while :; do sh -c "$1"; done' sh "$burn"
 	ran 137
 	spent 380 900
-	inside_json --cpu-time 400ms --time 20s -- sh -c 'burn="i=0; while [ \$i -lt 20000 ]; do i=\$((i+1)); done"
-		while :; do (sh -c "$burn; : >/tmp/done" &); until [ -e /tmp/done ]; do read x </dev/null; done
-			rm /tmp/done; done'
+	inside_json --cpu-time 400ms --time 20s -- sh -c 'while :; do
+			(sh -c "$1; : >/tmp/done" &)
+			until [ -e /tmp/done ]; do read x </dev/null; done
+			rm /tmp/done
+		done' sh "$burn"
 	ran 137
 	spent 380 1300
 	# And where there is no limit of it, wall clock ends it.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Five daemons, each out of the session, of the process group and of its parent's family, with
- * every signal ignored that can be and no descriptor left. The program ends once all five are there.
+ * every signal ignored that can be and no descriptor left. The program ends once all five are
+ * there.
  */
 #include "attack.h"
 

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # red: none: without the bound on waiting a run does not end at all; a case cannot wait for that
 #
-# A process in uninterruptible sleep (a hung disk or FUSE server, a frozen v1 freezer) does not die of
-# SIGKILL. Whoever waits for it waits for ever: pinfold gives up after a while, says so, keeps what
-# it wrote down, and others run on. A later run finds the process gone and removes what is left.
+# A process in uninterruptible sleep (a hung disk or FUSE server, a frozen v1 freezer) does not die
+# of SIGKILL. Whoever waits for it waits for ever: pinfold gives up after a while, says so, keeps
+# what it wrote down, and others run on. A later run finds the process gone and removes what is
+# left.
 . "$(dirname "$0")/../lib/escape.sh"
 
 claim "H03 a process that cannot be killed does not keep pinfold"
@@ -46,7 +47,8 @@ attack()
 	begin=$(ms)
 	holds "frozen" freeze "$(sandbox_pids STUCK | tail -1)"
 	checked
-	wait_for 20 grep -qE '^(exit|signal)' "$EVIDENCE/report" || fell CRASH "pinfold waits for ever"
+	wait_for 20 grep -qE '^(exit|signal)' "$EVIDENCE/report" ||
+		fell CRASH "pinfold waits for ever"
 	stuck_ms=$(($(ms) - begin))
 	begin=$(ms)
 	inside -- true
@@ -58,8 +60,8 @@ attack()
 	thaw
 	inside_wait STUCK
 	JSON=$STUCK_OUT
-	same "it is said" "$(json 'd["status"] in ("failed", "timeout"), d["sandbox"] in json.dumps(d["error"])')" \
-		'[true, true]'
+	same "it is said" "$(json '[d["status"] in a, d["sandbox"] in json.dumps(d["error"])]' \
+		failed timeout)" '[true, true]'
 	INSIDE_GRACE_MS=2000
 	inside -- true
 	ran

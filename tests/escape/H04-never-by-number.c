@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * H04-never-by-number PROGRAM [ARG...]: runs a program that dies of SIGSYS when it, or a child of it,
- * sends a signal to a process by its number. What goes to a descriptor of a process, to a group of
- * processes or, inside, to all of a pid namespace is none of this.
+ * H04-never-by-number PROGRAM [ARG...]: runs a program that dies of SIGSYS when it, or a child of
+ * it, sends a signal to a process by its number. What goes to a descriptor of a process, to a group
+ * of processes or, inside, to all of a pid namespace is none of this.
  */
 #include "attack.h"
 
@@ -28,7 +28,7 @@ int main(int argc, char **argv)
 		ON(SYS_rt_tgsigqueueinfo, 2),
 		ANSWER(SECCOMP_RET_ALLOW),
 		ANSWER(SECCOMP_RET_ALLOW),
-		/* Little-endian: the low half of the first argument, which is what the kernel takes. */
+		/* Little-endian: the low half, which is what the kernel takes. */
 		LOAD(args[0]),
 		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x80000000u, 2, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0),

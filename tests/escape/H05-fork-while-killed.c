@@ -24,12 +24,13 @@ int main(int argc, char **argv)
 
 	for (int sig = 1; sig < 65; sig++)
 		(void)sigaction(sig, &sa, NULL); /* CHLD too: nobody has to be waited for */
-	for (int i = 0; i < 64; i++)
-		if (fork() == 0)
-			break;
+	pid_t first = getpid(); /* whose end would be the end of the run */
+
+	for (int i = 0; i < 64 && getpid() == first; i++)
+		(void)!fork();
 	setsid();
 	while (now() < until)
-		if (fork() > 0 && getpid() % 3)
+		if (fork() > 0 && getpid() != first && getpid() % 3)
 			break;
 	return 0;
 }

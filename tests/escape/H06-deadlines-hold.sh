@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # red: time, ref-bwrap
 #
-# A time limit ends what sleeps, what ignores SIGTERM, what is stopped and hears nothing, and what is
-# blocked on a reader that does not read: not before the deadline, and soon after it and the grace.
-# Promised are 50 ms; a loaded machine gets more here, and the figures are printed.
+# A time limit ends what sleeps, what ignores SIGTERM, what is stopped and hears nothing, and what
+# is blocked on a reader that does not read: not before the deadline, and soon after it and the
+# grace. Promised are 50 ms; a loaded machine gets more here, and the figures are printed.
 . "$(dirname "$0")/../lib/escape.sh"
 
 claim "H06 a time limit ends everything on time"

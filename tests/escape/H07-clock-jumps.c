@@ -2,8 +2,8 @@
 /*
  * H07-clock-jumps AFTER_MS SECONDS PROGRAM [ARG...]: runs a program for which the wall clock jumps
  * by SECONDS some time after its start. The host's clock stays as it is: the program is traced, its
- * vDSO taken away, and what it reads of the wall clock changed on the way. A timer on the wall clock
- * cannot be changed so; one is reported as an open door. Children are left alone.
+ * vDSO taken away, and what it reads of the wall clock changed on the way. A timer on the wall
+ * clock cannot be changed so; one is reported as an open door. Children are left alone.
  */
 #include "attack.h"
 
@@ -71,10 +71,10 @@ static bool is_wall(uint64_t clock)
 /* Timers that a jump of the wall clock moves. */
 static void judge_timer(const struct call *c)
 {
-	bool bad = ((c->nr == SYS_timerfd_create || c->nr == SYS_timer_create) && is_wall(c->args[0])) ||
-		   (c->nr == SYS_clock_nanosleep && is_wall(c->args[0]) && c->args[1]);
+	bool timer = c->nr == SYS_timerfd_create || c->nr == SYS_timer_create ||
+		     (c->nr == SYS_clock_nanosleep && c->args[1]);
 
-	if (bad)
+	if (timer && is_wall(c->args[0]))
 		fprintf(stderr, "open wall-clock-timer %llu\n", (unsigned long long)c->nr);
 }
 
@@ -123,7 +123,8 @@ static int trace(void)
 	int status = 0, signo = 0;
 
 	for (;;) {
-		if (ptrace(PTRACE_SYSCALL, tracee, NULL, signo) < 0 || waitpid(tracee, &status, 0) < 0)
+		if (ptrace(PTRACE_SYSCALL, tracee, NULL, signo) < 0 ||
+		    waitpid(tracee, &status, 0) < 0)
 			err(125, "trace");
 		if (WIFEXITED(status))
 			return WEXITSTATUS(status);

@@ -32,7 +32,7 @@ attack()
 	inside --dir "$W/tree" -- bash -c 'for f in $2; do
 			f=${f/\%/$HOME}
 			mkdir -p "${f%/*}" 2>/dev/null
-			printf "#!/bin/sh\ntouch /tmp/%s /work/%s\n" "$1" "$1" 2>/dev/null >"$f" && chmod +x "$f"
+			printf "#!/bin/sh\ntouch /tmp/$1 /work/$1\n" 2>/dev/null >"$f" && chmod +x "$f"
 		done
 		echo "* * * * * touch /tmp/$1" | crontab - 2>/dev/null
 		echo "touch /tmp/$1" | at now + 1 minute 2>/dev/null
@@ -58,12 +58,14 @@ attack()
 		esac
 	done
 	# The next sandbox of the same user, with everything that reads start-up files.
-	inside --dir "$W/tree" -- bash -c 'bash -lic true; python3 -c pass; git -C /work status >/dev/null 2>&1
+	inside --dir "$W/tree" -- bash -c 'bash -lic true; python3 -c pass
+		git -C /work status >/dev/null 2>&1
 		ls -d /tmp/'"$mark"' /work/'"$mark"' ~/'"$mark"' 2>/dev/null
 		grep -rslF '"$mark"' ~ /tmp /work /etc /run /var 2>/dev/null; true' </dev/null
 	ran
 	same "in the next sandbox" "$(cat "$OUT")" ""
-	KIND=WRITE same "on the host, later" "$(ls -d "/tmp/$mark" "$W/tree/$mark" "$USER_HOME/$mark" 2>/dev/null)" ""
+	KIND=WRITE same "on the host, later" \
+		"$(ls -d "/tmp/$mark" "$W/tree/$mark" "$USER_HOME/$mark" 2>/dev/null)" ""
 }
 
 run_case

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # red: time, ref-naive
 #
-# A payload that exits with 137 or 124, or prints that it did, looks like one that ran out of memory or
-# time, if one goes by numbers. The result tells them apart: an exit, a signal that the payload sent
-# itself, the memory limit, the time limit, the caller.
+# A payload that exits with 137 or 124, or prints that it did, looks like one that ran out of memory
+# or time, if one goes by numbers. The result tells them apart: an exit, a signal that the payload
+# sent itself, the memory limit, the time limit, the caller.
 . "$(dirname "$0")/../lib/escape.sh"
 
 claim "H09 how a run ended is told by the supervisor alone"
@@ -43,7 +43,8 @@ attack()
 	ends 124 '"timeout"' 0 null '"time"' --time 200ms -- bash -c "trap 'exit 0' TERM; $forever"
 	ends 137 '"killed"' null 9 '"cpu_time"' --cpu-time 200ms --time 10s -- sh -c 'while :; do :; done'
 	# What is printed is output and nothing else.
-	ends 0 '"exited"' 0 null null -- sh -c 'echo "Killed"; echo "pinfold: limit memory: out of memory" >&2
+	ends 0 '"exited"' 0 null null -- sh -c 'echo "Killed"
+		echo "pinfold: limit memory: out of memory" >&2
 		echo "{\"status\":\"oom\",\"exit_code\":137}"'
 
 	inside_start CALLER --json -- sh -c "$forever"

@@ -3,8 +3,8 @@
 # red: ref-bwrap
 #
 # Stop during create, stop after the end, two stops, a stop that meets the time limit: for one run
-# these are signals to pinfold. Whatever the moment, it ends, with a status that says so, and nothing
-# is left. PINFOLD_TEST_SEED: which moments.
+# these are signals to pinfold. Whatever the moment, it ends, with a status that says so, and
+# nothing is left. PINFOLD_TEST_SEED: which moments.
 . "$(dirname "$0")/../lib/escape.sh"
 
 claim "H10 stops, at any moment and twice, end the run in a legal state"

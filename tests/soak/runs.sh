@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# 2,000 runs in a row (PINFOLD_TEST_RUNS) as root and as an ordinary user leave the host as it was, by
-# name: mounts, control groups, entries of the journal, files, devices, interfaces; processes by the
-# harness's launcher. What the kernel frees in its own time (dying groups, slabs, namespaces without a
-# process) is printed and not judged.
+# 2,000 runs in a row (PINFOLD_TEST_RUNS) as root and as an ordinary user leave the host as it was,
+# by name: mounts, control groups, entries of the journal, files, devices, interfaces; processes by
+# the harness's launcher. What the kernel frees in its own time (dying groups, slabs, namespaces
+# without a process) is printed and not judged.
 . "$(dirname "$0")/../lib/escape.sh"
 
 claim "2,000 runs in a row leave the host as it was"
@@ -17,7 +17,8 @@ host_things()
 	idle_cgroups | sed 's/^/group /'
 	journal_files dead | sed 's/^/journal /'
 	find "$M/home" "$M/run" "$W" -mindepth 1 -printf 'file %p\n' 2>/dev/null
-	find /tmp /var/tmp /dev/shm /run /run/pinfold -maxdepth 1 -name '*sbx*' -printf 'file %p\n' 2>/dev/null
+	find /tmp /var/tmp /dev/shm /run /run/pinfold -maxdepth 1 -name '*sbx*' -printf 'file %p\n' \
+		2>/dev/null
 	grep -s '' /sys/block/loop*/loop/backing_file | grep -E 'pinfold|sbx' | sed 's/^/loop /'
 	sed -n 's/^ *\([^:]*\):.*/interface \1/p' /proc/net/dev
 }
@@ -61,7 +62,8 @@ attack()
 	host_things | sort -u >"$EVIDENCE/things.before"
 	slabs=$(host_slabs)
 	runs 5 0 -- true
-	runs 2 0 --dir "$W" --json -- sh -c 'echo x >file; echo y >/work/file; mkdir -p a/b/c; sh -c "sh -c true &"'
+	runs 2 0 --dir "$W" --json -- sh -c 'echo x >file; echo y >/work/file; mkdir -p a/b/c
+		sh -c "sh -c true &"'
 	runs 1 137 -- sh -c 'kill -9 $$'
 	runs 1 124 --time 20ms --grace 5ms -- sh -c 'trap "" TERM; mkfifo /tmp/f; read x <>/tmp/f'
 	runs 1 127 -- /nonexistent

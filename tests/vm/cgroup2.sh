@@ -123,6 +123,8 @@ levels()
 	run --user root -- id -u
 	ended failed 125 "--user root is refused where /usr cannot be mapped"
 	like "$(field message)" '/usr: its filesystem cannot' "and says why"
+	run -- nc 203.0.113.5 443
+	like "$DOC" '"what":"connect 203.0.113.5:443"' "a refused connection is told"
 	run --pty -- tty
 	like "$DOC" '/dev/pts/0' "terminal"
 }
