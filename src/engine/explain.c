@@ -65,6 +65,8 @@ static void remedy_for_step(unsigned op, int error, struct err *e)
 	else if (op == PLAN_LANDLOCK)
 		(void)err_remedy(e, "enable Landlock: add landlock to the lsm= list of the kernel "
 				    "command line");
+	else if (op == PLAN_NETWORK && error == ENOSPC)
+		(void)err_remedy(e, "raise /proc/sys/user/max_net_namespaces");
 	else if (op == PLAN_KEYRING && error == EDQUOT)
 		(void)err_remedy(e, "raise the sysctl kernel.keys.maxkeys");
 	else if (op == PLAN_SECCOMP)

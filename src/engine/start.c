@@ -131,7 +131,12 @@ static int make_sandbox(struct pinfold_run *run, struct sandbox_fds *fds, struct
 		r = sandbox_proceed(&run->sb, AWAIT_CGROUP, tasks, e);
 	for (int i = 0; i < CGROUP_PARTS; i++)
 		fd_close(&tasks[i]);
-	return r;
+	/* Whatever else failed, this would be why. */
+	struct err birth = ERR_INIT;
+	int born = sandbox_started(&run->sb, &birth);
+	if (born < 0)
+		*e = birth;
+	return born < 0 ? born : r;
 }
 
 /* Wait until the command runs, or the guest says why not. */

@@ -34,6 +34,7 @@ struct guest {
 	const struct plan_head *plan;
 	int stage;    /* the tmpfs with skeleton and uppers, -1 before STAGE */
 	int root;     /* the new root, -1 before ENTER */
+	const char *root_name; /* where it is in the stage */
 	int lower;    /* last directory opened by LOWER */
 	int ruleset;  /* Landlock rules for commands, -1: none */
 	int listener; /* seccomp notifications, for the host side, -1: none */
@@ -47,6 +48,9 @@ struct guest {
 
 /* walk.c: do all steps. 0, or -errno with *ret_step the step that failed. */
 int guest_walk(struct guest *g, int *ret_step);
+/* network.c: begin to make a network namespace; wait for it and join it. 0 or -errno. */
+void guest_network_begin(void);
+int guest_network_join(const struct guest *g);
 /* mount.c: the steps that mount something. 0 or -errno. */
 int guest_mount_step(struct guest *g, const struct plan_step *step);
 /* identity.c: the steps that give rights up. 0 or -errno. */

@@ -17,6 +17,7 @@
 
 /* From <sys/mount.h>, which cannot be included together with <linux/mount.h> on older libcs. */
 #define MNT_DETACH_FLAG 2
+#define MS_BIND_FLAG 4096
 #ifndef AT_RECURSIVE
 #define AT_RECURSIVE 0x8000
 #endif
@@ -80,6 +81,26 @@ static int set_attr(long fd, unsigned flags, unsigned at)
 		attr.attr_set |= MOUNT_ATTR_NODEV;
 #endif
 	return (int)sys5(SYS_mount_setattr, fd, "", AT_EMPTY_PATH | at, &attr, sizeof(attr));
+}
+
+/*
+ * Show `from` in the stage at `path` below the new root, in one call, with the flags of the mount it
+ * comes from. For targets that the plan itself made, and for our own proc, whose names lead nowhere
+ * else. The new API would make and drop a mount namespace each time.
+ */
+static int bind_same(struct guest *g, const char *from, const char *path)
+{
+	char to[256];
+	size_t n = str_len(g->root_name), len = str_len(path);
+
+	if (n + 1 + len >= sizeof(to))
+		return -ENAMETOOLONG;
+	for (size_t i = 0; i < n; i++)
+		to[i] = g->root_name[i];
+	to[n++] = '/';
+	for (size_t i = 0; i <= len; i++)
+		to[n + i] = path[i];
+	return (int)sys5(SYS_mount, from, to, NULL, MS_BIND_FLAG, NULL);
 }
 
 static int bind(struct guest *g, int from_dir, const char *from, const struct plan_step *step)
@@ -209,6 +230,9 @@ static int do_overlay(struct guest *g, const char *on, const char *options, unsi
 	if (r < 0)
 		return r;
 	unsigned attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+
+	if (flags & STEP_RDONLY)
+		attrs |= MOUNT_ATTR_RDONLY;
 #ifdef DROP_NOSUID
 	attrs &= ~(unsigned)MOUNT_ATTR_NOSUID;
 #endif
@@ -225,23 +249,13 @@ static int do_overlay(struct guest *g, const char *on, const char *options, unsi
 	return (int)ret;
 }
 
-/* Hide an entry of the proc that we just mounted: its names lead nowhere else, so no descriptor
- * is needed. "ro" is read-only already, and its clones are, too. */
+/* Hide an entry of the proc that we just mounted. "ro" is read-only, so its clones are. */
 static int do_mask(struct guest *g, const struct plan_step *step)
 {
-	const char *from = step->flags & STEP_RECURSIVE ? "ro/mask.d" : "ro/mask";
-	const char *path = plan_str(g->plan, step->s);
+	int r = bind_same(g, step->flags & STEP_RECURSIVE ? "ro/mask.d" : "ro/mask",
+			  plan_str(g->plan, step->s));
 
-	/* Asked first: a clone that finds no place costs an RCU grace period when it is dropped. */
-	if (sys3(SYS_faccessat, g->root, path, 0) == -ENOENT)
-		return 0; /* this kernel does not have it: nothing to hide */
-	long mask = sys3(SYS_open_tree, g->stage, from, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-
-	if (mask < 0)
-		return (int)mask;
-	long r = sys5(SYS_move_mount, mask, "", g->root, path, MOVE_MOUNT_F_EMPTY_PATH);
-	done(mask);
-	return (int)r;
+	return r == -ENOENT ? 0 : r; /* this kernel does not have it: nothing to hide */
 }
 
 /* Read-only from here on: a clone on top of itself. Below the new root, or the stage before it. */
@@ -333,11 +347,15 @@ int guest_mount_step(struct guest *g, const struct plan_step *step)
 	case PLAN_ENTER:
 		fd = sys3(SYS_openat, g->stage, s, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 		g->root = (int)fd;
+		g->root_name = s;
 		return fd < 0 ? (int)fd : 0;
 	case PLAN_BIND_HOST:
 		return bind(g, AT_FDCWD, s, step);
 	case PLAN_BIND_STAGE:
 		return bind(g, g->stage, s, step);
+	case PLAN_SHOW:
+		fd = bind_same(g, s, t);
+		return fd == -ENOENT && (step->flags & STEP_OPTIONAL) ? 0 : (int)fd;
 	case PLAN_PROC:
 		return put(g,
 			   make("proc", NULL,

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <linux/close_range.h>
 #include <linux/prctl.h>
+#include <linux/sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -35,8 +36,7 @@ static const struct plan_head *map_plan(void)
 	return plan_check(head, (uint32_t)st.st_size) == 0 ? head : NULL;
 }
 
-/* A network namespace takes longer to make than everything before it; the host side uses the
- * time to write the plan. */
+/* Before the plan is there: the host side may still be writing it. */
 static int unshare_first(void)
 {
 	struct msg_host msg;
@@ -44,6 +44,9 @@ static int unshare_first(void)
 
 	if (guest_receive(&msg, fds) != 0 || msg.kind != MSG_UNSHARE)
 		return -EPROTO;
+	if (msg.arg & CLONE_NEWNET)
+		guest_network_begin();
+	msg.arg &= ~CLONE_NEWNET;
 	return msg.arg ? (int)sys1(SYS_unshare, msg.arg) : 0;
 }
 

@@ -5,12 +5,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/if.h>
 #include <linux/landlock.h>
-#include <linux/sockios.h>
-#include <netinet/in.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "base/sys.h"
@@ -31,18 +27,6 @@ static int do_await(const struct plan_step *step)
 		(void)sys1(SYS_close, fds[i]);
 	}
 	return r < 0 ? (int)r : 0;
-}
-
-static int do_lo_up(void)
-{
-	struct ifreq ifr = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
-	long fd = sys3(SYS_socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	if (fd < 0)
-		return (int)fd;
-	long r = sys3(SYS_ioctl, fd, SIOCSIFFLAGS, &ifr);
-	(void)sys1(SYS_close, fd);
-	return (int)r;
 }
 
 static int write_file(int dir, const char *path, const char *data, size_t len, unsigned mode)
@@ -125,8 +109,8 @@ static int do_step(struct guest *g, const struct plan_step *step)
 		return do_await(step);
 	case PLAN_HOSTNAME:
 		return (int)sys2(SYS_sethostname, s, str_len(s));
-	case PLAN_LO_UP:
-		return do_lo_up();
+	case PLAN_NETWORK:
+		return guest_network_join(g);
 	case PLAN_MKDIR:
 		return do_mkdir(g, step, s);
 	case PLAN_WRITE:
@@ -152,6 +136,7 @@ static int do_step(struct guest *g, const struct plan_step *step)
 	case PLAN_ENTER:
 	case PLAN_BIND_HOST:
 	case PLAN_BIND_STAGE:
+	case PLAN_SHOW:
 	case PLAN_PROC:
 	case PLAN_DEVPTS:
 	case PLAN_MASK:

@@ -78,24 +78,24 @@ void plan_etc(struct plan *p, struct etc_binds *ret)
 		closedir(all);
 }
 
-void plan_etc_binds(struct plan *p, const struct etc_binds *etc)
+void plan_etc_binds(struct plan *p, const struct etc_binds *etc, bool direct)
 {
-	/* overlayfs refuses mounts below its lower, such as a container's own resolv.conf. */
-	bool direct = !HOLD_USR_OVERLAY || has_mounts_below("/etc");
 	char from[80], at[80];
 
+	/* overlayfs refuses mounts below its lower, such as a container's own resolv.conf. */
+	direct = direct || !HOLD_USR_OVERLAY;
 	if (etc->n > 0 && !direct) {
 		plan_mkdir(p, "e", 0755, -1);
-		plan_mkdir(p, "u.etc", 0755, -1);
-		plan_mkdir(p, "w.etc", 0755, -1);
 		plan_one(p, PLAN_LOWER, 0, "/etc");
-		plan_two(p, PLAN_OVERLAY, STEP_STAGE, "e",
-			 "lowerdir=@,upperdir=u.etc,workdir=w.etc,userxattr");
+		plan_overlay_ro(p, "e", STEP_STAGE);
 	}
 	for (unsigned i = 0; i < etc->n; i++) {
 		(void)snprintf(from, sizeof(from), direct ? "/etc/%s" : "e/%s", etc->name[i]);
 		(void)snprintf(at, sizeof(at), "etc/%s", etc->name[i]);
-		plan_two(p, direct ? PLAN_BIND_HOST : PLAN_BIND_STAGE,
-			 STEP_RDONLY | STEP_OPTIONAL | STEP_OWN, from, at);
+		if (direct)
+			plan_two(p, PLAN_BIND_HOST, STEP_RDONLY | STEP_OPTIONAL | STEP_OWN, from,
+				 at);
+		else
+			plan_two(p, PLAN_SHOW, STEP_OPTIONAL, from, at);
 	}
 }

@@ -171,25 +171,35 @@ static void plan_volatile(struct plan *p, const struct sandbox_spec *spec, bool 
 	plan_two(p, PLAN_BIND_STAGE, STEP_OWN, "run", "run");
 }
 
-bool has_mounts_below(const char *dir)
+struct below mounts_below(void)
 {
+	static const char etc[] = "/etc/", usr[] = "/usr/";
 	FILE *f = fopen("/proc/self/mountinfo", "re");
+	struct below found = {0};
 	char line[4096], at[1024];
-	size_t n = strlen(dir);
-	bool found = false;
 
-	while (f && !found && fgets(line, sizeof(line), f))
-		found = sscanf(line, "%*d %*d %*s %*s %1023s", at) == 1 && strncmp(at, dir, n) == 0 &&
-			at[n] == '/';
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%*d %*d %*s %*s %1023s", at) != 1)
+			continue;
+		found.etc = found.etc || strncmp(at, etc, sizeof(etc) - 1) == 0;
+		found.usr = found.usr || strncmp(at, usr, sizeof(usr) - 1) == 0;
+	}
 	if (f)
 		(void)fclose(f); /* only read */
 	return found;
 }
 
-static void plan_usr(struct plan *p, const struct sandbox_spec *spec, bool layered)
+/* An overlay where nobody may write needs no upper: cheaper to make and to look into. The empty
+ * directory is there because a single layer is refused. */
+void plan_overlay_ro(struct plan *p, const char *target, unsigned flags)
+{
+	plan_two(p, PLAN_OVERLAY, flags | STEP_RDONLY, target, "lowerdir=@:empty,userxattr");
+}
+
+static void plan_usr(struct plan *p, const struct sandbox_spec *spec, bool layered, bool direct)
 {
 	/* overlayfs does not look into mounts below its lower, and refuses them to a user. */
-	if (!HOLD_USR_OVERLAY || has_mounts_below("/usr")) {
+	if (!HOLD_USR_OVERLAY || direct) {
 		plan_two(p, PLAN_BIND_HOST,
 			 STEP_OWN | STEP_RECURSIVE | (HOLD_USR_OVERLAY ? STEP_RDONLY : 0), "/usr", "usr");
 		return;
@@ -200,13 +210,23 @@ static void plan_usr(struct plan *p, const struct sandbox_spec *spec, bool layer
 		p->steps[p->n_steps - 1].a = ATTACH_USR;
 	}
 	plan_one(p, PLAN_LOWER, 0, spec->usr_attached ? "l.usr" : "/usr");
+	if (!layered) {
+		plan_overlay_ro(p, "usr", STEP_OWN);
+		return;
+	}
 	plan_part(p, "usr", "@", "usr", -1);
-	if (layered)
-		plan_two(p, PLAN_KEEP, STEP_KEEP_FD, "u.usr", "/usr");
+	plan_two(p, PLAN_KEEP, STEP_KEEP_FD, "u.usr", "/usr");
 }
 
 static void plan_proc(struct plan *p, const struct sandbox_spec *spec)
 {
+	auto_free char *cpuinfo = synthetic_cpuinfo(spec->limits.cpus_milli);
+	auto_free char *meminfo = synthetic_meminfo(spec->limits.memory_bytes);
+
+	if (!cpuinfo || !meminfo) {
+		p->error = p->error ? p->error : -ENOMEM;
+		return;
+	}
 	if (HOLD_PIDNS)
 		plan_one(p, PLAN_PROC, STEP_OWN, "proc");
 	else
@@ -214,23 +234,16 @@ static void plan_proc(struct plan *p, const struct sandbox_spec *spec)
 	plan_mkdir(p, "ro", 0755, -1);
 	plan_write(p, "ro/mask", 0, NULL, 0);
 	plan_mkdir(p, "ro/mask.d", 0555, -1);
+	plan_write(p, "ro/cpuinfo", 0444, cpuinfo, strlen(cpuinfo));
+	plan_write(p, "ro/meminfo", 0444, meminfo, strlen(meminfo));
 	plan_one(p, PLAN_SEAL, STEP_RDONLY | STEP_STAGE, "ro");
 	for (size_t i = 0; HOLD_MASKS && i < sizeof(proc_masks) / sizeof(proc_masks[0]); i++)
 		plan_one(p, PLAN_MASK, proc_masks[i].is_dir ? STEP_RECURSIVE : 0,
 			 proc_masks[i].path);
 	if (HOLD_PROC_RO)
 		plan_one(p, PLAN_SEAL, STEP_RDONLY | STEP_NOEXEC, "proc/sys");
-
-	auto_free char *cpuinfo = synthetic_cpuinfo(spec->limits.cpus_milli);
-	auto_free char *meminfo = synthetic_meminfo(spec->limits.memory_bytes);
-	if (!cpuinfo || !meminfo) {
-		p->error = p->error ? p->error : -ENOMEM;
-		return;
-	}
-	plan_write(p, "cpuinfo", 0444, cpuinfo, strlen(cpuinfo));
-	plan_write(p, "meminfo", 0444, meminfo, strlen(meminfo));
-	plan_two(p, PLAN_BIND_STAGE, STEP_OWN | STEP_RDONLY, "cpuinfo", "proc/cpuinfo");
-	plan_two(p, PLAN_BIND_STAGE, STEP_OWN | STEP_RDONLY, "meminfo", "proc/meminfo");
+	plan_two(p, PLAN_SHOW, 0, "ro/cpuinfo", "proc/cpuinfo");
+	plan_two(p, PLAN_SHOW, 0, "ro/meminfo", "proc/meminfo");
 }
 
 static void plan_dev(struct plan *p, bool layered)
@@ -300,17 +313,19 @@ static void plan_work(struct plan *p, const struct sandbox_spec *spec)
 void plan_image_host(struct plan *p, const struct sandbox_spec *spec)
 {
 	struct etc_binds etc = {0};
+	struct below below = mounts_below();
 	bool layered = spec->as_root;
 
 	plan_add(p, PLAN_PRIVATE, 0);
 	plan_stage(p, spec);
+	plan_mkdir(p, "empty", 0555, -1);
 	plan_skeleton(p, spec);
 	plan_etc(p, &etc);
 	plan_root(p, layered);
-	plan_usr(p, spec, layered);
+	plan_usr(p, spec, layered, below.usr);
 	for (size_t i = 0; i < sizeof(usr_links) / sizeof(usr_links[0]); i++)
 		plan_usr_link(p, usr_links[i], true);
-	plan_etc_binds(p, &etc);
+	plan_etc_binds(p, &etc, below.etc);
 	plan_proc(p, spec);
 	plan_dev(p, layered);
 	plan_volatile(p, spec, layered);

@@ -175,9 +175,9 @@ static void plan_strict(struct plan *p, const struct sandbox_spec *spec)
 		plan_num(p, PLAN_BECOME, 0, 0, 0);
 	if (HOLD_UTSNS)
 		plan_one(p, PLAN_HOSTNAME, 0, spec->id);
-	if (HOLD_NETNS)
-		plan_add(p, PLAN_LO_UP, 0);
 	plan_image_host(p, spec);
+	if (HOLD_NETNS)
+		plan_add(p, PLAN_NETWORK, 0);
 	if (HOLD_PIVOT)
 		plan_add(p, PLAN_PIVOT, 0);
 	plan_confine(p, spec);

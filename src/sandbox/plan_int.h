@@ -48,9 +48,15 @@ struct etc_binds {
 };
 /* Files and mount points in the skeleton; what is to be bound is noted. */
 void plan_etc(struct plan *p, struct etc_binds *ret);
-/* image_host.c: is another filesystem mounted somewhere below `dir`? */
-bool has_mounts_below(const char *dir);
-void plan_etc_binds(struct plan *p, const struct etc_binds *etc);
+/* `direct`: not out of an overlay, which /etc cannot be a lower of. */
+void plan_etc_binds(struct plan *p, const struct etc_binds *etc, bool direct);
+/* image_host.c: are other filesystems mounted somewhere below these? */
+struct below {
+	bool etc, usr;
+};
+struct below mounts_below(void);
+/* The directory that LOWER opened, read-only, at `target`. */
+void plan_overlay_ro(struct plan *p, const char *target, unsigned flags);
 /* confine.c: everything after PIVOT: limits, Landlock, ids, capabilities, seccomp. */
 void plan_confine(struct plan *p, const struct sandbox_spec *spec);
 void plan_rlimits(struct plan *p, const struct sandbox_spec *spec);

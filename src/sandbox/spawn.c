@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Starts a guest. The caller's process may be large and threaded, so there is no fork: the child
- * shares our memory and stops us until it executes the guest, like vfork. Between clone and exec
- * it makes raw system calls only.
+ * shares our memory until it executes the guest. Unlike with vfork we go on meanwhile, so it has a
+ * stack of its own, and makes raw system calls only.
  *
  * Where the child is: new namespaces, all capabilities in the new user namespace, no id mapped
  * yet. Executing a program as an unmapped id would drop the capabilities, so the ones that the
@@ -14,18 +14,19 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/close_range.h>
+#include <linux/futex.h>
 #include <linux/prctl.h>
-#include <linux/sched.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 
-#include "base/sys.h"
+#include "base/clone.h"
 #include "sandbox/hold.h"
 #include "wire/msg.h"
 
@@ -37,9 +38,9 @@
 
 extern const unsigned char guest_image[], guest_image_end[];
 
-static const unsigned char plan_caps[] = {CAP_SYS_ADMIN, CAP_SETUID,	     CAP_SETGID,
-					  CAP_SETPCAP,	 CAP_NET_ADMIN,	     CAP_CHOWN,
-					  CAP_FOWNER,	 CAP_DAC_OVERRIDE,   CAP_FSETID,
+static const unsigned char plan_caps[] = {CAP_SYS_ADMIN, CAP_SETUID,	      CAP_SETGID,
+					  CAP_SETPCAP,	 CAP_NET_ADMIN,	      CAP_CHOWN,
+					  CAP_FOWNER,	 CAP_DAC_OVERRIDE,    CAP_FSETID,
 					  CAP_SYS_TIME,	 CAP_DAC_READ_SEARCH, CAP_SYS_RESOURCE};
 
 struct child {
@@ -48,6 +49,13 @@ struct child {
 	int image;
 	int in_user_namespace;
 	int error;
+};
+
+/* Lives until the child has left our memory, which the kernel tells in `busy`. */
+struct sandbox_birth {
+	struct child child;
+	uint32_t busy;
+	_Alignas(16) char stack[16384];
 };
 
 /* Without instrumentation: what a sanitizer notes about this stack would outlive the child. */
@@ -92,8 +100,9 @@ IN_CHILD static long child_fds(struct child *c)
 	return r;
 }
 
-IN_CHILD __attribute__((noreturn)) static void child_main(struct child *c)
+IN_CHILD static void child_main(void *arg)
 {
+	struct child *c = arg;
 	static const char *const empty[] = {NULL};
 #ifdef DROP_ENV
 	char **env = environ;
@@ -178,17 +187,6 @@ static int later_namespaces(const struct sandbox_spec *spec)
 	return (HOLD_NETNS ? CLONE_NEWNET : 0) | (HOLD_IPCNS ? CLONE_NEWIPC : 0);
 }
 
-/* The child runs on our stack while we wait, so nothing here may keep state in this frame that
- * child_main() could overwrite: it only calls down and never returns. */
-__attribute__((noinline)) static long clone_guest(struct clone_args *args, struct child *c)
-{
-	long pid = sys2(SYS_clone3, args, sizeof(*args));
-
-	if (pid == 0)
-		child_main(c);
-	return pid;
-}
-
 static int explain_clone(long r, struct err *e)
 {
 	errno = (int)-r;
@@ -206,12 +204,15 @@ static int explain_clone(long r, struct err *e)
 	return -(int)-r;
 }
 
-static int start(const struct sandbox_spec *spec, struct child *c, int cgroup, struct sandbox *sb,
-		 struct err *e)
+static int start(const struct sandbox_spec *spec, int cgroup, struct sandbox *sb, struct err *e)
 {
+	struct sandbox_birth *birth = sb->birth;
 	struct clone_args args = {
-		.flags = namespaces(spec) | CLONE_VM | CLONE_VFORK | CLONE_PIDFD,
+		.flags = namespaces(spec) | CLONE_VM | CLONE_PIDFD | CLONE_CHILD_CLEARTID,
 		.pidfd = (uint64_t)(uintptr_t)&sb->pidfd,
+		.child_tid = (uint64_t)(uintptr_t)&birth->busy,
+		.stack = (uint64_t)(uintptr_t)birth->stack,
+		.stack_size = sizeof(birth->stack),
 		.exit_signal = SIGCHLD,
 	};
 	sigset_t all, old;
@@ -223,16 +224,33 @@ static int start(const struct sandbox_spec *spec, struct child *c, int cgroup, s
 	/* A handler must not run in the child: it would run on our memory. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
-	long pid = clone_guest(&args, c);
+	birth->busy = 1;
+	long pid = sys_clone_call(&args, child_main, &birth->child);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (pid < 0)
+	if (pid < 0) {
+		birth->busy = 0;
 		return explain_clone(pid, e);
-	sb->pid = (pid_t)pid;
-	if (c->error) {
-		errno = -c->error;
-		return err_sys(e, "start the guest");
 	}
+	sb->pid = (pid_t)pid;
 	return 0;
+}
+
+int sandbox_started(struct sandbox *sb, struct err *e)
+{
+	struct sandbox_birth *birth = sb->birth;
+	uint32_t busy;
+
+	if (!birth)
+		return 0;
+	while ((busy = __atomic_load_n(&birth->busy, __ATOMIC_ACQUIRE)))
+		(void)sys4(SYS_futex, &birth->busy, FUTEX_WAIT, busy, NULL);
+	int error = birth->child.error;
+	free(birth);
+	sb->birth = NULL;
+	if (!error)
+		return 0;
+	errno = -error;
+	return err_sys(e, "start the guest");
 }
 
 /* FD_NONE ends the list of descriptors; NULL: none. */
@@ -266,23 +284,28 @@ int sandbox_spawn(const struct sandbox_spec *spec, const struct sandbox_fds *fds
 		  struct sandbox *ret, struct err *e)
 {
 	int pair[2];
-	struct child c = {.image = image_fd(e), .in_user_namespace = spec->level == LEVEL_STRICT};
+	int image = image_fd(e);
 
-	if (c.image < 0)
-		return c.image;
+	if (image < 0)
+		return image;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(e, "control socket");
 	ret->control = pair[0];
 	auto_close int theirs = pair[1];
-	for (int i = 0; i < 3; i++)
-		c.from[i] = fds->stdio[i];
 	if (send_guest(ret, MSG_UNSHARE, later_namespaces(spec), NULL, e) < 0)
 		return -EIO;
-	c.from[GUEST_CTL] = theirs;
-	c.n_from = GUEST_EXTRA;
+	ret->birth = malloc(sizeof(*ret->birth));
+	if (!ret->birth)
+		return err_sys(e, "start the guest");
+	struct child *c = &ret->birth->child;
+	*c = (struct child){.image = image, .in_user_namespace = spec->level == LEVEL_STRICT};
+	for (int i = 0; i < 3; i++)
+		c->from[i] = fds->stdio[i];
+	c->from[GUEST_CTL] = theirs;
+	c->n_from = GUEST_EXTRA;
 	for (int i = 0; i < GUEST_EXTRA_MAX; i++)
-		c.from[c.n_from++] = fds->extra[i];
-	return start(spec, &c, fds->cgroup, ret, e);
+		c->from[c->n_from++] = fds->extra[i];
+	return start(spec, fds->cgroup, ret, e);
 }
 
 void sandbox_idmap(const struct sandbox_spec *spec, struct idmap *ret)

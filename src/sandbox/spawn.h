@@ -15,12 +15,13 @@
 struct sandbox {
 	pid_t pid; /* the guest, in our pid namespace */
 	int pidfd;
-	int control; /* SOCK_SEQPACKET to the guest; closing it ends the sandbox */
+	int control;		     /* SOCK_SEQPACKET to the guest; closing it ends the sandbox */
+	struct sandbox_birth *birth; /* until sandbox_started() */
 };
 
 #define SANDBOX_INIT                                                                               \
 	{                                                                                          \
-		0, FD_NONE, FD_NONE                                                                \
+		0, FD_NONE, FD_NONE, NULL                                                          \
 	}
 
 struct sandbox_fds {
@@ -32,9 +33,11 @@ struct sandbox_fds {
 /*
  * Clone the guest into fresh namespaces. It waits for its plan; the caller writes the id maps and
  * gives it one with sandbox_give_plan(), then lets it enter its groups with sandbox_proceed().
+ * Whatever came of all that, sandbox_started() then tells whether the guest's program runs.
  */
 int sandbox_spawn(const struct sandbox_spec *spec, const struct sandbox_fds *fds,
 		  struct sandbox *ret, struct err *e);
+int sandbox_started(struct sandbox *sb, struct err *e);
 /* SIGKILL to the guest, and with it to all: by descriptor, never by number. */
 void sandbox_kill(const struct sandbox *sb);
 int sandbox_give_plan(const struct sandbox *sb, const struct plan *plan, struct err *e);

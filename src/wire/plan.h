@@ -29,7 +29,7 @@
 #define PLAN_OPS(X)                                                                                \
 	X(AWAIT, "await", "wait until the host side says that its part `s` is done")               \
 	X(HOSTNAME, "hostname", "set the host name to `s`")                                        \
-	X(LO_UP, "lo-up", "bring the loopback interface up")                                       \
+	X(NETWORK, "network", "join the network namespace that was made meanwhile, loopback up")   \
 	X(BECOME, "become", "take uid `a`, gid `b`, no other groups")                              \
 	X(PRIVATE, "private", "detach mount propagation from the host")                            \
 	X(STAGE, "stage", "mount a tmpfs with options `t` on `s`, or volume `a`; work there")      \
@@ -42,6 +42,7 @@
 	X(ENTER, "enter", "take `s` as the new root for the steps below")                          \
 	X(BIND_HOST, "bind", "show host path `s` at `t`, flags `a`")                               \
 	X(BIND_STAGE, "bind-stage", "show stage path `s` at `t`, flags `a`")                       \
+	X(SHOW, "show", "show stage path `s` at `t`, just as it is mounted in the stage")           \
 	X(PROC, "proc", "mount a new proc at `s`")                                                 \
 	X(DEVPTS, "devpts", "mount a new devpts at `s` with options `t`")                          \
 	X(MASK, "mask", "hide `s` behind an empty inode of our own")                               \

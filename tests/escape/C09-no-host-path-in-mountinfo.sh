@@ -36,7 +36,7 @@ attack()
 		# Layers have names that mean something only to who made them.
 		KIND=READ same "layers by path" \
 			"$(grep -aoE '(upper|work|lower)dir[+]?=/[^,]*' "$OUT" |
-				grep -v '=/proc/self/fd/[0-9]*$' | sort -u)" ""
+				grep -vE '=/proc/self/fd/[0-9]+(:empty)?$' | sort -u)" ""
 	done
 }
 

@@ -30,6 +30,7 @@ stops()
 	ran
 	diag "$MODE, seed $SEED, $what: $(tail -1 "$OUT")"
 	absent "$what: a run did not end" hung
+	[[ "$(tail -1 "$OUT")" != *" 125*"* ]] || diag "$(grep -a '^pinfold: ' "$ERR" | head -5)"
 	for status in $(sed -n 's/^runs.* status \(.*\) window.*/\1/p' "$OUT"); do
 		holds "$what: status ${status%\**}" eval '[[ " $allowed " = *" ${status%\**} "* ]]'
 	done
