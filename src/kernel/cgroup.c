@@ -216,7 +216,11 @@ int cgroup_put_text(const char *dir, const char *file, const char *value, struct
 	auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return err_sys(e, "open %s", path);
-	if (write(fd, value, strlen(value)) < 0)
+	ssize_t n;
+	do /* memory limits of v1 are not set while a signal is pending */
+		n = write(fd, value, strlen(value));
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
 		return err_sys(e, "write \"%s\" to %s", value, path);
 	return 0;
 }
