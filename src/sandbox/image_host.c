@@ -222,8 +222,9 @@ static void plan_proc(struct plan *p, const struct sandbox_spec *spec)
 {
 	auto_free char *cpuinfo = synthetic_cpuinfo(spec->limits.cpus_milli);
 	auto_free char *meminfo = synthetic_meminfo(spec->limits.memory_bytes);
+	auto_free char *stat = synthetic_stat(spec->limits.cpus_milli);
 
-	if (!cpuinfo || !meminfo) {
+	if (!cpuinfo || !meminfo || !stat) {
 		p->error = p->error ? p->error : -ENOMEM;
 		return;
 	}
@@ -236,6 +237,8 @@ static void plan_proc(struct plan *p, const struct sandbox_spec *spec)
 	plan_mkdir(p, "ro/mask.d", 0555, -1);
 	plan_write(p, "ro/cpuinfo", 0444, cpuinfo, strlen(cpuinfo));
 	plan_write(p, "ro/meminfo", 0444, meminfo, strlen(meminfo));
+	plan_write(p, "ro/stat", 0444, stat, strlen(stat));
+	plan_write(p, "ro/swaps", 0444, SYNTHETIC_SWAPS, strlen(SYNTHETIC_SWAPS));
 	plan_one(p, PLAN_SEAL, STEP_RDONLY | STEP_STAGE, "ro");
 	for (size_t i = 0; HOLD_MASKS && i < sizeof(proc_masks) / sizeof(proc_masks[0]); i++)
 		plan_one(p, PLAN_MASK, proc_masks[i].is_dir ? STEP_RECURSIVE : 0,
@@ -244,6 +247,8 @@ static void plan_proc(struct plan *p, const struct sandbox_spec *spec)
 		plan_one(p, PLAN_SEAL, STEP_RDONLY | STEP_NOEXEC, "proc/sys");
 	plan_two(p, PLAN_SHOW, 0, "ro/cpuinfo", "proc/cpuinfo");
 	plan_two(p, PLAN_SHOW, 0, "ro/meminfo", "proc/meminfo");
+	plan_two(p, PLAN_SHOW, 0, "ro/stat", "proc/stat");
+	plan_two(p, PLAN_SHOW, STEP_OPTIONAL, "ro/swaps", "proc/swaps"); /* a kernel without swap */
 }
 
 static void plan_dev(struct plan *p, bool layered)

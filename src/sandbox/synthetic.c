@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -65,4 +66,25 @@ char *synthetic_meminfo(uint64_t bytes)
 			 kb, kb, kb, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, kb, 0);
 
 	return n < 0 ? NULL : text;
+}
+
+char *synthetic_stat(uint64_t cpus_milli)
+{
+	static const char zeros[] = "0 0 0 0 0 0 0 0 0 0\n";
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	(void)fprintf(f, "cpu  %s", zeros);
+	for (unsigned i = 0; i < synthetic_cpus(cpus_milli); i++)
+		(void)fprintf(f, "cpu%u %s", i, zeros);
+	(void)fprintf(f, "intr 0\nctxt 0\nbtime %lld\nprocesses 2\nprocs_running 1\n",
+		      (long long)time(NULL));
+	(void)fprintf(f, "procs_blocked 0\nsoftirq 0 0 0 0 0 0 0 0 0 0 0\n");
+	if (fclose(f) == 0)
+		return text;
+	free(text);
+	return NULL;
 }

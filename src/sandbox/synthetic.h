@@ -22,5 +22,8 @@ unsigned synthetic_cpus(uint64_t cpus_milli);
 char *synthetic_cpuinfo(uint64_t cpus_milli);
 /* /proc/meminfo of a machine with `bytes` of memory and no swap. */
 char *synthetic_meminfo(uint64_t bytes);
+/* /proc/stat of a machine that booted just now and was idle since. */
+char *synthetic_stat(uint64_t cpus_milli);
+#define SYNTHETIC_SWAPS "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"
 
 #endif

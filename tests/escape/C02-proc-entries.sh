@@ -41,11 +41,12 @@ attack()
 	# What the list calls the sandbox's own.
 	inside --memory 64M --cpus 1 -- sh -c 'cut -d. -f1 /proc/uptime
 		grep MemTotal /proc/meminfo; grep -c ^processor /proc/cpuinfo
-		tail -n +2 -q /proc/sysvipc/*; tail -n +3 /proc/net/dev | cut -d: -f1'
+		grep -c ^cpu[0-9] /proc/stat; grep -E "^(intr|ctxt|softirq)" /proc/stat | tr -d " 0"
+		tail -n +2 /proc/swaps; tail -n +2 -q /proc/sysvipc/*; tail -n +3 /proc/net/dev | cut -d: -f1'
 	ran
 	holds "the time since boot is the sandbox's" test "$(sed -n 1p "$OUT")" -lt 30
-	KIND=READ same "memory, processors, shared memory, interfaces" \
-		"$(sed 1d "$OUT" | paste -sd ' ' | tr -s ' ')" "MemTotal: 65536 kB 1 lo"
+	KIND=READ same "memory, processors, counters, swap, shared memory, interfaces" \
+		"$(sed 1d "$OUT" | paste -sd ' ' | tr -s ' ')" "MemTotal: 65536 kB 1 1 intr ctxt softirq lo"
 }
 
 run_case
