@@ -189,13 +189,6 @@ struct below mounts_below(void)
 	return found;
 }
 
-/* An overlay where nobody may write needs no upper: cheaper to make and to look into. The empty
- * directory is there because a single layer is refused. */
-void plan_overlay_ro(struct plan *p, const char *target, unsigned flags)
-{
-	plan_two(p, PLAN_OVERLAY, flags | STEP_RDONLY, target, "lowerdir=@:empty,userxattr");
-}
-
 static void plan_usr(struct plan *p, const struct sandbox_spec *spec, bool layered, bool direct)
 {
 	/* overlayfs does not look into mounts below its lower, and refuses them to a user. */
@@ -210,12 +203,11 @@ static void plan_usr(struct plan *p, const struct sandbox_spec *spec, bool layer
 		p->steps[p->n_steps - 1].a = ATTACH_USR;
 	}
 	plan_one(p, PLAN_LOWER, 0, spec->usr_attached ? "l.usr" : "/usr");
-	if (!layered) {
-		plan_overlay_ro(p, "usr", STEP_OWN);
-		return;
-	}
+	/* With an upper although an ordinary user writes nothing here: programs expect EACCES, and
+	 * would get EROFS. */
 	plan_part(p, "usr", "@", "usr", -1);
-	plan_two(p, PLAN_KEEP, STEP_KEEP_FD, "u.usr", "/usr");
+	if (layered)
+		plan_two(p, PLAN_KEEP, STEP_KEEP_FD, "u.usr", "/usr");
 }
 
 static void plan_proc(struct plan *p, const struct sandbox_spec *spec)
@@ -323,7 +315,6 @@ void plan_image_host(struct plan *p, const struct sandbox_spec *spec)
 
 	plan_add(p, PLAN_PRIVATE, 0);
 	plan_stage(p, spec);
-	plan_mkdir(p, "empty", 0555, -1);
 	plan_skeleton(p, spec);
 	plan_etc(p, &etc);
 	plan_root(p, layered);

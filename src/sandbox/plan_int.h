@@ -55,8 +55,6 @@ struct below {
 	bool etc, usr;
 };
 struct below mounts_below(void);
-/* The directory that LOWER opened, read-only, at `target`. */
-void plan_overlay_ro(struct plan *p, const char *target, unsigned flags);
 /* confine.c: everything after PIVOT: limits, Landlock, ids, capabilities, seccomp. */
 void plan_confine(struct plan *p, const struct sandbox_spec *spec);
 void plan_rlimits(struct plan *p, const struct sandbox_spec *spec);
