@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "engine/run_int.h"
 #include "kernel/remove.h"
+#include "warden/place.h"
 
 static bool is_over(const struct timespec *when, const struct timespec *now)
 {

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 
 #include "base/fd.h"
-#include "engine/control.h"
+#include "warden/control.h"
 #include "engine/run_int.h"
 
 #define DROP_AFTER_US 1000000u
@@ -44,10 +44,10 @@ void run_stop(struct pinfold_run *run, enum run_stop why, bool at_once)
 	if (run->stop == STOP_NONE)
 		run->stop = why;
 	if (run->state == RUN_RUNNING && !at_once) {
-		control_send(run->sb.control, MSG_SIGNAL, SIGTERM);
+		control_send(run->live.sb.control, MSG_SIGNAL, SIGTERM);
 		run->kill_us = now_us() + run->req.spec.limits.grace_ms * 1000;
 	} else if (at_once && !run->force_us) {
-		control_send(run->sb.control, MSG_KILL, 0);
+		control_send(run->live.sb.control, MSG_KILL, 0);
 		run->kill_us = 0;
 		run->force_us = now_us() + FORCE_AFTER_US;
 	}
@@ -62,7 +62,7 @@ static bool take_message(struct pinfold_run *run)
 	struct control_event ev;
 	struct err e = ERR_INIT;
 
-	if (control_receive(run->sb.control, &ev, &e) < 0)
+	if (control_receive(run->live.sb.control, &ev, &e) < 0)
 		return false;
 	switch (ev.msg.kind) {
 	case MSG_EXITED:
@@ -97,7 +97,7 @@ static bool take_message(struct pinfold_run *run)
 static void on_control(struct pinfold_run *run)
 {
 	if (!take_message(run)) /* the pidfd tells the rest */
-		(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->sb.control, NULL);
+		(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->live.sb.control, NULL);
 }
 
 /* The guest has ended, and with it the sandbox. What it still said is in the socket. */
@@ -105,8 +105,8 @@ static void on_guest_end(struct pinfold_run *run)
 {
 	struct epoll_event none = {.events = 0};
 
-	(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->sb.pidfd, &none);
-	while (run->sb.control >= 0 && !run->guest_done && take_message(run))
+	(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->live.sb.pidfd, &none);
+	while (run->live.sb.control >= 0 && !run->guest_done && take_message(run))
 		;
 	if (!run->ended_us)
 		run->ended_us = now_us();
@@ -129,8 +129,8 @@ static void on_timer(struct pinfold_run *run)
 		run_stop(run, run->stop, true);
 	if (run->force_us && now >= run->force_us) {
 		run->force_us = 0;
-		sandbox_kill(&run->sb);
-		cgroup_kill(&run->cgroup);
+		sandbox_kill(&run->live.sb);
+		cgroup_kill(&run->live.cgroup);
 		run->give_up_us = now + GIVE_UP_AFTER_US;
 	}
 	if (run->drop_us && now >= run->drop_us) {
@@ -197,9 +197,9 @@ static int dispatch(struct pinfold_run *run, int fd, uint32_t events, struct pin
 		on_timer(run);
 	else if (fd == run->listener)
 		on_listener(run, events);
-	else if (fd == run->sb.control)
+	else if (fd == run->live.sb.control)
 		on_control(run);
-	else if (fd == run->sb.pidfd)
+	else if (fd == run->live.sb.pidfd)
 		on_guest_end(run);
 	else if (fd == run->oom)
 		run_stop(run, STOP_MEMORY, true);

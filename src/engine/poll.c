@@ -139,14 +139,14 @@ void run_poll_usage(struct pinfold_run *run)
 	struct total t = {0};
 
 	run->poll_us = now_us() + POLL_US;
-	if (run->cgroup.ops) {
+	if (run->live.cgroup.ops) {
 		struct cgroup_usage usage;
 
-		run->cgroup.ops->usage(&run->cgroup, &usage);
+		run->live.cgroup.ops->usage(&run->live.cgroup, &usage);
 		judge_cpu(run, usage.cpu_us);
 		return;
 	}
-	add_tree(run->sb.pid, run->req.spec.limits.memory_bytes, &t);
+	add_tree(run->live.sb.pid, run->req.spec.limits.memory_bytes, &t);
 	if (t.memory > run->polled_memory_peak)
 		run->polled_memory_peak = t.memory;
 	if (t.pids > run->polled_pids_peak)

@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 
 #include "base/fd.h"
-#include "engine/control.h"
+#include "warden/control.h"
 #include "engine/run_int.h"
 #include "sandbox/hold.h"
 
@@ -27,9 +27,8 @@ static struct pinfold_run *run_new(void)
 	if (!run)
 		return NULL;
 	run->req.spec.dir_fd = FD_NONE;
-	run->sb = (struct sandbox)SANDBOX_INIT;
-	run->journal = (struct journal)JOURNAL_INIT;
-	run->volume = run->epoll = run->timer = run->listener = run->terminal = run->oom = FD_NONE;
+	live_init(&run->live);
+	run->epoll = run->timer = run->listener = run->terminal = run->oom = FD_NONE;
 	run->out[0] = run->out[1] = run->input = FD_NONE;
 	run->capture[0].artifact = run->capture[1].artifact = FD_NONE;
 	return run;
@@ -119,8 +118,8 @@ void pinfold_run_resize(struct pinfold_run *run, unsigned rows, unsigned cols)
 
 void pinfold_run_signal(struct pinfold_run *run, int signo)
 {
-	if (run->sb.control >= 0)
-		control_send(run->sb.control, MSG_SIGNAL, signo);
+	if (run->live.sb.control >= 0)
+		control_send(run->live.sb.control, MSG_SIGNAL, signo);
 }
 
 void pinfold_run_stop(struct pinfold_run *run, int force)

@@ -23,10 +23,9 @@
 #include "engine/capture.h"
 #include "kernel/cgroup.h"
 #include "pinfold/pinfold.h"
-#include "sandbox/journal.h"
 #include "sandbox/notify.h"
-#include "sandbox/spawn.h"
 #include "sandbox/spec.h"
+#include "warden/live.h"
 #include "wire/msg.h"
 
 enum run_state { RUN_STARTING, RUN_RUNNING, RUN_STOPPING, RUN_DRAINING, RUN_ENDED };
@@ -93,13 +92,8 @@ struct pinfold_run {
 	enum run_state state;
 	struct request req;
 	char id[ID_SIZE];
-	struct sandbox sb;
-	struct journal journal;
-	struct cgroup cgroup;
-	struct cgroup_limits cgroup_limits;
-	char scratch[320]; /* level landlock: the private directory on the host, "" for none */
+	struct live live;
 
-	int volume; /* top directory of the volume, FD_NONE without one */
 	int epoll, timer, listener, terminal, oom;
 	int out[2];	 /* read ends of the command's stdout and stderr */
 	int input;	 /* write end of its stdin */
@@ -160,9 +154,8 @@ const char *request_keep(struct request *r, char *s);
 /* start.c */
 int run_start(struct pinfold_run *run, struct err *e);
 void run_clean_host(struct pinfold_run *run);
-/* scratch.c: the private directory of level landlock. Nothing at other levels. */
+/* scratch.c: names the private directory of level landlock. Nothing at other levels. */
 int scratch_name(struct pinfold_run *run, struct err *e);
-int scratch_make(struct pinfold_run *run, struct err *e);
 /* explain.c: what a failed step means, with a remedy. */
 int explain_failure(struct pinfold_run *run, int step, int error, struct err *e);
 /* loop.c */
@@ -184,10 +177,6 @@ void run_poll_usage(struct pinfold_run *run);
 /* artifact.c */
 void run_start_artifact(struct pinfold_run *run, int stream);
 void artifacts_sweep(void);
-/* place.c: directories of ours on the host. */
-int place_runtime(char *ret, size_t size, struct err *e);
-int place_data(char *ret, size_t size, struct err *e);
-int place_make(const char *path, struct err *e);
 
 void error_public(const struct err *e, struct pinfold_error *ret);
 const char *held_name(enum held h);

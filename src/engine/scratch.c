@@ -6,10 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "engine/run_int.h"
+#include "warden/place.h"
 
 static int set_env(struct request *r, const char *key, const char *value, struct err *e)
 {
@@ -40,30 +39,16 @@ int scratch_name(struct pinfold_run *run, struct err *e)
 		(void)snprintf(dir, sizeof(dir), "/run/pinfold");
 	else if (place_runtime(dir, sizeof(dir) - 40, e) < 0)
 		return -ENOENT;
-	(void)snprintf(run->scratch, sizeof(run->scratch), "%s-home-%s", dir, r->spec.id);
-	r->spec.host_home = run->scratch;
+	(void)snprintf(run->live.scratch, sizeof(run->live.scratch), "%s-home-%s", dir, r->spec.id);
+	r->spec.host_home = run->live.scratch;
 	if (strcmp(r->spec.workdir, "/home/user") == 0)
-		r->spec.workdir = run->scratch;
+		r->spec.workdir = run->live.scratch;
 	char cache[400];
-	(void)snprintf(cache, sizeof(cache), "%s/.cache", run->scratch);
-	if (set_env(r, "HOME", run->scratch, e) < 0 || set_env(r, "TMPDIR", run->scratch, e) < 0 ||
+	(void)snprintf(cache, sizeof(cache), "%s/.cache", run->live.scratch);
+	if (set_env(r, "HOME", run->live.scratch, e) < 0 || set_env(r, "TMPDIR", run->live.scratch, e) < 0 ||
 	    set_env(r, "XDG_CACHE_HOME", cache, e) < 0 ||
 	    set_env(r, "PIP_CACHE_DIR", cache, e) < 0 ||
 	    set_env(r, "npm_config_cache", cache, e) < 0)
 		return -ENOMEM;
-	return 0;
-}
-
-int scratch_make(struct pinfold_run *run, struct err *e)
-{
-	const struct sandbox_ids *ids = &run->req.spec.ids;
-
-	if (!run->scratch[0])
-		return 0;
-	if (mkdir(run->scratch, 0700) < 0)
-		return err_sys(e, "make %s", run->scratch);
-	if (ids->range &&
-	    chown(run->scratch, ids->uid_base + SANDBOX_UID, ids->gid_base + SANDBOX_UID) < 0)
-		return err_sys(e, "give %s to the sandbox", run->scratch);
 	return 0;
 }

@@ -325,10 +325,12 @@ void sandbox_idmap(const struct sandbox_spec *spec, struct idmap *ret)
 	ret->gid[0] = (struct idmap_line){0, ids->gid_base, SANDBOX_IDS};
 }
 
-int sandbox_give_plan(const struct sandbox *sb, const struct plan *plan, struct err *e)
+int sandbox_give_plan(const struct sandbox *sb, const struct plan *plan, const int *stdio,
+		      struct err *e)
 {
 	auto_close int fd = plan_fd(plan, e);
-	const int fds[] = {fd, FD_NONE};
+	const int fds[] = {fd, stdio ? stdio[0] : FD_NONE, stdio ? stdio[1] : FD_NONE,
+			   stdio ? stdio[2] : FD_NONE, FD_NONE};
 
 	return fd < 0 ? fd : send_guest(sb, MSG_PLAN, 0, fds, e);
 }

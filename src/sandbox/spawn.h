@@ -40,7 +40,9 @@ int sandbox_spawn(const struct sandbox_spec *spec, const struct sandbox_fds *fds
 int sandbox_started(struct sandbox *sb, struct err *e);
 /* SIGKILL to the guest, and with it to all: by descriptor, never by number. */
 void sandbox_kill(const struct sandbox *sb);
-int sandbox_give_plan(const struct sandbox *sb, const struct plan *plan, struct err *e);
+/* `stdio`: the command's descriptors, borrowed, for a guest that was started without; or NULL. */
+int sandbox_give_plan(const struct sandbox *sb, const struct plan *plan, const int *stdio,
+		      struct err *e);
 /* The maps that fit the spec's ids. */
 void sandbox_idmap(const struct sandbox_spec *spec, struct idmap *ret);
 /* Let the guest go on, with descriptors for it (FD_NONE ends the list; borrowed), or NULL. */

@@ -40,7 +40,7 @@ USE='echo x >/dev/null && head -c 2 /dev/zero | wc -c && head -c 2 /dev/urandom 
 	for f in new shm/../new; do (: >/dev/$f) 2>/dev/null && echo "made $f"; done
 	rm -f /dev/null 2>/dev/null && echo "removed null"
 	mv /dev/zero /dev/random 2>/dev/null && echo "moved zero"
-	chmod 600 /dev/null 2>/dev/null && echo "changed null"
+	chmod 666 /dev/null 2>/dev/null && echo "could change null"
 	echo shm >/dev/shm/x && cat /dev/shm/x'
 
 attack()

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ENGINE_CONTROL_H
-#define ENGINE_CONTROL_H
+#ifndef WARDEN_CONTROL_H
+#define WARDEN_CONTROL_H
 
 #include <stdbool.h>
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where things of ours are on the host. */
+#include "warden/place.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "engine/run_int.h"
 
 static int fit(int n, size_t size, struct err *e)
 {
@@ -33,7 +32,6 @@ int place_data(char *ret, size_t size, struct err *e)
 	return err_remedy(e, "set PINFOLD_HOME or HOME to an absolute path");
 }
 
-/* What must not outlive a boot; the data directory where the session has no such place. */
 int place_runtime(char *ret, size_t size, struct err *e)
 {
 	const char *xdg = getenv("XDG_RUNTIME_DIR");
@@ -62,4 +60,16 @@ int place_make(const char *path, struct err *e)
 			return err_sys(e, "make %s", part);
 	}
 	return 0;
+}
+
+int place_socket(char *ret, size_t size, struct err *e)
+{
+	const char *own = getenv("PINFOLD_SOCKET");
+	const char *xdg = getenv("XDG_RUNTIME_DIR");
+
+	if (own && own[0] == '/')
+		return fit(snprintf(ret, size, "%s", own), size, e);
+	if (geteuid() != 0 && xdg && xdg[0] == '/')
+		return fit(snprintf(ret, size, "%s/pinfold.sock", xdg), size, e);
+	return fit(snprintf(ret, size, "/run/pinfold/pinfold.sock"), size, e);
 }

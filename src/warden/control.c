@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The host side's end of the control socket. */
-#include "engine/control.h"
+#include "warden/control.h"
 
 #include <fcntl.h>
 #include <string.h>
