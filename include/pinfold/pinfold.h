@@ -43,6 +43,8 @@ struct pinfold_error {
 #define PINFOLD_PTY 0x1u      /* give the command a terminal of its own */
 #define PINFOLD_CAPTURE 0x2u  /* keep output and changed files for the result document */
 #define PINFOLD_NO_STDIN 0x4u /* standard input is empty */
+#define PINFOLD_DAEMON 0x8u   /* run in the daemon, or fail */
+#define PINFOLD_LOCAL 0x10u   /* run in this process even when there is a daemon */
 
 /*
  * What to run and within which limits. Start from PINFOLD_RUN_OPTIONS_INIT; zero or NULL always
@@ -175,6 +177,21 @@ PINFOLD_API int pinfold_plan_write(const struct pinfold_run_options *options, in
 /* What this host can enforce, level by level, and what is missing. Returns 0 when `strict` holds
  * with all limits, 1 when something is missing, -1 on a write error. */
 PINFOLD_API int pinfold_doctor_write(int json, int fd);
+
+/*
+ * Be the daemon that runs of this user (as root: of everybody in group pinfold) go to when they find
+ * its socket. Returns 0 after SIGTERM or SIGINT, or -1 and *ret_error. Uses fork() and changes
+ * signal masks: for a process that does nothing else.
+ */
+struct pinfold_serve_options {
+	size_t size;
+	const char *socket; /* absolute path, NULL: the contract's */
+	uint32_t warm;	    /* sandboxes that wait ready-made; 0: the default, UINT32_MAX: none */
+	uint32_t max;	    /* runs at once; 0: the default */
+};
+
+PINFOLD_API int pinfold_serve(const struct pinfold_serve_options *options,
+			      struct pinfold_error *ret_error);
 
 PINFOLD_API const char *pinfold_version(void);
 

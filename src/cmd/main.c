@@ -19,6 +19,7 @@ const struct verb verb_table[] = {
 	{"run", "run a command or a program in a fresh sandbox", cmd_run, VERB_RUN, &run_doc},
 	{"shell", "an interactive shell in a fresh sandbox", cmd_shell, VERB_SHELL, &shell_doc},
 	{"plan", "print the steps of a run without doing them", cmd_plan, VERB_PLAN, &plan_doc},
+	{"serve", "be the daemon: sandboxes wait ready-made", cmd_serve, VERB_SERVE, &serve_doc},
 	{"doctor", "say what this host can enforce", cmd_doctor, VERB_DOCTOR, &doctor_doc},
 	{"version", "print the version", cmd_version, VERB_VERSION, &version_doc},
 	{"help", "explain a verb", cmd_help, VERB_PLAIN, &help_doc},
@@ -30,7 +31,7 @@ const struct verb verb_table[] = {
 static const char *const later_verbs[] = {
 	"new",	 "ls",	    "rm",     "info",	"exec",	     "push",	 "pull",   "watch",
 	"cp",	 "snap",    "log",    "diff",	"undo",	     "rollback", "fork",   "review",
-	"apply", "ps",	    "logs",   "kill",	"attach",    "pause",	 "resume", "serve",
+	"apply", "ps",	    "logs",   "kill",	"attach",    "pause",	 "resume",
 	"mcp",	 "token",   "allow",  "trust",	"approvals", "approve",	 "deny",   "secret",
 	"audit", "receipt", "verify", "replay", "deps",	     "image",	 "export", "import",
 	"fsck",	 "bench",   NULL,

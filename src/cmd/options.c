@@ -86,10 +86,17 @@ const struct opt opt_table[] = {
 	{"name", "NAME", OPT_TEXT, GROUP_OUTPUT, RUN_SHELL, AT(run.name),
 	 .help = "Keep the changes as a workspace of this name", .later = true},
 
-	{"daemon", NULL, OPT_FLAG, GROUP_OTHER, RUN_SHELL, AT(daemon), .help = "Run in the daemon",
-	 .later = true},
+	{"socket", "PATH", OPT_ABSOLUTE, GROUP_OTHER, VERB_SERVE, AT(socket),
+	 .help = "Where to listen", .standard = "$PINFOLD_SOCKET, or $XDG_RUNTIME_DIR/pinfold.sock, "
+						"or /run/pinfold/pinfold.sock"},
+	{"warm", "COUNT", OPT_COUNT, GROUP_OTHER, VERB_SERVE, AT(warm),
+	 .help = "Sandboxes that wait ready-made", .standard = "4"},
+	{"max", "COUNT", OPT_COUNT, GROUP_OTHER, VERB_SERVE, AT(max),
+	 .help = "Runs at once; one more is refused with the code busy", .standard = "64"},
+	{"daemon", NULL, OPT_FLAG, GROUP_OTHER, RUN_SHELL, AT(daemon),
+	 .help = "Run in the daemon, or fail; otherwise it is used where there is one"},
 	{"no-daemon", NULL, OPT_FLAG, GROUP_OTHER, RUN_SHELL, AT(no_daemon),
-	 .help = "Run in this process, without a daemon; always so in this version"},
+	 .help = "Run in this process, even where there is a daemon"},
 	{"help", NULL, OPT_FLAG, GROUP_OTHER, VERB_ALL, AT(help), .help = "Print this help"},
 	{.name = NULL},
 };

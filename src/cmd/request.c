@@ -13,10 +13,14 @@
 #include "cmd/help.h"
 #include "cmd/say.h"
 
-static int refuse_daemon(struct err *e)
+static int choose_daemon(struct request *r, struct err *e)
 {
-	(void)err_set(e, ERR_UNSUPPORTED, "--daemon: there is no daemon in this version");
-	return err_remedy(e, "leave --daemon out; the run then happens in this process");
+	if (r->daemon && r->no_daemon) {
+		(void)err_set(e, ERR_INVALID, "--daemon and --no-daemon exclude each other");
+		return err_remedy(e, "leave both out: a daemon is used where there is one");
+	}
+	r->run.flags |= (r->daemon ? PINFOLD_DAEMON : 0) | (r->no_daemon ? PINFOLD_LOCAL : 0);
+	return 0;
 }
 
 bool request_begin(struct request *r, const struct verb *v, int argc, char **argv, int *ret_used,
@@ -31,8 +35,8 @@ bool request_begin(struct request *r, const struct verb *v, int argc, char **arg
 		*ret_status = help_verb(v);
 		return false;
 	}
-	if (used >= 0 && r->daemon)
-		used = refuse_daemon(&e);
+	if (used >= 0 && choose_daemon(r, &e) < 0)
+		used = -1;
 	if (used < 0) {
 		*ret_status = say_failure(&e, opt_seen(argc, argv, "--json"));
 		return false;

@@ -18,6 +18,8 @@ struct request {
 	struct opt_list env, allow;
 	const char *stdin_path;
 	bool pty, json, raw, daemon, no_daemon, help;
+	const char *socket; /* of serve */
+	uint64_t warm, max;
 
 	char *code_text;     /* what was read of FILE or standard input */
 	bool code_is_stdin;  /* the program came from standard input, which is used up */

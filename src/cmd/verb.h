@@ -12,7 +12,8 @@
 #define VERB_DOCTOR 0x08u
 #define VERB_VERSION 0x10u
 #define VERB_PLAIN 0x20u /* takes no option but --help */
-#define VERB_ALL 0x3fu
+#define VERB_SERVE 0x40u
+#define VERB_ALL 0x7fu
 
 #define EXIT_PINFOLD 125 /* Pinfold itself failed: nothing of the command ran */
 
@@ -47,9 +48,10 @@ int cmd_plan(const struct verb *v, int argc, char **argv);
 int cmd_doctor(const struct verb *v, int argc, char **argv);
 int cmd_version(const struct verb *v, int argc, char **argv);
 int cmd_help(const struct verb *v, int argc, char **argv);
+int cmd_serve(const struct verb *v, int argc, char **argv);
 int cmd_docs(const struct verb *v, int argc, char **argv);
 
 extern const struct verb_doc run_doc, shell_doc, plan_doc, doctor_doc, version_doc, help_doc,
-	docs_doc;
+	serve_doc, docs_doc;
 
 #endif

@@ -183,7 +183,7 @@ static void strict_limits(struct doctor *d)
 
 	o.argv = argv;
 	o.limits = "strict";
-	bool good = request_init(&req, &o, &e) >= 0;
+	bool good = request_init(&req, &o, false, &e) >= 0;
 	request_done(&req);
 	struct row *r = add(d, "all limits", good);
 	(void)snprintf(r->what, sizeof(r->what), "%.255s",

@@ -62,10 +62,9 @@ static int set_values(struct request *r, const struct pinfold_run_options *o, st
 	return 0;
 }
 
-static void find_holders(struct request *r)
+static void find_holders(struct request *r, bool group)
 {
 	struct run_held *h = &r->held;
-	bool group = r->cgroups.ops || r->scope;
 
 	h->memory = group ? HELD_CGROUP : HELD_POLLED;
 	h->pids = group ? HELD_CGROUP : HELD_RLIMIT;
@@ -125,7 +124,7 @@ int request_lose_scope(struct request *r, struct err *e)
 {
 	(void)snprintf(r->cgroups.why, sizeof(r->cgroups.why), "%.150s", e->text);
 	r->scope = false;
-	find_holders(r);
+	find_holders(r, false);
 	return check_strict(r, e);
 }
 
@@ -133,10 +132,24 @@ int request_limits(struct request *r, const struct pinfold_run_options *o, struc
 {
 	if (set_values(r, o, e) < 0)
 		return -EINVAL;
+	if (r->remote) {
+		find_holders(r, true);
+		return 0;
+	}
 	if (HOLD_CGROUP)
 		cgroup_detect(&r->cgroups);
 	r->scope = HOLD_CGROUP && !r->cgroups.ops && scope_available();
-	find_holders(r);
+	find_holders(r, r->cgroups.ops || r->scope);
 	int k = HOLD_CGROUP ? check_strict(r, e) : 0;
 	return k < 0 ? k : check_disk(r, e);
+}
+
+void request_held(struct request *r, bool group, bool volume)
+{
+	find_holders(r, group);
+	if (volume)
+		r->held.disk = HELD_QUOTA;
+	if (!group)
+		(void)snprintf(r->cgroups.why, sizeof(r->cgroups.why),
+			       "the daemon has no control group of its own");
 }

@@ -105,7 +105,8 @@ static void on_guest_end(struct pinfold_run *run)
 {
 	struct epoll_event none = {.events = 0};
 
-	(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->live.sb.pidfd, &none);
+	if (run->live.sb.pidfd >= 0)
+		(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->live.sb.pidfd, &none);
 	while (run->live.sb.control >= 0 && !run->guest_done && take_message(run))
 		;
 	if (!run->ended_us)
@@ -129,7 +130,10 @@ static void on_timer(struct pinfold_run *run)
 		run_stop(run, run->stop, true);
 	if (run->force_us && now >= run->force_us) {
 		run->force_us = 0;
-		sandbox_kill(&run->live.sb);
+		if (run->link >= 0)
+			remote_kill(run);
+		else
+			sandbox_kill(&run->live.sb);
 		cgroup_kill(&run->live.cgroup);
 		run->give_up_us = now + GIVE_UP_AFTER_US;
 	}
@@ -199,7 +203,7 @@ static int dispatch(struct pinfold_run *run, int fd, uint32_t events, struct pin
 		on_listener(run, events);
 	else if (fd == run->live.sb.control)
 		on_control(run);
-	else if (fd == run->live.sb.pidfd)
+	else if (fd == run->live.sb.pidfd || (fd == run->link && remote_message(run)))
 		on_guest_end(run);
 	else if (fd == run->oom)
 		run_stop(run, STOP_MEMORY, true);

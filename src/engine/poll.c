@@ -1,130 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Limits that no control group holds, looked at now and then: memory and CPU time of all
- * processes of the sandbox, found as descendants of its guest. What runs past a limit between two
+ * Limits that no control group holds, looked at now and then. What runs past a limit between two
  * looks is bounded by rlimits. With a control group, only the CPU time is asked for.
  */
-#include <dirent.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/fd.h"
 #include "engine/run_int.h"
+#include "warden/usage.h"
 
 #define POLL_US 20000u
-#define PROCESSES_MAX 4096
-
-struct total {
-	uint64_t memory, cpu_us, pids;
-};
-
-static size_t read_proc(pid_t pid, const char *name, char *text, size_t size)
-{
-	char path[64];
-	size_t len = 0;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fd_read_max(fd, text, size - 1, &len) < 0)
-		len = 0;
-	text[len] = '\0';
-	return len;
-}
-
-static void add_process(pid_t pid, struct total *t)
-{
-	char text[1024];
-	unsigned long resident = 0, user = 0, sys = 0, child_user = 0, child_sys = 0, threads = 1;
-
-	/* The name in parentheses may hold anything; the numbers come after the last one. */
-	if (!read_proc(pid, "stat", text, sizeof(text)))
-		return;
-	const char *p = strrchr(text, ')');
-	if (p && sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu "
-			"%*d %*d %lu",
-			&user, &sys, &child_user, &child_sys, &threads) == 5)
-		t->cpu_us += (user + sys + child_user + child_sys) * 10000; /* ticks of 1/100 s */
-	if (read_proc(pid, "statm", text, sizeof(text)) && sscanf(text, "%*u %lu", &resident) == 1)
-		t->memory += (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE);
-	t->pids += threads; /* a limit of processes is one of threads */
-}
-
-struct queue {
-	pid_t pid[PROCESSES_MAX];
-	unsigned head, tail;
-};
-
-/* Children belong to the thread that made them. */
-static void add_children(struct queue *q, pid_t pid, const char *thread)
-{
-	char name[96], text[8192];
-
-	(void)snprintf(name, sizeof(name), "task/%.20s/children", thread);
-	if (!read_proc(pid, name, text, sizeof(text)))
-		return;
-	for (char *p = text, *end; q->tail < PROCESSES_MAX; p = end) {
-		long child = strtol(p, &end, 10);
-
-		if (end == p)
-			break;
-		q->pid[q->tail++] = (pid_t)child;
-	}
-}
-
-/* Breadth first from the guest; orphans are adopted by it, so all are found. */
-static void walk_tree(pid_t guest, struct queue *q)
-{
-	char path[64];
-	struct dirent *d;
-
-	q->pid[q->tail++] = guest;
-	while (q->head < q->tail) {
-		pid_t pid = q->pid[q->head++];
-
-		(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-		DIR *threads = opendir(path);
-		while (threads && (d = readdir(threads)))
-			if (d->d_name[0] != '.')
-				add_children(q, pid, d->d_name);
-		if (threads)
-			closedir(threads);
-	}
-}
-
-/* Resident pages count once for each process that maps them; where their sum is over the limit,
- * the kernel's own division of shared pages decides. */
-static uint64_t proportional(const struct queue *q)
-{
-	uint64_t total = 0;
-
-	for (unsigned i = 1; i < q->tail; i++) {
-		char text[2048];
-		unsigned long kb = 0;
-		const char *p;
-
-		if (read_proc(q->pid[i], "smaps_rollup", text, sizeof(text)) &&
-		    (p = strstr(text, "\nPss:")) && sscanf(p, "\nPss: %lu", &kb) == 1)
-			total += (uint64_t)kb << 10;
-	}
-	return total;
-}
-
-/* The guest itself uses nothing worth counting, but inherits the time of orphans. */
-static void add_tree(pid_t guest, uint64_t memory_max, struct total *t)
-{
-	static __thread struct queue q;
-
-	q.head = q.tail = 0;
-	walk_tree(guest, &q);
-	for (unsigned i = 0; i < q.tail; i++)
-		add_process(q.pid[i], t);
-	t->pids -= t->pids > 0;
-	if (t->memory > memory_max)
-		t->memory = proportional(&q);
-}
 
 static void judge_cpu(struct pinfold_run *run, uint64_t used_us)
 {
@@ -136,7 +18,7 @@ static void judge_cpu(struct pinfold_run *run, uint64_t used_us)
 
 void run_poll_usage(struct pinfold_run *run)
 {
-	struct total t = {0};
+	struct usage t;
 
 	run->poll_us = now_us() + POLL_US;
 	if (run->live.cgroup.ops) {
@@ -146,7 +28,7 @@ void run_poll_usage(struct pinfold_run *run)
 		judge_cpu(run, usage.cpu_us);
 		return;
 	}
-	add_tree(run->live.sb.pid, run->req.spec.limits.memory_bytes, &t);
+	usage_of_tree(run->live.sb.pid, run->req.spec.limits.memory_bytes, &t);
 	if (t.memory > run->polled_memory_peak)
 		run->polled_memory_peak = t.memory;
 	if (t.pids > run->polled_pids_peak)

@@ -28,7 +28,7 @@ static struct pinfold_run *run_new(void)
 		return NULL;
 	run->req.spec.dir_fd = FD_NONE;
 	live_init(&run->live);
-	run->epoll = run->timer = run->listener = run->terminal = run->oom = FD_NONE;
+	run->link = run->epoll = run->timer = run->listener = run->terminal = run->oom = FD_NONE;
 	run->out[0] = run->out[1] = run->input = FD_NONE;
 	run->capture[0].artifact = run->capture[1].artifact = FD_NONE;
 	return run;
@@ -36,8 +36,10 @@ static struct pinfold_run *run_new(void)
 
 static int start(struct pinfold_run *run, const struct pinfold_run_options *o, struct err *e)
 {
-	int r = request_init(&run->req, o, e);
+	int r = remote_connect(o, &run->link, e);
 
+	if (r >= 0)
+		r = request_init(&run->req, o, run->link >= 0, e);
 	if (r >= 0)
 		r = id_make("run", run->id, e);
 	if (r < 0)
@@ -74,6 +76,14 @@ int pinfold_run_start(const struct pinfold_run_options *options, struct pinfold_
 		r = start(run, &o, &e);
 	else
 		(void)err_sys(&e, "run");
+	if (r < 0 && run && run->refused && !(o.flags & PINFOLD_DAEMON)) {
+		/* The daemon does not do this kind of thing; we can. */
+		o.flags |= PINFOLD_LOCAL;
+		pinfold_run_free(run);
+		run = run_new();
+		e = (struct err)ERR_INIT;
+		r = run ? start(run, &o, &e) : err_sys(&e, "run");
+	}
 	if (r < 0) {
 		error_public(&e, ret_error);
 		pinfold_run_free(run);

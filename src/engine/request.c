@@ -101,7 +101,7 @@ static int check_words(struct request *r, const struct pinfold_run_options *o, s
 			       o->deps),
 		       err_remedy(e, "use --deps off");
 	if (!o->limits)
-		r->best_effort = geteuid() != 0;
+		r->best_effort = geteuid() != 0 && !r->remote;
 	else if (strcmp(o->limits, "best-effort") == 0)
 		r->best_effort = true;
 	else if (strcmp(o->limits, "strict") != 0)
@@ -130,6 +130,8 @@ static int find_ids(struct request *r, struct err *e)
 
 	ids->caller_uid = geteuid();
 	ids->caller_gid = getegid();
+	if (r->remote)
+		return 0; /* the daemon has its own */
 	if (ids->caller_uid == 0) {
 		/* The slot of the journal, taken later, makes it this sandbox's own. */
 		ids->range = true;
@@ -247,10 +249,12 @@ static int take_command(struct request *r, const struct pinfold_run_options *o, 
 	return 0;
 }
 
-int request_init(struct request *r, const struct pinfold_run_options *o, struct err *e)
+int request_init(struct request *r, const struct pinfold_run_options *o, bool remote,
+		 struct err *e)
 {
 	memset(r, 0, sizeof(*r));
 	r->spec.dir_fd = FD_NONE;
+	r->remote = remote;
 	r->flags = o->flags;
 	r->keep_ms = o->keep_ms ? o->keep_ms : 3600000;
 	r->spec.pty = o->flags & PINFOLD_PTY;

@@ -75,7 +75,8 @@ struct request {
 	struct sandbox_spec spec;
 	struct run_held held;
 	struct cgroup_host cgroups;
-	bool scope; /* a control group will be asked of systemd */
+	bool remote; /* the daemon holds its limits */
+	bool scope;  /* a control group will be asked of systemd */
 	bool best_effort;
 	uint64_t output_bytes;
 	uint64_t keep_ms;
@@ -95,6 +96,9 @@ struct pinfold_run {
 	struct live live;
 
 	int epoll, timer, listener, terminal, oom;
+	int link;     /* to the daemon, FD_NONE: the sandbox is ours */
+	bool warm;    /* it was waiting ready-made */
+	bool refused; /* the daemon does not do this kind */
 	int out[2];	 /* read ends of the command's stdout and stderr */
 	int input;	 /* write end of its stdin */
 	bool held_back;	 /* pinfold_run_hold() */
@@ -141,19 +145,29 @@ struct pinfold_run {
 };
 
 /* request.c: options to request; everything that can be refused is refused here. */
-int request_init(struct request *r, const struct pinfold_run_options *o, struct err *e);
+int request_init(struct request *r, const struct pinfold_run_options *o, bool remote,
+		 struct err *e);
 void request_done(struct request *r);
 /* lang.c: the argument vector of `lang`. */
 int request_lang(struct request *r, const struct pinfold_run_options *o, struct err *e);
 /* limits.c: what holds each limit; refuses what cannot be held unless best-effort. */
 int request_limits(struct request *r, const struct pinfold_run_options *o, struct err *e);
 int request_lose_scope(struct request *r, struct err *e);
+/* The daemon says what holds. */
+void request_held(struct request *r, bool group, bool volume);
 /* Remember a heap string for the request's life. NULL: out of memory. */
 const char *request_keep(struct request *r, char *s);
 
 /* start.c */
 int run_start(struct pinfold_run *run, struct err *e);
+int run_make_stdio(struct pinfold_run *run, int theirs[3], struct err *e);
 void run_clean_host(struct pinfold_run *run);
+/* remote.c: *ret_fd is FD_NONE where there is no daemon and none is asked for by name. */
+int remote_connect(const struct pinfold_run_options *o, int *ret_fd, struct err *e);
+int remote_start(struct pinfold_run *run, struct err *e);
+/* Take one message of the warden; true: the sandbox is gone. */
+bool remote_message(struct pinfold_run *run);
+void remote_kill(const struct pinfold_run *run);
 /* scratch.c: names the private directory of level landlock. Nothing at other levels. */
 int scratch_name(struct pinfold_run *run, struct err *e);
 /* explain.c: what a failed step means, with a remedy. */

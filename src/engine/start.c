@@ -43,7 +43,7 @@ static int make_pipe(int *ours, int *theirs, bool we_read, struct err *e)
 }
 
 /* The command's three descriptors: never the caller's own, which lead out. */
-static int make_stdio(struct pinfold_run *run, int theirs[3], struct err *e)
+int run_make_stdio(struct pinfold_run *run, int theirs[3], struct err *e)
 {
 	if (run->req.spec.pty || (run->req.flags & PINFOLD_NO_STDIN)) {
 		theirs[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -121,7 +121,7 @@ static int make_loop(struct pinfold_run *run, struct err *e)
 	if (run->live.cgroup.ops)
 		run->oom = run->live.cgroup.ops->watch_oom(&run->live.cgroup);
 	const int fds[] = {run->live.sb.control, run->live.sb.pidfd, run->out[0], run->out[1],
-			   run->listener,   run->timer,	   run->oom};
+			   run->listener,	   run->timer,		run->oom,   run->link};
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (watch(run, fds[i], e) < 0)
 			return -EMFILE;
@@ -134,7 +134,7 @@ static int make_all(struct pinfold_run *run, struct err *e)
 	int r = scratch_name(run, e);
 
 	if (r >= 0)
-		r = make_stdio(run, stdio, e);
+		r = run_make_stdio(run, stdio, e);
 	if (r >= 0)
 		r = live_make(&run->live, &run->req.spec, &run->req.cgroups, stdio, e);
 	for (int i = 0; i < 3; i++)
@@ -148,9 +148,10 @@ static int make_all(struct pinfold_run *run, struct err *e)
 
 int run_start(struct pinfold_run *run, struct err *e)
 {
-	int r = make_all(run, e);
+	bool ours = run->link < 0;
+	int r = ours ? make_all(run, e) : remote_start(run, e);
 
-	if (r >= 0)
+	if (r >= 0 && ours)
 		r = await_command(run, e);
 	if (r >= 0)
 		r = use_terminal(run, e);
@@ -163,11 +164,12 @@ int run_start(struct pinfold_run *run, struct err *e)
 	if (run->started_us > now_us() || now_us() - run->started_us > 60000000)
 		run->started_us = now_us();
 	run->deadline_us = HOLD_TIME ? run->started_us + run->req.spec.limits.time_ms * 1000 : 0;
-	if (!run->live.cgroup.ops || run->req.spec.limits.cpu_time_ms)
+	if (ours && (!run->live.cgroup.ops || run->req.spec.limits.cpu_time_ms))
 		run->poll_us = run->started_us + 5000;
 	run_arm_timer(run);
 	/* While the command runs: look after what earlier runs could not. */
-	live_sweep(&run->live);
+	if (ours)
+		live_sweep(&run->live);
 	if (run->req.flags & PINFOLD_CAPTURE)
 		artifacts_sweep();
 	return 0;
@@ -194,7 +196,8 @@ void run_clean_host(struct pinfold_run *run)
 		quarantine(run);
 	fd_close(&run->listener);
 	fd_close(&run->oom);
-	if (end.count)
+	fd_close(&run->link);
+	if (end.usage.memory_peak_bytes || end.usage.cpu_us)
 		run->usage = end.usage;
 	if (end.rusage.ru_maxrss)
 		run->rusage = end.rusage;

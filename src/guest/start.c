@@ -4,6 +4,7 @@
 #include <linux/close_range.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -18,22 +19,79 @@ __asm__(".globl _start\n_start:\n\tmov x29, #0\n\tmov x30, #0\n\tbl guest_main\n
 
 void guest_main(void) __attribute__((noreturn));
 
-static const struct plan_head *map_plan(void)
+static const struct plan_head *map_plan(int fd)
 {
-	struct msg_host msg;
-	int fds[MSG_FDS_MAX];
 	struct stat st;
 
-	if (guest_receive(&msg, fds) != 1 || msg.kind != MSG_PLAN ||
-	    sys2(SYS_fstat, fds[0], &st) < 0 || st.st_size <= 0 ||
+	if (sys2(SYS_fstat, fd, &st) < 0 || st.st_size <= 0 ||
 	    (uint64_t)st.st_size > PLAN_SIZE_MAX)
 		return NULL;
-	long p = sys6(SYS_mmap, 0, st.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fds[0], 0);
-	(void)sys1(SYS_close, fds[0]);
+	long p = sys6(SYS_mmap, 0, st.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
+	(void)sys1(SYS_close, fd);
 	if (p < 0 && p > -4096)
 		return NULL;
 	const struct plan_head *head = (const struct plan_head *)p;
 	return plan_check(head, (uint32_t)st.st_size) == 0 ? head : NULL;
+}
+
+static const struct plan_head *first_plan(void)
+{
+	struct msg_host msg;
+	int fds[MSG_FDS_MAX];
+
+	return guest_receive(&msg, fds) == 1 && msg.kind == MSG_PLAN ? map_plan(fds[0]) : NULL;
+}
+
+static int is_claim(const struct plan_head *plan)
+{
+	for (uint32_t i = 0; plan && i < plan->n_steps; i++)
+		if (plan->steps[i].op != PLAN_MKDIR && plan->steps[i].op != PLAN_WRITE &&
+		    plan->steps[i].op != PLAN_READY)
+			return 0;
+	return plan != NULL;
+}
+
+/* Wait ready-made until somebody wants us, for as long as that takes. */
+static int await_claim(struct guest *g)
+{
+	struct msg_guest ready = {.kind = MSG_READY};
+	struct msg_host msg;
+	int fds[MSG_FDS_MAX];
+	long r = guest_send(&ready, NULL, -1);
+
+	if (r < 0 || guest_receive(&msg, fds) != MSG_FDS_MAX || msg.kind != MSG_PLAN)
+		return -EPROTO;
+	g->plan = map_plan(fds[0]);
+	if (!is_claim(g->plan))
+		return -EPROTO;
+	for (int i = 0; i < 3 && r >= 0; i++) {
+		r = sys3(SYS_dup3, fds[1 + i], i, 0);
+		(void)sys1(SYS_close, fds[1 + i]);
+	}
+	return r < 0 ? (int)r : 0;
+}
+
+/* After the last change of ids, which would undo it. */
+static int leash(const struct plan_head *plan)
+{
+	return plan->flags & PLAN_LEASH ? (int)sys5(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
+					: 0;
+}
+
+static int walk_plans(struct guest *g, int *step)
+{
+	int warm = g->plan->flags & PLAN_WARM;
+	int r = guest_walk(g, step);
+
+	if (r == 0)
+		r = leash(g->plan);
+	if (r == 0 && warm) {
+		*step = MSG_STEP_PLAN;
+		r = await_claim(g);
+	}
+	if (r == 0 && warm)
+		r = guest_walk(g, step);
+	return r;
 }
 
 /* Before the plan is there: the host side may still be writing it. */
@@ -91,12 +149,12 @@ void guest_main(void)
 	int r = unshare_first();
 	if (r < 0)
 		fail(r, MSG_STEP_UNSHARE);
-	g.plan = map_plan();
+	g.plan = first_plan();
 	if (!g.plan)
 		fail(-EINVAL, step);
 	if (g.plan->flags & PLAN_HOST_LEVEL)
 		(void)sys5(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-	r = guest_walk(&g, &step);
+	r = walk_plans(&g, &step);
 	g.used_bytes = guest_used(&g);
 	if (r == 0)
 		r = guest_command(&g, &step);

@@ -116,6 +116,11 @@ static int clone_mapped(int dir, const struct idmap *map, int *ret_fd, struct er
 		return userns;
 	auto_close int mount = (int)sys3(SYS_open_tree, dir, "",
 					 AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (mount == -EINVAL) {
+		/* Only what is in our own mount namespace can be cloned. */
+		(void)err_set(e, ERR_UNSUPPORTED, "not in the mount namespace of the daemon");
+		return err_remedy(e, "run it with --no-daemon");
+	}
 	if (mount < 0) {
 		errno = -mount;
 		return err_sys(e, "open");
@@ -147,8 +152,16 @@ int attach_dir(struct sandbox_spec *spec, int *ret_fd, struct err *e)
 		return 0;
 	if (fstat(spec->dir_fd, &st) < 0)
 		return err_sys(e, "--dir");
-	swap_map(map.uid, &map.n_uid, st.st_uid, spec->ids.uid_base);
-	swap_map(map.gid, &map.n_gid, st.st_gid, spec->ids.gid_base);
+	if (spec->dir_uid) {
+		/* For somebody who is not root: his own files, and of others what everybody may
+		 * read. Were the owner's shown, he could hand us a directory of root's. */
+		map.n_uid = map.n_gid = 1;
+		map.uid[0] = (struct idmap_line){spec->dir_uid, spec->ids.uid_base + SANDBOX_UID, 1};
+		map.gid[0] = (struct idmap_line){spec->dir_gid, spec->ids.gid_base + SANDBOX_UID, 1};
+	} else {
+		swap_map(map.uid, &map.n_uid, st.st_uid, spec->ids.uid_base);
+		swap_map(map.gid, &map.n_gid, st.st_gid, spec->ids.gid_base);
+	}
 	if (clone_mapped(spec->dir_fd, &map, ret_fd, e) < 0)
 		return err_wrap(e, "--dir %s", spec->dir_path);
 	spec->dir_attached = true;

@@ -55,6 +55,11 @@
 #else
 #define HOLD_NETNS 1
 #endif
+#ifdef DROP_LEASH
+#define HOLD_LEASH 0
+#else
+#define HOLD_LEASH 1
+#endif
 #ifdef DROP_IPCNS
 #define HOLD_IPCNS 0
 #else

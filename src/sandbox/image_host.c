@@ -277,15 +277,12 @@ static void plan_dev(struct plan *p, bool layered)
 	plan_two(p, PLAN_DEVPTS, STEP_OWN, "dev/pts", "ptmxmode=0666,mode=0620");
 }
 
-static void plan_code(struct plan *p, const struct sandbox_spec *spec, bool layered)
+void plan_code(struct plan *p, const struct sandbox_spec *spec, const char *run, int owner)
 {
 	char path[300];
 
-	if (!spec->code_name)
-		return;
-	const char *run = layered ? "run" : "r/run";
 	(void)snprintf(path, sizeof(path), "%s/code", run);
-	plan_mkdir(p, path, 0755, owner_of_home(spec));
+	plan_mkdir(p, path, 0755, owner);
 	(void)snprintf(path, sizeof(path), "%s/code/%s", run, spec->code_name);
 	plan_write(p, path, 0644, spec->code, spec->code_len);
 }
@@ -325,7 +322,8 @@ void plan_image_host(struct plan *p, const struct sandbox_spec *spec)
 	plan_proc(p, spec);
 	plan_dev(p, layered);
 	plan_volatile(p, spec, layered);
-	plan_code(p, spec, layered);
+	if (spec->code_name)
+		plan_code(p, spec, layered ? "run" : "r/run", owner_of_home(spec));
 	plan_work(p, spec);
 	if (HOLD_TIMENS)
 		plan_add(p, PLAN_TIMENS, 0);

@@ -163,8 +163,21 @@ static int plan_finish(struct plan *p, struct plan_head *want)
 
 static uint32_t start_flags(const struct sandbox_spec *spec)
 {
-	return (spec->pty ? PLAN_PTY : 0) | (spec->memory_unheld ? PLAN_COUNT : 0) | (spec->collect ? PLAN_COLLECT : 0) |
-	       (spec->level == LEVEL_LANDLOCK || !HOLD_PIDNS ? PLAN_HOST_LEVEL : 0);
+	uint32_t flags = 0;
+
+	if (spec->pty)
+		flags |= PLAN_PTY;
+	if (spec->memory_unheld)
+		flags |= PLAN_COUNT;
+	if (spec->collect)
+		flags |= PLAN_COLLECT;
+	if (spec->level == LEVEL_LANDLOCK || !HOLD_PIDNS)
+		flags |= PLAN_HOST_LEVEL;
+	if (spec->warm)
+		flags |= PLAN_WARM;
+	if (spec->leashed && HOLD_LEASH)
+		flags |= PLAN_LEASH;
+	return flags;
 }
 
 /* The order of the whole: ids first (they are mapped by the time the plan arrives), then the tree, then the host's part (cgroups), then rights
@@ -184,18 +197,17 @@ static void plan_strict(struct plan *p, const struct sandbox_spec *spec)
 	plan_add(p, PLAN_READY, 0);
 }
 
-int plan_new(const struct sandbox_spec *spec, struct plan **ret, struct err *e)
+/* What is left to do for a sandbox that was waiting. */
+static void plan_claim(struct plan *p, const struct sandbox_spec *spec)
 {
-	struct plan *p = calloc(1, sizeof(*p));
+	if (spec->code_name)
+		plan_code(p, spec, "/run", -1);
+	plan_add(p, PLAN_READY, 0);
+}
 
-	assert(spec->argv && spec->argv[0]);
-	if (!p)
-		return err_sys(e, "plan");
-	(void)plan_text(p, "", 0); /* offset 0 means none */
-	if (spec->level == LEVEL_LANDLOCK)
-		plan_host_level(p, spec);
-	else
-		plan_strict(p, spec);
+static int finish(struct plan *p, const struct sandbox_spec *spec, struct plan **ret,
+		  struct err *e)
+{
 	struct plan_head head = {
 		.magic = PLAN_MAGIC,
 		.version = PLAN_VERSION,
@@ -218,6 +230,40 @@ int plan_new(const struct sandbox_spec *spec, struct plan **ret, struct err *e)
 	}
 	*ret = p;
 	return 0;
+}
+
+static struct plan *plan_begin(void)
+{
+	struct plan *p = calloc(1, sizeof(*p));
+
+	if (p)
+		(void)plan_text(p, "", 0); /* offset 0 means none */
+	return p;
+}
+
+int plan_new(const struct sandbox_spec *spec, struct plan **ret, struct err *e)
+{
+	struct plan *p = plan_begin();
+
+	assert(spec->argv && spec->argv[0]);
+	if (!p)
+		return err_sys(e, "plan");
+	if (spec->level == LEVEL_LANDLOCK)
+		plan_host_level(p, spec);
+	else
+		plan_strict(p, spec);
+	return finish(p, spec, ret, e);
+}
+
+int plan_new_claim(const struct sandbox_spec *spec, struct plan **ret, struct err *e)
+{
+	struct plan *p = plan_begin();
+
+	assert(spec->argv && spec->argv[0]);
+	if (!p)
+		return err_sys(e, "plan");
+	plan_claim(p, spec);
+	return finish(p, spec, ret, e);
 }
 
 void plan_free(struct plan *p)

@@ -15,6 +15,8 @@ struct plan;
 
 /* The plan of `spec`; the caller frees it with plan_free(). The spec may go away afterwards. */
 int plan_new(const struct sandbox_spec *spec, struct plan **ret, struct err *e);
+/* The second plan, for a sandbox that was made with spec->warm: its program and command. */
+int plan_new_claim(const struct sandbox_spec *spec, struct plan **ret, struct err *e);
 void plan_free(struct plan *p);
 
 /* The finished block (see wire/plan.h), owned by the plan. */

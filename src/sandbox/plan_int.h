@@ -36,6 +36,8 @@ void plan_write(struct plan *p, const char *path, unsigned mode, const void *dat
 
 /* image_host.c: the tree of image `host` with all its mounts, up to PIVOT. */
 void plan_image_host(struct plan *p, const struct sandbox_spec *spec);
+/* The text of the program below `run`, the place of /run. */
+void plan_code(struct plan *p, const struct sandbox_spec *spec, const char *run, int owner);
 /* level_landlock.c: the whole plan of level `landlock`. */
 void plan_host_level(struct plan *p, const struct sandbox_spec *spec);
 /* Is this name of /etc on the list of host_etc.def? */

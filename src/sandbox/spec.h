@@ -44,6 +44,8 @@ struct sandbox_spec {
 	struct sandbox_ids ids;
 	struct sandbox_limits limits;
 	bool as_root; /* the command is uid 0 inside */
+	bool warm;    /* made before anybody wants it: waits for a claim */
+	bool leashed; /* ends with the process that made it */
 	bool pty;
 	bool collect;	    /* report changed files */
 	bool memory_unheld; /* no cgroup: rlimits are all there is */
@@ -60,6 +62,8 @@ struct sandbox_spec {
 	int dir_fd; /* FD_NONE: none */
 	const char *dir_path;
 	uint64_t dir_dev, dir_ino;
+	uid_t dir_uid; /* whose files are shown as the sandbox's own; 0: the directory's owner's */
+	gid_t dir_gid;
 	bool usr_attached;
 	bool on_volume;	   /* the layer is on disk, in a filesystem of its own (volume.h) */
 	bool dir_attached; /* handed over as a mount descriptor (root) instead of by path */

@@ -7,8 +7,8 @@
  *	host -> guest: struct msg_host, always whole.
  *	guest -> host: struct msg_guest, followed by `len` bytes of name for MSG_FILE.
  *
- * Order to the guest: UNSHARE, PLAN, PROCEED, then SIGNAL* and KILL.
- * Order from the guest: [TERMINAL] STARTED | FAILED, then EXITED, FILE*, DONE.
+ * Order to the guest: UNSHARE, PLAN, PROCEED, [PLAN], then SIGNAL* and KILL.
+ * Order from the guest: [READY] [TERMINAL] STARTED | FAILED, then EXITED, FILE*, DONE.
  */
 #ifndef WIRE_MSG_H
 #define WIRE_MSG_H
@@ -17,7 +17,8 @@
 
 enum msg_host_kind {
 	MSG_UNSHARE = 1, /* make namespaces `arg` (CLONE_NEW*) first; waits in the socket already */
-	MSG_PLAN,	 /* descriptor: sealed memfd with the plan; the id maps are written */
+	MSG_PLAN,	 /* descriptor: sealed memfd with the plan; the id maps are written. The
+			  * second one brings standard input, output and error, too */
 	MSG_PROCEED,	 /* the host side did what an AWAIT step waits for; arg: which one;
 			  * descriptors: `tasks` files of cgroup v1 to enter */
 	MSG_SIGNAL,	 /* send signal `arg` to every process but the guest */
@@ -39,6 +40,7 @@ enum msg_guest_kind {
 	MSG_EXITED,	  /* code: wait status of the command; all processes are gone; value: monotonic
 			   * ns of its end; value2: other processes that were still there */
 	MSG_FILE,	  /* one changed file; fd when it is a regular one */
+	MSG_READY,	  /* all but the command is there; a second PLAN is awaited */
 	MSG_DONE,	  /* value: files not reported, value2: bytes used in the layer, code: it is
 			   * full */
 };

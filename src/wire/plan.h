@@ -96,8 +96,15 @@ struct plan_step {
 #define PLAN_PTY 0x1u
 #define PLAN_COLLECT 0x2u /* report changed files before the end */
 #define PLAN_COUNT 0x4u	     /* tell how many processes were there at the end */
+#define PLAN_WARM 0x10u	     /* stop before the command and wait for a second plan */
+#define PLAN_LEASH 0x20u     /* end with the process that made us */
 #define PLAN_HOST_LEVEL 0x8u /* level landlock: no pid namespace, kill by subreaper */
 
+/*
+ * A sandbox that waits ready-made walked a plan with PLAN_WARM. What is left when it is claimed is a
+ * second, small plan that only puts the program's text into its place and names the command; it is
+ * walked without any right, and may hold no other steps than MKDIR, WRITE and READY.
+ */
 struct plan_head {
 	uint32_t magic;
 	uint32_t version;

@@ -39,7 +39,7 @@ call_argv()
 
 	CALL=("${CALL_OUTER[@]}" "$LAUNCHER" -t "$CALL_SECONDS" -r "$EVIDENCE/report" -d "$W"
 		-e PATH=/usr/bin:/bin -e "HOME=$USER_HOME" -e "USER=$USER_NAME" -e LANG=C.UTF-8
-		-e "PINFOLD_HOME=$M/home")
+		-e "PINFOLD_HOME=$M/home" -e "PINFOLD_SOCKET=$M/run/daemon.sock")
 	[ "$MODE" = U ] && CALL+=(-e "XDG_RUNTIME_DIR=$M/run")
 	[ "$MODE" = U ] && [ "$EUID" = 0 ] && CALL+=(-u "$USER_ID")
 	for entry in "${CALL_ENV[@]}"; do

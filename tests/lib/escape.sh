@@ -35,7 +35,8 @@ launch_argv()
 	LAUNCH=("${INSIDE_OUTER[@]}" "$LAUNCHER" -t "$INSIDE_SECONDS" -g "$INSIDE_GRACE_MS"
 		-r "$EVIDENCE/report" -d "$W" -c "$SECRET_FILE" -w "$CANARY_SRV_FILE"
 		-s "$CANARY_FD_VALUE" -e "CANARY_ENV=$CANARY_ENV_VALUE" -e PATH=/usr/bin:/bin
-		-e "HOME=$USER_HOME" -e "USER=$USER_NAME" -e LANG=C.UTF-8 -e "PINFOLD_HOME=$M/home")
+		-e "HOME=$USER_HOME" -e "USER=$USER_NAME" -e LANG=C.UTF-8 -e "PINFOLD_HOME=$M/home"
+		-e "PINFOLD_SOCKET=$M/run/daemon.sock")
 	[ "$MODE" = U ] && LAUNCH+=(-e "XDG_RUNTIME_DIR=$M/run")
 	[ "$MODE" = U ] && [ "$EUID" = 0 ] && LAUNCH+=(-u "$USER_ID")
 	for entry in "${INSIDE_ENV[@]}"; do

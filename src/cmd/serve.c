@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/request.h"
+#include "cmd/say.h"
+#include "cmd/verb.h"
+
+#define COUNT_MAX 4000u
+
+static const char *const paragraphs[] = {
+	"Runs go to the daemon when they find its socket and may connect: as root everybody in group "
+	"pinfold, otherwise the user who started it. Sandboxes wait there ready-made, so a run starts "
+	"in a fraction of the time. What they may do is the same; each is used once.",
+	"SIGTERM ends it: no new run begins, those there have ten seconds to end. When it dies, every "
+	"sandbox dies with it, and the next start removes what was left.",
+	"A run whose limits, --dir or --user differ from what waits gets a sandbox made for it.",
+	NULL,
+};
+
+const struct verb_doc serve_doc = {
+	.usage = {"[options]"},
+	.paragraphs = paragraphs,
+	.examples =
+		{
+			{"A daemon for this user:", "pinfold serve &"},
+			{"More that wait, at another place:",
+			 "pinfold serve --socket /tmp/p.sock --warm 16"},
+		},
+};
+
+static int check_count(const char *option, uint64_t value, struct err *e)
+{
+	if (value <= COUNT_MAX)
+		return 0;
+	(void)err_set(e, ERR_INVALID, "--%s: too much", option);
+	return err_remedy(e, "give a value between 1 and %u", COUNT_MAX);
+}
+
+int cmd_serve(const struct verb *v, int argc, char **argv)
+{
+	auto_request struct request r = REQUEST_INIT;
+	struct pinfold_error failure;
+	struct err e = ERR_INIT;
+	int used = 0, status = 0;
+
+	if (!request_begin(&r, v, argc, argv, &used, &status))
+		return status;
+	if (request_end(argc - used, argv + used, &e) < 0 ||
+	    check_count("warm", r.warm, &e) < 0 || check_count("max", r.max, &e) < 0)
+		return say_failure(&e, false);
+	struct pinfold_serve_options o = {
+		.size = sizeof(o),
+		.socket = r.socket,
+		.warm = (uint32_t)r.warm,
+		.max = (uint32_t)r.max,
+	};
+	if (pinfold_serve(&o, &failure) == 0)
+		return 0;
+	return say_library_failure(&failure, false);
+}

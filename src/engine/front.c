@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where we are: a child of the warden, without privilege (serve.c); open: the listening socket, the
+ * socket to the warden, connections that have not asked yet.
+ */
+#include "engine/front.h"
+
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "base/fd.h"
+#include "base/passfd.h"
+#include "sandbox/ask.h"
+#include "wire/link.h"
+
+#define ASKERS_MAX 256
+#define PATIENCE_S 5 /* for a caller who connects and says nothing */
+
+struct asker {
+	int fd; /* FD_NONE: a free place */
+	time_t until;
+};
+
+struct front {
+	int listener, warden, epoll;
+	struct asker askers[ASKERS_MAX];
+};
+
+static time_t now_s(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts); /* cannot fail for this clock */
+	return ts.tv_sec;
+}
+
+static void refuse(int fd, const struct err *e)
+{
+	struct link_msg msg = {.kind = LINK_ERROR, .error = *e};
+
+	(void)passfd_send(fd, &msg, sizeof(msg), NULL, 0); /* or he is gone */
+}
+
+static int check(int block, struct err *e)
+{
+	struct ask ask;
+	int r = ask_open(block, &ask, e);
+
+	ask_close(&ask);
+	return r;
+}
+
+static int hand_over(struct front *f, int fd, const int asked[LINK_FDS_MAX], struct err *e)
+{
+	struct link_handover who = {.magic = LINK_MAGIC, .version = LINK_VERSION};
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+	int fds[1 + LINK_FDS_MAX] = {fd};
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
+		return err_sys(e, "who asks");
+	who.uid = peer.uid;
+	who.gid = peer.gid;
+	memcpy(fds + 1, asked, LINK_FDS_MAX * sizeof(int));
+	int r = passfd_send(f->warden, &who, sizeof(who), fds, 1 + LINK_FDS_MAX);
+	if (r == -EAGAIN) {
+		(void)err_set(e, ERR_BUSY, "the daemon has too much to do");
+		return err_remedy(e, "try again in a second");
+	}
+	return r < 0 ? err_set(e, ERR_INTERNAL, "the daemon is ending") : 0;
+}
+
+static void on_asker(struct front *f, struct asker *asker)
+{
+	struct link_ask ask;
+	struct err e = ERR_INIT;
+	int fds[LINK_FDS_MAX];
+	int r = passfd_receive(asker->fd, &ask, sizeof(ask), fds, LINK_FDS_MAX, MSG_DONTWAIT);
+
+	if (r == -EAGAIN)
+		return;
+	if (r >= 0 && (r < (int)LINK_FDS_MIN || ask.magic != LINK_MAGIC))
+		r = err_set(&e, ERR_INVALID, "malformed request");
+	else if (r >= 0 && ask.version != LINK_VERSION)
+		r = err_set(&e, ERR_UNSUPPORTED, "the daemon is of another version of pinfold"),
+		(void)err_remedy(&e, "restart the daemon, or run with --no-daemon");
+	else if (r < 0)
+		(void)err_set(&e, ERR_INVALID, "malformed request");
+	if (r >= 0)
+		r = check(fds[0], &e);
+	if (r >= 0)
+		r = hand_over(f, asker->fd, fds, &e);
+	if (r < 0)
+		refuse(asker->fd, &e);
+	for (unsigned i = 0; i < LINK_FDS_MAX; i++)
+		fd_close(&fds[i]);
+	fd_close(&asker->fd); /* the warden has it now */
+}
+
+/* The place of who has been silent for too long is given to the next. */
+static struct asker *find_place(struct front *f)
+{
+	time_t now = now_s();
+
+	for (int i = 0; i < ASKERS_MAX; i++) {
+		if (f->askers[i].fd >= 0 && f->askers[i].until < now)
+			fd_close(&f->askers[i].fd);
+		if (f->askers[i].fd < 0)
+			return &f->askers[i];
+	}
+	return NULL;
+}
+
+static void on_listener(struct front *f)
+{
+	struct epoll_event ev = {.events = EPOLLIN};
+	struct err e = ERR_INIT;
+	int fd = accept4(f->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct asker *asker = fd < 0 ? NULL : find_place(f);
+
+	if (!asker) {
+		(void)err_set(&e, ERR_BUSY, "too many callers at once");
+		(void)err_remedy(&e, "try again in a second");
+		if (fd >= 0)
+			refuse(fd, &e);
+		fd_close(&fd);
+		return;
+	}
+	*asker = (struct asker){fd, now_s() + PATIENCE_S};
+	ev.data.ptr = asker;
+	if (epoll_ctl(f->epoll, EPOLL_CTL_ADD, fd, &ev) < 0)
+		fd_close(&asker->fd);
+	else
+		on_asker(f, asker); /* he usually asked at once */
+}
+
+int front_run(int listener, int warden)
+{
+	static struct front f;
+	struct epoll_event ev = {.events = EPOLLIN};
+
+	f = (struct front){.listener = listener, .warden = warden};
+	for (int i = 0; i < ASKERS_MAX; i++)
+		f.askers[i].fd = FD_NONE;
+	f.epoll = epoll_create1(EPOLL_CLOEXEC);
+	ev.data.ptr = &f.listener;
+	if (f.epoll < 0 || epoll_ctl(f.epoll, EPOLL_CTL_ADD, listener, &ev) < 0)
+		return -errno;
+	ev.data.ptr = &f.warden;
+	if (epoll_ctl(f.epoll, EPOLL_CTL_ADD, warden, &ev) < 0)
+		return -errno;
+	for (;;) {
+		int n = epoll_wait(f.epoll, &ev, 1, -1);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n <= 0)
+			continue;
+		if (ev.data.ptr == &f.warden)
+			return 0; /* it says nothing to us but its end */
+		if (ev.data.ptr == &f.listener)
+			on_listener(&f);
+		else
+			on_asker(&f, ev.data.ptr);
+	}
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A run in the daemon. The request goes out with the caller's descriptors; once the command runs,
+ * its guest talks to us as one of our own would, and the loop is the same. Limits and clean-up are
+ * the warden's: it tells what was refused and how it ended over the link.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/passfd.h"
+#include "engine/run_int.h"
+#include "sandbox/ask.h"
+#include "warden/place.h"
+#include "wire/link.h"
+
+/* 0: connected; -errno. Somebody else's daemon is nobody we would hand our files to. */
+static int try_socket(const char *path, int *ret_fd)
+{
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+	auto_close int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0 || strlen(path) >= sizeof(to.sun_path))
+		return -ENOENT;
+	memcpy(to.sun_path, path, strlen(path) + 1);
+	if (connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0)
+		return -errno;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
+		return -errno;
+	if (peer.uid != 0 && peer.uid != geteuid())
+		return -EACCES;
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+static int find_socket(char *path, size_t size, int *ret_fd)
+{
+	static const char of_root[] = "/run/pinfold/pinfold.sock";
+	struct err ignored = ERR_INIT;
+	int r = place_socket(path, size, &ignored) < 0 ? -ENOENT : try_socket(path, ret_fd);
+
+	if (r == 0 || getenv("PINFOLD_SOCKET") || strcmp(path, of_root) == 0)
+		return r;
+	(void)snprintf(path, size, "%s", of_root);
+	return try_socket(path, ret_fd);
+}
+
+int remote_connect(const struct pinfold_run_options *o, int *ret_fd, struct err *e)
+{
+	char path[256] = "";
+
+	*ret_fd = FD_NONE;
+	if ((o->flags & PINFOLD_LOCAL) || (o->isolation && strcmp(o->isolation, "strict") != 0)) {
+		if (!(o->flags & PINFOLD_DAEMON))
+			return 0;
+		(void)err_set(e, ERR_INVALID, "--daemon: only with --isolation strict");
+		return err_remedy(e, "leave --daemon out");
+	}
+	int r = find_socket(path, sizeof(path), ret_fd);
+	if (r == 0 || !(o->flags & PINFOLD_DAEMON))
+		return 0;
+	errno = -r;
+	(void)err_sys(e, "--daemon: %s", path);
+	return err_remedy(e, "start one with `pinfold serve`, or leave --daemon out");
+}
+
+static int ask(struct pinfold_run *run, const int stdio[3], struct err *e)
+{
+	struct link_ask msg = {LINK_MAGIC, LINK_VERSION};
+	auto_close int block = FD_NONE;
+
+	if (ask_write(&run->req.spec, run->req.best_effort, &block, e) < 0)
+		return -EINVAL;
+	const int fds[LINK_FDS_MAX] = {block, stdio[0], stdio[1], stdio[2], run->req.spec.dir_fd};
+	int r = passfd_send(run->link, &msg, sizeof(msg), fds, LINK_FDS_MAX);
+	if (r < 0) {
+		errno = -r;
+		return err_sys(e, "ask the daemon");
+	}
+	return 0;
+}
+
+static int daemon_is_gone(struct err *e)
+{
+	(void)err_set(e, ERR_INTERNAL, "the daemon ended, and the sandbox with it");
+	return err_remedy(e, "look at the daemon's log, then run it again");
+}
+
+/* One message, waited for. Nothing of it is believed beyond its own fields. */
+static int next_message(int link, struct link_msg *msg, int fds[2], struct err *e)
+{
+	struct pollfd pfd = {.fd = link, .events = POLLIN};
+	int r;
+
+	while ((r = passfd_receive(link, msg, sizeof(*msg), fds, 2, MSG_DONTWAIT)) == -EAGAIN)
+		(void)poll(&pfd, 1, -1); /* EINTR: the next receive tells */
+	return r < 0 ? daemon_is_gone(e) : 0;
+}
+
+/* What kind of sandbox it is, or was to be. */
+static void take_description(struct pinfold_run *run, const struct link_started *s)
+{
+	run->warm = s->warm;
+	(void)snprintf(run->req.spec.id, sizeof(run->req.spec.id), "%.*s",
+		       (int)sizeof(run->req.spec.id) - 1, s->sandbox);
+	request_held(&run->req, s->group, s->volume);
+}
+
+static int take_started(struct pinfold_run *run, const struct link_started *s, int fds[2],
+			struct err *e)
+{
+	if (fds[0] < 0)
+		return daemon_is_gone(e);
+	take_description(run, s);
+	run->live.sb.control = take_fd(&fds[0]);
+	run->terminal = take_fd(&fds[1]);
+	run->started_us = s->started_ns / 1000;
+	return 0;
+}
+
+static int await_daemon(struct pinfold_run *run, struct err *e)
+{
+	struct link_msg msg;
+	int fds[2] = {FD_NONE, FD_NONE};
+	int r = next_message(run->link, &msg, fds, e);
+
+	if (r >= 0)
+		switch ((enum link_kind)msg.kind) {
+		case LINK_STARTED:
+			r = take_started(run, &msg.started, fds, e);
+			break;
+		case LINK_FAILED:
+			take_description(run, &msg.started);
+			r = explain_failure(run, msg.step, msg.code, e);
+			break;
+		case LINK_ERROR:
+			*e = msg.error;
+			e->kind = e->kind < ERR_KINDS ? e->kind : ERR_INTERNAL;
+			run->refused = e->kind == ERR_DENIED || e->kind == ERR_UNSUPPORTED;
+			r = -EREMOTEIO;
+			break;
+		case LINK_DENIAL:
+		case LINK_ENDED:
+			r = daemon_is_gone(e);
+			break;
+		}
+	fd_close(&fds[0]);
+	fd_close(&fds[1]);
+	return r;
+}
+
+int remote_start(struct pinfold_run *run, struct err *e)
+{
+	int stdio[3] = {FD_NONE, FD_NONE, FD_NONE};
+	int r = run_make_stdio(run, stdio, e);
+
+	if (r >= 0)
+		r = ask(run, stdio, e);
+	for (int i = 0; i < 3; i++)
+		fd_close(&stdio[i]);
+	return r < 0 ? r : await_daemon(run, e);
+}
+
+static void take_denial(struct pinfold_run *run, struct link_denial *d)
+{
+	struct notify_event ev = {.network = d->network, .port = d->port};
+
+	d->hint[sizeof(d->hint) - 1] = '\0';
+	ev.hint = d->network ? NULL : d->hint;
+	(void)snprintf(ev.what, sizeof(ev.what), "%.*s", (int)sizeof(d->what) - 1, d->what);
+	(void)snprintf(ev.host, sizeof(ev.host), "%.*s", (int)sizeof(d->host) - 1, d->host);
+	run_deny(run, ev.network ? "network" : "syscall", &ev);
+}
+
+static void take_ended(struct pinfold_run *run, const struct link_ended *end)
+{
+	run->usage = (struct cgroup_usage){
+		.memory_peak_bytes = end->memory_peak_bytes,
+		.pids_peak = end->pids_peak,
+		.cpu_us = end->cpu_us,
+		.oom_kills = end->oom_kills,
+		.pids_refused = end->pids_refused,
+	};
+	run->rusage.ru_utime = (struct timeval){(time_t)(end->user_us / 1000000),
+						(suseconds_t)(end->user_us % 1000000)};
+	run->rusage.ru_stime = (struct timeval){(time_t)(end->system_us / 1000000),
+						(suseconds_t)(end->system_us % 1000000)};
+	run->rusage.ru_maxrss = (long)end->memory_kb;
+	run->pids_full = run->pids_full || end->pids_full;
+	run->gave_up = end->stuck;
+	if (run->stop == STOP_NONE && end->stop == LINK_STOP_MEMORY)
+		run->stop = STOP_MEMORY;
+	if (run->stop == STOP_NONE && end->stop == LINK_STOP_CPU_TIME)
+		run->stop = STOP_CPU_TIME;
+}
+
+bool remote_message(struct pinfold_run *run)
+{
+	struct link_msg msg;
+	struct err e = ERR_INIT;
+	int fds[1];
+	int r = passfd_receive(run->link, &msg, sizeof(msg), fds, 1, MSG_DONTWAIT);
+
+	fd_close(&fds[0]);
+	if (r == -EAGAIN)
+		return false;
+	if (r >= 0 && msg.kind == LINK_DENIAL) {
+		take_denial(run, &msg.denial);
+		return false;
+	}
+	if (r >= 0 && msg.kind == LINK_ENDED) {
+		take_ended(run, &msg.ended);
+	} else {
+		(void)daemon_is_gone(&e);
+		run_fail(run, &e, 125);
+	}
+	return true;
+}
+
+void remote_kill(const struct pinfold_run *run)
+{
+	struct link_kill msg = {LINK_MAGIC, LINK_VERSION};
+
+	(void)passfd_send(run->link, &msg, sizeof(msg), NULL, 0); /* or all is over */
+}

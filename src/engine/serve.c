@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pinfold serve: one process tree. The process that was started becomes the warden; front is its
+ * child, without privilege, and is started again when it dies. When the warden dies the kernel ends
+ * front and every sandbox; what they had on the host is in the journal, and the next start removes
+ * it.
+ */
+#include <assert.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/prctl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "engine/front.h"
+#include "engine/run_int.h"
+#include "warden/place.h"
+#include "warden/warden.h"
+
+#define NOBODY 65534
+#define GROUP_NAME "pinfold"
+#define FIRST_PASSED 3 /* by systemd */
+
+struct serve {
+	char path[108];
+	int lock, listener;
+	bool passed; /* the listening socket is systemd's */
+	pid_t front;
+};
+
+/* The group that may connect to root's daemon: its number in /etc/group, or -1. */
+static gid_t find_group(void)
+{
+	char line[1024];
+	unsigned gid = (unsigned)-1;
+	FILE *f = fopen("/etc/group", "re");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (strncmp(line, GROUP_NAME ":", sizeof(GROUP_NAME)) == 0 &&
+		    sscanf(line, "%*[^:]:%*[^:]:%u", &gid) == 1)
+			break;
+	if (f)
+		(void)fclose(f); /* only read */
+	return (gid_t)gid;
+}
+
+/* Front needs no file, no id and no right of ours. */
+static int give_up_rights(void)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		return -errno;
+	if (geteuid() == 0 && (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
+			       setresuid(NOBODY, NOBODY, NOBODY) < 0))
+		return -errno;
+	/* Changing ids undid it. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		return -errno;
+	return 0;
+}
+
+static void reap_front(struct serve *s)
+{
+	int status;
+
+	if (s->front > 0)
+		while (waitpid(s->front, &status, 0) < 0 && errno == EINTR)
+			;
+	s->front = 0;
+}
+
+static pid_t start_front(void *arg, int *ret_sock)
+{
+	struct serve *s = arg;
+	int pair[2];
+
+	reap_front(s);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -1;
+	pid_t pid = fork();
+	if (pid == 0) {
+		close(pair[0]);
+		(void)prctl(PR_SET_NAME, "pinfold-front", 0, 0, 0);
+		if (give_up_rights() < 0 || front_run(s->listener, pair[1]) < 0)
+			_exit(1);
+		_exit(0);
+	}
+	close(pair[1]);
+	if (pid < 0) {
+		close(pair[0]);
+		return -1;
+	}
+	s->front = pid;
+	*ret_sock = pair[0];
+	return pid;
+}
+
+/* What systemd's sd_notify() does, which is one datagram. */
+static void tell_systemd(const char *text)
+{
+	const char *path = getenv("NOTIFY_SOCKET");
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	auto_close int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (!path || fd < 0 || (path[0] != '/' && path[0] != '@') ||
+	    strlen(path) >= sizeof(to.sun_path))
+		return;
+	memcpy(to.sun_path, path, strlen(path));
+	if (path[0] == '@')
+		to.sun_path[0] = '\0';
+	(void)sendto(fd, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *)&to,
+		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path)));
+}
+
+static void ready(void *arg)
+{
+	const struct serve *s = arg;
+
+	tell_systemd("READY=1");
+	(void)fprintf(stderr, "pinfold: serving on %s\n", s->path);
+}
+
+static bool was_passed(void)
+{
+	const char *pid = getenv("LISTEN_PID"), *fds = getenv("LISTEN_FDS");
+	char own[24];
+
+	(void)snprintf(own, sizeof(own), "%d", (int)getpid());
+	return pid && fds && strcmp(pid, own) == 0 && strcmp(fds, "1") == 0;
+}
+
+/* One daemon a socket: the lock beside it is held for as long as we live. */
+static int take_lock(struct serve *s, struct err *e)
+{
+	char path[120], dir[120];
+
+	(void)snprintf(path, sizeof(path), "%s.lock", s->path);
+	(void)snprintf(dir, sizeof(dir), "%s", s->path);
+	*strrchr(dir, '/') = '\0';
+	if (access(dir, F_OK) < 0 && place_make(dir, e) < 0)
+		return -ENOENT;
+	if (geteuid() == 0 && strcmp(dir, "/run/pinfold") == 0)
+		(void)chmod(dir, 0711); /* callers come through; what is in it is closed */
+	s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (s->lock < 0)
+		return err_sys(e, "open %s", path);
+	if (flock(s->lock, LOCK_EX | LOCK_NB) < 0) {
+		(void)err_set(e, ERR_CONFLICT, "a daemon serves %s already", s->path);
+		return err_remedy(e, "stop it first, or choose another place with --socket");
+	}
+	return 0;
+}
+
+static int make_listener(struct serve *s, struct err *e)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	gid_t group = geteuid() == 0 ? find_group() : (gid_t)-1;
+
+	memcpy(at.sun_path, s->path, strlen(s->path) + 1);
+	s->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (s->listener < 0)
+		return err_sys(e, "socket");
+	/* Who died before us left his behind; the lock says that nobody listens there. */
+	if (unlink(s->path) < 0 && errno != ENOENT)
+		return err_sys(e, "remove %s", s->path);
+	mode_t old = umask(0177);
+	int r = bind(s->listener, (struct sockaddr *)&at, sizeof(at));
+	(void)umask(old);
+	if (r < 0)
+		return err_sys(e, "bind %s", s->path);
+	if (group != (gid_t)-1 &&
+	    (chown(s->path, 0, group) < 0 || chmod(s->path, 0660) < 0))
+		return err_sys(e, "give %s to group " GROUP_NAME, s->path);
+	return listen(s->listener, 128) < 0 ? err_sys(e, "listen on %s", s->path) : 0;
+}
+
+static int open_listener(struct serve *s, const char *path, struct err *e)
+{
+	if (path && (path[0] != '/' || strlen(path) >= sizeof(s->path) - 6)) {
+		(void)err_set(e, ERR_INVALID, "--socket: not an absolute path of at most %zu bytes",
+			      sizeof(s->path) - 7);
+		return err_remedy(e, "name a path such as /run/pinfold/pinfold.sock");
+	}
+	if (path)
+		(void)snprintf(s->path, sizeof(s->path), "%s", path);
+	else if (place_socket(s->path, sizeof(s->path) - 6, e) < 0)
+		return -EINVAL;
+	if (was_passed()) {
+		s->listener = FIRST_PASSED;
+		s->passed = true;
+		return fcntl(s->listener, F_SETFD, FD_CLOEXEC) < 0 ? err_sys(e, "LISTEN_FDS") : 0;
+	}
+	int r = take_lock(s, e);
+	return r < 0 ? r : make_listener(s, e);
+}
+
+/* Every sandbox is a handful of descriptors. */
+static void raise_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit); /* as many as there may be, then */
+}
+
+int pinfold_serve(const struct pinfold_serve_options *o, struct pinfold_error *ret_error)
+{
+	struct serve s = {.lock = FD_NONE, .listener = FD_NONE};
+	struct err e = ERR_INIT;
+	struct warden_config config = {
+		.warm = o->warm == UINT32_MAX ? 0 : o->warm ? o->warm : 4,
+		.live_max = o->max ? o->max : 64,
+		.start_front = start_front,
+		.arg = &s,
+		.ready = ready,
+	};
+
+	raise_descriptors();
+	int r = open_listener(&s, o->socket, &e);
+	if (r >= 0)
+		r = warden_serve(&config, &e);
+	tell_systemd("STOPPING=1");
+	if (s.listener >= 0 && s.lock >= 0)
+		(void)unlink(s.path);
+	fd_close(&s.listener);
+	reap_front(&s);
+	fd_close(&s.lock);
+	if (r >= 0)
+		return 0;
+	error_public(&e, ret_error);
+	return -1;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A spec as a block for the daemon, and back. */
+#ifndef SANDBOX_ASK_H
+#define SANDBOX_ASK_H
+
+#include "base/err.h"
+#include "sandbox/spec.h"
+#include "wire/ask.h"
+
+/* A sealed memfd with the block; the caller's. */
+int ask_write(const struct sandbox_spec *spec, bool best_effort, int *ret_fd, struct err *e);
+
+struct ask {
+	const struct ask_head *head; /* mapped, NULL: none */
+	const char **vectors;	     /* argv and envp */
+};
+
+/* Map and check a block from outside. It must be sealed: nobody can change it under our eyes. */
+int ask_open(int fd, struct ask *ret, struct err *e);
+/* What the block asks for. Pointers are into the ask; ids, level and id stay as they are. */
+void ask_spec(const struct ask *ask, struct sandbox_spec *ret);
+void ask_close(struct ask *ask);
+
+#endif

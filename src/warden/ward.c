@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/id.h"
+#include "base/passfd.h"
+#include "sandbox/hold.h"
+#include "sandbox/notify.h"
+#include "warden/control.h"
+#include "warden/usage.h"
+#include "warden/ward_int.h"
+#include "wire/msg.h"
+
+#define ID_POOL_FIRST 0x70000000u /* as engine/request.c has it */
+#define DENIALS_MAX 200u
+
+static struct ward *ward_new(struct warden *w)
+{
+	struct ward *ward = calloc(1, sizeof(*ward));
+
+	if (!ward)
+		return NULL;
+	live_init(&ward->live);
+	ward->spec.dir_fd = FD_NONE;
+	ward->client = ward->listener = ward->oom = ward->terminal = FD_NONE;
+	for (int i = 0; i < SOURCE_WARD_KINDS; i++)
+		ward->sources[i] = (struct source){(enum source_kind)i, ward};
+	ward->next = w->wards;
+	if (w->wards)
+		w->wards->prev = ward;
+	w->wards = ward;
+	w->n_wards++;
+	return ward;
+}
+
+static bool waits(const struct ward *ward)
+{
+	return ward->state == WARD_MAKING || ward->state == WARD_READY;
+}
+
+static void ward_free(struct warden *w, struct ward *ward)
+{
+	if (ward->prev)
+		ward->prev->next = ward->next;
+	else
+		w->wards = ward->next;
+	if (ward->next)
+		ward->next->prev = ward->prev;
+	w->n_wards--;
+	w->n_warm -= waits(ward);
+	w->n_polled -= ward->polled;
+	fd_close(&ward->client);
+	fd_close(&ward->listener);
+	fd_close(&ward->oom);
+	fd_close(&ward->terminal);
+	free(ward);
+}
+
+void ward_refuse(int client, const struct err *e)
+{
+	struct link_msg msg = {.kind = LINK_ERROR, .error = *e};
+
+	(void)passfd_send(client, &msg, sizeof(msg), NULL, 0); /* or he is gone */
+}
+
+static void tell(const struct ward *ward, const struct link_msg *msg, const int *fds, unsigned n)
+{
+	if (ward->client >= 0)
+		(void)passfd_send(ward->client, msg, sizeof(*msg), fds, n); /* or he is gone */
+}
+
+static void tell_end(const struct ward *ward, const struct live_end *end, bool gone)
+{
+	const struct rusage *u = &end->rusage;
+	struct link_msg msg = {
+		.kind = LINK_ENDED,
+		.ended = {
+			.stop = ward->stop,
+			.stuck = !gone,
+			.user_us = (uint64_t)u->ru_utime.tv_sec * 1000000 + (uint64_t)u->ru_utime.tv_usec,
+			.system_us = (uint64_t)u->ru_stime.tv_sec * 1000000 + (uint64_t)u->ru_stime.tv_usec,
+			.memory_kb = (uint64_t)u->ru_maxrss,
+			.memory_peak_bytes = end->usage.memory_peak_bytes,
+			.pids_peak = end->usage.pids_peak,
+			.cpu_us = end->usage.cpu_us,
+			.oom_kills = end->usage.oom_kills,
+			.pids_refused = end->usage.pids_refused,
+			.pids_full = ward->pids_full,
+		},
+	};
+
+	if (ward->memory_peak > msg.ended.memory_peak_bytes)
+		msg.ended.memory_peak_bytes = ward->memory_peak;
+	if (ward->pids_peak > msg.ended.pids_peak)
+		msg.ended.pids_peak = ward->pids_peak;
+	tell(ward, &msg, NULL, 0);
+}
+
+static void unwatch(const struct warden *w, int fd)
+{
+	if (fd >= 0)
+		(void)epoll_ctl(w->epoll, EPOLL_CTL_DEL, fd, NULL); /* or it was not watched */
+}
+
+/* Closing is not enough: what somebody else has a copy of would go on sending events. */
+static void unwatch_all(const struct warden *w, const struct ward *ward)
+{
+	unwatch(w, ward->live.sb.control);
+	unwatch(w, ward->live.sb.pidfd);
+	unwatch(w, ward->client);
+	unwatch(w, ward->listener);
+	unwatch(w, ward->oom);
+}
+
+void ward_end(struct warden *w, struct ward *ward)
+{
+	unwatch_all(w, ward);
+	struct live_end end = {.count = ward->state == WARD_RUNNING};
+	bool gone = live_remove(&ward->live, &end);
+
+	if (ward->state == WARD_RUNNING)
+		tell_end(ward, &end, gone);
+	ward_free(w, ward);
+}
+
+static void ward_kill(struct ward *ward, enum link_stop why)
+{
+	if (ward->stop == LINK_STOP_NONE)
+		ward->stop = why;
+	sandbox_kill(&ward->live.sb);
+	cgroup_kill(&ward->live.cgroup);
+}
+
+/* Root's sandboxes each have ids of their own; an ordinary user's are all he. */
+static void spec_ids(struct sandbox_spec *spec)
+{
+	struct sandbox_ids *ids = &spec->ids;
+
+	ids->caller_uid = geteuid();
+	ids->caller_gid = getegid();
+	ids->range = ids->caller_uid == 0;
+	ids->uid_base = ids->gid_base = HOLD_IDS && ids->range ? ID_POOL_FIRST : 0;
+}
+
+static int spec_common(const struct warden *w, struct sandbox_spec *spec, struct err *e)
+{
+	spec->level = LEVEL_STRICT;
+	spec->leashed = true;
+	spec->memory_unheld = !w->cgroups.ops;
+	spec_ids(spec);
+	return id_make("sbx", spec->id, e);
+}
+
+static int watch_ward(struct warden *w, struct ward *ward, struct err *e)
+{
+	const int fds[SOURCE_WARD_KINDS] = {
+		[SOURCE_CONTROL] = ward->live.sb.control,
+		[SOURCE_GUEST] = ward->live.sb.pidfd,
+		[SOURCE_CLIENT] = ward->client,
+		[SOURCE_LISTENER] = FD_NONE,
+		[SOURCE_OOM] = ward->oom,
+	};
+	int r = 0;
+
+	for (int i = 0; i < SOURCE_WARD_KINDS && r >= 0; i++)
+		if (fds[i] >= 0)
+			r = warden_watch(w, fds[i], &ward->sources[i], e);
+	return r;
+}
+
+/* The limits of contract's defaults: what waits is made with these. */
+static const struct sandbox_limits standard = {
+	.time_ms = 60000,
+	.grace_ms = 2000,
+	.cpus_milli = 1000,
+	.memory_bytes = 512ull << 20,
+	.pids = 128,
+	.disk_bytes = 256ull << 20,
+	.nofile = 1024,
+};
+
+/* Anything that shapes the tree or the groups has to be what it was made with. */
+static bool fits_warm(const struct ask *ask)
+{
+	const struct ask_head *h = ask->head;
+
+	return !(h->flags & (ASK_DIR | ASK_ROOT)) && h->limits.cpu_time_ms == 0 &&
+	       h->limits.cpus_milli == standard.cpus_milli &&
+	       h->limits.memory_bytes == standard.memory_bytes &&
+	       h->limits.pids == standard.pids && h->limits.disk_bytes == standard.disk_bytes &&
+	       h->limits.nofile == standard.nofile;
+}
+
+int ward_make_warm(struct warden *w, struct err *e)
+{
+	static const char *const nothing[] = {"-", NULL};
+	auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct ward *ward = ward_new(w);
+	const int stdio[3] = {null, null, null};
+	int r = null < 0 || !ward ? err_sys(e, "make a sandbox") : 0;
+
+	if (!ward)
+		return r;
+	ward->state = WARD_MAKING;
+	w->n_warm++;
+	ward->spec.limits = standard;
+	ward->spec.warm = true;
+	ward->spec.argv = nothing;
+	ward->spec.workdir = "/";
+	if (r >= 0)
+		r = spec_common(w, &ward->spec, e);
+	if (r >= 0)
+		r = live_make(&ward->live, &ward->spec, &w->cgroups, stdio, e);
+	if (r >= 0)
+		r = live_enter(&ward->live, e);
+	if (r >= 0)
+		r = watch_ward(w, ward, e);
+	/* Nobody waits for it. When it is claimed it gets what everybody has, which only root can
+	 * give back. */
+	if (r >= 0 && geteuid() == 0)
+		(void)setpriority(PRIO_PROCESS, (id_t)ward->live.sb.pid, 10);
+	if (r < 0)
+		ward_end(w, ward);
+	return r;
+}
+
+static void watch_memory(struct warden *w, struct ward *ward)
+{
+	struct err e = ERR_INIT;
+
+	if (ward->live.cgroup.ops)
+		ward->oom = ward->live.cgroup.ops->watch_oom(&ward->live.cgroup);
+	if (ward->oom >= 0)
+		(void)warden_watch(w, ward->oom, &ward->sources[SOURCE_OOM], &e);
+	ward->polled = !ward->live.cgroup.ops || ward->spec.limits.cpu_time_ms;
+	w->n_polled += ward->polled;
+}
+
+static struct ward *find_ready(const struct warden *w)
+{
+	struct ward *oldest = NULL;
+
+	for (struct ward *ward = w->wards; ward; ward = ward->next)
+		if (ward->state == WARD_READY)
+			oldest = ward;
+	return oldest;
+}
+
+static int claim(struct warden *w, struct ward *ward, const struct ask *ask, const int stdio[3],
+		 struct err *e)
+{
+	struct sandbox_spec spec = ward->spec;
+	struct plan *plan = NULL;
+
+	spec.warm = spec.leashed = false;
+	ask_spec(ask, &spec);
+	int r = plan_new_claim(&spec, &plan, e);
+	if (r >= 0)
+		r = sandbox_give_plan(&ward->live.sb, plan, stdio, e);
+	plan_free(plan);
+	if (r < 0)
+		return r;
+	if (geteuid() == 0)
+		(void)setpriority(PRIO_PROCESS, (id_t)ward->live.sb.pid, 0);
+	ward->state = WARD_STARTING;
+	ward->warm = true;
+	w->n_warm--;
+	return 0;
+}
+
+/* What an ordinary caller of root's daemon may not have: files that only root can read would show
+ * through a mount that changes owners. */
+static int check_caller(const struct ask *ask, const struct link_handover *who,
+			struct sandbox_spec *spec, struct err *e)
+{
+	const struct ask_head *h = ask->head;
+
+	spec->dir_uid = who->uid; /* 0 is root, who may see all */
+	spec->dir_gid = who->gid;
+	if (who->uid == geteuid() || who->uid == 0)
+		return 0;
+	if (!(h->flags & ASK_ROOT) && h->limits.disk_bytes <= h->limits.memory_bytes / 2)
+		return 0;
+	(void)err_set(e, ERR_DENIED, "%s is for root alone in root's daemon",
+		      h->flags & ASK_ROOT ? "--user root" : "--disk above half of --memory");
+	return err_remedy(e, "run it with --no-daemon");
+}
+
+static int check_limits(const struct warden *w, const struct ask *ask, struct sandbox_spec *spec,
+			struct err *e)
+{
+	const struct ask_limits *l = &ask->head->limits;
+
+	if (!w->cgroups.ops && !(ask->head->flags & ASK_BEST_EFFORT)) {
+		(void)err_set(e, ERR_UNSUPPORTED, "memory and cpus cannot be limited: %s",
+			      w->cgroups.why);
+		(void)err_detail(e, "limits");
+		return err_remedy(e, "give the daemon a delegated control group (Delegate=yes), or "
+				     "accept weaker limits with --limits best-effort");
+	}
+	if (w->cgroups.ops && l->disk_bytes > l->memory_bytes / 2) {
+		if (geteuid() != 0) {
+			(void)err_set(e, ERR_UNSUPPORTED,
+				      "--disk: more than half of --memory needs root");
+			(void)err_detail(e, "limits");
+			return err_remedy(e, "raise --memory");
+		}
+		spec->on_volume = true;
+	}
+	return 0;
+}
+
+static int make_cold(struct warden *w, const struct ask *ask, const struct link_handover *who, int dir,
+		     const int stdio[3], struct ward **ret, struct err *e)
+{
+	struct ward *ward = ward_new(w);
+
+	if (!ward)
+		return err_sys(e, "run");
+	ward->state = WARD_STARTING;
+	ask_spec(ask, &ward->spec);
+	ward->spec.dir_fd = dir; /* borrowed until it is attached */
+	int r = spec_common(w, &ward->spec, e);
+	if (r >= 0)
+		r = check_caller(ask, who, &ward->spec, e);
+	if (r >= 0)
+		r = check_limits(w, ask, &ward->spec, e);
+	if (r >= 0 && ward->spec.as_root && !ward->spec.ids.range)
+		r = err_set(e, ERR_UNSUPPORTED, "--user root is not for an ordinary user's daemon"),
+		(void)err_remedy(e, "run it with --no-daemon");
+	if (r >= 0)
+		r = live_make(&ward->live, &ward->spec, &w->cgroups, stdio, e);
+	if (r >= 0)
+		r = live_enter(&ward->live, e);
+	if (r >= 0)
+		r = watch_ward(w, ward, e);
+	ward->spec.dir_fd = FD_NONE;
+	if (r < 0) {
+		ward_end(w, ward);
+		return r;
+	}
+	*ret = ward;
+	return 0;
+}
+
+int ward_run(struct warden *w, const struct ask *ask, const struct link_handover *who, const int fds[LINK_FDS_MAX],
+	     int client, struct err *e)
+{
+	struct ward *ward = fits_warm(ask) ? find_ready(w) : NULL;
+	int r;
+
+	if (ward && !w->cgroups.ops && !(ask->head->flags & ASK_BEST_EFFORT))
+		ward = NULL; /* will be refused, with words */
+	if (ward)
+		r = claim(w, ward, ask, fds + 1, e);
+	else
+		r = make_cold(w, ask, who, fds[LINK_FDS_MAX - 1], fds + 1, &ward, e);
+	if (r < 0)
+		return r;
+	/* The block is the asker's and goes with this call. */
+	memcpy(&ward->spec.limits, &ask->head->limits, sizeof(ward->spec.limits));
+	ward->client = client;
+	return warden_watch(w, client, &ward->sources[SOURCE_CLIENT], e);
+}
+
+static void describe(const struct ward *ward, struct link_msg *msg)
+{
+	msg->started = (struct link_started){
+		.group = ward->live.cgroup.ops != NULL,
+		.volume = ward->spec.on_volume,
+		.warm = ward->warm,
+		.terminal = ward->terminal >= 0,
+	};
+	(void)snprintf(msg->started.sandbox, sizeof(msg->started.sandbox), "%s", ward->spec.id);
+}
+
+/* The caller gets the control socket; what is left for us is to hold limits and to clean up. */
+static void on_started(struct warden *w, struct ward *ward, struct control_event *ev)
+{
+	struct link_msg msg = {.kind = LINK_STARTED};
+	const int fds[] = {ward->live.sb.control, ward->terminal};
+	struct err e = ERR_INIT;
+
+	describe(ward, &msg);
+	msg.started.started_ns = ev->msg.value;
+	ward->state = WARD_RUNNING;
+	ward->listener = take_fd(&ev->fd);
+	tell(ward, &msg, fds, 2);
+	unwatch(w, ward->live.sb.control);
+	fd_close(&ward->live.sb.control);
+	fd_close(&ward->terminal);
+	watch_memory(w, ward);
+	if (ward->listener >= 0) {
+		notify_init(ward->listener);
+		(void)warden_watch(w, ward->listener, &ward->sources[SOURCE_LISTENER], &e);
+	}
+}
+
+static void on_control(struct warden *w, struct ward *ward)
+{
+	struct control_event ev;
+	struct err e = ERR_INIT;
+	struct link_msg msg = {.kind = LINK_FAILED};
+
+	if (control_receive(ward->live.sb.control, &ev, &e) < 0) {
+		/* Gone: the guest's own descriptor tells when. */
+		unwatch(w, ward->live.sb.control);
+		return;
+	}
+	switch (ev.msg.kind) {
+	case MSG_READY:
+		if (ward->state == WARD_MAKING)
+			ward->state = WARD_READY;
+		w->failures = 0;
+		break;
+	case MSG_TERMINAL:
+		fd_close(&ward->terminal);
+		ward->terminal = take_fd(&ev.fd);
+		break;
+	case MSG_STARTED:
+		if (ward->state == WARD_STARTING)
+			on_started(w, ward, &ev);
+		break;
+	case MSG_FAILED:
+		describe(ward, &msg);
+		msg.code = ev.msg.code;
+		msg.step = ev.msg.step;
+		tell(ward, &msg, NULL, 0);
+		break;
+	default:
+		break;
+	}
+	fd_close(&ev.fd);
+}
+
+static void on_listener(struct warden *w, struct ward *ward, uint32_t events)
+{
+	struct notify_event ev;
+	int r = events & EPOLLIN ? notify_take(ward->listener, &ev) : -EPIPE;
+
+	if (r < 0) {
+		unwatch(w, ward->listener);
+		fd_close(&ward->listener);
+	}
+	if (r <= 0 || ward->denials++ >= DENIALS_MAX)
+		return;
+	struct link_msg msg = {.kind = LINK_DENIAL,
+			       .denial = {.network = ev.network, .port = ev.port}};
+	struct link_denial *d = &msg.denial;
+
+	(void)snprintf(d->what, sizeof(d->what), "%s", ev.what);
+	(void)snprintf(d->hint, sizeof(d->hint), "%s", ev.hint ? ev.hint : "");
+	(void)snprintf(d->host, sizeof(d->host), "%s", ev.network ? ev.host : "");
+	tell(ward, &msg, NULL, 0);
+}
+
+static void on_client(struct warden *w, struct ward *ward)
+{
+	struct link_kill msg;
+	int fds[1];
+
+	/* Whatever he says, or that he is gone, it is the end. */
+	(void)passfd_receive(ward->client, &msg, sizeof(msg), fds, 1, 0);
+	fd_close(&fds[0]);
+	unwatch(w, ward->client);
+	ward_kill(ward, LINK_STOP_NONE);
+}
+
+void ward_event(struct warden *w, const struct source *source, uint32_t events)
+{
+	struct ward *ward = source->ward;
+
+	switch (source->kind) {
+	case SOURCE_CONTROL:
+		on_control(w, ward);
+		break;
+	case SOURCE_GUEST:
+		w->failures += ward->state == WARD_MAKING;
+		/* What the guest still said is in the socket. */
+		while (ward->state < WARD_RUNNING && ward->live.sb.control >= 0) {
+			unsigned before = ward->state;
+
+			on_control(w, ward);
+			if (ward->state == before)
+				break;
+		}
+		ward_end(w, ward);
+		break;
+	case SOURCE_CLIENT:
+		on_client(w, ward);
+		break;
+	case SOURCE_LISTENER:
+		on_listener(w, ward, events);
+		break;
+	case SOURCE_OOM:
+		unwatch(w, ward->oom);
+		ward_kill(ward, LINK_STOP_MEMORY);
+		break;
+	case SOURCE_WARD_KINDS:
+	case SOURCE_FRONT:
+	case SOURCE_SIGNAL:
+	case SOURCE_TIMER:
+		assert(0);
+	}
+}
+
+static void poll_one(struct ward *ward)
+{
+	uint64_t cpu_max_us = ward->spec.limits.cpu_time_ms * 1000, cpu_us = 0;
+	struct usage u = {0};
+
+	if (ward->live.cgroup.ops) {
+		struct cgroup_usage usage;
+
+		ward->live.cgroup.ops->usage(&ward->live.cgroup, &usage);
+		cpu_us = usage.cpu_us;
+	} else {
+		usage_of_tree(ward->live.sb.pid, ward->spec.limits.memory_bytes, &u);
+		cpu_us = u.cpu_us;
+		ward->memory_peak = u.memory > ward->memory_peak ? u.memory : ward->memory_peak;
+		ward->pids_peak = u.pids > ward->pids_peak ? u.pids : ward->pids_peak;
+		ward->pids_full = ward->pids_full || u.pids >= ward->spec.limits.pids;
+		if (u.memory > ward->spec.limits.memory_bytes)
+			ward_kill(ward, LINK_STOP_MEMORY);
+	}
+	if (cpu_max_us && cpu_us >= cpu_max_us)
+		ward_kill(ward, LINK_STOP_CPU_TIME);
+}
+
+void ward_poll(struct warden *w)
+{
+	for (struct ward *ward = w->wards; ward; ward = ward->next)
+		if (ward->polled && ward->state == WARD_RUNNING)
+			poll_one(ward);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The warden's own view of a sandbox. For the files of warden/ only.
+ *
+ *	MAKING --> READY --> STARTING --> RUNNING --> gone
+ *	               new run ---^
+ *
+ * MAKING    the guest walks its plan; nobody wants it yet
+ * READY     it waits for a claim, without any right
+ * STARTING  somebody's run: the command is about to be executed
+ * RUNNING   the caller has the guest's control socket; we hold its limits and its life
+ */
+#ifndef WARDEN_WARD_INT_H
+#define WARDEN_WARD_INT_H
+
+#include <stdbool.h>
+
+#include "sandbox/ask.h"
+#include "warden/live.h"
+#include "warden/warden.h"
+#include "wire/link.h"
+
+enum ward_state { WARD_MAKING, WARD_READY, WARD_STARTING, WARD_RUNNING };
+
+enum source_kind {
+	SOURCE_CONTROL,
+	SOURCE_GUEST,
+	SOURCE_CLIENT,
+	SOURCE_LISTENER,
+	SOURCE_OOM,
+	SOURCE_WARD_KINDS,
+	SOURCE_FRONT,
+	SOURCE_SIGNAL,
+	SOURCE_TIMER,
+};
+
+/* What an epoll event is about. */
+struct source {
+	enum source_kind kind;
+	struct ward *ward;
+};
+
+struct ward {
+	enum ward_state state;
+	struct live live;
+	struct sandbox_spec spec;
+	int client, listener, oom, terminal;
+	bool warm, polled;
+	enum link_stop stop;
+	unsigned denials; /* told so far */
+	uint64_t memory_peak, pids_peak;
+	bool pids_full;
+	struct source sources[SOURCE_WARD_KINDS];
+	struct ward *prev, *next;
+};
+
+struct warden {
+	const struct warden_config *config;
+	struct cgroup_host cgroups;
+	int epoll, front, signals, timer;
+	struct source own[3];
+	struct ward *wards;
+	unsigned n_wards; /* all of them */
+	unsigned n_warm;  /* MAKING or READY */
+	unsigned n_polled;
+	unsigned failures; /* in a row, to make one that waits */
+	bool draining;
+	uint64_t drain_until_us;
+};
+
+/* ward.c: one sandbox. ward_run() owns `client` when it returns 0; the other descriptors are
+ * borrowed. */
+int ward_make_warm(struct warden *w, struct err *e);
+int ward_run(struct warden *w, const struct ask *ask, const struct link_handover *who,
+	     const int fds[LINK_FDS_MAX], int client, struct err *e);
+void ward_event(struct warden *w, const struct source *source, uint32_t events);
+/* Limits that no group holds. */
+void ward_poll(struct warden *w);
+/* Kill it and remove all of it; tells the caller, if there is one. */
+void ward_end(struct warden *w, struct ward *ward);
+/* Say no on a connection. */
+void ward_refuse(int client, const struct err *e);
+
+int warden_watch(struct warden *w, int fd, struct source *source, struct err *e);
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The warden's loop. Where we are: the process that `pinfold serve` became; root, or whoever started
+ * it; open: the socket to front, one epoll set, and what belongs to each ward.
+ *
+ * One event a turn, because ending a ward frees what a second event of the same turn would point to.
+ * Sandboxes that wait are made when nothing else is to do.
+ */
+#include "warden/warden.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/fd.h"
+#include "base/passfd.h"
+#include "warden/ward_int.h"
+
+#define POLL_NS 20000000
+#define DRAIN_US 10000000u
+#define FAILURES_MAX 3u
+
+static uint64_t now_us(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts); /* cannot fail for this clock */
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+int warden_watch(struct warden *w, int fd, struct source *source, struct err *e)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.ptr = source};
+
+	return epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &ev) < 0 ? err_sys(e, "epoll") : 0;
+}
+
+static void handle_ask(struct warden *w, const struct link_handover *who, int *fds)
+{
+	struct err e = ERR_INIT;
+	struct ask ask = {0};
+	int client = fds[0], r = 0;
+
+	if (w->n_wards - w->n_warm >= w->config->live_max) {
+		r = err_set(&e, ERR_BUSY, "the daemon runs %u sandboxes already",
+			    w->config->live_max);
+		(void)err_remedy(&e, "try again in a second, or raise --max of pinfold serve");
+	}
+	if (r >= 0)
+		r = ask_open(fds[1], &ask, &e);
+	if (r >= 0 && !(ask.head->flags & ASK_DIR) != (fds[LINK_FDS_MAX] < 0))
+		r = err_set(&e, ERR_INVALID, "malformed request");
+	if (r >= 0)
+		r = ward_run(w, &ask, who, fds + 1, client, &e);
+	ask_close(&ask);
+	if (r < 0)
+		ward_refuse(client, &e);
+	else
+		fds[0] = FD_NONE; /* the ward's */
+}
+
+static int start_front(struct warden *w, struct err *e);
+
+static void on_front(struct warden *w)
+{
+	struct link_handover who;
+	struct err e = ERR_INIT;
+	int fds[1 + LINK_FDS_MAX];
+	int n = passfd_receive(w->front, &who, sizeof(who), fds, 1 + LINK_FDS_MAX, MSG_DONTWAIT);
+
+	if (n >= 1 + (int)LINK_FDS_MIN && who.magic == LINK_MAGIC && who.version == LINK_VERSION &&
+	    !w->draining)
+		handle_ask(w, &who, fds);
+	for (unsigned i = 0; n >= 0 && i < 1 + LINK_FDS_MAX; i++)
+		fd_close(&fds[i]);
+	if (n != -EPIPE)
+		return;
+	/* Front is gone; sandboxes go on without it. */
+	(void)epoll_ctl(w->epoll, EPOLL_CTL_DEL, w->front, NULL);
+	fd_close(&w->front);
+	if (!w->draining && start_front(w, &e) < 0)
+		w->draining = true;
+}
+
+static void drain(struct warden *w)
+{
+	if (w->draining)
+		return;
+	w->draining = true;
+	w->drain_until_us = now_us() + DRAIN_US;
+	/* Front ends when its socket does: nobody is let in any more. */
+	if (w->front >= 0)
+		(void)epoll_ctl(w->epoll, EPOLL_CTL_DEL, w->front, NULL);
+	fd_close(&w->front);
+	for (struct ward *ward = w->wards, *next; ward; ward = next) {
+		next = ward->next;
+		if (ward->state == WARD_MAKING || ward->state == WARD_READY)
+			ward_end(w, ward);
+	}
+}
+
+static void on_signal(struct warden *w)
+{
+	struct signalfd_siginfo info;
+
+	if (read(w->signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
+		return;
+	if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT)
+		drain(w);
+	else if (info.ssi_signo == SIGHUP)
+		for (struct ward *ward = w->wards, *next; ward; ward = next) {
+			/* Made with what was true then: /etc, control groups. */
+			next = ward->next;
+			if (ward->state == WARD_READY)
+				ward_end(w, ward);
+		}
+}
+
+static void on_timer(struct warden *w)
+{
+	uint64_t ticks;
+
+	(void)!read(w->timer, &ticks, sizeof(ticks)); /* only to make it quiet */
+	ward_poll(w);
+}
+
+static void arm_timer(struct warden *w)
+{
+	long ns = w->n_polled ? POLL_NS : w->draining ? 100000000 : 0;
+	struct itimerspec spec = {.it_value = {.tv_nsec = ns}};
+
+	(void)timerfd_settime(w->timer, 0, &spec, NULL); /* valid by construction */
+}
+
+static bool wants_warm(const struct warden *w)
+{
+	return !w->draining && w->n_warm < w->config->warm && w->failures < FAILURES_MAX;
+}
+
+static void turn(struct warden *w)
+{
+	struct epoll_event ev;
+	struct err e = ERR_INIT;
+	int n = epoll_wait(w->epoll, &ev, 1, wants_warm(w) ? 0 : -1);
+
+	if (n == 0 && ward_make_warm(w, &e) < 0) {
+		w->failures++;
+		(void)fprintf(stderr, "pinfold: no sandbox can wait ready-made: %s\n", e.text);
+	}
+	if (n <= 0)
+		return;
+	const struct source *source = ev.data.ptr;
+	if (source->kind == SOURCE_FRONT)
+		on_front(w);
+	else if (source->kind == SOURCE_SIGNAL)
+		on_signal(w);
+	else if (source->kind == SOURCE_TIMER)
+		on_timer(w);
+	else
+		ward_event(w, source, ev.events);
+	arm_timer(w);
+}
+
+static int start_front(struct warden *w, struct err *e)
+{
+	pid_t pid = w->config->start_front(w->config->arg, &w->front);
+
+	if (pid < 0)
+		return err_sys(e, "start front");
+	w->own[0] = (struct source){SOURCE_FRONT, NULL};
+	return warden_watch(w, w->front, &w->own[0], e);
+}
+
+static int make_own(struct warden *w, struct err *e)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	w->epoll = epoll_create1(EPOLL_CLOEXEC);
+	w->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	w->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (w->epoll < 0 || w->timer < 0 || w->signals < 0 ||
+	    sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return err_sys(e, "event loop");
+	w->own[1] = (struct source){SOURCE_SIGNAL, NULL};
+	w->own[2] = (struct source){SOURCE_TIMER, NULL};
+	int r = warden_watch(w, w->signals, &w->own[1], e);
+	return r < 0 ? r : warden_watch(w, w->timer, &w->own[2], e);
+}
+
+int warden_serve(const struct warden_config *config, struct err *e)
+{
+	struct warden w = {.config = config, .front = FD_NONE};
+	struct live nothing;
+
+	cgroup_detect(&w.cgroups);
+	live_init(&nothing);
+	live_sweep(&nothing);
+	int r = make_own(&w, e);
+	if (r >= 0)
+		r = start_front(&w, e);
+	if (r < 0)
+		return r;
+	config->ready(config->arg);
+	while (!w.draining || (w.n_wards > 0 && now_us() < w.drain_until_us))
+		turn(&w);
+	while (w.wards)
+		ward_end(&w, w.wards);
+	fd_close(&w.front);
+	fd_close(&w.epoll);
+	fd_close(&w.timer);
+	fd_close(&w.signals);
+	return 0;
+}

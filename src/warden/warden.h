@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The process that makes and ends the daemon's sandboxes: one thread, one loop. It believes the
+ * kernel and itself; what front and callers say is checked.
+ */
+#ifndef WARDEN_WARDEN_H
+#define WARDEN_WARDEN_H
+
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct warden_config {
+	unsigned warm;	   /* how many sandboxes wait ready-made */
+	unsigned live_max; /* how many runs at once */
+	/* Start (again) the process that talks to callers; returns its pid and our end of the
+	 * socket to it. */
+	pid_t (*start_front)(void *arg, int *ret_sock);
+	void *arg;
+	/* Called once, when all is ready to serve. */
+	void (*ready)(void *arg);
+};
+
+/* Until SIGTERM or SIGINT: then no new run begins, those there may end, and nothing is left. */
+int warden_serve(const struct warden_config *config, struct err *e);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wire/ask.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+static int check_str(const struct ask_head *head, uint32_t off, uint32_t most)
+{
+	if (off == 0)
+		return 0;
+	if (off < sizeof(*head) || off >= head->size)
+		return -EINVAL;
+	uint32_t room = head->size - off;
+	return memchr((const char *)head + off, 0, room < most ? room : most) ? 0 : -EINVAL;
+}
+
+static int check_vector(const struct ask_head *head, uint32_t off, uint32_t count)
+{
+	if (count > ASK_STRINGS_MAX || off % sizeof(uint32_t) != 0)
+		return -EINVAL;
+	if (count == 0)
+		return 0;
+	if (off < sizeof(*head) || off > head->size ||
+	    (head->size - off) / sizeof(uint32_t) < count)
+		return -EINVAL;
+	const uint32_t *v = (const uint32_t *)(const void *)((const char *)head + off);
+	for (uint32_t i = 0; i < count; i++)
+		if (v[i] == 0 || check_str(head, v[i], head->size) < 0)
+			return -EINVAL;
+	return 0;
+}
+
+static int between(uint64_t value, uint64_t least, uint64_t most)
+{
+	return value >= least && value <= most;
+}
+
+static int check_limits(const struct ask_limits *l)
+{
+	const uint64_t year_ms = 366ull * 24 * 3600 * 1000;
+
+	return between(l->time_ms, 1, year_ms) && between(l->grace_ms, 1, year_ms) &&
+			       between(l->cpu_time_ms, 0, year_ms) &&
+			       between(l->cpus_milli, 10, 4096000) &&
+			       between(l->memory_bytes, 4ull << 20, 1ull << 50) &&
+			       between(l->pids, 1, 4000000) &&
+			       between(l->disk_bytes, 64ull << 10, 1ull << 50) &&
+			       between(l->nofile, 8, 1048576)
+		       ? 0
+		       : -EINVAL;
+}
+
+/* A name in a directory of ours. */
+static int check_name(const struct ask_head *head, uint32_t off)
+{
+	const char *name = ask_str(head, off);
+
+	if (check_str(head, off, 256) < 0)
+		return -EINVAL;
+	return name && (!name[0] || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, ".."))
+		       ? -EINVAL
+		       : 0;
+}
+
+int ask_check(const void *block, uint32_t size)
+{
+	const struct ask_head *head = block;
+
+	if (size < sizeof(*head) || size > ASK_SIZE_MAX || head->magic != ASK_MAGIC ||
+	    head->version != ASK_VERSION || head->size != size || (head->flags & ~ASK_FLAGS))
+		return -EINVAL;
+	if (check_limits(&head->limits) < 0 || head->argc == 0 ||
+	    check_vector(head, head->argv, head->argc) < 0 ||
+	    check_vector(head, head->envp, head->envc) < 0)
+		return -EINVAL;
+	if (!head->workdir || check_str(head, head->workdir, 4096) < 0 ||
+	    check_str(head, head->path, head->size) < 0 ||
+	    check_str(head, head->dir_path, 4096) < 0 || check_name(head, head->code_name) < 0)
+		return -EINVAL;
+	if (ask_str(head, head->workdir)[0] != '/' ||
+	    !(head->flags & ASK_DIR) != !head->dir_path)
+		return -EINVAL;
+	if (head->code_len == 0)
+		return 0;
+	return head->code < sizeof(*head) || head->code > size || head->code_len > size - head->code
+		       ? -EINVAL
+		       : 0;
+}

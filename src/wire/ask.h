@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One request for a run, as the caller's library writes it for the daemon: a block in a sealed
+ * memfd, checked again by everybody who takes it. Strings are offsets from its beginning, NUL at
+ * their end, 0 for none; native integers. The caller's descriptors travel beside it (wire/link.h).
+ */
+#ifndef WIRE_ASK_H
+#define WIRE_ASK_H
+
+#include <stdint.h>
+
+#define ASK_MAGIC 0x70696e61u
+#define ASK_VERSION 1u
+#define ASK_SIZE_MAX (40u << 20)
+#define ASK_STRINGS_MAX 8192u
+
+#define ASK_PTY 0x1u
+#define ASK_COLLECT 0x2u     /* report changed files */
+#define ASK_ROOT 0x4u	     /* uid 0 inside */
+#define ASK_BEST_EFFORT 0x8u /* limits that cannot be held may be absent */
+#define ASK_DIR 0x10u	     /* a directory's descriptor comes along */
+#define ASK_FLAGS 0x1fu
+
+struct ask_limits {
+	uint64_t time_ms, grace_ms, cpu_time_ms, cpus_milli, memory_bytes, pids, disk_bytes, nofile;
+};
+
+struct ask_head {
+	uint32_t magic, version;
+	uint32_t size; /* of the whole block */
+	uint32_t flags;
+	struct ask_limits limits;
+	uint64_t dir_dev, dir_ino; /* of the directory */
+	uint32_t argv, argc;	   /* offset of argc offsets */
+	uint32_t envp, envc;
+	uint32_t path, workdir, code_name, dir_path;
+	uint32_t code, code_len; /* bytes */
+	uint16_t rows, cols;
+	uint32_t zero;
+};
+
+/* 0 when every offset and count stays inside, every string ends, every number is in its bounds;
+ * else -EINVAL. */
+int ask_check(const void *block, uint32_t size);
+
+static inline const char *ask_str(const struct ask_head *head, uint32_t off)
+{
+	return off ? (const char *)head + off : (const char *)0;
+}
+
+#endif

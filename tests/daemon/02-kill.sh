@@ -1,0 +1,163 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# kill -9 of each process of the daemon at random moments under load. Front: the runs that are there
+# go on, and it comes back. The warden: everything ends with it, and the next start removes what is
+# left. A guest: its run alone. Nobody ever gets a wrong result.
+# PINFOLD_TEST_ROUNDS: how many kills of each; PINFOLD_TEST_SEED: which moments.
+. "$(dirname "$0")/../lib/cli.sh"
+. "$(dirname "$0")/../lib/daemon.sh"
+
+ROUNDS=${PINFOLD_TEST_ROUNDS:-60}
+WORKERS=2
+
+# One worker's life: runs whose right result is known. A run whose daemon died fails with 125 and
+# says so; anything else is wrong.
+worker()
+{
+	local n=0 out rc
+
+	while [ ! -e "$W/stop" ]; do
+		n=$((n + 1))
+		out=$("${CALL[@]}" run "${BEST[@]}" --daemon --stdin /dev/null -- \
+			sh -c "echo $1.$n; exit 3" 2>"$W/worker.$1.err")
+		rc=$?
+		if [ "$rc" = 3 ] && [ "$out" = "$1.$n" ]; then
+			echo right
+		elif [ "$rc" = 125 ] && grep -qE '^pinfold: [a-z_.]+: (--daemon: |the daemon|ask the)' \
+			"$W/worker.$1.err"; then
+			echo lost
+		elif [ "$rc" = 137 ]; then
+			echo killed # its guest was
+		else
+			echo "wrong: status $rc, output $out, $(head -1 "$W/worker.$1.err")"
+		fi
+	done >"$W/worker.$1"
+}
+
+workers_start()
+{
+	local i
+
+	rm -f "$W"/stop "$W"/worker.*
+	call_argv
+	for i in $(seq $WORKERS); do
+		worker "$i" {LIVE_FD}>&- &
+		WORKER_PIDS+=("$!")
+	done
+}
+
+workers_stop()
+{
+	touch "$W/stop"
+	wait "${WORKER_PIDS[@]}"
+	WORKER_PIDS=()
+	check "$1: no wrong result" test -z "$(cat "$W"/worker.? | grep wrong | head -3)"
+	check "$1: there were right ones" test "$(cat "$W"/worker.? | grep -c right)" -gt 5
+	diag "$MODE, $1: $(cat "$W"/worker.? | cut -d: -f1 | sort | uniq -c | paste -sd ' ' | tr -s ' ')"
+}
+
+# moment: a random part of the time that a few runs take.
+moment()
+{
+	read -r -t "0.0$((RANDOM % 30 + 10))" <>"$W/never" || true
+}
+
+victim_front()
+{
+	front_pid
+}
+
+victim_guest()
+{
+	guests | shuf -n 1 --random-source=<(openssl enc -aes-128-ctr -nosalt -pass "pass:$RANDOM" \
+		</dev/zero 2>/dev/null)
+}
+
+kill_some()
+{
+	local i pid hit=0
+
+	for ((i = 0; i < ROUNDS; i++)); do
+		moment
+		pid=$("victim_$1") && [ -n "$pid" ] && kill -9 "$pid" 2>/dev/null && hit=$((hit + 1))
+	done
+	check "$1: the kills find somebody" test "$hit" -gt $((ROUNDS / 2))
+}
+
+fronts()
+{
+	daemon_start --warm 2
+	inside_start LONG "${BEST[@]}" --daemon -- sh -c 'echo ready; read x; echo "got $x"' \
+		<"$W/never"
+	wait_for 5 grep -q ready "$LONG_OUT"
+	workers_start
+	kill_some front
+	workers_stop front
+	check "front: the warden is still there" kill -0 "$DAEMON"
+	check "front: so is a run that was there before" kill -0 "$LONG_PID"
+	echo word >"$W/never"
+	inside_wait LONG
+	prints $'ready\ngot word' "front: and it goes on to its end"
+	inside "${BEST[@]}" --daemon -- echo again
+	prints again "front: it serves on"
+	daemon_stop
+	check "front: nothing is left" test -z "$(left_on_host)"
+}
+
+some_guests()
+{
+	daemon_start --warm 2
+	workers_start
+	kill_some guest
+	workers_stop guest
+	inside "${BEST[@]}" --daemon -- echo again
+	prints again "guest: it serves on"
+	daemon_stop
+	check "guest: nothing is left" test -z "$(left_on_host)"
+}
+
+wardens()
+{
+	local i children alive=0
+
+	rm -f "$W/stop" "$W"/worker.*
+	daemon_start --warm 2
+	workers_start
+	for ((i = 0; i < ROUNDS / 6; i++)); do
+		moment
+		children=$(children_of "$DAEMON")
+		kill -9 "$DAEMON"
+		wait "$DAEMON_CALL" 2>/dev/null
+		wait_for 2 all_gone "$children" || alive=$((alive + 1))
+		daemon_start --warm 2
+	done
+	workers_stop warden
+	check "warden: every process of its ends with it" test "$alive" = 0
+	daemon_stop
+	check "warden: nothing is left" test -z "$(left_on_host)"
+	sed -i '/^signal 9/d' "$EVIDENCE/report" # that was us
+}
+
+all_gone()
+{
+	local pid
+
+	for pid in $1; do
+		[ ! -d "/proc/$pid" ] || grep -q '^State:.[ZX]' "/proc/$pid/status" 2>/dev/null || return 1
+	done
+}
+
+checks()
+{
+	RANDOM=${PINFOLD_TEST_SEED:-$((EPOCHSECONDS % 32768))}
+	diag "seed $RANDOM"
+	WORKER_PIDS=()
+	mkfifo "$W/never"
+	own "$W"
+	daemon_mode
+	fronts
+	some_guests
+	wardens
+}
+
+run_checks

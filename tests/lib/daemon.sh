@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# A daemon of the test's own, for tests/daemon. After tests/lib/cli.sh: runs find its socket by
+# themselves.
+
+# daemon_start [OPTION...]: sets DAEMON (the warden's pid) once it serves.
+daemon_start()
+{
+	local seconds=$CALL_SECONDS
+
+	CALL_SECONDS=300
+	call_files serve "$@"
+	DAEMON_LOG=$ERR
+	rm -f "$EVIDENCE/daemon.pid"
+	call_argv -p "$EVIDENCE/daemon.pid"
+	CALL_SECONDS=$seconds
+	"${CALL[@]}" serve "$@" >"$OUT" 2>"$ERR" {LIVE_FD}>&- &
+	DAEMON_CALL=$!
+	BACKGROUND+=("$!")
+	wait_for 10 grep -q 'serving on' "$DAEMON_LOG" || not_ok "the daemon starts [$MODE]"
+	DAEMON=$(cat "$EVIDENCE/daemon.pid" 2>/dev/null)
+}
+
+# daemon_stop: SIGTERM; sets RC to its status.
+daemon_stop()
+{
+	kill "$DAEMON" 2>/dev/null
+	wait "$DAEMON_CALL" 2>/dev/null
+	RC=$?
+	ERR=$DAEMON_LOG
+}
+
+# children_of PID
+children_of()
+{
+	cat "/proc/$1/task/"*/children 2>/dev/null
+}
+
+front_pid()
+{
+	local pid
+
+	for pid in $(children_of "$DAEMON"); do
+		[ "$(cat "/proc/$pid/comm" 2>/dev/null)" = pinfold-front ] && echo "$pid" && return
+	done
+	return 1
+}
+
+# guests: the init of every sandbox of the daemon, waiting or running.
+guests()
+{
+	local pid
+
+	for pid in $(children_of "$DAEMON"); do
+		[ "$(cat "/proc/$pid/comm" 2>/dev/null)" = pinfold ] && echo "$pid"
+	done
+}
+
+waiting_is()
+{
+	[ "$(guests | wc -w)" = "$1" ]
+}
+
+# A run in the daemon where limits may be weaker: an ordinary user has no control group here.
+BEST=()
+daemon_mode()
+{
+	BEST=()
+	[ "$MODE" = R ] || BEST=(--limits best-effort)
+}
+
+# Names of what sandboxes have on the host.
+left_on_host()
+{
+	find /sys/fs/cgroup -type d -name 'pinfold-sbx*' 2>/dev/null
+	find /run/pinfold/live "$M/run" -type f -path '*/live/*' 2>/dev/null
+	find "$M/run" "$M/home" -mindepth 1 -name 'sbx*' 2>/dev/null
+}
