@@ -404,7 +404,8 @@ static void on_started(struct warden *w, struct ward *ward, struct control_event
 	}
 }
 
-static void on_control(struct warden *w, struct ward *ward)
+/* Take one message; false when there is none any more. */
+static bool on_control(struct warden *w, struct ward *ward)
 {
 	struct control_event ev;
 	struct err e = ERR_INIT;
@@ -413,7 +414,7 @@ static void on_control(struct warden *w, struct ward *ward)
 	if (control_receive(ward->live.sb.control, &ev, &e) < 0) {
 		/* Gone: the guest's own descriptor tells when. */
 		unwatch(w, ward->live.sb.control);
-		return;
+		return false;
 	}
 	switch (ev.msg.kind) {
 	case MSG_READY:
@@ -434,11 +435,29 @@ static void on_control(struct warden *w, struct ward *ward)
 		msg.code = ev.msg.code;
 		msg.step = ev.msg.step;
 		tell(ward, &msg, NULL, 0);
+		ward->answered = true;
 		break;
 	default:
 		break;
 	}
 	fd_close(&ev.fd);
+	return true;
+}
+
+static void on_guest_end(struct warden *w, struct ward *ward)
+{
+	struct err e = ERR_INIT;
+
+	if (ward->state == WARD_MAKING)
+		warden_failed(w, "its init ended");
+	/* What it still said is in the socket. */
+	while (ward->state == WARD_STARTING && !ward->answered && on_control(w, ward))
+		;
+	if (ward->state == WARD_STARTING && !ward->answered) {
+		(void)err_set(&e, ERR_INTERNAL, "the guest ended unexpectedly");
+		ward_refuse(ward->client, &e);
+	}
+	ward_end(w, ward);
 }
 
 static void on_listener(struct warden *w, struct ward *ward, uint32_t events)
@@ -480,19 +499,10 @@ void ward_event(struct warden *w, const struct source *source, uint32_t events)
 
 	switch (source->kind) {
 	case SOURCE_CONTROL:
-		on_control(w, ward);
+		(void)on_control(w, ward);
 		break;
 	case SOURCE_GUEST:
-		w->failures += ward->state == WARD_MAKING;
-		/* What the guest still said is in the socket. */
-		while (ward->state < WARD_RUNNING && ward->live.sb.control >= 0) {
-			unsigned before = ward->state;
-
-			on_control(w, ward);
-			if (ward->state == before)
-				break;
-		}
-		ward_end(w, ward);
+		on_guest_end(w, ward);
 		break;
 	case SOURCE_CLIENT:
 		on_client(w, ward);
@@ -508,6 +518,7 @@ void ward_event(struct warden *w, const struct source *source, uint32_t events)
 	case SOURCE_FRONT:
 	case SOURCE_SIGNAL:
 	case SOURCE_TIMER:
+	case SOURCE_JANITOR:
 		assert(0);
 	}
 }

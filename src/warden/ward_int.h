@@ -32,6 +32,7 @@ enum source_kind {
 	SOURCE_FRONT,
 	SOURCE_SIGNAL,
 	SOURCE_TIMER,
+	SOURCE_JANITOR,
 };
 
 /* What an epoll event is about. */
@@ -46,6 +47,7 @@ struct ward {
 	struct sandbox_spec spec;
 	int client, listener, oom, terminal;
 	bool warm, polled;
+	bool answered; /* the caller knows that it failed */
 	enum link_stop stop;
 	unsigned denials; /* told so far */
 	uint64_t memory_peak, pids_peak;
@@ -57,13 +59,14 @@ struct ward {
 struct warden {
 	const struct warden_config *config;
 	struct cgroup_host cgroups;
-	int epoll, front, signals, timer;
-	struct source own[3];
+	int epoll, front, signals, timer, janitor;
+	struct source own[4];
 	struct ward *wards;
 	unsigned n_wards; /* all of them */
 	unsigned n_warm;  /* MAKING or READY */
 	unsigned n_polled;
 	unsigned failures; /* in a row, to make one that waits */
+	uint64_t retry_us; /* not before that, after some */
 	bool draining;
 	uint64_t drain_until_us;
 };
@@ -81,6 +84,8 @@ void ward_end(struct warden *w, struct ward *ward);
 /* Say no on a connection. */
 void ward_refuse(int client, const struct err *e);
 
+/* One that was to wait could not be made. */
+void warden_failed(struct warden *w, const char *why);
 int warden_watch(struct warden *w, int fd, struct source *source, struct err *e);
 
 #endif

@@ -26,6 +26,8 @@
 #define POLL_NS 20000000
 #define DRAIN_US 10000000u
 #define FAILURES_MAX 3u
+#define RETRY_US 200000u
+#define JANITOR_S 2 /* how long what a dead run of somebody without daemon left may stay */
 
 static uint64_t now_us(void)
 {
@@ -131,6 +133,22 @@ static void on_timer(struct warden *w)
 	ward_poll(w);
 }
 
+static void sweep(void)
+{
+	struct live nothing;
+
+	live_init(&nothing);
+	live_sweep(&nothing);
+}
+
+static void on_janitor(struct warden *w)
+{
+	uint64_t ticks;
+
+	(void)!read(w->janitor, &ticks, sizeof(ticks)); /* only to make it quiet */
+	sweep();
+}
+
 static void arm_timer(struct warden *w)
 {
 	long ns = w->n_polled ? POLL_NS : w->draining ? 100000000 : 0;
@@ -139,21 +157,36 @@ static void arm_timer(struct warden *w)
 	(void)timerfd_settime(w->timer, 0, &spec, NULL); /* valid by construction */
 }
 
-static bool wants_warm(const struct warden *w)
+/* How long to wait for events: 0 when a sandbox is to be made meanwhile, -1: for ever. After some
+ * failures in a row it is tried again now and then only. */
+static int patience_ms(const struct warden *w)
 {
-	return !w->draining && w->n_warm < w->config->warm && w->failures < FAILURES_MAX;
+	uint64_t now;
+
+	if (w->draining || w->n_warm >= w->config->warm)
+		return -1;
+	if (w->failures < FAILURES_MAX)
+		return 0;
+	now = now_us();
+	return now >= w->retry_us ? 0 : (int)((w->retry_us - now) / 1000) + 1;
+}
+
+void warden_failed(struct warden *w, const char *why)
+{
+	w->retry_us = now_us() + RETRY_US;
+	if (++w->failures == FAILURES_MAX)
+		(void)fprintf(stderr, "pinfold: no sandbox can wait ready-made: %s\n", why);
 }
 
 static void turn(struct warden *w)
 {
 	struct epoll_event ev;
 	struct err e = ERR_INIT;
-	int n = epoll_wait(w->epoll, &ev, 1, wants_warm(w) ? 0 : -1);
+	int patience = patience_ms(w);
+	int n = epoll_wait(w->epoll, &ev, 1, patience);
 
-	if (n == 0 && ward_make_warm(w, &e) < 0) {
-		w->failures++;
-		(void)fprintf(stderr, "pinfold: no sandbox can wait ready-made: %s\n", e.text);
-	}
+	if (n == 0 && patience == 0 && ward_make_warm(w, &e) < 0)
+		warden_failed(w, e.text);
 	if (n <= 0)
 		return;
 	const struct source *source = ev.data.ptr;
@@ -163,6 +196,8 @@ static void turn(struct warden *w)
 		on_signal(w);
 	else if (source->kind == SOURCE_TIMER)
 		on_timer(w);
+	else if (source->kind == SOURCE_JANITOR)
+		on_janitor(w);
 	else
 		ward_event(w, source, ev.events);
 	arm_timer(w);
@@ -180,6 +215,7 @@ static int start_front(struct warden *w, struct err *e)
 
 static int make_own(struct warden *w, struct err *e)
 {
+	struct itimerspec often = {{.tv_sec = JANITOR_S}, {.tv_sec = JANITOR_S}};
 	sigset_t set;
 
 	sigemptyset(&set);
@@ -188,24 +224,27 @@ static int make_own(struct warden *w, struct err *e)
 	sigaddset(&set, SIGHUP);
 	w->epoll = epoll_create1(EPOLL_CLOEXEC);
 	w->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	w->janitor = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	w->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (w->epoll < 0 || w->timer < 0 || w->signals < 0 ||
+	if (w->epoll < 0 || w->timer < 0 || w->janitor < 0 || w->signals < 0 ||
+	    timerfd_settime(w->janitor, 0, &often, NULL) < 0 ||
 	    sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return err_sys(e, "event loop");
 	w->own[1] = (struct source){SOURCE_SIGNAL, NULL};
 	w->own[2] = (struct source){SOURCE_TIMER, NULL};
+	w->own[3] = (struct source){SOURCE_JANITOR, NULL};
 	int r = warden_watch(w, w->signals, &w->own[1], e);
-	return r < 0 ? r : warden_watch(w, w->timer, &w->own[2], e);
+	if (r >= 0)
+		r = warden_watch(w, w->timer, &w->own[2], e);
+	return r < 0 ? r : warden_watch(w, w->janitor, &w->own[3], e);
 }
 
 int warden_serve(const struct warden_config *config, struct err *e)
 {
 	struct warden w = {.config = config, .front = FD_NONE};
-	struct live nothing;
 
 	cgroup_detect(&w.cgroups);
-	live_init(&nothing);
-	live_sweep(&nothing);
+	sweep();
 	int r = make_own(&w, e);
 	if (r >= 0)
 		r = start_front(&w, e);
@@ -219,6 +258,7 @@ int warden_serve(const struct warden_config *config, struct err *e)
 	fd_close(&w.front);
 	fd_close(&w.epoll);
 	fd_close(&w.timer);
+	fd_close(&w.janitor);
 	fd_close(&w.signals);
 	return 0;
 }

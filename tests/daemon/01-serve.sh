@@ -124,7 +124,7 @@ ends()
 	inside_json --daemon -- true
 	check "then there is none" test "$RC" = 125
 	check "and that is said" grep -q 'pinfold serve' "$ERR"
-	check "nothing is left" test -z "$(left_on_host)"
+	check "nothing is left" nothing_left
 	check "no socket either" test ! -e "$M/run/daemon.sock"
 }
 

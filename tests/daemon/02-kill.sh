@@ -26,7 +26,7 @@ worker()
 		elif [ "$rc" = 125 ] && grep -qE '^pinfold: [a-z_.]+: (--daemon: |the daemon|ask the)' \
 			"$W/worker.$1.err"; then
 			echo lost
-		elif [ "$rc" = 137 ]; then
+		elif [ "$rc" = 137 ] || grep -q 'the guest ended' "$W/worker.$1.err"; then
 			echo killed # its guest was
 		else
 			echo "wrong: status $rc, output $out, $(head -1 "$W/worker.$1.err")"
@@ -52,7 +52,7 @@ workers_stop()
 	wait "${WORKER_PIDS[@]}"
 	WORKER_PIDS=()
 	check "$1: no wrong result" test -z "$(cat "$W"/worker.? | grep wrong | head -3)"
-	check "$1: there were right ones" test "$(cat "$W"/worker.? | grep -c right)" -gt 5
+	check "$1: there were right ones" grep -q right "$W"/worker.?
 	diag "$MODE, $1: $(cat "$W"/worker.? | cut -d: -f1 | sort | uniq -c | paste -sd ' ' | tr -s ' ')"
 }
 
@@ -69,26 +69,28 @@ victim_front()
 
 victim_guest()
 {
-	guests | shuf -n 1 --random-source=<(openssl enc -aes-128-ctr -nosalt -pass "pass:$RANDOM" \
-		</dev/zero 2>/dev/null)
+	local all
+
+	read -r -a all <<<"$(guests | paste -sd ' ')"
+	[ ${#all[@]} -gt 0 ] && echo "${all[RANDOM % ${#all[@]}]}"
 }
 
 kill_some()
 {
-	local i pid hit=0
+	local pid hit=0 until=$((SECONDS + 30 + ROUNDS))
 
-	for ((i = 0; i < ROUNDS; i++)); do
+	while [ $hit -lt $ROUNDS ] && [ $SECONDS -lt $until ]; do
 		moment
 		pid=$("victim_$1") && [ -n "$pid" ] && kill -9 "$pid" 2>/dev/null && hit=$((hit + 1))
 	done
-	check "$1: the kills find somebody" test "$hit" -gt $((ROUNDS / 2))
+	check "$1: $ROUNDS kills find somebody" test "$hit" = "$ROUNDS"
 }
 
 fronts()
 {
 	daemon_start --warm 2
 	inside_start LONG "${BEST[@]}" --daemon -- sh -c 'echo ready; read x; echo "got $x"' \
-		<"$W/never"
+		<>"$W/never"
 	wait_for 5 grep -q ready "$LONG_OUT"
 	workers_start
 	kill_some front
@@ -101,19 +103,19 @@ fronts()
 	inside "${BEST[@]}" --daemon -- echo again
 	prints again "front: it serves on"
 	daemon_stop
-	check "front: nothing is left" test -z "$(left_on_host)"
+	check "front: nothing is left" nothing_left
 }
 
 some_guests()
 {
-	daemon_start --warm 2
+	daemon_start --warm 6
 	workers_start
 	kill_some guest
 	workers_stop guest
 	inside "${BEST[@]}" --daemon -- echo again
 	prints again "guest: it serves on"
 	daemon_stop
-	check "guest: nothing is left" test -z "$(left_on_host)"
+	check "guest: nothing is left" nothing_left
 }
 
 wardens()
@@ -134,7 +136,7 @@ wardens()
 	workers_stop warden
 	check "warden: every process of its ends with it" test "$alive" = 0
 	daemon_stop
-	check "warden: nothing is left" test -z "$(left_on_host)"
+	check "warden: nothing is left" nothing_left
 	sed -i '/^signal 9/d' "$EVIDENCE/report" # that was us
 }
 

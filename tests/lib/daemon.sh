@@ -69,10 +69,34 @@ daemon_mode()
 	[ "$MODE" = R ] || BEST=(--limits best-effort)
 }
 
-# Names of what sandboxes have on the host.
+# What dead sandboxes have on the host: groups without a process, entries of the journal that nobody
+# holds. Other tests have live ones.
 left_on_host()
 {
-	find /sys/fs/cgroup -type d -name 'pinfold-sbx*' 2>/dev/null
-	find /run/pinfold/live "$M/run" -type f -path '*/live/*' 2>/dev/null
+	local path
+
+	for path in $(find /sys/fs/cgroup -type d -name 'pinfold-sbx*' 2>/dev/null); do
+		[ -e "$path/cgroup.procs" ] && [ -z "$(cat "$path/cgroup.procs" 2>/dev/null)" ] && echo "$path"
+	done
+	for path in $(find /run/pinfold/live "$M/run" -type f -path '*/live/*' 2>/dev/null); do
+		flock -n "$path" true 2>/dev/null && echo "$path"
+	done
 	find "$M/run" "$M/home" -mindepth 1 -name 'sbx*' 2>/dev/null
+}
+
+# nothing_left: what is there now is gone in a moment; other tests leave things, too, and make more
+# meanwhile.
+nothing_left()
+{
+	local name
+
+	for name in $(left_on_host); do
+		wait_for 10 is_gone "$name" || { echo "still there: $name"; return 1; }
+	done
+}
+
+is_gone()
+{
+	[ ! -e "$1" ] || { [ -d "$1" ] && [ -n "$(cat "$1/cgroup.procs" 2>/dev/null)" ]; } ||
+		{ [ -f "$1" ] && ! flock -n "$1" true 2>/dev/null; }
 }
