@@ -100,7 +100,7 @@ $(B)/guest: $(GUEST_OBJ)
 	$(CC) $(GUEST_CFLAGS) $(GUEST_LDFLAGS) -o $@ $^
 
 $(B)/sandbox/guest_image.o: CPPFLAGS_ALL += -DGUEST_IMAGE='"$(B)/guest"'
-$(B)/sandbox/guest_image.o: $(B)/guest
+$(B)/sandbox/guest_image.o: $(B)/guest src/guest/driver.py
 $(B)/kernel/seccomp.o: $(B)/gen/seccomp_filters.inc
 
 $(B)/gen-seccomp: tools/gen-seccomp.c src/kernel/seccomp.def | check-deps

@@ -155,6 +155,10 @@ static int store(const struct opt *o, const char *value, int max, void *field, s
 	case OPT_DURATION:
 		return parse_duration(value, field, e);
 	case OPT_COUNT:
+		if (o->zero && strcmp(value, "0") == 0) {
+			*(uint64_t *)field = 0;
+			return 0;
+		}
 		return parse_count(value, field, e);
 	case OPT_CPUS:
 		return parse_cpus(value, field, e);

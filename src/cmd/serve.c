@@ -28,10 +28,16 @@ const struct verb_doc serve_doc = {
 
 static int check_count(const char *option, uint64_t value, struct err *e)
 {
-	if (value <= COUNT_MAX)
+	if (value <= COUNT_MAX || value == UINT64_MAX)
 		return 0;
 	(void)err_set(e, ERR_INVALID, "--%s: too much", option);
-	return err_remedy(e, "give a value between 1 and %u", COUNT_MAX);
+	return err_remedy(e, "give a value up to %u", COUNT_MAX);
+}
+
+/* The library's way to say none, and not given. */
+static uint32_t as_option(uint64_t value)
+{
+	return value == UINT64_MAX ? 0 : value ? (uint32_t)value : UINT32_MAX;
 }
 
 int cmd_serve(const struct verb *v, int argc, char **argv)
@@ -44,13 +50,16 @@ int cmd_serve(const struct verb *v, int argc, char **argv)
 	if (!request_begin(&r, v, argc, argv, &used, &status))
 		return status;
 	if (request_end(argc - used, argv + used, &e) < 0 ||
-	    check_count("warm", r.warm, &e) < 0 || check_count("max", r.max, &e) < 0)
+	    check_count("warm", r.warm, &e) < 0 ||
+	    check_count("warm-python", r.warm_python, &e) < 0 || check_count("max", r.max, &e) < 0)
 		return say_failure(&e, false);
 	struct pinfold_serve_options o = {
 		.size = sizeof(o),
 		.socket = r.socket,
-		.warm = (uint32_t)r.warm,
+		.warm = as_option(r.warm),
 		.max = (uint32_t)r.max,
+		.python = as_option(r.warm_python),
+		.preload = r.preload,
 	};
 	if (pinfold_serve(&o, &failure) == 0)
 		return 0;

@@ -72,6 +72,29 @@ static char *as_file(struct request *r, const struct lang *lang,
 	return kept;
 }
 
+/* An interpreter that waits was started without these; who sets one means it. */
+static bool shapes_start(const char *entry)
+{
+	static const char *const prefixes[] = {"PYTHON", "LC_",	  "LANG",   "LD_",     "GLIBC_",
+					       "MALLOC_", "OMP_", "OPENBLAS", "MKL_", "OPENSSL",
+					       "HOME=",	  "PATH=", "VIRTUAL_ENV"};
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (strncmp(entry, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	return false;
+}
+
+static bool fits_waiting(const struct pinfold_run_options *o)
+{
+	if (strcmp(o->lang, "python") != 0 || (o->flags & PINFOLD_PTY))
+		return false;
+	for (unsigned i = 0; o->env && o->env[i]; i++)
+		if (shapes_start(o->env[i]))
+			return false;
+	return true;
+}
+
 int request_lang(struct request *r, const struct pinfold_run_options *o, struct err *e)
 {
 	const struct lang *lang = find(o->lang);
@@ -90,6 +113,7 @@ int request_lang(struct request *r, const struct pinfold_run_options *o, struct 
 		return err_remedy(e, "install the package %s", lang->package);
 	}
 	r->argv[n++] = (char *)(uintptr_t)program;
+	r->spec.driver = fits_waiting(o);
 	bool text = !o->code_name && o->code_len <= INLINE_MAX && !memchr(o->code, 0, o->code_len);
 	if (text) {
 		char *code = strndup(o->code, o->code_len);

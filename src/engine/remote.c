@@ -109,7 +109,7 @@ static int next_message(int link, struct link_msg *msg, int fds[2], struct err *
 /* What kind of sandbox it is, or was to be. */
 static void take_description(struct pinfold_run *run, const struct link_started *s)
 {
-	run->warm = s->warm;
+	run->warm = s->warm > 2 ? 2 : s->warm;
 	(void)snprintf(run->req.spec.id, sizeof(run->req.spec.id), "%.*s",
 		       (int)sizeof(run->req.spec.id) - 1, s->sandbox);
 	request_held(&run->req, s->group, s->volume);
@@ -124,6 +124,7 @@ static int take_started(struct pinfold_run *run, const struct link_started *s, i
 	run->live.sb.control = take_fd(&fds[0]);
 	run->terminal = take_fd(&fds[1]);
 	run->started_us = s->started_ns / 1000;
+	run->cpu_before_us = s->cpu_before_us;
 	return 0;
 }
 

@@ -13,9 +13,9 @@
 #include "base/fd.h"
 #include "engine/run_int.h"
 #include "kernel/landlock.h"
+#include "sandbox/environ.h"
 #include "sandbox/hold.h"
 
-#define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #define ENV_MAX 512u
 #define ID_POOL_FIRST 0x70000000u /* between systemd's container range and the 31-bit end */
 
@@ -199,23 +199,18 @@ static int add_env(struct request *r, char *entry, struct err *e)
 
 static int make_env(struct request *r, const struct pinfold_run_options *o, struct err *e)
 {
-	const char *const fixed[] = {
-		"PATH=" DEFAULT_PATH,
-		r->spec.as_root ? "HOME=/root" : "HOME=/home/user",
-		r->spec.as_root ? "USER=root" : "USER=user",
-		"LANG=C.UTF-8",
-		"XDG_CACHE_HOME=/tmp/.cache",
-		"PIP_CACHE_DIR=/tmp/.cache/pip",
-		"npm_config_cache=/tmp/.cache/npm",
-	};
+	static const char *const common[] = {ENVIRON_COMMON, NULL};
+	static const char *const own[2][3] = {{ENVIRON_USER, NULL}, {ENVIRON_ROOT, NULL}};
+	const char *const *lists[] = {common, own[r->spec.as_root]};
 	char *term = NULL;
 
 	r->env = calloc(ENV_MAX + 1, sizeof(*r->env));
 	if (!r->env)
 		return err_set(e, ERR_INTERNAL, "out of memory");
-	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
-		if (add_env(r, strdup(fixed[i]), e) < 0)
-			return -ENOMEM;
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		for (const char *const *entry = lists[i]; *entry; entry++)
+			if (add_env(r, strdup(*entry), e) < 0)
+				return -ENOMEM;
 	if (o->flags & PINFOLD_PTY) {
 		if (asprintf(&term, "TERM=%s", o->term ? o->term : "xterm-256color") < 0)
 			term = NULL;

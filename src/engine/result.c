@@ -44,6 +44,7 @@ static void write_usage(struct json *j, const struct pinfold_run *run)
 	/* Children that nobody waited for are in the group's count alone. */
 	if (run->usage.cpu_us > cpu)
 		cpu = run->usage.cpu_us;
+	cpu -= run->cpu_before_us < cpu ? run->cpu_before_us : cpu;
 	uint64_t pids = run->usage.pids_peak;
 
 	if (!memory)
@@ -232,7 +233,7 @@ int pinfold_run_write_json(const struct pinfold_run *run, int fd)
 	json_str(&j, "sandbox", run->req.spec.id);
 	json_null(&j, "workspace");
 	json_str(&j, "isolation", run->req.spec.level == LEVEL_STRICT ? "strict" : "landlock");
-	json_str(&j, "start", run->warm ? "warm" : "cold");
+	json_str(&j, "start", run->warm == 2 ? "interpreter" : run->warm ? "warm" : "cold");
 	write_outcome(&j, run);
 	write_stream(&j, "stdout", &mine->capture[0], run->artifact[0]);
 	write_stream(&j, "stderr", &mine->capture[1], run->artifact[1]);

@@ -97,7 +97,8 @@ struct pinfold_run {
 
 	int epoll, timer, listener, terminal, oom;
 	int link;     /* to the daemon, FD_NONE: the sandbox is ours */
-	bool warm;    /* it was waiting ready-made */
+	unsigned warm; /* it was waiting ready-made; 2: with an interpreter */
+	uint64_t cpu_before_us; /* which had used this much of the processor */
 	bool refused; /* the daemon does not do this kind */
 	int out[2];	 /* read ends of the command's stdout and stderr */
 	int input;	 /* write end of its stdin */

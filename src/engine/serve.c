@@ -31,6 +31,10 @@
 #define NOBODY 65534
 #define GROUP_NAME "pinfold"
 #define FIRST_PASSED 3 /* by systemd */
+/* What most programs import, and what costs little to keep. */
+#define PRELOAD                                                                                    \
+	"json,re,math,random,datetime,time,collections,itertools,functools,pathlib,subprocess,"    \
+	"tempfile,csv,statistics,textwrap,hashlib,uuid,typing,dataclasses,traceback,string"
 
 struct serve {
 	char path[108];
@@ -216,13 +220,20 @@ static void raise_descriptors(void)
 	(void)setrlimit(RLIMIT_NOFILE, &limit); /* as many as there may be, then */
 }
 
+static unsigned count(uint32_t given, unsigned standard)
+{
+	return given == UINT32_MAX ? 0 : given ? given : standard;
+}
+
 int pinfold_serve(const struct pinfold_serve_options *o, struct pinfold_error *ret_error)
 {
 	struct serve s = {.lock = FD_NONE, .listener = FD_NONE};
 	struct err e = ERR_INIT;
 	struct warden_config config = {
-		.warm = o->warm == UINT32_MAX ? 0 : o->warm ? o->warm : 4,
+		.warm = count(o->warm, 4),
 		.live_max = o->max ? o->max : 64,
+		.python = count(o->python, access("/usr/bin/python3", X_OK) == 0 ? 2 : 0),
+		.preload = o->preload ? o->preload : PRELOAD,
 		.start_front = start_front,
 		.arg = &s,
 		.ready = ready,

@@ -167,7 +167,9 @@ static __attribute__((noinline, noreturn)) void child_main(struct launch *l)
 	if (r >= 0) {
 		l->step = MSG_STEP_EXEC;
 #ifndef DROP_CLOSE_FDS
-		(void)sys3(SYS_close_range, GUEST_CTL, ~0u, 0);
+		if (l->g->driver_end >= 0)
+			(void)sys3(SYS_dup3, l->g->driver_end, GUEST_CTL, 0);
+		(void)sys3(SYS_close_range, GUEST_CTL + (l->g->driver_end >= 0), ~0u, 0);
 #endif
 		(void)sys1(SYS_umask, 022);
 		(void)sys4(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none));

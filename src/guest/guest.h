@@ -40,6 +40,10 @@ struct guest {
 	int listener; /* seccomp notifications, for the host side, -1: none */
 	struct guest_keep keep[GUEST_KEEP_MAX];
 	unsigned n_keep;
+	int driver;	     /* socket to an interpreter that waits, -1: none */
+	int driver_end;	     /* its end, while it is started */
+	int claim[MSG_FDS_MAX]; /* second plan, standard input, output, error */
+	uint64_t used_us;    /* CPU time of the interpreter before it was claimed */
 	int command;	     /* pid of the command */
 	uint64_t started_ns, ended_ns; /* of the command, monotonic */
 	uint64_t left; /* processes besides it when it ended */
@@ -57,6 +61,10 @@ int guest_mount_step(struct guest *g, const struct plan_step *step);
 int guest_identity_step(struct guest *g, const struct plan_step *step);
 /* command.c: start the command; 0 with g->command set, or -errno with *ret_step (MSG_STEP_*). */
 int guest_command(struct guest *g, int *ret_step);
+/* driver.c: start the interpreter that waits; give it the program that was claimed. -errno: it is of
+ * no use, and the command has to be started like any other. */
+void guest_driver_start(struct guest *g);
+int guest_driver_claim(struct guest *g);
 /* tree.c: signal every process of the sandbox but the guest. */
 void guest_signal_all(const struct guest *g, int sig);
 /* serve.c: stay until the command has ended or the host side is gone. Returns its wait status. */

@@ -27,7 +27,6 @@ static const struct plan_head *map_plan(int fd)
 	    (uint64_t)st.st_size > PLAN_SIZE_MAX)
 		return NULL;
 	long p = sys6(SYS_mmap, 0, st.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
-	(void)sys1(SYS_close, fd);
 	if (p < 0 && p > -4096)
 		return NULL;
 	const struct plan_head *head = (const struct plan_head *)p;
@@ -39,7 +38,11 @@ static const struct plan_head *first_plan(void)
 	struct msg_host msg;
 	int fds[MSG_FDS_MAX];
 
-	return guest_receive(&msg, fds) == 1 && msg.kind == MSG_PLAN ? map_plan(fds[0]) : NULL;
+	if (guest_receive(&msg, fds) != 1 || msg.kind != MSG_PLAN)
+		return NULL;
+	const struct plan_head *plan = map_plan(fds[0]);
+	(void)sys1(SYS_close, fds[0]);
+	return plan;
 }
 
 static int is_claim(const struct plan_head *plan)
@@ -56,18 +59,28 @@ static int await_claim(struct guest *g)
 {
 	struct msg_guest ready = {.kind = MSG_READY};
 	struct msg_host msg;
-	int fds[MSG_FDS_MAX];
-	long r = guest_send(&ready, NULL, -1);
 
-	if (r < 0 || guest_receive(&msg, fds) != MSG_FDS_MAX || msg.kind != MSG_PLAN)
+	if (guest_send(&ready, NULL, -1) < 0 ||
+	    guest_receive(&msg, g->claim) != MSG_FDS_MAX || msg.kind != MSG_PLAN)
 		return -EPROTO;
-	g->plan = map_plan(fds[0]);
-	if (!is_claim(g->plan))
-		return -EPROTO;
-	for (int i = 0; i < 3 && r >= 0; i++) {
-		r = sys3(SYS_dup3, fds[1 + i], i, 0);
-		(void)sys1(SYS_close, fds[1 + i]);
+	g->plan = map_plan(g->claim[0]);
+	return is_claim(g->plan) ? 0 : -EPROTO;
+}
+
+/* The command of the claim: given to the interpreter that waits, or started. */
+static int claimed_command(struct guest *g, int *step)
+{
+	long r = guest_driver_claim(g);
+
+	if (r < 0) {
+		r = 0;
+		for (int i = 0; i < 3 && r >= 0; i++)
+			r = sys3(SYS_dup3, g->claim[1 + i], i, 0);
+		if (r >= 0)
+			r = guest_command(g, step);
 	}
+	for (unsigned i = 0; i < MSG_FDS_MAX; i++)
+		(void)sys1(SYS_close, g->claim[i]);
 	return r < 0 ? (int)r : 0;
 }
 
@@ -80,18 +93,20 @@ static int leash(const struct plan_head *plan)
 
 static int walk_plans(struct guest *g, int *step)
 {
-	int warm = g->plan->flags & PLAN_WARM;
 	int r = guest_walk(g, step);
 
 	if (r == 0)
 		r = leash(g->plan);
-	if (r == 0 && warm) {
-		*step = MSG_STEP_PLAN;
-		r = await_claim(g);
-	}
-	if (r == 0 && warm)
+	g->used_bytes = guest_used(g);
+	if (r < 0 || !(g->plan->flags & PLAN_WARM))
+		return r < 0 ? r : guest_command(g, step);
+	if (g->plan->flags & PLAN_DRIVER)
+		guest_driver_start(g);
+	*step = MSG_STEP_PLAN;
+	r = await_claim(g);
+	if (r == 0)
 		r = guest_walk(g, step);
-	return r;
+	return r < 0 ? r : claimed_command(g, step);
 }
 
 /* Before the plan is there: the host side may still be writing it. */
@@ -133,7 +148,8 @@ static void reset_signals(void)
 void guest_main(void)
 {
 	static struct guest g = {
-		.stage = -1, .root = -1, .lower = -1, .ruleset = -1, .listener = -1};
+		.stage = -1, .root = -1, .lower = -1, .ruleset = -1, .listener = -1,
+		.driver = -1, .driver_end = -1};
 	int step = MSG_STEP_PLAN;
 
 #ifndef DROP_SESSION
@@ -155,13 +171,13 @@ void guest_main(void)
 	if (g.plan->flags & PLAN_HOST_LEVEL)
 		(void)sys5(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	r = walk_plans(&g, &step);
-	g.used_bytes = guest_used(&g);
-	if (r == 0)
-		r = guest_command(&g, &step);
 	if (r < 0)
 		fail(r, step);
 
-	struct msg_guest msg = {.kind = MSG_STARTED, .code = g.command, .value = g.started_ns};
+	struct msg_guest msg = {.kind = MSG_STARTED,
+				.code = g.command,
+				.value = g.started_ns,
+				.value2 = g.used_us};
 	(void)guest_send(&msg, NULL, g.listener); /* its absence shows at the next poll */
 	if (g.listener >= 0)
 		(void)sys1(SYS_close, g.listener);

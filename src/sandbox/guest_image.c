@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The guest's program, as bytes of ours. GUEST_IMAGE is its path at build time. */
+/* The guest's program and the text of the interpreter's driver, as bytes of ours. GUEST_IMAGE is the
+ * program's path at build time. */
 __asm__(".section .rodata\n"
 	".balign 16\n"
-	".globl guest_image, guest_image_end\n"
-	".hidden guest_image, guest_image_end\n"
+	".globl guest_image, guest_image_end, driver_python\n"
+	".hidden guest_image, guest_image_end, driver_python\n"
 	"guest_image:\n"
 	".incbin \"" GUEST_IMAGE "\"\n"
 	"guest_image_end:\n"
+	".byte 0\n"
+	"driver_python:\n"
+	".incbin \"src/guest/driver.py\"\n"
 	".byte 0\n"
 	".previous\n");

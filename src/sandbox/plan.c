@@ -175,6 +175,8 @@ static uint32_t start_flags(const struct sandbox_spec *spec)
 		flags |= PLAN_HOST_LEVEL;
 	if (spec->warm)
 		flags |= PLAN_WARM;
+	if (spec->warm && spec->driver)
+		flags |= PLAN_DRIVER;
 	if (spec->leashed && HOLD_LEASH)
 		flags |= PLAN_LEASH;
 	return flags;

@@ -45,6 +45,7 @@ struct sandbox_spec {
 	struct sandbox_limits limits;
 	bool as_root; /* the command is uid 0 inside */
 	bool warm;    /* made before anybody wants it: waits for a claim */
+	bool driver;  /* with an interpreter that waits, too: the command */
 	bool leashed; /* ends with the process that made it */
 	bool pty;
 	bool collect;	    /* report changed files */

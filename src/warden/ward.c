@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/passfd.h"
+#include "sandbox/environ.h"
 #include "sandbox/hold.h"
 #include "sandbox/notify.h"
 #include "warden/control.h"
@@ -21,6 +22,8 @@
 
 #define ID_POOL_FIRST 0x70000000u /* as engine/request.c has it */
 #define DENIALS_MAX 200u
+
+extern const char driver_python[];
 
 static struct ward *ward_new(struct warden *w)
 {
@@ -56,6 +59,7 @@ static void ward_free(struct warden *w, struct ward *ward)
 		ward->next->prev = ward->prev;
 	w->n_wards--;
 	w->n_warm -= waits(ward);
+	w->n_python -= waits(ward) && ward->python;
 	w->n_polled -= ward->polled;
 	fd_close(&ward->client);
 	fd_close(&ward->listener);
@@ -199,9 +203,27 @@ static bool fits_warm(const struct ask *ask)
 	       h->limits.nofile == standard.nofile;
 }
 
-int ward_make_warm(struct warden *w, struct err *e)
+static void spec_waiting(const struct warden *w, struct ward *ward)
 {
 	static const char *const nothing[] = {"-", NULL};
+	static const char *const env[] = {ENVIRON_COMMON, ENVIRON_USER, NULL};
+	struct sandbox_spec *spec = &ward->spec;
+
+	spec->limits = standard;
+	spec->warm = true;
+	spec->driver = ward->python;
+	ward->argv[0] = "/usr/bin/python3";
+	ward->argv[1] = "-c";
+	ward->argv[2] = driver_python;
+	ward->argv[3] = w->config->preload;
+	spec->argv = ward->python ? ward->argv : nothing;
+	spec->envp = env;
+	spec->path = ENVIRON_PATH;
+	spec->workdir = ward->python ? "/home/user" : "/";
+}
+
+int ward_make_warm(struct warden *w, bool python, struct err *e)
+{
 	auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	struct ward *ward = ward_new(w);
 	const int stdio[3] = {null, null, null};
@@ -210,11 +232,10 @@ int ward_make_warm(struct warden *w, struct err *e)
 	if (!ward)
 		return r;
 	ward->state = WARD_MAKING;
+	ward->python = python;
 	w->n_warm++;
-	ward->spec.limits = standard;
-	ward->spec.warm = true;
-	ward->spec.argv = nothing;
-	ward->spec.workdir = "/";
+	w->n_python += python;
+	spec_waiting(w, ward);
 	if (r >= 0)
 		r = spec_common(w, &ward->spec, e);
 	if (r >= 0)
@@ -224,8 +245,8 @@ int ward_make_warm(struct warden *w, struct err *e)
 	if (r >= 0)
 		r = watch_ward(w, ward, e);
 	/* Nobody waits for it. When it is claimed it gets what everybody has, which only root can
-	 * give back. */
-	if (r >= 0 && geteuid() == 0)
+	 * give back, and only while it is one process. */
+	if (r >= 0 && geteuid() == 0 && !python)
 		(void)setpriority(PRIO_PROCESS, (id_t)ward->live.sb.pid, 10);
 	if (r < 0)
 		ward_end(w, ward);
@@ -244,14 +265,25 @@ static void watch_memory(struct warden *w, struct ward *ward)
 	w->n_polled += ward->polled;
 }
 
-static struct ward *find_ready(const struct warden *w)
+static struct ward *find_ready(const struct warden *w, bool python)
 {
 	struct ward *oldest = NULL;
 
 	for (struct ward *ward = w->wards; ward; ward = ward->next)
-		if (ward->state == WARD_READY)
+		if (ward->state == WARD_READY && ward->python == python)
 			oldest = ward;
 	return oldest;
+}
+
+static struct ward *choose_ready(const struct warden *w, const struct ask *ask)
+{
+	struct ward *ward = NULL;
+
+	if (!fits_warm(ask))
+		return NULL;
+	if ((ask->head->flags & (ASK_PYTHON | ASK_PTY)) == ASK_PYTHON)
+		ward = find_ready(w, true);
+	return ward ? ward : find_ready(w, false);
 }
 
 static int claim(struct warden *w, struct ward *ward, const struct ask *ask, const int stdio[3],
@@ -260,7 +292,7 @@ static int claim(struct warden *w, struct ward *ward, const struct ask *ask, con
 	struct sandbox_spec spec = ward->spec;
 	struct plan *plan = NULL;
 
-	spec.warm = spec.leashed = false;
+	spec.warm = spec.leashed = spec.driver = false;
 	ask_spec(ask, &spec);
 	int r = plan_new_claim(&spec, &plan, e);
 	if (r >= 0)
@@ -273,6 +305,7 @@ static int claim(struct warden *w, struct ward *ward, const struct ask *ask, con
 	ward->state = WARD_STARTING;
 	ward->warm = true;
 	w->n_warm--;
+	w->n_python -= ward->python;
 	return 0;
 }
 
@@ -354,7 +387,7 @@ static int make_cold(struct warden *w, const struct ask *ask, const struct link_
 int ward_run(struct warden *w, const struct ask *ask, const struct link_handover *who, const int fds[LINK_FDS_MAX],
 	     int client, struct err *e)
 {
-	struct ward *ward = fits_warm(ask) ? find_ready(w) : NULL;
+	struct ward *ward = choose_ready(w, ask);
 	int r;
 
 	if (ward && !w->cgroups.ops && !(ask->head->flags & ASK_BEST_EFFORT))
@@ -376,7 +409,7 @@ static void describe(const struct ward *ward, struct link_msg *msg)
 	msg->started = (struct link_started){
 		.group = ward->live.cgroup.ops != NULL,
 		.volume = ward->spec.on_volume,
-		.warm = ward->warm,
+		.warm = ward->warm ? 1 + ward->python : 0,
 		.terminal = ward->terminal >= 0,
 	};
 	(void)snprintf(msg->started.sandbox, sizeof(msg->started.sandbox), "%s", ward->spec.id);
@@ -391,6 +424,7 @@ static void on_started(struct warden *w, struct ward *ward, struct control_event
 
 	describe(ward, &msg);
 	msg.started.started_ns = ev->msg.value;
+	msg.started.cpu_before_us = ward->python ? ev->msg.value2 : 0;
 	ward->state = WARD_RUNNING;
 	ward->listener = take_fd(&ev->fd);
 	tell(ward, &msg, fds, 2);

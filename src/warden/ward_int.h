@@ -47,11 +47,13 @@ struct ward {
 	struct sandbox_spec spec;
 	int client, listener, oom, terminal;
 	bool warm, polled;
+	bool python; /* an interpreter waits in it */
 	bool answered; /* the caller knows that it failed */
 	enum link_stop stop;
 	unsigned denials; /* told so far */
 	uint64_t memory_peak, pids_peak;
 	bool pids_full;
+	const char *argv[5]; /* of the interpreter */
 	struct source sources[SOURCE_WARD_KINDS];
 	struct ward *prev, *next;
 };
@@ -63,7 +65,8 @@ struct warden {
 	struct source own[4];
 	struct ward *wards;
 	unsigned n_wards; /* all of them */
-	unsigned n_warm;  /* MAKING or READY */
+	unsigned n_warm;  /* MAKING or READY, of all kinds */
+	unsigned n_python; /* those of them with an interpreter */
 	unsigned n_polled;
 	unsigned failures; /* in a row, to make one that waits */
 	uint64_t retry_us; /* not before that, after some */
@@ -73,7 +76,7 @@ struct warden {
 
 /* ward.c: one sandbox. ward_run() owns `client` when it returns 0; the other descriptors are
  * borrowed. */
-int ward_make_warm(struct warden *w, struct err *e);
+int ward_make_warm(struct warden *w, bool python, struct err *e);
 int ward_run(struct warden *w, const struct ask *ask, const struct link_handover *who,
 	     const int fds[LINK_FDS_MAX], int client, struct err *e);
 void ward_event(struct warden *w, const struct source *source, uint32_t events);

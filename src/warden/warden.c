@@ -157,13 +157,23 @@ static void arm_timer(struct warden *w)
 	(void)timerfd_settime(w->timer, 0, &spec, NULL); /* valid by construction */
 }
 
+static bool wants_plain(const struct warden *w)
+{
+	return w->n_warm - w->n_python < w->config->warm;
+}
+
+static bool wants_python(const struct warden *w)
+{
+	return w->n_python < w->config->python;
+}
+
 /* How long to wait for events: 0 when a sandbox is to be made meanwhile, -1: for ever. After some
  * failures in a row it is tried again now and then only. */
 static int patience_ms(const struct warden *w)
 {
 	uint64_t now;
 
-	if (w->draining || w->n_warm >= w->config->warm)
+	if (w->draining || !(wants_plain(w) || wants_python(w)))
 		return -1;
 	if (w->failures < FAILURES_MAX)
 		return 0;
@@ -185,7 +195,7 @@ static void turn(struct warden *w)
 	int patience = patience_ms(w);
 	int n = epoll_wait(w->epoll, &ev, 1, patience);
 
-	if (n == 0 && patience == 0 && ward_make_warm(w, &e) < 0)
+	if (n == 0 && patience == 0 && ward_make_warm(w, !wants_plain(w), &e) < 0)
 		warden_failed(w, e.text);
 	if (n <= 0)
 		return;

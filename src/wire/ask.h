@@ -19,7 +19,8 @@
 #define ASK_ROOT 0x4u	     /* uid 0 inside */
 #define ASK_BEST_EFFORT 0x8u /* limits that cannot be held may be absent */
 #define ASK_DIR 0x10u	     /* a directory's descriptor comes along */
-#define ASK_FLAGS 0x1fu
+#define ASK_PYTHON 0x20u     /* a program for an interpreter that waits, if there is one */
+#define ASK_FLAGS 0x3fu
 
 struct ask_limits {
 	uint64_t time_ms, grace_ms, cpu_time_ms, cpus_milli, memory_bytes, pids, disk_bytes, nofile;

@@ -53,9 +53,10 @@ enum link_stop { LINK_STOP_NONE, LINK_STOP_MEMORY, LINK_STOP_CPU_TIME };
 struct link_started {
 	char sandbox[32];
 	uint64_t started_ns; /* monotonic */
+	uint64_t cpu_before_us; /* used before anybody wanted it */
 	uint8_t group;	     /* limits are held by a control group */
 	uint8_t volume;	     /* the layer is on disk */
-	uint8_t warm;	     /* the sandbox was waiting */
+	uint8_t warm;	     /* the sandbox was waiting; 2: with an interpreter */
 	uint8_t terminal;    /* a second descriptor came along */
 	uint8_t zero[4];
 };

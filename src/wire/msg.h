@@ -35,7 +35,8 @@ struct msg_host {
 enum msg_guest_kind {
 	MSG_TERMINAL = 1, /* fd: master side of the command's terminal */
 	MSG_STARTED,	  /* the command's program was executed; code: its pid inside; fd: seccomp
-			   * notification listener, if there is one; value: monotonic ns of the exec */
+			   * notification listener, if there is one; value: monotonic ns of the exec;
+			   * value2: CPU time in us that a waiting interpreter had used before */
 	MSG_FAILED,	  /* code: errno, step: which step or MSG_STEP_*; nothing ran */
 	MSG_EXITED,	  /* code: wait status of the command; all processes are gone; value: monotonic
 			   * ns of its end; value2: other processes that were still there */

@@ -132,7 +132,7 @@ busy()
 {
 	local i
 
-	daemon_start --warm 1 --max 2
+	daemon_start --warm 1 --warm-python 0 --max 2
 	for i in A B; do
 		inside_start "$i" "${BEST[@]}" --daemon -- sh -c 'echo ready; tail -f /dev/null'
 	done
@@ -187,7 +187,7 @@ checks()
 {
 	WARM=2
 	daemon_mode
-	daemon_start --warm $WARM
+	daemon_start --warm $WARM --warm-python 0
 	check "sandboxes wait" wait_for 10 waiting_is $WARM
 	check "who talks to callers holds no right" grep -qx 'CapPrm:.0*' "/proc/$(front_pid)/status"
 	uses_it

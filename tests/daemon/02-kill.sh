@@ -88,7 +88,7 @@ kill_some()
 
 fronts()
 {
-	daemon_start --warm 2
+	daemon_start --warm 2 --warm-python 0
 	inside_start LONG "${BEST[@]}" --daemon -- sh -c 'echo ready; read x; echo "got $x"' \
 		<>"$W/never"
 	wait_for 5 grep -q ready "$LONG_OUT"
@@ -108,7 +108,7 @@ fronts()
 
 some_guests()
 {
-	daemon_start --warm 6
+	daemon_start --warm 6 --warm-python 0
 	workers_start
 	kill_some guest
 	workers_stop guest
@@ -123,7 +123,7 @@ wardens()
 	local i children alive=0
 
 	rm -f "$W/stop" "$W"/worker.*
-	daemon_start --warm 2
+	daemon_start --warm 2 --warm-python 0
 	workers_start
 	for ((i = 0; i < ROUNDS / 6; i++)); do
 		moment
@@ -131,7 +131,7 @@ wardens()
 		kill -9 "$DAEMON"
 		wait "$DAEMON_CALL" 2>/dev/null
 		wait_for 2 all_gone "$children" || alive=$((alive + 1))
-		daemon_start --warm 2
+		daemon_start --warm 2 --warm-python 0
 	done
 	workers_stop warden
 	check "warden: every process of its ends with it" test "$alive" = 0
