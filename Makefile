@@ -193,11 +193,16 @@ PC = prefix=$(PREFIX)\nlibdir=$(LIBDIR)\nincludedir=$(PREFIX)/include\n\nName: p
 	Description: Runs untrusted code in a fresh sandbox\nVersion: $(VERSION)\n$\
 	Requires: libcrypto\nLibs: -L$${libdir} -lpinfold -pthread\nCflags: -I$${includedir}\n
 PROFILE := /etc/apparmor.d/pinfold
+# systemd looks below /usr/lib and /usr/local/lib. Nothing is enabled or started here.
+SYSTEMDDIR ?= $(PREFIX)/lib/systemd
+SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
+UNITS := system/pinfold.service system/pinfold.socket user/pinfold.service user/pinfold.socket
 INSTALLED = $(BINDIR)/pinfold $(LIBDIR)/libpinfold.a $(LIBDIR)/pkgconfig/pinfold.pc \
 	$(PREFIX)/include/pinfold/pinfold.h $(PREFIX)/share/man/man1/pinfold.1 \
 	$(PREFIX)/share/bash-completion/completions/pinfold \
 	$(PREFIX)/share/zsh/site-functions/_pinfold \
-	$(PREFIX)/share/fish/vendor_completions.d/pinfold.fish
+	$(PREFIX)/share/fish/vendor_completions.d/pinfold.fish \
+	$(UNITS:%=$(SYSTEMDDIR)/%) $(SYSUSERSDIR)/pinfold.conf
 
 # put FILE AT MODE
 put = install -D -m $(3) $(1) $(DESTDIR)$(2)
@@ -211,6 +216,11 @@ install: all
 	$(call put,$(DOC)/pinfold.fish,$(PREFIX)/share/fish/vendor_completions.d/pinfold.fish,0644)
 	@printf '$(PC)' >build/pinfold.pc
 	$(call put,build/pinfold.pc,$(LIBDIR)/pkgconfig/pinfold.pc,0644)
+	@for unit in $(UNITS); do \
+		sed 's,@BINDIR@,$(BINDIR),' packaging/systemd/$$unit >build/unit && \
+		install -D -m 0644 build/unit $(DESTDIR)$(SYSTEMDDIR)/$$unit || exit 1; \
+	done
+	$(call put,packaging/systemd/pinfold.sysusers,$(SYSUSERSDIR)/pinfold.conf,0644)
 # Only an AppArmor that knows `userns` (4.0, Ubuntu 24.04) can read the profile or needs it.
 	@if [ -e /etc/apparmor.d/abi/4.0 ]; then \
 		sed 's,@BINDIR@,$(BINDIR),' packaging/apparmor/pinfold >build/apparmor-profile && \

@@ -5,7 +5,7 @@
 
 verbs="run shell plan doctor version help"
 later="new ls rm info exec push pull watch cp snap log diff undo rollback fork review apply ps
-logs kill attach pause resume serve mcp token allow trust approvals approve deny secret audit
+logs kill attach pause resume mcp token allow trust approvals approve deny secret audit
 receipt verify replay deps image export import fsck bench"
 run_options="--json --dir --env --workdir --stdin --pty --image --isolation --limits --allow
 --policy --deps --user --raw --daemon --no-daemon --name --lang -c --time --grace --cpu-time
@@ -60,7 +60,7 @@ verb_names()
 			grep -q '^pinfold: remedy: .' "$ERR" && [ ! -s "$OUT" ] || wrong+="$verb "
 	done
 	check "verbs of later versions are refused by name" test -z "$wrong"
-	pinfold serve --json
+	pinfold mcp --json
 	json_is unsupported 'd["error"]["code"]' "with --json as a document"
 	pinfold no-such-verb
 	refuses invalid_argument no-such-verb "an unknown verb"
