@@ -121,8 +121,7 @@ static void probe_cgroup(struct doctor *d)
 	}
 	(void)snprintf(r->what, sizeof(r->what), "%s: memory is polled, cpus not limited",
 		       host.why);
-	(void)snprintf(r->remedy, sizeof(r->remedy),
-		       "systemd-run --user --scope -p Delegate=yes pinfold …, or run as root");
+	(void)snprintf(r->remedy, sizeof(r->remedy), "%s", host.remedy);
 }
 
 static void probe_subids(struct doctor *d)

@@ -92,9 +92,8 @@ static int check_strict(const struct request *r, struct err *e)
 		return 0;
 	(void)err_set(e, ERR_UNSUPPORTED, "memory and cpus cannot be limited: %s", r->cgroups.why);
 	(void)err_detail(e, "limits");
-	return err_remedy(e,
-			  "run from a delegated group (systemd-run --user --scope -p Delegate=yes "
-			  "pinfold …), or accept weaker limits with --limits best-effort");
+	return err_remedy(e, "%s; or accept weaker limits with --limits best-effort",
+			  r->cgroups.remedy);
 }
 
 /* A layer on tmpfs is memory, and has to leave some for the program. */
