@@ -28,6 +28,7 @@ static struct pinfold_run *run_new(void)
 		return NULL;
 	run->req.spec.dir_fd = FD_NONE;
 	run->sb = (struct sandbox)SANDBOX_INIT;
+	run->scope = (struct scope)SCOPE_INIT;
 	run->journal = (struct journal)JOURNAL_INIT;
 	run->volume = run->epoll = run->timer = run->listener = run->terminal = run->oom = FD_NONE;
 	run->out[0] = run->out[1] = run->input = FD_NONE;

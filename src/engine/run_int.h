@@ -24,6 +24,7 @@
 #include "kernel/cgroup.h"
 #include "pinfold/pinfold.h"
 #include "sandbox/journal.h"
+#include "sandbox/scope.h"
 #include "sandbox/notify.h"
 #include "sandbox/spawn.h"
 #include "sandbox/spec.h"
@@ -94,6 +95,7 @@ struct pinfold_run {
 	struct request req;
 	char id[ID_SIZE];
 	struct sandbox sb;
+	struct scope scope; /* where systemd made the group */
 	struct journal journal;
 	struct cgroup cgroup;
 	struct cgroup_limits cgroup_limits;

@@ -36,10 +36,10 @@ uint64_t now_us(void)
 
 static int make_journal(struct pinfold_run *run, struct err *e)
 {
-	char lines[4096], dir[512];
+	char lines[4096], dir[512], scope[SCOPE_NAME_MAX];
 	size_t n = 0;
 
-	if (!run->cgroup.ops && !run->req.spec.ids.range && !run->scratch[0])
+	if (!run->cgroup.ops && !run->req.scope && !run->req.spec.ids.range && !run->scratch[0])
 		return 0; /* nothing will be left on the host that could be left behind */
 	for (int i = 0; i < CGROUP_PARTS; i++)
 		if (run->cgroup.part[i][0])
@@ -47,6 +47,10 @@ static int make_journal(struct pinfold_run *run, struct err *e)
 					      run->cgroup.part[i]);
 	if (run->scratch[0])
 		n += (size_t)snprintf(lines + n, sizeof(lines) - n, "dir %s\n", run->scratch);
+	if (run->req.scope) {
+		scope_name(run->req.spec.id, scope);
+		n += (size_t)snprintf(lines + n, sizeof(lines) - n, "scope %s\n", scope);
+	}
 	lines[n] = '\0';
 	if (place_runtime(dir, sizeof(dir), e) < 0)
 		return -ENOENT;
@@ -117,16 +121,19 @@ static int give_ids_and_plan(struct pinfold_run *run, struct err *e)
 static int make_sandbox(struct pinfold_run *run, struct sandbox_fds *fds, struct err *e)
 {
 	int tasks[CGROUP_PARTS] = {FD_NONE, FD_NONE, FD_NONE, FD_NONE, FD_NONE};
+	bool own_group = run->cgroup.ops;
 	int r = sandbox_spawn(&run->req.spec, fds, &run->sb, e);
 
+	/* Before the ids: systemd moves a user's own processes only. And before the plan, which
+	 * depends on what holds the limits. */
+	if (r >= 0 && run->req.scope &&
+	    scope_enter(&run->scope, &run->sb, run->req.spec.id, &run->cgroup_limits, &run->cgroup,
+			e) < 0)
+		r = request_lose_scope(&run->req, e);
 	if (r >= 0)
 		r = give_ids_and_plan(run, e);
-	if (r >= 0 && run->cgroup.ops)
+	if (r >= 0 && own_group)
 		r = cgroup_make(&run->cgroup, &run->cgroup_limits, tasks, e);
-	else if (r >= 0 && run->req.scope &&
-		 scope_enter(run->sb.pid, run->req.spec.id, &run->cgroup_limits, &run->cgroup, e) <
-			 0)
-		r = request_lose_scope(&run->req, e);
 	if (r >= 0)
 		r = sandbox_proceed(&run->sb, AWAIT_CGROUP, tasks, e);
 	for (int i = 0; i < CGROUP_PARTS; i++)
@@ -369,6 +376,7 @@ void run_clean_host(struct pinfold_run *run)
 		if (r < 0)
 			journal_close(&run->journal);
 	}
+	scope_leave(&run->scope);
 	if (run->scratch[0] && remove_tree(run->scratch) < 0)
 		journal_close(&run->journal);
 	run->scratch[0] = '\0';
