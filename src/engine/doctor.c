@@ -16,6 +16,7 @@
 #include "engine/run_int.h"
 #include "kernel/landlock.h"
 #include "sandbox/scope.h"
+#include "sandbox/volume.h"
 
 #define ROWS_MAX 24
 
@@ -122,6 +123,20 @@ static void probe_cgroup(struct doctor *d)
 	(void)snprintf(r->what, sizeof(r->what), "%s: memory is polled, cpus not limited",
 		       host.why);
 	(void)snprintf(r->remedy, sizeof(r->remedy), "%s", host.remedy);
+}
+
+static void probe_layers(struct doctor *d)
+{
+	bool good = volume_unneeded();
+	struct row *r = add(d, "layers", good);
+
+	(void)snprintf(
+		r->what, sizeof(r->what), "%s",
+		good ? "all of them in memory"
+		     : "in memory they lack attributes: a directory of --dir cannot be removed");
+	if (!good)
+		(void)snprintf(r->remedy, sizeof(r->remedy),
+			       "use Linux 6.6 or newer, or run as root, for whom they are on disk");
 }
 
 static void probe_subids(struct doctor *d)
@@ -245,6 +260,7 @@ int pinfold_doctor_write(int json, int fd)
 	probe_landlock(d);
 	probe_cgroup(d);
 	probe_subids(d);
+	probe_layers(d);
 	try_level(d, "strict");
 	unsigned strict = d->n - 1;
 	try_level(d, "landlock");

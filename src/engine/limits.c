@@ -7,6 +7,7 @@
 #include "engine/run_int.h"
 #include "sandbox/hold.h"
 #include "sandbox/scope.h"
+#include "sandbox/volume.h"
 
 #define MIB (1ull << 20)
 
@@ -101,14 +102,18 @@ static int check_disk(struct request *r, struct err *e)
 {
 	const struct sandbox_limits *l = &r->spec.limits;
 
-	if (!(r->cgroups.ops || r->scope) || r->spec.level == LEVEL_LANDLOCK ||
-	    l->disk_bytes <= l->memory_bytes / 2)
+	bool large = (r->cgroups.ops || r->scope) && l->disk_bytes > l->memory_bytes / 2;
+
+	if (r->spec.level == LEVEL_LANDLOCK)
 		return 0;
-	if (geteuid() == 0) {
+	r->rough = (r->spec.dir_fd >= 0 || r->spec.as_root) && !volume_unneeded();
+	if (geteuid() == 0 && (large || r->rough)) {
 		r->spec.on_volume = true;
 		r->held.disk = HELD_QUOTA;
 		return 0;
 	}
+	if (!large)
+		return 0;
 	(void)err_set(
 		e, ERR_UNSUPPORTED,
 		"--disk: %llu bytes are more than half of the memory limit, and a layer on disk "
@@ -117,6 +122,15 @@ static int check_disk(struct request *r, struct err *e)
 	(void)err_detail(e, "limits");
 	return err_remedy(e, "raise --memory to at least %lluM",
 			  (unsigned long long)((2 * l->disk_bytes + MIB - 1) / MIB));
+}
+
+bool request_lose_volume(struct request *r)
+{
+	if (r->spec.limits.disk_bytes > r->spec.limits.memory_bytes / 2)
+		return false;
+	r->spec.on_volume = false;
+	r->held.disk = HELD_TMPFS;
+	return true;
 }
 
 /* The scope could not be had after all: what is left without it. */

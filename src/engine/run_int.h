@@ -79,6 +79,7 @@ struct request {
 	struct cgroup_host cgroups;
 	bool scope; /* a control group will be asked of systemd */
 	bool best_effort;
+	bool rough; /* the layer is over the host's directories and tmpfs is no good for that */
 	uint64_t output_bytes;
 	uint64_t keep_ms;
 	uint32_t flags;
@@ -156,6 +157,8 @@ int request_lang(struct request *r, const struct pinfold_run_options *o, struct 
 /* limits.c: what holds each limit; refuses what cannot be held unless best-effort. */
 int request_limits(struct request *r, const struct pinfold_run_options *o, struct err *e);
 int request_lose_scope(struct request *r, struct err *e);
+/* The volume could not be had: whether the layer may be on tmpfs instead; then it will be. */
+bool request_lose_volume(struct request *r);
 /* Remember a heap string for the request's life. NULL: out of memory. */
 const char *request_keep(struct request *r, char *s);
 

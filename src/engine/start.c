@@ -231,6 +231,14 @@ static int make_volume(struct pinfold_run *run, int *ret_mount, struct err *e)
 	return run->volume < 0 ? err_sys(e, "--disk") : 0;
 }
 
+/* One that is only for what tmpfs lacks can be done without. */
+static int use_volume(struct pinfold_run *run, int *ret_mount, struct err *e)
+{
+	int r = make_volume(run, ret_mount, e);
+
+	return r < 0 && request_lose_volume(&run->req) ? 0 : r;
+}
+
 static int make_all(struct pinfold_run *run, struct err *e)
 {
 	struct sandbox_fds fds = {
@@ -254,7 +262,7 @@ static int make_all(struct pinfold_run *run, struct err *e)
 	if (r >= 0)
 		r = attach_usr(&run->req.spec, &usr, e);
 	if (r >= 0 && run->req.spec.on_volume)
-		r = make_volume(run, &volume, e);
+		r = use_volume(run, &volume, e);
 	if (r >= 0)
 		r = make_stdio(run, fds.stdio, e);
 	if (r >= 0 && run->cgroup.ops)

@@ -253,8 +253,7 @@ delegated_kill()
 delegated_user()
 {
 	mkdir "$GROUPS_DIR/his" "$GROUPS_DIR/his/shell"
-	chown plain "$GROUPS_DIR"/his{,/cgroup.procs,/cgroup.subtree_control,/cgroup.threads} \
-		"$GROUPS_DIR"/his/shell{,/cgroup.procs,/cgroup.subtree_control,/cgroup.threads}
+	chown plain "$GROUPS_DIR"/his{,/cgroup.procs,/cgroup.subtree_control}
 	echo $$ >"$GROUPS_DIR/his/shell/cgroup.procs"
 	delegated_limits
 	delegated_kill

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/vm.bash"
 
 WHERE=${1:-somewhere}
-[ $# -gt 1 ] || set -- "$WHERE" host plain_run settings limits killed stopped several \
+[ $# -gt 1 ] || set -- "$WHERE" host plain_run directory settings limits killed stopped several \
 	as_root_inside no_manager
 T=$(mktemp -d)
 export PINFOLD_HOME=$T/home
@@ -73,6 +73,18 @@ settings()
 	kill -TERM "$pid"
 	wait "$pid"
 	left_nothing "a stopped run"
+}
+
+# The layer is on tmpfs, which has user attributes since Linux 6.6.
+directory()
+{
+	mkdir -p "$T/dir/sub"
+	echo old | tee "$T/dir/file" >"$T/dir/sub/below"
+	run --dir "$T/dir" --workdir /work -- sh -c 'echo new >file; rm sub/below; echo in >sub/new'
+	ended exited 0 "$WHERE: --dir"
+	is "$(cat "$T/dir/file") $(ls "$T/dir/sub")" "old below" "$WHERE: --dir: is as it was"
+	pinfold run --dir "$T/dir" --workdir /work -- rm -r sub </dev/null 2>"$T/err"
+	like "$? $(cat "$T/err")" '^1 .*before Linux 6.6' "$WHERE: --dir: what it cannot do is told"
 }
 
 settings_of()

@@ -53,8 +53,13 @@ as_root()
 	like "$DOC" '"path":"/work/file","change":"modified"' "root: --dir: a changed file"
 	is "$(cat "$T/dir/file") $(ls "$T/dir/sub")" "old below" "root: --dir: the host's is as it was"
 	run --dir "$T/dir" --workdir /work -- sh -c 'rm -r sub && mkdir sub && test ! -e sub/below'
-	todo "the layer is on tmpfs, which has user attributes since Linux 6.6" \
-		is "$(field status) $STATUS" "exited 0" "root: --dir: a directory is removed"
+	ended exited 0 "root: --dir: a directory is removed"
+	is "$(held_by disk)" quota "root: --dir: for that the layer is on disk"
+	mv /usr/sbin/mkfs.ext4 "$T/"
+	run --dir "$T/dir" --workdir /work -- sh -c 'echo new >file'
+	ended exited 0 "root: --dir: or in memory"
+	is "$(held_by disk)" tmpfs "root: --dir: where it cannot be on disk"
+	mv "$T/mkfs.ext4" /usr/sbin/
 	run -- python3 -c 'print(6*7)'
 	like "$DOC" '"text":"42' "root: python3"
 	is "$(sandbox_groups)" "" "root: no group is left"

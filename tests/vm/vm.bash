@@ -98,17 +98,6 @@ between()
 	fi
 }
 
-# todo REASON CHECK ARG...: a check that cannot hold yet; it fails nothing, and says when it does.
-todo()
-{
-	local reason=$1 text
-
-	shift
-	text=$("$@")
-	TAP_COUNT=$((TAP_COUNT + 1))
-	echo "${text%%$'\n'*} # TODO $reason"
-}
-
 # ended STATUS EXIT NAME: how the last run ended; says all there is to say when it is not so.
 ended()
 {
