@@ -16,6 +16,7 @@
 #include "engine/run_int.h"
 #include "kernel/landlock.h"
 #include "sandbox/scope.h"
+#include "sandbox/volume.h"
 
 #define ROWS_MAX 24
 
@@ -121,8 +122,21 @@ static void probe_cgroup(struct doctor *d)
 	}
 	(void)snprintf(r->what, sizeof(r->what), "%s: memory is polled, cpus not limited",
 		       host.why);
-	(void)snprintf(r->remedy, sizeof(r->remedy),
-		       "systemd-run --user --scope -p Delegate=yes pinfold …, or run as root");
+	(void)snprintf(r->remedy, sizeof(r->remedy), "%s", host.remedy);
+}
+
+static void probe_layers(struct doctor *d)
+{
+	bool good = volume_unneeded();
+	struct row *r = add(d, "layers", good);
+
+	(void)snprintf(
+		r->what, sizeof(r->what), "%s",
+		good ? "all of them in memory"
+		     : "in memory they lack attributes: a directory of --dir cannot be removed");
+	if (!good)
+		(void)snprintf(r->remedy, sizeof(r->remedy),
+			       "use Linux 6.6 or newer, or run as root, for whom they are on disk");
 }
 
 static void probe_subids(struct doctor *d)
@@ -146,8 +160,8 @@ static void probe_subids(struct doctor *d)
 			       "--add-subgids 100000-165535 USER");
 }
 
-/* The level as a whole, by using it. */
-static void try_level(struct doctor *d, const char *level, const char *limits)
+/* Isolation, or limits, as a whole: by using it. */
+static struct row *try_it(struct doctor *d, const char *name, const char *level, const char *limits)
 {
 	struct pinfold_run_options o = PINFOLD_RUN_OPTIONS_INIT;
 	const char *const argv[] = {"/bin/true", NULL};
@@ -159,6 +173,7 @@ static void try_level(struct doctor *d, const char *level, const char *limits)
 	o.argv = argv;
 	o.isolation = level;
 	o.limits = limits;
+	o.flags = PINFOLD_LOCAL | PINFOLD_NO_STDIN;
 	o.flags = PINFOLD_NO_STDIN;
 	if (pinfold_run_start(&o, &run, &e) == 0) {
 		pinfold_run_wait(run);
@@ -167,28 +182,27 @@ static void try_level(struct doctor *d, const char *level, const char *limits)
 			e = *pinfold_run_error(run);
 	}
 	pinfold_run_free(run);
-	struct row *r = add(d, level, good);
-	r->level = true;
-	(void)snprintf(r->what, sizeof(r->what), "%.255s",
-		       good ? "holds: a sandbox was made and removed" : e.message);
+	struct row *r = add(d, name, good);
+	(void)snprintf(r->what, sizeof(r->what), "%.255s", e.message);
 	(void)snprintf(r->remedy, sizeof(r->remedy), "%.380s", good ? "" : e.remedy);
+	return r;
 }
 
-static void strict_limits(struct doctor *d)
+static void try_level(struct doctor *d, const char *level)
 {
-	struct pinfold_run_options o = PINFOLD_RUN_OPTIONS_INIT;
-	const char *const argv[] = {"/bin/true", NULL};
-	struct err e = ERR_INIT;
-	struct request req;
+	struct row *r = try_it(d, level, level, "best-effort");
 
-	o.argv = argv;
-	o.limits = "strict";
-	bool good = request_init(&req, &o, false, &e) >= 0;
-	request_done(&req);
-	struct row *r = add(d, "all limits", good);
-	(void)snprintf(r->what, sizeof(r->what), "%.255s",
-		       good ? "held (--limits strict)" : e.text);
-	(void)snprintf(r->remedy, sizeof(r->remedy), "%.380s", good ? "" : e.remedy);
+	r->level = true;
+	if (r->good)
+		(void)snprintf(r->what, sizeof(r->what), "holds: a sandbox was made and removed");
+}
+
+static void try_limits(struct doctor *d)
+{
+	struct row *r = try_it(d, "all limits", NULL, "strict");
+
+	if (r->good)
+		(void)snprintf(r->what, sizeof(r->what), "held (--limits strict)");
 }
 
 static int write_text(const struct doctor *d, int fd)
@@ -247,10 +261,11 @@ int pinfold_doctor_write(int json, int fd)
 	probe_landlock(d);
 	probe_cgroup(d);
 	probe_subids(d);
-	try_level(d, "strict", "best-effort");
+	probe_layers(d);
+	try_level(d, "strict");
 	unsigned strict = d->n - 1;
-	try_level(d, "landlock", "best-effort");
-	strict_limits(d);
+	try_level(d, "landlock");
+	try_limits(d);
 	bool all = d->rows[strict].good && d->rows[d->n - 1].good;
 	int k = json ? write_json(d, fd) : write_text(d, fd);
 	free(d);

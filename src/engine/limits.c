@@ -7,6 +7,7 @@
 #include "engine/run_int.h"
 #include "sandbox/hold.h"
 #include "sandbox/scope.h"
+#include "sandbox/volume.h"
 
 #define MIB (1ull << 20)
 
@@ -91,9 +92,8 @@ static int check_strict(const struct request *r, struct err *e)
 		return 0;
 	(void)err_set(e, ERR_UNSUPPORTED, "memory and cpus cannot be limited: %s", r->cgroups.why);
 	(void)err_detail(e, "limits");
-	return err_remedy(e,
-			  "run from a delegated group (systemd-run --user --scope -p Delegate=yes "
-			  "pinfold …), or accept weaker limits with --limits best-effort");
+	return err_remedy(e, "%s; or accept weaker limits with --limits best-effort",
+			  r->cgroups.remedy);
 }
 
 /* A layer on tmpfs is memory, and has to leave some for the program. */
@@ -101,14 +101,18 @@ static int check_disk(struct request *r, struct err *e)
 {
 	const struct sandbox_limits *l = &r->spec.limits;
 
-	if (!(r->cgroups.ops || r->scope) || r->spec.level == LEVEL_LANDLOCK ||
-	    l->disk_bytes <= l->memory_bytes / 2)
+	bool large = (r->cgroups.ops || r->scope) && l->disk_bytes > l->memory_bytes / 2;
+
+	if (r->spec.level == LEVEL_LANDLOCK)
 		return 0;
-	if (geteuid() == 0) {
+	r->rough = (r->spec.dir_fd >= 0 || r->spec.as_root) && !volume_unneeded();
+	if (geteuid() == 0 && (large || r->rough)) {
 		r->spec.on_volume = true;
 		r->held.disk = HELD_QUOTA;
 		return 0;
 	}
+	if (!large)
+		return 0;
 	(void)err_set(
 		e, ERR_UNSUPPORTED,
 		"--disk: %llu bytes are more than half of the memory limit, and a layer on disk "

@@ -91,8 +91,10 @@ static int write_text(const struct plan_head *head, const struct request *r, int
 	if (!f)
 		return -ENOMEM;
 	fprintf(f, "host: write the journal, make control group %s%s, clone into new namespaces\n",
-		r->cgroups.ops ? r->cgroups.ops->name : "none: ",
-		r->cgroups.ops ? "" : r->cgroups.why);
+		r->cgroups.ops ? r->cgroups.ops->name
+		: r->scope     ? "v2 in a scope of systemd's"
+			       : "none: ",
+		r->cgroups.ops || r->scope ? "" : r->cgroups.why);
 	fprintf(f,
 		"host: map ids, set limits: memory %llu by %s, pids %llu by %s, disk %llu by %s\n",
 		(unsigned long long)r->spec.limits.memory_bytes, held_name(r->held.memory),

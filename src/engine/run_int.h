@@ -78,6 +78,7 @@ struct request {
 	bool remote; /* the daemon holds its limits */
 	bool scope;  /* a control group will be asked of systemd */
 	bool best_effort;
+	bool rough; /* the layer is over the host's directories and tmpfs is no good for that */
 	uint64_t output_bytes;
 	uint64_t keep_ms;
 	uint32_t flags;

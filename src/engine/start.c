@@ -130,20 +130,25 @@ static int make_loop(struct pinfold_run *run, struct err *e)
 
 static int make_all(struct pinfold_run *run, struct err *e)
 {
+	struct live *l = &run->live;
 	int stdio[3] = {FD_NONE, FD_NONE, FD_NONE};
 	int r = scratch_name(run, e);
 
 	if (r >= 0)
 		r = run_make_stdio(run, stdio, e);
+	l->wants_scope = run->req.scope;
 	if (r >= 0)
-		r = live_make(&run->live, &run->req.spec, &run->req.cgroups, stdio, e);
+		r = live_make(l, &run->req.spec, &run->req.cgroups, stdio, e);
 	for (int i = 0; i < 3; i++)
 		fd_close(&stdio[i]);
-	if (r >= 0 && !run->live.cgroup.ops && run->req.scope &&
-	    scope_enter(run->live.sb.pid, run->req.spec.id, &run->live.limits, &run->live.cgroup,
-			e) < 0)
+	if (r >= 0 && run->req.held.disk == HELD_QUOTA && !run->req.spec.on_volume)
+		run->req.held.disk = HELD_TMPFS;
+	/* Before the ids: systemd moves a user's own processes only. And before the plan, which
+	 * depends on what holds the limits. */
+	if (r >= 0 && run->req.scope &&
+	    scope_enter(&l->scope, &l->sb, run->req.spec.id, &l->limits, &l->cgroup, e) < 0)
 		r = request_lose_scope(&run->req, e);
-	return r < 0 ? r : live_enter(&run->live, e);
+	return r < 0 ? r : live_enter(l, &run->req.spec, e);
 }
 
 int run_start(struct pinfold_run *run, struct err *e)

@@ -153,6 +153,8 @@ static void write_notes(struct pinfold_run *run)
 			       run->req.cgroups.ops ? "" : run->req.cgroups.why);
 		note(run, line);
 	}
+	if (run->req.rough && !run->req.spec.on_volume && run->exit_status != 0)
+		note(run, "before Linux 6.6 a directory that the host has cannot be removed inside");
 	if (run->limit_kind) {
 		(void)snprintf(line, sizeof(line), "limit %s: %s", run->limit_kind,
 			       run->limit_hint);

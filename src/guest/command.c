@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starts the user's command. The child shares our memory until it executes (vfork), so what went
- * wrong in it is simply a variable; it has its own descriptor table.
+ * Starts the user's command. The child shares our memory until it executes (vfork), or at least one
+ * page of it, so what went wrong in it is simply a variable; it has its own descriptor table.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,17 +11,23 @@
 #include <linux/sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 
 #include "base/sys.h"
 #include "guest/guest.h"
 
 #define PATH_TRY_MAX 4096
 
+/* Where the child was, and what went wrong there. */
+struct fate {
+	volatile int error;
+	volatile int step;
+};
+
 struct launch {
 	struct guest *g;
 	int terminal; /* slave side, -1: pipes */
-	volatile int error;
-	volatile int step;
+	struct fate *fate;
 	char *argv[PLAN_ARGS_MAX + 3]; /* room for "/bin/sh script" in front */
 	char *envp[PLAN_ARGS_MAX + 1];
 };
@@ -155,17 +161,17 @@ static __attribute__((noinline, noreturn)) void child_main(struct launch *l)
 	uint64_t none = 0;
 	long r = child_stdio(l);
 
-	l->step = MSG_STEP_TERMINAL;
+	l->fate->step = MSG_STEP_TERMINAL;
 	if (r >= 0) {
-		l->step = MSG_STEP_WORKDIR;
+		l->fate->step = MSG_STEP_WORKDIR;
 		r = child_workdir(l);
 	}
 	if (r >= 0 && l->g->ruleset >= 0) {
-		l->step = MSG_STEP_LANDLOCK;
+		l->fate->step = MSG_STEP_LANDLOCK;
 		r = sys2(SYS_landlock_restrict_self, l->g->ruleset, 0);
 	}
 	if (r >= 0) {
-		l->step = MSG_STEP_EXEC;
+		l->fate->step = MSG_STEP_EXEC;
 #ifndef DROP_CLOSE_FDS
 		if (l->g->driver_end >= 0)
 			(void)sys3(SYS_dup3, l->g->driver_end, GUEST_CTL, 0);
@@ -175,16 +181,46 @@ static __attribute__((noinline, noreturn)) void child_main(struct launch *l)
 		(void)sys4(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none));
 		r = child_search(l);
 	}
-	l->error = (int)r;
+	l->fate->error = (int)r;
 	guest_end(127);
+}
+
+/* For a child with a copy of our memory. */
+static int share_fate(struct launch *l)
+{
+	long p = sys6(SYS_mmap, 0, sizeof(*l->fate), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (p < 0 && p > -4096)
+		return (int)p;
+	l->fate = (struct fate *)p;
+	return 0;
+}
+
+/* Linux 6.1 lets no child in another time namespace share our memory: there it is copied. */
+static long start_child(struct launch *l)
+{
+	long pid = sys2(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0);
+
+	if (pid == -EINVAL) {
+		int r = share_fate(l);
+		if (r < 0)
+			return r;
+		pid = sys2(SYS_clone, CLONE_VFORK | SIGCHLD, 0);
+	}
+	if (pid == 0)
+		child_main(l);
+	return pid;
 }
 
 int guest_command(struct guest *g, int *ret_step)
 {
 	struct launch *l = &launch;
+	static struct fate fate;
 
 	l->g = g;
 	l->terminal = -1;
+	l->fate = &fate;
 	fill(l->argv + 2, g->plan, g->plan->argv, g->plan->argc);
 	fill(l->envp, g->plan, g->plan->envp, g->plan->envc);
 	if (g->plan->flags & PLAN_PTY) {
@@ -198,16 +234,14 @@ int guest_command(struct guest *g, int *ret_step)
 	uint64_t chld = 1u << (SIGCHLD - 1);
 	(void)sys4(SYS_rt_sigprocmask, SIG_BLOCK, &chld, NULL, sizeof(chld));
 	g->started_ns = guest_now_ns();
-	long pid = sys6(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0, 0);
-	if (pid == 0)
-		child_main(l);
+	long pid = start_child(l);
 	if (pid < 0) {
 		*ret_step = MSG_STEP_FORK;
 		return (int)pid;
 	}
-	if (l->error) {
-		*ret_step = l->step;
-		return l->error;
+	if (l->fate->error) {
+		*ret_step = l->fate->step;
+		return l->fate->error;
 	}
 	/* The command owns these now; output ends when its last process is gone. */
 	if (l->terminal >= 0)

@@ -96,26 +96,52 @@ static bool hand_down(const char *dir)
 	       cgroup_put_text(dir, "cgroup.subtree_control", "+memory +pids +cpu", &e) == 0;
 }
 
+/* To make a group in `dir` and to start a process of ours there. */
+static bool is_ours(const char *dir)
+{
+	char path[CGROUP_PATH_MAX + 32];
+
+	(void)snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
+	return access(dir, W_OK) == 0 && access(path, W_OK) == 0;
+}
+
+/* From a group to the one around it. Not to a slice: those are systemd's, whoever owns them. */
+static bool leave_group(char *path)
+{
+	static const char slice[] = ".slice";
+	char *last = strrchr(path, '/');
+
+	if (!last)
+		return false;
+	*last = '\0';
+	size_t n = strlen(path), tail = sizeof(slice) - 1;
+	return n < tail || strcmp(path + n - tail, slice) != 0;
+}
+
+/* v2 allows controllers only below groups that have no processes. So root makes its groups at the
+ * top; a user in a group around his own that was delegated to him, with him in a leaf of it. */
 static void detect_v2(struct cgroup_host *host, const char *table)
 {
-	char own[CGROUP_PATH_MAX / 2];
+	char own[CGROUP_PATH_MAX / 2], *dir = host->part[CG_UNIFIED];
 
-	/* Root makes its groups at the top: its own group has processes, and v2 allows controllers
-	 * only below groups that have none. A user has only what was delegated to him. */
 	if (geteuid() == 0)
 		own[0] = '\0';
 	else if (!own_path(table, "", own, sizeof(own)))
 		return;
 	if (strcmp(own, "/") == 0)
 		own[0] = '\0';
-	(void)snprintf(host->part[CG_UNIFIED], CGROUP_PATH_MAX, MOUNT "%s", own);
-	if (access(host->part[CG_UNIFIED], W_OK) == 0 && hand_down(host->part[CG_UNIFIED])) {
-		host->ops = &cgroup_v2_ops;
-		return;
-	}
-	host->part[CG_UNIFIED][0] = '\0';
+	do {
+		(void)snprintf(dir, CGROUP_PATH_MAX, MOUNT "%s", own);
+		if (is_ours(dir) && hand_down(dir)) {
+			host->ops = &cgroup_v2_ops;
+			return;
+		}
+	} while (leave_group(own));
+	dir[0] = '\0';
 	(void)snprintf(host->why, sizeof(host->why),
 		       "no control group with memory, pids and cpu is delegated to this user");
+	host->remedy = "run it where systemd manages this user (XDG_RUNTIME_DIR is set; loginctl "
+		       "enable-linger), from a leaf of a group delegated to him, or as root";
 }
 
 static void detect_v1(struct cgroup_host *host, const char *table)
@@ -141,6 +167,7 @@ static void detect_v1(struct cgroup_host *host, const char *table)
 	memset(host->part, 0, sizeof(host->part));
 	(void)snprintf(host->why, sizeof(host->why), "the control groups of %s belong to root",
 		       MOUNT);
+	host->remedy = "run it as root, or on a host with cgroup v2 alone and systemd";
 }
 
 void cgroup_detect(struct cgroup_host *host)
@@ -149,6 +176,7 @@ void cgroup_detect(struct cgroup_host *host)
 
 	memset(host, 0, sizeof(*host));
 	(void)snprintf(host->why, sizeof(host->why), "no control groups are mounted on %s", MOUNT);
+	host->remedy = "mount -t cgroup2 cgroup2 " MOUNT;
 	if (read_text("/proc/self/cgroup", table, sizeof(table)) < 0)
 		return;
 	if (is_magic(MOUNT, CGROUP2_SUPER_MAGIC))

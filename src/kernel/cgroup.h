@@ -39,7 +39,8 @@ struct cgroup_usage {
 struct cgroup_host {
 	const struct cgroup_ops *ops;		  /* NULL: no limits can be held by a group */
 	char part[CGROUP_PARTS][CGROUP_PATH_MAX]; /* directories to make groups in, "" for none */
-	char why[160];				  /* when ops is NULL: what is missing */
+	char why[160];				  /* when ops is NULL: what is missing, */
+	const char *remedy;			  /* and what would give it */
 };
 
 /* Index of `part`; on v2 only UNIFIED is used. */

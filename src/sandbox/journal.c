@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "kernel/remove.h"
+#include "sandbox/scope.h"
 
 #define ENTRY_MAX 8192
 #define SWEEP_PATIENCE_MS 20 /* what hangs is left for the next, who must not wait for it either */
@@ -104,6 +105,8 @@ static int undo_line(const char *line)
 		return cgroup_remove_path(line + 7, SWEEP_PATIENCE_MS);
 	if (strncmp(line, "dir ", 4) == 0)
 		return remove_tree(line + 4);
+	if (strncmp(line, "scope ", 6) == 0)
+		return scope_stop(line + 6);
 	return 0;
 }
 

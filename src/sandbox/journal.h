@@ -8,7 +8,7 @@
  * The file's name is a number, the slot. A slot is taken by one run at a time on the whole host,
  * which makes it the run's share of the pool of ids, too.
  *
- * Format: lines "cgroup PATH" and "dir PATH", oldest first.
+ * Format: lines "cgroup PATH", "dir PATH" and "scope UNIT", oldest first.
  */
 #ifndef SANDBOX_JOURNAL_H
 #define SANDBOX_JOURNAL_H

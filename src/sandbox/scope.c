@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One D-Bus call, StartTransientUnit, over the manager's private socket, where no bus daemon is
- * in between: authentication by uid, one message, one answer. The library for it (libsystemd)
- * would be loaded by every run to be used by few.
+ * Two D-Bus calls, StartTransientUnit and StopUnit, over the manager's private socket, where no bus
+ * daemon is in between: authentication by uid, one message, one answer. The library for it
+ * (libsystemd) would be loaded by every run to be used by few.
  *
  * Message (little endian, values aligned to their size):
  *	'l' type flags version | u32 body length | u32 serial | array of header fields | body
@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@
 
 #define ROOT "/sys/fs/cgroup"
 #define WAIT_MS 2000
+#define STOP_WAIT_MS 200 /* a run that cleans up after others does not wait long */
 #define FIELD_PATH 1
 #define FIELD_INTERFACE 2
 #define FIELD_MEMBER 3
@@ -125,17 +127,15 @@ static void put_property(struct bytes *b, const char *name, const char *type)
 	put_signature(b, type);
 }
 
-static void put_body(struct bytes *b, pid_t pid, const char *unit, const struct cgroup_limits *l)
+static void put_number(struct bytes *b, const char *name, uint64_t value)
 {
-	const struct {
-		const char *name;
-		uint64_t value;
-	} numbers[] = {
-		{"MemoryMax", l->memory_bytes},
-		{"MemorySwapMax", 0},
-		{"TasksMax", l->pids + 1}, /* and the guest */
-		{"CPUQuotaPerSecUSec", l->cpus_milli * 1000},
-	};
+	put_property(b, name, "t");
+	put_u64(b, value);
+}
+
+static void put_start(struct bytes *b, const char *unit, const pid_t pids[2],
+		      const struct cgroup_limits *l)
+{
 	size_t at, start, pids_at, pids_start;
 
 	put_string(b, unit);
@@ -143,12 +143,10 @@ static void put_body(struct bytes *b, pid_t pid, const char *unit, const struct 
 	at = array_begin(b, 8, &start);
 	put_property(b, "PIDs", "au");
 	pids_at = array_begin(b, 4, &pids_start);
-	put_u32(b, (uint32_t)pid);
+	put_u32(b, (uint32_t)pids[0]);
+	put_u32(b, (uint32_t)pids[1]);
 	array_end(b, pids_at, pids_start);
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		put_property(b, numbers[i].name, "t");
-		put_u64(b, numbers[i].value);
-	}
+	put_number(b, "TasksMax", l->pids + 2); /* systemd has a limit of its own; guest, keeper */
 	put_property(b, "Delegate", "b");
 	put_u32(b, 1);
 	put_property(b, "CollectMode", "s");
@@ -158,7 +156,8 @@ static void put_body(struct bytes *b, pid_t pid, const char *unit, const struct 
 	array_end(b, at, start);
 }
 
-static void put_call(struct bytes *m, const struct bytes *body)
+static void put_call(struct bytes *m, const char *member, const char *signature,
+		     const struct bytes *body)
 {
 	size_t at, start;
 
@@ -168,8 +167,8 @@ static void put_call(struct bytes *m, const struct bytes *body)
 	at = array_begin(m, 8, &start);
 	put_field(m, FIELD_PATH, "o", "/org/freedesktop/systemd1");
 	put_field(m, FIELD_INTERFACE, "s", "org.freedesktop.systemd1.Manager");
-	put_field(m, FIELD_MEMBER, "s", "StartTransientUnit");
-	put_field(m, FIELD_SIGNATURE, "g", "ssa(sv)a(sa(sv))");
+	put_field(m, FIELD_MEMBER, "s", member);
+	put_field(m, FIELD_SIGNATURE, "g", signature);
 	array_end(m, at, start);
 	align(m, 8);
 	put(m, body->data, body->len);
@@ -198,7 +197,11 @@ bool scope_available(void)
 	       (long)fs.f_type == CGROUP2_SUPER_MAGIC;
 }
 
-/* EXTERNAL: the kernel tells the manager our uid, we name the same in hexadecimal digits. */
+/*
+ * EXTERNAL: the kernel tells the manager our uid, we name the same in hexadecimal digits. BEGIN
+ * goes with it, not after the answer: systemd does not look at a call that it reads in one piece
+ * with BEGIN until it hears more from us.
+ */
 static int authenticate(int fd, struct err *e)
 {
 	char uid[16], text[96], answer[128] = "";
@@ -208,11 +211,11 @@ static int authenticate(int fd, struct err *e)
 	n = (size_t)snprintf(text, sizeof(text), "%cAUTH EXTERNAL ", 0);
 	for (const char *p = uid; *p; p++)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "%02x", (unsigned char)*p);
-	n += (size_t)snprintf(text + n, sizeof(text) - n, "\r\n");
+	n += (size_t)snprintf(text + n, sizeof(text) - n, "\r\nBEGIN\r\n");
 	if (fd_write_all(fd, text, n) < 0 || read(fd, answer, sizeof(answer) - 1) <= 0 ||
 	    strncmp(answer, "OK", 2) != 0)
-		return err_set(e, ERR_DENIED, "systemd does not accept us");
-	return fd_write_all(fd, "BEGIN\r\n", 7) < 0 ? err_sys(e, "systemd") : 0;
+		return err_set(e, ERR_UNAUTHENTICATED, "systemd does not accept us");
+	return 0;
 }
 
 /* The answer's second byte is its type: 2 a return, 3 an error. Signals (4) may come before. */
@@ -243,8 +246,30 @@ static int await_answer(int fd, struct err *e)
 	return err_set(e, ERR_INTERNAL, "systemd gave no answer");
 }
 
+/* One call and its answer. */
+static int ask(const char *member, const char *signature, const struct bytes *body,
+	       unsigned wait_ms, struct err *e)
+{
+	struct timeval patience = {.tv_sec = wait_ms / 1000, .tv_usec = wait_ms % 1000 * 1000};
+	struct sockaddr_un addr;
+	struct bytes call = {.len = 0};
+	auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	put_call(&call, member, signature, body);
+	if (body->full || call.full || !socket_path(&addr))
+		return err_set(e, ERR_INTERNAL, "systemd cannot be asked");
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) < 0 ||
+	    connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
+		return err_sys(e, "connect to systemd");
+	int r = authenticate(fd, e);
+	if (r >= 0 && fd_write_all(fd, call.data, call.len) < 0)
+		r = err_sys(e, "talk to systemd");
+	return r < 0 ? r : await_answer(fd, e);
+}
+
 /* The job is queued when the answer comes; the process moves a moment later. */
-static int await_group(pid_t pid, const char *unit, struct cgroup *ret, struct err *e)
+static int await_group(pid_t pid, const char *unit, char *ret, size_t size, struct err *e)
 {
 	struct timespec pause = {.tv_nsec = 500000};
 	char path[64], text[1024];
@@ -260,7 +285,7 @@ static int await_group(pid_t pid, const char *unit, struct cgroup *ret, struct e
 		char *own = strstr(text, "0::");
 		if (own && strstr(own, unit)) {
 			own[strcspn(own, "\n")] = '\0';
-			(void)snprintf(ret->part[CG_UNIFIED], CGROUP_PATH_MAX, ROOT "%.480s", own + 3);
+			(void)snprintf(ret, size, ROOT "%s", own + 3);
 			return 0;
 		}
 		(void)nanosleep(&pause, NULL);
@@ -268,34 +293,92 @@ static int await_group(pid_t pid, const char *unit, struct cgroup *ret, struct e
 	return err_set(e, ERR_TIMEOUT, "systemd did not make the scope in time");
 }
 
-int scope_enter(pid_t pid, const char *id, const struct cgroup_limits *limits, struct cgroup *ret,
-		struct err *e)
+static int make_leaf(const char *scope, const char *leaf, pid_t pid, char *ret, struct err *e)
 {
-	struct sockaddr_un addr;
-	struct bytes body = {.len = 0}, call = {.len = 0};
-	struct timeval patience = {.tv_sec = 2};
-	char unit[64];
+	int n = snprintf(ret, CGROUP_PATH_MAX, "%s/%s", scope, leaf);
 
-	(void)snprintf(unit, sizeof(unit), CGROUP_PREFIX "%s.scope", id);
-	put_body(&body, pid, unit, limits);
-	put_call(&call, &body);
-	auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || !socket_path(&addr) || body.full || call.full ||
-	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0 ||
-	    connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
-		return err_sys(e, "connect to systemd");
+	if (n >= CGROUP_PATH_MAX)
+		return err_set(e, ERR_INTERNAL, "the path of the scope is too long");
+	if (mkdir(ret, 0755) < 0)
+		return err_sys(e, "make control group %s", ret);
+	return cgroup_put(ret, "cgroup.procs", (uint64_t)pid, e);
+}
+
+/* Controllers are only for groups below one that has no process of its own. */
+static int divide(const char *scope, const pid_t pids[2], struct cgroup *ret, struct err *e)
+{
+	char keep[CGROUP_PATH_MAX];
+	int r = make_leaf(scope, "keep", pids[1], keep, e);
+
+	if (r >= 0)
+		r = make_leaf(scope, "box", pids[0], ret->part[CG_UNIFIED], e);
+	if (r >= 0)
+		r = cgroup_put_text(scope, "cgroup.subtree_control", "+memory +pids +cpu", e);
+	return r;
+}
+
+void scope_name(const char *id, char ret[SCOPE_NAME_MAX])
+{
+	(void)snprintf(ret, SCOPE_NAME_MAX, CGROUP_PREFIX "%s.scope", id);
+}
+
+int scope_enter(struct scope *scope, const struct sandbox *guest, const char *id,
+		const struct cgroup_limits *limits, struct cgroup *ret, struct err *e)
+{
+	char dir[CGROUP_PATH_MAX], other[CGROUP_PATH_MAX], *unit = scope->owed;
+	struct bytes body = {.len = 0};
+
 	memset(ret, 0, sizeof(*ret));
-	int r = authenticate(fd, e);
-	if (r >= 0 && fd_write_all(fd, call.data, call.len) < 0)
-		r = err_sys(e, "talk to systemd");
+	int r = sandbox_spawn_idle(&scope->keeper, e);
+	if (r < 0)
+		return r;
+	scope_name(id, unit);
+	const pid_t pids[2] = {guest->pid, scope->keeper.pid};
+	put_start(&body, unit, pids, limits);
+	r = ask("StartTransientUnit", "ssa(sv)a(sa(sv))", &body, WAIT_MS, e);
 	if (r >= 0)
-		r = await_answer(fd, e);
+		r = await_group(pids[0], unit, dir, sizeof(dir), e);
 	if (r >= 0)
-		r = await_group(pid, unit, ret, e);
+		r = await_group(pids[1], unit, other, sizeof(other), e);
+	if (r < 0)
+		return r;
+	scope->owed[0] = '\0';
+	r = divide(dir, pids, ret, e);
+	if (r >= 0)
+		r = cgroup_v2_ops.limit(ret, limits, e);
 	if (r < 0)
 		return r;
 	ret->ops = &cgroup_v2_ops;
 	ret->adopted = true;
-	/* systemd leaves out what it has no controller for: then our own writing fails, too. */
-	return ret->ops->limit(ret, limits, e);
+	return 0;
+}
+
+int scope_stop(const char *name)
+{
+	struct bytes body = {.len = 0};
+	struct err e = ERR_INIT;
+
+	put_string(&body, name);
+	put_string(&body, "replace");
+	int r = ask("StopUnit", "ss", &body, STOP_WAIT_MS, &e);
+	return r < 0 && e.kind != ERR_DENIED ? r : 0; /* refused: there is no such unit */
+}
+
+void scope_leave(struct scope *scope)
+{
+	struct sandbox *keeper = &scope->keeper;
+	struct err e = ERR_INIT;
+
+	(void)sandbox_started(keeper, &e); /* whether or not, it ends here */
+	fd_close(&keeper->control);
+	if (keeper->pid > 0) {
+		sandbox_kill(keeper);
+		while (waitpid(keeper->pid, NULL, __WALL) < 0 && errno == EINTR)
+			;
+	}
+	keeper->pid = 0;
+	fd_close(&keeper->pidfd);
+	if (scope->owed[0])
+		(void)scope_stop(scope->owed); /* a silent systemd does not hear this, either */
+	scope->owed[0] = '\0';
 }

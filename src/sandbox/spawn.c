@@ -204,11 +204,11 @@ static int explain_clone(long r, struct err *e)
 	return -(int)-r;
 }
 
-static int start(const struct sandbox_spec *spec, int cgroup, struct sandbox *sb, struct err *e)
+static int start(uint64_t flags, int cgroup, struct sandbox *sb, struct err *e)
 {
 	struct sandbox_birth *birth = sb->birth;
 	struct clone_args args = {
-		.flags = namespaces(spec) | CLONE_VM | CLONE_PIDFD | CLONE_CHILD_CLEARTID,
+		.flags = flags | CLONE_VM | CLONE_PIDFD | CLONE_CHILD_CLEARTID,
 		.pidfd = (uint64_t)(uintptr_t)&sb->pidfd,
 		.child_tid = (uint64_t)(uintptr_t)&birth->busy,
 		.stack = (uint64_t)(uintptr_t)birth->stack,
@@ -280,32 +280,54 @@ static int send_guest(const struct sandbox *sb, uint32_t kind, int arg, const in
 	return 0;
 }
 
-int sandbox_spawn(const struct sandbox_spec *spec, const struct sandbox_fds *fds,
-		  struct sandbox *ret, struct err *e)
+/* A guest to be, with nothing but its end of the control socket, which the caller closes. */
+static int conceive(struct sandbox *ret, int *ret_theirs, struct err *e)
 {
 	int pair[2];
 	int image = image_fd(e);
 
 	if (image < 0)
 		return image;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return err_sys(e, "control socket");
-	ret->control = pair[0];
-	auto_close int theirs = pair[1];
-	if (send_guest(ret, MSG_UNSHARE, later_namespaces(spec), NULL, e) < 0)
-		return -EIO;
 	ret->birth = malloc(sizeof(*ret->birth));
 	if (!ret->birth)
 		return err_sys(e, "start the guest");
+	ret->birth->busy = 0;
 	struct child *c = &ret->birth->child;
-	*c = (struct child){.image = image, .in_user_namespace = spec->level == LEVEL_STRICT};
+	*c = (struct child){.image = image, .n_from = GUEST_EXTRA + GUEST_EXTRA_MAX};
+	for (int i = 0; i < c->n_from; i++)
+		c->from[i] = FD_NONE;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(e, "control socket");
+	ret->control = pair[0];
+	*ret_theirs = c->from[GUEST_CTL] = pair[1];
+	return 0;
+}
+
+int sandbox_spawn(const struct sandbox_spec *spec, const struct sandbox_fds *fds,
+		  struct sandbox *ret, struct err *e)
+{
+	auto_close int theirs = FD_NONE;
+	int r = conceive(ret, &theirs, e);
+
+	if (r >= 0)
+		r = send_guest(ret, MSG_UNSHARE, later_namespaces(spec), NULL, e);
+	if (r < 0)
+		return r;
+	struct child *c = &ret->birth->child;
+	c->in_user_namespace = spec->level == LEVEL_STRICT;
 	for (int i = 0; i < 3; i++)
 		c->from[i] = fds->stdio[i];
-	c->from[GUEST_CTL] = theirs;
-	c->n_from = GUEST_EXTRA;
 	for (int i = 0; i < GUEST_EXTRA_MAX; i++)
-		c->from[c->n_from++] = fds->extra[i];
-	return start(spec, fds->cgroup, ret, e);
+		c->from[GUEST_EXTRA + i] = fds->extra[i];
+	return start(namespaces(spec), fds->cgroup, ret, e);
+}
+
+int sandbox_spawn_idle(struct sandbox *ret, struct err *e)
+{
+	auto_close int theirs = FD_NONE;
+	int r = conceive(ret, &theirs, e);
+
+	return r < 0 ? r : start(0, FD_NONE, ret, e);
 }
 
 void sandbox_idmap(const struct sandbox_spec *spec, struct idmap *ret)

@@ -38,6 +38,8 @@ struct sandbox_fds {
 int sandbox_spawn(const struct sandbox_spec *spec, const struct sandbox_fds *fds,
 		  struct sandbox *ret, struct err *e);
 int sandbox_started(struct sandbox *sb, struct err *e);
+/* A guest's program without a sandbox around it or a plan to come: waits for its end. */
+int sandbox_spawn_idle(struct sandbox *ret, struct err *e);
 /* SIGKILL to the guest, and with it to all: by descriptor, never by number. */
 void sandbox_kill(const struct sandbox *sb);
 /* `stdio`: the command's descriptors, borrowed, for a guest that was started without; or NULL. */

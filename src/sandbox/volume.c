@@ -7,7 +7,9 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 
 #include "base/fd.h"
 #include "base/sys.h"
@@ -106,6 +108,13 @@ void volume_discard(int dir)
 	uint32_t no_flush = 2;
 
 	(void)ioctl(dir, _IOR('X', 125, uint32_t), &no_flush); /* else it takes longer, no more */
+}
+
+bool volume_unneeded(void)
+{
+	auto_close int fd = memfd_create("probe", MFD_CLOEXEC);
+
+	return fd < 0 || fsetxattr(fd, "user.probe", "", 0, 0) == 0 || errno != EOPNOTSUPP;
 }
 
 int volume_make(const char *dir, uint64_t bytes, uid_t uid, gid_t gid, int *ret_mount,

@@ -24,15 +24,16 @@ void live_init(struct live *l)
 		.sb = SANDBOX_INIT,
 		.journal = JOURNAL_INIT,
 		.volume = FD_NONE,
+		.scope = SCOPE_INIT,
 	};
 }
 
 static int make_journal(struct live *l, struct sandbox_spec *spec, struct err *e)
 {
-	char lines[4096], dir[512];
+	char lines[4096], dir[512], scope[SCOPE_NAME_MAX];
 	size_t n = 0;
 
-	if (!l->cgroup.ops && !spec->ids.range && !l->scratch[0])
+	if (!l->cgroup.ops && !l->wants_scope && !spec->ids.range && !l->scratch[0])
 		return 0; /* nothing will be left on the host that could be left behind */
 	for (int i = 0; i < CGROUP_PARTS; i++)
 		if (l->cgroup.part[i][0])
@@ -40,6 +41,10 @@ static int make_journal(struct live *l, struct sandbox_spec *spec, struct err *e
 					      l->cgroup.part[i]);
 	if (l->scratch[0])
 		n += (size_t)snprintf(lines + n, sizeof(lines) - n, "dir %s\n", l->scratch);
+	if (l->wants_scope) {
+		scope_name(spec->id, scope);
+		n += (size_t)snprintf(lines + n, sizeof(lines) - n, "scope %s\n", scope);
+	}
 	lines[n] = '\0';
 	if (place_runtime(dir, sizeof(dir), e) < 0)
 		return -ENOENT;
@@ -75,8 +80,6 @@ static int make_volume(struct live *l, const struct sandbox_spec *spec, int *ret
 {
 	char dir[512];
 
-	if (!spec->on_volume)
-		return 0;
 	if (place_data(dir, sizeof(dir), e) < 0 || place_make(dir, e) < 0)
 		return err_wrap(e, "--disk");
 	int r = volume_make(dir, spec->limits.disk_bytes, spec->ids.uid_base, spec->ids.gid_base,
@@ -85,6 +88,17 @@ static int make_volume(struct live *l, const struct sandbox_spec *spec, int *ret
 		return r;
 	l->volume = openat(*ret_mount, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return l->volume < 0 ? err_sys(e, "--disk") : 0;
+}
+
+/* One that is only for what tmpfs lacks can be done without. */
+static int use_volume(struct live *l, struct sandbox_spec *spec, int *ret_mount, struct err *e)
+{
+	int r = spec->on_volume ? make_volume(l, spec, ret_mount, e) : 0;
+
+	if (r >= 0 || spec->limits.disk_bytes > spec->limits.memory_bytes / 2)
+		return r;
+	spec->on_volume = false;
+	return 0;
 }
 
 static int give_ids_and_plan(struct live *l, const struct sandbox_spec *spec, struct err *e)
@@ -116,18 +130,6 @@ static int born(struct live *l, int r, struct err *e)
 	return b < 0 ? b : r;
 }
 
-/* Clone first: the guest makes namespaces while we write its plan, and builds its tree while we
- * set up its control groups. */
-static int make_guest(struct live *l, const struct sandbox_spec *spec, struct sandbox_fds *fds,
-		      struct err *e)
-{
-	int r = sandbox_spawn(spec, fds, &l->sb, e);
-
-	if (r >= 0)
-		r = give_ids_and_plan(l, spec, e);
-	return r < 0 ? born(l, r, e) : 0;
-}
-
 int live_make(struct live *l, struct sandbox_spec *spec, const struct cgroup_host *host,
 	      const int stdio[3], struct err *e)
 {
@@ -150,22 +152,24 @@ int live_make(struct live *l, struct sandbox_spec *spec, const struct cgroup_hos
 	if (r >= 0)
 		r = attach_usr(spec, &usr, e);
 	if (r >= 0)
-		r = make_volume(l, spec, &volume, e);
+		r = use_volume(l, spec, &volume, e);
 	if (r >= 0 && l->cgroup.ops)
 		r = cgroup_make_unified(&l->cgroup, &group, e);
 	fds.extra[ATTACH_DIR - GUEST_EXTRA] = dir;
 	fds.extra[ATTACH_USR - GUEST_EXTRA] = usr;
 	fds.extra[ATTACH_VOLUME - GUEST_EXTRA] = volume;
 	fds.cgroup = group;
-	return r < 0 ? r : make_guest(l, spec, &fds, e);
+	if (r >= 0)
+		r = sandbox_spawn(spec, &fds, &l->sb, e);
+	return r < 0 ? born(l, r, e) : 0;
 }
 
-int live_enter(struct live *l, struct err *e)
+int live_enter(struct live *l, const struct sandbox_spec *spec, struct err *e)
 {
 	int tasks[CGROUP_PARTS] = {FD_NONE, FD_NONE, FD_NONE, FD_NONE, FD_NONE};
-	int r = 0;
+	int r = give_ids_and_plan(l, spec, e);
 
-	if (l->cgroup.ops && !l->cgroup.adopted)
+	if (r >= 0 && l->cgroup.ops && !l->cgroup.adopted)
 		r = cgroup_make(&l->cgroup, &l->limits, tasks, e);
 	if (r >= 0)
 		r = sandbox_proceed(&l->sb, AWAIT_CGROUP, tasks, e);
@@ -222,6 +226,7 @@ bool live_remove(struct live *l, struct live_end *end)
 	fd_close(&l->volume);
 	fd_close(&l->sb.pidfd);
 	remove_cgroup(l, end);
+	scope_leave(&l->scope);
 	if (l->scratch[0] && remove_tree(l->scratch) < 0)
 		journal_close(&l->journal);
 	l->scratch[0] = '\0';

@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "kernel/cgroup.h"
 #include "sandbox/journal.h"
+#include "sandbox/scope.h"
 #include "sandbox/spawn.h"
 #include "sandbox/spec.h"
 
@@ -27,18 +28,21 @@ struct live {
 	struct cgroup_limits limits;
 	char scratch[320]; /* level landlock: the private directory on the host, "" for none */
 	int volume;	   /* top directory of the volume, FD_NONE without one */
+	struct scope scope; /* where systemd made the group */
+	bool wants_scope;   /* it will be asked to */
 };
 
 void live_init(struct live *l);
 
 /*
- * Write down, make, clone, give ids and the plan. The guest builds its tree from here on. `spec`
- * gets its ids and learns what is attached; `stdio` are the command's descriptors, borrowed.
+ * Write down, make, clone. `spec` gets its ids and learns what is attached, and that there is no
+ * volume when it could not be made and is not needed for its size; `stdio` are the command's
+ * descriptors, borrowed.
  */
 int live_make(struct live *l, struct sandbox_spec *spec, const struct cgroup_host *host,
 	      const int stdio[3], struct err *e);
-/* Set up the other control groups and let the guest go on. */
-int live_enter(struct live *l, struct err *e);
+/* Give ids and the plan: the guest builds its tree, while the other control groups are set up. */
+int live_enter(struct live *l, const struct sandbox_spec *spec, struct err *e);
 
 struct live_end {
 	struct rusage rusage;

@@ -241,7 +241,7 @@ int ward_make_warm(struct warden *w, bool python, struct err *e)
 	if (r >= 0)
 		r = live_make(&ward->live, &ward->spec, &w->cgroups, stdio, e);
 	if (r >= 0)
-		r = live_enter(&ward->live, e);
+		r = live_enter(&ward->live, &ward->spec, e);
 	if (r >= 0)
 		r = watch_ward(w, ward, e);
 	/* Nobody waits for it. When it is claimed it gets what everybody has, which only root can
@@ -372,7 +372,7 @@ static int make_cold(struct warden *w, const struct ask *ask, const struct link_
 	if (r >= 0)
 		r = live_make(&ward->live, &ward->spec, &w->cgroups, stdio, e);
 	if (r >= 0)
-		r = live_enter(&ward->live, e);
+		r = live_enter(&ward->live, &ward->spec, e);
 	if (r >= 0)
 		r = watch_ward(w, ward, e);
 	ward->spec.dir_fd = FD_NONE;

@@ -41,6 +41,13 @@ plain_run()
 	is "$(sandbox_groups)" "" "no group is left"
 	run -- cat /proc/self/cgroup
 	like "$DOC" '"text":"0::/\\n"' "inside, its group is the top"
+	run -- readlink /proc/self/ns/net
+	like "$DOC" '"text":"net:' "it has a network namespace"
+	is "${DOC/"$(readlink /proc/self/ns/net)"/}" "$DOC" "of its own"
+	run --time 10s -- sh -c 'echo heard | nc -l -p 7777 & until nc 127.0.0.1 7777; do :; done'
+	like "$DOC" '"text":"heard\\n"' "with a loopback that is up"
+	run -- cat /proc/uptime
+	like "$DOC" '"text":"0\.' "its clocks start at zero"
 	run -- sh -c 'touch /home/user/new && rm -f /usr/bin/true; test -e /usr/bin/true'
 	ended exited 0 "/usr holds on a tmpfs without extended attributes"
 	like "$DOC" '"path":"/home/user/new","change":"added"' "files are listed"
@@ -51,28 +58,51 @@ plain_run()
 
 memory()
 {
-	run --memory 32M -- awk 'BEGIN { a = "xxxxxxxx"; while (1) a = a a }'
+	run --memory 32M -- awk "$BOMB"
 	ended oom 137 "memory bomb"
-	is "$(limit_kind)" memory "memory bomb: limit"
+	is "$(limit)" "memory 33554432" "memory bomb: limit"
 	between "$(whole memory_peak_bytes)" 16000000 33554432 "memory bomb: peak within the limit"
 	run --memory 32M -- sh -c 'sleep 50 & exec dd if=/dev/zero of=/tmp/x bs=64k'
-	is "$(limit_kind)" disk "a full /tmp is a full disk"
+	is "$(limit)" "disk 16777216" "a full /tmp is a full disk"
+	run --memory 32M -- dd if=/dev/zero of=/dev/shm/x bs=64k
+	is "$(limit)" "disk 16777216" "and so is a full /dev/shm"
 	run --memory 32M --disk 16M -- sh -c '
 		dd if=/dev/zero of=/tmp/x bs=64k 2>/dev/null
 		awk "BEGIN { a = \"xxxxxxxx\"; while (1) a = a a }"; echo survived'
 	ended oom 137 "all of the group ends, files in /tmp count"
+	is "$(limit)" "memory 33554432" "files in /tmp count: limit"
 	is "$(sandbox_groups)" "" "no group is left after that"
+}
+
+# What needs 48M and has 32M, and 128M of swap beside it.
+swap()
+{
+	local grow='BEGIN { a = "xxxxxxxx"; for (i = 0; i < 22; i++) a = a a; print length(a) }'
+
+	mkswap /dev/ram0 >/dev/null && swapon /dev/ram0
+	is $? 0 "swap: this host has some"
+	mkdir "$GROUPS_DIR/swapping"
+	echo 32M >"$GROUPS_DIR/swapping/memory.max"
+	(echo "$BASHPID" >"$GROUPS_DIR/swapping/cgroup.procs" && exec awk "$grow") >/dev/null
+	is $? 0 "swap: any other group uses it"
+	rmdir "$GROUPS_DIR/swapping"
+	run --memory 32M -- awk "$grow"
+	ended oom 137 "swap: a sandbox does not"
+	is "$(limit)" "memory 33554432" "swap: limit"
+	run --memory 128M -- awk "$grow"
+	ended exited 0 "swap: nor needs it, with memory enough"
+	swapoff /dev/ram0
 }
 
 processes()
 {
 	run --pids 8 -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 2 & done; wait'
-	is "$(limit_kind)" pids "fork bomb: limit"
+	is "$(limit)" "pids 8" "fork bomb: limit"
 	like "$DOC" "can't fork|Resource temporarily unavailable" "fork bomb: fork fails"
 	run --pids 8 -- sh -c 'for i in 1 2 3 4 5 6 7; do sleep 1 & done; wait'
 	ended exited 0 "eight processes may be"
 	is "$(field processes_peak)" 8 "and are counted, without a pids.peak"
-	is "$(limit_kind)" "" "and are no limit reached"
+	is "$(limit)" "" "and are no limit reached"
 }
 
 cpu()
@@ -81,7 +111,7 @@ cpu()
 
 	run --cpus 0.2 --time 4s --grace 100ms -- sh -c 'while :; do :; done'
 	ended timeout 124 "time limit"
-	is "$(limit_kind)" time "time limit: limit"
+	is "$(limit)" "time 4000" "time limit: limit"
 	used=$(whole cpu_ms) wall=$(whole wall_ms)
 	between "$wall" 4000 8000 "time limit: wall clock in ms"
 	between "$((used * 100 / wall))" 10 30 "a fifth of a processor, in percent"
@@ -89,7 +119,7 @@ cpu()
 	ended exited 0 "half a processor is shown as one"
 	run --cpu-time 700ms -- sh -c 'while :; do :; done'
 	ended killed 137 "CPU time"
-	is "$(limit_kind)" cpu_time "CPU time: limit"
+	is "$(limit)" "cpu_time 700" "CPU time: limit"
 	between "$(whole cpu_ms)" 700 2500 "CPU time: used in ms"
 }
 
@@ -111,6 +141,32 @@ killed()
 	ended exited 0 "kill -9: the next run"
 	is "$(sandbox_groups)" "" "kill -9: no group is left by it"
 	is "$(ls /run/pinfold/live)" "" "kill -9: nothing is written down any more"
+}
+
+# Where PID 1 cannot do it any more, the group ends all that is in it.
+stopped()
+{
+	local pid
+
+	pinfold run -- sh -c "setsid sleep $MARK & exec sleep $MARK" </dev/null >/dev/null 2>&1 &
+	pid=$!
+	wait_for 20 marked
+	stop_sandbox
+	kill -9 "$pid"
+	wait "$pid" 2>/dev/null
+	run -- true
+	wait_for 2 no_processes
+	is "$(sandbox_processes)" "" "stopped, then kill -9: the next run ends it"
+	wait_for 2 no_groups
+	run -- true
+	is "$(sandbox_groups)" "" "stopped, then kill -9: no group is left"
+	pinfold run --time 2s --grace 100ms -- sleep "$MARK" </dev/null >/dev/null 2>&1 &
+	pid=$!
+	wait_for 20 marked
+	stop_sandbox
+	wait "$pid"
+	is $? 124 "stopped: its time is up all the same"
+	is "$(sandbox_processes)$(sandbox_groups)" "" "stopped: nothing is left"
 }
 
 levels()
@@ -148,38 +204,72 @@ ordinary_user()
 	as_user 'pinfold run --json --limits strict -- true'
 	ended failed 125 "user: strict limits are refused"
 	like "$(field message)" 'memory and cpus cannot be limited: no control group' "user: and why"
-	as_user 'pinfold run --json --memory 32M -- awk "BEGIN { a = \"xxxxxxxx\"; while (1) a = a a }"'
+	as_user "pinfold run --json --memory 32M -- awk '$BOMB'"
 	ended oom 137 "user: memory bomb"
 	# Seen by looking now and then: it must last. This shell tries again for a while.
 	as_user 'pinfold run --json --pids 8 -- bash -c "for i in {1..9}; do sleep 1 & done; wait"'
-	is "$(limit_kind)" pids "user: fork bomb"
+	is "$(limit)" "pids 8" "user: fork bomb"
 	as_user 'pinfold doctor'
 	like "$DOC" 'no +control groups +no control group with memory' "user: doctor"
 	diag "$DOC"
+}
+
+delegated_limits()
+{
+	as_user 'pinfold run --json --limits strict -- true'
+	ended exited 0 "delegated group"
+	is "$NOTES" "" "delegated group: nothing to complain about"
+	is "$(held_by memory) $(held_by pids) $(held_by cpus)" "cgroup cgroup cgroup" \
+		"delegated group: what holds"
+	as_user "pinfold run --json --memory 32M -- awk '$BOMB'"
+	ended oom 137 "delegated group: memory bomb"
+	is "$(limit)" "memory 33554432" "delegated group: memory bomb: limit"
+	as_user 'pinfold run --json --pids 8 -- bash -c "for i in {1..9}; do sleep 1 & done; wait"'
+	is "$(limit)" "pids 8" "delegated group: fork bomb: limit"
+	as_user 'pinfold run --json --cpus 0.2 --time 4s --grace 1s -- sh -c "while :; do :; done"'
+	is "$(limit)" "time 4000" "delegated group: time limit"
+	between "$(($(whole cpu_ms) * 100 / ($(whole wall_ms) + 1)))" 10 30 \
+		"delegated group: a fifth of a processor, in percent"
+	is "$(sandbox_groups)" "" "delegated group: none is left"
+}
+
+delegated_kill()
+{
+	local pid
+
+	su -s /bin/bash plain -c "cd /tmp; exec pinfold run -- sleep $MARK" </dev/null 2>"$T/err" &
+	pid=$!
+	wait_for 20 marked
+	like "$(sandbox_groups)" "^$GROUPS_DIR/his/pinfold-" "delegated group: it is there"
+	kill -9 "$pid"
+	wait "$pid" 2>/dev/null
+	wait_for 2 no_processes
+	is "$(sandbox_processes)" "" "delegated group: kill -9: no process after 2 s"
+	as_user 'pinfold run --json -- true'
+	is "$(sandbox_groups)" "" "delegated group: kill -9: none is left by the next run"
 }
 
 # Handed down as an administrator would: a group of his own, with him in a leaf of it.
 delegated_user()
 {
 	mkdir "$GROUPS_DIR/his" "$GROUPS_DIR/his/shell"
-	chown plain "$GROUPS_DIR"/his{,/cgroup.procs,/cgroup.subtree_control,/cgroup.threads} \
-		"$GROUPS_DIR"/his/shell{,/cgroup.procs,/cgroup.subtree_control,/cgroup.threads}
-	as_user 'echo +memory +pids +cpu >/sys/fs/cgroup/his/cgroup.subtree_control'
+	chown plain "$GROUPS_DIR"/his{,/cgroup.procs,/cgroup.subtree_control}
 	echo $$ >"$GROUPS_DIR/his/shell/cgroup.procs"
-	as_user 'pinfold run --json --limits strict -- true'
+	delegated_limits
+	delegated_kill
 	echo $$ >"$GROUPS_DIR/cgroup.procs"
-	ended exited 0 "user with a delegated group"
-	is "$(held_by memory) $(held_by pids) $(held_by cpus)" "cgroup cgroup cgroup" \
-		"user with a delegated group: what holds"
-	is "$(sandbox_groups)" "" "user with a delegated group: none is left"
+	as_user 'pinfold run --json --limits strict -- true'
+	ended failed 125 "user outside of his delegated group: strict limits are refused"
 }
 
 host
 plain_run
 memory
+swap
 processes
 cpu
 killed
+stopped
 levels
 ordinary_user
 delegated_user

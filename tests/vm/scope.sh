@@ -5,8 +5,8 @@
 . "$(dirname "$0")/vm.bash"
 
 WHERE=${1:-somewhere}
-[ $# -gt 1 ] || set -- "$WHERE" host plain_run settings limits killed several as_root_inside no_manager
-BOMB='BEGIN { a = "xxxxxxxx"; while (1) a = a a }'
+[ $# -gt 1 ] || set -- "$WHERE" host plain_run directory settings limits killed stopped several \
+	as_root_inside no_manager
 T=$(mktemp -d)
 export PINFOLD_HOME=$T/home
 
@@ -75,6 +75,18 @@ settings()
 	left_nothing "a stopped run"
 }
 
+# The layer is on tmpfs, which has user attributes since Linux 6.6.
+directory()
+{
+	mkdir -p "$T/dir/sub"
+	echo old | tee "$T/dir/file" >"$T/dir/sub/below"
+	run --dir "$T/dir" --workdir /work -- sh -c 'echo new >file; rm sub/below; echo in >sub/new'
+	ended exited 0 "$WHERE: --dir"
+	is "$(cat "$T/dir/file") $(ls "$T/dir/sub")" "old below" "$WHERE: --dir: is as it was"
+	pinfold run --dir "$T/dir" --workdir /work -- rm -r sub </dev/null 2>"$T/err"
+	like "$? $(cat "$T/err")" '^1 .*before Linux 6.6' "$WHERE: --dir: what it cannot do is told"
+}
+
 settings_of()
 {
 	cat "$1"/{memory.max,memory.swap.max,memory.oom.group,pids.max,cpu.max} | tr '\n' ' '
@@ -86,19 +98,25 @@ limits()
 
 	run --memory 32M -- awk "$BOMB"
 	ended oom 137 "$WHERE: memory bomb"
-	is "$(limit_kind)" memory "$WHERE: memory bomb: limit"
+	is "$(limit)" "memory 33554432" "$WHERE: memory bomb: limit"
 	between "$(whole memory_peak_bytes)" 16000000 33554432 "$WHERE: memory bomb: peak"
 	left_nothing "memory bomb"
+	run --memory 32M -- python3 -c "$MEMFD"
+	ended oom 137 "$WHERE: memfd bomb"
+	is "$(limit)" "memory 33554432" "$WHERE: memfd bomb: limit"
+	run --memory 32M -- sh -c "dd if=/dev/zero of=/dev/shm/x bs=64k count=200; awk '$BOMB'"
+	ended oom 137 "$WHERE: memory bomb beside files"
 	run --pids 8 -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 2 & done; wait'
-	is "$(limit_kind)" pids "$WHERE: fork bomb: limit"
+	is "$(limit)" "pids 8" "$WHERE: fork bomb: limit"
 	like "$DOC" "Cannot fork" "$WHERE: fork bomb: fork fails"
 	run --cpus 0.2 --time 4s --grace 100ms -- sh -c 'while :; do :; done'
 	ended timeout 124 "$WHERE: time limit"
+	is "$(limit)" "time 4000" "$WHERE: time limit: limit"
 	used=$(whole cpu_ms) wall=$(whole wall_ms)
 	between "$((used * 100 / (wall + 1)))" 10 30 "$WHERE: a fifth of a processor, in percent"
 	run --cpu-time 700ms -- sh -c 'while :; do :; done'
 	ended killed 137 "$WHERE: CPU time"
-	is "$(limit_kind)" cpu_time "$WHERE: CPU time: limit"
+	is "$(limit)" "cpu_time 700" "$WHERE: CPU time: limit"
 	left_nothing "limits"
 }
 
@@ -116,7 +134,40 @@ killed()
 	is "$(sandbox_processes)" "" "$WHERE: kill -9: no process after 2 s"
 	left_nothing "kill -9"
 	kill_at_random 10 "$WHERE"
-	left_nothing "killed at random"
+	run -- true
+	left_nothing "killed at random, and the next run"
+	written_down
+}
+
+# What a dead run wrote down is stopped, whatever it is that is still in it.
+written_down()
+{
+	local pid live=$XDG_RUNTIME_DIR/pinfold/live
+
+	systemd-run --quiet --user --scope --unit=pinfold-sbxleft sleep "$MARK" </dev/null &
+	pid=$!
+	wait_for 20 systemctl --user --quiet is-active pinfold-sbxleft.scope
+	echo "scope pinfold-sbxleft.scope" >"$live/7"
+	run -- true
+	wait "$pid" 2>/dev/null
+	left_nothing "written down, and the next run"
+	is "$(ls "$live")" "" "$WHERE: nothing is written down any more"
+}
+
+# systemd's stop ends what can do nothing by itself.
+stopped()
+{
+	local pid
+
+	pinfold run -- sleep "$MARK" </dev/null >/dev/null 2>&1 &
+	pid=$!
+	wait_for 20 marked
+	stop_sandbox
+	kill -9 "$pid"
+	wait "$pid" 2>/dev/null
+	run -- true
+	left_nothing "stopped, then kill -9, and the next run"
+	is "$(sandbox_processes)" "" "$WHERE: stopped, then kill -9: the next run ends it"
 }
 
 several()
@@ -164,6 +215,8 @@ while True:
 		"$WHERE: mute manager: what holds"
 	XDG_RUNTIME_DIR=$mute run --memory 32M -- awk "$BOMB"
 	ended oom 137 "$WHERE: mute manager: memory bomb"
+	XDG_RUNTIME_DIR=$mute run --pids 8 -- bash -c 'for i in {1..9}; do sleep 1 & done; wait'
+	is "$(limit)" "pids 8" "$WHERE: mute manager: fork bomb"
 	XDG_RUNTIME_DIR=$mute run --limits strict -- true
 	ended failed 125 "$WHERE: mute manager: strict refuses"
 	diag "$(field message)"

@@ -9,6 +9,24 @@ HIS=/run/user/1000
 T=$(mktemp -d)
 STATUS_ALL=0
 
+# Files of the host that are read, and files on a volume that are written, count and make room.
+page_cache()
+{
+	mkdir "$T/much"
+	dd if=/dev/zero of="$T/much/file" bs=1M count=64 2>/dev/null
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
+	run --memory 32M --dir "$T/much" -- sh -c 'cat /work/file >/dev/null'
+	ended exited 0 "root: much is read with little memory"
+	between "$(whole memory_peak_bytes)" 30000000 33554432 "root: it counts"
+	run --memory 32M --disk 128M -- dd if=/dev/zero of=x bs=1M count=100
+	ended exited 0 "root: much is written to a volume with little memory"
+	is "$(held_by disk)" quota "root: the volume holds the disk limit"
+	between "$(whole memory_peak_bytes)" 30000000 33554432 "root: that counts, too"
+	run --memory 32M --disk 128M -- dd if=/dev/zero of=x bs=1M
+	is "$(limit)" "disk 134217728" "root: a full volume: limit"
+}
+
 as_root()
 {
 	local text
@@ -19,8 +37,13 @@ as_root()
 	run -- sh -c 'exit 7'
 	ended exited 7 "root: a command runs"
 	is "$(held_by memory) $(held_by pids) $(held_by cpus)" "cgroup cgroup cgroup" "root: what holds"
-	run --memory 32M -- awk 'BEGIN { a = "xxxxxxxx"; while (1) a = a a }'
+	run --memory 32M -- awk "$BOMB"
 	ended oom 137 "root: memory bomb"
+	is "$(limit)" "memory 33554432" "root: memory bomb: limit"
+	run --memory 32M -- python3 -c "$MEMFD"
+	ended oom 137 "root: memfd bomb"
+	is "$(limit)" "memory 33554432" "root: memfd bomb: limit"
+	page_cache
 	run --user root -- sh -c 'id -u; touch /usr/bin/new && chown 12:34 /usr/bin/new'
 	ended exited 0 "root: --user root"
 	mkdir -p "$T/dir/sub"
@@ -30,8 +53,13 @@ as_root()
 	like "$DOC" '"path":"/work/file","change":"modified"' "root: --dir: a changed file"
 	is "$(cat "$T/dir/file") $(ls "$T/dir/sub")" "old below" "root: --dir: the host's is as it was"
 	run --dir "$T/dir" --workdir /work -- sh -c 'rm -r sub && mkdir sub && test ! -e sub/below'
-	todo "the layer is on tmpfs, which has user attributes since Linux 6.6" \
-		is "$(field status) $STATUS" "exited 0" "root: --dir: a directory is removed"
+	ended exited 0 "root: --dir: a directory is removed"
+	is "$(held_by disk)" quota "root: --dir: for that the layer is on disk"
+	mv /usr/sbin/mkfs.ext4 "$T/"
+	run --dir "$T/dir" --workdir /work -- sh -c 'echo new >file'
+	ended exited 0 "root: --dir: or in memory"
+	is "$(held_by disk)" tmpfs "root: --dir: where it cannot be on disk"
+	mv "$T/mkfs.ext4" /usr/sbin/
 	run -- python3 -c 'print(6*7)'
 	like "$DOC" '"text":"42' "root: python3"
 	is "$(sandbox_groups)" "" "root: no group is left"

@@ -13,6 +13,12 @@
 GROUPS_DIR=/sys/fs/cgroup
 CALL_SECONDS=60
 MARK=4711.25 # seconds for sleep that nobody else uses
+# For awk and for python3: more memory than any sandbox here has.
+BOMB='BEGIN { a = "xxxxxxxx"; while (1) a = a a }'
+MEMFD='import os
+f = os.memfd_create("x")
+for i in range(64):
+    os.write(f, bytes(1 << 20))'
 
 # run ARG...: pinfold run --json. Sets DOC, NOTES (standard error) and STATUS.
 run()
@@ -33,9 +39,12 @@ held_by()
 	[[ $DOC =~ \"$1\":\{\"value\":[^,]*,\"held_by\":\"([a-z]*)\" ]] && echo "${BASH_REMATCH[1]}"
 }
 
-limit_kind()
+# The limit that was reached, as "KIND VALUE".
+limit()
 {
-	[[ $DOC =~ \"limit\":\{\"kind\":\"([a-z_]*)\" ]] && echo "${BASH_REMATCH[1]}"
+	local kind='"kind":"([a-z_]*)"' value='"value":([0-9.]*)'
+
+	[[ $DOC =~ \"limit\":\{$kind,$value ]] && echo "${BASH_REMATCH[1]} ${BASH_REMATCH[2]}"
 }
 
 # whole FIELD: its value without fraction, 0 when it is not there.
@@ -89,17 +98,6 @@ between()
 	fi
 }
 
-# todo REASON CHECK ARG...: a check that cannot hold yet; it fails nothing, and says when it does.
-todo()
-{
-	local reason=$1 text
-
-	shift
-	text=$("$@")
-	TAP_COUNT=$((TAP_COUNT + 1))
-	echo "${text%%$'\n'*} # TODO $reason"
-}
-
 # ended STATUS EXIT NAME: how the last run ended; says all there is to say when it is not so.
 ended()
 {
@@ -135,6 +133,16 @@ sandbox_processes()
 no_processes()
 {
 	[ -z "$(sandbox_processes)" ]
+}
+
+# stop_sandbox: nothing in the one sandbox that runs, its PID 1 among it, can do anything by itself.
+stop_sandbox()
+{
+	local pid
+
+	find "$(sandbox_groups)" -name cgroup.procs -exec cat {} + | while read -r pid; do
+		kill -STOP "$pid"
+	done
 }
 
 # The command itself runs, not only pinfold with its words.
