@@ -5,6 +5,7 @@
  */
 #include "engine/front.h"
 
+#include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -54,22 +55,24 @@ static int check(int block, struct err *e)
 
 static int hand_over(struct front *f, int fd, const int asked[LINK_FDS_MAX], struct err *e)
 {
-	struct link_handover who = {.magic = LINK_MAGIC, .version = LINK_VERSION};
-	struct ucred peer;
-	socklen_t len = sizeof(peer);
+	struct link_handover msg = {.magic = LINK_MAGIC, .version = LINK_VERSION};
 	int fds[1 + LINK_FDS_MAX] = {fd};
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
-		return err_sys(e, "who asks");
-	who.uid = peer.uid;
-	who.gid = peer.gid;
 	memcpy(fds + 1, asked, LINK_FDS_MAX * sizeof(int));
-	int r = passfd_send(f->warden, &who, sizeof(who), fds, 1 + LINK_FDS_MAX);
+	int r = passfd_send(f->warden, &msg, sizeof(msg), fds, 1 + LINK_FDS_MAX);
 	if (r == -EAGAIN) {
 		(void)err_set(e, ERR_BUSY, "the daemon has too much to do");
 		return err_remedy(e, "try again in a second");
 	}
 	return r < 0 ? err_set(e, ERR_INTERNAL, "the daemon is ending") : 0;
+}
+
+/* Closing is not enough: the warden has a copy, and its events would come to us. */
+static void forget(struct front *f, struct asker *asker)
+{
+	if (asker->fd >= 0)
+		(void)epoll_ctl(f->epoll, EPOLL_CTL_DEL, asker->fd, NULL); /* or it was not there */
+	fd_close(&asker->fd);
 }
 
 static void on_asker(struct front *f, struct asker *asker)
@@ -96,7 +99,7 @@ static void on_asker(struct front *f, struct asker *asker)
 		refuse(asker->fd, &e);
 	for (unsigned i = 0; i < LINK_FDS_MAX; i++)
 		fd_close(&fds[i]);
-	fd_close(&asker->fd); /* the warden has it now */
+	forget(f, asker); /* the warden has it now */
 }
 
 /* The place of who has been silent for too long is given to the next. */
@@ -106,7 +109,7 @@ static struct asker *find_place(struct front *f)
 
 	for (int i = 0; i < ASKERS_MAX; i++) {
 		if (f->askers[i].fd >= 0 && f->askers[i].until < now)
-			fd_close(&f->askers[i].fd);
+			forget(f, &f->askers[i]);
 		if (f->askers[i].fd < 0)
 			return &f->askers[i];
 	}
@@ -120,6 +123,8 @@ static void on_listener(struct front *f)
 	int fd = accept4(f->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct asker *asker = fd < 0 ? NULL : find_place(f);
 
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+		(void)poll(NULL, 0, 10); /* until somebody has left */
 	if (!asker) {
 		(void)err_set(&e, ERR_BUSY, "too many callers at once");
 		(void)err_remedy(&e, "try again in a second");
@@ -131,7 +136,7 @@ static void on_listener(struct front *f)
 	*asker = (struct asker){fd, now_s() + PATIENCE_S};
 	ev.data.ptr = asker;
 	if (epoll_ctl(f->epoll, EPOLL_CTL_ADD, fd, &ev) < 0)
-		fd_close(&asker->fd);
+		forget(f, asker);
 	else
 		on_asker(f, asker); /* he usually asked at once */
 }

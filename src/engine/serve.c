@@ -74,6 +74,18 @@ static int give_up_rights(void)
 	return 0;
 }
 
+/* Front is started again from a warden that holds everybody's descriptors. */
+static void keep_only(int a, int b)
+{
+	unsigned low = (unsigned)(a < b ? a : b), high = (unsigned)(a < b ? b : a);
+
+	if (low > 3)
+		(void)close_range(3, low - 1, 0);
+	if (high > low + 1)
+		(void)close_range(low + 1, high - 1, 0);
+	(void)close_range(high + 1, ~0u, 0);
+}
+
 static void reap_front(struct serve *s)
 {
 	int status;
@@ -94,7 +106,7 @@ static pid_t start_front(void *arg, int *ret_sock)
 		return -1;
 	pid_t pid = fork();
 	if (pid == 0) {
-		close(pair[0]);
+		keep_only(s->listener, pair[1]);
 		(void)prctl(PR_SET_NAME, "pinfold-front", 0, 0, 0);
 		if (give_up_rights() < 0 || front_run(s->listener, pair[1]) < 0)
 			_exit(1);
@@ -133,6 +145,15 @@ static void ready(void *arg)
 
 	tell_systemd("READY=1");
 	(void)fprintf(stderr, "pinfold: serving on %s\n", s->path);
+}
+
+static void stop_listening(void *arg)
+{
+	struct serve *s = arg;
+
+	if (s->listener >= 0 && !s->passed)
+		(void)unlink(s->path);
+	fd_close(&s->listener);
 }
 
 static bool was_passed(void)
@@ -237,6 +258,7 @@ int pinfold_serve(const struct pinfold_serve_options *o, struct pinfold_error *r
 		.start_front = start_front,
 		.arg = &s,
 		.ready = ready,
+		.stop_listening = stop_listening,
 	};
 
 	raise_descriptors();
@@ -244,9 +266,7 @@ int pinfold_serve(const struct pinfold_serve_options *o, struct pinfold_error *r
 	if (r >= 0)
 		r = warden_serve(&config, &e);
 	tell_systemd("STOPPING=1");
-	if (s.listener >= 0 && s.lock >= 0)
-		(void)unlink(s.path);
-	fd_close(&s.listener);
+	stop_listening(&s);
 	reap_front(&s);
 	fd_close(&s.lock);
 	if (r >= 0)

@@ -170,6 +170,24 @@ static void detect_v1(struct cgroup_host *host, const char *table)
 	host->remedy = "run it as root, or on a host with cgroup v2 alone and systemd";
 }
 
+void cgroup_become_leaf(void)
+{
+	char table[4096], own[CGROUP_PATH_MAX / 2], dir[CGROUP_PATH_MAX];
+	struct err ignored;
+
+	if (geteuid() == 0 || !is_magic(MOUNT, CGROUP2_SUPER_MAGIC) ||
+	    read_text("/proc/self/cgroup", table, sizeof(table)) < 0 ||
+	    !own_path(table, "", own, sizeof(own)))
+		return;
+	(void)snprintf(dir, sizeof(dir), MOUNT "%s", own);
+	if (!is_ours(dir) || strlen(dir) + sizeof(CGROUP_LEAF) + 1 >= sizeof(dir))
+		return;
+	(void)snprintf(dir + strlen(dir), sizeof(dir) - strlen(dir), "/" CGROUP_LEAF);
+	if (mkdir(dir, 0755) < 0 && errno != EEXIST)
+		return;
+	(void)cgroup_put_text(dir, "cgroup.procs", "0", &ignored); /* cgroup_detect() tells */
+}
+
 void cgroup_detect(struct cgroup_host *host)
 {
 	char table[4096];

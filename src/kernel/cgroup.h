@@ -65,6 +65,10 @@ struct cgroup_ops {
 extern const struct cgroup_ops cgroup_v1_ops;
 extern const struct cgroup_ops cgroup_v2_ops;
 
+/* For a daemon that was given a group of v2: go into a leaf of it, because controllers are handed down
+ * only from a group without processes. Does nothing where that is not so. */
+#define CGROUP_LEAF "daemon"
+void cgroup_become_leaf(void);
 /* Look around; never fails: what cannot be had is said in host->why. */
 void cgroup_detect(struct cgroup_host *host);
 

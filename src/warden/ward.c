@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -21,8 +22,6 @@
 #include "wire/msg.h"
 
 #define ID_POOL_FIRST 0x70000000u /* as engine/request.c has it */
-#define DENIALS_MAX 200u
-
 extern const char driver_python[];
 
 static struct ward *ward_new(struct warden *w)
@@ -75,16 +74,27 @@ void ward_refuse(int client, const struct err *e)
 	(void)passfd_send(client, &msg, sizeof(msg), NULL, 0); /* or he is gone */
 }
 
-static void tell(const struct ward *ward, const struct link_msg *msg, const int *fds, unsigned n)
+/* False: he does not read, and is told when he does (on_client). */
+static bool tell(const struct ward *ward, const struct link_msg *msg, const int *fds, unsigned n)
 {
-	if (ward->client >= 0)
-		(void)passfd_send(ward->client, msg, sizeof(*msg), fds, n); /* or he is gone */
+	return ward->client < 0 ||
+	       passfd_send(ward->client, msg, sizeof(*msg), fds, n) != -EAGAIN; /* or he is gone */
 }
 
-static void tell_end(const struct ward *ward, const struct live_end *end, bool gone)
+static void await_reader(const struct warden *w, struct ward *ward)
+{
+	struct epoll_event ev = {.events = EPOLLIN | EPOLLOUT,
+				 .data.ptr = &ward->sources[SOURCE_CLIENT]};
+
+	(void)epoll_ctl(w->epoll, EPOLL_CTL_MOD, ward->client, &ev); /* it is watched already */
+}
+
+static void note_end(struct ward *ward, const struct live_end *end, bool gone)
 {
 	const struct rusage *u = &end->rusage;
-	struct link_msg msg = {
+	struct link_msg *msg = &ward->pending;
+
+	*msg = (struct link_msg){
 		.kind = LINK_ENDED,
 		.ended = {
 			.stop = ward->stop,
@@ -101,11 +111,10 @@ static void tell_end(const struct ward *ward, const struct live_end *end, bool g
 		},
 	};
 
-	if (ward->memory_peak > msg.ended.memory_peak_bytes)
-		msg.ended.memory_peak_bytes = ward->memory_peak;
-	if (ward->pids_peak > msg.ended.pids_peak)
-		msg.ended.pids_peak = ward->pids_peak;
-	tell(ward, &msg, NULL, 0);
+	if (ward->memory_peak > msg->ended.memory_peak_bytes)
+		msg->ended.memory_peak_bytes = ward->memory_peak;
+	if (ward->pids_peak > msg->ended.pids_peak)
+		msg->ended.pids_peak = ward->pids_peak;
 }
 
 static void unwatch(const struct warden *w, int fd)
@@ -129,10 +138,22 @@ void ward_end(struct warden *w, struct ward *ward)
 	unwatch_all(w, ward);
 	struct live_end end = {.count = ward->state == WARD_RUNNING};
 	bool gone = live_remove(&ward->live, &end);
+	bool told = true;
 
-	if (ward->state == WARD_RUNNING)
-		tell_end(ward, &end, gone);
-	ward_free(w, ward);
+	if (ward->state == WARD_RUNNING) {
+		note_end(ward, &end, gone);
+		told = tell(ward, &ward->pending, NULL, 0);
+	}
+	if (told || w->draining) {
+		ward_free(w, ward);
+		return;
+	}
+	struct err e = ERR_INIT;
+	ward->state = WARD_LEAVING;
+	if (warden_watch(w, ward->client, &ward->sources[SOURCE_CLIENT], &e) < 0)
+		ward_free(w, ward);
+	else
+		await_reader(w, ward);
 }
 
 static void ward_kill(struct ward *ward, enum link_stop why)
@@ -311,7 +332,7 @@ static int claim(struct warden *w, struct ward *ward, const struct ask *ask, con
 
 /* What an ordinary caller of root's daemon may not have: files that only root can read would show
  * through a mount that changes owners. */
-static int check_caller(const struct ask *ask, const struct link_handover *who,
+static int check_caller(const struct ask *ask, const struct ucred *who,
 			struct sandbox_spec *spec, struct err *e)
 {
 	const struct ask_head *h = ask->head;
@@ -351,7 +372,7 @@ static int check_limits(const struct warden *w, const struct ask *ask, struct sa
 	return 0;
 }
 
-static int make_cold(struct warden *w, const struct ask *ask, const struct link_handover *who, int dir,
+static int make_cold(struct warden *w, const struct ask *ask, const struct ucred *who, int dir,
 		     const int stdio[3], struct ward **ret, struct err *e)
 {
 	struct ward *ward = ward_new(w);
@@ -384,7 +405,7 @@ static int make_cold(struct warden *w, const struct ask *ask, const struct link_
 	return 0;
 }
 
-int ward_run(struct warden *w, const struct ask *ask, const struct link_handover *who, const int fds[LINK_FDS_MAX],
+int ward_run(struct warden *w, const struct ask *ask, const struct ucred *who, const int fds[LINK_FDS_MAX],
 	     int client, struct err *e)
 {
 	struct ward *ward = choose_ready(w, ask);
@@ -401,7 +422,12 @@ int ward_run(struct warden *w, const struct ask *ask, const struct link_handover
 	/* The block is the asker's and goes with this call. */
 	memcpy(&ward->spec.limits, &ask->head->limits, sizeof(ward->spec.limits));
 	ward->client = client;
-	return warden_watch(w, client, &ward->sources[SOURCE_CLIENT], e);
+	r = warden_watch(w, client, &ward->sources[SOURCE_CLIENT], e);
+	if (r < 0) {
+		ward->client = FD_NONE; /* still the asker's */
+		ward_end(w, ward);
+	}
+	return r;
 }
 
 static void describe(const struct ward *ward, struct link_msg *msg)
@@ -427,7 +453,7 @@ static void on_started(struct warden *w, struct ward *ward, struct control_event
 	msg.started.cpu_before_us = ward->python ? ev->msg.value2 : 0;
 	ward->state = WARD_RUNNING;
 	ward->listener = take_fd(&ev->fd);
-	tell(ward, &msg, fds, 2);
+	(void)tell(ward, &msg, fds, 2); /* the first: there is room */
 	unwatch(w, ward->live.sb.control);
 	fd_close(&ward->live.sb.control);
 	fd_close(&ward->terminal);
@@ -468,7 +494,7 @@ static bool on_control(struct warden *w, struct ward *ward)
 		describe(ward, &msg);
 		msg.code = ev.msg.code;
 		msg.step = ev.msg.step;
-		tell(ward, &msg, NULL, 0);
+		(void)tell(ward, &msg, NULL, 0); /* the first: there is room */
 		ward->answered = true;
 		break;
 	default:
@@ -503,23 +529,55 @@ static void on_listener(struct warden *w, struct ward *ward, uint32_t events)
 		unwatch(w, ward->listener);
 		fd_close(&ward->listener);
 	}
-	if (r <= 0 || ward->denials++ >= DENIALS_MAX)
+	if (r <= 0)
 		return;
-	struct link_msg msg = {.kind = LINK_DENIAL,
-			       .denial = {.network = ev.network, .port = ev.port}};
-	struct link_denial *d = &msg.denial;
+	struct link_msg *msg = &ward->pending;
+	struct link_denial *d = &msg->denial;
+
+	*msg = (struct link_msg){.kind = LINK_DENIAL,
+				 .denial = {.network = ev.network, .port = ev.port}};
 
 	(void)snprintf(d->what, sizeof(d->what), "%s", ev.what);
 	(void)snprintf(d->hint, sizeof(d->hint), "%s", ev.hint ? ev.hint : "");
 	(void)snprintf(d->host, sizeof(d->host), "%s", ev.network ? ev.host : "");
-	tell(ward, &msg, NULL, 0);
+	if (tell(ward, msg, NULL, 0))
+		return;
+	/* The next refused call waits until he reads. */
+	unwatch(w, ward->listener);
+	await_reader(w, ward);
 }
 
-static void on_client(struct warden *w, struct ward *ward)
+/* He reads again: what he could not be told before. */
+static void on_reader(struct warden *w, struct ward *ward)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.ptr = &ward->sources[SOURCE_CLIENT]};
+	struct err e = ERR_INIT;
+
+	if (!tell(ward, &ward->pending, NULL, 0))
+		return;
+	if (ward->state == WARD_LEAVING) {
+		ward_free(w, ward);
+		return;
+	}
+	(void)epoll_ctl(w->epoll, EPOLL_CTL_MOD, ward->client, &ev); /* it is watched already */
+	if (ward->listener >= 0)
+		(void)warden_watch(w, ward->listener, &ward->sources[SOURCE_LISTENER], &e);
+}
+
+static void on_client(struct warden *w, struct ward *ward, uint32_t events)
 {
 	struct link_kill msg;
 	int fds[1];
 
+	if (events == EPOLLOUT) {
+		on_reader(w, ward);
+		return;
+	}
+	if (ward->state == WARD_LEAVING) {
+		unwatch(w, ward->client);
+		ward_free(w, ward);
+		return;
+	}
 	/* Whatever he says, or that he is gone, it is the end. */
 	(void)passfd_receive(ward->client, &msg, sizeof(msg), fds, 1, 0);
 	fd_close(&fds[0]);
@@ -539,7 +597,7 @@ void ward_event(struct warden *w, const struct source *source, uint32_t events)
 		on_guest_end(w, ward);
 		break;
 	case SOURCE_CLIENT:
-		on_client(w, ward);
+		on_client(w, ward, events);
 		break;
 	case SOURCE_LISTENER:
 		on_listener(w, ward, events);

@@ -2,25 +2,27 @@
 /*
  * The warden's own view of a sandbox. For the files of warden/ only.
  *
- *	MAKING --> READY --> STARTING --> RUNNING --> gone
+ *	MAKING --> READY --> STARTING --> RUNNING --> [LEAVING] --> gone
  *	               new run ---^
  *
  * MAKING    the guest walks its plan; nobody wants it yet
  * READY     it waits for a claim, without any right
  * STARTING  somebody's run: the command is about to be executed
  * RUNNING   the caller has the guest's control socket; we hold its limits and its life
+ * LEAVING   it is gone, but the caller does not read that
  */
 #ifndef WARDEN_WARD_INT_H
 #define WARDEN_WARD_INT_H
 
 #include <stdbool.h>
+#include <sys/socket.h>
 
 #include "sandbox/ask.h"
 #include "warden/live.h"
 #include "warden/warden.h"
 #include "wire/link.h"
 
-enum ward_state { WARD_MAKING, WARD_READY, WARD_STARTING, WARD_RUNNING };
+enum ward_state { WARD_MAKING, WARD_READY, WARD_STARTING, WARD_RUNNING, WARD_LEAVING };
 
 enum source_kind {
 	SOURCE_CONTROL,
@@ -50,7 +52,7 @@ struct ward {
 	bool python; /* an interpreter waits in it */
 	bool answered; /* the caller knows that it failed */
 	enum link_stop stop;
-	unsigned denials; /* told so far */
+	struct link_msg pending; /* what a caller who does not read is told next */
 	uint64_t memory_peak, pids_peak;
 	bool pids_full;
 	const char *argv[5]; /* of the interpreter */
@@ -77,7 +79,7 @@ struct warden {
 /* ward.c: one sandbox. ward_run() owns `client` when it returns 0; the other descriptors are
  * borrowed. */
 int ward_make_warm(struct warden *w, bool python, struct err *e);
-int ward_run(struct warden *w, const struct ask *ask, const struct link_handover *who,
+int ward_run(struct warden *w, const struct ask *ask, const struct ucred *who,
 	     const int fds[LINK_FDS_MAX], int client, struct err *e);
 void ward_event(struct warden *w, const struct source *source, uint32_t events);
 /* Limits that no group holds. */

@@ -44,13 +44,18 @@ int warden_watch(struct warden *w, int fd, struct source *source, struct err *e)
 	return epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &ev) < 0 ? err_sys(e, "epoll") : 0;
 }
 
-static void handle_ask(struct warden *w, const struct link_handover *who, int *fds)
+static void handle_ask(struct warden *w, int *fds)
 {
 	struct err e = ERR_INIT;
 	struct ask ask = {0};
+	struct ucred who;
+	socklen_t len = sizeof(who);
 	int client = fds[0], r = 0;
 
-	if (w->n_wards - w->n_warm >= w->config->live_max) {
+	/* From the kernel, not from front. */
+	if (getsockopt(client, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0)
+		r = err_sys(&e, "who asks");
+	if (r >= 0 && w->n_wards - w->n_warm >= w->config->live_max) {
 		r = err_set(&e, ERR_BUSY, "the daemon runs %u sandboxes already",
 			    w->config->live_max);
 		(void)err_remedy(&e, "try again in a second, or raise --max of pinfold serve");
@@ -60,35 +65,12 @@ static void handle_ask(struct warden *w, const struct link_handover *who, int *f
 	if (r >= 0 && !(ask.head->flags & ASK_DIR) != (fds[LINK_FDS_MAX] < 0))
 		r = err_set(&e, ERR_INVALID, "malformed request");
 	if (r >= 0)
-		r = ward_run(w, &ask, who, fds + 1, client, &e);
+		r = ward_run(w, &ask, &who, fds + 1, client, &e);
 	ask_close(&ask);
 	if (r < 0)
 		ward_refuse(client, &e);
 	else
 		fds[0] = FD_NONE; /* the ward's */
-}
-
-static int start_front(struct warden *w, struct err *e);
-
-static void on_front(struct warden *w)
-{
-	struct link_handover who;
-	struct err e = ERR_INIT;
-	int fds[1 + LINK_FDS_MAX];
-	int n = passfd_receive(w->front, &who, sizeof(who), fds, 1 + LINK_FDS_MAX, MSG_DONTWAIT);
-
-	if (n >= 1 + (int)LINK_FDS_MIN && who.magic == LINK_MAGIC && who.version == LINK_VERSION &&
-	    !w->draining)
-		handle_ask(w, &who, fds);
-	for (unsigned i = 0; n >= 0 && i < 1 + LINK_FDS_MAX; i++)
-		fd_close(&fds[i]);
-	if (n != -EPIPE)
-		return;
-	/* Front is gone; sandboxes go on without it. */
-	(void)epoll_ctl(w->epoll, EPOLL_CTL_DEL, w->front, NULL);
-	fd_close(&w->front);
-	if (!w->draining && start_front(w, &e) < 0)
-		w->draining = true;
 }
 
 static void drain(struct warden *w)
@@ -97,6 +79,7 @@ static void drain(struct warden *w)
 		return;
 	w->draining = true;
 	w->drain_until_us = now_us() + DRAIN_US;
+	w->config->stop_listening(w->config->arg);
 	/* Front ends when its socket does: nobody is let in any more. */
 	if (w->front >= 0)
 		(void)epoll_ctl(w->epoll, EPOLL_CTL_DEL, w->front, NULL);
@@ -105,6 +88,31 @@ static void drain(struct warden *w)
 		next = ward->next;
 		if (ward->state == WARD_MAKING || ward->state == WARD_READY)
 			ward_end(w, ward);
+	}
+}
+
+static int start_front(struct warden *w, struct err *e);
+
+static void on_front(struct warden *w)
+{
+	struct link_handover msg;
+	struct err e = ERR_INIT;
+	int fds[1 + LINK_FDS_MAX];
+	int n = passfd_receive(w->front, &msg, sizeof(msg), fds, 1 + LINK_FDS_MAX, MSG_DONTWAIT);
+
+	if (n >= 1 + (int)LINK_FDS_MIN && msg.magic == LINK_MAGIC && msg.version == LINK_VERSION &&
+	    !w->draining)
+		handle_ask(w, fds);
+	for (unsigned i = 0; n >= 0 && i < 1 + LINK_FDS_MAX; i++)
+		fd_close(&fds[i]);
+	if (n != -EPIPE)
+		return;
+	/* Front is gone; sandboxes go on without it. */
+	(void)epoll_ctl(w->epoll, EPOLL_CTL_DEL, w->front, NULL);
+	fd_close(&w->front);
+	if (!w->draining && start_front(w, &e) < 0) {
+		(void)fprintf(stderr, "pinfold: ending: %s\n", e.text);
+		drain(w);
 	}
 }
 
@@ -253,6 +261,7 @@ int warden_serve(const struct warden_config *config, struct err *e)
 {
 	struct warden w = {.config = config, .front = FD_NONE};
 
+	cgroup_become_leaf();
 	cgroup_detect(&w.cgroups);
 	sweep();
 	int r = make_own(&w, e);

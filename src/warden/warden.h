@@ -19,8 +19,9 @@ struct warden_config {
 	 * socket to it. */
 	pid_t (*start_front)(void *arg, int *ret_sock);
 	void *arg;
-	/* Called once, when all is ready to serve. */
+	/* Called once, when all is ready to serve; and when nobody is to be let in any more. */
 	void (*ready)(void *arg);
+	void (*stop_listening)(void *arg);
 };
 
 /* Until SIGTERM or SIGINT: then no new run begins, those there may end, and nothing is left. */

@@ -30,9 +30,9 @@ struct link_ask {
 	uint32_t magic, version;
 };
 
+/* Who asks, the kernel says of the connection. */
 struct link_handover {
 	uint32_t magic, version;
-	uint32_t uid, gid; /* who asks, as the kernel says */
 };
 
 struct link_kill {

@@ -95,6 +95,54 @@ single_use()
 	check "every one is another" test "$(tr ' ' '\n' <<<"$hosts" | sed '/^$/d' | sort -u | wc -l)" = 6
 }
 
+# Front has nothing of a run, also when it was started again by a warden in the middle of one.
+front_holds_nothing()
+{
+	local front
+
+	inside_start MID "${BEST[@]}" --daemon -- sh -c 'echo ready; tail -f /dev/null'
+	wait_for 5 grep -q ready "$MID_OUT"
+	front=$(front_pid)
+	kill -9 "$front"
+	check "front comes back" wait_for 5 another_front "$front"
+	front=$(front_pid)
+	check "it has its sockets and no other descriptor" test -z "$(readlink "/proc/$front/fd/"* |
+		grep -vE '^(socket:|anon_inode:\[eventpoll\]|/dev/null|pipe:|/tmp/pinfold-cli.*(out|err)$)')"
+	check "nor more than a few" test "$(ls "/proc/$front/fd" | wc -l)" -le 8
+	kill "$MID_PID"
+	inside_wait MID
+	inside "${BEST[@]}" --daemon -- sh -c 'for i in $(seq 300); do mount -t tmpfs x /tmp 2>/dev/null; done; true'
+	exits 0 "many refused calls"
+	front=$(front_ticks)
+	/usr/bin/python3 -I -c "import time; time.sleep(0.5)"
+	check "front rests" test $(($(front_ticks) - front)) -le 5
+}
+
+front_ticks()
+{
+	awk '{print $14 + $15}' "/proc/$(front_pid)/stat"
+}
+
+another_front()
+{
+	local now
+
+	now=$(front_pid) && [ "$now" != "$1" ]
+}
+
+# A caller who stops reading for a while still gets all of it.
+slow_caller()
+{
+	inside_start SLOW --json "${BEST[@]}" --daemon -- sh -c 'echo go; for i in $(seq 400); do
+		mount -t tmpfs x /tmp 2>/dev/null; done; exit 4'
+	kill -STOP "$SLOW_PID"
+	/usr/bin/python3 -I -c "import time; time.sleep(1)"
+	kill -CONT "$SLOW_PID"
+	inside_wait SLOW
+	exits 4 "a caller who did not read for a while"
+	json_is 400 'sum(x["count"] for x in d["denials"])' "and is told everything"
+}
+
 signals()
 {
 	inside_start ONE "${BEST[@]}" --daemon -- sh -c 'echo ready; tail -f /dev/null'
@@ -193,6 +241,8 @@ checks()
 	uses_it
 	documents
 	single_use
+	front_holds_nothing
+	slow_caller
 	signals
 	ends
 	busy
