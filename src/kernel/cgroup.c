@@ -138,6 +138,13 @@ static void detect_v2(struct cgroup_host *host, const char *table)
 		}
 	} while (leave_group(own));
 	dir[0] = '\0';
+	if (geteuid() == 0) {
+		(void)snprintf(host->why, sizeof(host->why),
+			       MOUNT " does not hand memory, pids and cpu down");
+		host->remedy = "in a container, first move its processes to a group below the top, "
+			       "or run it outside";
+		return;
+	}
 	(void)snprintf(host->why, sizeof(host->why),
 		       "no control group with memory, pids and cpu is delegated to this user");
 	host->remedy = "run it where systemd manages this user (XDG_RUNTIME_DIR is set; loginctl "

@@ -27,6 +27,25 @@ page_cache()
 	is "$(limit)" "disk 134217728" "root: a full volume: limit"
 }
 
+# Where root's top is the group of a container, which has processes.
+container()
+{
+	mkdir "$GROUPS_DIR/container"
+	(echo "$BASHPID" >"$GROUPS_DIR/container/cgroup.procs" &&
+		exec unshare --cgroup --mount bash -c '
+			umount /sys/fs/cgroup && mount -t cgroup2 cgroup2 /sys/fs/cgroup
+			pinfold run --json -- true
+			mkdir /sys/fs/cgroup/init
+			echo $$ >/sys/fs/cgroup/init/cgroup.procs
+			pinfold run --json -- true') </dev/null >"$T/container" 2>/dev/null
+	DOC=$(head -n 1 "$T/container")
+	like "$(field message)" 'does not hand memory' "root in a container: limits are refused"
+	like "$DOC" '"remedy":"in a container, first move' "root in a container: and a remedy is told"
+	DOC=$(tail -n 1 "$T/container")
+	is "$(field status) $(held_by memory)" "exited cgroup" "root in a container: which helps"
+	rmdir "$GROUPS_DIR/container/init" "$GROUPS_DIR/container"
+}
+
 as_root()
 {
 	local text
@@ -63,6 +82,7 @@ as_root()
 	run -- python3 -c 'print(6*7)'
 	like "$DOC" '"text":"42' "root: python3"
 	is "$(sandbox_groups)" "" "root: no group is left"
+	container
 	timed root
 	rm -rf "$T"
 }
