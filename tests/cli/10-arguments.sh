@@ -95,7 +95,7 @@ later()
 	inside --name keep -- echo ran
 	refuses unsupported --name "--name"
 	inside --daemon -- echo ran
-	refuses unsupported --daemon "--daemon"
+	refuses not_found --daemon "--daemon"
 	inside --deps auto -- echo ran
 	refuses unsupported --deps "--deps auto"
 	inside --isolation vm -- echo ran

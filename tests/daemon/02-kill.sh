@@ -77,7 +77,7 @@ victim_guest()
 
 kill_some()
 {
-	local pid hit=0 until=$((SECONDS + 30 + ROUNDS))
+	local pid hit=0 until=$((SECONDS + 60 + 2 * ROUNDS))
 
 	while [ $hit -lt $ROUNDS ] && [ $SECONDS -lt $until ]; do
 		moment

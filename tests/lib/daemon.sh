@@ -38,22 +38,13 @@ children_of()
 
 front_pid()
 {
-	local pid
-
-	for pid in $(children_of "$DAEMON"); do
-		[ "$(cat "/proc/$pid/comm" 2>/dev/null)" = pinfold-front ] && echo "$pid" && return
-	done
-	return 1
+	pgrep -P "$DAEMON" -x pinfold-front
 }
 
 # guests: the init of every sandbox of the daemon, waiting or running.
 guests()
 {
-	local pid
-
-	for pid in $(children_of "$DAEMON"); do
-		[ "$(cat "/proc/$pid/comm" 2>/dev/null)" = pinfold ] && echo "$pid"
-	done
+	pgrep -P "$DAEMON" -x pinfold
 }
 
 waiting_is()
