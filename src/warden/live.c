@@ -199,33 +199,34 @@ static bool reap_guest(struct live *l, struct live_end *end)
 	return true;
 }
 
-static void remove_cgroup(struct live *l, struct live_end *end)
-{
-	if (!l->cgroup.ops)
-		return;
-	/* It takes as long as the removal, so only where it is shown or explains something. */
-	if (end->count)
-		l->cgroup.ops->usage(&l->cgroup, &end->usage);
-	/* What could not be removed stays written down for the next run. */
-	if (cgroup_remove(&l->cgroup) < 0)
-		journal_close(&l->journal);
-	l->cgroup.ops = NULL;
-}
-
-bool live_remove(struct live *l, struct live_end *end)
+bool live_reap(struct live *l, struct live_end *end)
 {
 	fd_close(&l->sb.control);
 	bool gone = reap_guest(l, end);
 	l->sb.pid = 0;
+	l->reaped = true;
 	if (!gone) {
 		l->cgroup.ops = NULL;
 		journal_close(&l->journal);
 	}
+	/* It takes as long as the removal, so only where it is shown or explains something. */
+	if (l->cgroup.ops && end->count)
+		l->cgroup.ops->usage(&l->cgroup, &end->usage);
+	return gone;
+}
+
+bool live_remove(struct live *l, struct live_end *end)
+{
+	bool gone = l->reaped || live_reap(l, end);
+
 	if (l->volume >= 0)
 		volume_discard(l->volume);
 	fd_close(&l->volume);
 	fd_close(&l->sb.pidfd);
-	remove_cgroup(l, end);
+	/* What could not be removed stays written down for the next run. */
+	if (l->cgroup.ops && cgroup_remove(&l->cgroup) < 0)
+		journal_close(&l->journal);
+	l->cgroup.ops = NULL;
 	scope_leave(&l->scope);
 	if (l->scratch[0] && remove_tree(l->scratch) < 0)
 		journal_close(&l->journal);

@@ -30,6 +30,7 @@ struct live {
 	int volume;	   /* top directory of the volume, FD_NONE without one */
 	struct scope scope; /* where systemd made the group */
 	bool wants_scope;   /* it will be asked to */
+	bool reaped;
 };
 
 void live_init(struct live *l);
@@ -51,8 +52,10 @@ struct live_end {
 	bool hopeless; /* do not wait for the guest to die */
 };
 
-/* Kill what is left, wait for it, remove all of it. False: a process hangs in the kernel; what there
+/* Kill what is left, wait for it, read its accounts. False: a process hangs in the kernel; what there
  * is stays written down, with its ids taken, until a later run finds it gone. */
+bool live_reap(struct live *l, struct live_end *end);
+/* The same where it was not done yet, and remove everything. */
 bool live_remove(struct live *l, struct live_end *end);
 
 /* Remove what dead runs left, whoever they were. */

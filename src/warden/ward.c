@@ -32,7 +32,7 @@ static struct ward *ward_new(struct warden *w)
 		return NULL;
 	live_init(&ward->live);
 	ward->spec.dir_fd = FD_NONE;
-	ward->client = ward->listener = ward->oom = ward->terminal = FD_NONE;
+	ward->client = ward->listener = ward->oom = ward->terminal = ward->mounts = FD_NONE;
 	for (int i = 0; i < SOURCE_WARD_KINDS; i++)
 		ward->sources[i] = (struct source){(enum source_kind)i, ward};
 	ward->next = w->wards;
@@ -64,6 +64,7 @@ static void ward_free(struct warden *w, struct ward *ward)
 	fd_close(&ward->listener);
 	fd_close(&ward->oom);
 	fd_close(&ward->terminal);
+	fd_close(&ward->mounts);
 	free(ward);
 }
 
@@ -137,13 +138,16 @@ void ward_end(struct warden *w, struct ward *ward)
 {
 	unwatch_all(w, ward);
 	struct live_end end = {.count = ward->state == WARD_RUNNING};
-	bool gone = live_remove(&ward->live, &end);
+	bool gone = live_reap(&ward->live, &end);
 	bool told = true;
 
+	/* The caller need not wait until its groups and mounts are removed, too. */
 	if (ward->state == WARD_RUNNING) {
 		note_end(ward, &end, gone);
 		told = tell(ward, &ward->pending, NULL, 0);
 	}
+	(void)live_remove(&ward->live, &end);
+	fd_close(&ward->mounts);
 	if (told || w->draining) {
 		ward_free(w, ward);
 		return;
@@ -464,6 +468,16 @@ static void on_started(struct warden *w, struct ward *ward, struct control_event
 	}
 }
 
+/* A mount namespace takes a while to come apart. Held by us it does so after the caller was told that
+ * all processes are gone, not before the kernel can say so. */
+static void hold_mounts(struct ward *ward)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)ward->live.sb.pid);
+	ward->mounts = open(path, O_RDONLY | O_CLOEXEC); /* or it is slower */
+}
+
 /* Take one message; false when there is none any more. */
 static bool on_control(struct warden *w, struct ward *ward)
 {
@@ -478,8 +492,10 @@ static bool on_control(struct warden *w, struct ward *ward)
 	}
 	switch (ev.msg.kind) {
 	case MSG_READY:
-		if (ward->state == WARD_MAKING)
+		if (ward->state == WARD_MAKING) {
 			ward->state = WARD_READY;
+			hold_mounts(ward);
+		}
 		w->failures = 0;
 		break;
 	case MSG_TERMINAL:

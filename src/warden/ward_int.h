@@ -48,6 +48,7 @@ struct ward {
 	struct live live;
 	struct sandbox_spec spec;
 	int client, listener, oom, terminal;
+	int mounts; /* its mount namespace */
 	bool warm, polled;
 	bool python; /* an interpreter waits in it */
 	bool answered; /* the caller knows that it failed */

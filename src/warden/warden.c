@@ -27,6 +27,7 @@
 #define DRAIN_US 10000000u
 #define FAILURES_MAX 3u
 #define RETRY_US 200000u
+#define REFILL_PAUSE_MS 4
 #define JANITOR_S 2 /* how long what a dead run of somebody without daemon left may stay */
 
 static uint64_t now_us(void)
@@ -175,16 +176,20 @@ static bool wants_python(const struct warden *w)
 	return w->n_python < w->config->python;
 }
 
-/* How long to wait for events: 0 when a sandbox is to be made meanwhile, -1: for ever. After some
- * failures in a row it is tried again now and then only. */
+/*
+ * How long to wait for events before a sandbox is made that will wait; -1: for ever. While there is
+ * still one ready for the next caller, those who run go first: a pause of theirs is used. After some
+ * failures in a row it is tried again now and then only.
+ */
 static int patience_ms(const struct warden *w)
 {
+	bool running = w->n_wards > w->n_warm;
 	uint64_t now;
 
 	if (w->draining || !(wants_plain(w) || wants_python(w)))
 		return -1;
 	if (w->failures < FAILURES_MAX)
-		return 0;
+		return running && w->n_warm > 0 ? REFILL_PAUSE_MS : 0;
 	now = now_us();
 	return now >= w->retry_us ? 0 : (int)((w->retry_us - now) / 1000) + 1;
 }
@@ -203,7 +208,8 @@ static void turn(struct warden *w)
 	int patience = patience_ms(w);
 	int n = epoll_wait(w->epoll, &ev, 1, patience);
 
-	if (n == 0 && patience == 0 && ward_make_warm(w, !wants_plain(w), &e) < 0)
+	if (n == 0 && (w->failures < FAILURES_MAX || now_us() >= w->retry_us) &&
+	    ward_make_warm(w, !wants_plain(w), &e) < 0)
 		warden_failed(w, e.text);
 	if (n <= 0)
 		return;
