@@ -140,6 +140,27 @@ wardens()
 	sed -i '/^signal 9/d' "$EVIDENCE/report" # that was us
 }
 
+# The caller holds the guest's control socket: were it for that alone, the sandbox would live on.
+sleeping_caller()
+{
+	local children
+
+	daemon_start --warm 1 --warm-python 0
+	inside_start HELD "${BEST[@]}" --daemon -- sh -c 'echo ready; tail -f /dev/null'
+	wait_for 5 grep -q ready "$HELD_OUT"
+	kill -STOP "$HELD_PID"
+	children=$(children_of "$DAEMON")
+	kill -9 "$DAEMON"
+	wait "$DAEMON_CALL" 2>/dev/null
+	check "warden: a sandbox whose caller sleeps ends with it, too" wait_for 5 all_gone "$children"
+	kill -CONT "$HELD_PID"
+	inside_wait HELD
+	exits 125 "warden: the caller is told"
+	says '^pinfold: internal: the daemon ended' "warden: in words"
+	sed -i '/^signal 9/d' "$EVIDENCE/report" # that was us
+	inside --no-daemon -- true
+}
+
 all_gone()
 {
 	local pid
@@ -160,6 +181,7 @@ checks()
 	fronts
 	some_guests
 	wardens
+	sleeping_caller
 }
 
 run_checks
