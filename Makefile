@@ -4,7 +4,7 @@
 #	make                      build/pinfold, build/libpinfold.a, manual and completions
 #	make check                every test (root and ordinary user); see tests/README
 #	make SAN=address,undefined check
-#	make DROP=seccomp         a pinfold without one protection, for check-red
+#	make DROP=seccomp         a pinfold without one protection, or (a+b) two, for check-red
 #	make help                 all targets
 
 VERSION := 0.1.0
@@ -34,7 +34,7 @@ endif
 OPT := -O2 -g
 CPPFLAGS_ALL := -D_GNU_SOURCE -Isrc -Iinclude -I$(B)/gen -DPINFOLD_VERSION='"$(VERSION)"'
 ifneq ($(DROP),)
-CPPFLAGS_ALL += -DDROP_$(shell echo $(DROP) | tr a-z- A-Z_)
+CPPFLAGS_ALL += $(addprefix -DDROP_,$(shell echo $(DROP) | tr a-z- A-Z_ | tr + ' '))
 endif
 CFLAGS_ALL := -std=gnu17 $(OPT) $(WARN) -fvisibility=hidden -fno-strict-aliasing \
 	-fstack-protector-strong -fPIE -fno-plt
@@ -46,7 +46,11 @@ LDFLAGS_ALL += -fsanitize=$(SAN) -pie
 else
 CPPFLAGS_ALL += -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 # Static: half of a short run is the start of programs, and a dynamic one takes twice as long.
+ifeq ($(DROP),static)
+LDFLAGS_ALL += -pie
+else
 LDFLAGS_ALL += -static-pie
+endif
 endif
 LIBS := -lcrypto
 

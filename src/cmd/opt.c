@@ -214,6 +214,12 @@ int opt_parse(unsigned verb, int argc, char **argv, void *into, struct err *e)
 
 	assert(verb && argv && into && e);
 	while (i < argc) {
+#ifdef DROP_OPTION_END
+		if (!strcmp(argv[i], "--")) {
+			i++;
+			continue;
+		}
+#endif
 		if (!strcmp(argv[i], "--"))
 			return i + 1;
 		int used = take(verb, argc - i, argv + i, into, e);

@@ -54,6 +54,9 @@ int sig_init(bool terminal, struct err *e)
 	(void)sigemptyset(&sa.sa_mask);
 	(void)sigaction(SIGPIPE, &sa, NULL);
 	sa.sa_handler = on_signal;
+#ifdef DROP_SIGNALS
+	return 0;
+#endif
 	for (size_t i = 0; i < WATCHED; i++) {
 		if (i >= FATAL_COUNT && !terminal)
 			break;

@@ -6,19 +6,25 @@
 
 #include "base/hash.h"
 #include "engine/run_int.h"
+#include "sandbox/hold.h"
 #include "wire/msg.h"
 
-/* The guest is not believed: what is hashed is a regular file by our own look, and no more of it
- * is read than the sandbox could have stored. */
-static void hash_file(const struct pinfold_run *run, struct run_file *f, int fd)
+/* The guest is not believed: what is hashed is a regular file by our own look, and of all together
+ * no more is read than the sandbox could have stored. Holes and second names of a file cost their
+ * maker nothing. */
+static void hash_file(struct pinfold_run *run, struct run_file *f, int fd)
 {
-	uint64_t most = run->req.spec.limits.disk_bytes;
+	uint64_t left = HOLD_FILES_BOUND ? run->req.spec.limits.disk_bytes - run->hashed_bytes
+					 : UINT64_MAX;
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return;
 	f->size = (uint64_t)st.st_size;
-	if (f->size > most || hash_fd(fd, most, f->sha256) < 0)
+	if (f->size > left)
+		return;
+	run->hashed_bytes += f->size;
+	if (hash_fd(fd, left, f->sha256) < 0)
 		f->sha256[0] = '\0';
 }
 

@@ -14,7 +14,7 @@
 #include "warden/control.h"
 #include "engine/run_int.h"
 
-#define DROP_AFTER_US 1000000u
+#define LET_GO_AFTER_US 1000000u
 #define GIVE_UP_AFTER_US 5000000u /* for a process that hangs in the kernel */
 #define FORCE_AFTER_US 500000u /* for a guest that does not obey MSG_KILL */
 
@@ -113,7 +113,7 @@ static void on_guest_end(struct pinfold_run *run)
 		run->ended_us = now_us();
 	run->deadline_us = run->kill_us = run->force_us = run->give_up_us = run->poll_us = 0;
 	/* A command that was stopped for its time does not get more of it by a slow reader. */
-	run->drop_us = run->stop != STOP_NONE ? now_us() + DROP_AFTER_US : 0;
+	run->drop_us = run->stop != STOP_NONE ? now_us() + LET_GO_AFTER_US : 0;
 	run_arm_timer(run);
 	run_clean_host(run);
 	run->state = RUN_DRAINING;
@@ -135,7 +135,7 @@ static void on_timer(struct pinfold_run *run)
 		else
 			sandbox_kill(&run->live.sb);
 		cgroup_kill(&run->live.cgroup);
-		run->give_up_us = now + GIVE_UP_AFTER_US;
+		run->give_up_us = HOLD_GIVE_UP ? now + GIVE_UP_AFTER_US : 0;
 	}
 	if (run->drop_us && now >= run->drop_us) {
 		run->drop_us = 0;

@@ -207,6 +207,9 @@ static int make_env(struct request *r, const struct pinfold_run_options *o, stru
 	r->env = calloc(ENV_MAX + 1, sizeof(*r->env));
 	if (!r->env)
 		return err_set(e, ERR_INTERNAL, "out of memory");
+	for (char **ours = environ; !HOLD_CALLER_ENV && ours && *ours; ours++)
+		if (add_env(r, strdup(*ours), e) < 0)
+			return -ENOMEM;
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		for (const char *const *entry = lists[i]; *entry; entry++)
 			if (add_env(r, strdup(*entry), e) < 0)

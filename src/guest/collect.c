@@ -16,10 +16,23 @@
 #define DEPTH_MAX 64
 #ifdef DROP_FILES_NOFOLLOW
 #define LINKS 0
+#define OPENED(mode) (S_ISREG(mode) || S_ISLNK(mode))
 #else
 #define LINKS O_NOFOLLOW
+#define OPENED(mode) S_ISREG(mode)
 #endif
+#ifdef DROP_FILES_TYPE
+#undef OPENED
+#define OPENED(mode) 1
+#define WAITING 0
+#else
+#define WAITING O_NONBLOCK
+#endif
+#ifdef DROP_FILES_BOUND
+#define REPORT_MAX 100000u
+#else
 #define REPORT_MAX 1000u
+#endif
 #define FULL_BYTES (64u << 10)
 #define FULL_FILES 8u
 
@@ -97,9 +110,9 @@ static void report(struct walk *w, int dir, const char *name, const struct stat 
 	if (S_ISDIR(st->st_mode) && S_ISDIR(old))
 		return; /* only on the way to what changed below it */
 	long fd = -1;
-	if ((S_ISREG(st->st_mode) || !LINKS) && w->sent < REPORT_MAX)
+	if (OPENED(st->st_mode) && w->sent < REPORT_MAX)
 		fd = sys3(SYS_openat, dir, name,
-			  O_RDONLY | LINKS | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+			  O_RDONLY | LINKS | WAITING | O_NOCTTY | O_CLOEXEC);
 	send_entry(w, &msg, (int)fd);
 	if (fd >= 0)
 		(void)sys1(SYS_close, fd);

@@ -71,9 +71,11 @@ static int child_stdio(struct launch *l)
 {
 	long r = 0;
 
-#ifndef DROP_SESSION
-	r = sys0(SYS_setsid);
+#ifdef DROP_SESSION
+	if (l->terminal < 0)
+		return 0;
 #endif
+	r = sys0(SYS_setsid);
 	if (l->terminal < 0)
 		return (int)r;
 	if (r >= 0)

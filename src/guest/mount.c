@@ -21,6 +21,11 @@
 #ifndef AT_RECURSIVE
 #define AT_RECURSIVE 0x8000
 #endif
+#ifdef DROP_PRIVATE
+#define PROPAGATION 0
+#else
+#define PROPAGATION (1 << 18) /* MS_PRIVATE */
+#endif
 
 static void done(long fd)
 {
@@ -65,9 +70,7 @@ static int put(struct guest *g, long fd, const char *path, unsigned flags)
 
 static int set_attr(long fd, unsigned flags, unsigned at)
 {
-	struct mount_attr attr = {
-		.attr_set = MOUNT_ATTR_NOSUID, .propagation = 1 << 18, /* MS_PRIVATE */
-	};
+	struct mount_attr attr = {.attr_set = MOUNT_ATTR_NOSUID, .propagation = PROPAGATION};
 
 #ifdef DROP_NOSUID
 	attr.attr_set = 0;
@@ -189,8 +192,10 @@ static int do_lower(struct guest *g, const struct plan_step *step)
 	long r = sys2(SYS_fstat, fd, &st);
 	if (r < 0)
 		return (int)r;
+#ifndef DROP_DIR_ONCE
 	if (step->b && (st.st_ino != step->b || (int64_t)st.st_dev != step->a))
 		return -ESTALE;
+#endif
 	done(g->lower);
 	g->lower = (int)fd;
 	return 0;
@@ -308,11 +313,16 @@ static int do_pivot(struct guest *g)
 {
 	long r = sys1(SYS_fchdir, g->root);
 
+#ifdef DROP_PIVOT
+	if (r >= 0) /* the host's tree is hidden, and still there */
+		r = sys1(SYS_chroot, ".");
+#else
 	if (r >= 0)
 		r = sys2(SYS_pivot_root, ".", ".");
 	/* The old root is now stacked on the new one; "." is still the new one. */
 	if (r >= 0)
 		r = sys2(SYS_umount2, ".", MNT_DETACH_FLAG);
+#endif
 	if (r >= 0)
 		r = sys1(SYS_chdir, "/");
 	/* Nothing of the old tree stays open. */
@@ -327,7 +337,7 @@ int guest_mount_step(struct guest *g, const struct plan_step *step)
 {
 	const char *s = plan_str(g->plan, step->s);
 	const char *t = step->len ? NULL : plan_str(g->plan, step->t);
-	struct mount_attr attr = {.propagation = 1 << 18 /* MS_PRIVATE */};
+	struct mount_attr attr = {.propagation = PROPAGATION};
 	long fd;
 
 	switch ((enum plan_op)step->op) {

@@ -19,6 +19,7 @@
 #include "base/fd.h"
 #include "base/sys.h"
 #include "kernel/idmap.h"
+#include "sandbox/hold.h"
 
 #ifndef AT_RECURSIVE
 #define AT_RECURSIVE 0x8000
@@ -126,8 +127,8 @@ static int clone_mapped(int dir, const struct idmap *map, int *ret_fd, struct er
 		return err_sys(e, "open");
 	}
 	struct mount_attr attr = {
-		.attr_set =
-			MOUNT_ATTR_IDMAP | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+		.attr_set = MOUNT_ATTR_IDMAP | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+			    (HOLD_DIR_OVERLAY ? MOUNT_ATTR_RDONLY : 0),
 		.propagation = 1 << 18, /* MS_PRIVATE */
 		.userns_fd = (uint64_t)userns,
 	};

@@ -4,18 +4,22 @@
  * that attack it can be seen to fail (make check-red). Release builds drop nothing; there is no
  * way to drop one at run time.
  *
- * The guest and the CLI ask for their own directly: close-fds, notify, nosuid, nodev, session,
- * lifeline, magiclinks, files-nofollow, env (spawn.c), escape (cmd/).
+ * Asked for directly, where it is done: close-fds, notify, nosuid, nodev, private, pivot, session,
+ * lifeline, magiclinks, dir-once, end-first, files-nofollow, files-type, files-bound (guest/), env,
+ * pidfd (spawn.c), journal (journal.c), stdio (engine/start.c), procfs (idmap.c), escape, signals,
+ * option-end (cmd/), json-escape (json.c), static (Makefile).
  */
 #ifndef SANDBOX_HOLD_H
 #define SANDBOX_HOLD_H
 
-#ifdef DROP_SECCOMP
+/* Without no-new-privs the kernel loads neither a filter nor Landlock for who has no right to
+ * administer: without it, all three are gone. */
+#if defined(DROP_SECCOMP) || defined(DROP_NNP)
 #define HOLD_SECCOMP 0
 #else
 #define HOLD_SECCOMP 1
 #endif
-#ifdef DROP_LANDLOCK
+#if defined(DROP_LANDLOCK) || defined(DROP_NNP)
 #define HOLD_LANDLOCK 0
 #else
 #define HOLD_LANDLOCK 1
@@ -110,11 +114,6 @@
 #else
 #define HOLD_USR_OVERLAY 1
 #endif
-#ifdef DROP_PIVOT
-#define HOLD_PIVOT 0
-#else
-#define HOLD_PIVOT 1
-#endif
 #ifdef DROP_SEAL
 #define HOLD_SEAL 0
 #else
@@ -129,6 +128,51 @@
 #define HOLD_OUTPUT 0
 #else
 #define HOLD_OUTPUT 1
+#endif
+#ifdef DROP_SYS
+#define HOLD_SYS 0
+#else
+#define HOLD_SYS 1
+#endif
+#ifdef DROP_DEVPTS
+#define HOLD_DEVPTS 0
+#else
+#define HOLD_DEVPTS 1
+#endif
+#ifdef DROP_DIR_OVERLAY
+#define HOLD_DIR_OVERLAY 0
+#else
+#define HOLD_DIR_OVERLAY 1
+#endif
+#ifdef DROP_ETC_LIST
+#define HOLD_ETC_LIST 0
+#else
+#define HOLD_ETC_LIST 1
+#endif
+#ifdef DROP_ETC_MODE
+#define HOLD_ETC_MODE 0
+#else
+#define HOLD_ETC_MODE 1
+#endif
+#ifdef DROP_CALLER_ENV
+#define HOLD_CALLER_ENV 0
+#else
+#define HOLD_CALLER_ENV 1
+#endif
+#ifdef DROP_FILES_BOUND
+#define HOLD_FILES_BOUND 0
+#else
+#define HOLD_FILES_BOUND 1
+#endif
+#ifdef DROP_GIVE_UP
+#define HOLD_GIVE_UP 0
+#else
+#define HOLD_GIVE_UP 1
+#endif
+#ifdef DROP_CLOCK
+#define HOLD_CLOCK 0
+#else
+#define HOLD_CLOCK 1
 #endif
 
 #endif

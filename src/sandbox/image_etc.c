@@ -52,7 +52,7 @@ static void add_entry(struct plan *p, int etc, const char *name, struct etc_bind
 	struct stat st;
 
 	if (strlen(name) >= sizeof(ret->name[0]) || fstatat(etc, name, &st, 0) < 0 ||
-	    !(st.st_mode & S_IROTH))
+	    (HOLD_ETC_MODE && !(st.st_mode & S_IROTH)))
 		return;
 	(void)snprintf(at, sizeof(at), "r/etc/%s", name);
 	if (S_ISREG(st.st_mode) && st.st_size < COPY_MAX && copy_file(p, etc, name, at))
@@ -72,7 +72,7 @@ void plan_etc(struct plan *p, struct etc_binds *ret)
 	struct dirent *d;
 
 	while (all && (d = readdir(all)))
-		if (etc_is_listed(d->d_name))
+		if (etc_is_listed(d->d_name) || (!HOLD_ETC_LIST && d->d_name[0] != '.'))
 			add_entry(p, dirfd(all), d->d_name, ret);
 	if (all)
 		closedir(all);

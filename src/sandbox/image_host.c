@@ -29,7 +29,8 @@
 #include "sandbox/synthetic.h"
 #include "sandbox/attach.h"
 
-#define STAGE_ON "/sys" /* exists everywhere, and nobody shares a directory below it */
+/* Exists everywhere, and nobody shares a directory below it. */
+#define STAGE_ON (HOLD_SYS ? "/sys" : "/mnt")
 
 static const char *const usr_links[] = {"bin", "sbin", "lib", "lib32", "lib64", "libx32"};
 static const char *const devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
@@ -274,7 +275,10 @@ static void plan_dev(struct plan *p, bool layered)
 		plan_two(p, PLAN_BIND_HOST, STEP_OWN | STEP_RDONLY | STEP_DEVICE | STEP_NOEXEC,
 			 from, from + 1);
 	}
-	plan_two(p, PLAN_DEVPTS, STEP_OWN, "dev/pts", "ptmxmode=0666,mode=0620");
+	if (HOLD_DEVPTS)
+		plan_two(p, PLAN_DEVPTS, STEP_OWN, "dev/pts", "ptmxmode=0666,mode=0620");
+	else
+		plan_two(p, PLAN_BIND_HOST, STEP_OWN | STEP_DEVICE, "/dev/pts", "dev/pts");
 }
 
 void plan_code(struct plan *p, const struct sandbox_spec *spec, const char *run, int owner)
@@ -295,6 +299,11 @@ static void plan_work(struct plan *p, const struct sandbox_spec *spec)
 		plan_mkdir(p, "l.work", 0755, -1);
 		plan_one(p, PLAN_ATTACH, 0, "l.work");
 		p->steps[p->n_steps - 1].a = ATTACH_DIR;
+	}
+	if (!HOLD_DIR_OVERLAY) {
+		plan_two(p, spec->dir_attached ? PLAN_BIND_STAGE : PLAN_BIND_HOST, STEP_OWN,
+			 spec->dir_attached ? "l.work" : spec->dir_path, "work");
+		return;
 	}
 	struct plan_step *step = plan_add(p, PLAN_LOWER, 0);
 	step->s = plan_string(p, spec->dir_attached ? "l.work" : spec->dir_path);
@@ -321,6 +330,8 @@ void plan_image_host(struct plan *p, const struct sandbox_spec *spec)
 	plan_etc_binds(p, &etc, below.etc);
 	plan_proc(p, spec);
 	plan_dev(p, layered);
+	if (!HOLD_SYS)
+		plan_two(p, PLAN_BIND_HOST, STEP_OWN | STEP_RECURSIVE, "/sys", "sys");
 	plan_volatile(p, spec, layered);
 	if (spec->code_name)
 		plan_code(p, spec, layered ? "run" : "r/run", owner_of_home(spec));

@@ -149,6 +149,9 @@ static unsigned sweep_entry(int dir, const char *name)
 
 unsigned journal_sweep(const struct journal *j)
 {
+#ifdef DROP_JOURNAL
+	return j->slot & 0;
+#endif
 	unsigned swept = 0;
 	struct dirent *d;
 	char own[16];

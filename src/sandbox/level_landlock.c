@@ -62,17 +62,21 @@ void plan_host_level(struct plan *p, const struct sandbox_spec *spec)
 	plan_num(p, PLAN_OOM_SCORE, 0, 500, 0);
 	if (spec->host_home)
 		plan_two(p, PLAN_KEEP, STEP_NO_LOWER, spec->host_home, spec->host_home);
-	plan_num(p, PLAN_LANDLOCK, 0, (int64_t)landlock_scopes(abi), landlock_all(abi));
-	allow_paths(p, spec, abi);
+	if (HOLD_LANDLOCK) {
+		plan_num(p, PLAN_LANDLOCK, 0, (int64_t)landlock_scopes(abi), landlock_all(abi));
+		allow_paths(p, spec, abi);
+	}
 	if (spec->ids.range) {
 		plan_num(p, PLAN_BOUNDING, 0, 0, 0);
 		plan_num(p, PLAN_BECOME, 0, (int64_t)spec->ids.uid_base + SANDBOX_UID,
 			 spec->ids.gid_base + SANDBOX_UID);
 	}
 	plan_rlimits(p, spec);
-	plan_add(p, PLAN_NO_NEW_PRIVS, 0);
+	if (HOLD_NNP)
+		plan_add(p, PLAN_NO_NEW_PRIVS, 0);
 	plan_num(p, PLAN_CAPS, 0, 0, 0);
-	plan_add(p, PLAN_NO_DUMP, 0);
-	plan_filter(p, spec);
+	plan_num(p, PLAN_NO_DUMP, 0, !HOLD_DUMPABLE, 0);
+	if (HOLD_SECCOMP)
+		plan_filter(p, spec);
 	plan_add(p, PLAN_READY, 0);
 }

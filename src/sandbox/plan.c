@@ -193,8 +193,7 @@ static void plan_strict(struct plan *p, const struct sandbox_spec *spec)
 	plan_image_host(p, spec);
 	if (HOLD_NETNS)
 		plan_add(p, PLAN_NETWORK, 0);
-	if (HOLD_PIVOT)
-		plan_add(p, PLAN_PIVOT, 0);
+	plan_add(p, PLAN_PIVOT, 0);
 	plan_confine(p, spec);
 	plan_add(p, PLAN_READY, 0);
 }

@@ -41,7 +41,11 @@ extern const unsigned char guest_image[], guest_image_end[];
 static const unsigned char plan_caps[] = {CAP_SYS_ADMIN, CAP_SETUID,	      CAP_SETGID,
 					  CAP_SETPCAP,	 CAP_NET_ADMIN,	      CAP_CHOWN,
 					  CAP_FOWNER,	 CAP_DAC_OVERRIDE,    CAP_FSETID,
-					  CAP_SYS_TIME,	 CAP_DAC_READ_SEARCH, CAP_SYS_RESOURCE};
+					  CAP_SYS_TIME,	 CAP_DAC_READ_SEARCH, CAP_SYS_RESOURCE,
+#ifdef DROP_PIVOT
+					  CAP_SYS_CHROOT,
+#endif
+};
 
 struct child {
 	int from[GUEST_EXTRA + GUEST_EXTRA_MAX]; /* what goes to descriptor i */
@@ -364,5 +368,9 @@ int sandbox_proceed(const struct sandbox *sb, enum plan_await part, const int *f
 
 void sandbox_kill(const struct sandbox *sb)
 {
+#ifdef DROP_PIDFD
+	(void)sys2(SYS_kill, sb->pid, SIGKILL);
+#else
 	(void)sys4(SYS_pidfd_send_signal, sb->pidfd, SIGKILL, NULL, 0); /* ESRCH: it is gone */
+#endif
 }

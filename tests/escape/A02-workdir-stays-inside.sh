@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: ref-bwrap
+# red: magiclinks, ref-bwrap
 #
 # CVE-2024-21626: a working directory of /proc/self/fd/N named a descriptor of the runtime, and the
 # command started in a directory of the host. Here 3 is the host's /, 22 its /root, see launch.c.

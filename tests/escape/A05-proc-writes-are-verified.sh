@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: ref-bwrap
+# red: procfs, ref-bwrap
 #
 # CVE-2025-52881, CVE-2019-19921: something else than procfs was mounted where the runtime wrote id
 # maps, labels and oom scores, so that the write landed elsewhere. Here pinfold starts where /proc
@@ -23,11 +23,13 @@ bait()
 	echo 65534 | tee "$W/proc/sys/kernel/overflowuid" >"$W/proc/sys/kernel/overflowgid"
 	ln -s bait "$W/proc/self"
 	ln -s bait "$W/proc/thread-self"
-	/usr/bin/python3 -I -c 'import os, sys
-for pid in range(int(sys.argv[2]), int(sys.argv[2]) + 8000):
-    os.symlink("bait", f"{sys.argv[1]}/{pid % int(sys.argv[3])}")' \
-		"$W/proc" "$BASHPID" "$(</proc/sys/kernel/pid_max)"
 	chmod -R a+rwX "$W/proc"
+	# Every number that pinfold and its guest could get, while others start processes, too.
+	/usr/bin/python3 -I -c 'import os, sys
+most = int(open("/proc/sys/kernel/pid_max").read())
+last = int(open("/proc/loadavg").read().split()[-1])
+for pid in range(last, last + min(most, 32768)):
+    os.symlink("bait", f"{sys.argv[1]}/{pid % most}")' "$W/proc"
 }
 
 attack()

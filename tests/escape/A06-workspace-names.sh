@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: ref-naive
+# red: dir-overlay, ref-naive
 #
 # CVE-2026-41579 (runc), CVE-2026-47766 (crun): /dev, /proc or /sys of an image was a symbolic link
 # to a directory of the host, and the set-up made its files there. Images come later; the directory

@@ -1,11 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: none: nothing to take out until two sandboxes can share a directory
+# red: dir-once
 #
 # CVE-2021-30465: one sandbox swapped the target of another's mount for a symbolic link while it was
 # set up. No two sandboxes share a directory yet, and mount targets are made in a file system that
 # nobody else sees. What can be raced today is the directory given with --dir: it is resolved once,
-# so /work shows one whole tree, never a mix, never something else, and the host has no new mount.
+# so /work shows one whole tree, never a mix, never something else, and the host has no new mount. A
+# name that is exchanged after pinfold opened it leads nowhere else: the run shows what was opened,
+# or is refused.
 . "$(dirname "$0")/../lib/escape.sh"
 
 claim "A07 a directory that is swapped during set-up is resolved once"
@@ -24,10 +26,27 @@ swap()
 	BACKGROUND+=("$SWAPPER")
 }
 
+# Exactly between pinfold's own look at the directory and whatever comes after it.
+at_the_worst_moment()
+{
+	install -m 0755 "$ATTACK_HOST" "$BIN/exchange"
+	INSIDE_WRAP=("$BIN/exchange" "$W/dir" "$W/other")
+	inside --dir "$W/dir" -- cat /work/name
+	INSIDE_WRAP=()
+	holds "the names were exchanged" grep -qx exchanged "$ERR"
+	checked
+	case $RC:$(cat "$OUT") in
+	0:honest) ;;
+	125:) grep -q 'pinfold: ' "$ERR" || fell CRASH "refused without a reason" ;;
+	*) fell ESCAPE "status $RC, /work shows: $(cat "$OUT")" ;;
+	esac
+}
+
 attack()
 {
 	local i seen
 
+	attack_build
 	mkdir -p "$W/dir/sub" "$M/victim/sub"
 	echo honest >"$W/dir/name"
 	echo honest >"$W/dir/sub/name"
@@ -36,6 +55,7 @@ attack()
 	chmod -R a+rX "$M/victim" "$W/dir"
 	ln -sfn ../victim "$W/other"
 	grep -c . /proc/self/mountinfo >"$EVIDENCE/mounts.count"
+	at_the_worst_moment
 	swap
 	for i in {1..40}; do
 		inside --dir "$W/dir" -- sh -c 'echo $(cat /work/name /work/sub/name /work/name)'

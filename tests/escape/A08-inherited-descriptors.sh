@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: close-fds, ref-bwrap
+# red: close-fds, pivot, ref-bwrap
 #
 # A file, a directory, a pipe or a socket that was open when pinfold started is a way out that no
 # namespace closes. The launcher leaves 20 open (tests/lib/launch.c), some of them hold a canary.

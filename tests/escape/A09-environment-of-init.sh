@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: env, ref-bwrap
+# red: env, caller-env, ref-bwrap
 #
 # bubblewrap cleans the environment of the command, but its own init keeps the caller's whole one in
 # /proc/1/environ and all host paths in /proc/1/cmdline. Seen from inside and, as root, from

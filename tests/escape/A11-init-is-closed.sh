@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: ref-bwrap
+# red: dumpable+landlock, ref-bwrap
 #
 # CVE-2016-9962: a process that enters a sandbox could be traced from inside before it had dropped
 # what it held. Entering a running sandbox does not exist yet; the process of ours that is there for

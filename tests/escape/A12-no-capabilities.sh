@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: caps, ref-bwrap
+# red: caps, nnp, ref-bwrap
 #
 # CVE-2022-24769, CVE-2022-27650: inheritable capabilities were left, so that a file inside could
 # give them back. All five sets are empty in the first process and in a child from a setuid file.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: ref-naive
+# red: option-end, ref-naive
 #
 # CVE-2024-32462: a name that began with "--" was taken as an option of the sandbox program, and so
 # gave itself the host. CVE-2026-30892: "-u root\n" was parsed into something else than it said.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: ref-naive
+# red: env, caller-env, ref-naive
 #
 # Variables that make the dynamic linker, the C library or a shell load code: a caller may set them
 # for the command, and there they work. No process of ours, on the host or inside, may see them.

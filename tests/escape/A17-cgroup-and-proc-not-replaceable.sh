@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: ref-bwrap
+# red: caps+seccomp+landlock, ref-bwrap
 #
 # CVE-2023-25809: /sys/fs/cgroup was writable inside. CVE-2023-28642: /proc could be replaced
 # through a symbolic link, and the masks with it.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: ref-bwrap
+# red: static, ref-bwrap
 #
 # CVE-2019-14271: a helper entered the image and then loaded its libraries (name service modules).
 # No code of ours may load anything at run time: neither pinfold nor the guest maps a library, and

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: ref-bwrap
+# red: dir-overlay, ref-bwrap
 #
 # The table of mounts names upper and lower directories, where a workspace is on the host, whose it
 # is.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: seccomp, ref-bwrap
+# red: seccomp, stdio+seccomp, session+seccomp, ref-bwrap
 #
 # TIOCSTI puts characters into a terminal as if they had been typed: code in bubblewrap without
 # --new-session typed a command into the shell of whoever had started it. No terminal of the host is

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * D02-terminal-of-the-caller DEVICE: looks for the caller's terminal, whose directory of terminals
- * is on DEVICE, and for the console; tries the calls that act on either. What it writes is a mark.
+ * D02-terminal-of-the-caller DEVICE [own]: looks for the caller's terminal, whose directory of
+ * terminals is on DEVICE, and for the console; tries the calls that act on either. With `own` the
+ * sandbox has a terminal itself. What it writes is a mark.
  */
 #include "attack.h"
 
@@ -55,7 +56,16 @@ static void look_at_names(void)
 		other |= is_host_terminal(open(path, O_RDWR | O_NOCTTY));
 	}
 	door_if("pts", other, "");
-	door_if("tty", is_host_terminal(open("/dev/tty", O_RDWR | O_NOCTTY)), "");
+}
+
+/* Whoever has no terminal of his own and can open this has the caller's. */
+static void look_at_tty(int has_own)
+{
+	int fd = open("/dev/tty", O_RDWR | O_NOCTTY);
+
+	if (fd >= 0 && !has_own && write(fd, MARK, strlen(MARK)) < 0)
+		door_if("tty-write", 0, "");
+	door_if("tty", fd >= 0 && !has_own, "");
 }
 
 /* On our own terminal, or on whatever there is: none of them is for the likes of us. */
@@ -100,6 +110,7 @@ int main(int argc, char **argv)
 	host_device = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
 	look_at_descriptors();
 	look_at_names();
+	look_at_tty(argc > 2);
 	act(0);
 	if (fork() == 0) {
 		steal();

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: seccomp, session, ref-bwrap
+# red: seccomp, session, stdio, ref-bwrap
 #
 # The terminal that pinfold was started on, the host's console and its paste buffer (TIOCLINUX),
 # other sessions' terminals: none is a descriptor, has a name or can be taken inside. A sandbox has
@@ -30,7 +30,7 @@ attack()
 	device=$(stat -c %d /dev/pts)
 	for options in "" --pty; do
 		# shellcheck disable=SC2086
-		on_terminal $options --dir "$BIN" -- "$ATTACK" "$device"
+		on_terminal $options --dir "$BIN" -- "$ATTACK" "$device" ${options:+own}
 		ran
 		# shellcheck disable=SC2086
 		shut $DOORS

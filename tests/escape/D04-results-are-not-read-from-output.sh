@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: ref-bwrap
+# red: json-escape, ref-bwrap
 #
 # An agent believes what the result says. A program that prints a result of its own, or a text that
 # speaks to the agent, must only be quoted: how a run ended comes from who watched it.

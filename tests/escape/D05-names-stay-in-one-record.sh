@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: ref-bwrap
+# red: escape, json-escape, ref-bwrap
 #
 # A name with a newline in it ends a line of a log and begins another, which says what the name's
 # owner likes; with an escape character it tells the terminal of whoever reads the log what to do.

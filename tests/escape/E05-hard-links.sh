@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: ref-naive
+# red: dir-overlay, ref-naive
 #
 # A hard link to a file of a lower layer or of the host would be that file, under a name that the
 # sandbox may write to. Across mounts there is none; within /work it is made in the upper layer, and

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: ref-naive
+# red: files-type, ref-naive
 #
 # Opening a FIFO waits for its other end: a collector that opens what it finds hangs for ever.
 # Special files are listed by their type and not opened.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: nosuid, nodev, ref-naive
+# red: nosuid, nodev, dir-overlay, ref-naive
 #
 # A file with the setuid bit, capabilities or a device number that a sandbox leaves where a user of
 # the host can reach it gives that user what the owner had. Nothing that a run makes is reachable

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: ref-naive
+# red: json-escape, files-bound, ref-naive
 #
 # Names are bytes. Listing, hashing and removing what a run left must give them back exactly or
 # leave them out by count; paths that are too long, too deep or too many cost bounded time.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: ref-naive
+# red: files-bound, ref-naive
 #
 # Directories deeper than any path may be long, directories with thousands of the longest names and
 # files with many attributes: whoever walks them to list or to remove them must not follow on its

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: lifeline, ref-bwrap
+# red: lifeline, journal, ref-bwrap
 #
 # SIGKILL of the launcher at random moments from its fork to its end. Measured: bubblewrap with
 # --die-with-parent leaves processes, runc leaves processes, control groups and state, runsc leaves

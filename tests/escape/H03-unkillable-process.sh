@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: none: without the bound on waiting a run does not end at all; a case cannot wait for that
+# red: give-up
 #
 # A process in uninterruptible sleep (a hung disk or FUSE server, a frozen v1 freezer) does not die
 # of SIGKILL. Whoever waits for it waits for ever: pinfold gives up after a while, says so, keeps

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: ref-naive
+# red: dir-overlay, ref-naive
 #
 # A time bomb: the payload behaves until nobody looks. It leaves processes that wait for the end of
 # the run, and files that others execute later: cron, systemd, profiles of shells, hooks of git, a

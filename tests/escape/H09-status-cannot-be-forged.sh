@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: time, ref-naive
+# red: time
 #
 # A payload that exits with 137 or 124, or prints that it did, looks like one that ran out of memory
 # or time, if one goes by numbers. The result tells them apart: an exit, a signal that the payload

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: ref-bwrap
+# red: signals, ref-bwrap
 #
 # Stop during create, stop after the end, two stops, a stop that meets the time limit: for one run
 # these are signals to pinfold. Whatever the moment, it ends, with a status that says so, and

@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: seal, seccomp, caps, dumpable, netns, ipcns, utsns, cgroupns, timens, cgroup, rlimits, ids
+# red: seal, seccomp, landlock, nnp, caps, dumpable, pidns, netns, ipcns, utsns, cgroupns, timens,
+# red: cgroup, rlimits, ids, pivot, nosuid, nodev, proc-ro, env, session, stdio, usr-overlay,
+# red: dir-overlay
 #
 # Everything /proc says of each process of one sandbox against what is written down: PID 1, the
 # command, a child of it. One line more, less or other fails. After a change that is meant, look at
