@@ -9,6 +9,7 @@
 
 ROUNDS=${PINFOLD_TEST_ROUNDS:-60}
 WORKERS=2
+PATIENCE=${PINFOLD_TEST_PATIENCE:-30} # seconds for all kills of one kind
 
 # One worker's life: runs whose right result is known. A run whose daemon died fails with 125 and
 # says so; anything else is wrong.
@@ -77,13 +78,15 @@ victim_guest()
 
 kill_some()
 {
-	local pid hit=0 until=$((SECONDS + 60 + 2 * ROUNDS))
+	local pid hit=0 until=$((SECONDS + PATIENCE))
 
 	while [ $hit -lt $ROUNDS ] && [ $SECONDS -lt $until ]; do
 		moment
 		pid=$("victim_$1") && [ -n "$pid" ] && kill -9 "$pid" 2>/dev/null && hit=$((hit + 1))
 	done
-	check "$1: $ROUNDS kills find somebody" test "$hit" = "$ROUNDS"
+	# A machine that is busy with other tests gets fewer in that time.
+	check "$1: kills find somebody" test "$hit" -ge $((ROUNDS / 6))
+	diag "$MODE, $1: $hit kills"
 }
 
 fronts()
@@ -120,12 +123,12 @@ some_guests()
 
 wardens()
 {
-	local i children alive=0
+	local i children alive=0 until=$((SECONDS + PATIENCE))
 
 	rm -f "$W/stop" "$W"/worker.*
 	daemon_start --warm 2 --warm-python 0
 	workers_start
-	for ((i = 0; i < ROUNDS / 6; i++)); do
+	for ((i = 0; i < ROUNDS && SECONDS < until; i++)); do
 		moment
 		children=$(children_of "$DAEMON")
 		kill -9 "$DAEMON"
@@ -134,6 +137,7 @@ wardens()
 		daemon_start --warm 2 --warm-python 0
 	done
 	workers_stop warden
+	diag "$MODE, warden: $i kills"
 	check "warden: every process of its ends with it" test "$alive" = 0
 	daemon_stop
 	check "warden: nothing is left" nothing_left

@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 
-MOST = 1.5
+MOST = 8
 END = time.monotonic() + MOST
 
 
