@@ -113,10 +113,15 @@ int main(int argc, char **argv)
 	struct look look = {.title = "Daemon", .base = "bare"};
 	size_t warmups = 3, samples = 100, pause_ms = 60;
 	unsigned long uid = 0;
-	char *list[] = {(char[]){"@bare"},	  (char[]){"/usr/bin/true"},
-			(char[]){"@daemon"},	  (char[]){"/usr/bin/true"},
-			(char[]){"@bare-python"}, (char[]){"/usr/bin/python3"},
-			(char[]){"@daemon-python"}, (char[]){"/usr/bin/python3"}, NULL};
+	char *list[] = {(char[]){"@bare"},
+			(char[]){"/usr/bin/true"},
+			(char[]){"@daemon"},
+			(char[]){"/usr/bin/true"},
+			(char[]){"@bare-python"},
+			(char[]){"/usr/bin/python3"},
+			(char[]){"@daemon-python"},
+			(char[]){"/usr/bin/python3"},
+			NULL};
 	struct contender c[CONTENDERS_MAX];
 	int opt = 0;
 

@@ -16,8 +16,9 @@ static char *const program[] = {"/usr/bin/true", NULL};
 
 static uint64_t sandboxed(struct contender *c)
 {
-	struct pinfold_run_options o = {
-		.size = sizeof(o), .argv = (const char *const *)program, .flags = PINFOLD_NO_STDIN | PINFOLD_LOCAL};
+	struct pinfold_run_options o = {.size = sizeof(o),
+					.argv = (const char *const *)program,
+					.flags = PINFOLD_NO_STDIN | PINFOLD_LOCAL};
 	struct pinfold_run *run = NULL;
 	struct pinfold_event ev = {0};
 	struct pinfold_error error;

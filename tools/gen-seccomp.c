@@ -76,11 +76,26 @@ struct row {
 };
 
 #define LOW(arg) (uint32_t)(offsetof(struct seccomp_data, args) + 8u * (arg))
-#define ANY {TEST_ANY, 0, 0, 0}
-#define EQ(arg, value) {TEST_EQ, LOW(arg), ~0u, (uint32_t)(value)}
-#define HIGH(arg, value) {TEST_EQ, LOW(arg) + 4, ~0u, (uint32_t)(value)}
-#define MASKED(arg, mask, value) {TEST_EQ, LOW(arg), (uint32_t)(mask), (uint32_t)(value)}
-#define BITS(arg, mask) {TEST_BITS, LOW(arg), ~0u, (uint32_t)(mask)}
+#define ANY                                                                                        \
+	{                                                                                          \
+		TEST_ANY, 0, 0, 0                                                                  \
+	}
+#define EQ(arg, value)                                                                             \
+	{                                                                                          \
+		TEST_EQ, LOW(arg), ~0u, (uint32_t)(value)                                          \
+	}
+#define HIGH(arg, value)                                                                           \
+	{                                                                                          \
+		TEST_EQ, LOW(arg) + 4, ~0u, (uint32_t)(value)                                      \
+	}
+#define MASKED(arg, mask, value)                                                                   \
+	{                                                                                          \
+		TEST_EQ, LOW(arg), (uint32_t)(mask), (uint32_t)(value)                             \
+	}
+#define BITS(arg, mask)                                                                            \
+	{                                                                                          \
+		TEST_BITS, LOW(arg), ~0u, (uint32_t)(mask)                                         \
+	}
 
 #define PASS SECCOMP_RET_ALLOW
 #define ASK SECCOMP_RET_USER_NOTIF
@@ -559,22 +574,12 @@ static uint32_t evaluate(const struct sock_filter *code, unsigned len, uint32_t 
 		case BPF_LD | BPF_W | BPF_ABS:
 			acc = f->k == offsetof(struct seccomp_data, arch) ? arch : nr;
 			continue;
-		case BPF_RET | BPF_K:
-			return f->k;
-		case BPF_JMP | BPF_JA:
-			pc += f->k;
-			continue;
-		case BPF_JMP | BPF_JEQ | BPF_K:
-			holds = acc == f->k;
-			break;
-		case BPF_JMP | BPF_JGE | BPF_K:
-			holds = acc >= f->k;
-			break;
-		case BPF_JMP | BPF_JGT | BPF_K:
-			holds = acc > f->k;
-			break;
-		default:
-			die("instruction %#x", f->code);
+		case BPF_RET | BPF_K: return f->k;
+		case BPF_JMP | BPF_JA: pc += f->k; continue;
+		case BPF_JMP | BPF_JEQ | BPF_K: holds = acc == f->k; break;
+		case BPF_JMP | BPF_JGE | BPF_K: holds = acc >= f->k; break;
+		case BPF_JMP | BPF_JGT | BPF_K: holds = acc > f->k; break;
+		default: die("instruction %#x", f->code);
 		}
 		pc += holds ? f->jt : f->jf;
 	}

@@ -31,24 +31,19 @@ static enum err_kind kind_of_errno(int num)
 {
 	switch (num) {
 	case ENOENT:
-	case ENOTDIR:
-		return ERR_MISSING;
+	case ENOTDIR: return ERR_MISSING;
 	case EACCES:
-	case EPERM:
-		return ERR_DENIED;
+	case EPERM: return ERR_DENIED;
 	case ENOSYS:
-	case EOPNOTSUPP:
-		return ERR_UNSUPPORTED;
+	case EOPNOTSUPP: return ERR_UNSUPPORTED;
 	case EAGAIN:
 	case EMFILE:
 	case ENFILE:
 	case ENOMEM:
 	case ENOSPC:
 	case EDQUOT:
-	case EUSERS:
-		return ERR_LIMIT;
-	default:
-		return ERR_INTERNAL;
+	case EUSERS: return ERR_LIMIT;
+	default: return ERR_INTERNAL;
 	}
 }
 

@@ -75,18 +75,10 @@ static bool continues(const struct escape *x, uint8_t c)
 
 	if (x->held_len == 1) {
 		switch (x->held[0]) {
-		case 0xe0:
-			first = 0xa0;
-			break;
-		case 0xed:
-			last = 0x9f;
-			break;
-		case 0xf0:
-			first = 0x90;
-			break;
-		case 0xf4:
-			last = 0x8f;
-			break;
+		case 0xe0: first = 0xa0; break;
+		case 0xed: last = 0x9f; break;
+		case 0xf0: first = 0x90; break;
+		case 0xf4: last = 0x8f; break;
 		}
 	}
 	return c >= first && c <= last;

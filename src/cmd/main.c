@@ -29,12 +29,12 @@ const struct verb verb_table[] = {
 
 /* Verbs of the contract whose part does not exist yet: refused by name, never "unknown". */
 static const char *const later_verbs[] = {
-	"new",	 "ls",	    "rm",     "info",	"exec",	     "push",	 "pull",   "watch",
-	"cp",	 "snap",    "log",    "diff",	"undo",	     "rollback", "fork",   "review",
-	"apply", "ps",	    "logs",   "kill",	"attach",    "pause",	 "resume",
-	"mcp",	 "token",   "allow",  "trust",	"approvals", "approve",	 "deny",   "secret",
-	"audit", "receipt", "verify", "replay", "deps",	     "image",	 "export", "import",
-	"fsck",	 "bench",   NULL,
+	"new",	   "ls",     "rm",     "info",	 "exec",    "push",   "pull",
+	"watch",   "cp",     "snap",   "log",	 "diff",    "undo",   "rollback",
+	"fork",	   "review", "apply",  "ps",	 "logs",    "kill",   "attach",
+	"pause",   "resume", "mcp",    "token",	 "allow",   "trust",  "approvals",
+	"approve", "deny",   "secret", "audit",	 "receipt", "verify", "replay",
+	"deps",	   "image",  "export", "import", "fsck",    "bench",  NULL,
 };
 
 static const struct verb *unknown_verb(const char *name, struct err *e)

@@ -147,21 +147,16 @@ static int check_text(const struct opt *o, const char *value, struct err *e)
 static int store(const struct opt *o, const char *value, int max, void *field, struct err *e)
 {
 	switch (o->type) {
-	case OPT_FLAG:
-		*(bool *)field = true;
-		return 0;
-	case OPT_SIZE:
-		return parse_size(value, field, e);
-	case OPT_DURATION:
-		return parse_duration(value, field, e);
+	case OPT_FLAG: *(bool *)field = true; return 0;
+	case OPT_SIZE: return parse_size(value, field, e);
+	case OPT_DURATION: return parse_duration(value, field, e);
 	case OPT_COUNT:
 		if (o->zero && strcmp(value, "0") == 0) {
 			*(uint64_t *)field = 0;
 			return 0;
 		}
 		return parse_count(value, field, e);
-	case OPT_CPUS:
-		return parse_cpus(value, field, e);
+	case OPT_CPUS: return parse_cpus(value, field, e);
 	case OPT_LIST:
 	case OPT_ENV:
 		if (check_text(o, value, e) < 0)

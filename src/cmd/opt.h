@@ -48,7 +48,7 @@ struct opt {
 	const char *standard; /* the default as text, NULL for none */
 	const char *words;    /* values to complete, separated by blanks; NULL for none */
 	const char *hit;      /* for a limit: what happens when it is reached */
-	bool zero;  /* a count may be 0 */
+	bool zero;	      /* a count may be 0 */
 	bool later;	      /* refused by this version */
 };
 

@@ -87,8 +87,9 @@ const struct opt opt_table[] = {
 	 .help = "Keep the changes as a workspace of this name", .later = true},
 
 	{"socket", "PATH", OPT_ABSOLUTE, GROUP_OTHER, VERB_SERVE, AT(socket),
-	 .help = "Where to listen", .standard = "$PINFOLD_SOCKET, or $XDG_RUNTIME_DIR/pinfold.sock, "
-						"or /run/pinfold/pinfold.sock"},
+	 .help = "Where to listen",
+	 .standard = "$PINFOLD_SOCKET, or $XDG_RUNTIME_DIR/pinfold.sock, "
+		     "or /run/pinfold/pinfold.sock"},
 	{"warm", "COUNT", OPT_COUNT, GROUP_OTHER, VERB_SERVE, AT(warm),
 	 .help = "Sandboxes that wait ready-made", .standard = "4", .zero = true},
 	{"warm-python", "COUNT", OPT_COUNT, GROUP_OTHER, VERB_SERVE, AT(warm_python),

@@ -49,8 +49,7 @@ int cmd_serve(const struct verb *v, int argc, char **argv)
 
 	if (!request_begin(&r, v, argc, argv, &used, &status))
 		return status;
-	if (request_end(argc - used, argv + used, &e) < 0 ||
-	    check_count("warm", r.warm, &e) < 0 ||
+	if (request_end(argc - used, argv + used, &e) < 0 || check_count("warm", r.warm, &e) < 0 ||
 	    check_count("warm-python", r.warm_python, &e) < 0 || check_count("max", r.max, &e) < 0)
 		return say_failure(&e, false);
 	struct pinfold_serve_options o = {

@@ -143,8 +143,7 @@ static void on_event(struct stream *s, const struct pinfold_event *ev)
 		lane_end(&s->lanes[1]);
 		break;
 	case PINFOLD_EVENT_STARTED:
-	case PINFOLD_EVENT_DENIAL: /* is among the notes of the result, once */
-		break;
+	case PINFOLD_EVENT_DENIAL: /* is among the notes of the result, once */ break;
 	}
 }
 
@@ -180,8 +179,7 @@ static void take_signals(struct stream *s)
 		if (s->ended) {
 			s->stopped = true;
 			s->give_up_ms = now_ms();
-		}
-		else
+		} else
 			pinfold_run_stop(s->run, s->signals > 1);
 	}
 }

@@ -36,7 +36,7 @@ struct stream {
 	bool same_file; /* standard output and standard error are one file, pipe or terminal */
 	bool held;	/* the command is held back */
 	bool more;	/* events were left for the next round */
-	bool stopped; /* ended by a signal or a limit, not by itself */
+	bool stopped;	/* ended by a signal or a limit, not by itself */
 	bool ended;
 	int signo;	      /* the first signal that told us to stop, 0 for none */
 	int signals;	      /* how many there were */

@@ -114,8 +114,7 @@ int explain_failure(struct pinfold_run *run, int step, int error, struct err *e)
 		(void)err_detail(e, "setup");
 		return err_remedy(e,
 				  "raise /proc/sys/user/max_net_namespaces and max_ipc_namespaces");
-	case MSG_STEP_PLAN:
-		return err_set(e, ERR_INTERNAL, "the guest cannot read its plan");
+	case MSG_STEP_PLAN: return err_set(e, ERR_INTERNAL, "the guest cannot read its plan");
 	case MSG_STEP_TERMINAL:
 	case MSG_STEP_FORK:
 	case MSG_STEP_LANDLOCK:
@@ -125,8 +124,7 @@ int explain_failure(struct pinfold_run *run, int step, int error, struct err *e)
 			      : step == MSG_STEP_TERMINAL ? "terminal"
 							  : "Landlock");
 		return -error;
-	default:
-		break;
+	default: break;
 	}
 	/* The plan was given away; the same options make the same plan. */
 	struct err ignored;

@@ -75,8 +75,8 @@ static char *as_file(struct request *r, const struct lang *lang,
 /* An interpreter that waits was started without these; who sets one means it. */
 static bool shapes_start(const char *entry)
 {
-	static const char *const prefixes[] = {"PYTHON", "LC_",	  "LANG",   "LD_",     "GLIBC_",
-					       "MALLOC_", "OMP_", "OPENBLAS", "MKL_", "OPENSSL",
+	static const char *const prefixes[] = {"PYTHON",  "LC_",   "LANG",	 "LD_",	 "GLIBC_",
+					       "MALLOC_", "OMP_",  "OPENBLAS",	 "MKL_", "OPENSSL",
 					       "HOME=",	  "PATH=", "VIRTUAL_ENV"};
 
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)

@@ -16,7 +16,7 @@
 
 #define LET_GO_AFTER_US 1000000u
 #define GIVE_UP_AFTER_US 5000000u /* for a process that hangs in the kernel */
-#define FORCE_AFTER_US 500000u /* for a guest that does not obey MSG_KILL */
+#define FORCE_AFTER_US 500000u	  /* for a guest that does not obey MSG_KILL */
 
 static uint64_t soonest(uint64_t a, uint64_t b)
 {
@@ -78,17 +78,14 @@ static bool take_message(struct pinfold_run *run)
 		run->deadline_us = run->kill_us = run->poll_us = 0;
 		run_arm_timer(run);
 		break;
-	case MSG_FILE:
-		run_add_file(run, &ev.msg, ev.name, ev.fd);
-		break;
+	case MSG_FILE: run_add_file(run, &ev.msg, ev.name, ev.fd); break;
 	case MSG_DONE:
 		run->files_omitted += ev.msg.value;
 		run->disk_bytes = ev.msg.value2;
 		run->disk_full = ev.msg.code != 0;
 		run->guest_done = true;
 		break;
-	default:
-		break; /* a guest gone wild is not believed */
+	default: break; /* a guest gone wild is not believed */
 	}
 	fd_close(&ev.fd);
 	return true;

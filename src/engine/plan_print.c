@@ -54,23 +54,16 @@ static void print_arguments(FILE *f, const struct plan_head *head, const struct 
 		fprintf(f, " %.*s", SHOWN_MAX, *s ? s : "/");
 	switch ((enum plan_op)step->op) {
 	case PLAN_MKDIR:
-	case PLAN_WRITE:
-		fprintf(f, " mode=%04o", (unsigned)step->a);
-		break;
-	case PLAN_BECOME:
-		fprintf(f, " uid=%d gid=%u", (int)step->a, (unsigned)step->b);
-		break;
+	case PLAN_WRITE: fprintf(f, " mode=%04o", (unsigned)step->a); break;
+	case PLAN_BECOME: fprintf(f, " uid=%d gid=%u", (int)step->a, (unsigned)step->b); break;
 	case PLAN_RLIMIT:
 		fprintf(f, " resource=%d limit=%llu", (int)step->a, (unsigned long long)step->b);
 		break;
 	case PLAN_BOUNDING:
 	case PLAN_CAPS:
 	case PLAN_LANDLOCK:
-	case PLAN_LANDLOCK_PATH:
-		fprintf(f, " access=0x%llx", (unsigned long long)step->b);
-		break;
-	default:
-		break;
+	case PLAN_LANDLOCK_PATH: fprintf(f, " access=0x%llx", (unsigned long long)step->b); break;
+	default: break;
 	}
 	if (step->len)
 		fprintf(f, " (%u bytes)", step->len);

@@ -136,9 +136,7 @@ static int await_daemon(struct pinfold_run *run, struct err *e)
 
 	if (r >= 0)
 		switch ((enum link_kind)msg.kind) {
-		case LINK_STARTED:
-			r = take_started(run, &msg.started, fds, e);
-			break;
+		case LINK_STARTED: r = take_started(run, &msg.started, fds, e); break;
 		case LINK_FAILED:
 			take_description(run, &msg.started);
 			r = explain_failure(run, msg.step, msg.code, e);
@@ -150,9 +148,7 @@ static int await_daemon(struct pinfold_run *run, struct err *e)
 			r = -EREMOTEIO;
 			break;
 		case LINK_DENIAL:
-		case LINK_ENDED:
-			r = daemon_is_gone(e);
-			break;
+		case LINK_ENDED: r = daemon_is_gone(e); break;
 		}
 	fd_close(&fds[0]);
 	fd_close(&fds[1]);

@@ -247,8 +247,7 @@ static int take_command(struct request *r, const struct pinfold_run_options *o, 
 	return 0;
 }
 
-int request_init(struct request *r, const struct pinfold_run_options *o, bool remote,
-		 struct err *e)
+int request_init(struct request *r, const struct pinfold_run_options *o, bool remote, struct err *e)
 {
 	memset(r, 0, sizeof(*r));
 	r->spec.dir_fd = FD_NONE;

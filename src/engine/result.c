@@ -120,18 +120,12 @@ static void write_denials(struct json *j, const struct pinfold_run *run)
 static const char *type_name(uint32_t mode)
 {
 	switch (mode & S_IFMT) {
-	case S_IFREG:
-		return "file";
-	case S_IFDIR:
-		return "directory";
-	case S_IFLNK:
-		return "symlink";
-	case S_IFIFO:
-		return "fifo";
-	case S_IFSOCK:
-		return "socket";
-	default:
-		return "other";
+	case S_IFREG: return "file";
+	case S_IFDIR: return "directory";
+	case S_IFLNK: return "symlink";
+	case S_IFIFO: return "fifo";
+	case S_IFSOCK: return "socket";
+	default: return "other";
 	}
 }
 

@@ -98,19 +98,19 @@ struct pinfold_run {
 	struct live live;
 
 	int epoll, timer, listener, terminal, oom;
-	int link;     /* to the daemon, FD_NONE: the sandbox is ours */
-	unsigned warm; /* it was waiting ready-made; 2: with an interpreter */
+	int link;		/* to the daemon, FD_NONE: the sandbox is ours */
+	unsigned warm;		/* it was waiting ready-made; 2: with an interpreter */
 	uint64_t cpu_before_us; /* which had used this much of the processor */
-	bool refused; /* the daemon does not do this kind */
-	int out[2];	 /* read ends of the command's stdout and stderr */
-	int input;	 /* write end of its stdin */
-	bool held_back;	 /* pinfold_run_hold() */
-	bool guest_done; /* MSG_DONE came */
+	bool refused;		/* the daemon does not do this kind */
+	int out[2];		/* read ends of the command's stdout and stderr */
+	int input;		/* write end of its stdin */
+	bool held_back;		/* pinfold_run_hold() */
+	bool guest_done;	/* MSG_DONE came */
 
 	uint64_t started_us, ended_us;
 	uint64_t deadline_us, kill_us, force_us, give_up_us, poll_us; /* 0: not set */
 	uint64_t drop_us; /* when output that nobody takes is dropped, after a stop */
-	bool gave_up; /* the sandbox cannot be killed */
+	bool gave_up;	  /* the sandbox cannot be killed */
 	enum run_stop stop;
 
 	int wait_status;

@@ -45,7 +45,8 @@ int scratch_name(struct pinfold_run *run, struct err *e)
 		r->spec.workdir = run->live.scratch;
 	char cache[400];
 	(void)snprintf(cache, sizeof(cache), "%s/.cache", run->live.scratch);
-	if (set_env(r, "HOME", run->live.scratch, e) < 0 || set_env(r, "TMPDIR", run->live.scratch, e) < 0 ||
+	if (set_env(r, "HOME", run->live.scratch, e) < 0 ||
+	    set_env(r, "TMPDIR", run->live.scratch, e) < 0 ||
 	    set_env(r, "XDG_CACHE_HOME", cache, e) < 0 ||
 	    set_env(r, "PIP_CACHE_DIR", cache, e) < 0 ||
 	    set_env(r, "npm_config_cache", cache, e) < 0)

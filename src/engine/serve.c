@@ -204,8 +204,7 @@ static int make_listener(struct serve *s, struct err *e)
 	(void)umask(old);
 	if (r < 0)
 		return err_sys(e, "bind %s", s->path);
-	if (group != (gid_t)-1 &&
-	    (chown(s->path, 0, group) < 0 || chmod(s->path, 0660) < 0))
+	if (group != (gid_t)-1 && (chown(s->path, 0, group) < 0 || chmod(s->path, 0660) < 0))
 		return err_sys(e, "give %s to group " GROUP_NAME, s->path);
 	return listen(s->listener, 128) < 0 ? err_sys(e, "listen on %s", s->path) : 0;
 }

@@ -75,17 +75,14 @@ static int await_command(struct pinfold_run *run, struct err *e)
 		if (r < 0)
 			return r;
 		switch (ev.msg.kind) {
-		case MSG_TERMINAL:
-			run->terminal = take_fd(&ev.fd);
-			break;
+		case MSG_TERMINAL: run->terminal = take_fd(&ev.fd); break;
 		case MSG_STARTED:
 			run->started_us = ev.msg.value / 1000;
 			run->listener = take_fd(&ev.fd);
 			if (run->listener >= 0)
 				notify_init(run->listener);
 			return 0;
-		case MSG_FAILED:
-			return explain_failure(run, ev.msg.step, ev.msg.code, e);
+		case MSG_FAILED: return explain_failure(run, ev.msg.step, ev.msg.code, e);
 		default:
 			fd_close(&ev.fd);
 			return err_set(e, ERR_INTERNAL, "unexpected message %u from the guest",
@@ -128,7 +125,7 @@ static int make_loop(struct pinfold_run *run, struct err *e)
 	if (run->live.cgroup.ops)
 		run->oom = run->live.cgroup.ops->watch_oom(&run->live.cgroup);
 	const int fds[] = {run->live.sb.control, run->live.sb.pidfd, run->out[0], run->out[1],
-			   run->listener,	   run->timer,		run->oom,   run->link};
+			   run->listener,	 run->timer,	     run->oom,	  run->link};
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (watch(run, fds[i], e) < 0)
 			return -EMFILE;
@@ -200,8 +197,8 @@ static void quarantine(struct pinfold_run *run)
 
 void run_clean_host(struct pinfold_run *run)
 {
-	bool quiet = !(run->req.flags & PINFOLD_CAPTURE) && run->have_status &&
-		     run->wait_status == 0;
+	bool quiet =
+		!(run->req.flags & PINFOLD_CAPTURE) && run->have_status && run->wait_status == 0;
 	struct live_end end = {.count = !quiet, .hopeless = run->gave_up};
 
 	if (!live_remove(&run->live, &end))

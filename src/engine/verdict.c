@@ -83,8 +83,7 @@ static void judge_stop(struct pinfold_run *run)
 		run->status = "killed";
 		run->exit_status = 137;
 		break;
-	case STOP_NONE:
-		break;
+	case STOP_NONE: break;
 	}
 }
 
@@ -154,7 +153,8 @@ static void write_notes(struct pinfold_run *run)
 		note(run, line);
 	}
 	if (run->req.rough && !run->req.spec.on_volume && run->exit_status != 0)
-		note(run, "before Linux 6.6 a directory that the host has cannot be removed inside");
+		note(run,
+		     "before Linux 6.6 a directory that the host has cannot be removed inside");
 	if (run->limit_kind) {
 		(void)snprintf(line, sizeof(line), "limit %s: %s", run->limit_kind,
 			       run->limit_hint);

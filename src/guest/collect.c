@@ -111,8 +111,7 @@ static void report(struct walk *w, int dir, const char *name, const struct stat 
 		return; /* only on the way to what changed below it */
 	long fd = -1;
 	if (OPENED(st->st_mode) && w->sent < REPORT_MAX)
-		fd = sys3(SYS_openat, dir, name,
-			  O_RDONLY | LINKS | WAITING | O_NOCTTY | O_CLOEXEC);
+		fd = sys3(SYS_openat, dir, name, O_RDONLY | LINKS | WAITING | O_NOCTTY | O_CLOEXEC);
 	send_entry(w, &msg, (int)fd);
 	if (fd >= 0)
 		(void)sys1(SYS_close, fd);

@@ -32,22 +32,22 @@ struct guest_keep {
 
 struct guest {
 	const struct plan_head *plan;
-	int stage;    /* the tmpfs with skeleton and uppers, -1 before STAGE */
-	int root;     /* the new root, -1 before ENTER */
+	int stage;	       /* the tmpfs with skeleton and uppers, -1 before STAGE */
+	int root;	       /* the new root, -1 before ENTER */
 	const char *root_name; /* where it is in the stage */
-	int lower;    /* last directory opened by LOWER */
-	int ruleset;  /* Landlock rules for commands, -1: none */
-	int listener; /* seccomp notifications, for the host side, -1: none */
+	int lower;	       /* last directory opened by LOWER */
+	int ruleset;	       /* Landlock rules for commands, -1: none */
+	int listener;	       /* seccomp notifications, for the host side, -1: none */
 	struct guest_keep keep[GUEST_KEEP_MAX];
 	unsigned n_keep;
-	int driver;	     /* socket to an interpreter that waits, -1: none */
-	int driver_end;	     /* its end, while it is started */
-	int claim[MSG_FDS_MAX]; /* second plan, standard input, output, error */
-	uint64_t used_us;    /* CPU time of the interpreter before it was claimed */
-	int command;	     /* pid of the command */
+	int driver;		       /* socket to an interpreter that waits, -1: none */
+	int driver_end;		       /* its end, while it is started */
+	int claim[MSG_FDS_MAX];	       /* second plan, standard input, output, error */
+	uint64_t used_us;	       /* CPU time of the interpreter before it was claimed */
+	int command;		       /* pid of the command */
 	uint64_t started_ns, ended_ns; /* of the command, monotonic */
-	uint64_t left; /* processes besides it when it ended */
-	uint64_t used_bytes; /* in the layer when the command started */
+	uint64_t left;		       /* processes besides it when it ended */
+	uint64_t used_bytes;	       /* in the layer when the command started */
 };
 
 /* walk.c: do all steps. 0, or -errno with *ret_step the step that failed. */

@@ -162,30 +162,19 @@ int guest_identity_step(struct guest *g, const struct plan_step *step)
 	long r;
 
 	switch ((enum plan_op)step->op) {
-	case PLAN_BECOME:
-		return do_become(step);
-	case PLAN_TIMENS:
-		return do_timens();
-	case PLAN_CGROUPNS:
-		return (int)sys1(SYS_unshare, CLONE_NEWCGROUP);
+	case PLAN_BECOME: return do_become(step);
+	case PLAN_TIMENS: return do_timens();
+	case PLAN_CGROUPNS: return (int)sys1(SYS_unshare, CLONE_NEWCGROUP);
 	case PLAN_KEYRING:
 		r = sys2(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
 		return r < 0 && r != -ENOSYS ? (int)r : 0; /* no keyrings at all is as good */
-	case PLAN_RLIMIT:
-		return do_rlimit(step);
-	case PLAN_OOM_SCORE:
-		return do_oom_score(step);
-	case PLAN_BOUNDING:
-		return do_bounding(step);
-	case PLAN_CAPS:
-		return do_caps(step);
-	case PLAN_NO_NEW_PRIVS:
-		return (int)sys5(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	case PLAN_NO_DUMP:
-		return (int)sys5(SYS_prctl, PR_SET_DUMPABLE, step->a, 0, 0, 0);
-	case PLAN_SECCOMP:
-		return do_seccomp(g, step);
-	default:
-		return -EINVAL;
+	case PLAN_RLIMIT: return do_rlimit(step);
+	case PLAN_OOM_SCORE: return do_oom_score(step);
+	case PLAN_BOUNDING: return do_bounding(step);
+	case PLAN_CAPS: return do_caps(step);
+	case PLAN_NO_NEW_PRIVS: return (int)sys5(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	case PLAN_NO_DUMP: return (int)sys5(SYS_prctl, PR_SET_DUMPABLE, step->a, 0, 0, 0);
+	case PLAN_SECCOMP: return do_seccomp(g, step);
+	default: return -EINVAL;
 	}
 }

@@ -344,25 +344,20 @@ int guest_mount_step(struct guest *g, const struct plan_step *step)
 	case PLAN_PRIVATE:
 		return (int)sys5(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &attr,
 				 sizeof(attr));
-	case PLAN_STAGE:
-		return do_stage(g, s, t, step->a);
-	case PLAN_LOWER:
-		return do_lower(g, step);
+	case PLAN_STAGE: return do_stage(g, s, t, step->a);
+	case PLAN_LOWER: return do_lower(g, step);
 	case PLAN_ATTACH:
 		fd = sys5(SYS_move_mount, step->a, "", g->stage, s, MOVE_MOUNT_F_EMPTY_PATH);
 		done(step->a);
 		return (int)fd;
-	case PLAN_OVERLAY:
-		return do_overlay(g, s, t, step->flags);
+	case PLAN_OVERLAY: return do_overlay(g, s, t, step->flags);
 	case PLAN_ENTER:
 		fd = sys3(SYS_openat, g->stage, s, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 		g->root = (int)fd;
 		g->root_name = s;
 		return fd < 0 ? (int)fd : 0;
-	case PLAN_BIND_HOST:
-		return bind(g, AT_FDCWD, s, step);
-	case PLAN_BIND_STAGE:
-		return bind(g, g->stage, s, step);
+	case PLAN_BIND_HOST: return bind(g, AT_FDCWD, s, step);
+	case PLAN_BIND_STAGE: return bind(g, g->stage, s, step);
 	case PLAN_SHOW:
 		fd = bind_same(g, s, t);
 		return fd == -ENOENT && (step->flags & STEP_OPTIONAL) ? 0 : (int)fd;
@@ -374,15 +369,10 @@ int guest_mount_step(struct guest *g, const struct plan_step *step)
 	case PLAN_DEVPTS:
 		return put(g, make("devpts", t, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC), s,
 			   step->flags);
-	case PLAN_MASK:
-		return do_mask(g, step);
-	case PLAN_SEAL:
-		return do_seal(g, step);
-	case PLAN_KEEP:
-		return do_keep(g, step);
-	case PLAN_PIVOT:
-		return do_pivot(g);
-	default:
-		return -EINVAL;
+	case PLAN_MASK: return do_mask(g, step);
+	case PLAN_SEAL: return do_seal(g, step);
+	case PLAN_KEEP: return do_keep(g, step);
+	case PLAN_PIVOT: return do_pivot(g);
+	default: return -EINVAL;
 	}
 }

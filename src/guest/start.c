@@ -23,8 +23,7 @@ static const struct plan_head *map_plan(int fd)
 {
 	struct stat st;
 
-	if (sys2(SYS_fstat, fd, &st) < 0 || st.st_size <= 0 ||
-	    (uint64_t)st.st_size > PLAN_SIZE_MAX)
+	if (sys2(SYS_fstat, fd, &st) < 0 || st.st_size <= 0 || (uint64_t)st.st_size > PLAN_SIZE_MAX)
 		return NULL;
 	long p = sys6(SYS_mmap, 0, st.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
 	if (p < 0 && p > -4096)
@@ -60,8 +59,8 @@ static int await_claim(struct guest *g)
 	struct msg_guest ready = {.kind = MSG_READY};
 	struct msg_host msg;
 
-	if (guest_send(&ready, NULL, -1) < 0 ||
-	    guest_receive(&msg, g->claim) != MSG_FDS_MAX || msg.kind != MSG_PLAN)
+	if (guest_send(&ready, NULL, -1) < 0 || guest_receive(&msg, g->claim) != MSG_FDS_MAX ||
+	    msg.kind != MSG_PLAN)
 		return -EPROTO;
 	g->plan = map_plan(g->claim[0]);
 	return is_claim(g->plan) ? 0 : -EPROTO;
@@ -147,9 +146,13 @@ static void reset_signals(void)
 
 void guest_main(void)
 {
-	static struct guest g = {
-		.stage = -1, .root = -1, .lower = -1, .ruleset = -1, .listener = -1,
-		.driver = -1, .driver_end = -1};
+	static struct guest g = {.stage = -1,
+				 .root = -1,
+				 .lower = -1,
+				 .ruleset = -1,
+				 .listener = -1,
+				 .driver = -1,
+				 .driver_end = -1};
 	int step = MSG_STEP_PLAN;
 
 #ifndef DROP_SESSION
@@ -174,10 +177,8 @@ void guest_main(void)
 	if (r < 0)
 		fail(r, step);
 
-	struct msg_guest msg = {.kind = MSG_STARTED,
-				.code = g.command,
-				.value = g.started_ns,
-				.value2 = g.used_us};
+	struct msg_guest msg = {
+		.kind = MSG_STARTED, .code = g.command, .value = g.started_ns, .value2 = g.used_us};
 	(void)guest_send(&msg, NULL, g.listener); /* its absence shows at the next poll */
 	if (g.listener >= 0)
 		(void)sys1(SYS_close, g.listener);

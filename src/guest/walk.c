@@ -105,29 +105,20 @@ static int do_step(struct guest *g, const struct plan_step *step)
 	const char *s = plan_str(g->plan, step->s);
 
 	switch ((enum plan_op)step->op) {
-	case PLAN_AWAIT:
-		return do_await(step);
-	case PLAN_HOSTNAME:
-		return (int)sys2(SYS_sethostname, s, str_len(s));
-	case PLAN_NETWORK:
-		return guest_network_join(g);
-	case PLAN_MKDIR:
-		return do_mkdir(g, step, s);
+	case PLAN_AWAIT: return do_await(step);
+	case PLAN_HOSTNAME: return (int)sys2(SYS_sethostname, s, str_len(s));
+	case PLAN_NETWORK: return guest_network_join(g);
+	case PLAN_MKDIR: return do_mkdir(g, step, s);
 	case PLAN_WRITE:
 		if (!step->len) /* cheaper than open and close */
 			return (int)sys4(SYS_mknodat, g->stage, s, S_IFREG | step->a, 0);
 		return write_file(g->stage, s, step->len ? plan_str(g->plan, step->t) : "",
 				  step->len, (unsigned)step->a);
-	case PLAN_SYMLINK:
-		return (int)sys3(SYS_symlinkat, plan_str(g->plan, step->t), g->stage, s);
-	case PLAN_SYSCTL:
-		return do_sysctl(g, step);
-	case PLAN_LANDLOCK:
-		return do_landlock(g, step);
-	case PLAN_LANDLOCK_PATH:
-		return do_landlock_path(g, step);
-	case PLAN_READY:
-		return 0;
+	case PLAN_SYMLINK: return (int)sys3(SYS_symlinkat, plan_str(g->plan, step->t), g->stage, s);
+	case PLAN_SYSCTL: return do_sysctl(g, step);
+	case PLAN_LANDLOCK: return do_landlock(g, step);
+	case PLAN_LANDLOCK_PATH: return do_landlock_path(g, step);
+	case PLAN_READY: return 0;
 	case PLAN_PRIVATE:
 	case PLAN_STAGE:
 	case PLAN_LOWER:
@@ -142,8 +133,7 @@ static int do_step(struct guest *g, const struct plan_step *step)
 	case PLAN_MASK:
 	case PLAN_SEAL:
 	case PLAN_KEEP:
-	case PLAN_PIVOT:
-		return guest_mount_step(g, step);
+	case PLAN_PIVOT: return guest_mount_step(g, step);
 	case PLAN_BECOME:
 	case PLAN_TIMENS:
 	case PLAN_CGROUPNS:
@@ -154,10 +144,8 @@ static int do_step(struct guest *g, const struct plan_step *step)
 	case PLAN_CAPS:
 	case PLAN_NO_NEW_PRIVS:
 	case PLAN_NO_DUMP:
-	case PLAN_SECCOMP:
-		return guest_identity_step(g, step);
-	case PLAN_OP_COUNT:
-		break;
+	case PLAN_SECCOMP: return guest_identity_step(g, step);
+	case PLAN_OP_COUNT: break;
 	}
 	return -EINVAL;
 }

@@ -157,8 +157,10 @@ int attach_dir(struct sandbox_spec *spec, int *ret_fd, struct err *e)
 		/* For somebody who is not root: his own files, and of others what everybody may
 		 * read. Were the owner's shown, he could hand us a directory of root's. */
 		map.n_uid = map.n_gid = 1;
-		map.uid[0] = (struct idmap_line){spec->dir_uid, spec->ids.uid_base + SANDBOX_UID, 1};
-		map.gid[0] = (struct idmap_line){spec->dir_gid, spec->ids.gid_base + SANDBOX_UID, 1};
+		map.uid[0] =
+			(struct idmap_line){spec->dir_uid, spec->ids.uid_base + SANDBOX_UID, 1};
+		map.gid[0] =
+			(struct idmap_line){spec->dir_gid, spec->ids.gid_base + SANDBOX_UID, 1};
 	} else {
 		swap_map(map.uid, &map.n_uid, st.st_uid, spec->ids.uid_base);
 		swap_map(map.gid, &map.n_gid, st.st_gid, spec->ids.gid_base);

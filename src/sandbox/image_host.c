@@ -195,7 +195,8 @@ static void plan_usr(struct plan *p, const struct sandbox_spec *spec, bool layer
 	/* overlayfs does not look into mounts below its lower, and refuses them to a user. */
 	if (!HOLD_USR_OVERLAY || direct) {
 		plan_two(p, PLAN_BIND_HOST,
-			 STEP_OWN | STEP_RECURSIVE | (HOLD_USR_OVERLAY ? STEP_RDONLY : 0), "/usr", "usr");
+			 STEP_OWN | STEP_RECURSIVE | (HOLD_USR_OVERLAY ? STEP_RDONLY : 0), "/usr",
+			 "usr");
 		return;
 	}
 	if (spec->usr_attached) {

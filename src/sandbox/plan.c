@@ -206,8 +206,7 @@ static void plan_claim(struct plan *p, const struct sandbox_spec *spec)
 	plan_add(p, PLAN_READY, 0);
 }
 
-static int finish(struct plan *p, const struct sandbox_spec *spec, struct plan **ret,
-		  struct err *e)
+static int finish(struct plan *p, const struct sandbox_spec *spec, struct plan **ret, struct err *e)
 {
 	struct plan_head head = {
 		.magic = PLAN_MAGIC,

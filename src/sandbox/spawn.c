@@ -38,12 +38,12 @@
 
 extern const unsigned char guest_image[], guest_image_end[];
 
-static const unsigned char plan_caps[] = {CAP_SYS_ADMIN, CAP_SETUID,	      CAP_SETGID,
-					  CAP_SETPCAP,	 CAP_NET_ADMIN,	      CAP_CHOWN,
-					  CAP_FOWNER,	 CAP_DAC_OVERRIDE,    CAP_FSETID,
-					  CAP_SYS_TIME,	 CAP_DAC_READ_SEARCH, CAP_SYS_RESOURCE,
+static const unsigned char plan_caps[] = {
+	CAP_SYS_ADMIN,	CAP_SETUID,   CAP_SETGID,	   CAP_SETPCAP,
+	CAP_NET_ADMIN,	CAP_CHOWN,    CAP_FOWNER,	   CAP_DAC_OVERRIDE,
+	CAP_FSETID,	CAP_SYS_TIME, CAP_DAC_READ_SEARCH, CAP_SYS_RESOURCE,
 #ifdef DROP_PIVOT
-					  CAP_SYS_CHROOT,
+	CAP_SYS_CHROOT,
 #endif
 };
 

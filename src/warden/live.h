@@ -26,8 +26,8 @@ struct live {
 	struct journal journal;
 	struct cgroup cgroup; /* ops is NULL where there is none */
 	struct cgroup_limits limits;
-	char scratch[320]; /* level landlock: the private directory on the host, "" for none */
-	int volume;	   /* top directory of the volume, FD_NONE without one */
+	char scratch[320];  /* level landlock: the private directory on the host, "" for none */
+	int volume;	    /* top directory of the volume, FD_NONE without one */
 	struct scope scope; /* where systemd made the group */
 	bool wants_scope;   /* it will be asked to */
 	bool reaped;

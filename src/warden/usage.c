@@ -34,7 +34,8 @@ static void add_process(pid_t pid, struct usage *t)
 	if (!read_proc(pid, "stat", text, sizeof(text)))
 		return;
 	const char *p = strrchr(text, ')');
-	if (p && sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu "
+	if (p && sscanf(p + 1,
+			" %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu "
 			"%*d %*d %lu",
 			&user, &sys, &child_user, &child_sys, &threads) == 5)
 		t->cpu_us += (user + sys + child_user + child_sys) * 10000; /* ticks of 1/100 s */

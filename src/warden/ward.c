@@ -97,19 +97,22 @@ static void note_end(struct ward *ward, const struct live_end *end, bool gone)
 
 	*msg = (struct link_msg){
 		.kind = LINK_ENDED,
-		.ended = {
-			.stop = ward->stop,
-			.stuck = !gone,
-			.user_us = (uint64_t)u->ru_utime.tv_sec * 1000000 + (uint64_t)u->ru_utime.tv_usec,
-			.system_us = (uint64_t)u->ru_stime.tv_sec * 1000000 + (uint64_t)u->ru_stime.tv_usec,
-			.memory_kb = (uint64_t)u->ru_maxrss,
-			.memory_peak_bytes = end->usage.memory_peak_bytes,
-			.pids_peak = end->usage.pids_peak,
-			.cpu_us = end->usage.cpu_us,
-			.oom_kills = end->usage.oom_kills,
-			.pids_refused = end->usage.pids_refused,
-			.pids_full = ward->pids_full,
-		},
+		.ended =
+			{
+				.stop = ward->stop,
+				.stuck = !gone,
+				.user_us = (uint64_t)u->ru_utime.tv_sec * 1000000 +
+					   (uint64_t)u->ru_utime.tv_usec,
+				.system_us = (uint64_t)u->ru_stime.tv_sec * 1000000 +
+					     (uint64_t)u->ru_stime.tv_usec,
+				.memory_kb = (uint64_t)u->ru_maxrss,
+				.memory_peak_bytes = end->usage.memory_peak_bytes,
+				.pids_peak = end->usage.pids_peak,
+				.cpu_us = end->usage.cpu_us,
+				.oom_kills = end->usage.oom_kills,
+				.pids_refused = end->usage.pids_refused,
+				.pids_full = ward->pids_full,
+			},
 	};
 
 	if (ward->memory_peak > msg->ended.memory_peak_bytes)
@@ -223,9 +226,8 @@ static bool fits_warm(const struct ask *ask)
 
 	return !(h->flags & (ASK_DIR | ASK_ROOT)) && h->limits.cpu_time_ms == 0 &&
 	       h->limits.cpus_milli == standard.cpus_milli &&
-	       h->limits.memory_bytes == standard.memory_bytes &&
-	       h->limits.pids == standard.pids && h->limits.disk_bytes == standard.disk_bytes &&
-	       h->limits.nofile == standard.nofile;
+	       h->limits.memory_bytes == standard.memory_bytes && h->limits.pids == standard.pids &&
+	       h->limits.disk_bytes == standard.disk_bytes && h->limits.nofile == standard.nofile;
 }
 
 static void spec_waiting(const struct warden *w, struct ward *ward)
@@ -336,8 +338,8 @@ static int claim(struct warden *w, struct ward *ward, const struct ask *ask, con
 
 /* What an ordinary caller of root's daemon may not have: files that only root can read would show
  * through a mount that changes owners. */
-static int check_caller(const struct ask *ask, const struct ucred *who,
-			struct sandbox_spec *spec, struct err *e)
+static int check_caller(const struct ask *ask, const struct ucred *who, struct sandbox_spec *spec,
+			struct err *e)
 {
 	const struct ask_head *h = ask->head;
 
@@ -409,8 +411,8 @@ static int make_cold(struct warden *w, const struct ask *ask, const struct ucred
 	return 0;
 }
 
-int ward_run(struct warden *w, const struct ask *ask, const struct ucred *who, const int fds[LINK_FDS_MAX],
-	     int client, struct err *e)
+int ward_run(struct warden *w, const struct ask *ask, const struct ucred *who,
+	     const int fds[LINK_FDS_MAX], int client, struct err *e)
 {
 	struct ward *ward = choose_ready(w, ask);
 	int r;
@@ -513,8 +515,7 @@ static bool on_control(struct warden *w, struct ward *ward)
 		(void)tell(ward, &msg, NULL, 0); /* the first: there is room */
 		ward->answered = true;
 		break;
-	default:
-		break;
+	default: break;
 	}
 	fd_close(&ev.fd);
 	return true;
@@ -606,18 +607,10 @@ void ward_event(struct warden *w, const struct source *source, uint32_t events)
 	struct ward *ward = source->ward;
 
 	switch (source->kind) {
-	case SOURCE_CONTROL:
-		(void)on_control(w, ward);
-		break;
-	case SOURCE_GUEST:
-		on_guest_end(w, ward);
-		break;
-	case SOURCE_CLIENT:
-		on_client(w, ward, events);
-		break;
-	case SOURCE_LISTENER:
-		on_listener(w, ward, events);
-		break;
+	case SOURCE_CONTROL: (void)on_control(w, ward); break;
+	case SOURCE_GUEST: on_guest_end(w, ward); break;
+	case SOURCE_CLIENT: on_client(w, ward, events); break;
+	case SOURCE_LISTENER: on_listener(w, ward, events); break;
 	case SOURCE_OOM:
 		unwatch(w, ward->oom);
 		ward_kill(ward, LINK_STOP_MEMORY);
@@ -626,8 +619,7 @@ void ward_event(struct warden *w, const struct source *source, uint32_t events)
 	case SOURCE_FRONT:
 	case SOURCE_SIGNAL:
 	case SOURCE_TIMER:
-	case SOURCE_JANITOR:
-		assert(0);
+	case SOURCE_JANITOR: assert(0);
 	}
 }
 

@@ -50,7 +50,7 @@ struct ward {
 	int client, listener, oom, terminal;
 	int mounts; /* its mount namespace */
 	bool warm, polled;
-	bool python; /* an interpreter waits in it */
+	bool python;   /* an interpreter waits in it */
 	bool answered; /* the caller knows that it failed */
 	enum link_stop stop;
 	struct link_msg pending; /* what a caller who does not read is told next */
@@ -67,8 +67,8 @@ struct warden {
 	int epoll, front, signals, timer, janitor;
 	struct source own[4];
 	struct ward *wards;
-	unsigned n_wards; /* all of them */
-	unsigned n_warm;  /* MAKING or READY, of all kinds */
+	unsigned n_wards;  /* all of them */
+	unsigned n_warm;   /* MAKING or READY, of all kinds */
 	unsigned n_python; /* those of them with an interpreter */
 	unsigned n_polled;
 	unsigned failures; /* in a row, to make one that waits */

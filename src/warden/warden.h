@@ -11,10 +11,10 @@
 #include "base/err.h"
 
 struct warden_config {
-	unsigned warm;	   /* how many sandboxes wait ready-made */
-	unsigned python;   /* how many more with a Python that waits */
+	unsigned warm;	     /* how many sandboxes wait ready-made */
+	unsigned python;     /* how many more with a Python that waits */
 	const char *preload; /* modules that it has imported, with commas */
-	unsigned live_max; /* how many runs at once */
+	unsigned live_max;   /* how many runs at once */
 	/* Start (again) the process that talks to callers; returns its pid and our end of the
 	 * socket to it. */
 	pid_t (*start_front)(void *arg, int *ret_sock);

@@ -78,8 +78,7 @@ int ask_check(const void *block, uint32_t size)
 	    check_str(head, head->path, head->size) < 0 ||
 	    check_str(head, head->dir_path, 4096) < 0 || check_name(head, head->code_name) < 0)
 		return -EINVAL;
-	if (ask_str(head, head->workdir)[0] != '/' ||
-	    !(head->flags & ASK_DIR) != !head->dir_path)
+	if (ask_str(head, head->workdir)[0] != '/' || !(head->flags & ASK_DIR) != !head->dir_path)
 		return -EINVAL;
 	if (head->code_len == 0)
 		return 0;

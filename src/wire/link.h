@@ -41,8 +41,8 @@ struct link_kill {
 
 enum link_kind {
 	LINK_STARTED = 1, /* descriptors: the guest's control socket, and a terminal if asked for */
-	LINK_FAILED,	  /* the same, without descriptors; code: errno, step: MSG_STEP_* or a step of the plan; nothing ran */
-	LINK_ERROR,	  /* nothing was made; `error` says why */
+	LINK_FAILED, /* the same, without descriptors; code: errno, step: MSG_STEP_* or a step of the plan; nothing ran */
+	LINK_ERROR,  /* nothing was made; `error` says why */
 	LINK_DENIAL,
 	LINK_ENDED, /* every process is gone, nothing is left on the host */
 };
@@ -52,12 +52,12 @@ enum link_stop { LINK_STOP_NONE, LINK_STOP_MEMORY, LINK_STOP_CPU_TIME };
 
 struct link_started {
 	char sandbox[32];
-	uint64_t started_ns; /* monotonic */
+	uint64_t started_ns;	/* monotonic */
 	uint64_t cpu_before_us; /* used before anybody wanted it */
-	uint8_t group;	     /* limits are held by a control group */
-	uint8_t volume;	     /* the layer is on disk */
-	uint8_t warm;	     /* the sandbox was waiting; 2: with an interpreter */
-	uint8_t terminal;    /* a second descriptor came along */
+	uint8_t group;		/* limits are held by a control group */
+	uint8_t volume;		/* the layer is on disk */
+	uint8_t warm;		/* the sandbox was waiting; 2: with an interpreter */
+	uint8_t terminal;	/* a second descriptor came along */
 	uint8_t zero[4];
 };
 
@@ -68,8 +68,8 @@ struct link_denial {
 };
 
 struct link_ended {
-	uint32_t stop; /* enum link_stop */
-	uint32_t stuck; /* a process hangs in the kernel */
+	uint32_t stop;				/* enum link_stop */
+	uint32_t stuck;				/* a process hangs in the kernel */
 	uint64_t user_us, system_us, memory_kb; /* of all processes that were waited for */
 	uint64_t memory_peak_bytes, pids_peak, cpu_us, oom_kills, pids_refused;
 	uint64_t pids_full;

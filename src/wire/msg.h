@@ -38,11 +38,11 @@ enum msg_guest_kind {
 			   * notification listener, if there is one; value: monotonic ns of the exec;
 			   * value2: CPU time in us that a waiting interpreter had used before */
 	MSG_FAILED,	  /* code: errno, step: which step or MSG_STEP_*; nothing ran */
-	MSG_EXITED,	  /* code: wait status of the command; all processes are gone; value: monotonic
+	MSG_EXITED, /* code: wait status of the command; all processes are gone; value: monotonic
 			   * ns of its end; value2: other processes that were still there */
-	MSG_FILE,	  /* one changed file; fd when it is a regular one */
-	MSG_READY,	  /* all but the command is there; a second PLAN is awaited */
-	MSG_DONE,	  /* value: files not reported, value2: bytes used in the layer, code: it is
+	MSG_FILE,   /* one changed file; fd when it is a regular one */
+	MSG_READY,  /* all but the command is there; a second PLAN is awaited */
+	MSG_DONE,   /* value: files not reported, value2: bytes used in the layer, code: it is
 			   * full */
 };
 

@@ -42,12 +42,12 @@
 	X(ENTER, "enter", "take `s` as the new root for the steps below")                          \
 	X(BIND_HOST, "bind", "show host path `s` at `t`, flags `a`")                               \
 	X(BIND_STAGE, "bind-stage", "show stage path `s` at `t`, flags `a`")                       \
-	X(SHOW, "show", "show stage path `s` at `t`, just as it is mounted in the stage")           \
+	X(SHOW, "show", "show stage path `s` at `t`, just as it is mounted in the stage")          \
 	X(PROC, "proc", "mount a new proc at `s`")                                                 \
 	X(DEVPTS, "devpts", "mount a new devpts at `s` with options `t`")                          \
 	X(MASK, "mask", "hide `s` behind an empty inode of our own")                               \
 	X(SEAL, "seal", "make `s` read-only")                                                      \
-	X(SYSCTL, "sysctl", "set `s` of the new user namespace to `t`")                           \
+	X(SYSCTL, "sysctl", "set `s` of the new user namespace to `t`")                            \
 	X(TIMENS, "timens", "new time namespace: clocks start at zero")                            \
 	X(KEEP, "keep", "keep a descriptor of stage directory `s` for the report of files")        \
 	X(PIVOT, "pivot", "pivot_root into the new root, drop the host's tree")                    \
@@ -94,7 +94,7 @@ struct plan_step {
 
 /* How the command is started once the last step is done. */
 #define PLAN_PTY 0x1u
-#define PLAN_COLLECT 0x2u /* report changed files before the end */
+#define PLAN_COLLECT 0x2u    /* report changed files before the end */
 #define PLAN_COUNT 0x4u	     /* tell how many processes were there at the end */
 #define PLAN_WARM 0x10u	     /* stop before the command and wait for a second plan */
 #define PLAN_DRIVER 0x40u    /* with PLAN_WARM: start the command now; it waits for a program */

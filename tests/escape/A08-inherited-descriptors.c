@@ -15,7 +15,8 @@ int main(void)
 		if (readlink(path, target, sizeof(target) - 1) < 0)
 			target[0] = 0;
 		printf("open %d %s\n", fd, target);
-		if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0 && read(fd, data, sizeof(data) - 1) > 0)
+		if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0 &&
+		    read(fd, data, sizeof(data) - 1) > 0)
 			printf("%s\n", data);
 		int below = openat(fd, "srv/canary", O_RDONLY);
 		if (below >= 0 && read(below, data, sizeof(data) - 1) > 0)

@@ -48,9 +48,8 @@ static void try_open(const char *file, int flags)
 
 int main(int argc, char **argv)
 {
-	static const char *const files[] = {"mem",     "environ", "auxv",     "maps",
-					    "smaps",   "stack",   "syscall", "personality",
-					    "pagemap", "io"};
+	static const char *const files[] = {"mem",   "environ", "auxv",	       "maps",	  "smaps",
+					    "stack", "syscall", "personality", "pagemap", "io"};
 	char word[16];
 	struct iovec local = {word, sizeof(word)}, remote = {(void *)0x400000, sizeof(word)};
 	int pidfd;

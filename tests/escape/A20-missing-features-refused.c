@@ -32,10 +32,18 @@ static int no_userns(void)
 {
 	/* clone3 hides its flags in memory: a kernel without it makes callers fall back to clone. */
 	struct sock_filter f[] = {
-		LOAD(nr),	       IF_NOT(SYS_clone3, 1),	      ANSWER(ENOSYS),
-		IF_NOT(SYS_unshare, 3), LOAD(args[0]),		      IF_NO_BIT(CLONE_NEWUSER, 5),
-		ANSWER(EPERM),	       IF_NOT(SYS_clone, 3),	      LOAD(args[0]),
-		IF_NO_BIT(CLONE_NEWUSER, 1), ANSWER(EPERM),	      ALLOW,
+		LOAD(nr),
+		IF_NOT(SYS_clone3, 1),
+		ANSWER(ENOSYS),
+		IF_NOT(SYS_unshare, 3),
+		LOAD(args[0]),
+		IF_NO_BIT(CLONE_NEWUSER, 5),
+		ANSWER(EPERM),
+		IF_NOT(SYS_clone, 3),
+		LOAD(args[0]),
+		IF_NO_BIT(CLONE_NEWUSER, 1),
+		ANSWER(EPERM),
+		ALLOW,
 	};
 
 	return load(f, sizeof(f) / sizeof(f[0]));
@@ -44,8 +52,14 @@ static int no_userns(void)
 static int no_seccomp(void)
 {
 	struct sock_filter f[] = {
-		LOAD(nr), IF_NOT(SYS_seccomp, 1), ANSWER(ENOSYS), IF_NOT(SYS_prctl, 3),
-		LOAD(args[0]), IF_NOT(PR_SET_SECCOMP, 1), ANSWER(EINVAL), ALLOW,
+		LOAD(nr),
+		IF_NOT(SYS_seccomp, 1),
+		ANSWER(ENOSYS),
+		IF_NOT(SYS_prctl, 3),
+		LOAD(args[0]),
+		IF_NOT(PR_SET_SECCOMP, 1),
+		ANSWER(EINVAL),
+		ALLOW,
 	};
 
 	return load(f, sizeof(f) / sizeof(f[0]));
@@ -54,7 +68,10 @@ static int no_seccomp(void)
 static int no_landlock(void)
 {
 	struct sock_filter f[] = {
-		LOAD(nr), IF_NOT(SYS_landlock_create_ruleset, 1), ANSWER(ENOSYS), ALLOW,
+		LOAD(nr),
+		IF_NOT(SYS_landlock_create_ruleset, 1),
+		ANSWER(ENOSYS),
+		ALLOW,
 	};
 
 	return load(f, sizeof(f) / sizeof(f[0]));

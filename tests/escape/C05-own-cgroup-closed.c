@@ -8,10 +8,23 @@
 #include <sys/stat.h>
 
 static const char *const files[] = {
-	"cgroup.procs", "tasks", "cgroup.threads", "release_agent", "notify_on_release",
-	"cgroup.subtree_control", "cgroup.kill", "cgroup.freeze", "memory.limit_in_bytes",
-	"memory.memsw.limit_in_bytes", "memory.max", "memory.oom_control", "pids.max",
-	"cpu.cfs_quota_us", "cpu.max", "freezer.state", "devices.allow",
+	"cgroup.procs",
+	"tasks",
+	"cgroup.threads",
+	"release_agent",
+	"notify_on_release",
+	"cgroup.subtree_control",
+	"cgroup.kill",
+	"cgroup.freeze",
+	"memory.limit_in_bytes",
+	"memory.memsw.limit_in_bytes",
+	"memory.max",
+	"memory.oom_control",
+	"pids.max",
+	"cpu.cfs_quota_us",
+	"cpu.max",
+	"freezer.state",
+	"devices.allow",
 };
 
 static int visit(const char *path, const struct stat *st, int type, struct FTW *ftw)

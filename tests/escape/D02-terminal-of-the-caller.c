@@ -41,7 +41,7 @@ static void look_at_descriptors(void)
 static void look_at_names(void)
 {
 	static const char *const names[] = {"/dev/console", "/dev/tty0", "/dev/tty1", "/dev/ttyS0",
-					    "/dev/vcs", "/dev/vcsa", "/dev/vcs1", "/dev/hvc0"};
+					    "/dev/vcs",	    "/dev/vcsa", "/dev/vcs1", "/dev/hvc0"};
 	int written = 0, other = 0;
 	char path[64];
 

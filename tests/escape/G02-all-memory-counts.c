@@ -190,10 +190,10 @@ static const struct {
 	const char *name;
 	int (*take)(long i);
 } kinds[] = {
-	{"anon", take_anon},	   {"shared", take_shared}, {"memfd", take_memfd},
-	{"tmp", take_tmp},	   {"dev-shm", take_dev_shm}, {"home", take_home},
-	{"unlinked", take_unlinked}, {"sysv", take_sysv},   {"mqueue", take_mqueue},
-	{"tables", take_tables},   {"sockets", take_sockets}, {"pipes", take_pipes},
+	{"anon", take_anon},	     {"shared", take_shared},	{"memfd", take_memfd},
+	{"tmp", take_tmp},	     {"dev-shm", take_dev_shm}, {"home", take_home},
+	{"unlinked", take_unlinked}, {"sysv", take_sysv},	{"mqueue", take_mqueue},
+	{"tables", take_tables},     {"sockets", take_sockets}, {"pipes", take_pipes},
 };
 
 static int run(int (*take)(long), long most)

@@ -15,8 +15,9 @@ static const struct {
 	const char *name;
 	int flag;
 } kinds[] = {
-	{"user", CLONE_NEWUSER}, {"net", CLONE_NEWNET}, {"pid", CLONE_NEWPID}, {"mnt", CLONE_NEWNS},
-	{"ipc", CLONE_NEWIPC},	 {"uts", CLONE_NEWUTS}, {"cgroup", CLONE_NEWCGROUP},
+	{"user", CLONE_NEWUSER},     {"net", CLONE_NEWNET}, {"pid", CLONE_NEWPID},
+	{"mnt", CLONE_NEWNS},	     {"ipc", CLONE_NEWIPC}, {"uts", CLONE_NEWUTS},
+	{"cgroup", CLONE_NEWCGROUP},
 };
 
 static void try_unshare(const char *name, int flags)

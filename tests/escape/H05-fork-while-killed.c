@@ -24,7 +24,7 @@ int main(int argc, char **argv)
 
 	for (int sig = 1; sig < 65; sig++)
 		(void)sigaction(sig, &sa, NULL); /* CHLD too: nobody has to be waited for */
-	pid_t first = getpid(); /* whose end would be the end of the run */
+	pid_t first = getpid();			 /* whose end would be the end of the run */
 
 	for (int i = 0; i < 64 && getpid() == first; i++)
 		(void)!fork();

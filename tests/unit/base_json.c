@@ -44,7 +44,8 @@ static void nested(struct json *j)
 
 static void controls(struct json *j)
 {
-	json_str(j, NULL, "q\" b\\ n\n t\t e\033 d\177 c1\xc2\x9b rlo\xe2\x80\xae bom\xef\xbb\xbf \xc3\xa4");
+	json_str(j, NULL,
+		 "q\" b\\ n\n t\t e\033 d\177 c1\xc2\x9b rlo\xe2\x80\xae bom\xef\xbb\xbf \xc3\xa4");
 }
 
 static void foreign(struct json *j)
@@ -65,7 +66,8 @@ static void pieces(struct json *j)
 static void documents(void)
 {
 	is_str(written(nested),
-	       "{\"a\":18446744073709551615,\"b\":[\"x\",null,true],\"c\":{},\"d\":1234.567}", "nesting");
+	       "{\"a\":18446744073709551615,\"b\":[\"x\",null,true],\"c\":{},\"d\":1234.567}",
+	       "nesting");
 	is_str(written(controls),
 	       "\"q\\\" b\\\\ n\\n t\\t e\\u001b d\\u007f c1\\u009b rlo\\u202e bom\\ufeff \xc3\xa4\"",
 	       "what a terminal would act on is escaped, text is not");
@@ -94,7 +96,10 @@ static void utf8(void)
 	is_int((int)utf8_cut_tail("ab\xe2\x82", 4), 2, "two bytes of three at the end");
 	is_int((int)utf8_cut_tail("ab\xe2\x82\xac", 5), 0, "a whole character at the end");
 	is_int((int)utf8_cut_tail("abc", 3), 0, "ASCII at the end");
-	is_int((int)utf8_cut_head("\x82\xac" "ab", 4), 2, "two bytes left over");
+	is_int((int)utf8_cut_head("\x82\xac"
+				  "ab",
+				  4),
+	       2, "two bytes left over");
 }
 
 int main(void)

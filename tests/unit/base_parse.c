@@ -9,8 +9,14 @@
 typedef int parser(const char *text, uint64_t *ret, struct err *e);
 
 #define KIB UINT64_C(1024)
-#define GOOD(p, t, v) {#p, p, t, v, NULL}
-#define BAD(p, t, say) {#p, p, t, 0, say}
+#define GOOD(p, t, v)                                                                              \
+	{                                                                                          \
+#p, p, t, v, NULL                                                                  \
+	}
+#define BAD(p, t, say)                                                                             \
+	{                                                                                          \
+#p, p, t, 0, say                                                                   \
+	}
 
 static const struct {
 	const char *name;
@@ -28,10 +34,10 @@ static const struct {
 	GOOD(parse_size, "64KiB", 64 * KIB),
 	GOOD(parse_size, "512M", 512 * KIB * KIB),
 	GOOD(parse_size, "512MiB", 512 * KIB * KIB),
-	GOOD(parse_size, "1G", KIB * KIB * KIB),
+	GOOD(parse_size, "1G", KIB *KIB *KIB),
 	GOOD(parse_size, "1.5G", 3 * KIB * KIB * KIB / 2),
 	GOOD(parse_size, ".5k", 512),
-	GOOD(parse_size, "0.5T", KIB * KIB * KIB * KIB / 2),
+	GOOD(parse_size, "0.5T", KIB *KIB *KIB *KIB / 2),
 	GOOD(parse_size, "1.9999999999999999999999k", 2047),
 	GOOD(parse_size, "9223372036854775807", INT64_MAX),
 	GOOD(parse_size, "0008", 8),

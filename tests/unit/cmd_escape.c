@@ -5,7 +5,10 @@
 
 #include "cmd/escape.h"
 
-#define CASE(what, in, out) {what, in, sizeof(in) - 1, out, sizeof(out) - 1}
+#define CASE(what, in, out)                                                                        \
+	{                                                                                          \
+		what, in, sizeof(in) - 1, out, sizeof(out) - 1                                     \
+	}
 
 static const struct {
 	const char *what;
@@ -36,19 +39,37 @@ static const struct {
 	     "\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x92\xbb"),
 	CASE("last code point", "\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf"),
 	CASE("no-break space passes", "\xc2\xa0", "\xc2\xa0"),
-	CASE("8-bit CSI", "\x9b" "31m", "\\x9b" "31m"),
-	CASE("8-bit OSC and ST", "\x9d" "0;x\x9c", "\\x9d" "0;x\\x9c"),
-	CASE("CSI in UTF-8", "\xc2\x9b" "31m", "<U+009B>31m"),
+	CASE("8-bit CSI",
+	     "\x9b"
+	     "31m",
+	     "\\x9b"
+	     "31m"),
+	CASE("8-bit OSC and ST",
+	     "\x9d"
+	     "0;x\x9c",
+	     "\\x9d"
+	     "0;x\\x9c"),
+	CASE("CSI in UTF-8",
+	     "\xc2\x9b"
+	     "31m",
+	     "<U+009B>31m"),
 	CASE("NEL in UTF-8", "\xc2\x85", "<U+0085>"),
 	CASE("first and last C1 in UTF-8", "\xc2\x80\xc2\x9f", "<U+0080><U+009F>"),
-	CASE("bidi override", "a\xe2\x80\xae" "b", "a<U+202E>b"),
+	CASE("bidi override",
+	     "a\xe2\x80\xae"
+	     "b",
+	     "a<U+202E>b"),
 	CASE("bidi embedding to override", "\xe2\x80\xaa\xe2\x80\xad", "<U+202A><U+202D>"),
 	CASE("bidi isolates", "\xe2\x81\xa6\xe2\x81\xa9", "<U+2066><U+2069>"),
 	CASE("marks", "\xe2\x80\x8e\xe2\x80\x8f\xd8\x9c", "<U+200E><U+200F><U+061C>"),
 	CASE("line and paragraph separator", "\xe2\x80\xa8\xe2\x80\xa9", "<U+2028><U+2029>"),
 	CASE("byte order mark", "\xef\xbb\xbfx", "<U+FEFF>x"),
 	CASE("tag characters", "\xf3\xa0\x81\x81", "<U+E0041>"),
-	CASE("stray continuation", "a\xbf" "b", "a\\xbf" "b"),
+	CASE("stray continuation",
+	     "a\xbf"
+	     "b",
+	     "a\\xbf"
+	     "b"),
 	CASE("FE and FF", "\xfe\xff", "\\xfe\\xff"),
 	CASE("overlong slash", "\xc0\xaf", "\\xc0\\xaf"),
 	CASE("overlong ESC in three bytes", "\xe0\x80\x9b", "\\xe0\\x80\\x9b"),

@@ -39,7 +39,10 @@ static void cuts(void)
 		{10, "hello_world", "hello|world", 1},
 		{10, "hello, wonderful world", "hello|world", 1},
 		{1, "abc", "a|", 1},
-		{4, "a\xe2\x82\xac" "bcd\xe2\x82\xac", "a|", 1},
+		{4,
+		 "a\xe2\x82\xac"
+		 "bcd\xe2\x82\xac",
+		 "a|", 1},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)

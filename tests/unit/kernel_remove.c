@@ -16,7 +16,8 @@ static void deep(int levels)
 	for (int i = 0; i < levels && fd >= 0; i++) {
 		(void)mkdirat(fd, "a-long-name-for-a-directory", 0700);
 		int file = openat(fd, "f", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-		int next = openat(fd, "a-long-name-for-a-directory", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		int next = openat(fd, "a-long-name-for-a-directory",
+				  O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 		close(file);
 		close(fd);

@@ -287,7 +287,9 @@ static void send_fd(int sock, int fd)
 	char control[CMSG_SPACE(sizeof(int))] = {0};
 	char byte = 0;
 	struct iovec iov = {&byte, 1};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control,
 			     .msg_controllen = sizeof(control)};
 	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 
@@ -304,7 +306,9 @@ static int receive_fd(int sock)
 	char control[CMSG_SPACE(sizeof(int))];
 	char byte;
 	struct iovec iov = {&byte, 1};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control,
 			     .msg_controllen = sizeof(control)};
 	int fd = -1;
 
@@ -423,7 +427,11 @@ static const struct probe probes[] = {
 	{"AF_ALG", STRICT, false, EAFNOSUPPORT, SYS_socket, {38, SOCK_SEQPACKET}},
 	{"AF_VSOCK, high bits", STRICT, false, EAFNOSUPPORT, SYS_socket, {HIGH_BITS | 40, 1}},
 	{"SCTP", STRICT, false, EPROTONOSUPPORT, SYS_socket, {AF_INET, SOCK_STREAM, 132}},
-	{"MPTCP, high bits", STRICT, false, EPROTONOSUPPORT, SYS_socket,
+	{"MPTCP, high bits",
+	 STRICT,
+	 false,
+	 EPROTONOSUPPORT,
+	 SYS_socket,
 	 {AF_INET6, SOCK_STREAM, HIGH_BITS | 262}},
 	{"audit netlink", STRICT, false, EPROTONOSUPPORT, SYS_socket, {AF_NETLINK, SOCK_RAW, 9}},
 	{"route netlink", STRICT, false, 0, SYS_socket, {AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0}},
@@ -610,7 +618,9 @@ static int run_named_send(const void *arg)
 	int pair[2];
 	char byte = 'x';
 	struct iovec iov = {&byte, 1};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_name = (void *)arg,
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_name = (void *)arg,
 			     .msg_namelen = sizeof(struct sockaddr_un)};
 
 	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
@@ -682,8 +692,8 @@ static char scratch[] = "/tmp/kernel_seccomp.XXXXXX";
 struct program {
 	const char *what;
 	int levels;
-	unsigned denied; /* refused calls that it must lead to */
-	const char *file; /* must exist */
+	unsigned denied;    /* refused calls that it must lead to */
+	const char *file;   /* must exist */
 	const char *script; /* for sh, in an empty directory */
 };
 
@@ -789,8 +799,7 @@ static void real_program(int level, const struct program *p)
 	struct outcome out = run_child(&(struct child){level, run_program, p});
 	bool good = out.ended && out.status == 0 && (p->denied ? out.denied > 0 : out.denied == 0);
 
-	if (!good && p->denied == 0 &&
-	    run_child(&(struct child){0, run_program, p}).status != 0) {
+	if (!good && p->denied == 0 && run_child(&(struct child){0, run_program, p}).status != 0) {
 		ok(true, "%s: %s # SKIP fails without a filter too", level_name(level), p->what);
 	} else if (!ok(good, "%s: %s", level_name(level), p->what)) {
 		printf("# status %#x, %u denied, last %d\n", out.status, out.denied, out.last_nr);

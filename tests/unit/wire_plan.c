@@ -13,8 +13,13 @@ static struct plan *make(void)
 {
 	struct sandbox_spec spec = {
 		.id = "sbxtest",
-		.limits = {.time_ms = 1000, .grace_ms = 100, .cpus_milli = 1000, .memory_bytes = 64 << 20,
-			   .pids = 16, .disk_bytes = 1 << 20, .nofile = 64},
+		.limits = {.time_ms = 1000,
+			   .grace_ms = 100,
+			   .cpus_milli = 1000,
+			   .memory_bytes = 64 << 20,
+			   .pids = 16,
+			   .disk_bytes = 1 << 20,
+			   .nofile = 64},
 		.argv = argv,
 		.envp = envp,
 		.path = "/usr/bin",
@@ -47,8 +52,10 @@ static void whole(void)
 	is_str(plan_str(h, h->workdir), "/home/user", "working directory");
 	ok(position(h, PLAN_PIVOT) > position(h, PLAN_PROC), "the tree is complete before pivot");
 	ok(position(h, PLAN_CAPS) > position(h, PLAN_PIVOT), "rights go after the tree is made");
-	ok(position(h, PLAN_SECCOMP) > position(h, PLAN_CAPS), "the filter comes after capabilities");
-	is_int(position(h, PLAN_SECCOMP), (int)h->n_steps - 2, "and is the last step but the start");
+	ok(position(h, PLAN_SECCOMP) > position(h, PLAN_CAPS),
+	   "the filter comes after capabilities");
+	is_int(position(h, PLAN_SECCOMP), (int)h->n_steps - 2,
+	       "and is the last step but the start");
 	plan_free(p);
 }
 
