@@ -60,7 +60,8 @@ static int find_running(const struct op *op, struct ward **ret, struct err *e)
 
 	if (r < 0 || (*ret)->state == WARD_RUNNING)
 		return r;
-	return err_set(e, ERR_CONFLICT, "sandbox %s has ended", (*ret)->spec.id);
+	(void)err_set(e, ERR_CONFLICT, "sandbox %s has ended", (*ret)->spec.id);
+	return err_remedy(e, "pinfold logs prints what it printed; pinfold run makes a new one");
 }
 
 /* One that lives by itself: what is not can only be killed or paused. */

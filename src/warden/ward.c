@@ -530,6 +530,14 @@ void ward_set_deadline(struct warden *w, struct ward *ward, uint64_t at_us)
 		w->next_deadline_us = at_us;
 }
 
+void ward_ask_to_end(struct ward *ward)
+{
+	if (ward->paused)
+		ward_kill(ward, LINK_STOP_CALLER); /* it would not hear */
+	else
+		control_send(ward->live.sb.control, MSG_SIGNAL, SIGTERM);
+}
+
 /* Its time is over: SIGTERM, after the grace SIGKILL to all. */
 static void expire_one(struct warden *w, struct ward *ward)
 {

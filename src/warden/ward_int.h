@@ -134,6 +134,8 @@ void ward_poll(struct warden *w);
 /* Those whose time is over. */
 void ward_expire(struct warden *w);
 void ward_set_deadline(struct warden *w, struct ward *ward, uint64_t at_us);
+/* SIGTERM to all in one that is held. */
+void ward_ask_to_end(struct ward *ward);
 /* Let it die; ward_end() follows when it has. */
 void ward_kill(struct ward *ward, enum link_stop why);
 /* Kill it and remove all of it; tells the caller, if there is one. */

@@ -82,6 +82,8 @@ static void drain(struct warden *w)
 		next = ward->next;
 		if (is_idle(ward))
 			ward_end(w, ward);
+		else if (ward->held)
+			ward_ask_to_end(ward);
 	}
 }
 
