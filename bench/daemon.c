@@ -4,7 +4,8 @@
  * prints, from request to its first byte; beside the same programs started bare. In one process,
  * over the library; the socket is $PINFOLD_SOCKET.
  *
- *	daemon [-n SAMPLES] [-w WARM-UPS] [-p PAUSE_MS] [-c CODE] [-u UID] [-t TITLE] [-o RESULTS] [-m]
+ *	daemon [-n SAMPLES] [-w WARM-UPS] [-p PAUSE_MS] [-c CODE] [-u UID] [-t TITLE]
+ *	       [-o RESULTS] [-m]
  *
  * There is a pause before each sample: sandboxes that wait are made meanwhile, as in a service that
  * is not overloaded. -c CODE: another program than print(1).

@@ -21,6 +21,8 @@ const struct verb verb_table[] = {
 	{"plan", "print the steps of a run without doing them", cmd_plan, VERB_PLAN, &plan_doc},
 	{"serve", "be the daemon: sandboxes wait ready-made", cmd_serve, VERB_SERVE, &serve_doc},
 	{"doctor", "say what this host can enforce", cmd_doctor, VERB_DOCTOR, &doctor_doc},
+	{"bench", "measure what a sandbox costs on this machine", cmd_bench, VERB_BENCH,
+	 &bench_doc},
 	{"version", "print the version", cmd_version, VERB_VERSION, &version_doc},
 	{"help", "explain a verb", cmd_help, VERB_PLAIN, &help_doc},
 	{"docs", NULL, cmd_docs, VERB_PLAIN, &docs_doc},
@@ -34,7 +36,7 @@ static const char *const later_verbs[] = {
 	"fork",	   "review", "apply",  "ps",	 "logs",    "kill",   "attach",
 	"pause",   "resume", "mcp",    "token",	 "allow",   "trust",  "approvals",
 	"approve", "deny",   "secret", "audit",	 "receipt", "verify", "replay",
-	"deps",	   "image",  "export", "import", "fsck",    "bench",  NULL,
+	"deps",	   "image",  "export", "import", "fsck",    NULL,
 };
 
 static const struct verb *unknown_verb(const char *name, struct err *e)

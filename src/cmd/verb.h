@@ -13,7 +13,8 @@
 #define VERB_VERSION 0x10u
 #define VERB_PLAIN 0x20u /* takes no option but --help */
 #define VERB_SERVE 0x40u
-#define VERB_ALL 0x7fu
+#define VERB_BENCH 0x80u
+#define VERB_ALL 0xffu
 
 #define EXIT_PINFOLD 125 /* Pinfold itself failed: nothing of the command ran */
 
@@ -49,9 +50,10 @@ int cmd_doctor(const struct verb *v, int argc, char **argv);
 int cmd_version(const struct verb *v, int argc, char **argv);
 int cmd_help(const struct verb *v, int argc, char **argv);
 int cmd_serve(const struct verb *v, int argc, char **argv);
+int cmd_bench(const struct verb *v, int argc, char **argv);
 int cmd_docs(const struct verb *v, int argc, char **argv);
 
 extern const struct verb_doc run_doc, shell_doc, plan_doc, doctor_doc, version_doc, help_doc,
-	serve_doc, docs_doc;
+	serve_doc, bench_doc, docs_doc;
 
 #endif

@@ -52,7 +52,7 @@ static void row_print(FILE *out, const struct row *row, size_t cells, bool markd
 		if (markdown)
 			fprintf(out, "| %s ", row->cell[i]);
 		else
-			fprintf(out, i ? "%12s" : "%-32s", row->cell[i]);
+			fprintf(out, i ? "%10s" : "%-17s", row->cell[i]);
 	}
 	fputs(markdown ? "|\n" : "\n", out);
 }
