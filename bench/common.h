@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the programs of bench/ share beside src/measure: their command lines, and who they are.
- * Every function here ends the process when it cannot go on: a benchmark that is half right is of no
- * use.
+ * Every function here ends the process when it cannot go on: a benchmark that is half right is of
+ * no use.
  */
 #ifndef BENCH_COMMON_H
 #define BENCH_COMMON_H

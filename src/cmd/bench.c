@@ -18,12 +18,12 @@
 
 static const char *const paragraphs[] = {
 	"Measures on this machine, side by side: /usr/bin/true started bare, in a sandbox by "
-	"libpinfold, in one that waited in a daemon, and in bubblewrap where it is installed; Python's "
-	"print(1) bare and in the daemon, to its first byte. The daemon is its own, with a socket that "
-	"nobody else sees, and is gone afterwards.",
+	"libpinfold, in one that waited in a daemon, and in bubblewrap where it is installed; "
+	"Python's print(1) bare and in the daemon, to its first byte. The daemon is its own, with "
+	"a socket that nobody else sees, and is gone afterwards.",
 	"A busy machine makes every time in it worthless: look at the ratios, and only within one "
-	"table. Samples of all are taken in turns, so that what the machine does besides meets all of "
-	"them alike; the first rounds do not count.",
+	"table. Samples of all are taken in turns, so that what the machine does besides meets all "
+	"of them alike; the first rounds do not count.",
 	"bubblewrap gets the least that starts the program: the same namespaces, but no /etc, no "
 	"system call filter and no limits.",
 	"Exit status: 0; 1 when a sandbox of ours gave no sample, with the reason below the table.",
@@ -41,8 +41,8 @@ const struct verb_doc bench_doc = {
 		},
 };
 
-/* Signals wait until both sides can take them: a child that is told to end too early would leave its
- * directory. */
+/* Signals wait until both sides can take them: a child that is told to end too early would leave
+ * its directory. */
 static int start(struct private_daemon *d, struct err *e)
 {
 	sigset_t ending, old;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A daemon that is this process's own: a child, with a socket in a private directory that nobody
- * else knows. It ends when private_stop() is called and when this process ends, however it does; the
- * child itself removes the directory then.
+ * else knows. It ends when private_stop() is called and when this process ends, however it does;
+ * the child itself removes the directory then.
  */
 #ifndef CMD_PRIVATE_H
 #define CMD_PRIVATE_H
@@ -23,8 +23,8 @@ struct private_daemon {
 		.log = FD_NONE                                                                     \
 	}
 
-/* Returns once it serves, with $PINFOLD_SOCKET set to its socket. SIGINT, SIGTERM and SIGHUP have to
- * be blocked: the child takes them over as they are. */
+/* Returns once it serves, with $PINFOLD_SOCKET set to its socket. SIGINT, SIGTERM and SIGHUP have
+ * to be blocked: the child takes them over as they are. */
 int private_start(struct private_daemon *d, struct err *e);
 /* Takes one that never started, too. */
 void private_stop(struct private_daemon *d);
