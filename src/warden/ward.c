@@ -13,18 +13,17 @@
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/passfd.h"
-#include "sandbox/environ.h"
 #include "sandbox/hold.h"
 #include "sandbox/notify.h"
 #include "warden/control.h"
+#include "warden/pool.h"
 #include "warden/usage.h"
 #include "warden/ward_int.h"
 #include "wire/msg.h"
 
 #define ID_POOL_FIRST 0x70000000u /* as engine/request.c has it */
-extern const char driver_python[];
 
-static struct ward *ward_new(struct warden *w)
+struct ward *ward_new(struct warden *w)
 {
 	struct ward *ward = calloc(1, sizeof(*ward));
 
@@ -43,7 +42,7 @@ static struct ward *ward_new(struct warden *w)
 	return ward;
 }
 
-static bool waits(const struct ward *ward)
+bool ward_waits(const struct ward *ward)
 {
 	return ward->state == WARD_MAKING || ward->state == WARD_READY;
 }
@@ -57,8 +56,8 @@ static void ward_free(struct warden *w, struct ward *ward)
 	if (ward->next)
 		ward->next->prev = ward->prev;
 	w->n_wards--;
-	w->n_warm -= waits(ward);
-	w->n_python -= waits(ward) && ward->python;
+	w->waiting[ward->kind] -= ward_waits(ward);
+	w->n_waiting -= ward_waits(ward);
 	w->n_polled -= ward->polled;
 	fd_close(&ward->client);
 	fd_close(&ward->listener);
@@ -182,7 +181,7 @@ static void spec_ids(struct sandbox_spec *spec)
 	ids->uid_base = ids->gid_base = HOLD_IDS && ids->range ? ID_POOL_FIRST : 0;
 }
 
-static int spec_common(const struct warden *w, struct sandbox_spec *spec, struct err *e)
+int ward_spec(const struct warden *w, struct sandbox_spec *spec, struct err *e)
 {
 	spec->level = LEVEL_STRICT;
 	spec->leashed = true;
@@ -191,7 +190,7 @@ static int spec_common(const struct warden *w, struct sandbox_spec *spec, struct
 	return id_make("sbx", spec->id, e);
 }
 
-static int watch_ward(struct warden *w, struct ward *ward, struct err *e)
+int ward_watch(struct warden *w, struct ward *ward, struct err *e)
 {
 	const int fds[SOURCE_WARD_KINDS] = {
 		[SOURCE_CONTROL] = ward->live.sb.control,
@@ -208,78 +207,6 @@ static int watch_ward(struct warden *w, struct ward *ward, struct err *e)
 	return r;
 }
 
-/* The limits of contract's defaults: what waits is made with these. */
-static const struct sandbox_limits standard = {
-	.time_ms = 60000,
-	.grace_ms = 2000,
-	.cpus_milli = 1000,
-	.memory_bytes = 512ull << 20,
-	.pids = 128,
-	.disk_bytes = 256ull << 20,
-	.nofile = 1024,
-};
-
-/* Anything that shapes the tree or the groups has to be what it was made with. */
-static bool fits_warm(const struct ask *ask)
-{
-	const struct ask_head *h = ask->head;
-
-	return !(h->flags & (ASK_DIR | ASK_ROOT)) && h->limits.cpu_time_ms == 0 &&
-	       h->limits.cpus_milli == standard.cpus_milli &&
-	       h->limits.memory_bytes == standard.memory_bytes && h->limits.pids == standard.pids &&
-	       h->limits.disk_bytes == standard.disk_bytes && h->limits.nofile == standard.nofile;
-}
-
-static void spec_waiting(const struct warden *w, struct ward *ward)
-{
-	static const char *const nothing[] = {"-", NULL};
-	static const char *const env[] = {ENVIRON_COMMON, ENVIRON_USER, NULL};
-	struct sandbox_spec *spec = &ward->spec;
-
-	spec->limits = standard;
-	spec->warm = true;
-	spec->driver = ward->python;
-	ward->argv[0] = "/usr/bin/python3";
-	ward->argv[1] = "-c";
-	ward->argv[2] = driver_python;
-	ward->argv[3] = w->config->preload;
-	spec->argv = ward->python ? ward->argv : nothing;
-	spec->envp = env;
-	spec->path = ENVIRON_PATH;
-	spec->workdir = ward->python ? "/home/user" : "/";
-}
-
-int ward_make_warm(struct warden *w, bool python, struct err *e)
-{
-	auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	struct ward *ward = ward_new(w);
-	const int stdio[3] = {null, null, null};
-	int r = null < 0 || !ward ? err_sys(e, "make a sandbox") : 0;
-
-	if (!ward)
-		return r;
-	ward->state = WARD_MAKING;
-	ward->python = python;
-	w->n_warm++;
-	w->n_python += python;
-	spec_waiting(w, ward);
-	if (r >= 0)
-		r = spec_common(w, &ward->spec, e);
-	if (r >= 0)
-		r = live_make(&ward->live, &ward->spec, &w->cgroups, stdio, e);
-	if (r >= 0)
-		r = live_enter(&ward->live, &ward->spec, e);
-	if (r >= 0)
-		r = watch_ward(w, ward, e);
-	/* Nobody waits for it. When it is claimed it gets what everybody has, which only root can
-	 * give back, and only while it is one process. */
-	if (r >= 0 && geteuid() == 0 && !python)
-		(void)setpriority(PRIO_PROCESS, (id_t)ward->live.sb.pid, 10);
-	if (r < 0)
-		ward_end(w, ward);
-	return r;
-}
-
 static void watch_memory(struct warden *w, struct ward *ward)
 {
 	struct err e = ERR_INIT;
@@ -290,50 +217,6 @@ static void watch_memory(struct warden *w, struct ward *ward)
 		(void)warden_watch(w, ward->oom, &ward->sources[SOURCE_OOM], &e);
 	ward->polled = !ward->live.cgroup.ops || ward->spec.limits.cpu_time_ms;
 	w->n_polled += ward->polled;
-}
-
-static struct ward *find_ready(const struct warden *w, bool python)
-{
-	struct ward *oldest = NULL;
-
-	for (struct ward *ward = w->wards; ward; ward = ward->next)
-		if (ward->state == WARD_READY && ward->python == python)
-			oldest = ward;
-	return oldest;
-}
-
-static struct ward *choose_ready(const struct warden *w, const struct ask *ask)
-{
-	struct ward *ward = NULL;
-
-	if (!fits_warm(ask))
-		return NULL;
-	if ((ask->head->flags & (ASK_PYTHON | ASK_PTY)) == ASK_PYTHON)
-		ward = find_ready(w, true);
-	return ward ? ward : find_ready(w, false);
-}
-
-static int claim(struct warden *w, struct ward *ward, const struct ask *ask, const int stdio[3],
-		 struct err *e)
-{
-	struct sandbox_spec spec = ward->spec;
-	struct plan *plan = NULL;
-
-	spec.warm = spec.leashed = spec.driver = false;
-	ask_spec(ask, &spec);
-	int r = plan_new_claim(&spec, &plan, e);
-	if (r >= 0)
-		r = sandbox_give_plan(&ward->live.sb, plan, stdio, e);
-	plan_free(plan);
-	if (r < 0)
-		return r;
-	if (geteuid() == 0)
-		(void)setpriority(PRIO_PROCESS, (id_t)ward->live.sb.pid, 0);
-	ward->state = WARD_STARTING;
-	ward->warm = true;
-	w->n_warm--;
-	w->n_python -= ward->python;
-	return 0;
 }
 
 /* What an ordinary caller of root's daemon may not have: files that only root can read would show
@@ -388,7 +271,7 @@ static int make_cold(struct warden *w, const struct ask *ask, const struct ucred
 	ward->state = WARD_STARTING;
 	ask_spec(ask, &ward->spec);
 	ward->spec.dir_fd = dir; /* borrowed until it is attached */
-	int r = spec_common(w, &ward->spec, e);
+	int r = ward_spec(w, &ward->spec, e);
 	if (r >= 0)
 		r = check_caller(ask, who, &ward->spec, e);
 	if (r >= 0)
@@ -401,7 +284,7 @@ static int make_cold(struct warden *w, const struct ask *ask, const struct ucred
 	if (r >= 0)
 		r = live_enter(&ward->live, &ward->spec, e);
 	if (r >= 0)
-		r = watch_ward(w, ward, e);
+		r = ward_watch(w, ward, e);
 	ward->spec.dir_fd = FD_NONE;
 	if (r < 0) {
 		ward_end(w, ward);
@@ -414,13 +297,13 @@ static int make_cold(struct warden *w, const struct ask *ask, const struct ucred
 int ward_run(struct warden *w, const struct ask *ask, const struct ucred *who,
 	     const int fds[LINK_FDS_MAX], int client, struct err *e)
 {
-	struct ward *ward = choose_ready(w, ask);
+	struct ward *ward = pool_choose(w, ask);
 	int r;
 
 	if (ward && !w->cgroups.ops && !(ask->head->flags & ASK_BEST_EFFORT))
 		ward = NULL; /* will be refused, with words */
 	if (ward)
-		r = claim(w, ward, ask, fds + 1, e);
+		r = pool_claim(w, ward, ask, fds + 1, e);
 	else
 		r = make_cold(w, ask, who, fds[LINK_FDS_MAX - 1], fds + 1, &ward, e);
 	if (r < 0)
@@ -441,7 +324,7 @@ static void describe(const struct ward *ward, struct link_msg *msg)
 	msg->started = (struct link_started){
 		.group = ward->live.cgroup.ops != NULL,
 		.volume = ward->spec.on_volume,
-		.warm = ward->warm ? 1 + ward->python : 0,
+		.warm = ward->warm ? 1 + (ward->kind != KIND_PLAIN) : 0,
 		.terminal = ward->terminal >= 0,
 	};
 	(void)snprintf(msg->started.sandbox, sizeof(msg->started.sandbox), "%s", ward->spec.id);
@@ -456,7 +339,7 @@ static void on_started(struct warden *w, struct ward *ward, struct control_event
 
 	describe(ward, &msg);
 	msg.started.started_ns = ev->msg.value;
-	msg.started.cpu_before_us = ward->python ? ev->msg.value2 : 0;
+	msg.started.cpu_before_us = ward->kind == KIND_PYTHON ? ev->msg.value2 : 0;
 	ward->state = WARD_RUNNING;
 	ward->listener = take_fd(&ev->fd);
 	(void)tell(ward, &msg, fds, 2); /* the first: there is room */
@@ -498,7 +381,7 @@ static bool on_control(struct warden *w, struct ward *ward)
 			ward->state = WARD_READY;
 			hold_mounts(ward);
 		}
-		w->failures = 0;
+		pool_succeeded(w);
 		break;
 	case MSG_TERMINAL:
 		fd_close(&ward->terminal);
@@ -526,7 +409,7 @@ static void on_guest_end(struct warden *w, struct ward *ward)
 	struct err e = ERR_INIT;
 
 	if (ward->state == WARD_MAKING)
-		warden_failed(w, "its init ended");
+		pool_failed(w, "its init ended");
 	/* What it still said is in the socket. */
 	while (ward->state == WARD_STARTING && !ward->answered && on_control(w, ward))
 		;

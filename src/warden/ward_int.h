@@ -50,7 +50,7 @@ struct ward {
 	int client, listener, oom, terminal;
 	int mounts; /* its mount namespace */
 	bool warm, polled;
-	bool python;   /* an interpreter waits in it */
+	enum ward_kind kind;
 	bool answered; /* the caller knows that it failed */
 	enum link_stop stop;
 	struct link_msg pending; /* what a caller who does not read is told next */
@@ -67,9 +67,9 @@ struct warden {
 	int epoll, front, signals, timer, janitor;
 	struct source own[4];
 	struct ward *wards;
-	unsigned n_wards;  /* all of them */
-	unsigned n_warm;   /* MAKING or READY, of all kinds */
-	unsigned n_python; /* those of them with an interpreter */
+	unsigned n_wards;   /* all of them */
+	unsigned n_waiting; /* MAKING or READY, of all kinds */
+	unsigned waiting[KINDS];
 	unsigned n_polled;
 	unsigned failures; /* in a row, to make one that waits */
 	uint64_t retry_us; /* not before that, after some */
@@ -79,7 +79,12 @@ struct warden {
 
 /* ward.c: one sandbox. ward_run() owns `client` when it returns 0; the other descriptors are
  * borrowed. */
-int ward_make_warm(struct warden *w, bool python, struct err *e);
+struct ward *ward_new(struct warden *w);
+/* What every sandbox of ours has. */
+int ward_spec(const struct warden *w, struct sandbox_spec *spec, struct err *e);
+int ward_watch(struct warden *w, struct ward *ward, struct err *e);
+/* Nobody's yet. */
+bool ward_waits(const struct ward *ward);
 int ward_run(struct warden *w, const struct ask *ask, const struct ucred *who,
 	     const int fds[LINK_FDS_MAX], int client, struct err *e);
 void ward_event(struct warden *w, const struct source *source, uint32_t events);
@@ -90,8 +95,7 @@ void ward_end(struct warden *w, struct ward *ward);
 /* Say no on a connection. */
 void ward_refuse(int client, const struct err *e);
 
-/* One that was to wait could not be made. */
-void warden_failed(struct warden *w, const char *why);
+uint64_t warden_now_us(void);
 int warden_watch(struct warden *w, int fd, struct source *source, struct err *e);
 
 #endif

@@ -21,16 +21,14 @@
 
 #include "base/fd.h"
 #include "base/passfd.h"
+#include "warden/pool.h"
 #include "warden/ward_int.h"
 
 #define POLL_NS 20000000
 #define DRAIN_US 10000000u
-#define FAILURES_MAX 3u
-#define RETRY_US 200000u
-#define REFILL_PAUSE_MS 4
 #define JANITOR_S 2 /* how long what a dead run of somebody without daemon left may stay */
 
-static uint64_t now_us(void)
+uint64_t warden_now_us(void)
 {
 	struct timespec ts;
 
@@ -56,7 +54,7 @@ static void handle_ask(struct warden *w, int *fds)
 	/* From the kernel, not from front. */
 	if (getsockopt(client, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0)
 		r = err_sys(&e, "who asks");
-	if (r >= 0 && w->n_wards - w->n_warm >= w->config->live_max) {
+	if (r >= 0 && w->n_wards - w->n_waiting >= w->config->live_max) {
 		r = err_set(&e, ERR_BUSY, "the daemon runs %u sandboxes already",
 			    w->config->live_max);
 		(void)err_remedy(&e, "try again in a second, or raise --max of pinfold serve");
@@ -79,7 +77,7 @@ static void drain(struct warden *w)
 	if (w->draining)
 		return;
 	w->draining = true;
-	w->drain_until_us = now_us() + DRAIN_US;
+	w->drain_until_us = warden_now_us() + DRAIN_US;
 	w->config->stop_listening(w->config->arg);
 	/* Front ends when its socket does: nobody is let in any more. */
 	if (w->front >= 0)
@@ -87,7 +85,7 @@ static void drain(struct warden *w)
 	fd_close(&w->front);
 	for (struct ward *ward = w->wards, *next; ward; ward = next) {
 		next = ward->next;
-		if (ward->state == WARD_MAKING || ward->state == WARD_READY)
+		if (ward_waits(ward))
 			ward_end(w, ward);
 	}
 }
@@ -166,51 +164,13 @@ static void arm_timer(struct warden *w)
 	(void)timerfd_settime(w->timer, 0, &spec, NULL); /* valid by construction */
 }
 
-static bool wants_plain(const struct warden *w)
-{
-	return w->n_warm - w->n_python < w->config->warm;
-}
-
-static bool wants_python(const struct warden *w)
-{
-	return w->n_python < w->config->python;
-}
-
-/*
- * How long to wait for events before a sandbox is made that will wait; -1: for ever. While there is
- * still one ready for the next caller, those who run go first: a pause of theirs is used. After some
- * failures in a row it is tried again now and then only.
- */
-static int patience_ms(const struct warden *w)
-{
-	bool running = w->n_wards > w->n_warm;
-	uint64_t now;
-
-	if (w->draining || !(wants_plain(w) || wants_python(w)))
-		return -1;
-	if (w->failures < FAILURES_MAX)
-		return running && w->n_warm > 0 ? REFILL_PAUSE_MS : 0;
-	now = now_us();
-	return now >= w->retry_us ? 0 : (int)((w->retry_us - now) / 1000) + 1;
-}
-
-void warden_failed(struct warden *w, const char *why)
-{
-	w->retry_us = now_us() + RETRY_US;
-	if (++w->failures == FAILURES_MAX)
-		(void)fprintf(stderr, "pinfold: no sandbox can wait ready-made: %s\n", why);
-}
-
 static void turn(struct warden *w)
 {
 	struct epoll_event ev;
-	struct err e = ERR_INIT;
-	int patience = patience_ms(w);
-	int n = epoll_wait(w->epoll, &ev, 1, patience);
+	int n = epoll_wait(w->epoll, &ev, 1, pool_patience_ms(w));
 
-	if (n == 0 && (w->failures < FAILURES_MAX || now_us() >= w->retry_us) &&
-	    ward_make_warm(w, !wants_plain(w), &e) < 0)
-		warden_failed(w, e.text);
+	if (n == 0)
+		pool_refill(w);
 	if (n <= 0)
 		return;
 	const struct source *source = ev.data.ptr;
@@ -276,7 +236,7 @@ int warden_serve(const struct warden_config *config, struct err *e)
 	if (r < 0)
 		return r;
 	config->ready(config->arg);
-	while (!w.draining || (w.n_wards > 0 && now_us() < w.drain_until_us))
+	while (!w.draining || (w.n_wards > 0 && warden_now_us() < w.drain_until_us))
 		turn(&w);
 	while (w.wards)
 		ward_end(&w, w.wards);
