@@ -68,19 +68,25 @@ static void serve(const struct private_daemon *d, pid_t parent, int log)
 	_exit(0);
 }
 
-/* Its first line says where it serves, or why it does not. */
+/* It says where it serves, or why it does not, and before that perhaps something else. */
 static int await_ready(struct private_daemon *d, struct err *e)
 {
 	struct pollfd p = {.fd = d->log, .events = POLLIN};
-	char line[512] = "";
+	char text[512] = "";
+	size_t len = 0;
+	ssize_t n = 1;
 
-	ssize_t n = poll(&p, 1, START_MS) == 1 ? read(d->log, line, sizeof(line) - 1) : 0;
-	line[n > 0 ? n : 0] = '\0';
-	if (strstr(line, "serving on"))
+	while (n > 0 && len < sizeof(text) - 1 && !strstr(text, "serving on")) {
+		n = poll(&p, 1, START_MS) == 1 ? read(d->log, text + len, sizeof(text) - 1 - len)
+					       : 0;
+		len += n > 0 ? (size_t)n : 0;
+		text[len] = '\0';
+	}
+	if (strstr(text, "serving on"))
 		return 0;
-	line[strcspn(line, "\n")] = '\0';
+	text[strcspn(text, "\n")] = '\0';
 	return err_set(e, ERR_INTERNAL, "the daemon does not start: %s",
-		       *line ? line : "it is silent");
+		       *text ? text : "it is silent");
 }
 
 int private_start(struct private_daemon *d, struct err *e)
