@@ -64,7 +64,7 @@ GUEST_LDFLAGS := -static -nostdlib -no-pie -Wl,--build-id=none -Wl,-z,noseparate
 
 LIB_ROOMS := base kernel wire sandbox warden engine
 LIB_SRC := $(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c)))
-CMD_SRC := $(sort $(wildcard src/cmd/*.c))
+CMD_SRC := $(sort $(wildcard src/cmd/*.c src/measure/*.c))
 GUEST_SRC := $(sort $(wildcard src/guest/*.c)) src/wire/plan.c
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)
 CMD_OBJ := $(CMD_SRC:src/%.c=$(B)/%.o)

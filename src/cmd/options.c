@@ -79,7 +79,7 @@ const struct opt opt_table[] = {
 	 .words = "auto manifest retry off"},
 
 	{"json", NULL, OPT_FLAG, GROUP_OUTPUT,
-	 RUN_EXEC | VERB_DOCTOR | VERB_VERSION | VERB_PS | VERB_LOGS, AT(json),
+	 RUN_EXEC | VERB_DOCTOR | VERB_VERSION | VERB_PS | VERB_LOGS | VERB_BENCH, AT(json),
 	 .help = "Print one JSON document instead of text"},
 	{"raw", NULL, OPT_FLAG, GROUP_OUTPUT, RUN_EXEC, AT(raw),
 	 .help = "Pass control sequences to a terminal; otherwise they are shown escaped"},
@@ -115,6 +115,8 @@ const struct opt opt_table[] = {
 	 .standard = "the usual ones of its library"},
 	{"max", "COUNT", OPT_COUNT, GROUP_OTHER, VERB_SERVE, AT(max),
 	 .help = "Runs at once; one more is refused with the code busy", .standard = "64"},
+	{"samples", "COUNT", OPT_COUNT, GROUP_OTHER, VERB_BENCH, AT(samples),
+	 .help = "Samples of each; a percentile with too few is left out", .standard = "100"},
 	{"daemon", NULL, OPT_FLAG, GROUP_OTHER, RUN_SHELL, AT(daemon),
 	 .help = "Run in the daemon, or fail; otherwise it is used where there is one"},
 	{"no-daemon", NULL, OPT_FLAG, GROUP_OTHER, RUN_SHELL, AT(no_daemon),

@@ -23,6 +23,7 @@ struct request {
 	const char *signal_name;
 	const char *socket, *preload; /* of serve */
 	uint64_t warm, warm_python, max;
+	uint64_t samples; /* of bench */
 
 	char *code_text;     /* what was read of FILE or standard input */
 	bool code_is_stdin;  /* the program came from standard input, which is used up */

@@ -31,6 +31,10 @@
 #define NOBODY 65534
 #define GROUP_NAME "pinfold"
 #define FIRST_PASSED 3 /* by systemd */
+/* Descriptors: the warden's own with those of one request, of a run, of a sandbox that waits. */
+#define FDS_OWN 32
+#define FDS_RUNNING 7
+#define FDS_WAITING 5
 /* What most programs import, and what costs little to keep. */
 #define PRELOAD                                                                                    \
 	"json,re,math,random,datetime,time,collections,itertools,functools,pathlib,subprocess,"    \
@@ -229,15 +233,43 @@ static int open_listener(struct serve *s, const char *path, struct err *e)
 	return r < 0 ? r : make_listener(s, e);
 }
 
-/* Every sandbox is a handful of descriptors. */
-static void raise_descriptors(void)
+/* As many as there may be. */
+static rlim_t raise_descriptors(void)
 {
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
+		return RLIM_INFINITY;
 	limit.rlim_cur = limit.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &limit); /* as many as there may be, then */
+	(void)setrlimit(RLIMIT_NOFILE, &limit); /* or it stays as it is */
+	return getrlimit(RLIMIT_NOFILE, &limit) < 0 ? RLIM_INFINITY : limit.rlim_cur;
+}
+
+/* Every sandbox is a handful of descriptors. Without one left nobody could even ask: so half of them
+ * at most are for runs, and those that wait get what runs leave. */
+static void fit_descriptors(struct warden_config *c, rlim_t limit)
+{
+	rlim_t room = limit > FDS_OWN ? limit - FDS_OWN : 0;
+	bool cut = false;
+
+	if (c->live_max > room / 2 / FDS_RUNNING) {
+		c->live_max = (unsigned)(room / 2 / FDS_RUNNING);
+		cut = true;
+	}
+	room = (room - c->live_max * FDS_RUNNING) / FDS_WAITING;
+	for (int kind = 0; kind < KINDS; kind++) {
+		if (c->waiting[kind] > room) {
+			c->waiting[kind] = (unsigned)room;
+			cut = true;
+		}
+		room -= c->waiting[kind];
+	}
+	if (cut)
+		(void)fprintf(stderr,
+			      "pinfold: no more than %llu open files are allowed (ulimit -Hn): at "
+			      "most %u runs at once, %u sandboxes and %u Pythons wait\n",
+			      (unsigned long long)limit, c->live_max, c->waiting[KIND_PLAIN],
+			      c->waiting[KIND_PYTHON]);
 }
 
 static unsigned count(uint32_t given, unsigned standard)
@@ -261,7 +293,7 @@ int pinfold_serve(const struct pinfold_serve_options *o, struct pinfold_error *r
 		.stop_listening = stop_listening,
 	};
 
-	raise_descriptors();
+	fit_descriptors(&config, raise_descriptors());
 	int r = open_listener(&s, o->socket, &e);
 	if (r >= 0)
 		r = warden_serve(&config, &e);

@@ -78,6 +78,10 @@ static void drain(struct warden *w)
 	if (w->front >= 0)
 		(void)epoll_ctl(w->epoll, EPOLL_CTL_DEL, w->front, NULL);
 	fd_close(&w->front);
+	/* All at once: each takes its time to come apart. */
+	for (struct ward *ward = w->wards; ward; ward = ward->next)
+		if (ward_waits(ward))
+			sandbox_kill(&ward->live.sb);
 	for (struct ward *ward = w->wards, *next; ward; ward = next) {
 		next = ward->next;
 		if (is_idle(ward))
