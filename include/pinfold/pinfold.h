@@ -185,11 +185,12 @@ PINFOLD_API int pinfold_doctor_write(int json, int fd);
  */
 struct pinfold_serve_options {
 	size_t size;
-	const char *socket;  /* absolute path, NULL: the contract's */
-	uint32_t warm;	     /* sandboxes that wait ready-made; 0: the default, UINT32_MAX: none */
-	uint32_t max;	     /* runs at once; 0: the default */
-	uint32_t python;     /* Pythons that wait, each in a sandbox of its own; as `warm` */
-	const char *preload; /* modules that they have imported, with commas; NULL: the default */
+	const char *socket; /* absolute path, NULL: the contract's */
+	uint32_t warm; /* sandboxes that wait ready-made, at least; 0: the default, UINT32_MAX: none */
+	uint32_t max;	      /* runs at once; 0: the default */
+	uint32_t python;      /* Pythons that wait, each in a sandbox of its own; as `warm` */
+	const char *preload;  /* modules that they have imported, with commas; NULL: the default */
+	uint64_t warm_memory; /* bytes that all that wait may hold; 0: the default */
 };
 
 PINFOLD_API int pinfold_serve(const struct pinfold_serve_options *options,

@@ -19,7 +19,7 @@ struct request {
 	const char *stdin_path;
 	bool pty, json, raw, daemon, no_daemon, help;
 	const char *socket, *preload; /* of serve */
-	uint64_t warm, warm_python, max;
+	uint64_t warm, warm_python, warm_memory, max;
 
 	char *code_text;     /* what was read of FILE or standard input */
 	bool code_is_stdin;  /* the program came from standard input, which is used up */

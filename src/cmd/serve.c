@@ -11,6 +11,8 @@ static const char *const paragraphs[] = {
 	"in a fraction of the time. What they may do is the same; each is used once.",
 	"SIGTERM ends it: no new run begins, those there have ten seconds to end. When it dies, every "
 	"sandbox dies with it, and the next start removes what was left.",
+	"How many wait follows demand: as many as were wanted at a time, at least --warm and "
+	"--warm-python, at most what --warm-memory holds; fewer when the host is short of memory.",
 	"A run whose limits, --dir or --user differ from what waits gets a sandbox made for it.",
 	NULL,
 };
@@ -59,6 +61,7 @@ int cmd_serve(const struct verb *v, int argc, char **argv)
 		.max = (uint32_t)r.max,
 		.python = as_option(r.warm_python),
 		.preload = r.preload,
+		.warm_memory = r.warm_memory,
 	};
 	if (pinfold_serve(&o, &failure) == 0)
 		return 0;

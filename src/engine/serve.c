@@ -245,14 +245,25 @@ static unsigned count(uint32_t given, unsigned standard)
 	return given == UINT32_MAX ? 0 : given ? given : standard;
 }
 
-int pinfold_serve(const struct pinfold_serve_options *o, struct pinfold_error *ret_error)
+/* An older header's struct is shorter; what it does not have is the default. */
+static void take_options(struct pinfold_serve_options *ret, const struct pinfold_serve_options *o)
 {
+	*ret = (struct pinfold_serve_options){0};
+	memcpy(ret, o, o->size < sizeof(*ret) ? o->size : sizeof(*ret));
+}
+
+int pinfold_serve(const struct pinfold_serve_options *options, struct pinfold_error *ret_error)
+{
+	struct pinfold_serve_options given, *o = &given;
 	struct serve s = {.lock = FD_NONE, .listener = FD_NONE};
 	struct err e = ERR_INIT;
+
+	take_options(o, options);
 	struct warden_config config = {
 		.waiting = {[KIND_PLAIN] = count(o->warm, 4),
 			    [KIND_PYTHON] = count(o->python,
 						  access("/usr/bin/python3", X_OK) == 0 ? 2 : 0)},
+		.warm_memory = o->warm_memory,
 		.live_max = o->max ? o->max : 64,
 		.preload = o->preload ? o->preload : PRELOAD,
 		.start_front = start_front,

@@ -56,8 +56,7 @@ static void ward_free(struct warden *w, struct ward *ward)
 	if (ward->next)
 		ward->next->prev = ward->prev;
 	w->n_wards--;
-	w->waiting[ward->kind] -= ward_waits(ward);
-	w->n_waiting -= ward_waits(ward);
+	pool_forget(w, ward);
 	w->n_polled -= ward->polled;
 	fd_close(&ward->client);
 	fd_close(&ward->listener);
@@ -378,10 +377,9 @@ static bool on_control(struct warden *w, struct ward *ward)
 	switch (ev.msg.kind) {
 	case MSG_READY:
 		if (ward->state == WARD_MAKING) {
-			ward->state = WARD_READY;
 			hold_mounts(ward);
+			pool_ready(w, ward);
 		}
-		pool_succeeded(w);
 		break;
 	case MSG_TERMINAL:
 		fd_close(&ward->terminal);
@@ -502,7 +500,8 @@ void ward_event(struct warden *w, const struct source *source, uint32_t events)
 	case SOURCE_FRONT:
 	case SOURCE_SIGNAL:
 	case SOURCE_TIMER:
-	case SOURCE_JANITOR: assert(0);
+	case SOURCE_JANITOR:
+	case SOURCE_PRESSURE: assert(0);
 	}
 }
 

@@ -18,7 +18,9 @@
 #include <sys/socket.h>
 
 #include "sandbox/ask.h"
+#include "warden/demand.h"
 #include "warden/live.h"
+#include "warden/pressure.h"
 #include "warden/warden.h"
 #include "wire/link.h"
 
@@ -35,6 +37,7 @@ enum source_kind {
 	SOURCE_SIGNAL,
 	SOURCE_TIMER,
 	SOURCE_JANITOR,
+	SOURCE_PRESSURE,
 };
 
 /* What an epoll event is about. */
@@ -59,6 +62,19 @@ struct ward {
 	const char *argv[5]; /* of the interpreter */
 	struct source sources[SOURCE_WARD_KINDS];
 	struct ward *prev, *next;
+	uint64_t made_us;	      /* when it was begun */
+	struct ward *older, *younger; /* of those READY, of its kind */
+};
+
+/* What waits: pool.c. */
+struct pool {
+	struct demand demand[KINDS];
+	unsigned target[KINDS];			      /* how many are to wait now */
+	struct ward *oldest[KINDS], *youngest[KINDS]; /* READY */
+	unsigned n_ready;
+	uint64_t measured_us[KINDS];
+	struct pressure pressure;
+	struct source stalls[2];
 };
 
 struct warden {
@@ -66,6 +82,7 @@ struct warden {
 	struct cgroup_host cgroups;
 	int epoll, front, signals, timer, janitor;
 	struct source own[4];
+	struct pool pool;
 	struct ward *wards;
 	unsigned n_wards;   /* all of them */
 	unsigned n_waiting; /* MAKING or READY, of all kinds */

@@ -26,7 +26,8 @@
 
 #define POLL_NS 20000000
 #define DRAIN_US 10000000u
-#define JANITOR_S 2 /* how long what a dead run of somebody without daemon left may stay */
+#define JANITOR_S                                                                                  \
+	DEMAND_FADE_S /* how long what a dead run of somebody without daemon left may stay */
 
 uint64_t warden_now_us(void)
 {
@@ -154,6 +155,7 @@ static void on_janitor(struct warden *w)
 
 	(void)!read(w->janitor, &ticks, sizeof(ticks)); /* only to make it quiet */
 	sweep();
+	pool_tick(w);
 }
 
 static void arm_timer(struct warden *w)
@@ -182,6 +184,8 @@ static void turn(struct warden *w)
 		on_timer(w);
 	else if (source->kind == SOURCE_JANITOR)
 		on_janitor(w);
+	else if (source->kind == SOURCE_PRESSURE)
+		pool_stalled(w, source);
 	else
 		ward_event(w, source, ev.events);
 	arm_timer(w);
@@ -232,6 +236,8 @@ int warden_serve(const struct warden_config *config, struct err *e)
 	sweep();
 	int r = make_own(&w, e);
 	if (r >= 0)
+		pool_init(&w);
+	if (r >= 0)
 		r = start_front(&w, e);
 	if (r < 0)
 		return r;
@@ -240,6 +246,7 @@ int warden_serve(const struct warden_config *config, struct err *e)
 		turn(&w);
 	while (w.wards)
 		ward_end(&w, w.wards);
+	pool_done(&w);
 	fd_close(&w.front);
 	fd_close(&w.epoll);
 	fd_close(&w.timer);

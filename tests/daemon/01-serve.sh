@@ -155,7 +155,7 @@ signals()
 	kill -KILL "$TWO_PID"
 	inside_wait TWO
 	sed -i '/^signal 9/d' "$EVIDENCE/report" # that was us
-	check "a caller who dies takes his sandbox with him" wait_for 5 waiting_is "$WARM"
+	check "a caller who dies takes his sandbox with him" wait_for 30 waiting_is "$WARM"
 }
 
 ends()
