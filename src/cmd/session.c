@@ -109,12 +109,20 @@ int session_run(struct request *r)
 	struct err e = ERR_INIT;
 
 	set_flags(r);
-	if (sig_init(r->pty, &e) < 0)
+	if (sig_init(&e) < 0)
 		return say_failure(&e, r->json);
+	r->run.cancel_fd = sig_fd();
 	if (pinfold_run_start(&r->run, &run, &error) < 0) {
+		int signo = sig_take();
+
 		sig_done();
+		/* He waited in the daemon's queue, and was told to leave it. */
+		if (signo && strcmp(error.code, "busy.cancelled") == 0)
+			return 128 + signo;
 		return say_library_failure(&error, r->json);
 	}
+	if (r->pty)
+		sig_terminal();
 	request_forget_code(r);
 	int status = attend(r, run);
 	pinfold_run_free(run);

@@ -66,6 +66,12 @@ int remote_connect(const struct pinfold_run_options *o, int *ret_fd, struct err 
 		return err_remedy(e, "leave --daemon out");
 	}
 	int r = find_socket(path, sizeof(path), ret_fd);
+	if (r == -EAGAIN) {
+		/* It is there. Were we to run by ourselves then, it could not hold us back. */
+		(void)err_set(e, ERR_BUSY, "too many callers at once");
+		e->retry_ms = 1000;
+		return err_remedy(e, "try again in a second");
+	}
 	if (r == 0 || !(o->flags & PINFOLD_DAEMON))
 		return 0;
 	errno = -r;
@@ -95,14 +101,24 @@ static int daemon_is_gone(struct err *e)
 	return err_remedy(e, "look at the daemon's log, then run it again");
 }
 
-/* One message, waited for. Nothing of it is believed beyond its own fields. */
-static int next_message(int link, struct link_msg *msg, int fds[2], struct err *e)
+/* The caller does not want to wait any longer. Closing the link takes us out of the queue. */
+static int cancelled(struct err *e)
 {
-	struct pollfd pfd = {.fd = link, .events = POLLIN};
+	(void)err_set(e, ERR_BUSY, "given up while the daemon had us wait");
+	return err_detail(e, "cancelled");
+}
+
+/* One message, waited for: there may be a queue. Nothing of it is believed beyond its own fields. */
+static int next_message(const struct pinfold_run *run, struct link_msg *msg, int fds[2],
+			struct err *e)
+{
+	struct pollfd pfd[2] = {{.fd = run->link, .events = POLLIN},
+				{.fd = run->cancel_fd > 0 ? run->cancel_fd : -1, .events = POLLIN}};
 	int r;
 
-	while ((r = passfd_receive(link, msg, sizeof(*msg), fds, 2, MSG_DONTWAIT)) == -EAGAIN)
-		(void)poll(&pfd, 1, -1); /* EINTR: the next receive tells */
+	while ((r = passfd_receive(run->link, msg, sizeof(*msg), fds, 2, MSG_DONTWAIT)) == -EAGAIN)
+		if (poll(pfd, 2, -1) > 0 && pfd[1].revents) /* EINTR: the next receive tells */
+			return cancelled(e);
 	return r < 0 ? daemon_is_gone(e) : 0;
 }
 
@@ -132,7 +148,7 @@ static int await_daemon(struct pinfold_run *run, struct err *e)
 {
 	struct link_msg msg;
 	int fds[2] = {FD_NONE, FD_NONE};
-	int r = next_message(run->link, &msg, fds, e);
+	int r = next_message(run, &msg, fds, e);
 
 	if (r >= 0)
 		switch ((enum link_kind)msg.kind) {

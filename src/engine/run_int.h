@@ -102,6 +102,7 @@ struct pinfold_run {
 	unsigned warm;		/* it was waiting ready-made; 2: with an interpreter */
 	uint64_t cpu_before_us; /* which had used this much of the processor */
 	bool refused;		/* the daemon does not do this kind */
+	int cancel_fd;		/* the caller's; readable: give up waiting for the daemon */
 	int out[2];		/* read ends of the command's stdout and stderr */
 	int input;		/* write end of its stdin */
 	bool held_back;		/* pinfold_run_hold() */

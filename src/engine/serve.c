@@ -30,6 +30,7 @@
 
 #define NOBODY 65534
 #define GROUP_NAME "pinfold"
+#define BACKLOG 512    /* who calls while front is busy; one more is told so by the kernel */
 #define FIRST_PASSED 3 /* by systemd */
 /* What most programs import, and what costs little to keep. */
 #define PRELOAD                                                                                    \
@@ -206,7 +207,7 @@ static int make_listener(struct serve *s, struct err *e)
 		return err_sys(e, "bind %s", s->path);
 	if (group != (gid_t)-1 && (chown(s->path, 0, group) < 0 || chmod(s->path, 0660) < 0))
 		return err_sys(e, "give %s to group " GROUP_NAME, s->path);
-	return listen(s->listener, 128) < 0 ? err_sys(e, "listen on %s", s->path) : 0;
+	return listen(s->listener, BACKLOG) < 0 ? err_sys(e, "listen on %s", s->path) : 0;
 }
 
 static int open_listener(struct serve *s, const char *path, struct err *e)
@@ -265,6 +266,7 @@ int pinfold_serve(const struct pinfold_serve_options *options, struct pinfold_er
 						  access("/usr/bin/python3", X_OK) == 0 ? 2 : 0)},
 		.warm_memory = o->warm_memory,
 		.live_max = o->max ? o->max : 64,
+		.queue_max = count(o->queue, 256),
 		.preload = o->preload ? o->preload : PRELOAD,
 		.start_front = start_front,
 		.arg = &s,

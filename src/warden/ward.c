@@ -57,6 +57,7 @@ static void ward_free(struct warden *w, struct ward *ward)
 		ward->next->prev = ward->prev;
 	w->n_wards--;
 	pool_forget(w, ward);
+	queue_ended(w, ward);
 	w->n_polled -= ward->polled;
 	fd_close(&ward->client);
 	fd_close(&ward->listener);
@@ -310,6 +311,7 @@ int ward_run(struct warden *w, const struct ask *ask, const struct ucred *who,
 	/* The block is the asker's and goes with this call. */
 	memcpy(&ward->spec.limits, &ask->head->limits, sizeof(ward->spec.limits));
 	ward->client = client;
+	queue_began(w, ward, who->uid);
 	r = warden_watch(w, client, &ward->sources[SOURCE_CLIENT], e);
 	if (r < 0) {
 		ward->client = FD_NONE; /* still the asker's */
@@ -501,7 +503,8 @@ void ward_event(struct warden *w, const struct source *source, uint32_t events)
 	case SOURCE_SIGNAL:
 	case SOURCE_TIMER:
 	case SOURCE_JANITOR:
-	case SOURCE_PRESSURE: assert(0);
+	case SOURCE_PRESSURE:
+	case SOURCE_QUEUED: assert(0);
 	}
 }
 

@@ -21,6 +21,7 @@
 #include "warden/demand.h"
 #include "warden/live.h"
 #include "warden/pressure.h"
+#include "warden/queue.h"
 #include "warden/warden.h"
 #include "wire/link.h"
 
@@ -38,6 +39,7 @@ enum source_kind {
 	SOURCE_TIMER,
 	SOURCE_JANITOR,
 	SOURCE_PRESSURE,
+	SOURCE_QUEUED,
 };
 
 /* What an epoll event is about. */
@@ -62,6 +64,7 @@ struct ward {
 	const char *argv[5]; /* of the interpreter */
 	struct source sources[SOURCE_WARD_KINDS];
 	struct ward *prev, *next;
+	struct tenant *tenant;	      /* whose run it is; borrowed from the queue */
 	uint64_t made_us;	      /* when it was begun */
 	struct ward *older, *younger; /* of those READY, of its kind */
 };
@@ -83,6 +86,7 @@ struct warden {
 	int epoll, front, signals, timer, janitor;
 	struct source own[4];
 	struct pool pool;
+	struct queue queue;
 	struct ward *wards;
 	unsigned n_wards;   /* all of them */
 	unsigned n_waiting; /* MAKING or READY, of all kinds */

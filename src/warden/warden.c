@@ -44,35 +44,6 @@ int warden_watch(struct warden *w, int fd, struct source *source, struct err *e)
 	return epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &ev) < 0 ? err_sys(e, "epoll") : 0;
 }
 
-static void handle_ask(struct warden *w, int *fds)
-{
-	struct err e = ERR_INIT;
-	struct ask ask = {0};
-	struct ucred who;
-	socklen_t len = sizeof(who);
-	int client = fds[0], r = 0;
-
-	/* From the kernel, not from front. */
-	if (getsockopt(client, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0)
-		r = err_sys(&e, "who asks");
-	if (r >= 0 && w->n_wards - w->n_waiting >= w->config->live_max) {
-		r = err_set(&e, ERR_BUSY, "the daemon runs %u sandboxes already",
-			    w->config->live_max);
-		(void)err_remedy(&e, "try again in a second, or raise --max of pinfold serve");
-	}
-	if (r >= 0)
-		r = ask_open(fds[1], &ask, &e);
-	if (r >= 0 && !(ask.head->flags & ASK_DIR) != (fds[LINK_FDS_MAX] < 0))
-		r = err_set(&e, ERR_INVALID, "malformed request");
-	if (r >= 0)
-		r = ward_run(w, &ask, &who, fds + 1, client, &e);
-	ask_close(&ask);
-	if (r < 0)
-		ward_refuse(client, &e);
-	else
-		fds[0] = FD_NONE; /* the ward's */
-}
-
 static void drain(struct warden *w)
 {
 	if (w->draining)
@@ -80,6 +51,7 @@ static void drain(struct warden *w)
 	w->draining = true;
 	w->drain_until_us = warden_now_us() + DRAIN_US;
 	w->config->stop_listening(w->config->arg);
+	queue_end(w);
 	/* Front ends when its socket does: nobody is let in any more. */
 	if (w->front >= 0)
 		(void)epoll_ctl(w->epoll, EPOLL_CTL_DEL, w->front, NULL);
@@ -102,7 +74,7 @@ static void on_front(struct warden *w)
 
 	if (n >= 1 + (int)LINK_FDS_MIN && msg.magic == LINK_MAGIC && msg.version == LINK_VERSION &&
 	    !w->draining)
-		handle_ask(w, fds);
+		queue_take(w, fds);
 	for (unsigned i = 0; n >= 0 && i < 1 + LINK_FDS_MAX; i++)
 		fd_close(&fds[i]);
 	if (n != -EPIPE)
@@ -155,6 +127,7 @@ static void on_janitor(struct warden *w)
 
 	(void)!read(w->janitor, &ticks, sizeof(ticks)); /* only to make it quiet */
 	sweep();
+	queue_expire(w);
 	pool_tick(w);
 }
 
@@ -166,16 +139,8 @@ static void arm_timer(struct warden *w)
 	(void)timerfd_settime(w->timer, 0, &spec, NULL); /* valid by construction */
 }
 
-static void turn(struct warden *w)
+static void on_event(struct warden *w, const struct source *source, uint32_t events)
 {
-	struct epoll_event ev;
-	int n = epoll_wait(w->epoll, &ev, 1, pool_patience_ms(w));
-
-	if (n == 0)
-		pool_refill(w);
-	if (n <= 0)
-		return;
-	const struct source *source = ev.data.ptr;
 	if (source->kind == SOURCE_FRONT)
 		on_front(w);
 	else if (source->kind == SOURCE_SIGNAL)
@@ -186,9 +151,25 @@ static void turn(struct warden *w)
 		on_janitor(w);
 	else if (source->kind == SOURCE_PRESSURE)
 		pool_stalled(w, source);
+	else if (source->kind == SOURCE_QUEUED)
+		queue_event(w, source);
 	else
-		ward_event(w, source, ev.events);
+		ward_event(w, source, events);
 	arm_timer(w);
+}
+
+static void turn(struct warden *w)
+{
+	struct epoll_event ev;
+	bool serving = queue_can_serve(w);
+	int n = epoll_wait(w->epoll, &ev, 1, serving ? 0 : pool_patience_ms(w));
+
+	if (n == 0 && !serving)
+		pool_refill(w);
+	if (n > 0)
+		on_event(w, ev.data.ptr, ev.events);
+	/* One, and then the next event: who runs is not kept waiting by who does not yet. */
+	queue_serve(w);
 }
 
 static int start_front(struct warden *w, struct err *e)

@@ -23,6 +23,7 @@ struct warden_config {
 	uint64_t warm_memory;	 /* what all that wait may hold; 0: the default */
 	const char *preload;	 /* modules that a waiting Python has imported, with commas */
 	unsigned live_max;	 /* how many runs at once */
+	unsigned queue_max;	 /* how many requests wait for that */
 	/* Start (again) the process that talks to callers; returns its pid and our end of the
 	 * socket to it. */
 	pid_t (*start_front)(void *arg, int *ret_sock);

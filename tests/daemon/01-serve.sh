@@ -180,7 +180,7 @@ busy()
 {
 	local i
 
-	daemon_start --warm 1 --warm-python 0 --max 2
+	daemon_start --warm 1 --warm-python 0 --max 2 --queue 0
 	for i in A B; do
 		inside_start "$i" "${BEST[@]}" --daemon -- sh -c 'echo ready; tail -f /dev/null'
 	done
