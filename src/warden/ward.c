@@ -95,8 +95,8 @@ static void ward_free(struct warden *w, struct ward *ward)
 	if (ward->next)
 		ward->next->prev = ward->prev;
 	w->n_wards--;
-	w->waiting[ward->kind] -= ward_waits(ward);
-	w->n_waiting -= ward_waits(ward);
+	pool_forget(w, ward);
+	queue_ended(w, ward);
 	w->n_polled -= ward->polled;
 	w->n_left -= ward->state == WARD_LEFT;
 	unindex(w, ward);
@@ -180,6 +180,7 @@ static void ward_leave(struct warden *w, struct ward *ward)
 
 	ward->state = WARD_LEFT;
 	w->n_left++;
+	queue_ended(w, ward);
 	ward_set_deadline(w, ward, warden_now_us() + LEFT_US);
 	for (struct ward *other = w->wards; w->n_left > LEFT_MAX && other; other = other->next)
 		if (other->state == WARD_LEFT)
@@ -352,10 +353,9 @@ static bool on_control(struct warden *w, struct ward *ward)
 	switch (ev.msg.kind) {
 	case MSG_READY:
 		if (ward->state == WARD_MAKING) {
-			ward->state = WARD_READY;
 			hold_mounts(ward);
+			pool_ready(w, ward);
 		}
-		pool_succeeded(w);
 		break;
 	case MSG_TERMINAL:
 		fd_close(&ward->terminal);
@@ -489,7 +489,9 @@ void ward_event(struct warden *w, const struct source *source, uint32_t events)
 	case SOURCE_FRONT:
 	case SOURCE_SIGNAL:
 	case SOURCE_TIMER:
-	case SOURCE_JANITOR: assert(0);
+	case SOURCE_JANITOR:
+	case SOURCE_PRESSURE:
+	case SOURCE_QUEUED: assert(0);
 	}
 }
 

@@ -20,7 +20,10 @@
 #include <sys/socket.h>
 
 #include "sandbox/ask.h"
+#include "warden/demand.h"
 #include "warden/live.h"
+#include "warden/pressure.h"
+#include "warden/queue.h"
 #include "warden/warden.h"
 #include "wire/link.h"
 
@@ -49,6 +52,8 @@ enum source_kind {
 	SOURCE_JOB_ERR,
 	SOURCE_JOB_CTL,
 	SOURCE_FOLLOWER,
+	SOURCE_PRESSURE,
+	SOURCE_QUEUED,
 };
 
 /* What an epoll event is about. */
@@ -85,6 +90,20 @@ struct ward {
 	const char *argv[5]; /* of the interpreter */
 	struct source sources[SOURCE_WARD_KINDS];
 	struct ward *prev, *next;
+	struct tenant *tenant;	      /* whose run it is; borrowed from the queue */
+	uint64_t made_us;	      /* when it was begun */
+	struct ward *older, *younger; /* of those READY, of its kind */
+};
+
+/* What waits: pool.c. */
+struct pool {
+	struct demand demand[KINDS];
+	unsigned target[KINDS];			      /* how many are to wait now */
+	struct ward *oldest[KINDS], *youngest[KINDS]; /* READY */
+	unsigned n_ready;
+	uint64_t measured_us[KINDS];
+	struct pressure pressure;
+	struct source stalls[2];
 };
 
 #define WARD_HASH 1024u
@@ -94,6 +113,8 @@ struct warden {
 	struct cgroup_host cgroups;
 	int epoll, front, signals, timer, janitor;
 	struct source own[4];
+	struct pool pool;
+	struct queue queue;
 	struct ward *wards;
 	unsigned n_wards;   /* all of them */
 	unsigned n_waiting; /* MAKING or READY, of all kinds */
@@ -109,6 +130,12 @@ struct warden {
 	bool timer_armed;
 	uint64_t drain_until_us;
 };
+
+/* How many are somebody's. */
+static inline unsigned warden_running(const struct warden *w)
+{
+	return w->n_wards - w->n_waiting - w->n_left;
+}
 
 /* make.c: from a request to a ward. ward_run() and ward_create() own `client` when they return 0; the
  * other descriptors are borrowed. */
