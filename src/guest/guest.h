@@ -37,6 +37,7 @@ struct guest {
 	const char *root_name; /* where it is in the stage */
 	int lower;	       /* last directory opened by LOWER */
 	int ruleset;	       /* Landlock rules for commands, -1: none */
+	int witness;	       /* all.c: whom we could signal before SCOPE, 0: none */
 	int listener;	       /* seccomp notifications, for the host side, -1: none */
 	struct guest_keep keep[GUEST_KEEP_MAX];
 	unsigned n_keep;
@@ -65,8 +66,11 @@ int guest_command(struct guest *g, int *ret_step);
  * no use, and the command has to be started like any other. */
 void guest_driver_start(struct guest *g);
 int guest_driver_claim(struct guest *g);
-/* tree.c: signal every process of the sandbox but the guest. */
+/* all.c: signal every process of the sandbox but the guest; where there is no pid namespace, the
+ * step that makes this possible, 0 or -errno, and its end. */
 void guest_signal_all(const struct guest *g, int sig);
+int guest_scope_step(struct guest *g);
+void guest_scope_end(struct guest *g);
 /* serve.c: stay until the command has ended or the host side is gone. Returns its wait status. */
 int guest_serve(struct guest *g);
 /* collect.c: report every changed file; how much the layer holds now. */
