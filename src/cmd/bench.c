@@ -55,7 +55,7 @@ static int start(struct private_daemon *d, struct err *e)
 	(void)sigprocmask(SIG_BLOCK, &ending, &old);
 	int r = private_start(d, e);
 	if (r >= 0)
-		r = sig_init(false, e);
+		r = sig_init(e);
 	(void)sigprocmask(SIG_SETMASK, &old, NULL);
 	return r;
 }

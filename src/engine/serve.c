@@ -30,6 +30,7 @@
 
 #define NOBODY 65534
 #define GROUP_NAME "pinfold"
+#define BACKLOG 512    /* who calls while front is busy; one more is told so by the kernel */
 #define FIRST_PASSED 3 /* by systemd */
 /* Descriptors: the warden's own with those of one request, of a run, of a sandbox that waits. */
 #define FDS_OWN 32
@@ -210,7 +211,7 @@ static int make_listener(struct serve *s, struct err *e)
 		return err_sys(e, "bind %s", s->path);
 	if (group != (gid_t)-1 && (chown(s->path, 0, group) < 0 || chmod(s->path, 0660) < 0))
 		return err_sys(e, "give %s to group " GROUP_NAME, s->path);
-	return listen(s->listener, 128) < 0 ? err_sys(e, "listen on %s", s->path) : 0;
+	return listen(s->listener, BACKLOG) < 0 ? err_sys(e, "listen on %s", s->path) : 0;
 }
 
 static int open_listener(struct serve *s, const char *path, struct err *e)
@@ -277,15 +278,27 @@ static unsigned count(uint32_t given, unsigned standard)
 	return given == UINT32_MAX ? 0 : given ? given : standard;
 }
 
-int pinfold_serve(const struct pinfold_serve_options *o, struct pinfold_error *ret_error)
+/* An older header's struct is shorter; what it does not have is the default. */
+static void take_options(struct pinfold_serve_options *ret, const struct pinfold_serve_options *o)
 {
+	*ret = (struct pinfold_serve_options){0};
+	memcpy(ret, o, o->size < sizeof(*ret) ? o->size : sizeof(*ret));
+}
+
+int pinfold_serve(const struct pinfold_serve_options *options, struct pinfold_error *ret_error)
+{
+	struct pinfold_serve_options given, *o = &given;
 	struct serve s = {.lock = FD_NONE, .listener = FD_NONE};
 	struct err e = ERR_INIT;
+
+	take_options(o, options);
 	struct warden_config config = {
 		.waiting = {[KIND_PLAIN] = count(o->warm, 4),
 			    [KIND_PYTHON] = count(o->python,
 						  access("/usr/bin/python3", X_OK) == 0 ? 2 : 0)},
+		.warm_memory = o->warm_memory,
 		.live_max = o->max ? o->max : 64,
+		.queue_max = count(o->queue, 256),
 		.preload = o->preload ? o->preload : PRELOAD,
 		.start_front = start_front,
 		.arg = &s,

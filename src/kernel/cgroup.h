@@ -57,6 +57,10 @@ struct cgroup_ops {
 	const char *name;
 	int (*limit)(const struct cgroup *cg, const struct cgroup_limits *limits, struct err *e);
 	void (*usage)(const struct cgroup *cg, struct cgroup_usage *ret);
+	/* Bytes that it holds now. */
+	uint64_t (*memory)(const struct cgroup *cg);
+	bool from_birth; /* and that is all of it: on v1 a process enters when most of what the
+			  * kernel holds for it was made */
 	/* Descriptor that becomes readable when the group runs out of memory; -1 where the
 	 * kernel kills the whole group by itself. */
 	int (*watch_oom)(const struct cgroup *cg);
@@ -83,6 +87,8 @@ int cgroup_make(const struct cgroup *cg, const struct cgroup_limits *limits,
 		int ret_tasks[CGROUP_PARTS], struct err *e);
 /* Kill everything in it. Does nothing where the kernel lacks cgroup.kill. */
 void cgroup_kill(const struct cgroup *cg);
+/* Stop everything in it, or let it go on. 0 or -errno; -EOPNOTSUPP where there is no group for that. */
+int cgroup_freeze(const struct cgroup *cg, bool freeze);
 /* Remove the directories; waits up to a second for dying processes. 0 or -errno. */
 int cgroup_remove(const struct cgroup *cg);
 /* The same for one directory by its path, waiting at most about `patience_ms`. */

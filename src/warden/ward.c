@@ -16,12 +16,15 @@
 #include "sandbox/hold.h"
 #include "sandbox/notify.h"
 #include "warden/control.h"
+#include "warden/job.h"
 #include "warden/pool.h"
 #include "warden/usage.h"
+#include "warden/visit.h"
 #include "warden/ward_int.h"
 #include "wire/msg.h"
 
-#define ID_POOL_FIRST 0x70000000u /* as engine/request.c has it */
+#define LEFT_US 3600000000u /* how long what a command printed is kept behind its end */
+#define LEFT_MAX 64u
 
 struct ward *ward_new(struct warden *w)
 {
@@ -33,7 +36,7 @@ struct ward *ward_new(struct warden *w)
 	ward->spec.dir_fd = FD_NONE;
 	ward->client = ward->listener = ward->oom = ward->terminal = ward->mounts = FD_NONE;
 	for (int i = 0; i < SOURCE_WARD_KINDS; i++)
-		ward->sources[i] = (struct source){(enum source_kind)i, ward};
+		ward->sources[i] = (struct source){(enum source_kind)i, ward, NULL};
 	ward->next = w->wards;
 	if (w->wards)
 		w->wards->prev = ward;
@@ -47,6 +50,42 @@ bool ward_waits(const struct ward *ward)
 	return ward->state == WARD_MAKING || ward->state == WARD_READY;
 }
 
+static struct ward **bucket(struct warden *w, const char *id)
+{
+	unsigned hash = 5381;
+
+	for (; *id; id++)
+		hash = hash * 33 + (unsigned char)*id;
+	return &w->by_id[hash % WARD_HASH];
+}
+
+void ward_index(struct warden *w, struct ward *ward)
+{
+	struct ward **at = bucket(w, ward->spec.id);
+
+	ward->same_hash = *at;
+	*at = ward;
+}
+
+static void unindex(struct warden *w, struct ward *ward)
+{
+	struct ward **at = bucket(w, ward->spec.id);
+
+	while (*at && *at != ward)
+		at = &(*at)->same_hash;
+	if (*at)
+		*at = ward->same_hash;
+}
+
+struct ward *ward_find(const struct warden *w, const char *id)
+{
+	struct ward *ward = *bucket((struct warden *)(uintptr_t)w, id);
+
+	while (ward && strcmp(ward->spec.id, id) != 0)
+		ward = ward->same_hash;
+	return ward;
+}
+
 static void ward_free(struct warden *w, struct ward *ward)
 {
 	if (ward->prev)
@@ -56,9 +95,13 @@ static void ward_free(struct warden *w, struct ward *ward)
 	if (ward->next)
 		ward->next->prev = ward->prev;
 	w->n_wards--;
-	w->waiting[ward->kind] -= ward_waits(ward);
-	w->n_waiting -= ward_waits(ward);
+	pool_forget(w, ward);
+	queue_ended(w, ward);
 	w->n_polled -= ward->polled;
+	w->n_left -= ward->state == WARD_LEFT;
+	unindex(w, ward);
+	visitors_leave(w, ward);
+	jobs_free(w, ward);
 	fd_close(&ward->client);
 	fd_close(&ward->listener);
 	fd_close(&ward->oom);
@@ -120,41 +163,37 @@ static void note_end(struct ward *ward, const struct live_end *end, bool gone)
 		msg->ended.pids_peak = ward->pids_peak;
 }
 
-static void unwatch(const struct warden *w, int fd)
-{
-	if (fd >= 0)
-		(void)epoll_ctl(w->epoll, EPOLL_CTL_DEL, fd, NULL); /* or it was not watched */
-}
-
 /* Closing is not enough: what somebody else has a copy of would go on sending events. */
 static void unwatch_all(const struct warden *w, const struct ward *ward)
 {
-	unwatch(w, ward->live.sb.control);
-	unwatch(w, ward->live.sb.pidfd);
-	unwatch(w, ward->client);
-	unwatch(w, ward->listener);
-	unwatch(w, ward->oom);
+	warden_unwatch(w, ward->live.sb.control);
+	warden_unwatch(w, ward->live.sb.pidfd);
+	warden_unwatch(w, ward->client);
+	warden_unwatch(w, ward->listener);
+	warden_unwatch(w, ward->oom);
 }
 
-void ward_end(struct warden *w, struct ward *ward)
+/* What its command printed is worth keeping for a while; but not for ever, and not of too many. */
+static void ward_leave(struct warden *w, struct ward *ward)
 {
-	unwatch_all(w, ward);
-	struct live_end end = {.count = ward->state == WARD_RUNNING};
-	bool gone = live_reap(&ward->live, &end);
-	bool told = true;
+	struct ward *oldest = NULL;
 
-	/* The caller need not wait until its groups and mounts are removed, too. */
-	if (ward->state == WARD_RUNNING) {
-		note_end(ward, &end, gone);
-		told = tell(ward, &ward->pending, NULL, 0);
-	}
-	(void)live_remove(&ward->live, &end);
-	fd_close(&ward->mounts);
-	if (told || w->draining) {
-		ward_free(w, ward);
-		return;
-	}
+	ward->state = WARD_LEFT;
+	w->n_left++;
+	queue_ended(w, ward);
+	ward_set_deadline(w, ward, warden_now_us() + LEFT_US);
+	for (struct ward *other = w->wards; w->n_left > LEFT_MAX && other; other = other->next)
+		if (other->state == WARD_LEFT)
+			oldest = other;
+	if (oldest)
+		ward_free(w, oldest);
+}
+
+/* The caller does not read that it is over: it is told when it does. */
+static void ward_linger(struct warden *w, struct ward *ward)
+{
 	struct err e = ERR_INIT;
+
 	ward->state = WARD_LEAVING;
 	if (warden_watch(w, ward->client, &ward->sources[SOURCE_CLIENT], &e) < 0)
 		ward_free(w, ward);
@@ -162,32 +201,43 @@ void ward_end(struct warden *w, struct ward *ward)
 		await_reader(w, ward);
 }
 
-static void ward_kill(struct ward *ward, enum link_stop why)
+void ward_end(struct warden *w, struct ward *ward)
+{
+	if (ward->state == WARD_LEFT) {
+		ward_free(w, ward);
+		return;
+	}
+	unwatch_all(w, ward);
+	struct live_end end = {.count = ward->state == WARD_RUNNING};
+	bool gone = live_reap(&ward->live, &end);
+	bool ran = ward->state == WARD_RUNNING, told = true;
+
+	/* The caller need not wait until its groups and mounts are removed, too. */
+	if (ran) {
+		note_end(ward, &end, gone);
+		told = tell(ward, &ward->pending, NULL, 0);
+		jobs_over(w, ward);
+	}
+	(void)live_remove(&ward->live, &end);
+	fd_close(&ward->mounts);
+	ward->ended_ms = warden_now_ms();
+	if (ran)
+		visitors_tell(ward, &ward->pending);
+	visitors_leave(w, ward);
+	if (ran && job_is_own(ward) && !w->draining)
+		ward_leave(w, ward);
+	else if (told || w->draining)
+		ward_free(w, ward);
+	else
+		ward_linger(w, ward);
+}
+
+void ward_kill(struct ward *ward, enum link_stop why)
 {
 	if (ward->stop == LINK_STOP_NONE)
 		ward->stop = why;
 	sandbox_kill(&ward->live.sb);
 	cgroup_kill(&ward->live.cgroup);
-}
-
-/* Root's sandboxes each have ids of their own; an ordinary user's are all he. */
-static void spec_ids(struct sandbox_spec *spec)
-{
-	struct sandbox_ids *ids = &spec->ids;
-
-	ids->caller_uid = geteuid();
-	ids->caller_gid = getegid();
-	ids->range = ids->caller_uid == 0;
-	ids->uid_base = ids->gid_base = HOLD_IDS && ids->range ? ID_POOL_FIRST : 0;
-}
-
-int ward_spec(const struct warden *w, struct sandbox_spec *spec, struct err *e)
-{
-	spec->level = LEVEL_STRICT;
-	spec->leashed = true;
-	spec->memory_unheld = !w->cgroups.ops;
-	spec_ids(spec);
-	return id_make("sbx", spec->id, e);
 }
 
 int ward_watch(struct warden *w, struct ward *ward, struct err *e)
@@ -219,107 +269,7 @@ static void watch_memory(struct warden *w, struct ward *ward)
 	w->n_polled += ward->polled;
 }
 
-/* What an ordinary caller of root's daemon may not have: files that only root can read would show
- * through a mount that changes owners. */
-static int check_caller(const struct ask *ask, const struct ucred *who, struct sandbox_spec *spec,
-			struct err *e)
-{
-	const struct ask_head *h = ask->head;
-
-	spec->dir_uid = who->uid; /* 0 is root, who may see all */
-	spec->dir_gid = who->gid;
-	if (who->uid == geteuid() || who->uid == 0)
-		return 0;
-	if (!(h->flags & ASK_ROOT) && h->limits.disk_bytes <= h->limits.memory_bytes / 2)
-		return 0;
-	(void)err_set(e, ERR_DENIED, "%s is for root alone in root's daemon",
-		      h->flags & ASK_ROOT ? "--user root" : "--disk above half of --memory");
-	return err_remedy(e, "run it with --no-daemon");
-}
-
-static int check_limits(const struct warden *w, const struct ask *ask, struct sandbox_spec *spec,
-			struct err *e)
-{
-	const struct ask_limits *l = &ask->head->limits;
-
-	if (!w->cgroups.ops && !(ask->head->flags & ASK_BEST_EFFORT)) {
-		(void)err_set(e, ERR_UNSUPPORTED, "memory and cpus cannot be limited: %s",
-			      w->cgroups.why);
-		(void)err_detail(e, "limits");
-		return err_remedy(e, "give the daemon a delegated control group (Delegate=yes), or "
-				     "accept weaker limits with --limits best-effort");
-	}
-	if (w->cgroups.ops && l->disk_bytes > l->memory_bytes / 2) {
-		if (geteuid() != 0) {
-			(void)err_set(e, ERR_UNSUPPORTED,
-				      "--disk: more than half of --memory needs root");
-			(void)err_detail(e, "limits");
-			return err_remedy(e, "raise --memory");
-		}
-		spec->on_volume = true;
-	}
-	return 0;
-}
-
-static int make_cold(struct warden *w, const struct ask *ask, const struct ucred *who, int dir,
-		     const int stdio[3], struct ward **ret, struct err *e)
-{
-	struct ward *ward = ward_new(w);
-
-	if (!ward)
-		return err_sys(e, "run");
-	ward->state = WARD_STARTING;
-	ask_spec(ask, &ward->spec);
-	ward->spec.dir_fd = dir; /* borrowed until it is attached */
-	int r = ward_spec(w, &ward->spec, e);
-	if (r >= 0)
-		r = check_caller(ask, who, &ward->spec, e);
-	if (r >= 0)
-		r = check_limits(w, ask, &ward->spec, e);
-	if (r >= 0 && ward->spec.as_root && !ward->spec.ids.range)
-		r = err_set(e, ERR_UNSUPPORTED, "--user root is not for an ordinary user's daemon"),
-		(void)err_remedy(e, "run it with --no-daemon");
-	if (r >= 0)
-		r = live_make(&ward->live, &ward->spec, &w->cgroups, stdio, e);
-	if (r >= 0)
-		r = live_enter(&ward->live, &ward->spec, e);
-	if (r >= 0)
-		r = ward_watch(w, ward, e);
-	ward->spec.dir_fd = FD_NONE;
-	if (r < 0) {
-		ward_end(w, ward);
-		return r;
-	}
-	*ret = ward;
-	return 0;
-}
-
-int ward_run(struct warden *w, const struct ask *ask, const struct ucred *who,
-	     const int fds[LINK_FDS_MAX], int client, struct err *e)
-{
-	struct ward *ward = pool_choose(w, ask);
-	int r;
-
-	if (ward && !w->cgroups.ops && !(ask->head->flags & ASK_BEST_EFFORT))
-		ward = NULL; /* will be refused, with words */
-	if (ward)
-		r = pool_claim(w, ward, ask, fds + 1, e);
-	else
-		r = make_cold(w, ask, who, fds[LINK_FDS_MAX - 1], fds + 1, &ward, e);
-	if (r < 0)
-		return r;
-	/* The block is the asker's and goes with this call. */
-	memcpy(&ward->spec.limits, &ask->head->limits, sizeof(ward->spec.limits));
-	ward->client = client;
-	r = warden_watch(w, client, &ward->sources[SOURCE_CLIENT], e);
-	if (r < 0) {
-		ward->client = FD_NONE; /* still the asker's */
-		ward_end(w, ward);
-	}
-	return r;
-}
-
-static void describe(const struct ward *ward, struct link_msg *msg)
+void ward_describe(const struct ward *ward, struct link_msg *msg)
 {
 	msg->started = (struct link_started){
 		.group = ward->live.cgroup.ops != NULL,
@@ -327,7 +277,37 @@ static void describe(const struct ward *ward, struct link_msg *msg)
 		.warm = ward->warm ? 1 + (ward->kind != KIND_PLAIN) : 0,
 		.terminal = ward->terminal >= 0,
 	};
+	memcpy(&msg->started.limits, &ward->spec.limits, sizeof(msg->started.limits));
 	(void)snprintf(msg->started.sandbox, sizeof(msg->started.sandbox), "%s", ward->spec.id);
+}
+
+static void watch_listener(struct warden *w, struct ward *ward, struct control_event *ev)
+{
+	struct err e = ERR_INIT;
+
+	ward->listener = take_fd(&ev->fd);
+	if (ward->listener < 0)
+		return;
+	notify_init(ward->listener);
+	(void)warden_watch(w, ward->listener, &ward->sources[SOURCE_LISTENER], &e);
+}
+
+/* Nobody stays with it. The caller learns its name. */
+static void on_held_started(struct warden *w, struct ward *ward, struct control_event *ev)
+{
+	struct link_msg msg = {.kind = LINK_OK};
+
+	(void)snprintf(msg.ok.sandbox, sizeof(msg.ok.sandbox), "%s", ward->spec.id);
+	ward->state = WARD_RUNNING;
+	ward->grouped = ward->live.cgroup.ops != NULL;
+	watch_listener(w, ward, ev);
+	watch_memory(w, ward);
+	job_started(w, ward, ev->msg.code, &ward->terminal);
+	fd_close(&ward->terminal);
+	ward_set_deadline(w, ward, warden_now_us() + ward->spec.limits.time_ms * 1000);
+	(void)tell(ward, &msg, NULL, 0); /* the first: there is room */
+	warden_unwatch(w, ward->client);
+	fd_close(&ward->client);
 }
 
 /* The caller gets the control socket; what is left for us is to hold limits and to clean up. */
@@ -335,22 +315,17 @@ static void on_started(struct warden *w, struct ward *ward, struct control_event
 {
 	struct link_msg msg = {.kind = LINK_STARTED};
 	const int fds[] = {ward->live.sb.control, ward->terminal};
-	struct err e = ERR_INIT;
 
-	describe(ward, &msg);
+	ward_describe(ward, &msg);
 	msg.started.started_ns = ev->msg.value;
 	msg.started.cpu_before_us = ward->kind == KIND_PYTHON ? ev->msg.value2 : 0;
 	ward->state = WARD_RUNNING;
-	ward->listener = take_fd(&ev->fd);
 	(void)tell(ward, &msg, fds, 2); /* the first: there is room */
-	unwatch(w, ward->live.sb.control);
+	warden_unwatch(w, ward->live.sb.control);
 	fd_close(&ward->live.sb.control);
 	fd_close(&ward->terminal);
 	watch_memory(w, ward);
-	if (ward->listener >= 0) {
-		notify_init(ward->listener);
-		(void)warden_watch(w, ward->listener, &ward->sources[SOURCE_LISTENER], &e);
-	}
+	watch_listener(w, ward, ev);
 }
 
 /* A mount namespace takes a while to come apart. Held by us it does so after the caller was told that
@@ -372,27 +347,32 @@ static bool on_control(struct warden *w, struct ward *ward)
 
 	if (control_receive(ward->live.sb.control, &ev, &e) < 0) {
 		/* Gone: the guest's own descriptor tells when. */
-		unwatch(w, ward->live.sb.control);
+		warden_unwatch(w, ward->live.sb.control);
 		return false;
 	}
 	switch (ev.msg.kind) {
 	case MSG_READY:
 		if (ward->state == WARD_MAKING) {
-			ward->state = WARD_READY;
 			hold_mounts(ward);
+			pool_ready(w, ward);
 		}
-		pool_succeeded(w);
 		break;
 	case MSG_TERMINAL:
 		fd_close(&ward->terminal);
 		ward->terminal = take_fd(&ev.fd);
 		break;
 	case MSG_STARTED:
-		if (ward->state == WARD_STARTING)
+		if (ward->state == WARD_STARTING && ward->held)
+			on_held_started(w, ward, &ev);
+		else if (ward->state == WARD_STARTING)
 			on_started(w, ward, &ev);
 		break;
+	case MSG_EXITED:
+		if (ward->held)
+			job_exited(ward, ev.msg.code);
+		break;
 	case MSG_FAILED:
-		describe(ward, &msg);
+		ward_describe(ward, &msg);
 		msg.code = ev.msg.code;
 		msg.step = ev.msg.step;
 		(void)tell(ward, &msg, NULL, 0); /* the first: there is room */
@@ -411,7 +391,8 @@ static void on_guest_end(struct warden *w, struct ward *ward)
 	if (ward->state == WARD_MAKING)
 		pool_failed(w, "its init ended");
 	/* What it still said is in the socket. */
-	while (ward->state == WARD_STARTING && !ward->answered && on_control(w, ward))
+	while ((ward->held || (ward->state == WARD_STARTING && !ward->answered)) &&
+	       on_control(w, ward))
 		;
 	if (ward->state == WARD_STARTING && !ward->answered) {
 		(void)err_set(&e, ERR_INTERNAL, "the guest ended unexpectedly");
@@ -426,7 +407,7 @@ static void on_listener(struct warden *w, struct ward *ward, uint32_t events)
 	int r = events & EPOLLIN ? notify_take(ward->listener, &ev) : -EPIPE;
 
 	if (r < 0) {
-		unwatch(w, ward->listener);
+		warden_unwatch(w, ward->listener);
 		fd_close(&ward->listener);
 	}
 	if (r <= 0)
@@ -440,10 +421,11 @@ static void on_listener(struct warden *w, struct ward *ward, uint32_t events)
 	(void)snprintf(d->what, sizeof(d->what), "%s", ev.what);
 	(void)snprintf(d->hint, sizeof(d->hint), "%s", ev.hint ? ev.hint : "");
 	(void)snprintf(d->host, sizeof(d->host), "%s", ev.network ? ev.host : "");
+	visitors_tell(ward, msg);
 	if (tell(ward, msg, NULL, 0))
 		return;
 	/* The next refused call waits until he reads. */
-	unwatch(w, ward->listener);
+	warden_unwatch(w, ward->listener);
 	await_reader(w, ward);
 }
 
@@ -466,7 +448,7 @@ static void on_reader(struct warden *w, struct ward *ward)
 
 static void on_client(struct warden *w, struct ward *ward, uint32_t events)
 {
-	struct link_kill msg;
+	struct link_ask msg;
 	int fds[1];
 
 	if (events == EPOLLOUT) {
@@ -474,14 +456,14 @@ static void on_client(struct warden *w, struct ward *ward, uint32_t events)
 		return;
 	}
 	if (ward->state == WARD_LEAVING) {
-		unwatch(w, ward->client);
+		warden_unwatch(w, ward->client);
 		ward_free(w, ward);
 		return;
 	}
 	/* Whatever he says, or that he is gone, it is the end. */
 	(void)passfd_receive(ward->client, &msg, sizeof(msg), fds, 1, 0);
 	fd_close(&fds[0]);
-	unwatch(w, ward->client);
+	warden_unwatch(w, ward->client);
 	ward_kill(ward, LINK_STOP_NONE);
 }
 
@@ -495,14 +477,21 @@ void ward_event(struct warden *w, const struct source *source, uint32_t events)
 	case SOURCE_CLIENT: on_client(w, ward, events); break;
 	case SOURCE_LISTENER: on_listener(w, ward, events); break;
 	case SOURCE_OOM:
-		unwatch(w, ward->oom);
+		warden_unwatch(w, ward->oom);
 		ward_kill(ward, LINK_STOP_MEMORY);
 		break;
+	case SOURCE_VISITOR: visit_event(w, source); break;
+	case SOURCE_JOB_OUT:
+	case SOURCE_JOB_ERR:
+	case SOURCE_JOB_CTL:
+	case SOURCE_FOLLOWER: job_event(w, source, events); break;
 	case SOURCE_WARD_KINDS:
 	case SOURCE_FRONT:
 	case SOURCE_SIGNAL:
 	case SOURCE_TIMER:
-	case SOURCE_JANITOR: assert(0);
+	case SOURCE_JANITOR:
+	case SOURCE_PRESSURE:
+	case SOURCE_QUEUED: assert(0);
 	}
 }
 
@@ -534,4 +523,55 @@ void ward_poll(struct warden *w)
 	for (struct ward *ward = w->wards; ward; ward = ward->next)
 		if (ward->polled && ward->state == WARD_RUNNING)
 			poll_one(ward);
+}
+
+void ward_set_deadline(struct warden *w, struct ward *ward, uint64_t at_us)
+{
+	ward->deadline_us = at_us;
+	if (!w->next_deadline_us || at_us < w->next_deadline_us)
+		w->next_deadline_us = at_us;
+}
+
+void ward_ask_to_end(struct ward *ward)
+{
+	if (ward->paused)
+		ward_kill(ward, LINK_STOP_CALLER); /* it would not hear */
+	else
+		control_send(ward->live.sb.control, MSG_SIGNAL, SIGTERM);
+}
+
+/* Its time is over: SIGTERM, after the grace SIGKILL to all. */
+static void expire_one(struct warden *w, struct ward *ward)
+{
+	if (ward->state == WARD_LEFT) {
+		ward_free(w, ward);
+		return;
+	}
+	if (ward->stop == LINK_STOP_NONE)
+		ward->stop = LINK_STOP_TIME;
+	if (ward->warned || ward->paused || !ward->jobs) {
+		ward->deadline_us = 0;
+		ward_kill(ward, LINK_STOP_TIME);
+		return;
+	}
+	ward->warned = true;
+	control_send(ward->live.sb.control, MSG_SIGNAL, SIGTERM);
+	ward->deadline_us = warden_now_us() + ward->spec.limits.grace_ms * 1000;
+}
+
+void ward_expire(struct warden *w)
+{
+	uint64_t now = warden_now_us(), soonest = 0;
+
+	if (!w->next_deadline_us || now < w->next_deadline_us)
+		return;
+	for (struct ward *ward = w->wards, *next; ward; ward = next) {
+		next = ward->next;
+		if (ward->deadline_us && now >= ward->deadline_us)
+			expire_one(w, ward);
+	}
+	for (struct ward *ward = w->wards; ward; ward = ward->next)
+		if (ward->deadline_us && (!soonest || ward->deadline_us < soonest))
+			soonest = ward->deadline_us;
+	w->next_deadline_us = soonest;
 }

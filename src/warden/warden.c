@@ -21,12 +21,24 @@
 
 #include "base/fd.h"
 #include "base/passfd.h"
+#include "warden/job.h"
+#include "warden/op.h"
 #include "warden/pool.h"
 #include "warden/ward_int.h"
 
-#define POLL_NS 20000000
+#define POLL_US 20000u
+#define DRAIN_LOOK_US 100000u
 #define DRAIN_US 10000000u
-#define JANITOR_S 2 /* how long what a dead run of somebody without daemon left may stay */
+#define JANITOR_S                                                                                  \
+	DEMAND_FADE_S /* how long what a dead run of somebody without daemon left may stay */
+
+uint64_t warden_now_ms(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_REALTIME, &ts); /* cannot fail for this clock */
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
 
 uint64_t warden_now_us(void)
 {
@@ -43,33 +55,17 @@ int warden_watch(struct warden *w, int fd, struct source *source, struct err *e)
 	return epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &ev) < 0 ? err_sys(e, "epoll") : 0;
 }
 
-static void handle_ask(struct warden *w, int *fds)
+void warden_unwatch(const struct warden *w, int fd)
 {
-	struct err e = ERR_INIT;
-	struct ask ask = {0};
-	struct ucred who;
-	socklen_t len = sizeof(who);
-	int client = fds[0], r = 0;
+	if (fd >= 0)
+		(void)epoll_ctl(w->epoll, EPOLL_CTL_DEL, fd, NULL); /* or it was not watched */
+}
 
-	/* From the kernel, not from front. */
-	if (getsockopt(client, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0)
-		r = err_sys(&e, "who asks");
-	if (r >= 0 && w->n_wards - w->n_waiting >= w->config->live_max) {
-		r = err_set(&e, ERR_BUSY, "the daemon runs %u sandboxes already",
-			    w->config->live_max);
-		(void)err_remedy(&e, "try again in a second, or raise --max of pinfold serve");
-	}
-	if (r >= 0)
-		r = ask_open(fds[1], &ask, &e);
-	if (r >= 0 && !(ask.head->flags & ASK_DIR) != (fds[LINK_FDS_MAX] < 0))
-		r = err_set(&e, ERR_INVALID, "malformed request");
-	if (r >= 0)
-		r = ward_run(w, &ask, &who, fds + 1, client, &e);
-	ask_close(&ask);
-	if (r < 0)
-		ward_refuse(client, &e);
-	else
-		fds[0] = FD_NONE; /* the ward's */
+/* Nobody would wait for its end. */
+static bool is_idle(const struct ward *ward)
+{
+	return ward_waits(ward) || ward->state == WARD_LEFT ||
+	       (ward->held && ward->state == WARD_RUNNING && !ward->command[0]);
 }
 
 static void drain(struct warden *w)
@@ -79,6 +75,7 @@ static void drain(struct warden *w)
 	w->draining = true;
 	w->drain_until_us = warden_now_us() + DRAIN_US;
 	w->config->stop_listening(w->config->arg);
+	queue_end(w);
 	/* Front ends when its socket does: nobody is let in any more. */
 	if (w->front >= 0)
 		(void)epoll_ctl(w->epoll, EPOLL_CTL_DEL, w->front, NULL);
@@ -89,8 +86,10 @@ static void drain(struct warden *w)
 			sandbox_kill(&ward->live.sb);
 	for (struct ward *ward = w->wards, *next; ward; ward = next) {
 		next = ward->next;
-		if (ward_waits(ward))
+		if (is_idle(ward))
 			ward_end(w, ward);
+		else if (ward->held)
+			ward_ask_to_end(ward);
 	}
 }
 
@@ -98,14 +97,13 @@ static int start_front(struct warden *w, struct err *e);
 
 static void on_front(struct warden *w)
 {
-	struct link_handover msg;
+	struct link_ask msg;
 	struct err e = ERR_INIT;
 	int fds[1 + LINK_FDS_MAX];
 	int n = passfd_receive(w->front, &msg, sizeof(msg), fds, 1 + LINK_FDS_MAX, MSG_DONTWAIT);
 
-	if (n >= 1 + (int)LINK_FDS_MIN && msg.magic == LINK_MAGIC && msg.version == LINK_VERSION &&
-	    !w->draining)
-		handle_ask(w, fds);
+	if (n >= 1 && msg.magic == LINK_MAGIC && msg.version == LINK_VERSION && !w->draining)
+		op_handle(w, &msg, fds);
 	for (unsigned i = 0; n >= 0 && i < 1 + LINK_FDS_MAX; i++)
 		fd_close(&fds[i]);
 	if (n != -EPIPE)
@@ -142,6 +140,8 @@ static void on_timer(struct warden *w)
 
 	(void)!read(w->timer, &ticks, sizeof(ticks)); /* only to make it quiet */
 	ward_poll(w);
+	jobs_relent(w);
+	ward_expire(w);
 }
 
 static void sweep(void)
@@ -158,26 +158,32 @@ static void on_janitor(struct warden *w)
 
 	(void)!read(w->janitor, &ticks, sizeof(ticks)); /* only to make it quiet */
 	sweep();
+	queue_expire(w);
+	pool_tick(w);
 }
 
+/* The soonest of: limits to look after, a deadline, the end of a drain. */
 static void arm_timer(struct warden *w)
 {
-	long ns = w->n_polled ? POLL_NS : w->draining ? 100000000 : 0;
-	struct itimerspec spec = {.it_value = {.tv_nsec = ns}};
+	uint64_t now = warden_now_us(), us = w->next_deadline_us;
+	struct itimerspec spec = {0};
 
+	if (us)
+		us = us > now ? us - now : 1;
+	if ((w->n_polled || w->n_throttled) && (!us || us > POLL_US))
+		us = POLL_US;
+	if (w->draining && (!us || us > DRAIN_LOOK_US))
+		us = DRAIN_LOOK_US;
+	if (!us && !w->timer_armed)
+		return;
+	w->timer_armed = us != 0;
+	spec.it_value = (struct timespec){.tv_sec = (time_t)(us / 1000000),
+					  .tv_nsec = (long)(us % 1000000) * 1000};
 	(void)timerfd_settime(w->timer, 0, &spec, NULL); /* valid by construction */
 }
 
-static void turn(struct warden *w)
+static void on_event(struct warden *w, const struct source *source, uint32_t events)
 {
-	struct epoll_event ev;
-	int n = epoll_wait(w->epoll, &ev, 1, pool_patience_ms(w));
-
-	if (n == 0)
-		pool_refill(w);
-	if (n <= 0)
-		return;
-	const struct source *source = ev.data.ptr;
 	if (source->kind == SOURCE_FRONT)
 		on_front(w);
 	else if (source->kind == SOURCE_SIGNAL)
@@ -186,9 +192,27 @@ static void turn(struct warden *w)
 		on_timer(w);
 	else if (source->kind == SOURCE_JANITOR)
 		on_janitor(w);
+	else if (source->kind == SOURCE_PRESSURE)
+		pool_stalled(w, source);
+	else if (source->kind == SOURCE_QUEUED)
+		queue_event(w, source);
 	else
-		ward_event(w, source, ev.events);
+		ward_event(w, source, events);
 	arm_timer(w);
+}
+
+static void turn(struct warden *w)
+{
+	struct epoll_event ev;
+	bool serving = queue_can_serve(w);
+	int n = epoll_wait(w->epoll, &ev, 1, serving ? 0 : pool_patience_ms(w));
+
+	if (n == 0 && !serving)
+		pool_refill(w);
+	if (n > 0)
+		on_event(w, ev.data.ptr, ev.events);
+	/* One, and then the next event: who runs is not kept waiting by who does not yet. */
+	queue_serve(w);
 }
 
 static int start_front(struct warden *w, struct err *e)
@@ -197,7 +221,7 @@ static int start_front(struct warden *w, struct err *e)
 
 	if (pid < 0)
 		return err_sys(e, "start front");
-	w->own[0] = (struct source){SOURCE_FRONT, NULL};
+	w->own[0] = (struct source){SOURCE_FRONT, NULL, NULL};
 	return warden_watch(w, w->front, &w->own[0], e);
 }
 
@@ -218,9 +242,9 @@ static int make_own(struct warden *w, struct err *e)
 	    timerfd_settime(w->janitor, 0, &often, NULL) < 0 ||
 	    sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return err_sys(e, "event loop");
-	w->own[1] = (struct source){SOURCE_SIGNAL, NULL};
-	w->own[2] = (struct source){SOURCE_TIMER, NULL};
-	w->own[3] = (struct source){SOURCE_JANITOR, NULL};
+	w->own[1] = (struct source){SOURCE_SIGNAL, NULL, NULL};
+	w->own[2] = (struct source){SOURCE_TIMER, NULL, NULL};
+	w->own[3] = (struct source){SOURCE_JANITOR, NULL, NULL};
 	int r = warden_watch(w, w->signals, &w->own[1], e);
 	if (r >= 0)
 		r = warden_watch(w, w->timer, &w->own[2], e);
@@ -236,6 +260,8 @@ int warden_serve(const struct warden_config *config, struct err *e)
 	sweep();
 	int r = make_own(&w, e);
 	if (r >= 0)
+		pool_init(&w);
+	if (r >= 0)
 		r = start_front(&w, e);
 	if (r < 0)
 		return r;
@@ -244,6 +270,7 @@ int warden_serve(const struct warden_config *config, struct err *e)
 		turn(&w);
 	while (w.wards)
 		ward_end(&w, w.wards);
+	pool_done(&w);
 	fd_close(&w.front);
 	fd_close(&w.epoll);
 	fd_close(&w.timer);
