@@ -81,7 +81,7 @@ void pool_init(struct warden *w)
 	for (int i = 0; i < 2; i++) {
 		struct epoll_event ev = {.events = EPOLLPRI, .data.ptr = &p->stalls[i]};
 
-		p->stalls[i] = (struct source){SOURCE_PRESSURE, NULL};
+		p->stalls[i] = (struct source){.kind = SOURCE_PRESSURE};
 		if (p->pressure.fd[i] >= 0)
 			(void)epoll_ctl(w->epoll, EPOLL_CTL_ADD, p->pressure.fd[i], &ev);
 	}
@@ -258,7 +258,7 @@ static enum ward_kind wanted(const struct warden *w)
 	const unsigned *target = w->pool.target, *waiting = w->waiting;
 	enum ward_kind most = KINDS;
 
-	if (w->pool.pressure.level != PRESSURE_NONE)
+	if (w->pool.pressure.level != PRESSURE_NONE || w->n_waiting >= w->config->waiting_max)
 		return KINDS;
 	for (enum ward_kind i = 0; i < KINDS; i++)
 		if (waiting[i] < target[i] &&
