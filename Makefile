@@ -146,7 +146,7 @@ check-deps:
 clean:
 	rm -rf build
 
-.PHONY: check check-root check-red check-fresh check-vm tidy soak bench install uninstall
+.PHONY: check check-root check-red check-fresh check-vm tidy soak bench phases install uninstall
 
 JOBS ?= $(shell echo $$((2 * $$(nproc))))
 
@@ -187,6 +187,8 @@ tidy:
 	@tools/tidy
 bench: all
 	@bench/run $(BENCH_ARGS)
+phases: all
+	@bench/phases >build/phases.svg && mv build/phases.svg docs/phases.svg
 soak: all unit
 	@SOAK=1 $(MAKE) -s check TESTS="$(sort $(wildcard tests/soak/*.sh))"
 
@@ -250,6 +252,7 @@ help:
 	@echo 'make soak           long runs: kills at random moments, thousands of sandboxes'
 	@echo 'make check-vm       cgroup v2 and systemd, in QEMU guests'
 	@echo 'make bench          speed, against other sandboxes'
+	@echo 'make phases         docs/phases.svg: where the time of one run goes (root)'
 	@echo 'make tidy           rooms, lengths, banned calls, headers alone'
 	@echo 'make install        PREFIX (/usr/local), DESTDIR; make uninstall'
 	@echo 'make DROP=name      build/drop-name/pinfold, without one protection (src/sandbox/hold.h)'

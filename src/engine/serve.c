@@ -258,6 +258,7 @@ static void fit_descriptors(struct warden_config *c, rlim_t limit)
 		cut = true;
 	}
 	room = (room - c->live_max * FDS_RUNNING) / FDS_WAITING;
+	c->waiting_max = room < UINT_MAX ? (unsigned)room : UINT_MAX;
 	for (int kind = 0; kind < KINDS; kind++) {
 		if (c->waiting[kind] > room) {
 			c->waiting[kind] = (unsigned)room;

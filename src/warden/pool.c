@@ -258,7 +258,7 @@ static enum ward_kind wanted(const struct warden *w)
 	const unsigned *target = w->pool.target, *waiting = w->waiting;
 	enum ward_kind most = KINDS;
 
-	if (w->pool.pressure.level != PRESSURE_NONE)
+	if (w->pool.pressure.level != PRESSURE_NONE || w->n_waiting >= w->config->waiting_max)
 		return KINDS;
 	for (enum ward_kind i = 0; i < KINDS; i++)
 		if (waiting[i] < target[i] &&

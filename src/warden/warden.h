@@ -21,6 +21,7 @@ enum ward_kind {
 struct warden_config {
 	unsigned waiting[KINDS]; /* how many sandboxes of each kind wait ready-made, at least */
 	uint64_t warm_memory;	 /* what all that wait may hold; 0: the default */
+	unsigned waiting_max;	 /* of all kinds, whatever the demand: each has descriptors */
 	const char *preload;	 /* modules that a waiting Python has imported, with commas */
 	unsigned live_max;	 /* how many runs at once */
 	unsigned queue_max;	 /* how many requests wait for that */
