@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # A Python that waits in a sandbox of its own until somebody's program comes: started, with the usual
-# modules imported, used once. It is executed with -c by the guest; descriptor 3 is the guest's.
+# modules imported, used once. It is executed with -c by the guest; descriptor 100 is the guest's.
 # Nothing of the caller is here before the claim, and nothing of this file is left when his program
 # starts: names, descriptors and streams are what `python3 -c` or `python3 FILE` would have.
 def pinfold():
@@ -8,7 +8,8 @@ def pinfold():
 
     main = sys.modules["__main__"]
     ours = sys._getframe().f_code
-    guest = socket.socket(fileno=3)
+    guest = socket.socket(fileno=100)
+    os.close(101)
     for name in sys.argv[1].split(","):
         try:
             __import__(name)

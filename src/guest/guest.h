@@ -42,7 +42,7 @@ struct guest {
 	struct guest_keep keep[GUEST_KEEP_MAX];
 	unsigned n_keep;
 	int driver;		       /* socket to an interpreter that waits, -1: none */
-	int driver_end;		       /* its end, while it is started */
+	int driver_end, loader;	       /* its end and its loader, while it is started */
 	int claim[MSG_CLAIM_FDS];      /* second plan, standard input, output, error */
 	uint64_t used_us;	       /* CPU time of the interpreter before it was claimed */
 	int command;		       /* pid of the command, 0: none */
@@ -63,6 +63,8 @@ int guest_mount_step(struct guest *g, const struct plan_step *step);
 int guest_identity_step(struct guest *g, const struct plan_step *step);
 /* command.c: start the command; 0 with g->command set, or -errno with *ret_step (MSG_STEP_*). */
 int guest_command(struct guest *g, int *ret_step);
+/* Open the plan's working directory, or -errno. */
+long guest_workdir(const struct guest *g);
 /* driver.c: start the interpreter that waits; give it the program that was claimed. -errno: it is of
  * no use, and the command has to be started like any other. */
 void guest_driver_start(struct guest *g);

@@ -177,6 +177,7 @@ void guest_main(void)
 				 .listener = -1,
 				 .driver = -1,
 				 .driver_end = -1,
+				 .loader = -1,
 				 .talk = GUEST_CTL};
 	int step = MSG_STEP_PLAN;
 

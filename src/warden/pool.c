@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "sandbox/environ.h"
+#include "warden/driver.h"
 #include "warden/usage.h"
 
 #define FAILURES_MAX 3u
@@ -25,8 +26,6 @@
  * of v1 said 12.
  */
 #define OUTSIDE_BYTES (576ull << 10)
-
-extern const char driver_python[];
 
 /* The limits of contract's defaults: what waits is made with these. */
 static const struct sandbox_limits standard = {
@@ -112,12 +111,8 @@ static void spec_waiting(const struct warden *w, struct ward *ward)
 
 	spec->limits = standard;
 	spec->warm = true;
-	spec->driver = ward->kind == KIND_PYTHON;
-	ward->argv[0] = "/usr/bin/python3";
-	ward->argv[1] = "-c";
-	ward->argv[2] = driver_python;
-	ward->argv[3] = w->config->preload;
-	spec->argv = spec->driver ? ward->argv : nothing;
+	spec->argv = nothing;
+	driver_spec(w->config, ward);
 	spec->envp = env;
 	spec->path = ENVIRON_PATH;
 	spec->workdir = spec->driver ? "/home/user" : "/";
@@ -225,8 +220,8 @@ struct ward *pool_choose(struct warden *w, const struct ask *ask)
 
 	if (!fits(ask))
 		return NULL;
-	if ((ask->head->flags & (ASK_PYTHON | ASK_PTY)) == ASK_PYTHON)
-		ward = want(w, KIND_PYTHON);
+	if (driver_kind(ask) != KIND_PLAIN)
+		ward = want(w, driver_kind(ask));
 	return ward ? ward : want(w, KIND_PLAIN);
 }
 
@@ -236,7 +231,9 @@ int pool_claim(struct warden *w, struct ward *ward, const struct ask *ask, const
 	struct sandbox_spec spec = ward->spec;
 	struct plan *plan = NULL;
 
-	spec.warm = spec.leashed = spec.driver = false;
+	spec.warm = spec.leashed = false;
+	spec.driver = DRIVER_NONE;
+	spec.code_name = NULL;
 	ask_spec(ask, &spec);
 	int r = plan_new_claim(&spec, &plan, e);
 	if (r >= 0)

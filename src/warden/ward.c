@@ -366,7 +366,7 @@ static void on_started(struct warden *w, struct ward *ward, struct control_event
 
 	ward_describe(ward, &msg);
 	msg.started.started_ns = ev->msg.value;
-	msg.started.cpu_before_us = ward->kind == KIND_PYTHON ? ev->msg.value2 : 0;
+	msg.started.cpu_before_us = ward->kind != KIND_PLAIN ? ev->msg.value2 : 0;
 	ward->state = WARD_RUNNING;
 	(void)tell(ward, &msg, fds, 2); /* the first: there is room */
 	warden_unwatch(w, ward->live.sb.control);
