@@ -168,13 +168,14 @@ static long child_search(struct launch *l)
 static void child_close(const struct launch *l)
 {
 #ifndef DROP_CLOSE_FDS
-	if (l->g->driver_end < 0) {
+	if (l->g->loader < 0) {
 		(void)sys3(SYS_close_range, GUEST_CTL, ~0u, 0);
 		return;
 	}
-	(void)sys3(SYS_dup3, l->g->driver_end, DRIVER_FD, 0);
 	(void)sys3(SYS_dup3, l->g->loader, LOADER_FD, 0);
-	(void)sys3(SYS_close_range, GUEST_CTL, DRIVER_FD - 1, 0);
+	if (l->g->driver_end >= 0)
+		(void)sys3(SYS_dup3, l->g->driver_end, DRIVER_FD, 0);
+	(void)sys3(SYS_close_range, GUEST_CTL, DRIVER_FD - (l->g->driver_end >= 0), 0);
 	(void)sys3(SYS_close_range, LOADER_FD + 1, ~0u, 0);
 #else
 	(void)l;

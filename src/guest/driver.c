@@ -25,7 +25,7 @@ static void drop(struct guest *g)
 }
 
 /* Of this sandbox alone, so that nothing of it is shared with another. */
-static int make_loader(struct guest *g)
+int guest_loader_make(struct guest *g)
 {
 	long size = loader_image_end - loader_image;
 	long fd = sys2(SYS_memfd_create, "loader", MFD_CLOEXEC);
@@ -80,7 +80,7 @@ void guest_driver_start(struct guest *g)
 		return;
 	g->driver = pair[0];
 	g->driver_end = pair[1];
-	int r = make_loader(g);
+	int r = guest_loader_make(g);
 	if (r >= 0)
 		r = guest_command(g, &step);
 	(void)sys1(SYS_close, g->driver_end);
@@ -88,6 +88,73 @@ void guest_driver_start(struct guest *g)
 	g->driver_end = g->loader = -1;
 	/* One that ends before it is ready is of no use, but harms nobody. */
 	if (r < 0 || await_ready(g) < 0)
+		drop(g);
+}
+
+/* One message with descriptors. */
+static long give(int sock, const void *data, size_t len, const int *fds, unsigned n)
+{
+	struct iovec iov = {.iov_base = (void *)(uintptr_t)data, .iov_len = len};
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(MSG_CLAIM_FDS * sizeof(int))];
+	} control = {.head = {.cmsg_len = CMSG_LEN(n * sizeof(int)),
+			      .cmsg_level = SOL_SOCKET,
+			      .cmsg_type = SCM_RIGHTS}};
+	struct msghdr hdr = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = &control,
+			     .msg_controllen = CMSG_SPACE(n * sizeof(int))};
+
+	for (unsigned i = 0; i < n; i++)
+		((int *)(void *)CMSG_DATA(&control.head))[i] = fds[i];
+	return sys3(SYS_sendmsg, sock, &hdr, MSG_NOSIGNAL);
+}
+
+/* Who it is, and the listener of its own filter. */
+static int meet(struct guest *g)
+{
+	struct msg_host msg;
+	int fds[MSG_FDS_MAX];
+	long n = guest_receive_from(g->driver, &msg, fds, 0);
+
+	if (n < 0 || msg.kind != MSG_PROCEED || msg.arg <= 1)
+		return n < 0 ? (int)n : -EPROTO;
+	g->command = msg.arg;
+	if (n > 0)
+		g->driver_listener = fds[0];
+	return 0;
+}
+
+/* Ours is for commands that we start; now there will be none. */
+static void take_listener(struct guest *g)
+{
+	if (g->driver_listener < 0)
+		return;
+	(void)sys1(SYS_close, g->listener);
+	g->listener = g->driver_listener;
+}
+
+void guest_driver_fork(struct guest *g)
+{
+	struct msg_guest fork = {.kind = MSG_FORK};
+	struct msg_host plan = {.kind = MSG_PLAN};
+	const int fds[] = {g->plan_fd, g->ruleset};
+	int pair[2];
+
+	if (sys4(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return;
+	g->driver = pair[0];
+	long r = give(g->driver, &plan, sizeof(plan), fds, g->ruleset < 0 ? 1 : 2);
+	if (r >= 0)
+		r = guest_send(&fork, NULL, pair[1]);
+	(void)sys1(SYS_close, pair[1]);
+	(void)sys1(SYS_close, g->plan_fd);
+	g->plan_fd = -1;
+	/* SIGCHLD stays blocked for serve.c, as with any command. */
+	uint64_t chld = 1u << (SIGCHLD - 1);
+	(void)sys4(SYS_rt_sigprocmask, SIG_BLOCK, &chld, NULL, sizeof(chld));
+	if (r < 0 || meet(g) < 0)
 		drop(g);
 }
 
@@ -102,30 +169,19 @@ static uint64_t cpu_us(int pid)
 
 int guest_driver_claim(struct guest *g)
 {
-	char byte = 'c';
-	struct iovec iov = {.iov_base = &byte, .iov_len = 1};
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(g->claim))];
-	} control = {.head = {.cmsg_len = CMSG_LEN(sizeof(g->claim)),
-			      .cmsg_level = SOL_SOCKET,
-			      .cmsg_type = SCM_RIGHTS}};
-	struct msghdr hdr = {.msg_iov = &iov,
-			     .msg_iovlen = 1,
-			     .msg_control = &control,
-			     .msg_controllen = sizeof(control.room)};
-
 	long dir = guest_workdir(g);
+
 	if (dir < 0)
 		return (int)dir; /* the ordinary start says so best */
 	(void)sys1(SYS_close, dir);
 	if (g->driver < 0)
 		return -ESRCH;
-	for (unsigned i = 0; i < MSG_CLAIM_FDS; i++)
-		((int *)(void *)CMSG_DATA(&control.head))[i] = g->claim[i];
 	g->used_us = cpu_us(g->command);
 	g->started_ns = guest_now_ns();
-	long r = sys3(SYS_sendmsg, g->driver, &hdr, MSG_NOSIGNAL);
+	long r = give(g->driver, "c", 1, g->claim, MSG_CLAIM_FDS);
 	drop(g);
-	return r < 0 ? (int)r : 0;
+	if (r < 0)
+		return (int)r;
+	take_listener(g);
+	return 0;
 }

@@ -18,6 +18,7 @@
 #include <sys/uio.h>
 
 #include "base/sys.h"
+#include "guest/forked.h"
 #include "wire/fds.h"
 #include "wire/msg.h"
 #include "wire/plan.h"
@@ -29,6 +30,7 @@
 
 /* The interpreter's own. */
 int setenv(const char *name, const char *value, int overwrite);
+__attribute__((weak)) void Py_Initialize(void);
 __attribute__((weak)) void R_set_command_line_arguments(int argc, char **argv);
 
 void loader_main(void);
@@ -233,6 +235,10 @@ void loader_main(void)
 	struct stat st;
 	int fds[MSG_CLAIM_FDS];
 
+	if (Py_Initialize) {
+		zygote_begin();
+		return; /* it calls what it needs */
+	}
 	if (sys2(SYS_fstat, DRIVER_FD, &st) < 0)
 		give_up();
 	if (!S_ISSOCK(st.st_mode))

@@ -48,6 +48,8 @@ struct sandbox_spec {
 	struct sandbox_limits limits;
 	bool as_root; /* the command is uid 0 inside */
 	bool warm;    /* made before anybody wants it: waits for a claim */
+	bool forked;  /* with a driver: it is a fork of the zygote */
+	bool zygote;  /* not a sandbox for anybody: where interpreters are forked from */
 	bool live;    /* no command of its own: they come later */
 	bool leashed; /* ends with the process that made it */
 	bool pty;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "warden/zygote.h"
+
 extern const char driver_python[], driver_node[], driver_r[];
 
 static void spec_r(struct ward *ward)
@@ -14,15 +16,16 @@ static void spec_r(struct ward *ward)
 	ward->spec.code_len = strlen(driver_r);
 }
 
-void driver_spec(const struct warden_config *config, struct ward *ward)
+void driver_spec(struct warden *w, struct ward *ward)
 {
 	switch (ward->kind) {
 	case KIND_PYTHON:
 		ward->spec.driver = DRIVER_PYTHON;
+		ward->spec.forked = zygote_ready(w);
 		ward->argv[0] = "/usr/bin/python3";
 		ward->argv[1] = "-c";
 		ward->argv[2] = driver_python;
-		ward->argv[3] = config->preload;
+		ward->argv[3] = w->config->preload;
 		break;
 	case KIND_NODE:
 		ward->spec.driver = DRIVER_NODE;
@@ -45,6 +48,9 @@ enum ward_kind driver_kind(const struct ask *ask)
 	uint32_t flags = ask->head->flags;
 
 	if (flags & (ASK_PTY | ASK_LIVE))
+		return KIND_PLAIN;
+	/* A forked one has a filter of its own; who listens to it does not hear the guest's commands. */
+	if (ask->held && (flags & ASK_PYTHON))
 		return KIND_PLAIN;
 	return flags & ASK_PYTHON ? KIND_PYTHON
 	       : flags & ASK_NODE ? KIND_NODE

@@ -6,7 +6,7 @@
 #include "warden/ward_int.h"
 
 /* What is the command of a sandbox that waits, by its kind; nothing for KIND_PLAIN. */
-void driver_spec(const struct warden_config *config, struct ward *ward);
+void driver_spec(struct warden *w, struct ward *ward);
 /* Which kind the request is for, with KIND_PLAIN for none in particular. */
 enum ward_kind driver_kind(const struct ask *ask);
 

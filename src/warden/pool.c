@@ -42,6 +42,8 @@ static const struct sandbox_limits standard = {
 static const uint64_t estimate[KINDS] = {
 	[KIND_PLAIN] = OUTSIDE_BYTES,
 	[KIND_PYTHON] = 24ull << 20,
+	[KIND_NODE] = 64ull << 20,
+	[KIND_R] = 56ull << 20,
 };
 
 /* A ceiling that nobody chose leaves room for the floors that somebody did. */
@@ -103,7 +105,7 @@ static bool fits(const struct ask *ask)
 	       h->limits.disk_bytes == standard.disk_bytes && h->limits.nofile == standard.nofile;
 }
 
-static void spec_waiting(const struct warden *w, struct ward *ward)
+static void spec_waiting(struct warden *w, struct ward *ward)
 {
 	static const char *const nothing[] = {"-", NULL};
 	static const char *const env[] = {ENVIRON_COMMON, ENVIRON_USER, NULL};
@@ -112,7 +114,7 @@ static void spec_waiting(const struct warden *w, struct ward *ward)
 	spec->limits = standard;
 	spec->warm = true;
 	spec->argv = nothing;
-	driver_spec(w->config, ward);
+	driver_spec(w, ward);
 	spec->envp = env;
 	spec->path = ENVIRON_PATH;
 	spec->workdir = spec->driver ? "/home/user" : "/";
@@ -233,6 +235,7 @@ int pool_claim(struct warden *w, struct ward *ward, const struct ask *ask, const
 
 	spec.warm = spec.leashed = false;
 	spec.driver = DRIVER_NONE;
+	spec.forked = false;
 	spec.code_name = NULL;
 	ask_spec(ask, &spec);
 	int r = plan_new_claim(&spec, &plan, e);
