@@ -81,7 +81,7 @@ void pool_init(struct warden *w)
 	for (int i = 0; i < 2; i++) {
 		struct epoll_event ev = {.events = EPOLLPRI, .data.ptr = &p->stalls[i]};
 
-		p->stalls[i] = (struct source){.kind = SOURCE_PRESSURE};
+		p->stalls[i] = (struct source){SOURCE_PRESSURE, NULL, NULL};
 		if (p->pressure.fd[i] >= 0)
 			(void)epoll_ctl(w->epoll, EPOLL_CTL_ADD, p->pressure.fd[i], &ev);
 	}

@@ -11,6 +11,7 @@
  * RUNNING   the caller has the guest's control socket; we hold its limits and its life. One that is
  *           held lives without a caller: the control socket, its output and its time are ours, too
  * LEAVING   it is gone, but the caller does not read that
+ * GONE      the caller knows; its groups and mounts are removed in the next pause
  * LEFT      one that was held is gone; what its command printed is kept for a while
  */
 #ifndef WARDEN_WARD_INT_H
@@ -34,6 +35,7 @@ enum ward_state {
 	WARD_RUNNING,
 	WARD_LEAVING,
 	WARD_LEFT,
+	WARD_GONE,
 };
 
 enum source_kind {
@@ -84,6 +86,7 @@ struct ward {
 	struct job *jobs;	    /* the first is its own command, if it has one */
 	struct visitor *visitors;
 	struct ward *same_hash;
+	struct ward *gone_next;
 	struct link_msg pending; /* what a caller who does not read is told next */
 	uint64_t memory_peak, pids_peak;
 	bool pids_full;
@@ -120,9 +123,12 @@ struct warden {
 	unsigned n_waiting; /* MAKING or READY, of all kinds */
 	unsigned waiting[KINDS];
 	unsigned n_polled;
-	unsigned n_left;	   /* LEFT */
-	unsigned n_throttled;	   /* jobs that print too fast */
-	uint64_t next_deadline_us; /* 0: none */
+	unsigned n_gone;		     /* GONE, */
+	struct ward *first_gone, *last_gone; /* in the order they ended */
+	uint64_t ended_us;		     /* when the last one did */
+	unsigned n_left;		     /* LEFT */
+	unsigned n_throttled;		     /* jobs that print too fast */
+	uint64_t next_deadline_us;	     /* 0: none */
 	struct ward *by_id[WARD_HASH];
 	unsigned failures; /* in a row, to make one that waits */
 	uint64_t retry_us; /* not before that, after some */
@@ -134,7 +140,7 @@ struct warden {
 /* How many are somebody's. */
 static inline unsigned warden_running(const struct warden *w)
 {
-	return w->n_wards - w->n_waiting - w->n_left;
+	return w->n_wards - w->n_waiting - w->n_left - w->n_gone;
 }
 
 /* make.c: from a request to a ward. ward_run() and ward_create() own `client` when they return 0; the
@@ -167,6 +173,8 @@ void ward_ask_to_end(struct ward *ward);
 void ward_kill(struct ward *ward, enum link_stop why);
 /* Kill it and remove all of it; tells the caller, if there is one. */
 void ward_end(struct warden *w, struct ward *ward);
+/* Remove what the one that ended first still has on the host. */
+void ward_sweep_gone(struct warden *w);
 /* Say no on a connection. */
 void ward_refuse(int client, const struct err *e);
 /* What kind of sandbox it is. */

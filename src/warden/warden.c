@@ -28,6 +28,7 @@
 
 #define POLL_US 20000u
 #define DRAIN_LOOK_US 100000u
+#define PAUSE_US 2000u
 #define DRAIN_US 10000000u
 #define JANITOR_S                                                                                  \
 	DEMAND_FADE_S /* how long what a dead run of somebody without daemon left may stay */
@@ -201,13 +202,25 @@ static void on_event(struct warden *w, const struct source *source, uint32_t eve
 	arm_timer(w);
 }
 
+/* How long nothing may happen before something is done that nobody waits for; -1: for ever. Right
+ * after a run has ended, its caller needs the processor more than we do. */
+static int patience_ms(const struct warden *w)
+{
+	int pool = w->first_gone ? 0 : pool_patience_ms(w);
+	bool just_ended = warden_now_us() - w->ended_us < PAUSE_US;
+
+	return pool == 0 && just_ended ? (int)(PAUSE_US / 1000) : pool;
+}
+
 static void turn(struct warden *w)
 {
 	struct epoll_event ev;
 	bool serving = queue_can_serve(w);
-	int n = epoll_wait(w->epoll, &ev, 1, serving ? 0 : pool_patience_ms(w));
+	int n = epoll_wait(w->epoll, &ev, 1, serving ? 0 : patience_ms(w));
 
-	if (n == 0 && !serving)
+	if (n == 0 && !serving && w->first_gone)
+		ward_sweep_gone(w);
+	else if (n == 0 && !serving)
 		pool_refill(w);
 	if (n > 0)
 		on_event(w, ev.data.ptr, ev.events);
