@@ -29,6 +29,8 @@ void run_poll_usage(struct pinfold_run *run)
 		return;
 	}
 	usage_of_tree(run->live.sb.pid, run->req.spec.limits.memory_bytes, &t);
+	unsigned witnesses = spec_guests(&run->req.spec) - 1;
+	t.pids -= t.pids > witnesses ? witnesses : t.pids;
 	if (t.memory > run->polled_memory_peak)
 		run->polled_memory_peak = t.memory;
 	if (t.pids > run->polled_pids_peak)

@@ -51,7 +51,8 @@ static void write_usage(struct json *j, const struct pinfold_run *run)
 		memory = run->polled_memory_peak > (uint64_t)u->ru_maxrss * 1024
 				 ? run->polled_memory_peak
 				 : (uint64_t)u->ru_maxrss * 1024;
-	pids = pids > 1 ? pids - 1 : run->polled_pids_peak; /* without the guest */
+	unsigned guests = spec_guests(&run->req.spec);
+	pids = pids > guests ? pids - guests : run->polled_pids_peak;
 	json_open(j, "usage", '{');
 	json_ms(j, "wall_ms", run->ended_us - run->started_us);
 	json_ms(j, "cpu_ms", cpu);

@@ -37,6 +37,7 @@ struct guest {
 	const char *root_name; /* where it is in the stage */
 	int lower;	       /* last directory opened by LOWER */
 	int ruleset;	       /* Landlock rules for commands, -1: none */
+	int witness;	       /* all.c: whom we could signal before SCOPE, 0: none */
 	int listener;	       /* seccomp notifications, for the host side, -1: none */
 	struct guest_keep keep[GUEST_KEEP_MAX];
 	unsigned n_keep;
@@ -79,8 +80,11 @@ void guest_job_events(const struct pollfd *fds, unsigned n);
 void guest_job_ended(int pid, int status, const struct rusage *usage);
 /* start.c: a plan that needs no right, from outside; NULL: it is not that. */
 const struct plan_head *guest_map_claim(int fd);
-/* tree.c: signal every process of the sandbox but the guest. */
+/* all.c: signal every process of the sandbox but the guest; where there is no pid namespace, the
+ * step that makes this possible, 0 or -errno, and its end. */
 void guest_signal_all(const struct guest *g, int sig);
+int guest_scope_step(struct guest *g);
+void guest_scope_end(struct guest *g);
 /* serve.c: stay until the command has ended or the host side is gone. Returns its wait status. */
 int guest_serve(struct guest *g);
 /* collect.c: report every changed file; how much the layer holds now. */

@@ -162,7 +162,10 @@ int guest_identity_step(struct guest *g, const struct plan_step *step)
 	long r;
 
 	switch ((enum plan_op)step->op) {
-	case PLAN_BECOME: return do_become(step);
+	case PLAN_BECOME:
+		if (g->witness) /* one with other ids proves nothing */
+			return -EINVAL;
+		return do_become(step);
 	case PLAN_TIMENS: return do_timens();
 	case PLAN_CGROUPNS: return (int)sys1(SYS_unshare, CLONE_NEWCGROUP);
 	case PLAN_KEYRING:

@@ -50,7 +50,7 @@ static int reap(const struct guest *g, int *status)
 	for (;;) {
 		struct rusage usage;
 		int st = 0;
-		long pid = sys4(SYS_wait4, -1, &st, WNOHANG | __WALL, &usage);
+		long pid = sys4(SYS_wait4, -1, &st, WNOHANG, &usage);
 
 		if (pid <= 0)
 			return ended;
@@ -63,23 +63,13 @@ static int reap(const struct guest *g, int *status)
 	}
 }
 
-/* Kill every other process and wait for them. In a pid namespace kill(-1) reaches all at once: a
- * process that forks while it is being killed fails to fork. Without one, orphans come to us as
- * their parents die and are killed in the next round. */
+/* Kill every other process and wait for them: the kernel gives us every orphan. */
 static void end_all(const struct guest *g, int *status)
 {
-	int rounds = g->plan->flags & PLAN_HOST_LEVEL;
-
-#ifdef DROP_ROUNDS
-	rounds = 0;
-#endif
 	guest_signal_all(g, SIGKILL);
 	for (;;) {
 		int st = 0;
-		long pid = sys4(SYS_wait4, -1, &st, __WALL, NULL);
-
-		if (pid > 0 && rounds)
-			guest_signal_all(g, SIGKILL);
+		long pid = sys4(SYS_wait4, -1, &st, 0, NULL);
 
 		if (pid == -EINTR)
 			continue;
@@ -91,12 +81,13 @@ static void end_all(const struct guest *g, int *status)
 }
 
 /* The host side is gone: so is the sandbox. PID 1 takes all with it; elsewhere we must. */
-static __attribute__((noreturn)) void abandon(const struct guest *g)
+static __attribute__((noreturn)) void abandon(struct guest *g)
 {
 	int status;
 
 	if (g->plan->flags & PLAN_HOST_LEVEL)
 		end_all(g, &status);
+	guest_scope_end(g);
 	guest_end(1);
 }
 
@@ -175,6 +166,7 @@ int guest_serve(struct guest *g)
 #ifndef DROP_END_FIRST
 	end_all(g, &s.status);
 #endif
+	guest_scope_end(g);
 	(void)sys1(SYS_close, sig);
 	return s.status;
 }

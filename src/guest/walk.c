@@ -129,6 +129,7 @@ static int do_step(struct guest *g, const struct plan_step *step)
 	case PLAN_SYSCTL: return do_sysctl(g, step);
 	case PLAN_LANDLOCK: return do_landlock(g, step);
 	case PLAN_LANDLOCK_PATH: return do_landlock_path(g, step);
+	case PLAN_SCOPE: return guest_scope_step(g);
 	case PLAN_READY: return 0;
 	case PLAN_PRIVATE:
 	case PLAN_STAGE:

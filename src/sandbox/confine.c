@@ -106,6 +106,8 @@ void plan_confine(struct plan *p, const struct sandbox_spec *spec)
 	plan_rlimits(p, spec);
 	if (HOLD_NNP)
 		plan_add(p, PLAN_NO_NEW_PRIVS, 0);
+	if (!HOLD_PIDNS)
+		plan_add(p, PLAN_SCOPE, 0);
 	if (HOLD_CAPS)
 		plan_num(p, PLAN_CAPS, 0, 0, spec->as_root ? ROOT_CAPS : 0);
 	plan_num(p, PLAN_NO_DUMP, 0, !HOLD_DUMPABLE, 0);

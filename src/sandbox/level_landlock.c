@@ -74,6 +74,7 @@ void plan_host_level(struct plan *p, const struct sandbox_spec *spec)
 	plan_rlimits(p, spec);
 	if (HOLD_NNP)
 		plan_add(p, PLAN_NO_NEW_PRIVS, 0);
+	plan_add(p, PLAN_SCOPE, 0);
 	plan_num(p, PLAN_CAPS, 0, 0, 0);
 	plan_num(p, PLAN_NO_DUMP, 0, !HOLD_DUMPABLE, 0);
 	if (HOLD_SECCOMP)

@@ -73,4 +73,10 @@ struct sandbox_spec {
 	const char *host_home;
 };
 
+/* How many of its processes are ours: the guest and, at level landlock, its witness. */
+static inline unsigned spec_guests(const struct sandbox_spec *spec)
+{
+	return spec->level == LEVEL_LANDLOCK ? 2 : 1;
+}
+
 #endif

@@ -139,7 +139,7 @@ int live_make(struct live *l, struct sandbox_spec *spec, const struct cgroup_hos
 
 	l->limits = (struct cgroup_limits){
 		.memory_bytes = spec->limits.memory_bytes,
-		.pids = spec->limits.pids,
+		.pids = spec->limits.pids + spec_guests(spec) - 1,
 		.cpus_milli = spec->limits.cpus_milli,
 		.account_cpu = spec->limits.cpu_time_ms != 0,
 	};

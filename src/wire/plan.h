@@ -58,6 +58,7 @@
 	X(BOUNDING, "bounding", "no program can ever get a capability outside of mask `b`")        \
 	X(CAPS, "caps", "hold only the capabilities of mask `b`, inherit none")                    \
 	X(NO_NEW_PRIVS, "no-new-privs", "no program gains privileges")                             \
+	X(SCOPE, "scope", "the guest itself can signal nobody but processes below it")             \
 	X(NO_DUMP, "no-dump", "the guest cannot be traced or dumped")                              \
 	X(LANDLOCK, "landlock", "new ruleset: handled access `b`, scopes `a`")                     \
 	X(LANDLOCK_PATH, "landlock-path", "allow access `b` beneath `s`")                          \
@@ -100,7 +101,7 @@ struct plan_step {
 #define PLAN_DRIVER 0x40u    /* with PLAN_WARM: start the command now; it waits for a program */
 #define PLAN_LEASH 0x20u     /* end with the process that made us */
 #define PLAN_LIVE 0x80u	     /* no command: live until told otherwise, commands come later */
-#define PLAN_HOST_LEVEL 0x8u /* level landlock: no pid namespace, kill by subreaper */
+#define PLAN_HOST_LEVEL 0x8u /* level landlock: no pid namespace */
 
 /*
  * A sandbox that waits ready-made walked a plan with PLAN_WARM. What is left when it is claimed is a

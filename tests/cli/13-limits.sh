@@ -191,6 +191,9 @@ levels()
 	document "--isolation landlock"
 	json_is landlock 'd["isolation"]' "--isolation landlock"
 	json_has 'b"Permission denied" in err' "--isolation landlock: files of the host are closed"
+	# Without a control group they are counted by walking: never those of the host.
+	json_has 'd["usage"]["processes_peak"] <= 2 and d["limit"] is None' \
+		"--isolation landlock: only its own processes count"
 }
 
 checks()

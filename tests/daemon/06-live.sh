@@ -317,6 +317,51 @@ bad_words()
 	refuses invalid_argument COMMAND "no command"
 }
 
+# user UID ARG...: pinfold, called by this user.
+user()
+{
+	CALL_WRAP=(/usr/bin/setpriv --reuid "$1" --regid "$1" --clear-groups)
+	shift
+	pinfold "$@"
+	CALL_WRAP=()
+}
+
+# Users of root's daemon: what is another's is not there.
+tenants()
+{
+	local one=64101 two=64102 theirs verb
+
+	[ "$MODE" = R ] || return 0
+	daemon_start --warm 1 --warm-python 0
+	chmod 0711 "$M/run"
+	chmod 0666 "$M/run/daemon.sock"
+	user $one run --detach -- tail -f /dev/null
+	theirs=$(cat "$OUT")
+	user $two run --detach
+	ID=$(cat "$OUT")
+	user $two ps
+	check "a user sees his own" grep -q "$ID" "$OUT"
+	check "and nobody else's" not grep -q "$theirs" "$OUT"
+	for verb in "exec $theirs -- id" "logs $theirs" "attach $theirs" "kill $theirs" \
+		"kill --signal TERM $theirs" "pause $theirs" "resume $theirs" "extend $theirs 1h"; do
+		# shellcheck disable=SC2086
+		user $two $verb
+		refuses not_found "$theirs" "another's: ${verb%% *}"
+	done
+	pinfold ps
+	check "root sees both" grep -q "$theirs" "$OUT"
+	check "it was not touched" grep -q "$theirs  running" "$OUT"
+	pinfold exec "$theirs" -- echo root
+	prints root "and may enter"
+	user $two exec "$ID" -- sh -c "kill -9 -1; ls /proc | grep -c '^[0-9]'"
+	user $one exec "$theirs" -- pgrep -c tail
+	prints 1 "one cannot signal another's processes"
+	user $one kill "$theirs"
+	exits 0 "the owner may"
+	daemon_stop
+	check "and nothing is left" nothing_left
+}
+
 # kill -9 of the warden takes them all along, and the next start removes what is left.
 warden_dies()
 {
@@ -369,6 +414,7 @@ checks()
 	daemon_stop
 	exits 0 "it ends with live sandboxes, too"
 	check "and nothing is left" nothing_left
+	tenants
 }
 
 run_checks

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: landlock, seccomp
+# red: landlock, seccomp, scope
 #
 # Level landlock has no namespace to hide the host behind: everything stands there, and belongs, for
 # an ordinary user, to the very id that the command has. Landlock and the filter alone say no. What
@@ -22,7 +22,7 @@ refuses_the_level()
 
 attack()
 {
-	local before
+	local before neighbours
 
 	if refuses_the_level; then
 		skip_mode "this kernel has no Landlock ABI 6"
@@ -36,6 +36,7 @@ attack()
 	[ "$EUID" = 0 ] && chown -R "$USER_NAME" "$W/dir"
 	before=$(find "$W/dir" -printf '%P %m %s %u %T@\n' | sort)
 	neighbour_start
+	neighbours=$(sandbox_pids NEIGHBOUR | wc -l)
 	attack_listen
 	# The program comes as an argument: its file is one of those that are shut.
 	inside --isolation landlock --limits best-effort -- python3 -Ic "$(cat "$BIN/attack.py")" \
@@ -46,6 +47,8 @@ attack()
 	shut $DOORS
 	KIND=CRASH same "what works" "$(grep '^works' "$OUT")" "works own"
 	KIND=WRITE same "the directory" "$(find "$W/dir" -printf '%P %m %s %u %T@\n' | sort)" "$before"
+	# Ending the run was a signal to "all".
+	same "processes of the neighbour that live" "$(sandbox_pids NEIGHBOUR | wc -l)" "$neighbours"
 	neighbour_stop
 }
 
