@@ -236,6 +236,20 @@ PINFOLD_API int pinfold_sandbox_list(struct pinfold_sandbox_info **ret_list, siz
 				     struct pinfold_error *ret_error);
 PINFOLD_API void pinfold_sandbox_list_free(struct pinfold_sandbox_info *list);
 
+/* A process in a sandbox that lives, by its number there. */
+struct pinfold_process {
+	uint32_t pid, parent;
+	int asked_for; /* started by pinfold_sandbox_exec() or _spawn() */
+	char state;    /* R, S, D, T, Z, as in proc(5) */
+	uint32_t threads;
+	uint64_t cpu_ms, memory_bytes;
+	char command[512]; /* words with blanks between; bytes of the program's own choice */
+};
+
+PINFOLD_API int pinfold_sandbox_processes(const char *id, struct pinfold_process **ret_list,
+					  size_t *ret_n, struct pinfold_error *ret_error);
+PINFOLD_API void pinfold_processes_free(struct pinfold_process *list);
+
 /*
  * Be the daemon that runs of this user (as root: of everybody in group pinfold) go to when they find
  * its socket. Returns 0 after SIGTERM or SIGINT, or -1 and *ret_error. Uses fork() and changes

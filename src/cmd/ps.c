@@ -13,11 +13,12 @@
 static const char *const paragraphs[] = {
 	"Lists the sandboxes that live in the daemon: detached ones, those that runs of other callers "
 	"wait for, and for an hour those that have ended. Everybody sees his own, root all.",
+	"With the ID of one that lives by itself: the processes in it. * marks commands of exec.",
 	NULL,
 };
 
 const struct verb_doc ps_doc = {
-	.usage = {"[--json]"},
+	.usage = {"[--json] [ID]"},
 	.paragraphs = paragraphs,
 	.examples = {{"What runs?", "pinfold ps"}, {"In a script:", "pinfold ps --json"}},
 };
@@ -119,20 +120,83 @@ static void put_item(struct json *j, const struct pinfold_sandbox_info *s)
 	json_close(j, '}');
 }
 
+static void begin_list(struct json *j)
+{
+	json_init(j, STDOUT_FILENO);
+	json_open(j, NULL, '{');
+	json_open(j, "items", '[');
+}
+
+static int end_list(struct json *j)
+{
+	json_close(j, ']');
+	json_null(j, "next");
+	json_close(j, '}');
+	int bad = json_end(j);
+	return bad < 0 ? bad : fd_write_all(STDOUT_FILENO, "\n", 1);
+}
+
 static int print_json(const struct pinfold_sandbox_info *list, size_t n)
 {
 	struct json j;
 
-	json_init(&j, STDOUT_FILENO);
-	json_open(&j, NULL, '{');
-	json_open(&j, "items", '[');
+	begin_list(&j);
 	for (size_t i = 0; i < n; i++)
 		put_item(&j, &list[i]);
-	json_close(&j, ']');
-	json_null(&j, "next");
-	json_close(&j, '}');
-	int bad = json_end(&j);
-	return bad < 0 ? bad : fd_write_all(STDOUT_FILENO, "\n", 1);
+	return end_list(&j);
+}
+
+static void print_processes(const struct pinfold_process *list, size_t n)
+{
+	char cpu[24];
+
+	printf("%7s %7s %s %7s %9s   %s\n", "PID", "PARENT", "S", "CPU", "MEMORY", "COMMAND");
+	for (size_t i = 0; i < n; i++) {
+		const struct pinfold_process *p = &list[i];
+
+		printf("%7u %7u %c %7s %8lluK %c ", p->pid, p->parent, p->state,
+		       span(p->cpu_ms, cpu, sizeof(cpu)),
+		       (unsigned long long)(p->memory_bytes >> 10), p->asked_for ? '*' : ' ');
+		put_command(p->command);
+	}
+}
+
+static void put_process(struct json *j, const struct pinfold_process *p)
+{
+	const char state[2] = {p->state, '\0'};
+
+	json_open(j, NULL, '{');
+	json_u64(j, "pid", p->pid);
+	json_u64(j, "parent", p->parent);
+	json_str(j, "state", state);
+	json_bool(j, "asked_for", p->asked_for);
+	json_u64(j, "threads", p->threads);
+	json_u64(j, "cpu_ms", p->cpu_ms);
+	json_u64(j, "memory_bytes", p->memory_bytes);
+	json_bytes(j, "command", p->command, strlen(p->command));
+	json_close(j, '}');
+}
+
+static int show_processes(const char *id, bool json)
+{
+	struct pinfold_process *list = NULL;
+	struct pinfold_error error;
+	struct json j;
+	size_t n = 0;
+	int bad = 0;
+
+	if (pinfold_sandbox_processes(id, &list, &n, &error) < 0)
+		return say_library_failure(&error, json);
+	if (json) {
+		begin_list(&j);
+		for (size_t i = 0; i < n; i++)
+			put_process(&j, &list[i]);
+		bad = end_list(&j);
+	} else {
+		print_processes(list, n);
+	}
+	pinfold_processes_free(list);
+	return json ? (bad < 0 ? EXIT_PINFOLD : 0) : help_flush();
 }
 
 int cmd_ps(const struct verb *v, int argc, char **argv)
@@ -146,7 +210,9 @@ int cmd_ps(const struct verb *v, int argc, char **argv)
 
 	if (!request_begin(&r, v, argc, argv, &used, &status))
 		return status;
-	if (request_end(argc - used, argv + used, &e) < 0)
+	if (argc > used && request_end(argc - used - 1, argv + used + 1, &e) == 0)
+		return show_processes(argv[used], r.json);
+	if (e.text[0])
 		return say_failure(&e, r.json);
 	if (pinfold_sandbox_list(&list, &n, &error) < 0)
 		return say_library_failure(&error, r.json);

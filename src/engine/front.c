@@ -89,7 +89,7 @@ static void on_asker(struct front *f, struct asker *asker)
 	if (r == -EAGAIN)
 		return;
 	if (r >= 0 && (ask.magic != LINK_MAGIC || ask.op == 0 || ask.op >= LINK_OP_END ||
-		       (link_has_block(ask.op) ? r < (int)LINK_FDS_MIN : r > 0)))
+		       !link_fds_are(ask.op, r)))
 		r = err_set(&e, ERR_INVALID, "malformed request");
 	else if (r >= 0 && ask.version != LINK_VERSION)
 		r = err_set(&e, ERR_UNSUPPORTED, "the daemon is of another version of pinfold"),

@@ -91,23 +91,33 @@ int remote_connect(const struct pinfold_run_options *o, int *ret_fd, struct err 
 	return err_remedy(e, "start one with `pinfold serve`, or leave --daemon out");
 }
 
-int remote_ask(int link, struct link_ask *msg, const struct request *req, const int stdio[3],
-	       struct err *e)
+static int send_ask(int link, struct link_ask *msg, const int *fds, unsigned n, struct err *e)
 {
-	auto_close int block = FD_NONE;
-
 	msg->magic = LINK_MAGIC;
 	msg->version = LINK_VERSION;
-	if (req && ask_write(&req->spec, req->best_effort, &block, e) < 0)
-		return -EINVAL;
-	const int fds[LINK_FDS_MAX] = {block, req ? stdio[0] : FD_NONE, req ? stdio[1] : FD_NONE,
-				       req ? stdio[2] : FD_NONE, req ? req->spec.dir_fd : FD_NONE};
-	int r = passfd_send(link, msg, sizeof(*msg), fds, LINK_FDS_MAX);
+	int r = passfd_send(link, msg, sizeof(*msg), fds, n);
 	if (r < 0) {
 		errno = -r;
 		return err_sys(e, "ask the daemon");
 	}
 	return 0;
+}
+
+int remote_ask_with(int link, struct link_ask *msg, int fd, struct err *e)
+{
+	return send_ask(link, msg, &fd, 1, e);
+}
+
+int remote_ask(int link, struct link_ask *msg, const struct request *req, const int stdio[3],
+	       struct err *e)
+{
+	auto_close int block = FD_NONE;
+
+	if (req && ask_write(&req->spec, req->best_effort, &block, e) < 0)
+		return -EINVAL;
+	const int fds[LINK_FDS_MAX] = {block, req ? stdio[0] : FD_NONE, req ? stdio[1] : FD_NONE,
+				       req ? stdio[2] : FD_NONE, req ? req->spec.dir_fd : FD_NONE};
+	return send_ask(link, msg, fds, LINK_FDS_MAX, e);
 }
 
 static int ask(struct pinfold_run *run, const int stdio[3], struct err *e)

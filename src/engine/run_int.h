@@ -181,6 +181,8 @@ int remote_ask(int link, struct link_ask *msg, const struct request *req, const 
 /* One message, waited for: there may be a queue; no longer than until cancel_fd (0: none) is readable.
  * Nothing of it is believed beyond its own fields. */
 int remote_next(int link, int cancel_fd, struct link_msg *msg, int fds[2], struct err *e);
+/* The same with one descriptor and no request. */
+int remote_ask_with(int link, struct link_ask *msg, int fd, struct err *e);
 void remote_error(const struct link_msg *msg, struct err *e);
 enum run_stop remote_stop(uint32_t stop);
 int remote_start(struct pinfold_run *run, struct err *e);
@@ -191,6 +193,8 @@ void remote_kill(const struct pinfold_run *run);
 int follow_message(struct pinfold_run *run, struct pinfold_event *ret);
 /* Hang up. */
 void follow_end(struct pinfold_run *run);
+/* sandbox.c */
+int sandbox_check_id(const char *id, struct err *e);
 /* public.c */
 struct pinfold_run *run_new(void);
 /* Start what the request says; its result may be that it could not be executed. */

@@ -20,7 +20,7 @@
 #define KEPT_BYTES (1u << 20) /* as the daemon does */
 #define LIVE_MS 600000u	      /* how long one lives when nobody says */
 
-static int check_id(const char *id, struct err *e)
+int sandbox_check_id(const char *id, struct err *e)
 {
 	bool good = strlen(id) == SANDBOX_ID_SIZE - 1 && strncmp(id, "sbx", 3) == 0;
 
@@ -74,7 +74,7 @@ static int about(const char *id, enum link_op op, uint64_t arg, struct pinfold_e
 	struct link_ask ask = {.op = op, .arg = arg};
 	struct link_msg msg;
 	struct err e = ERR_INIT;
-	int r = check_id(id, &e);
+	int r = sandbox_check_id(id, &e);
 
 	if (r >= 0) {
 		(void)snprintf(ask.id, sizeof(ask.id), "%s", id);
@@ -165,7 +165,7 @@ static int prepare(const char *id, const struct pinfold_run_options *options,
 
 	options_take(&o, options);
 	o.dir = NULL;
-	int r = check_id(id, e);
+	int r = sandbox_check_id(id, e);
 	if (r >= 0)
 		r = request_init(&run->req, &o, true, e);
 	if (r >= 0)
@@ -264,7 +264,7 @@ int pinfold_sandbox_follow(const char *id, uint32_t pid, uint32_t flags,
 {
 	struct pinfold_run *run = run_new();
 	struct err e = ERR_INIT;
-	int r = run ? check_id(id, &e) : err_sys(&e, "run");
+	int r = run ? sandbox_check_id(id, &e) : err_sys(&e, "run");
 
 	if (r >= 0)
 		r = id_make("run", run->id, &e);

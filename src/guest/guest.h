@@ -86,6 +86,9 @@ unsigned guest_job_poll(struct pollfd *fds);
 void guest_job_events(const struct pollfd *fds, unsigned n);
 /* A process has ended; maybe it was one of them. */
 void guest_job_ended(int pid, int status, const struct rusage *usage);
+int guest_job_is(int pid);
+/* processes.c: who is here, written to a file in memory. */
+void guest_processes(int to);
 /* start.c: a plan that needs no right, from outside; NULL: it is not that. */
 const struct plan_head *guest_map_claim(int fd);
 /* all.c: signal every process of the sandbox but the guest; where there is no pid namespace, the

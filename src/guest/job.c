@@ -29,6 +29,11 @@ static struct job *find(int pid)
 	return NULL;
 }
 
+int guest_job_is(int pid)
+{
+	return pid > 0 && find(pid) != NULL;
+}
+
 /* Descriptors that only the command needs, and only until it has them. */
 static int use_stdio(const int fds[3])
 {

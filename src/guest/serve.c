@@ -98,6 +98,14 @@ static void obey_signal(const struct guest *g, int sig)
 		guest_signal_all(g, SIGCONT); /* a stopped process must hear it too */
 }
 
+static void tell_processes(int to, int asker)
+{
+	struct msg_guest done = {.kind = MSG_DONE};
+
+	guest_processes(to);
+	(void)guest_send_to(asker, &done, NULL, -1); /* he may be gone */
+}
+
 static void obey(struct guest *g, struct serve *s)
 {
 	struct msg_host msg;
@@ -106,6 +114,8 @@ static void obey(struct guest *g, struct serve *s)
 
 	if (msg.kind == MSG_EXEC && n == MSG_FDS_MAX)
 		guest_job_start(g, fds);
+	else if (msg.kind == MSG_PROCESSES && n == 2)
+		tell_processes(fds[0], fds[1]);
 	while (n > 0)
 		(void)sys1(SYS_close, fds[--n]); /* what was wanted of them was taken */
 	if (msg.kind == MSG_KILL) {

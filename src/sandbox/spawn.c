@@ -373,6 +373,13 @@ int sandbox_give_exec(const struct sandbox *sb, const struct plan *plan, const i
 	return fd < 0 ? fd : send_guest(sb, MSG_EXEC, 0, fds, e);
 }
 
+int sandbox_ask_processes(const struct sandbox *sb, int file, int about, struct err *e)
+{
+	const int fds[] = {file, about, FD_NONE};
+
+	return send_guest(sb, MSG_PROCESSES, 0, fds, e);
+}
+
 int sandbox_proceed(const struct sandbox *sb, enum plan_await part, const int *fds, struct err *e)
 {
 	return send_guest(sb, MSG_PROCEED, (int)part, fds, e);

@@ -48,6 +48,8 @@ int sandbox_give_plan(const struct sandbox *sb, const struct plan *plan, const i
 /* Another command for a guest that lives: its descriptors and a socket about it, borrowed. */
 int sandbox_give_exec(const struct sandbox *sb, const struct plan *plan, const int stdio[3],
 		      int about, struct err *e);
+/* Who is in it: written to the file, said on the socket when done; both borrowed. */
+int sandbox_ask_processes(const struct sandbox *sb, int file, int about, struct err *e);
 /* The maps that fit the spec's ids. */
 void sandbox_idmap(const struct sandbox_spec *spec, struct idmap *ret);
 /* Let the guest go on, with descriptors for it (FD_NONE ends the list; borrowed), or NULL. */

@@ -17,6 +17,7 @@
 #include "warden/queue.h"
 #include "warden/visit.h"
 
+#define VISITORS_MAX 128u /* the guest has room for half of that */
 #define LIVE_MAX_MS (7ull * 24 * 3600 * 1000)
 
 /* One request, while it is looked at. */
@@ -117,15 +118,27 @@ static int exec_attached(struct op *op, struct ward *ward, const struct ask *ask
 	return 0;
 }
 
+/* Nobody inside would answer. */
+static int check_awake(const struct ward *ward, struct err *e)
+{
+	if (!ward->paused)
+		return 0;
+	(void)err_set(e, ERR_CONFLICT, "sandbox %s is paused", ward->spec.id);
+	return err_remedy(e, "pinfold resume %s", ward->spec.id);
+}
+
 static int op_exec(struct op *op, struct err *e)
 {
 	struct ward *ward = NULL;
 	struct ask ask = {0};
 	int r = find_held(op, &ward, e);
 
-	if (r >= 0 && ward->paused) {
-		r = err_set(e, ERR_CONFLICT, "sandbox %s is paused", ward->spec.id);
-		(void)err_remedy(e, "pinfold resume %s", ward->spec.id);
+	if (r >= 0)
+		r = check_awake(ward, e);
+	if (r >= 0 && ward->n_visitors >= VISITORS_MAX) {
+		r = err_set(e, ERR_LIMIT, "%s: %u callers have a command in it already",
+			    ward->spec.id, ward->n_visitors);
+		(void)err_remedy(e, "wait for one to end");
 	}
 	if (r >= 0)
 		r = open_block(op, &ask, e);
@@ -276,6 +289,32 @@ static int op_follow(struct op *op, struct err *e)
 	return r;
 }
 
+/* He and the guest settle it between them. What the guest writes to must be memory: anything else
+ * could make it wait. */
+static int op_processes(struct op *op, struct err *e)
+{
+	struct link_msg msg = {.kind = LINK_STARTED};
+	struct ward *ward = NULL;
+	auto_close int ours = FD_NONE, theirs = FD_NONE;
+	int pair[2], r = find_held(op, &ward, e);
+
+	if (r >= 0)
+		r = check_awake(ward, e);
+	if (r >= 0 && fcntl(op->fds[1], F_GET_SEALS) < 0)
+		r = err_set(e, ERR_INVALID, "malformed request");
+	if (r >= 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		r = err_sys(e, "socket");
+	if (r < 0)
+		return r;
+	ours = pair[0];
+	theirs = pair[1];
+	r = sandbox_ask_processes(&ward->live.sb, op->fds[1], theirs, e);
+	if (r < 0)
+		return r;
+	(void)passfd_send(op->fds[0], &msg, sizeof(msg), &ours, 1); /* or he is gone */
+	return 0;
+}
+
 static int dispatch(struct op *op, struct err *e)
 {
 	switch (op->ask->op) {
@@ -288,13 +327,18 @@ static int dispatch(struct op *op, struct err *e)
 	case LINK_RESUME: return op_pause(op, e);
 	case LINK_EXTEND: return op_extend(op, e);
 	case LINK_FOLLOW: return op_follow(op, e);
+	case LINK_PROCESSES: return op_processes(op, e);
 	default: return err_set(e, ERR_INVALID, "malformed request");
 	}
 }
 
 static bool has_descriptors(const struct op *op)
 {
-	return !link_has_block(op->ask->op) || op->fds[LINK_FDS_MIN] >= 0;
+	int n = 0;
+
+	while (n < (int)LINK_FDS_MAX && op->fds[1 + n] >= 0)
+		n++;
+	return link_fds_are(op->ask->op, n);
 }
 
 void op_handle(struct warden *w, const struct link_ask *ask, int fds[1 + LINK_FDS_MAX])

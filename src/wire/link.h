@@ -17,6 +17,9 @@
  *	FOLLOW             OK (with LINK_INPUT and a terminal: its descriptor) | ERROR, then
  *	                   OUTPUT*, LEFT; `arg` is the pid of a background command, 0: the first
  *
+ *	PROCESSES          STARTED | ERROR: a socket on which the guest says DONE when it has written
+ *	                   its processes (struct msg_process) to the descriptor that came along
+ *
  * Closing the connection of a RUN ends it; a link_ask of any kind on it, too. After STARTED the
  * caller has the other end of a socket to the guest (wire/msg.h) and talks to it directly. What holds
  * the limits, and the right to kill, stays with the warden.
@@ -43,6 +46,7 @@ enum link_op {
 	LINK_RESUME,
 	LINK_EXTEND,
 	LINK_FOLLOW,
+	LINK_PROCESSES,
 	LINK_OP_END,
 };
 
@@ -62,6 +66,14 @@ struct link_ask {
 	uint64_t arg;
 	char id[LINK_ID_SIZE]; /* of the sandbox that it is about, "" for none */
 };
+
+/* How many descriptors at least and at most come with it. */
+static inline int link_fds_are(uint32_t op, int n)
+{
+	if (op == LINK_RUN || op == LINK_CREATE || op == LINK_EXEC)
+		return n >= (int)LINK_FDS_MIN;
+	return n == (op == LINK_PROCESSES);
+}
 
 static inline int link_has_block(uint32_t op)
 {

@@ -28,6 +28,8 @@ enum msg_host_kind {
 	MSG_SIGNAL,	 /* send signal `arg` to every process but the guest */
 	MSG_KILL,	 /* SIGKILL to all, reap, report, end */
 	MSG_EXEC,	 /* descriptors: a small plan, standard input, output, error, a socket */
+	MSG_PROCESSES,	 /* descriptors: a file in memory to write struct msg_process to, a socket
+			  * on which DONE is said then */
 	MSG_DEADLINE,	 /* end everything in `arg` seconds, not as the plan said */
 };
 
@@ -68,6 +70,14 @@ enum msg_guest_kind {
 enum msg_change { MSG_ADDED = 1, MSG_MODIFIED, MSG_DELETED };
 
 #define MSG_NAME_MAX 4096u
+
+/* One process of a sandbox; the bytes are the kernel's, and what the process made of them. */
+struct msg_process {
+	uint32_t pid, asked_for; /* inside; somebody wants this one: EXEC */
+	uint32_t stat_len, command_len;
+	char stat[496]; /* the beginning of /proc/PID/stat and of cmdline */
+	char command[512];
+};
 
 struct msg_guest {
 	uint32_t kind;

@@ -101,6 +101,42 @@ logs_end()
 	grep -qx end "$OUT"
 }
 
+# Who is inside, also when he gave himself a name made to be misread.
+processes()
+{
+	live
+	pinfold exec --detach "$ID" -- python3 -c 'import time
+open("/proc/self/comm", "w").write(") R 1 (x\n")
+time.sleep(100)'
+	pinfold exec --detach "$ID" -- sh -c 'exec -a "$(printf "a\\033[31mb\\n\\"c")" tail -f /dev/null'
+	pinfold exec --detach "$ID" -- bash -c 'tail -f /dev/null & tail -f /dev/null & wait'
+	check "all are there" wait_for 5 processes_are 6
+	check "as the kernel has them" /usr/bin/python3 -I -c '
+import json, sys
+items = json.load(open(sys.argv[1], encoding="utf-8"))["items"]
+by = {i["pid"]: i for i in items}
+assert by[1]["command"] == "[pinfold]" and not by[1]["asked_for"], by[1]
+assert sum(i["asked_for"] for i in items) == 3
+assert sum(i["parent"] == 1 for i in items) == 3
+assert all(i["state"] in "RS" and i["threads"] == 1 for i in items)
+assert all(i["memory_bytes"] > 0 for i in items if i["pid"] != 1)
+' "$OUT"
+	pinfold ps "$ID"
+	check "no name reaches the terminal as it is" not grep -q $'\033' "$OUT"
+	pinfold pause "$ID"
+	pinfold ps "$ID"
+	refuses conflict "$ID" "nobody answers in a paused one"
+	pinfold kill "$ID"
+	pinfold ps "$ID"
+	refuses not_found "$ID" "nor in one that is gone"
+}
+
+processes_are()
+{
+	pinfold ps --json "$ID"
+	[ "$(grep -o '"pid"' "$OUT" | wc -l)" = "$1" ]
+}
+
 many_at_once()
 {
 	local i pids=()
@@ -135,6 +171,7 @@ caller_leaves()
 	call_argv -p "$W/exec.pid"
 	"${CALL[@]}" exec "$ID" -- sh -c 'echo ready; exec tail -f /dev/null' >"$OUT" 2>&1 {LIVE_FD}>&- &
 	wait_for 5 grep -q ready "$OUT"
+	wait_for 5 test -s "$W/exec.pid"
 	kill -9 "$(cat "$W/exec.pid")"
 	own_kill
 	check "a command ends with its caller" wait_for 5 inside_is_quiet
@@ -195,6 +232,7 @@ detached()
 	"${CALL[@]}" logs --follow "$ID" >"$W/followed" 2>"$ERR" {LIVE_FD}>&- &
 	local call=$!
 	check "a follower has all of it" wait_for 5 grep -qx 40 "$W/followed"
+	wait_for 5 test -s "$W/logs.pid"
 	kill "$(cat "$W/logs.pid")" # bash has its background ignore SIGINT
 	wait "$call"
 	check "it leaves when told to" ps_is running status
@@ -401,6 +439,7 @@ checks()
 	commands
 	pinfold kill "$ID"
 	same_rules
+	processes
 	many_at_once
 	caller_leaves
 	detached

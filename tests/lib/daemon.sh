@@ -19,6 +19,7 @@ daemon_start()
 	DAEMON_CALL=$!
 	BACKGROUND+=("$!")
 	wait_for 10 grep -q 'serving on' "$DAEMON_LOG" || not_ok "the daemon starts [$MODE]"
+	wait_for 10 test -s "$EVIDENCE/daemon.pid" # the harness may be later than what it started
 	DAEMON=$(cat "$EVIDENCE/daemon.pid" 2>/dev/null)
 }
 
