@@ -48,7 +48,7 @@ static const struct proc_mask {
 
 static int owner_of_home(const struct sandbox_spec *spec)
 {
-	return spec->ids.range && !spec->as_root ? (int)SANDBOX_UID : -1;
+	return spec->ids.range && !spec->as_root && !spec->zygote ? (int)SANDBOX_UID : -1;
 }
 
 static void plan_stage(struct plan *p, const struct sandbox_spec *spec)
