@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "warden/overload.h"
 
 struct queued;
 struct source;
@@ -33,15 +34,19 @@ struct queue {
 	uint64_t served_us; /* the last one */
 	uid_t asked;	    /* the last one's */
 	uint64_t other_us;  /* when that was not the one before; 0: never */
+	struct overload overload;
 };
 
-/* A request from front: the connection and what came with it. It is run, waits, or is refused;
- * descriptors that are kept are FD_NONE then. */
+void queue_init(struct warden *w);
+/* A request from front: the connection and what came with it. It waits, if only for queue_serve(),
+ * or is refused; descriptors that are kept are FD_NONE then. */
 void queue_take(struct warden *w, int *fds);
 /* One of those that wait can be run now. */
 bool queue_can_serve(const struct warden *w);
 /* Run it, if so. */
 void queue_serve(struct warden *w);
+/* In every turn of the loop: is it an overload, or still one? */
+void queue_tend(struct warden *w);
 /* The caller of one that waits said something, or is gone. */
 void queue_event(struct warden *w, const struct source *source);
 /* Refuse who has waited too long. */
