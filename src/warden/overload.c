@@ -4,6 +4,7 @@
 #define FULL_US 250000u /* a crowd comes within less */
 #define QUIET_US 1000000u
 #define PATIENCE_US_MIN 10000u
+#define LONG_TIMES 4u
 
 static uint64_t smooth(uint64_t old, uint64_t value)
 {
@@ -55,4 +56,9 @@ unsigned overload_runs(const struct overload *o, unsigned most)
 		return most;
 	uint64_t runs = o->processors * took / o->cpu_us + 1;
 	return runs < most ? (unsigned)runs : most;
+}
+
+uint64_t overload_long_us(const struct overload *o)
+{
+	return LONG_TIMES * (o->took_us > PATIENCE_US_MIN ? o->took_us : PATIENCE_US_MIN);
 }

@@ -37,5 +37,7 @@ void overload_refused(struct overload *o, uint64_t now_us);
 /* How long a request may wait, how many runs there may be; at most as given. */
 uint64_t overload_patience_us(const struct overload *o, uint64_t most_us);
 unsigned overload_runs(const struct overload *o, unsigned most);
+/* A run that takes longer is none of those, and does not count as one. */
+uint64_t overload_long_us(const struct overload *o);
 
 #endif

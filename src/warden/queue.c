@@ -14,6 +14,7 @@
 #define PATIENCE_US 30000000u
 #define OTHERS_US 60000000u
 #define BYTES_MAX (64u << 20) /* a request may be 40 MiB: not everybody's at a time */
+#define LOOK_MS 20
 #define RETRY_MS_MIN 1000u
 #define RETRY_MS_MAX 30000u
 
@@ -136,24 +137,45 @@ static void note_asker(struct queue *q, uid_t uid)
 
 /* --- who is next ---------------------------------------------------------------------------------- */
 
-static bool may_run(const struct warden *w, const struct tenant *t)
+/* Runs that are not long ones: what stays for hours is no reason to let nobody else in. */
+static unsigned count_recent(const struct warden *w)
+{
+	uint64_t now = warden_now_us(), long_us = overload_long_us(&w->queue.overload);
+	unsigned n = 0;
+
+	for (const struct ward *ward = w->wards; ward; ward = ward->next)
+		n += !ward_waits(ward) && now - ward->begun_us < long_us;
+	return n;
+}
+
+static bool has_place(const struct warden *w)
+{
+	const struct overload *o = &w->queue.overload;
+	unsigned max = w->config->live_max;
+
+	if (w->draining || w->queue.n == 0 || w->n_wards - w->n_waiting >= max)
+		return false;
+	return !o->on || count_recent(w) < overload_runs(o, max);
+}
+
+/* Not the last place to who has all others, where there are others. */
+static bool may_have(const struct warden *w, const struct tenant *t)
 {
 	const struct queue *q = &w->queue;
-	unsigned max = overload_runs(&q->overload, w->config->live_max);
+	unsigned max = w->config->live_max;
 
-	if (w->draining || w->n_wards - w->n_waiting >= max)
-		return false;
-	if (max < 2 || t->running + 1 < max)
-		return true;
-	return !q->other_us || warden_now_us() - q->other_us > OTHERS_US;
+	return max < 2 || t->running + 1 < max || !q->other_us ||
+	       warden_now_us() - q->other_us > OTHERS_US;
 }
 
 static struct tenant *next_tenant(const struct warden *w)
 {
 	struct tenant *best = NULL;
 
-	for (struct tenant *t = w->queue.first; t && w->queue.n > 0; t = t->next)
-		if (t->first && (!best || t->running < best->running) && may_run(w, t))
+	if (!has_place(w))
+		return NULL;
+	for (struct tenant *t = w->queue.first; t; t = t->next)
+		if (t->first && (!best || t->running < best->running) && may_have(w, t))
 			best = t;
 	return best;
 }
@@ -364,11 +386,17 @@ void queue_serve(struct warden *w)
 		serve_next(w, t);
 }
 
+int queue_patience_ms(const struct warden *w)
+{
+	return w->queue.overload.on && w->queue.n > 0 ? LOOK_MS : -1;
+}
+
 void queue_tend(struct warden *w)
 {
 	struct overload *o = &w->queue.overload;
 
-	if (o->on)
+	/* Who can be served is, however long we were busy with something else. */
+	if (o->on && !queue_can_serve(w))
 		queue_expire(w);
 	if (w->queue.n > 0 || o->full_us)
 		overload_waiting(o, w->queue.n, warden_now_us());

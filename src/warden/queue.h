@@ -45,8 +45,10 @@ void queue_take(struct warden *w, int *fds);
 bool queue_can_serve(const struct warden *w);
 /* Run it, if so. */
 void queue_serve(struct warden *w);
-/* In every turn of the loop: is it an overload, or still one? */
+/* In every turn of the loop, and after so long at most (-1: whenever): is it an overload, or still one,
+ * and who has waited too long in it? */
 void queue_tend(struct warden *w);
+int queue_patience_ms(const struct warden *w);
 /* The caller of one that waits said something, or is gone. */
 void queue_event(struct warden *w, const struct source *source);
 /* Refuse who has waited too long. */

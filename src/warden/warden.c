@@ -178,11 +178,12 @@ static void turn(struct warden *w)
 {
 	struct epoll_event ev;
 	bool serving = queue_can_serve(w);
-	int n = epoll_wait(w->epoll, &ev, 1, serving ? 0 : pool_patience_ms(w));
+	int pool_ms = pool_patience_ms(w), queue_ms = queue_patience_ms(w);
+	int n = epoll_wait(w->epoll, &ev, 1, serving ? 0 : queue_ms >= 0 ? queue_ms : pool_ms);
 
 	if (n > 0)
 		on_event(w, ev.data.ptr, ev.events);
-	else if (n == 0 && !serving)
+	else if (n == 0 && !serving && pool_ms >= 0)
 		pool_refill(w);
 	queue_tend(w);
 	if (!serving || (n > 0 && ++w->events < EVENTS_MAX))

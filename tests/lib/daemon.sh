@@ -18,6 +18,8 @@ daemon_start()
 	DAEMON_CALL=$!
 	BACKGROUND+=("$!")
 	wait_for 10 grep -q 'serving on' "$DAEMON_LOG" || not_ok "the daemon starts [$MODE]"
+	# The launcher writes it, and may be later than the daemon.
+	wait_for 10 test -s "$EVIDENCE/daemon.pid"
 	DAEMON=$(cat "$EVIDENCE/daemon.pid" 2>/dev/null)
 }
 
@@ -99,7 +101,7 @@ all_at_once()
 	local count=$1 front i
 
 	shift
-	front=$(front_pid)
+	front=$(front_pid) || return
 	CROWD=()
 	call_argv
 	kill -STOP "$front"
