@@ -262,7 +262,7 @@ help:
 	@echo 'make check-red      one protection out at a time: which tests notice'
 	@echo 'make check-fresh    the commands of the README in a clean system (root, debootstrap)'
 	@echo 'make SAN=address,undefined check'
-	@echo 'make soak           long runs: kills at random moments, thousands of sandboxes'
+	@echo 'make soak           long runs: kills at random moments, thousands of sandboxes, overload'
 	@echo 'make check-vm       cgroup v2 and systemd, in QEMU guests'
 	@echo 'make bench          speed, against other sandboxes'
 	@echo 'make phases         docs/phases.svg: where the time of one run goes (root)'

@@ -81,7 +81,7 @@ bool option_take(struct options *o, int opt, const char *value)
 	return true;
 }
 
-static void become_user(unsigned long uid)
+void become_user(unsigned long uid)
 {
 	if (setgroups(0, NULL) < 0 || setgid((gid_t)uid) < 0 || setuid((uid_t)uid) < 0)
 		err(1, "become user %lu", uid);

@@ -30,6 +30,8 @@ struct options {
 
 /* Takes one of -n -w -u -t -o -m; false: it is none of these. */
 bool option_take(struct options *o, int opt, const char *value);
+/* For good. */
+void become_user(unsigned long uid);
 /* streams_take(), then -u. Returns what was standard output. */
 FILE *begin(const struct options *o);
 /* For the runner: title, name, p50 and p99 in nanoseconds, between tabs. */

@@ -34,7 +34,7 @@
 #define FIRST_PASSED 3 /* by systemd */
 /* Descriptors: the warden's own with those of one request, of a run, of a sandbox that waits. */
 #define FDS_OWN 32
-#define FDS_RUNNING 7
+#define FDS_RUNNING 12 /* one that lives and has background commands */
 #define FDS_WAITING 5
 /* What most programs import, and what costs little to keep. */
 #define PRELOAD                                                                                    \

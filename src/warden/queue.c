@@ -14,6 +14,7 @@
 #define PATIENCE_US 30000000u
 #define OTHERS_US 60000000u
 #define BYTES_MAX (64u << 20) /* a request may be 40 MiB: not everybody's at a time */
+#define LOOK_MS 20
 #define RETRY_MS_MIN 1000u
 #define RETRY_MS_MAX 30000u
 
@@ -23,6 +24,7 @@ struct queued {
 	struct ucred who;
 	uint32_t op; /* LINK_RUN or LINK_CREATE */
 	int fds[FDS];
+	struct ask ask; /* checked when it came: what is wrong is refused at once */
 	uint64_t since_us, bytes;
 	struct queued *prev, *next; /* of the same tenant, the oldest first */
 };
@@ -98,9 +100,20 @@ static void drop_idle(struct queue *q, uid_t uid)
 
 void queue_began(struct warden *w, struct ward *ward, uid_t uid)
 {
+	ward->begun_us = warden_now_us();
 	ward->tenant = find_tenant(&w->queue, uid);
 	if (ward->tenant)
 		ward->tenant->running++;
+}
+
+/* What it took, if we saw all of it. */
+static void note_end(struct warden *w, const struct ward *ward)
+{
+	const struct link_ended *end = &ward->pending.ended;
+
+	if (ward->state == WARD_RUNNING && ward->pending.kind == LINK_ENDED)
+		overload_ran(&w->queue.overload, ward->begun_us, warden_now_us(),
+			     end->user_us + end->system_us);
 }
 
 void queue_ended(struct warden *w, struct ward *ward)
@@ -110,6 +123,7 @@ void queue_ended(struct warden *w, struct ward *ward)
 	ward->tenant = NULL;
 	if (!t)
 		return;
+	note_end(w, ward);
 	t->running--;
 	drop_idle(&w->queue, t->uid);
 }
@@ -124,24 +138,45 @@ static void note_asker(struct queue *q, uid_t uid)
 
 /* --- who is next ---------------------------------------------------------------------------------- */
 
-static bool may_run(const struct warden *w, const struct tenant *t)
+/* Runs that are not long ones: what stays for hours is no reason to let nobody else in. */
+static unsigned count_recent(const struct warden *w)
+{
+	uint64_t now = warden_now_us(), long_us = overload_long_us(&w->queue.overload);
+	unsigned n = 0;
+
+	for (const struct ward *ward = w->wards; ward; ward = ward->next)
+		n += !ward_waits(ward) && now - ward->begun_us < long_us;
+	return n;
+}
+
+static bool has_place(const struct warden *w)
+{
+	const struct overload *o = &w->queue.overload;
+	unsigned max = w->config->live_max;
+
+	if (w->draining || w->queue.n == 0 || warden_running(w) >= max)
+		return false;
+	return !o->on || count_recent(w) < overload_runs(o, max);
+}
+
+/* Not the last place to who has all others, where there are others. */
+static bool may_have(const struct warden *w, const struct tenant *t)
 {
 	const struct queue *q = &w->queue;
 	unsigned max = w->config->live_max;
 
-	if (w->draining || warden_running(w) >= max)
-		return false;
-	if (max < 2 || t->running + 1 < max)
-		return true;
-	return !q->other_us || warden_now_us() - q->other_us > OTHERS_US;
+	return max < 2 || t->running + 1 < max || !q->other_us ||
+	       warden_now_us() - q->other_us > OTHERS_US;
 }
 
 static struct tenant *next_tenant(const struct warden *w)
 {
 	struct tenant *best = NULL;
 
-	for (struct tenant *t = w->queue.first; t && w->queue.n > 0; t = t->next)
-		if (t->first && (!best || t->running < best->running) && may_run(w, t))
+	if (!has_place(w))
+		return NULL;
+	for (struct tenant *t = w->queue.first; t; t = t->next)
+		if (t->first && (!best || t->running < best->running) && may_have(w, t))
 			best = t;
 	return best;
 }
@@ -199,6 +234,7 @@ static void queued_free(struct warden *w, struct queued *x)
 
 	for (unsigned i = 0; i < FDS; i++)
 		fd_close(&x->fds[i]);
+	ask_close(&x->ask);
 	free(x);
 	drop_idle(&w->queue, uid);
 }
@@ -210,9 +246,13 @@ static void refuse(struct warden *w, struct queued *x, const struct err *e)
 	queued_free(w, x);
 }
 
+/* Places that are free now are taken by way of the queue, too. */
 static bool is_full(const struct warden *w, uint64_t bytes)
 {
-	return w->queue.n >= w->config->queue_max || w->queue.bytes + bytes > BYTES_MAX;
+	unsigned runs = warden_running(w), max = w->config->live_max;
+	unsigned free_now = runs < max ? max - runs : 0;
+
+	return w->queue.n >= w->config->queue_max + free_now || w->queue.bytes + bytes > BYTES_MAX;
 }
 
 /* The last of who has most waiting makes room for one who has less. */
@@ -223,6 +263,8 @@ static int make_room(struct warden *w, const struct tenant *t, uint64_t bytes, s
 
 	if (!is_full(w, bytes))
 		return 0;
+	if (w->queue.n > 0)
+		overload_refused(&w->queue.overload, warden_now_us());
 	for (struct tenant *other = w->queue.first; other; other = other->next)
 		if (!most || other->waiting > most->waiting)
 			most = other;
@@ -233,32 +275,9 @@ static int make_room(struct warden *w, const struct tenant *t, uint64_t bytes, s
 	return is_full(w, bytes) ? say_busy(w, e) : 0;
 }
 
-static int enter(struct warden *w, struct tenant *t, uint32_t op, const struct ucred *who, int *fds,
-		 struct err *e)
+static void put_in(struct warden *w, struct tenant *t, struct queued *x)
 {
-	struct stat st;
-	int r = fstat(fds[1], &st) < 0 ? err_sys(e, "request") : 0;
-
-	if (r >= 0)
-		r = make_room(w, t, (uint64_t)st.st_size, e);
-	if (r < 0)
-		return r;
-	struct queued *x = calloc(1, sizeof(*x));
-	if (!x)
-		return err_sys(e, "request");
-	x->source = (struct source){SOURCE_QUEUED, NULL, NULL};
-	r = warden_watch(w, fds[0], &x->source, e);
-	if (r < 0) {
-		free(x);
-		return r;
-	}
 	x->tenant = t;
-	x->who = *who;
-	x->op = op;
-	x->since_us = warden_now_us();
-	x->bytes = (uint64_t)st.st_size;
-	for (unsigned i = 0; i < FDS; i++)
-		x->fds[i] = take_fd(&fds[i]);
 	x->prev = t->last;
 	if (t->last)
 		t->last->next = x;
@@ -268,12 +287,9 @@ static int enter(struct warden *w, struct tenant *t, uint32_t op, const struct u
 	t->waiting++;
 	w->queue.n++;
 	w->queue.bytes += x->bytes;
-	return 0;
 }
 
-/* --- running -------------------------------------------------------------------------------------- */
-
-static int check(const int *fds, struct ask *ask, struct err *e)
+static int check(int *fds, struct ask *ask, struct err *e)
 {
 	int r = ask_open(fds[1], ask, e);
 
@@ -282,70 +298,101 @@ static int check(const int *fds, struct ask *ask, struct err *e)
 	return r;
 }
 
-/* The connection is the ward's when it goes well. */
-static int run(struct warden *w, uint32_t op, const struct ask *ask, const struct ucred *who,
-	       int *fds, struct err *e)
-{
-	int r = (op == LINK_CREATE ? ward_create : ward_run)(w, ask, who, fds + 1, fds[0], e);
-
-	if (r >= 0)
-		fds[0] = FD_NONE;
-	w->queue.served_us = warden_now_us();
-	return r;
-}
-
-/* What is wrong is refused at once, not after a wait. */
-static int run_or_wait(struct warden *w, uint32_t op, const struct ucred *who, int *fds,
-		       struct err *e)
+static int enter(struct warden *w, uint32_t op, const struct ucred *who, int *fds, struct err *e)
 {
 	struct tenant *t = get_tenant(&w->queue, who->uid, e);
-	struct ask ask = {0};
+	struct queued *x = t ? calloc(1, sizeof(*x)) : NULL;
 
-	if (!t)
-		return -ENOMEM;
-	int r = check(fds, &ask, e);
-	if (r >= 0 && w->queue.n == 0 && may_run(w, t))
-		r = run(w, op, &ask, who, fds, e);
-	else if (r >= 0)
-		r = enter(w, t, op, who, fds, e);
-	ask_close(&ask);
-	drop_idle(&w->queue, who->uid);
-	return r;
+	if (!x)
+		return err_sys(e, "request");
+	x->source = (struct source){SOURCE_QUEUED, NULL, NULL};
+	x->who = *who;
+	x->op = op;
+	x->since_us = warden_now_us();
+	int r = check(fds, &x->ask, e);
+	if (r >= 0) {
+		x->bytes = x->ask.head->size;
+		r = make_room(w, t, x->bytes, e);
+	}
+	if (r >= 0)
+		r = warden_watch(w, fds[0], &x->source, e);
+	if (r < 0) {
+		ask_close(&x->ask);
+		free(x);
+		return r;
+	}
+	for (unsigned i = 0; i < FDS; i++)
+		x->fds[i] = take_fd(&fds[i]);
+	put_in(w, t, x);
+	return 0;
+}
+
+void queue_init(struct warden *w)
+{
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+	w->queue.overload.processors = n > 0 ? (unsigned)n : 1;
 }
 
 int queue_take(struct warden *w, uint32_t op, const struct ucred *who, int *fds, struct err *e)
 {
 	note_asker(&w->queue, who->uid);
-	return run_or_wait(w, op, who, fds, e);
+	int r = enter(w, op, who, fds, e);
+	if (r < 0)
+		drop_idle(&w->queue, who->uid);
+	return r;
 }
 
+/* Only where others wait is the time between two what one place takes. */
 static void note_served(struct queue *q)
 {
-	uint64_t gap = warden_now_us() - q->served_us;
+	uint64_t now = warden_now_us(), gap = now - q->served_us;
 
-	q->gap_us = q->gap_us ? (7 * q->gap_us + gap) / 8 : gap;
+	if (q->n > 0 && q->served_us)
+		q->gap_us = q->gap_us ? (7 * q->gap_us + gap) / 8 : gap;
+	q->served_us = now;
+}
+
+static void serve_next(struct warden *w, struct tenant *t)
+{
+	struct queued *x = t->first;
+	struct err e = ERR_INIT;
+
+	leave(w, x);
+	take_out(&w->queue, t);
+	put_last(&w->queue, t);
+	note_served(&w->queue);
+	int r = (x->op == LINK_CREATE ? ward_create : ward_run)(w, &x->ask, &x->who, x->fds + 1,
+								x->fds[0], &e);
+	if (r < 0)
+		ward_refuse(x->fds[0], &e);
+	else
+		x->fds[0] = FD_NONE; /* the ward's */
+	queued_free(w, x);
 }
 
 void queue_serve(struct warden *w)
 {
 	struct tenant *t = next_tenant(w);
-	struct ask ask = {0};
-	struct err e = ERR_INIT;
 
-	if (!t)
-		return;
-	struct queued *x = t->first;
-	leave(w, x);
-	take_out(&w->queue, t);
-	put_last(&w->queue, t);
-	note_served(&w->queue);
-	int r = check(x->fds, &ask, &e);
-	if (r >= 0)
-		r = run(w, x->op, &ask, &x->who, x->fds, &e);
-	ask_close(&ask);
-	if (r < 0)
-		ward_refuse(x->fds[0], &e);
-	queued_free(w, x);
+	if (t)
+		serve_next(w, t);
+}
+
+int queue_patience_ms(const struct warden *w)
+{
+	return w->queue.overload.on && w->queue.n > 0 ? LOOK_MS : -1;
+}
+
+void queue_tend(struct warden *w)
+{
+	struct overload *o = &w->queue.overload;
+
+	/* Who can be served is, however long we were busy with something else. */
+	if (o->on && !queue_can_serve(w))
+		queue_expire(w);
+	if (w->queue.n > 0 || o->full_us)
+		overload_waiting(o, w->queue.n, warden_now_us());
 }
 
 /* --- the end of waiting --------------------------------------------------------------------------- */
@@ -363,6 +410,7 @@ void queue_event(struct warden *w, const struct source *source)
 void queue_expire(struct warden *w)
 {
 	uint64_t now = warden_now_us();
+	uint64_t patience = overload_patience_us(&w->queue.overload, PATIENCE_US);
 
 	for (struct tenant *t = w->queue.first, *next; t; t = next) {
 		next = t->next;
@@ -371,9 +419,10 @@ void queue_expire(struct warden *w)
 			struct err e = ERR_INIT;
 
 			younger = x->next;
-			if (now - x->since_us < PATIENCE_US)
+			if (now - x->since_us < patience)
 				break;
 			(void)say_busy(w, &e);
+			overload_refused(&w->queue.overload, now);
 			refuse(w, x, &e);
 		}
 	}

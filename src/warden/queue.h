@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "warden/overload.h"
 
 struct queued;
 struct ucred;
@@ -34,15 +35,21 @@ struct queue {
 	uint64_t served_us; /* the last one */
 	uid_t asked;	    /* the last one's */
 	uint64_t other_us;  /* when that was not the one before; 0: never */
+	struct overload overload;
 };
 
-/* A request for a sandbox (LINK_RUN or LINK_CREATE): the connection and what came with it. It is run or
- * waits; descriptors that are kept are FD_NONE then. */
+void queue_init(struct warden *w);
+/* A request for a sandbox (LINK_RUN or LINK_CREATE): the connection and what came with it. It waits, if
+ * only for queue_serve(); descriptors that are kept are FD_NONE then. */
 int queue_take(struct warden *w, uint32_t op, const struct ucred *who, int *fds, struct err *e);
 /* One of those that wait can be run now. */
 bool queue_can_serve(const struct warden *w);
 /* Run it, if so. */
 void queue_serve(struct warden *w);
+/* In every turn of the loop, and after so long at most (-1: whenever): is it an overload, or still one,
+ * and who has waited too long in it? */
+void queue_tend(struct warden *w);
+int queue_patience_ms(const struct warden *w);
 /* The caller of one that waits said something, or is gone. */
 void queue_event(struct warden *w, const struct source *source);
 /* Refuse who has waited too long. */

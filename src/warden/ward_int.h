@@ -96,6 +96,7 @@ struct ward {
 	struct source sources[SOURCE_WARD_KINDS];
 	struct ward *prev, *next;
 	struct tenant *tenant;	      /* whose run it is; borrowed from the queue */
+	uint64_t begun_us;	      /* when it became somebody's */
 	uint64_t made_us;	      /* when it was begun */
 	struct ward *older, *younger; /* of those READY, of its kind */
 };
@@ -144,6 +145,7 @@ struct warden {
 	unsigned n_throttled;		     /* jobs that print too fast */
 	uint64_t next_deadline_us;	     /* 0: none */
 	struct ward *by_id[WARD_HASH];
+	unsigned events;   /* since a request was served that waited */
 	unsigned failures; /* in a row, to make one that waits */
 	uint64_t retry_us; /* not before that, after some */
 	struct zygote zygote;

@@ -31,6 +31,8 @@
 #define DRAIN_LOOK_US 100000u
 #define PAUSE_US 2000u
 #define DRAIN_US 10000000u
+#define MESSAGES_MAX 64 /* of front, in one turn */
+#define EVENTS_MAX 64	/* while one could be run that waits */
 #define JANITOR_S                                                                                  \
 	DEMAND_FADE_S /* how long what a dead run of somebody without daemon left may stay */
 
@@ -98,18 +100,31 @@ static void drain(struct warden *w)
 
 static int start_front(struct warden *w, struct err *e);
 
-static void on_front(struct warden *w)
+/* One message of front's; false: there is none. */
+static bool take_message(struct warden *w, int *ret)
 {
 	struct link_ask msg;
-	struct err e = ERR_INIT;
 	int fds[1 + LINK_FDS_MAX];
 	int n = passfd_receive(w->front, &msg, sizeof(msg), fds, 1 + LINK_FDS_MAX, MSG_DONTWAIT);
 
-	if (n >= 1 && msg.magic == LINK_MAGIC && msg.version == LINK_VERSION && !w->draining)
+	if (n >= 1 && msg.magic == LINK_MAGIC && msg.version == LINK_VERSION)
 		op_handle(w, &msg, fds);
 	for (unsigned i = 0; n >= 0 && i < 1 + LINK_FDS_MAX; i++)
 		fd_close(&fds[i]);
-	if (n != -EPIPE)
+	*ret = n;
+	return n >= 0 || n == -EPROTO;
+}
+
+/* All that is there, up to some: what has to wait does so in the queue, not in the socket, where
+ * nobody counts and nobody is fair. */
+static void on_front(struct warden *w)
+{
+	struct err e = ERR_INIT;
+	int last = 0;
+
+	for (int i = 0; i < MESSAGES_MAX && take_message(w, &last); i++)
+		;
+	if (last != -EPIPE)
 		return;
 	/* Front is gone; sandboxes go on without it. */
 	(void)epoll_ctl(w->epoll, EPOLL_CTL_DEL, w->front, NULL);
@@ -224,19 +239,25 @@ static int patience_ms(const struct warden *w)
 	return pool == 0 && just_ended ? (int)(PAUSE_US / 1000) : pool;
 }
 
+/* Events first: who runs is not kept waiting by who does not yet, and front's messages are where they
+ * are counted. But a flood of them stops nobody for long. */
 static void turn(struct warden *w)
 {
 	struct epoll_event ev;
 	bool serving = queue_can_serve(w);
-	int n = epoll_wait(w->epoll, &ev, 1, serving ? 0 : patience_ms(w));
+	int idle_ms = patience_ms(w), queue_ms = queue_patience_ms(w);
+	int n = epoll_wait(w->epoll, &ev, 1, serving ? 0 : queue_ms >= 0 ? queue_ms : idle_ms);
 
-	if (n == 0 && !serving && w->first_gone)
-		ward_sweep_gone(w);
-	else if (n == 0 && !serving)
-		pool_refill(w);
 	if (n > 0)
 		on_event(w, ev.data.ptr, ev.events);
-	/* One, and then the next event: who runs is not kept waiting by who does not yet. */
+	else if (n == 0 && !serving && w->first_gone)
+		ward_sweep_gone(w);
+	else if (n == 0 && !serving && idle_ms >= 0)
+		pool_refill(w);
+	queue_tend(w);
+	if (!serving || (n > 0 && ++w->events < EVENTS_MAX))
+		return;
+	w->events = 0;
 	queue_serve(w);
 }
 
@@ -284,8 +305,10 @@ int warden_serve(const struct warden_config *config, struct err *e)
 	cgroup_detect(&w.cgroups);
 	sweep();
 	int r = make_own(&w, e);
-	if (r >= 0)
+	if (r >= 0) {
 		pool_init(&w);
+		queue_init(&w);
+	}
 	if (r >= 0)
 		r = start_front(&w, e);
 	if (r < 0)

@@ -101,7 +101,7 @@ all_at_once()
 	local count=$1 front i
 
 	shift
-	front=$(front_pid)
+	front=$(front_pid) || return
 	CROWD=()
 	call_argv
 	kill -STOP "$front"
