@@ -108,7 +108,7 @@ processes()
 	pinfold exec --detach "$ID" -- python3 -c 'import time
 open("/proc/self/comm", "w").write(") R 1 (x\n")
 time.sleep(100)'
-	pinfold exec --detach "$ID" -- bash -c 'exec -a "$(printf "a\\033[31mb\\n\\"c")" tail -f /dev/null'
+	pinfold exec --detach "$ID" -- bash -c 'exec -a "$(printf "a\033[31mb\n\"c")" tail -f /dev/null'
 	pinfold exec --detach "$ID" -- bash -c 'tail -f /dev/null & tail -f /dev/null & wait'
 	check "all are there" wait_for 5 processes_are 6
 	check "as the kernel has them" /usr/bin/python3 -I -c '
