@@ -65,7 +65,9 @@ GUEST_LDFLAGS := -static -nostdlib -no-pie -Wl,--build-id=none -Wl,-z,noseparate
 LIB_ROOMS := base kernel wire sandbox warden engine
 LIB_SRC := $(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c)))
 CMD_SRC := $(sort $(wildcard src/cmd/*.c src/measure/*.c))
-GUEST_SRC := $(sort $(wildcard src/guest/*.c)) src/wire/plan.c
+# The loader is an object for interpreters to load, and bytes for the guest.
+LOADER_SRC := src/guest/loader.c src/guest/forked.c
+GUEST_SRC := $(filter-out $(LOADER_SRC),$(sort $(wildcard src/guest/*.c))) src/wire/plan.c
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)
 CMD_OBJ := $(CMD_SRC:src/%.c=$(B)/%.o)
 GUEST_OBJ := $(GUEST_SRC:src/%.c=$(B)/in-guest/%.o)
@@ -100,11 +102,22 @@ $(B)/in-guest/%.o: src/%.c $(B)/flags
 	$(CC) $(GUEST_CFLAGS) $(filter-out -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2,$(CPPFLAGS_ALL)) \
 		-MMD -MP -c -o $@ $<
 
+LOADER_CFLAGS := $(filter-out -fno-pie,$(GUEST_CFLAGS)) -fPIC -fvisibility=hidden
+LOADER_LDFLAGS := -shared -nostdlib -Wl,--build-id=none -Wl,-init,loader_main -Wl,-z,noexecstack \
+	-Wl,-z,norelro -Wl,-z,noseparate-code -Wl,-z,max-page-size=4096 -s
+LOADER_SRC += src/guest/identity.c src/guest/util.c
+$(B)/loader.so: $(LOADER_SRC) $(wildcard src/wire/*.h src/guest/*.h src/base/*.h) $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) $(LOADER_CFLAGS) $(filter-out -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2,$(CPPFLAGS_ALL)) \
+		$(LOADER_LDFLAGS) -o $@ $(LOADER_SRC)
+$(B)/in-guest/guest/loader_image.o: CPPFLAGS_ALL += -DLOADER_IMAGE='"$(B)/loader.so"'
+$(B)/in-guest/guest/loader_image.o: $(B)/loader.so
+
 $(B)/guest: $(GUEST_OBJ)
 	$(CC) $(GUEST_CFLAGS) $(GUEST_LDFLAGS) -o $@ $^
 
 $(B)/sandbox/guest_image.o: CPPFLAGS_ALL += -DGUEST_IMAGE='"$(B)/guest"'
-$(B)/sandbox/guest_image.o: $(B)/guest src/guest/driver.py
+$(B)/sandbox/guest_image.o: $(B)/guest $(wildcard src/guest/driver.*)
 $(B)/kernel/seccomp.o: $(B)/gen/seccomp_filters.inc
 
 $(B)/gen-seccomp: tools/gen-seccomp.c src/kernel/seccomp.def | check-deps

@@ -264,6 +264,8 @@ struct pinfold_serve_options {
 	const char *preload;  /* modules that they have imported, with commas; NULL: the default */
 	uint64_t warm_memory; /* bytes that all that wait may hold; 0: the default */
 	uint32_t queue;	      /* requests that wait when `max` run; as `warm` */
+	uint32_t node;	      /* nodes that wait, as `python` */
+	uint32_t r;	      /* Rs that wait, as `python`; the default is none */
 };
 
 PINFOLD_API int pinfold_serve(const struct pinfold_serve_options *options,

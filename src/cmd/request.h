@@ -23,7 +23,7 @@ struct request {
 	const char *signal_name;
 	const char *socket, *preload; /* of serve */
 	uint64_t samples;	      /* of bench */
-	uint64_t warm, warm_python, warm_memory, max, queue;
+	uint64_t warm, warm_python, warm_node, warm_r, warm_memory, max, queue;
 
 	char *code_text;     /* what was read of FILE or standard input */
 	bool code_is_stdin;  /* the program came from standard input, which is used up */
@@ -34,7 +34,8 @@ struct request {
 #define REQUEST_INIT                                                                               \
 	{                                                                                          \
 		.run = {.size = sizeof(struct pinfold_run_options)}, .stdin_fd = FD_NONE,          \
-		.warm = UINT64_MAX, .warm_python = UINT64_MAX, .queue = UINT64_MAX                 \
+		.warm = UINT64_MAX, .warm_python = UINT64_MAX, .warm_node = UINT64_MAX,            \
+		.warm_r = UINT64_MAX, .queue = UINT64_MAX                                          \
 	}
 
 /* Parses the options of a verb. True: go on with the words behind the first *ret_used. False: the

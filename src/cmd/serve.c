@@ -55,7 +55,9 @@ int cmd_serve(const struct verb *v, int argc, char **argv)
 		return status;
 	if (request_end(argc - used, argv + used, &e) < 0 || check_count("warm", r.warm, &e) < 0 ||
 	    check_count("warm-python", r.warm_python, &e) < 0 ||
-	    check_count("max", r.max, &e) < 0 || check_count("queue", r.queue, &e) < 0)
+	    check_count("warm-node", r.warm_node, &e) < 0 ||
+	    check_count("warm-r", r.warm_r, &e) < 0 || check_count("max", r.max, &e) < 0 ||
+	    check_count("queue", r.queue, &e) < 0)
 		return say_failure(&e, false);
 	struct pinfold_serve_options o = {
 		.size = sizeof(o),
@@ -66,6 +68,8 @@ int cmd_serve(const struct verb *v, int argc, char **argv)
 		.preload = r.preload,
 		.warm_memory = r.warm_memory,
 		.queue = as_option(r.queue),
+		.node = as_option(r.warm_node),
+		.r = as_option(r.warm_r),
 	};
 	if (pinfold_serve(&o, &failure) == 0)
 		return 0;

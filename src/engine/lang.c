@@ -19,11 +19,31 @@ static const struct lang {
 	const char *inline_flag;
 	const char *file;
 	const char *package;
+	enum sandbox_driver driver; /* that waits for such programs */
+	const char *shapes[4]; /* variables that it reads when it starts: what they begin with */
 } langs[] = {
-	{"python", {"/usr/bin/python3", NULL}, "-c", "main.py", "python3"},
-	{"node", {"/usr/bin/node", "/usr/bin/nodejs"}, "-e", "main.js", "nodejs"},
-	{"bash", {"/usr/bin/bash", "/bin/bash"}, "-c", "main.sh", "bash"},
-	{"r", {"/usr/bin/Rscript", NULL}, "-e", "main.R", "r-base-core"},
+	{"python",
+	 {"/usr/bin/python3", NULL},
+	 "-c",
+	 "main.py",
+	 "python3",
+	 DRIVER_PYTHON,
+	 {"PYTHON", "VIRTUAL_ENV"}},
+	{"node",
+	 {"/usr/bin/node", "/usr/bin/nodejs"},
+	 "-e",
+	 "main.js",
+	 "nodejs",
+	 DRIVER_NODE,
+	 {"NODE", "UV_", "ICU_", "TZ="}},
+	{"bash", {"/usr/bin/bash", "/bin/bash"}, "-c", "main.sh", "bash", DRIVER_NONE, {NULL}},
+	{"r",
+	 {"/usr/bin/Rscript", NULL},
+	 "-e",
+	 "main.R",
+	 "r-base-core",
+	 DRIVER_R,
+	 {"R_", "TZ=", "TMP", "TEMP"}},
 };
 
 static const struct lang *find(const char *name)
@@ -73,26 +93,38 @@ static char *as_file(struct request *r, const struct lang *lang,
 }
 
 /* An interpreter that waits was started without these; who sets one means it. */
-static bool shapes_start(const char *entry)
+static bool shapes_start(const struct lang *lang, const char *entry)
 {
-	static const char *const prefixes[] = {"PYTHON",  "LC_",   "LANG",	 "LD_",	 "GLIBC_",
-					       "MALLOC_", "OMP_",  "OPENBLAS",	 "MKL_", "OPENSSL",
-					       "HOME=",	  "PATH=", "VIRTUAL_ENV"};
+	static const char *const prefixes[] = {"LC_",	  "LANG",  "LD_",      "GLIBC_",
+					       "MALLOC_", "OMP_",  "OPENBLAS", "MKL_",
+					       "OPENSSL", "HOME=", "PATH="};
 
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
 		if (strncmp(entry, prefixes[i], strlen(prefixes[i])) == 0)
 			return true;
+	for (size_t i = 0; i < 4 && lang->shapes[i]; i++)
+		if (strncmp(entry, lang->shapes[i], strlen(lang->shapes[i])) == 0)
+			return true;
 	return false;
 }
 
-static bool fits_waiting(const struct pinfold_run_options *o)
+/* Which interpreter that waits the program can be given to. */
+static enum sandbox_driver suits(const struct lang *lang, const struct pinfold_run_options *o,
+				 bool text)
 {
-	if (strcmp(o->lang, "python") != 0 || (o->flags & PINFOLD_PTY))
-		return false;
+	if ((o->flags & PINFOLD_PTY) || (lang->driver == DRIVER_R && o->code_len == 0))
+		return DRIVER_NONE; /* Rscript has an opinion about no text */
 	for (unsigned i = 0; o->env && o->env[i]; i++)
-		if (shapes_start(o->env[i]))
-			return false;
-	return true;
+		if (shapes_start(lang, o->env[i]))
+			return DRIVER_NONE;
+	/* node looks for what is imported by a text from where it was started. */
+	if (text && lang->driver == DRIVER_NODE && memmem(o->code, o->code_len, "import", 6))
+		return DRIVER_NONE;
+	/* node and R take options behind the text of a program for their own. */
+	for (unsigned i = 0; text && lang->driver != DRIVER_PYTHON && o->argv && o->argv[i]; i++)
+		if (o->argv[i][0] == '-')
+			return DRIVER_NONE;
+	return lang->driver;
 }
 
 int request_lang(struct request *r, const struct pinfold_run_options *o, struct err *e)
@@ -113,8 +145,8 @@ int request_lang(struct request *r, const struct pinfold_run_options *o, struct 
 		return err_remedy(e, "install the package %s", lang->package);
 	}
 	r->argv[n++] = (char *)(uintptr_t)program;
-	r->spec.driver = fits_waiting(o);
 	bool text = !o->code_name && o->code_len <= INLINE_MAX && !memchr(o->code, 0, o->code_len);
+	r->spec.driver = suits(lang, o, text);
 	if (text) {
 		char *code = strndup(o->code, o->code_len);
 

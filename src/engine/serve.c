@@ -295,8 +295,10 @@ int pinfold_serve(const struct pinfold_serve_options *options, struct pinfold_er
 	take_options(o, options);
 	struct warden_config config = {
 		.waiting = {[KIND_PLAIN] = count(o->warm, 4),
-			    [KIND_PYTHON] = count(o->python,
-						  access("/usr/bin/python3", X_OK) == 0 ? 2 : 0)},
+			    [KIND_PYTHON] =
+				    count(o->python, access("/usr/bin/python3", X_OK) == 0 ? 2 : 0),
+			    [KIND_NODE] = count(o->node, access("/usr/bin/node", X_OK) == 0),
+			    [KIND_R] = count(o->r, 0)},
 		.warm_memory = o->warm_memory,
 		.live_max = o->max ? o->max : 64,
 		.queue_max = count(o->queue, 256),

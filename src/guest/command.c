@@ -87,9 +87,9 @@ static int child_stdio(struct launch *l)
 }
 
 /* Never through a magic link: /proc/self/fd/7 may lead out of the sandbox. */
-static int child_workdir(const struct launch *l)
+long guest_workdir(const struct guest *g)
 {
-	const char *path = plan_str(l->g->plan, l->g->plan->workdir);
+	const char *path = plan_str(g->plan, g->plan->workdir);
 	struct open_how how = {
 		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
 		.resolve = RESOLVE_NO_MAGICLINKS,
@@ -97,7 +97,12 @@ static int child_workdir(const struct launch *l)
 #ifdef DROP_MAGICLINKS
 	how.resolve = 0;
 #endif
-	long fd = sys4(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+	return sys4(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+}
+
+static int child_workdir(const struct launch *l)
+{
+	long fd = guest_workdir(l->g);
 
 	return fd < 0 ? (int)fd : (int)sys1(SYS_fchdir, fd);
 }
@@ -159,6 +164,24 @@ static long child_search(struct launch *l)
 	}
 }
 
+/* All but three, and what an interpreter that waits is given. */
+static void child_close(const struct launch *l)
+{
+#ifndef DROP_CLOSE_FDS
+	if (l->g->loader < 0) {
+		(void)sys3(SYS_close_range, GUEST_CTL, ~0u, 0);
+		return;
+	}
+	(void)sys3(SYS_dup3, l->g->loader, LOADER_FD, 0);
+	if (l->g->driver_end >= 0)
+		(void)sys3(SYS_dup3, l->g->driver_end, DRIVER_FD, 0);
+	(void)sys3(SYS_close_range, GUEST_CTL, DRIVER_FD - (l->g->driver_end >= 0), 0);
+	(void)sys3(SYS_close_range, LOADER_FD + 1, ~0u, 0);
+#else
+	(void)l;
+#endif
+}
+
 static __attribute__((noinline, noreturn)) void child_main(struct launch *l)
 {
 	uint64_t none = 0;
@@ -175,11 +198,7 @@ static __attribute__((noinline, noreturn)) void child_main(struct launch *l)
 	}
 	if (r >= 0) {
 		l->fate->step = MSG_STEP_EXEC;
-#ifndef DROP_CLOSE_FDS
-		if (l->g->driver_end >= 0)
-			(void)sys3(SYS_dup3, l->g->driver_end, GUEST_CTL, 0);
-		(void)sys3(SYS_close_range, GUEST_CTL + (l->g->driver_end >= 0), ~0u, 0);
-#endif
+		child_close(l);
 		(void)sys1(SYS_umask, 022);
 		(void)sys4(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none));
 		r = child_search(l);

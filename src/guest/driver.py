@@ -1,24 +1,98 @@
 # SPDX-License-Identifier: Apache-2.0
-# A Python that waits in a sandbox of its own until somebody's program comes: started, with the usual
-# modules imported, used once. It is executed with -c by the guest; descriptor 3 is the guest's.
-# Nothing of the caller is here before the claim, and nothing of this file is left when his program
-# starts: names, descriptors and streams are what `python3 -c` or `python3 FILE` would have.
+# A Python that waits in a sandbox of its own until somebody's program comes: with the usual modules
+# imported, used once. It is executed with -c by the guest, or is a fork of a zygote that was; descriptor
+# 100 is the guest's. Nothing of the caller is here before the claim, and nothing of this file is left
+# when his program starts: names, descriptors and streams are what `python3 -c` or `python3 FILE` would
+# have.
 def pinfold():
-    import io, os, signal, socket, struct, sys, time
+    import gc, io, os, signal, socket, struct, sys, time
 
     main = sys.modules["__main__"]
     ours = sys._getframe().f_code
-    guest = socket.socket(fileno=3)
     for name in sys.argv[1].split(","):
         try:
             __import__(name)
         except Exception:
             pass  # not on this host: the program will say so if it needs it
-    guest.send(b"r")
+
+    # The zygote: requests are of wire/fork.h. guest/forked.c says which process is where. Returns in
+    # each fork, once it is in its sandbox, without any right, and like no other.
+    def fork():
+        import _ctypes, ctypes
+        loader = ctypes.CDLL("/proc/self/fd/101")
+        os.close(101)
+        if not alone():
+            os._exit(1)
+        gc.collect()
+        gc.freeze()
+        warden = socket.socket(fileno=0)
+        while True:
+            ask, fds, _, _ = socket.recv_fds(warden, 8, 8)
+            if len(ask) != 8:
+                os._exit(0)
+            if os.fork() == 0:
+                break
+            for fd in fds:
+                os.close(fd)
+            os.wait()
+        try:
+            group = struct.unpack("=II", ask)[1]
+            pid = loader.loader_enter(fds[0], fds[1], fds[3] if group else -1)
+            if pid:
+                if pid > 0:
+                    os.waitpid(pid, 0)
+                os._exit(pid < 0)
+            for fd in fds[3 + group:]:
+                os.write(fd, b"0")
+            if os.fork():
+                os._exit(0)
+            warden.detach()
+            listener = loader.loader_confine(fds[2])
+            if listener < 0:
+                os._exit(1)
+            _ctypes.dlclose(loader._handle)
+            while os.getppid() != 1:
+                time.sleep(0.0002)
+            guest = socket.socket(fileno=100)
+            socket.send_fds(guest, [struct.pack("=Ii", 3, os.getpid())], [listener] if listener else [])
+            if listener:
+                os.close(listener)
+            return guest
+        except BaseException:
+            os._exit(1)
+
+    # Nothing that a module made may be shared by forks (memory), or be lost to them without its
+    # knowledge (descriptors, threads).
+    def alone():
+        with open("/proc/self/maps") as maps:
+            shared = [m for m in maps if m.split()[1][1] == "w" and m.split()[1][3] == "s"]
+        fds = [fd for fd in os.listdir("/proc/self/fd") if int(fd) > 2]
+        threads = "threading" in sys.modules and sys.modules["threading"].active_count() > 1
+        return not shared and len(fds) == 1 and not threads
+
+    # What Python's own fork() does not make anew. When the program is there: it touches much memory.
+    def reseed():
+        modules = sys.modules
+        if "numpy.random" in modules:
+            modules["numpy.random"].seed()
+        if "multiprocessing.process" in modules:
+            process = modules["multiprocessing.process"]
+            process.current_process().authkey = os.urandom(32)
+        if "threading" in modules:
+            modules["threading"].main_thread()._set_native_id()
+
+    if len(sys.argv) > 2:
+        guest = fork()
+    else:
+        guest = socket.socket(fileno=100)
+        os.close(101)
+        guest.send(b"r")
     _, fds, _, _ = socket.recv_fds(guest, 1, 4)
     guest.close()
     if len(fds) != 4:
         os._exit(1)
+    if len(sys.argv) > 2:
+        reseed()
     # wire/plan.h: argv and envp are offsets of tables of offsets.
     block = os.pread(fds[0], os.fstat(fds[0]).st_size, 0)
     argv_at, argc, envp_at, envc, workdir = struct.unpack_from("=5I", block, 16)
@@ -56,6 +130,14 @@ def pinfold():
     sys.stderr = sys.__stderr__ = stream(2, "w", sys.stderr)
     sys.orig_argv = argv
     del main.__dict__["pinfold"]
+    if gc.get_freeze_count():
+        # What was there before stays out of the collector's way, or all of it would be copied; the
+        # program's own names do not.
+        names = dict(main.__dict__, __annotations__={})
+        main = type(sys)("__main__")
+        main.__dict__.clear()
+        main.__dict__.update(names)
+        sys.modules["__main__"] = main
     if argv[1] == "-c":
         sys.argv = argv[1:2] + argv[3:]
         source, name = os.fsencode(argv[2]), "<string>"

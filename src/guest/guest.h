@@ -42,9 +42,12 @@ struct guest {
 	struct guest_keep keep[GUEST_KEEP_MAX];
 	unsigned n_keep;
 	int driver;		       /* socket to an interpreter that waits, -1: none */
-	int driver_end;		       /* its end, while it is started */
+	int driver_end, loader;	       /* its end and its loader, while it is started */
+	int plan_fd;		       /* with PLAN_FORK: the plan, -1 else */
 	int claim[MSG_CLAIM_FDS];      /* second plan, standard input, output, error */
 	uint64_t used_us;	       /* CPU time of the interpreter before it was claimed */
+	int by_driver;		       /* the command is an interpreter that waited */
+	int driver_listener;	       /* of the filter that a forked one has loaded, -1: none */
 	int command;		       /* pid of the command, 0: none */
 	int talk;		       /* where what concerns the command that is started is said */
 	uint64_t started_ns, ended_ns; /* of the command, monotonic */
@@ -63,9 +66,14 @@ int guest_mount_step(struct guest *g, const struct plan_step *step);
 int guest_identity_step(struct guest *g, const struct plan_step *step);
 /* command.c: start the command; 0 with g->command set, or -errno with *ret_step (MSG_STEP_*). */
 int guest_command(struct guest *g, int *ret_step);
+/* Open the plan's working directory, or -errno. */
+long guest_workdir(const struct guest *g);
 /* driver.c: start the interpreter that waits; give it the program that was claimed. -errno: it is of
  * no use, and the command has to be started like any other. */
 void guest_driver_start(struct guest *g);
+/* The same by a fork of the zygote; the loader for a zygote to be. */
+void guest_driver_fork(struct guest *g);
+int guest_loader_make(struct guest *g);
 int guest_driver_claim(struct guest *g);
 /* job.c: more commands in a sandbox that lives, each with a socket of its own. */
 #define GUEST_JOBS_MAX 64u

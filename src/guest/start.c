@@ -32,7 +32,7 @@ static const struct plan_head *map_plan(int fd)
 	return plan_check(head, (uint32_t)st.st_size) == 0 ? head : NULL;
 }
 
-static const struct plan_head *first_plan(void)
+static const struct plan_head *first_plan(struct guest *g)
 {
 	struct msg_host msg;
 	int fds[MSG_FDS_MAX];
@@ -40,7 +40,10 @@ static const struct plan_head *first_plan(void)
 	if (guest_receive(&msg, fds) != 1 || msg.kind != MSG_PLAN)
 		return NULL;
 	const struct plan_head *plan = map_plan(fds[0]);
-	(void)sys1(SYS_close, fds[0]);
+	if (plan && (plan->flags & PLAN_FORK))
+		g->plan_fd = fds[0];
+	else
+		(void)sys1(SYS_close, fds[0]);
 	return plan;
 }
 
@@ -85,6 +88,7 @@ static int claimed_command(struct guest *g, int *step)
 {
 	long r = g->plan->flags & PLAN_LIVE ? 0 : guest_driver_claim(g);
 
+	g->by_driver = r >= 0 && !(g->plan->flags & PLAN_LIVE);
 	if (r < 0) {
 		r = 0;
 		for (int i = 0; i < 3 && r >= 0; i++)
@@ -100,6 +104,11 @@ static int claimed_command(struct guest *g, int *step)
 /* The command of a sandbox that was made for it; one that is kept has none. */
 static int first_command(struct guest *g, int *step)
 {
+	if (g->plan->flags & PLAN_ZYGOTE) {
+		int r = guest_loader_make(g);
+		if (r < 0)
+			return r;
+	}
 	if (!(g->plan->flags & PLAN_LIVE))
 		return guest_command(g, step);
 	for (int fd = 0; fd <= 2; fd++)
@@ -123,7 +132,9 @@ static int walk_plans(struct guest *g, int *step)
 	g->used_bytes = guest_used(g);
 	if (r < 0 || !(g->plan->flags & PLAN_WARM))
 		return r < 0 ? r : first_command(g, step);
-	if (g->plan->flags & PLAN_DRIVER)
+	if (g->plan->flags & PLAN_FORK)
+		guest_driver_fork(g);
+	else if (g->plan->flags & PLAN_DRIVER)
 		guest_driver_start(g);
 	*step = MSG_STEP_PLAN;
 	r = await_claim(g);
@@ -177,6 +188,9 @@ void guest_main(void)
 				 .listener = -1,
 				 .driver = -1,
 				 .driver_end = -1,
+				 .loader = -1,
+				 .plan_fd = -1,
+				 .driver_listener = -1,
 				 .talk = GUEST_CTL};
 	int step = MSG_STEP_PLAN;
 
@@ -193,17 +207,22 @@ void guest_main(void)
 	int r = unshare_first();
 	if (r < 0)
 		fail(r, MSG_STEP_UNSHARE);
-	g.plan = first_plan();
+	g.plan = first_plan(&g);
 	if (!g.plan)
 		fail(-EINVAL, step);
+	if (g.plan->flags & PLAN_ZYGOTE)
+		(void)sys5(SYS_prctl, PR_SET_NAME, "pinfold-zygote", 0, 0, 0);
 	if (g.plan->flags & PLAN_HOST_LEVEL)
 		(void)sys5(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	r = walk_plans(&g, &step);
 	if (r < 0)
 		fail(r, step);
 
-	struct msg_guest msg = {
-		.kind = MSG_STARTED, .code = g.command, .value = g.started_ns, .value2 = g.used_us};
+	struct msg_guest msg = {.kind = MSG_STARTED,
+				.code = g.command,
+				.step = g.by_driver ? MSG_BY_DRIVER : 0,
+				.value = g.started_ns,
+				.value2 = g.used_us};
 	(void)guest_send(&msg, NULL, g.listener); /* its absence shows at the next poll */
 	if (g.listener >= 0)
 		(void)sys1(SYS_close, g.listener);

@@ -261,6 +261,30 @@ int cgroup_make(const struct cgroup *cg, const struct cgroup_limits *limits,
 	return cg->ops->limit(cg, limits, e);
 }
 
+int cgroup_doors(const struct cgroup *cg, int ret_fds[CGROUP_PARTS + 1], struct err *e)
+{
+	char path[CGROUP_PATH_MAX + 64];
+	unsigned n = 1;
+
+	for (int i = 0; i <= CGROUP_PARTS; i++)
+		ret_fds[i] = FD_NONE;
+	if (!cg->ops)
+		return 0;
+	if (cg->part[CG_UNIFIED][0])
+		ret_fds[0] = open(cg->part[CG_UNIFIED], O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (cg->part[CG_UNIFIED][0] && ret_fds[0] < 0)
+		return err_sys(e, "open control group %s", cg->part[CG_UNIFIED]);
+	for (int i = CG_MEMORY; i < CGROUP_PARTS; i++) {
+		if (!cg->part[i][0])
+			continue;
+		(void)snprintf(path, sizeof(path), "%s/tasks", cg->part[i]);
+		ret_fds[n] = open(path, O_WRONLY | O_CLOEXEC);
+		if (ret_fds[n++] < 0)
+			return err_sys(e, "open %s", path);
+	}
+	return 0;
+}
+
 int cgroup_put_text(const char *dir, const char *file, const char *value, struct err *e)
 {
 	char path[CGROUP_PATH_MAX + 64];

@@ -85,6 +85,9 @@ int cgroup_make_unified(const struct cgroup *cg, int *ret_fd, struct err *e);
  * each of the descriptors in ret_tasks (FD_NONE ends the list; the caller closes them). */
 int cgroup_make(const struct cgroup *cg, const struct cgroup_limits *limits,
 		int ret_tasks[CGROUP_PARTS], struct err *e);
+/* Ways in for another process: the v2 group to be cloned into first (FD_NONE where there is none), then
+ * `tasks` files to write "0" to; FD_NONE ends the list. The caller closes them. */
+int cgroup_doors(const struct cgroup *cg, int ret_fds[CGROUP_PARTS + 1], struct err *e);
 /* Kill everything in it. Does nothing where the kernel lacks cgroup.kill. */
 void cgroup_kill(const struct cgroup *cg);
 /* Stop everything in it, or let it go on. 0 or -errno; -EOPNOTSUPP where there is no group for that. */

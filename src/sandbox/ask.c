@@ -75,6 +75,13 @@ static uint32_t put_vector(struct block *b, const char *const *v, uint32_t *ret_
 	return at;
 }
 
+static const uint32_t drivers[] = {
+	[DRIVER_NONE] = 0,
+	[DRIVER_PYTHON] = ASK_PYTHON,
+	[DRIVER_NODE] = ASK_NODE,
+	[DRIVER_R] = ASK_R,
+};
+
 static void fill(struct block *b, const struct sandbox_spec *spec, bool best_effort)
 {
 	struct ask_head head = {
@@ -82,8 +89,8 @@ static void fill(struct block *b, const struct sandbox_spec *spec, bool best_eff
 		.version = ASK_VERSION,
 		.flags = (spec->pty ? ASK_PTY : 0) | (spec->collect ? ASK_COLLECT : 0) |
 			 (spec->as_root ? ASK_ROOT : 0) | (best_effort ? ASK_BEST_EFFORT : 0) |
-			 (spec->dir_fd >= 0 ? ASK_DIR : 0) | (spec->driver ? ASK_PYTHON : 0) |
-			 (spec->live ? ASK_LIVE : 0),
+			 (spec->dir_fd >= 0 ? ASK_DIR : 0) | (spec->live ? ASK_LIVE : 0) |
+			 drivers[spec->driver],
 		.dir_dev = spec->dir_dev,
 		.dir_ino = spec->dir_ino,
 		.code_len = (uint32_t)spec->code_len,

@@ -13,6 +13,7 @@ int ask_write(const struct sandbox_spec *spec, bool best_effort, int *ret_fd, st
 struct ask {
 	const struct ask_head *head; /* mapped, NULL: none */
 	const char **vectors;	     /* argv and envp */
+	bool held;		     /* more commands may come, from the guest */
 };
 
 /* Map and check a block from outside. It must be sealed: nobody can change it under our eyes. */

@@ -86,12 +86,31 @@ void plan_filter(struct plan *p, const struct sandbox_spec *spec)
 	step->t = plan_text(p, f->code, step->len);
 }
 
-void plan_confine(struct plan *p, const struct sandbox_spec *spec)
+static void plan_await(struct plan *p)
 {
 	struct plan_step *step = plan_add(p, PLAN_AWAIT, 0);
 
 	step->s = plan_string(p, "cgroup");
 	step->a = AWAIT_CGROUP;
+}
+
+/* It stays who made the sandboxes, one level above them, which is all that its forks need to go into
+ * one; every capability goes. No filter and no Landlock: both would stay with the forks, and they
+ * take the sandbox's. */
+void plan_zygote(struct plan *p, const struct sandbox_spec *spec)
+{
+	plan_await(p);
+	plan_add(p, PLAN_KEYRING, 0);
+	plan_num(p, PLAN_BOUNDING, 0, 0, 0);
+	plan_rlimits(p, spec);
+	plan_add(p, PLAN_NO_NEW_PRIVS, 0);
+	plan_num(p, PLAN_CAPS, 0, 0, 0);
+	plan_num(p, PLAN_NO_DUMP, 0, 0, 0);
+}
+
+void plan_confine(struct plan *p, const struct sandbox_spec *spec)
+{
+	plan_await(p);
 	if (HOLD_CGROUPNS)
 		plan_add(p, PLAN_CGROUPNS, 0);
 	if (HOLD_KEYRING)

@@ -6,8 +6,9 @@
  *
  * Asked for directly, where it is done: close-fds, notify, nosuid, nodev, private, pivot, session,
  * lifeline, magiclinks, dir-once, scope, kill-all, end-first, files-nofollow, files-type,
- * files-bound (guest/), env, pidfd (spawn.c), journal (journal.c), stdio (engine/start.c), procfs
- * (idmap.c), escape, signals, option-end (cmd/), json-escape (json.c), static (Makefile).
+ * files-bound (guest/), fork-rights, fork-landlock, fork-fds (forked.c), env, pidfd (spawn.c),
+ * journal (journal.c), stdio (engine/start.c), procfs (idmap.c), escape, signals, option-end
+ * (cmd/), json-escape (json.c), static (Makefile).
  */
 #ifndef SANDBOX_HOLD_H
 #define SANDBOX_HOLD_H

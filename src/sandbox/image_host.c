@@ -213,10 +213,10 @@ static void plan_usr(struct plan *p, const struct sandbox_spec *spec, bool layer
 }
 
 /* Counted for the user who started us, too: a sandbox must not use them up for him. */
-static void plan_sysctls(struct plan *p)
+static void plan_sysctls(struct plan *p, const struct sandbox_spec *spec)
 {
-	if (!HOLD_RLIMITS)
-		return;
+	if (!HOLD_RLIMITS || spec->zygote)
+		return; /* without a user namespace of its own they would be the host's */
 	plan_two(p, PLAN_SYSCTL, 0, "proc/sys/user/max_inotify_instances", "32");
 	plan_two(p, PLAN_SYSCTL, 0, "proc/sys/user/max_inotify_watches", "8192");
 }
@@ -235,7 +235,7 @@ static void plan_proc(struct plan *p, const struct sandbox_spec *spec)
 		plan_one(p, PLAN_PROC, STEP_OWN, "proc");
 	else
 		plan_two(p, PLAN_BIND_HOST, STEP_OWN | STEP_RECURSIVE, "/proc", "proc");
-	plan_sysctls(p);
+	plan_sysctls(p, spec);
 	plan_mkdir(p, "ro", 0755, -1);
 	plan_write(p, "ro/mask", 0, NULL, 0);
 	plan_mkdir(p, "ro/mask.d", 0555, -1);
@@ -347,6 +347,6 @@ void plan_image_host(struct plan *p, const struct sandbox_spec *spec)
 	if (spec->code_name)
 		plan_code(p, spec, layered ? "run" : "r/run", owner_of_home(spec));
 	plan_work(p, spec);
-	if (HOLD_TIMENS)
+	if (HOLD_TIMENS && !spec->zygote)
 		plan_add(p, PLAN_TIMENS, 0);
 }

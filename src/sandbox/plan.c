@@ -172,8 +172,12 @@ static uint32_t start_flags(const struct sandbox_spec *spec)
 		flags |= PLAN_COUNT;
 	if (spec->collect)
 		flags |= PLAN_COLLECT;
-	if (spec->level == LEVEL_LANDLOCK || !HOLD_PIDNS)
+	if (spec->level == LEVEL_LANDLOCK || spec->zygote || !HOLD_PIDNS)
 		flags |= PLAN_HOST_LEVEL;
+	if (spec->zygote)
+		flags |= PLAN_ZYGOTE;
+	if (spec->warm && spec->forked)
+		flags |= PLAN_FORK;
 	if (spec->warm)
 		flags |= PLAN_WARM;
 	if (spec->warm && spec->driver)
@@ -194,10 +198,13 @@ static void plan_strict(struct plan *p, const struct sandbox_spec *spec)
 	if (HOLD_UTSNS)
 		plan_one(p, PLAN_HOSTNAME, 0, spec->id);
 	plan_image_host(p, spec);
-	if (HOLD_NETNS)
+	if (HOLD_NETNS && !spec->zygote)
 		plan_add(p, PLAN_NETWORK, 0);
 	plan_add(p, PLAN_PIVOT, 0);
-	plan_confine(p, spec);
+	if (spec->zygote)
+		plan_zygote(p, spec);
+	else
+		plan_confine(p, spec);
 	plan_add(p, PLAN_READY, 0);
 }
 

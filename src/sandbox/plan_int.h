@@ -58,6 +58,8 @@ struct below {
 };
 struct below mounts_below(void);
 /* confine.c: everything after PIVOT: limits, Landlock, ids, capabilities, seccomp. */
+/* The same for the zygote, whose forks need what it may not give up. */
+void plan_zygote(struct plan *p, const struct sandbox_spec *spec);
 void plan_confine(struct plan *p, const struct sandbox_spec *spec);
 void plan_rlimits(struct plan *p, const struct sandbox_spec *spec);
 void plan_allow(struct plan *p, const char *path, uint64_t access, unsigned flags);

@@ -176,6 +176,9 @@ static uint64_t namespaces(const struct sandbox_spec *spec)
 
 	if (spec->level == LEVEL_LANDLOCK)
 		return 0;
+	/* Its forks go into user and pid namespaces that are below ours. */
+	if (spec->zygote)
+		return CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNET;
 	if (HOLD_PIDNS)
 		flags |= CLONE_NEWPID;
 	if (HOLD_UTSNS)
@@ -186,7 +189,7 @@ static uint64_t namespaces(const struct sandbox_spec *spec)
 /* What the guest unshares by itself, in its own time. */
 static int later_namespaces(const struct sandbox_spec *spec)
 {
-	if (spec->level == LEVEL_LANDLOCK)
+	if (spec->level == LEVEL_LANDLOCK || spec->zygote)
 		return 0;
 	return (HOLD_NETNS ? CLONE_NEWNET : 0) | (HOLD_IPCNS ? CLONE_NEWIPC : 0);
 }
@@ -318,7 +321,7 @@ int sandbox_spawn(const struct sandbox_spec *spec, const struct sandbox_fds *fds
 	if (r < 0)
 		return r;
 	struct child *c = &ret->birth->child;
-	c->in_user_namespace = spec->level == LEVEL_STRICT;
+	c->in_user_namespace = spec->level == LEVEL_STRICT && !spec->zygote;
 	for (int i = 0; i < 3; i++)
 		c->from[i] = fds->stdio[i];
 	for (int i = 0; i < GUEST_EXTRA_MAX; i++)

@@ -12,6 +12,8 @@
 #include <sys/types.h>
 
 enum sandbox_level { LEVEL_STRICT, LEVEL_LANDLOCK };
+/* Which interpreter that waits. */
+enum sandbox_driver { DRIVER_NONE, DRIVER_PYTHON, DRIVER_NODE, DRIVER_R };
 
 #define SANDBOX_UID 1000u
 #define SANDBOX_IDS 65536u /* size of a sandbox's own range of ids */
@@ -41,11 +43,13 @@ struct sandbox_limits {
 struct sandbox_spec {
 	char id[SANDBOX_ID_SIZE];
 	enum sandbox_level level;
+	enum sandbox_driver driver; /* warm: the command is one; else: the command suits one */
 	struct sandbox_ids ids;
 	struct sandbox_limits limits;
 	bool as_root; /* the command is uid 0 inside */
 	bool warm;    /* made before anybody wants it: waits for a claim */
-	bool driver;  /* with an interpreter that waits, too: the command */
+	bool forked;  /* with a driver: it is a fork of the zygote */
+	bool zygote;  /* not a sandbox for anybody: where interpreters are forked from */
 	bool live;    /* no command of its own: they come later */
 	bool leashed; /* ends with the process that made it */
 	bool pty;

@@ -107,7 +107,7 @@ static int give_ids_and_plan(struct live *l, const struct sandbox_spec *spec, st
 	struct idmap map;
 	int r = 0;
 
-	if (spec->level == LEVEL_STRICT) {
+	if (spec->level == LEVEL_STRICT && !spec->zygote) {
 		sandbox_idmap(spec, &map);
 		r = idmap_write(l->sb.pid, &map, e);
 	}

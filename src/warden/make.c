@@ -172,10 +172,13 @@ int ward_create(struct warden *w, const struct ask *ask, const struct ucred *who
 	struct job *job = NULL;
 	int stdio[3] = {fds[1], fds[2], fds[3]}, r = 0;
 
+	struct ask held = *ask;
+
+	held.held = true;
 	if (!(ask->head->flags & ASK_LIVE))
 		r = job_new(ask, &job, stdio, e);
 	if (r >= 0)
-		r = get_ward(w, ask, who, fds[LINK_FDS_MAX - 1], stdio, &ward, e);
+		r = get_ward(w, &held, who, fds[LINK_FDS_MAX - 1], stdio, &ward, e);
 	if (job)
 		job_close_theirs(stdio);
 	if (r < 0) {

@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "sandbox/environ.h"
+#include "warden/driver.h"
 #include "warden/usage.h"
 
 #define FAILURES_MAX 3u
@@ -26,8 +27,6 @@
  */
 #define OUTSIDE_BYTES (576ull << 10)
 
-extern const char driver_python[];
-
 /* The limits of contract's defaults: what waits is made with these. */
 static const struct sandbox_limits standard = {
 	.time_ms = 60000,
@@ -43,6 +42,8 @@ static const struct sandbox_limits standard = {
 static const uint64_t estimate[KINDS] = {
 	[KIND_PLAIN] = OUTSIDE_BYTES,
 	[KIND_PYTHON] = 24ull << 20,
+	[KIND_NODE] = 64ull << 20,
+	[KIND_R] = 56ull << 20,
 };
 
 /* A ceiling that nobody chose leaves room for the floors that somebody did. */
@@ -104,7 +105,7 @@ static bool fits(const struct ask *ask)
 	       h->limits.disk_bytes == standard.disk_bytes && h->limits.nofile == standard.nofile;
 }
 
-static void spec_waiting(const struct warden *w, struct ward *ward)
+static void spec_waiting(struct warden *w, struct ward *ward)
 {
 	static const char *const nothing[] = {"-", NULL};
 	static const char *const env[] = {ENVIRON_COMMON, ENVIRON_USER, NULL};
@@ -112,12 +113,8 @@ static void spec_waiting(const struct warden *w, struct ward *ward)
 
 	spec->limits = standard;
 	spec->warm = true;
-	spec->driver = ward->kind == KIND_PYTHON;
-	ward->argv[0] = "/usr/bin/python3";
-	ward->argv[1] = "-c";
-	ward->argv[2] = driver_python;
-	ward->argv[3] = w->config->preload;
-	spec->argv = spec->driver ? ward->argv : nothing;
+	spec->argv = nothing;
+	driver_spec(w, ward);
 	spec->envp = env;
 	spec->path = ENVIRON_PATH;
 	spec->workdir = spec->driver ? "/home/user" : "/";
@@ -225,8 +222,8 @@ struct ward *pool_choose(struct warden *w, const struct ask *ask)
 
 	if (!fits(ask))
 		return NULL;
-	if ((ask->head->flags & (ASK_PYTHON | ASK_PTY)) == ASK_PYTHON)
-		ward = want(w, KIND_PYTHON);
+	if (driver_kind(ask) != KIND_PLAIN)
+		ward = want(w, driver_kind(ask));
 	return ward ? ward : want(w, KIND_PLAIN);
 }
 
@@ -236,7 +233,10 @@ int pool_claim(struct warden *w, struct ward *ward, const struct ask *ask, const
 	struct sandbox_spec spec = ward->spec;
 	struct plan *plan = NULL;
 
-	spec.warm = spec.leashed = spec.driver = false;
+	spec.warm = spec.leashed = false;
+	spec.driver = DRIVER_NONE;
+	spec.forked = false;
+	spec.code_name = NULL;
 	ask_spec(ask, &spec);
 	int r = plan_new_claim(&spec, &plan, e);
 	if (r >= 0)

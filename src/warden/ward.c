@@ -18,6 +18,7 @@
 #include "warden/control.h"
 #include "warden/job.h"
 #include "warden/pool.h"
+#include "warden/zygote.h"
 #include "warden/usage.h"
 #include "warden/visit.h"
 #include "warden/ward_int.h"
@@ -366,7 +367,9 @@ static void on_started(struct warden *w, struct ward *ward, struct control_event
 
 	ward_describe(ward, &msg);
 	msg.started.started_ns = ev->msg.value;
-	msg.started.cpu_before_us = ward->kind == KIND_PYTHON ? ev->msg.value2 : 0;
+	msg.started.cpu_before_us = ward->kind != KIND_PLAIN ? ev->msg.value2 : 0;
+	if (ward->warm)
+		msg.started.warm = 1 + (ev->msg.step == MSG_BY_DRIVER);
 	ward->state = WARD_RUNNING;
 	(void)tell(ward, &msg, fds, 2); /* the first: there is room */
 	warden_unwatch(w, ward->live.sb.control);
@@ -403,7 +406,13 @@ static bool on_control(struct warden *w, struct ward *ward)
 		if (ward->state == WARD_MAKING) {
 			hold_mounts(ward);
 			pool_ready(w, ward);
+			if (ward->spec.forked)
+				zygote_succeeded(w);
 		}
+		break;
+	case MSG_FORK:
+		if (ward->state == WARD_MAKING)
+			zygote_ask(w, ward, ev.fd);
 		break;
 	case MSG_TERMINAL:
 		fd_close(&ward->terminal);
@@ -539,7 +548,8 @@ void ward_event(struct warden *w, const struct source *source, uint32_t events)
 	case SOURCE_TIMER:
 	case SOURCE_JANITOR:
 	case SOURCE_PRESSURE:
-	case SOURCE_QUEUED: assert(0);
+	case SOURCE_QUEUED:
+	case SOURCE_ZYGOTE: assert(0);
 	}
 }
 

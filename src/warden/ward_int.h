@@ -56,6 +56,7 @@ enum source_kind {
 	SOURCE_FOLLOWER,
 	SOURCE_PRESSURE,
 	SOURCE_QUEUED,
+	SOURCE_ZYGOTE, /* zygote.c */
 };
 
 /* What an epoll event is about. */
@@ -111,6 +112,18 @@ struct pool {
 	struct source stalls[2];
 };
 
+/* Where Pythons are forked from (zygote.c). */
+struct zygote {
+	bool there;
+	struct live live;
+	int sock;	   /* requests (wire/fork.h) */
+	bool proved;	   /* one of its forks was ready */
+	unsigned forks;	   /* that it was asked for */
+	unsigned failures; /* it died before one of its forks was ready */
+	uint64_t started_us;
+	struct source source; /* of the guest's pidfd */
+};
+
 #define WARD_HASH 1024u
 
 struct warden {
@@ -135,6 +148,7 @@ struct warden {
 	unsigned events;   /* since a request was served that waited */
 	unsigned failures; /* in a row, to make one that waits */
 	uint64_t retry_us; /* not before that, after some */
+	struct zygote zygote;
 	bool draining;
 	bool timer_armed;
 	uint64_t drain_until_us;

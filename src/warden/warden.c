@@ -25,6 +25,7 @@
 #include "warden/op.h"
 #include "warden/pool.h"
 #include "warden/ward_int.h"
+#include "warden/zygote.h"
 
 #define POLL_US 20000u
 #define DRAIN_LOOK_US 100000u
@@ -87,6 +88,7 @@ static void drain(struct warden *w)
 	for (struct ward *ward = w->wards; ward; ward = ward->next)
 		if (ward_waits(ward))
 			sandbox_kill(&ward->live.sb);
+	zygote_end(w);
 	for (struct ward *ward = w->wards, *next; ward; ward = next) {
 		next = ward->next;
 		if (is_idle(ward))
@@ -133,6 +135,18 @@ static void on_front(struct warden *w)
 	}
 }
 
+/* What waits was made with what was true then: /etc, control groups. */
+static void renew(struct warden *w)
+{
+	zygote_end(w);
+	w->zygote.failures = 0; /* it may try again */
+	for (struct ward *ward = w->wards, *next; ward; ward = next) {
+		next = ward->next;
+		if (ward->state == WARD_READY)
+			ward_end(w, ward);
+	}
+}
+
 static void on_signal(struct warden *w)
 {
 	struct signalfd_siginfo info;
@@ -142,12 +156,7 @@ static void on_signal(struct warden *w)
 	if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT)
 		drain(w);
 	else if (info.ssi_signo == SIGHUP)
-		for (struct ward *ward = w->wards, *next; ward; ward = next) {
-			/* Made with what was true then: /etc, control groups. */
-			next = ward->next;
-			if (ward->state == WARD_READY)
-				ward_end(w, ward);
-		}
+		renew(w);
 }
 
 static void on_timer(struct warden *w)
@@ -176,6 +185,7 @@ static void on_janitor(struct warden *w)
 	sweep();
 	queue_expire(w);
 	pool_tick(w);
+	zygote_check(w);
 }
 
 /* The soonest of: limits to look after, a deadline, the end of a drain. */
@@ -212,6 +222,8 @@ static void on_event(struct warden *w, const struct source *source, uint32_t eve
 		pool_stalled(w, source);
 	else if (source->kind == SOURCE_QUEUED)
 		queue_event(w, source);
+	else if (source->kind == SOURCE_ZYGOTE)
+		zygote_event(w);
 	else
 		ward_event(w, source, events);
 	arm_timer(w);
@@ -307,6 +319,7 @@ int warden_serve(const struct warden_config *config, struct err *e)
 	while (w.wards)
 		ward_end(&w, w.wards);
 	pool_done(&w);
+	zygote_end(&w);
 	fd_close(&w.front);
 	fd_close(&w.epoll);
 	fd_close(&w.timer);

@@ -15,6 +15,8 @@
 enum ward_kind {
 	KIND_PLAIN, /* nothing: any command can be started */
 	KIND_PYTHON,
+	KIND_NODE,
+	KIND_R,
 	KINDS,
 };
 

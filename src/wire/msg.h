@@ -51,12 +51,14 @@ enum msg_guest_kind {
 			   * ns of its end; value2: other processes that were still there */
 	MSG_FILE,   /* one changed file; fd when it is a regular one */
 	MSG_USAGE,  /* of one more command; value: CPU time in us, value2: peak memory in KiB */
-	MSG_READY,  /* all but the command is there; a second PLAN is awaited */
-	MSG_DONE,   /* value: files not reported, value2: bytes used in the layer, code: it is
+	MSG_FORK, /* fd: an interpreter's end of a socket to the guest; the zygote is to fork one */
+	MSG_READY, /* all but the command is there; a second PLAN is awaited */
+	MSG_DONE,  /* value: files not reported, value2: bytes used in the layer, code: it is
 			   * full */
 };
 
 /* Steps after the plan, for MSG_FAILED. */
+#define MSG_BY_DRIVER 1	   /* of MSG_STARTED: an interpreter that waited has it */
 #define MSG_STEP_PLAN (-1) /* the plan itself is damaged */
 #define MSG_STEP_UNSHARE (-7)
 #define MSG_STEP_TERMINAL (-2)

@@ -3,11 +3,12 @@
 # A daemon of the test's own, for tests/daemon. After tests/lib/cli.sh: runs find its socket by
 # themselves.
 
-# daemon_start [OPTION...]: sets DAEMON (the warden's pid) once it serves.
+# daemon_start [OPTION...]: sets DAEMON (the warden's pid) once it serves. No node waits, unless told.
 daemon_start()
 {
 	local seconds=$CALL_SECONDS
 
+	set -- --warm-node 0 "$@"
 	CALL_SECONDS=300
 	call_files serve "$@"
 	DAEMON_LOG=$ERR
