@@ -41,6 +41,9 @@
 	"json,re,math,random,datetime,time,collections,itertools,functools,pathlib,subprocess,"    \
 	"tempfile,csv,statistics,textwrap,hashlib,uuid,typing,dataclasses,traceback,string"
 
+/* Root's are forks: they share what these hold. */
+#define PRELOAD_FORKED PRELOAD ",numpy,pandas,matplotlib"
+
 struct serve {
 	char path[108];
 	int lock, listener;
@@ -302,7 +305,9 @@ int pinfold_serve(const struct pinfold_serve_options *options, struct pinfold_er
 		.warm_memory = o->warm_memory,
 		.live_max = o->max ? o->max : 64,
 		.queue_max = count(o->queue, 256),
-		.preload = o->preload ? o->preload : PRELOAD,
+		.preload = o->preload	    ? o->preload
+			   : geteuid() == 0 ? PRELOAD_FORKED
+					    : PRELOAD,
 		.start_front = start_front,
 		.arg = &s,
 		.ready = ready,
