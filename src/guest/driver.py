@@ -51,6 +51,7 @@ def pinfold():
             if listener < 0:
                 os._exit(1)
             _ctypes.dlclose(loader._handle)
+            reseed()
             while os.getppid() != 1:
                 time.sleep(0.0002)
             guest = socket.socket(fileno=100)
@@ -70,11 +71,14 @@ def pinfold():
         threads = "threading" in sys.modules and sys.modules["threading"].active_count() > 1
         return not shared and len(fds) == 1 and not threads
 
-    # What Python's own fork() does not make anew. When the program is there: it touches much memory.
+    # What Python's own fork() does not make anew.
     def reseed():
         modules = sys.modules
         if "numpy.random" in modules:
-            modules["numpy.random"].seed()
+            # Its whole state, 624 words. seed() does the same by way of much more memory.
+            numpy = modules["numpy"]
+            words = numpy.frombuffer(os.urandom(624 * 4), numpy.uint32)
+            numpy.random.set_state(("MT19937", words, 624))
         if "multiprocessing.process" in modules:
             process = modules["multiprocessing.process"]
             process.current_process().authkey = os.urandom(32)
@@ -91,8 +95,6 @@ def pinfold():
     guest.close()
     if len(fds) != 4:
         os._exit(1)
-    if len(sys.argv) > 2:
-        reseed()
     # wire/plan.h: argv and envp are offsets of tables of offsets.
     block = os.pread(fds[0], os.fstat(fds[0]).st_size, 0)
     argv_at, argc, envp_at, envc, workdir = struct.unpack_from("=5I", block, 16)
