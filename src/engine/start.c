@@ -200,8 +200,9 @@ void run_clean_host(struct pinfold_run *run)
 	bool quiet =
 		!(run->req.flags & PINFOLD_CAPTURE) && run->have_status && run->wait_status == 0;
 	struct live_end end = {.count = !quiet, .hopeless = run->gave_up};
+	bool stuck = run->link >= 0 && run->gave_up; /* in the daemon: there is nothing to look at */
 
-	if (!live_remove(&run->live, &end))
+	if (!live_remove(&run->live, &end) || stuck)
 		quarantine(run);
 	fd_close(&run->listener);
 	fd_close(&run->oom);

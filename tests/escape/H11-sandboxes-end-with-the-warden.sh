@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # red: leash
+# daemon: none: it has one of its own
 #
 # In the daemon it is the warden who holds the limits of a sandbox. A run's own control socket is
 # its caller's: one who keeps it open, or is stopped, would keep a sandbox that nobody limits any
