@@ -179,6 +179,62 @@ PINFOLD_API int pinfold_plan_write(const struct pinfold_run_options *options, in
 PINFOLD_API int pinfold_doctor_write(int json, int fd);
 
 /*
+ * Sandboxes that live: made and kept by the daemon (an error where there is none), known by their
+ * id, ended when their time is over. All return 0, or -1 and *ret_error.
+ */
+#define PINFOLD_ID_SIZE 32
+
+/* Make one that lives for options->time_ms (0: ten minutes). With a command in the options it runs
+ * in the background and the sandbox ends with it; without, it waits for pinfold_sandbox_exec(). */
+PINFOLD_API int pinfold_sandbox_create(const struct pinfold_run_options *options,
+				       char ret_id[PINFOLD_ID_SIZE],
+				       struct pinfold_error *ret_error);
+/* A command in it, with all that a run has: events, standard input, signals, a terminal, a time
+ * limit. It ends with its first process; what that left in the background goes on. Of the options,
+ * only the command, env, workdir, term, time, grace, output and flags count. */
+PINFOLD_API int pinfold_sandbox_exec(const char *id, const struct pinfold_run_options *options,
+				     struct pinfold_run **ret_run, struct pinfold_error *ret_error);
+/* The same in the background; its output is kept by the daemon. *ret_pid is its number inside. */
+PINFOLD_API int pinfold_sandbox_spawn(const char *id, const struct pinfold_run_options *options,
+				      uint32_t *ret_pid, struct pinfold_error *ret_error);
+/* A run handle that has the output of a background command (pid, or 0: the sandbox's own) as events;
+ * the last MiB of it is kept. Stopping or freeing the handle leaves the command alone. */
+#define PINFOLD_FOLLOW_STAY 0x1u  /* until it ends, not only what is there */
+#define PINFOLD_FOLLOW_NOW 0x2u	  /* from now on, not what was before */
+#define PINFOLD_FOLLOW_INPUT 0x4u /* with its terminal, if it has one, as standard input */
+#define PINFOLD_FOLLOW_KEEP 0x8u  /* with what it printed in the result document */
+PINFOLD_API int pinfold_sandbox_follow(const char *id, uint32_t pid, uint32_t flags,
+				       struct pinfold_run **ret_run,
+				       struct pinfold_error *ret_error);
+/* Send a signal to every process in it. */
+PINFOLD_API int pinfold_sandbox_signal(const char *id, int signo, struct pinfold_error *ret_error);
+/* End it; nothing of it is left when this returns. What it printed is forgotten when it had ended. */
+PINFOLD_API int pinfold_sandbox_destroy(const char *id, struct pinfold_error *ret_error);
+/* A paused one uses no processor; its time goes on. */
+PINFOLD_API int pinfold_sandbox_pause(const char *id, struct pinfold_error *ret_error);
+PINFOLD_API int pinfold_sandbox_resume(const char *id, struct pinfold_error *ret_error);
+/* It lives for that long from now on. */
+PINFOLD_API int pinfold_sandbox_extend(const char *id, uint64_t ms,
+				       struct pinfold_error *ret_error);
+
+struct pinfold_sandbox_info {
+	char id[PINFOLD_ID_SIZE];
+	const char *status;  /* running, paused; of one that has ended: as of a run */
+	uint32_t uid;	     /* whose it is */
+	int detached;	     /* it lives by itself; else it belongs to a run that waits for it */
+	uint32_t background; /* background commands that run in it */
+	int exit_code;	     /* -1: none */
+	int signal;	     /* 0: none */
+	uint64_t created_ms, expires_ms, ended_ms; /* since 1970; 0: not */
+	char command[160];			   /* words with blanks between; "" for none */
+};
+
+/* Those of the caller, for root everybody's; oldest first. */
+PINFOLD_API int pinfold_sandbox_list(struct pinfold_sandbox_info **ret_list, size_t *ret_n,
+				     struct pinfold_error *ret_error);
+PINFOLD_API void pinfold_sandbox_list_free(struct pinfold_sandbox_info *list);
+
+/*
  * Be the daemon that runs of this user (as root: of everybody in group pinfold) go to when they find
  * its socket. Returns 0 after SIGTERM or SIGINT, or -1 and *ret_error. Uses fork() and changes
  * signal masks: for a process that does nothing else.

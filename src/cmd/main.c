@@ -20,6 +20,14 @@ const struct verb verb_table[] = {
 	{"shell", "an interactive shell in a fresh sandbox", cmd_shell, VERB_SHELL, &shell_doc},
 	{"plan", "print the steps of a run without doing them", cmd_plan, VERB_PLAN, &plan_doc},
 	{"serve", "be the daemon: sandboxes wait ready-made", cmd_serve, VERB_SERVE, &serve_doc},
+	{"exec", "run a command in a sandbox that lives", cmd_exec, VERB_EXEC, &exec_doc},
+	{"ps", "list the sandboxes that live", cmd_ps, VERB_PS, &ps_doc},
+	{"logs", "print what a detached command printed", cmd_logs, VERB_LOGS, &logs_doc},
+	{"attach", "follow a detached command", cmd_attach, VERB_PLAIN, &attach_doc},
+	{"kill", "end a sandbox, or send it a signal", cmd_kill, VERB_KILL, &kill_doc},
+	{"pause", "stop all that runs in a sandbox", cmd_pause, VERB_PLAIN, &pause_doc},
+	{"resume", "let a paused sandbox go on", cmd_resume, VERB_PLAIN, &resume_doc},
+	{"extend", "let a sandbox live longer", cmd_extend, VERB_PLAIN, &extend_doc},
 	{"doctor", "say what this host can enforce", cmd_doctor, VERB_DOCTOR, &doctor_doc},
 	{"version", "print the version", cmd_version, VERB_VERSION, &version_doc},
 	{"help", "explain a verb", cmd_help, VERB_PLAIN, &help_doc},
@@ -29,12 +37,11 @@ const struct verb verb_table[] = {
 
 /* Verbs of the contract whose part does not exist yet: refused by name, never "unknown". */
 static const char *const later_verbs[] = {
-	"new",	   "ls",     "rm",     "info",	 "exec",    "push",   "pull",
-	"watch",   "cp",     "snap",   "log",	 "diff",    "undo",   "rollback",
-	"fork",	   "review", "apply",  "ps",	 "logs",    "kill",   "attach",
-	"pause",   "resume", "mcp",    "token",	 "allow",   "trust",  "approvals",
-	"approve", "deny",   "secret", "audit",	 "receipt", "verify", "replay",
-	"deps",	   "image",  "export", "import", "fsck",    "bench",  NULL,
+	"new",	   "ls",    "rm",     "info",	"push",	   "pull",     "watch",
+	"cp",	   "snap",  "log",    "diff",	"undo",	   "rollback", "fork",
+	"review",  "apply", "mcp",    "token",	"allow",   "trust",    "approvals",
+	"approve", "deny",  "secret", "audit",	"receipt", "verify",   "replay",
+	"deps",	   "image", "export", "import", "fsck",	   "bench",    NULL,
 };
 
 static const struct verb *unknown_verb(const char *name, struct err *e)

@@ -8,6 +8,8 @@
 
 #define AT(field) offsetof(struct request, field)
 #define RUN (VERB_RUN | VERB_PLAN)
+#define RUN_EXEC (VERB_RUN | VERB_PLAN | VERB_EXEC)
+#define RUN_SHELL_EXEC (RUN_SHELL | VERB_EXEC)
 #define RUN_SHELL (VERB_RUN | VERB_PLAN | VERB_SHELL)
 
 const char *const opt_group_titles[GROUP_COUNT] = {
@@ -16,30 +18,30 @@ const char *const opt_group_titles[GROUP_COUNT] = {
 };
 
 const struct opt opt_table[] = {
-	{"lang", "LANG", OPT_CHOICE, GROUP_PROGRAM, RUN, AT(run.lang),
+	{"lang", "LANG", OPT_CHOICE, GROUP_PROGRAM, RUN_EXEC, AT(run.lang),
 	 .help = "Run a program in this language instead of a COMMAND: python, node, bash or r",
 	 .words = "python node bash r"},
-	{"c", "CODE", OPT_CODE, GROUP_PROGRAM, RUN, AT(run.code),
+	{"c", "CODE", OPT_CODE, GROUP_PROGRAM, RUN_EXEC, AT(run.code),
 	 .help = "With --lang: the text of the program"},
 	{"dir", "DIR", OPT_TEXT, GROUP_PROGRAM, RUN_SHELL, AT(run.dir),
 	 .help = "Show this directory of the host at /work, copy-on-write; it is never written"},
-	{"workdir", "PATH", OPT_ABSOLUTE, GROUP_PROGRAM, RUN_SHELL, AT(run.workdir),
+	{"workdir", "PATH", OPT_ABSOLUTE, GROUP_PROGRAM, RUN_SHELL_EXEC, AT(run.workdir),
 	 .help = "Working directory inside", .standard = "/home/user"},
-	{"env", "KEY=VALUE", OPT_ENV, GROUP_PROGRAM, RUN_SHELL, AT(env),
+	{"env", "KEY=VALUE", OPT_ENV, GROUP_PROGRAM, RUN_SHELL_EXEC, AT(env),
 	 .help = "Set a variable inside; may be repeated. Nothing of the caller's is seen"},
-	{"stdin", "FILE", OPT_TEXT, GROUP_PROGRAM, RUN, AT(stdin_path),
+	{"stdin", "FILE", OPT_TEXT, GROUP_PROGRAM, RUN_EXEC, AT(stdin_path),
 	 .help = "Read standard input from this file of the host; - is the caller's own",
 	 .standard = "-"},
-	{"pty", NULL, OPT_FLAG, GROUP_PROGRAM, RUN, AT(pty),
+	{"pty", NULL, OPT_FLAG, GROUP_PROGRAM, RUN_EXEC, AT(pty),
 	 .help = "Give the command a terminal of its own"},
 	{"user", "USER", OPT_TEXT, GROUP_PROGRAM, RUN_SHELL, AT(run.user),
 	 .help = "Who the command is inside: user (uid 1000), or root (uid 0) for package managers",
 	 .standard = "user", .words = "user root"},
 
-	{"time", "DURATION", OPT_DURATION, GROUP_LIMITS, RUN_SHELL, AT(run.time_ms),
-	 .help = "Wall clock limit", .standard = "60s, for shell 24h",
+	{"time", "DURATION", OPT_DURATION, GROUP_LIMITS, RUN_SHELL_EXEC, AT(run.time_ms),
+	 .help = "Wall clock limit", .standard = "60s; detached 10m; shell 24h",
 	 .hit = "SIGTERM, after the grace SIGKILL to all; status timeout, exit 124"},
-	{"grace", "DURATION", OPT_DURATION, GROUP_LIMITS, RUN_SHELL, AT(run.grace_ms),
+	{"grace", "DURATION", OPT_DURATION, GROUP_LIMITS, RUN_SHELL_EXEC, AT(run.grace_ms),
 	 .help = "Time between SIGTERM and SIGKILL", .standard = "2s", .hit = "SIGKILL to all"},
 	{"cpu-time", "DURATION", OPT_DURATION, GROUP_LIMITS, RUN_SHELL, AT(run.cpu_time_ms),
 	 .help = "Processor time of all processes together", .standard = "none",
@@ -55,7 +57,7 @@ const struct opt opt_table[] = {
 	 .help = "What may be written to files", .standard = "256M", .hit = "ENOSPC; reported"},
 	{"nofile", "COUNT", OPT_COUNT, GROUP_LIMITS, RUN_SHELL, AT(run.nofile),
 	 .help = "Open files of one process", .standard = "1024", .hit = "EMFILE"},
-	{"output", "SIZE", OPT_SIZE, GROUP_LIMITS, RUN, AT(run.output_bytes),
+	{"output", "SIZE", OPT_SIZE, GROUP_LIMITS, RUN_EXEC, AT(run.output_bytes),
 	 .help = "With --json: how much of each stream is in the result", .standard = "1M",
 	 .hit = "head and tail are kept, truncated is set"},
 	{"limits", "MODE", OPT_CHOICE, GROUP_LIMITS, RUN_SHELL, AT(run.limits),
@@ -76,15 +78,28 @@ const struct opt opt_table[] = {
 	 .help = "How missing packages are found; only off in this version", .standard = "off",
 	 .words = "auto manifest retry off"},
 
-	{"json", NULL, OPT_FLAG, GROUP_OUTPUT, RUN | VERB_DOCTOR | VERB_VERSION, AT(json),
+	{"json", NULL, OPT_FLAG, GROUP_OUTPUT,
+	 RUN_EXEC | VERB_DOCTOR | VERB_VERSION | VERB_PS | VERB_LOGS, AT(json),
 	 .help = "Print one JSON document instead of text"},
-	{"raw", NULL, OPT_FLAG, GROUP_OUTPUT, RUN, AT(raw),
+	{"raw", NULL, OPT_FLAG, GROUP_OUTPUT, RUN_EXEC, AT(raw),
 	 .help = "Pass control sequences to a terminal; otherwise they are shown escaped"},
-	{"keep", "DURATION", OPT_DURATION, GROUP_OUTPUT, RUN, AT(run.keep_ms),
+	{"keep", "DURATION", OPT_DURATION, GROUP_OUTPUT, RUN_EXEC, AT(run.keep_ms),
 	 .help = "With --json: how long output that did not fit is kept as a file",
 	 .standard = "1h"},
 	{"name", "NAME", OPT_TEXT, GROUP_OUTPUT, RUN_SHELL, AT(run.name),
 	 .help = "Keep the changes as a workspace of this name", .later = true},
+
+	{"detach", NULL, OPT_FLAG, GROUP_PROGRAM, VERB_RUN | VERB_EXEC, AT(detach),
+	 .help = "Run in the background: print the id and return. It lives in the daemon until it "
+		 "ends or --time is over"},
+	{"d", NULL, OPT_FLAG, GROUP_PROGRAM, VERB_RUN | VERB_EXEC, AT(detach),
+	 .help = "The same as --detach"},
+	{"follow", NULL, OPT_FLAG, GROUP_OUTPUT, VERB_LOGS, AT(follow),
+	 .help = "Go on until the command ends"},
+	{"f", NULL, OPT_FLAG, GROUP_OUTPUT, VERB_LOGS, AT(follow), .help = "The same as --follow"},
+	{"signal", "SIGNAL", OPT_TEXT, GROUP_OTHER, VERB_KILL, AT(signal_name),
+	 .help = "Send this signal to every process, by name or number; KILL ends the sandbox",
+	 .standard = "KILL", .words = "TERM INT HUP QUIT USR1 USR2 STOP CONT KILL"},
 
 	{"socket", "PATH", OPT_ABSOLUTE, GROUP_OTHER, VERB_SERVE, AT(socket),
 	 .help = "Where to listen",

@@ -18,6 +18,9 @@ struct request {
 	struct opt_list env, allow;
 	const char *stdin_path;
 	bool pty, json, raw, daemon, no_daemon, help;
+	bool detach, follow;
+	bool leaves; /* a signal, or Ctrl-], ends our part and not the command */
+	const char *signal_name;
 	const char *socket, *preload; /* of serve */
 	uint64_t warm, warm_python, max;
 

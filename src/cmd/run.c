@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/detach.h"
 #include "cmd/request.h"
 #include "cmd/say.h"
 #include "cmd/session.h"
@@ -12,6 +13,8 @@ static const char *const paragraphs[] = {
 	"reads, give --stdin /dev/null.",
 	"With --lang the program is CODE, a FILE of the host or, for -, standard input; the words "
 	"behind it are its arguments.",
+	"With --detach the command runs in the daemon and the id of its sandbox is printed; ps, logs, "
+	"attach, exec and kill take it. Without a COMMAND the sandbox just lives, for exec.",
 	"Options end at -- or at the first word that is not an option.",
 	NULL,
 };
@@ -28,6 +31,7 @@ const struct verb_doc run_doc = {
 			{"The result as JSON:", "pinfold run --json --lang bash -c 'echo hello'"},
 			{"A directory, which is never written:",
 			 "pinfold run --dir . --workdir /work -- make test"},
+			{"In the background:", "pinfold run --detach -- python3 -m http.server"},
 		},
 };
 
@@ -39,7 +43,8 @@ int cmd_run(const struct verb *v, int argc, char **argv)
 
 	if (!request_begin(&r, v, argc, argv, &used, &status))
 		return status;
-	if (request_program(&r, argc - used, argv + used, &e) < 0)
+	bool idle = r.detach && !r.run.lang && argc == used;
+	if (!idle && request_program(&r, argc - used, argv + used, &e) < 0)
 		return say_failure(&e, r.json);
-	return session_run(&r);
+	return r.detach ? detach_run(&r) : session_run(&r);
 }

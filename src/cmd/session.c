@@ -73,7 +73,7 @@ static int finish(const struct request *r, const struct stream *s)
 	if (r->json)
 		lost |= write_document(run);
 	say_result(run);
-	if (s->signo)
+	if (s->signo && !r->leaves)
 		return 128 + s->signo;
 	int status = pinfold_run_exit_status(run);
 	return lost && status == 0 ? EXIT_OUTPUT_LOST : status;
@@ -87,6 +87,7 @@ static int attend(struct request *r, struct pinfold_run *run)
 		.quiet = r->json,
 		.raw = r->raw || r->pty,
 		.terminal = terminal,
+		.leaves = r->leaves && terminal,
 	};
 	struct stream s;
 
@@ -102,6 +103,20 @@ static int attend(struct request *r, struct pinfold_run *run)
 	return status;
 }
 
+/* Takes the run when it was started. */
+static int stay(struct request *r, int started, struct pinfold_run *run,
+		const struct pinfold_error *error)
+{
+	if (started < 0) {
+		sig_done();
+		return say_library_failure(error, r->json);
+	}
+	request_forget_code(r);
+	int status = attend(r, run);
+	pinfold_run_free(run);
+	return status;
+}
+
 int session_run(struct request *r)
 {
 	struct pinfold_error error = {.code = ""};
@@ -111,12 +126,38 @@ int session_run(struct request *r)
 	set_flags(r);
 	if (sig_init(r->pty, &e) < 0)
 		return say_failure(&e, r->json);
-	if (pinfold_run_start(&r->run, &run, &error) < 0) {
-		sig_done();
-		return say_library_failure(&error, r->json);
-	}
-	request_forget_code(r);
-	int status = attend(r, run);
-	pinfold_run_free(run);
-	return status;
+	int started = pinfold_run_start(&r->run, &run, &error);
+	return stay(r, started, run, &error);
+}
+
+int session_exec(struct request *r, const char *id)
+{
+	struct pinfold_error error = {.code = ""};
+	struct pinfold_run *run = NULL;
+	struct err e = ERR_INIT;
+
+	set_flags(r);
+	if (sig_init(r->pty, &e) < 0)
+		return say_failure(&e, r->json);
+	int started = pinfold_sandbox_exec(id, &r->run, &run, &error);
+	return stay(r, started, run, &error);
+}
+
+int session_follow(struct request *r, const char *id, uint32_t pid, uint32_t flags)
+{
+	struct pinfold_error error = {.code = ""};
+	struct pinfold_run *run = NULL;
+	struct err e = ERR_INIT;
+
+	flags |= r->json ? PINFOLD_FOLLOW_KEEP : 0;
+	r->leaves = true;
+	if (sig_init(flags & PINFOLD_FOLLOW_INPUT, &e) < 0)
+		return say_failure(&e, r->json);
+	int started = pinfold_sandbox_follow(id, pid, flags, &run, &error);
+	r->pty = started == 0 && pinfold_run_stdin_fd(run) >= 0;
+	r->stdin_fd = r->pty ? STDIN_FILENO : FD_NONE;
+	uint16_t rows = 0, cols = 0;
+	if (r->pty && term_size(&rows, &cols))
+		pinfold_run_resize(run, rows, cols);
+	return stay(r, started, run, &error);
 }

@@ -7,5 +7,9 @@
 
 /* Returns the exit status of the CLI. Nothing of the run is left, whichever way it went. */
 int session_run(struct request *r);
+/* The same in a sandbox that lives. */
+int session_exec(struct request *r, const char *id);
+/* Stay with a command of the daemon's: PINFOLD_FOLLOW_*. With the result, its status is ours, too. */
+int session_follow(struct request *r, const char *id, uint32_t pid, uint32_t flags);
 
 #endif

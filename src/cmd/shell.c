@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <unistd.h>
 
+#include "cmd/detach.h"
 #include "cmd/request.h"
 #include "cmd/say.h"
 #include "cmd/session.h"
@@ -11,12 +12,12 @@
 
 static const char *const paragraphs[] = {
 	"Starts bash in a fresh sandbox with a terminal of its own. What it changes is dropped "
-	"when it ends. Ctrl-C and all other keys go inside; exit or Ctrl-D ends it.",
+	"when it ends. With the ID of a sandbox that lives, bash starts in that one. Ctrl-C and all other keys go inside; exit or Ctrl-D ends it.",
 	NULL,
 };
 
 const struct verb_doc shell_doc = {
-	.usage = {"[options]"},
+	.usage = {"[options]", "[options] ID"},
 	.paragraphs = paragraphs,
 	.examples =
 		{
@@ -28,11 +29,14 @@ const struct verb_doc shell_doc = {
 
 static int check(int argc, char **argv, struct err *e)
 {
-	if (argc > 0) {
+	if (argc > 0 && !is_sandbox_id(argv[0])) {
 		(void)err_set(e, ERR_UNSUPPORTED, "%.80s: there are no workspaces in this version",
 			      argv[0]);
-		return err_remedy(e, "write pinfold shell without a name");
+		return err_remedy(e,
+				  "write pinfold shell, or pinfold shell with an id of pinfold ps");
 	}
+	if (argc > 1)
+		return request_end(argc - 1, argv + 1, e);
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
 		(void)err_set(e, ERR_INVALID, "standard %s is not a terminal",
 			      isatty(STDIN_FILENO) ? "output" : "input");
@@ -57,5 +61,5 @@ int cmd_shell(const struct verb *v, int argc, char **argv)
 	r.stdin_fd = STDIN_FILENO;
 	if (!r.run.time_ms)
 		r.run.time_ms = SHELL_TIME_MS;
-	return session_run(&r);
+	return argc > used ? session_exec(&r, argv[used]) : session_run(&r);
 }

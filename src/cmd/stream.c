@@ -13,6 +13,8 @@
 #include "cmd/sig.h"
 #include "cmd/term.h"
 
+#define KEY_LEAVE 0x1d /* Ctrl-] */
+
 #define EVENTS_PER_ROUND 32 /* then signals and input get their turn */
 #define DRAIN_AFTER_STOP_MS 1000
 #define BACKGROUND_CHECK_MS 250
@@ -37,7 +39,11 @@ static bool same_file(int a, int b)
 
 void stream_init(struct stream *s, struct pinfold_run *run, const struct stream_options *o)
 {
-	*s = (struct stream){.run = run, .quiet = o->quiet, .raw = o->raw, .terminal = o->terminal};
+	*s = (struct stream){.run = run,
+			     .quiet = o->quiet,
+			     .raw = o->raw,
+			     .terminal = o->terminal,
+			     .leaves = o->leaves};
 	feed_init(&s->feed, o->stdin_fd);
 }
 
@@ -192,6 +198,10 @@ static void relay_input(struct stream *s, const struct pollfd *p)
 		return;
 	if (p[SLOT_INPUT].revents)
 		feed_read(&s->feed);
+	if (s->leaves && s->feed.len && memchr(s->feed.buf + s->feed.off, KEY_LEAVE, s->feed.len)) {
+		pinfold_run_stop(s->run, 0);
+		return;
+	}
 	if ((p[SLOT_COMMAND].revents & (POLLERR | POLLHUP)) || !feed_write(&s->feed, to))
 		pinfold_run_stdin_close(s->run);
 }

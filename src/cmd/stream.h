@@ -33,6 +33,7 @@ struct stream {
 	bool quiet;	/* output is not shown: the result document holds it */
 	bool raw;	/* control sequences reach a terminal */
 	bool terminal;	/* the caller's terminal follows the command's */
+	bool leaves;	/* Ctrl-] hangs up */
 	bool same_file; /* standard output and standard error are one file, pipe or terminal */
 	bool held;	/* the command is held back */
 	bool more;	/* events were left for the next round */
@@ -48,6 +49,7 @@ struct stream_options {
 	bool quiet;
 	bool raw; /* pass control sequences to a terminal */
 	bool terminal;
+	bool leaves; /* Ctrl-] hangs up */
 };
 
 void stream_init(struct stream *s, struct pinfold_run *run, const struct stream_options *o);

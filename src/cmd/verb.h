@@ -13,7 +13,11 @@
 #define VERB_VERSION 0x10u
 #define VERB_PLAIN 0x20u /* takes no option but --help */
 #define VERB_SERVE 0x40u
-#define VERB_ALL 0x7fu
+#define VERB_EXEC 0x80u
+#define VERB_PS 0x100u
+#define VERB_LOGS 0x200u
+#define VERB_KILL 0x400u
+#define VERB_ALL 0xffffu
 
 #define EXIT_PINFOLD 125 /* Pinfold itself failed: nothing of the command ran */
 
@@ -49,9 +53,18 @@ int cmd_doctor(const struct verb *v, int argc, char **argv);
 int cmd_version(const struct verb *v, int argc, char **argv);
 int cmd_help(const struct verb *v, int argc, char **argv);
 int cmd_serve(const struct verb *v, int argc, char **argv);
+int cmd_exec(const struct verb *v, int argc, char **argv);
+int cmd_ps(const struct verb *v, int argc, char **argv);
+int cmd_logs(const struct verb *v, int argc, char **argv);
+int cmd_attach(const struct verb *v, int argc, char **argv);
+int cmd_kill(const struct verb *v, int argc, char **argv);
+int cmd_pause(const struct verb *v, int argc, char **argv);
+int cmd_resume(const struct verb *v, int argc, char **argv);
+int cmd_extend(const struct verb *v, int argc, char **argv);
 int cmd_docs(const struct verb *v, int argc, char **argv);
 
 extern const struct verb_doc run_doc, shell_doc, plan_doc, doctor_doc, version_doc, help_doc,
-	serve_doc, docs_doc;
+	serve_doc, docs_doc, exec_doc, ps_doc, logs_doc, attach_doc, kill_doc, pause_doc,
+	resume_doc, extend_doc;
 
 #endif

@@ -53,13 +53,13 @@ static int check(int block, struct err *e)
 	return r;
 }
 
-static int hand_over(struct front *f, int fd, const int asked[LINK_FDS_MAX], struct err *e)
+static int hand_over(struct front *f, int fd, const struct link_ask *ask,
+		     const int asked[LINK_FDS_MAX], struct err *e)
 {
-	struct link_handover msg = {.magic = LINK_MAGIC, .version = LINK_VERSION};
 	int fds[1 + LINK_FDS_MAX] = {fd};
 
 	memcpy(fds + 1, asked, LINK_FDS_MAX * sizeof(int));
-	int r = passfd_send(f->warden, &msg, sizeof(msg), fds, 1 + LINK_FDS_MAX);
+	int r = passfd_send(f->warden, ask, sizeof(*ask), fds, 1 + LINK_FDS_MAX);
 	if (r == -EAGAIN) {
 		(void)err_set(e, ERR_BUSY, "the daemon has too much to do");
 		return err_remedy(e, "try again in a second");
@@ -84,7 +84,8 @@ static void on_asker(struct front *f, struct asker *asker)
 
 	if (r == -EAGAIN)
 		return;
-	if (r >= 0 && (r < (int)LINK_FDS_MIN || ask.magic != LINK_MAGIC))
+	if (r >= 0 && (ask.magic != LINK_MAGIC || ask.op == 0 || ask.op >= LINK_OP_END ||
+		       (link_has_block(ask.op) ? r < (int)LINK_FDS_MIN : r > 0)))
 		r = err_set(&e, ERR_INVALID, "malformed request");
 	else if (r >= 0 && ask.version != LINK_VERSION)
 		r = err_set(&e, ERR_UNSUPPORTED, "the daemon is of another version of pinfold"),
@@ -92,9 +93,9 @@ static void on_asker(struct front *f, struct asker *asker)
 	else if (r < 0)
 		(void)err_set(&e, ERR_INVALID, "malformed request");
 	if (r >= 0)
-		r = check(fds[0], &e);
+		r = link_has_block(ask.op) ? check(fds[0], &e) : 0;
 	if (r >= 0)
-		r = hand_over(f, asker->fd, fds, &e);
+		r = hand_over(f, asker->fd, &ask, fds, &e);
 	if (r < 0)
 		refuse(asker->fd, &e);
 	for (unsigned i = 0; i < LINK_FDS_MAX; i++)

@@ -41,6 +41,10 @@ void run_stop(struct pinfold_run *run, enum run_stop why, bool at_once)
 {
 	if (run->state != RUN_RUNNING && run->state != RUN_STOPPING)
 		return;
+	if (run->follows) {
+		follow_end(run);
+		return;
+	}
 	if (run->stop == STOP_NONE)
 		run->stop = why;
 	if (run->state == RUN_RUNNING && !at_once) {
@@ -78,6 +82,11 @@ static bool take_message(struct pinfold_run *run)
 		run->deadline_us = run->kill_us = run->poll_us = 0;
 		run_arm_timer(run);
 		break;
+	case MSG_USAGE:
+		run->rusage.ru_utime = (struct timeval){(time_t)(ev.msg.value / 1000000),
+							(suseconds_t)(ev.msg.value % 1000000)};
+		run->rusage.ru_maxrss = (long)ev.msg.value2;
+		break;
 	case MSG_FILE: run_add_file(run, &ev.msg, ev.name, ev.fd); break;
 	case MSG_DONE:
 		run->files_omitted += ev.msg.value;
@@ -89,12 +98,6 @@ static bool take_message(struct pinfold_run *run)
 	}
 	fd_close(&ev.fd);
 	return true;
-}
-
-static void on_control(struct pinfold_run *run)
-{
-	if (!take_message(run)) /* the pidfd tells the rest */
-		(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->live.sb.control, NULL);
 }
 
 /* The guest has ended, and with it the sandbox. What it still said is in the socket. */
@@ -116,6 +119,21 @@ static void on_guest_end(struct pinfold_run *run)
 	run->state = RUN_DRAINING;
 }
 
+/* No more of the guest: its pidfd, or the daemon, tells the rest. A command in a sandbox that lives
+ * has ended; without a word of it the sandbox is about to. */
+static void on_control(struct pinfold_run *run)
+{
+	if (take_message(run) && !(run->exec && run->guest_done))
+		return;
+	(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->live.sb.control, NULL);
+	if (run->exec && run->have_status) {
+		on_guest_end(run);
+	} else if (run->exec) {
+		run->give_up_us = now_us() + GIVE_UP_AFTER_US;
+		run_arm_timer(run);
+	}
+}
+
 static void on_timer(struct pinfold_run *run)
 {
 	uint64_t now = now_us(), ticks;
@@ -125,6 +143,10 @@ static void on_timer(struct pinfold_run *run)
 		run_stop(run, STOP_TIME, false);
 	if (run->kill_us && now >= run->kill_us)
 		run_stop(run, run->stop, true);
+	if (run->force_us && now >= run->force_us && run->exec) {
+		on_guest_end(run); /* the guest kills it when we hang up */
+		return;
+	}
 	if (run->force_us && now >= run->force_us) {
 		run->force_us = 0;
 		if (run->link >= 0)
@@ -140,7 +162,7 @@ static void on_timer(struct pinfold_run *run)
 		fd_close(&run->out[1]);
 	}
 	if (run->give_up_us && now >= run->give_up_us) {
-		run->gave_up = true;
+		run->gave_up = !run->exec;
 		on_guest_end(run);
 		return;
 	}
@@ -194,6 +216,8 @@ static int dispatch(struct pinfold_run *run, int fd, uint32_t events, struct pin
 {
 	if (fd == run->out[0] || fd == run->out[1])
 		return run->held_back ? 0 : on_output(run, fd == run->out[1], ret);
+	if (run->follows && fd == run->link)
+		return follow_message(run, ret);
 	if (fd == run->timer)
 		on_timer(run);
 	else if (fd == run->listener)
@@ -212,6 +236,11 @@ void pinfold_run_hold(struct pinfold_run *run, int hold)
 	if (run->held_back == (hold != 0))
 		return;
 	run->held_back = hold != 0;
+	if (run->follows && run->link >= 0) {
+		struct epoll_event ev = {.events = EPOLLIN, .data.fd = run->link};
+
+		(void)epoll_ctl(run->epoll, hold ? EPOLL_CTL_DEL : EPOLL_CTL_ADD, run->link, &ev);
+	}
 	for (int i = 0; i < 2; i++) {
 		struct epoll_event ev = {.events = hold ? 0 : EPOLLIN, .data.fd = run->out[i]};
 

@@ -12,7 +12,7 @@
 #include "sandbox/hold.h"
 
 /* Options of an older header end earlier; what they lack is zero. */
-static void take_options(struct pinfold_run_options *to, const struct pinfold_run_options *from)
+void options_take(struct pinfold_run_options *to, const struct pinfold_run_options *from)
 {
 	size_t n = from->size < sizeof(*to) ? from->size : sizeof(*to);
 
@@ -20,7 +20,7 @@ static void take_options(struct pinfold_run_options *to, const struct pinfold_ru
 	memcpy(to, from, n);
 }
 
-static struct pinfold_run *run_new(void)
+struct pinfold_run *run_new(void)
 {
 	struct pinfold_run *run = calloc(1, sizeof(*run));
 
@@ -34,14 +34,10 @@ static struct pinfold_run *run_new(void)
 	return run;
 }
 
-static int start(struct pinfold_run *run, const struct pinfold_run_options *o, struct err *e)
+int run_begin(struct pinfold_run *run, struct err *e)
 {
-	int r = remote_connect(o, &run->link, e);
+	int r = id_make("run", run->id, e);
 
-	if (r >= 0)
-		r = request_init(&run->req, o, run->link >= 0, e);
-	if (r >= 0)
-		r = id_make("run", run->id, e);
 	if (r < 0)
 		return r;
 	for (int i = 0; i < 2; i++)
@@ -62,6 +58,15 @@ static int start(struct pinfold_run *run, const struct pinfold_run_options *o, s
 	return run->epoll < 0 ? err_sys(e, "event loop") : 0;
 }
 
+static int start(struct pinfold_run *run, const struct pinfold_run_options *o, struct err *e)
+{
+	int r = remote_connect(o, &run->link, e);
+
+	if (r >= 0)
+		r = request_init(&run->req, o, run->link >= 0, e);
+	return r < 0 ? r : run_begin(run, e);
+}
+
 int pinfold_run_start(const struct pinfold_run_options *options, struct pinfold_run **ret_run,
 		      struct pinfold_error *ret_error)
 {
@@ -71,7 +76,7 @@ int pinfold_run_start(const struct pinfold_run_options *options, struct pinfold_
 	int r = -ENOMEM;
 
 	assert(options && ret_run && ret_error);
-	take_options(&o, options);
+	options_take(&o, options);
 	if (run)
 		r = start(run, &o, &e);
 	else
@@ -112,7 +117,7 @@ int pinfold_run_stdin_fd(const struct pinfold_run *run)
 void pinfold_run_stdin_close(struct pinfold_run *run)
 {
 	/* A terminal's input ends with its end-of-file character; closing would hang it up. */
-	if (run->terminal >= 0)
+	if (run->terminal >= 0 && !run->follows)
 		(void)!write(run->terminal, "\4", 1);
 	else
 		fd_close(&run->input);

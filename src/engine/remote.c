@@ -54,6 +54,18 @@ static int find_socket(char *path, size_t size, int *ret_fd)
 	return try_socket(path, ret_fd);
 }
 
+int remote_open(int *ret_fd, struct err *e)
+{
+	char path[256] = "";
+	int r = find_socket(path, sizeof(path), ret_fd);
+
+	if (r == 0)
+		return 0;
+	errno = -r;
+	(void)err_sys(e, "the daemon at %s", path);
+	return err_remedy(e, "start one with `pinfold serve`: sandboxes that live are its own");
+}
+
 int remote_connect(const struct pinfold_run_options *o, int *ret_fd, struct err *e)
 {
 	char path[256] = "";
@@ -73,20 +85,32 @@ int remote_connect(const struct pinfold_run_options *o, int *ret_fd, struct err 
 	return err_remedy(e, "start one with `pinfold serve`, or leave --daemon out");
 }
 
-static int ask(struct pinfold_run *run, const int stdio[3], struct err *e)
+int remote_ask(int link, struct link_ask *msg, const struct request *req, const int stdio[3],
+	       struct err *e)
 {
-	struct link_ask msg = {LINK_MAGIC, LINK_VERSION};
 	auto_close int block = FD_NONE;
 
-	if (ask_write(&run->req.spec, run->req.best_effort, &block, e) < 0)
+	msg->magic = LINK_MAGIC;
+	msg->version = LINK_VERSION;
+	if (req && ask_write(&req->spec, req->best_effort, &block, e) < 0)
 		return -EINVAL;
-	const int fds[LINK_FDS_MAX] = {block, stdio[0], stdio[1], stdio[2], run->req.spec.dir_fd};
-	int r = passfd_send(run->link, &msg, sizeof(msg), fds, LINK_FDS_MAX);
+	const int fds[LINK_FDS_MAX] = {block, req ? stdio[0] : FD_NONE, req ? stdio[1] : FD_NONE,
+				       req ? stdio[2] : FD_NONE, req ? req->spec.dir_fd : FD_NONE};
+	int r = passfd_send(link, msg, sizeof(*msg), fds, LINK_FDS_MAX);
 	if (r < 0) {
 		errno = -r;
 		return err_sys(e, "ask the daemon");
 	}
 	return 0;
+}
+
+static int ask(struct pinfold_run *run, const int stdio[3], struct err *e)
+{
+	struct link_ask msg = {.op = run->exec ? LINK_EXEC : LINK_RUN};
+
+	if (run->exec)
+		(void)snprintf(msg.id, sizeof(msg.id), "%s", run->req.spec.id);
+	return remote_ask(run->link, &msg, &run->req, stdio, e);
 }
 
 static int daemon_is_gone(struct err *e)
@@ -96,7 +120,7 @@ static int daemon_is_gone(struct err *e)
 }
 
 /* One message, waited for. Nothing of it is believed beyond its own fields. */
-static int next_message(int link, struct link_msg *msg, int fds[2], struct err *e)
+int remote_next(int link, struct link_msg *msg, int fds[2], struct err *e)
 {
 	struct pollfd pfd = {.fd = link, .events = POLLIN};
 	int r;
@@ -115,12 +139,26 @@ static void take_description(struct pinfold_run *run, const struct link_started 
 	request_held(&run->req, s->group, s->volume);
 }
 
+/* Those of the sandbox hold; only the time is the command's own. */
+static void take_limits(struct request *req, const struct link_started *s)
+{
+	struct sandbox_limits *l = &req->spec.limits, own = *l;
+
+	memcpy(l, &s->limits, sizeof(*l));
+	l->time_ms = own.time_ms;
+	l->grace_ms = own.grace_ms;
+	request_held(req, s->group, s->volume);
+}
+
 static int take_started(struct pinfold_run *run, const struct link_started *s, int fds[2],
 			struct err *e)
 {
 	if (fds[0] < 0)
 		return daemon_is_gone(e);
-	take_description(run, s);
+	if (run->exec)
+		take_limits(&run->req, s);
+	else
+		take_description(run, s);
 	run->live.sb.control = take_fd(&fds[0]);
 	run->terminal = take_fd(&fds[1]);
 	run->started_us = s->started_ns / 1000;
@@ -128,11 +166,17 @@ static int take_started(struct pinfold_run *run, const struct link_started *s, i
 	return 0;
 }
 
+void remote_error(const struct link_msg *msg, struct err *e)
+{
+	*e = msg->error;
+	e->kind = e->kind < ERR_KINDS ? e->kind : ERR_INTERNAL;
+}
+
 static int await_daemon(struct pinfold_run *run, struct err *e)
 {
 	struct link_msg msg;
 	int fds[2] = {FD_NONE, FD_NONE};
-	int r = next_message(run->link, &msg, fds, e);
+	int r = remote_next(run->link, &msg, fds, e);
 
 	if (r >= 0)
 		switch ((enum link_kind)msg.kind) {
@@ -142,13 +186,15 @@ static int await_daemon(struct pinfold_run *run, struct err *e)
 			r = explain_failure(run, msg.step, msg.code, e);
 			break;
 		case LINK_ERROR:
-			*e = msg.error;
-			e->kind = e->kind < ERR_KINDS ? e->kind : ERR_INTERNAL;
+			remote_error(&msg, e);
 			run->refused = e->kind == ERR_DENIED || e->kind == ERR_UNSUPPORTED;
 			r = -EREMOTEIO;
 			break;
 		case LINK_DENIAL:
-		case LINK_ENDED: r = daemon_is_gone(e); break;
+		case LINK_ENDED:
+		case LINK_OK:
+		case LINK_OUTPUT:
+		case LINK_LEFT: r = daemon_is_gone(e); break;
 		}
 	fd_close(&fds[0]);
 	fd_close(&fds[1]);
@@ -178,8 +224,23 @@ static void take_denial(struct pinfold_run *run, struct link_denial *d)
 	run_deny(run, ev.network ? "network" : "syscall", &ev);
 }
 
+enum run_stop remote_stop(uint32_t stop)
+{
+	switch (stop) {
+	case LINK_STOP_MEMORY: return STOP_MEMORY;
+	case LINK_STOP_CPU_TIME: return STOP_CPU_TIME;
+	case LINK_STOP_TIME: return STOP_TIME;
+	case LINK_STOP_CALLER: return STOP_CALLER;
+	default: return STOP_NONE;
+	}
+}
+
 static void take_ended(struct pinfold_run *run, const struct link_ended *end)
 {
+	if (run->stop == STOP_NONE)
+		run->stop = remote_stop(end->stop);
+	if (run->exec)
+		return; /* the rest is of all that ever ran in that sandbox */
 	run->usage = (struct cgroup_usage){
 		.memory_peak_bytes = end->memory_peak_bytes,
 		.pids_peak = end->pids_peak,
@@ -194,10 +255,6 @@ static void take_ended(struct pinfold_run *run, const struct link_ended *end)
 	run->rusage.ru_maxrss = (long)end->memory_kb;
 	run->pids_full = run->pids_full || end->pids_full;
 	run->gave_up = end->stuck;
-	if (run->stop == STOP_NONE && end->stop == LINK_STOP_MEMORY)
-		run->stop = STOP_MEMORY;
-	if (run->stop == STOP_NONE && end->stop == LINK_STOP_CPU_TIME)
-		run->stop = STOP_CPU_TIME;
 }
 
 bool remote_message(struct pinfold_run *run)
@@ -225,7 +282,7 @@ bool remote_message(struct pinfold_run *run)
 
 void remote_kill(const struct pinfold_run *run)
 {
-	struct link_kill msg = {LINK_MAGIC, LINK_VERSION};
+	struct link_ask msg = {.magic = LINK_MAGIC, .version = LINK_VERSION, .op = LINK_KILL};
 
 	(void)passfd_send(run->link, &msg, sizeof(msg), NULL, 0); /* or all is over */
 }

@@ -217,6 +217,13 @@ static void write_outcome(struct json *j, const struct pinfold_run *run)
 		json_null(j, "signal");
 }
 
+static const char *start_name(const struct pinfold_run *run)
+{
+	if (run->exec || run->follows)
+		return "live";
+	return run->warm == 2 ? "interpreter" : run->warm ? "warm" : "cold";
+}
+
 int pinfold_run_write_json(const struct pinfold_run *run, int fd)
 {
 	struct pinfold_run *mine = (struct pinfold_run *)(uintptr_t)run; /* the ring is turned */
@@ -228,7 +235,7 @@ int pinfold_run_write_json(const struct pinfold_run *run, int fd)
 	json_str(&j, "sandbox", run->req.spec.id);
 	json_null(&j, "workspace");
 	json_str(&j, "isolation", run->req.spec.level == LEVEL_STRICT ? "strict" : "landlock");
-	json_str(&j, "start", run->warm == 2 ? "interpreter" : run->warm ? "warm" : "cold");
+	json_str(&j, "start", start_name(run));
 	write_outcome(&j, run);
 	write_stream(&j, "stdout", &mine->capture[0], run->artifact[0]);
 	write_stream(&j, "stderr", &mine->capture[1], run->artifact[1]);

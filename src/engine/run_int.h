@@ -27,6 +27,7 @@
 #include "sandbox/notify.h"
 #include "sandbox/spec.h"
 #include "warden/live.h"
+#include "wire/link.h"
 #include "wire/msg.h"
 
 enum run_state { RUN_STARTING, RUN_RUNNING, RUN_STOPPING, RUN_DRAINING, RUN_ENDED };
@@ -102,6 +103,10 @@ struct pinfold_run {
 	unsigned warm;		/* it was waiting ready-made; 2: with an interpreter */
 	uint64_t cpu_before_us; /* which had used this much of the processor */
 	bool refused;		/* the daemon does not do this kind */
+	bool exec;		/* in a sandbox that lives: what ends is the command alone */
+	bool follows;		/* only listens to a command that is the daemon's own, */
+	bool hangs_up;		/* and left before it ended */
+	uint64_t skipped;	/* bytes that were not kept for us */
 	int out[2];		/* read ends of the command's stdout and stderr */
 	int input;		/* write end of its stdin */
 	bool held_back;		/* pinfold_run_hold() */
@@ -168,10 +173,27 @@ int run_make_stdio(struct pinfold_run *run, int theirs[3], struct err *e);
 void run_clean_host(struct pinfold_run *run);
 /* remote.c: *ret_fd is FD_NONE where there is no daemon and none is asked for by name. */
 int remote_connect(const struct pinfold_run_options *o, int *ret_fd, struct err *e);
+int remote_open(int *ret_fd, struct err *e);
+/* Ask for something; with a request, its block and descriptors go along. */
+int remote_ask(int link, struct link_ask *msg, const struct request *req, const int stdio[3],
+	       struct err *e);
+/* One message, waited for. Nothing of it is believed beyond its own fields. */
+int remote_next(int link, struct link_msg *msg, int fds[2], struct err *e);
+void remote_error(const struct link_msg *msg, struct err *e);
+enum run_stop remote_stop(uint32_t stop);
 int remote_start(struct pinfold_run *run, struct err *e);
 /* Take one message of the warden; true: the sandbox is gone. */
 bool remote_message(struct pinfold_run *run);
 void remote_kill(const struct pinfold_run *run);
+/* follow.c: take one message of what is followed; 1: *ret is an event. */
+int follow_message(struct pinfold_run *run, struct pinfold_event *ret);
+/* Hang up. */
+void follow_end(struct pinfold_run *run);
+/* public.c */
+struct pinfold_run *run_new(void);
+/* Start what the request says; its result may be that it could not be executed. */
+int run_begin(struct pinfold_run *run, struct err *e);
+void options_take(struct pinfold_run_options *to, const struct pinfold_run_options *from);
 /* scratch.c: names the private directory of level landlock. Nothing at other levels. */
 int scratch_name(struct pinfold_run *run, struct err *e);
 /* explain.c: what a failed step means, with a remedy. */

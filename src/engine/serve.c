@@ -250,9 +250,10 @@ int pinfold_serve(const struct pinfold_serve_options *o, struct pinfold_error *r
 	struct serve s = {.lock = FD_NONE, .listener = FD_NONE};
 	struct err e = ERR_INIT;
 	struct warden_config config = {
-		.warm = count(o->warm, 4),
+		.waiting = {[KIND_PLAIN] = count(o->warm, 4),
+			    [KIND_PYTHON] = count(o->python,
+						  access("/usr/bin/python3", X_OK) == 0 ? 2 : 0)},
 		.live_max = o->max ? o->max : 64,
-		.python = count(o->python, access("/usr/bin/python3", X_OK) == 0 ? 2 : 0),
 		.preload = o->preload ? o->preload : PRELOAD,
 		.start_front = start_front,
 		.arg = &s,

@@ -142,6 +142,11 @@ static void write_notes(struct pinfold_run *run)
 {
 	char line[512];
 
+	if (run->skipped) {
+		(void)snprintf(line, sizeof(line), "%llu bytes of output were not kept",
+			       (unsigned long long)run->skipped);
+		note(run, line);
+	}
 	if (run->req.held.memory == HELD_POLLED || run->req.held.disk == HELD_ABSENT) {
 		const struct run_held *h = &run->req.held;
 
@@ -172,12 +177,18 @@ void run_judge(struct pinfold_run *run)
 {
 	if (run->failed)
 		return;
+	if (run->hangs_up) {
+		run->status = "running";
+		run->exit_status = 0;
+		write_notes(run);
+		return;
+	}
 	if (run->stop != STOP_NONE)
 		judge_stop(run);
 	else
 		judge_exit(run);
 	judge_soft_limits(run);
-	if (strcmp(run->status, "exited") == 0 && run->exit_status != 0)
+	if (strcmp(run->status, "exited") == 0 && run->exit_status != 0 && !run->follows)
 		run_hidden_arguments(run);
 	write_notes(run);
 }

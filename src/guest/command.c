@@ -28,6 +28,7 @@ struct launch {
 	struct guest *g;
 	int terminal; /* slave side, -1: pipes */
 	struct fate *fate;
+	int shared;		       /* it is in a page of its own */
 	char *argv[PLAN_ARGS_MAX + 3]; /* room for "/bin/sh script" in front */
 	char *envp[PLAN_ARGS_MAX + 1];
 };
@@ -61,7 +62,7 @@ static int open_terminal(struct launch *l)
 		struct msg_guest msg = {.kind = MSG_TERMINAL};
 
 		l->terminal = (int)r;
-		r = guest_send(&msg, NULL, (int)master);
+		r = guest_send_to(l->g->talk, &msg, NULL, (int)master);
 	}
 	(void)sys1(SYS_close, master);
 	return (int)r;
@@ -196,6 +197,7 @@ static int share_fate(struct launch *l)
 	if (p < 0 && p > -4096)
 		return (int)p;
 	l->fate = (struct fate *)p;
+	l->shared = 1;
 	return 0;
 }
 
@@ -205,7 +207,8 @@ static long start_child(struct launch *l)
 	long pid = sys2(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0);
 
 	if (pid == -EINVAL) {
-		int r = share_fate(l);
+		int r = l->shared ? 0 : share_fate(l);
+
 		if (r < 0)
 			return r;
 		pid = sys2(SYS_clone, CLONE_VFORK | SIGCHLD, 0);
@@ -222,7 +225,9 @@ int guest_command(struct guest *g, int *ret_step)
 
 	l->g = g;
 	l->terminal = -1;
-	l->fate = &fate;
+	if (!l->fate)
+		l->fate = &fate;
+	l->fate->error = 0;
 	fill(l->argv + 2, g->plan, g->plan->argv, g->plan->argc);
 	fill(l->envp, g->plan, g->plan->envp, g->plan->envc);
 	if (g->plan->flags & PLAN_PTY) {

@@ -61,7 +61,7 @@ int guest_driver_claim(struct guest *g)
 
 	if (g->driver < 0)
 		return -ESRCH;
-	for (unsigned i = 0; i < MSG_FDS_MAX; i++)
+	for (unsigned i = 0; i < MSG_CLAIM_FDS; i++)
 		((int *)(void *)CMSG_DATA(&control.head))[i] = g->claim[i];
 	g->used_us = cpu_us(g->command);
 	g->started_ns = guest_now_ns();

@@ -43,9 +43,10 @@ struct guest {
 	unsigned n_keep;
 	int driver;		       /* socket to an interpreter that waits, -1: none */
 	int driver_end;		       /* its end, while it is started */
-	int claim[MSG_FDS_MAX];	       /* second plan, standard input, output, error */
+	int claim[MSG_CLAIM_FDS];      /* second plan, standard input, output, error */
 	uint64_t used_us;	       /* CPU time of the interpreter before it was claimed */
-	int command;		       /* pid of the command */
+	int command;		       /* pid of the command, 0: none */
+	int talk;		       /* where what concerns the command that is started is said */
 	uint64_t started_ns, ended_ns; /* of the command, monotonic */
 	uint64_t left;		       /* processes besides it when it ended */
 	uint64_t used_bytes;	       /* in the layer when the command started */
@@ -66,6 +67,19 @@ int guest_command(struct guest *g, int *ret_step);
  * no use, and the command has to be started like any other. */
 void guest_driver_start(struct guest *g);
 int guest_driver_claim(struct guest *g);
+/* job.c: more commands in a sandbox that lives, each with a socket of its own. */
+#define GUEST_JOBS_MAX 64u
+struct pollfd;
+struct rusage;
+void guest_job_start(struct guest *g, const int fds[MSG_FDS_MAX]);
+/* Fill in what to wait for; returns how many. */
+unsigned guest_job_poll(struct pollfd *fds);
+/* What the n of them brought. */
+void guest_job_events(const struct pollfd *fds, unsigned n);
+/* A process has ended; maybe it was one of them. */
+void guest_job_ended(int pid, int status, const struct rusage *usage);
+/* start.c: a plan that needs no right, from outside; NULL: it is not that. */
+const struct plan_head *guest_map_claim(int fd);
 /* all.c: signal every process of the sandbox but the guest; where there is no pid namespace, the
  * step that makes this possible, 0 or -errno, and its end. */
 void guest_signal_all(const struct guest *g, int sig);
@@ -82,9 +96,12 @@ size_t str_len(const char *s);
 int str_eq(const char *a, const char *b);
 /* Send one message with an optional descriptor (fd < 0: none) and name. 0 or -errno. */
 int guest_send(const struct msg_guest *msg, const char *name, int fd);
+int guest_send_to(int sock, const struct msg_guest *msg, const char *name, int fd);
 /* Block until the host side says something; ends the guest when it is gone. Returns how many
  * descriptors came along. */
 unsigned guest_receive(struct msg_host *ret_msg, int fds[MSG_FDS_MAX]);
+/* The same from any socket; -errno when there is nothing whole to take. */
+long guest_receive_from(int sock, struct msg_host *ret_msg, int fds[MSG_FDS_MAX], int flags);
 uint64_t guest_now_ns(void);
 void guest_end(int status) __attribute__((noreturn));
 

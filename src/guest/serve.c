@@ -7,12 +7,20 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "base/sys.h"
 #include "guest/guest.h"
+
+struct serve {
+	int signals; /* SIGCHLD */
+	int64_t deadline;
+	int status; /* of the command */
+	int ended;
+};
 
 static int64_t now_ms(void)
 {
@@ -40,14 +48,17 @@ static int reap(const struct guest *g, int *status)
 	int ended = 0;
 
 	for (;;) {
+		struct rusage usage;
 		int st = 0;
-		long pid = sys4(SYS_wait4, -1, &st, WNOHANG, NULL);
+		long pid = sys4(SYS_wait4, -1, &st, WNOHANG, &usage);
 
 		if (pid <= 0)
 			return ended;
 		if (pid == g->command) {
 			*status = st;
 			ended = 1;
+		} else {
+			guest_job_ended((int)pid, st, &usage);
 		}
 	}
 }
@@ -80,66 +91,82 @@ static __attribute__((noreturn)) void abandon(struct guest *g)
 	guest_end(1);
 }
 
-static void obey(const struct guest *g, int *status, int *ended)
+static void obey_signal(const struct guest *g, int sig)
+{
+	guest_signal_all(g, sig);
+	if (sig != SIGSTOP && sig != SIGTSTP)
+		guest_signal_all(g, SIGCONT); /* a stopped process must hear it too */
+}
+
+static void obey(struct guest *g, struct serve *s)
 {
 	struct msg_host msg;
 	int fds[MSG_FDS_MAX];
 	unsigned n = guest_receive(&msg, fds);
 
+	if (msg.kind == MSG_EXEC && n == MSG_FDS_MAX)
+		guest_job_start(g, fds);
 	while (n > 0)
-		(void)sys1(SYS_close, fds[--n]); /* none is expected here */
+		(void)sys1(SYS_close, fds[--n]); /* what was wanted of them was taken */
 	if (msg.kind == MSG_KILL) {
-		end_all(g, status);
-		*ended = 1;
+		end_all(g, &s->status);
+		s->ended = 1;
 	} else if (msg.kind == MSG_SIGNAL && msg.arg > 0 && msg.arg < 65) {
-		guest_signal_all(g, msg.arg);
-		guest_signal_all(g, SIGCONT); /* a stopped process must hear it too */
+		obey_signal(g, msg.arg);
+	} else if (msg.kind == MSG_DEADLINE && msg.arg > 0) {
+		s->deadline = now_ms() + (int64_t)msg.arg * 1000;
 	}
+}
+
+static void wait_once(struct guest *g, struct serve *s)
+{
+	struct pollfd fds[2 + GUEST_JOBS_MAX] = {
+		{.fd = GUEST_CTL, .events = POLLIN},
+		{.fd = s->signals, .events = POLLIN},
+	};
+	unsigned jobs = guest_job_poll(fds + 2);
+	int64_t left = s->deadline - now_ms();
+	struct timespec wait = {.tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000};
+
+	if (left <= 0)
+		abandon(g); /* the host side should have ended us long ago */
+	if (sys5(SYS_ppoll, fds, 2 + jobs, &wait, NULL, 0) < 0)
+		return;
+	if (fds[1].revents) {
+		struct signalfd_siginfo info;
+
+		(void)sys3(SYS_read, s->signals, &info, sizeof(info));
+		s->ended = reap(g, &s->status);
+	}
+	guest_job_events(fds + 2, jobs);
+#ifdef DROP_LIFELINE
+	if (fds[0].revents & POLLHUP)
+		return;
+#endif
+	if (!s->ended && (fds[0].revents & POLLHUP))
+		abandon(g); /* whatever it still said, nobody is there to hear the answer */
+	if (!s->ended && fds[0].revents)
+		obey(g, s);
 }
 
 int guest_serve(struct guest *g)
 {
 	uint64_t chld = 1u << (SIGCHLD - 1);
-	int64_t deadline = now_ms() + (int64_t)g->plan->deadline_ms;
+	struct serve s = {.deadline = now_ms() + (int64_t)g->plan->deadline_ms};
 	long sig = sys4(SYS_signalfd4, -1, &chld, sizeof(chld), SFD_CLOEXEC | SFD_NONBLOCK);
-	int status = 0, ended = 0;
 
 	if (sig < 0)
 		guest_end(1);
-	while (!ended) {
-		struct pollfd fds[2] = {
-			{.fd = GUEST_CTL, .events = POLLIN},
-			{.fd = (int)sig, .events = POLLIN},
-		};
-		int64_t left = deadline - now_ms();
-		struct timespec wait = {.tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000};
-
-		if (left <= 0)
-			abandon(g); /* the host side should have ended us long ago */
-		if (sys5(SYS_ppoll, fds, 2, &wait, NULL, 0) < 0)
-			continue;
-		if (fds[1].revents) {
-			struct signalfd_siginfo info;
-
-			(void)sys3(SYS_read, sig, &info, sizeof(info));
-			ended = reap(g, &status);
-		}
-#ifdef DROP_LIFELINE
-		if (fds[0].revents & POLLHUP)
-			continue;
-#endif
-		if (!ended && (fds[0].revents & POLLHUP))
-			abandon(g); /* whatever it still said, nobody is there to hear the answer */
-		if (!ended && fds[0].revents)
-			obey(g, &status, &ended);
-	}
+	s.signals = (int)sig;
+	while (!s.ended)
+		wait_once(g, &s);
 	g->ended_ns = guest_now_ns();
 	if (g->plan->flags & PLAN_COUNT)
 		g->left = count_processes();
 #ifndef DROP_END_FIRST
-	end_all(g, &status);
+	end_all(g, &s.status);
 #endif
 	guest_scope_end(g);
 	(void)sys1(SYS_close, sig);
-	return status;
+	return s.status;
 }

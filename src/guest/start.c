@@ -46,11 +46,22 @@ static const struct plan_head *first_plan(void)
 
 static int is_claim(const struct plan_head *plan)
 {
-	for (uint32_t i = 0; plan && i < plan->n_steps; i++)
+	for (uint32_t i = 0; i < plan->n_steps; i++)
 		if (plan->steps[i].op != PLAN_MKDIR && plan->steps[i].op != PLAN_WRITE &&
 		    plan->steps[i].op != PLAN_READY)
 			return 0;
-	return plan != NULL;
+	return 1;
+}
+
+const struct plan_head *guest_map_claim(int fd)
+{
+	const struct plan_head *plan = map_plan(fd);
+
+	if (plan && !is_claim(plan)) {
+		(void)sys2(SYS_munmap, plan, plan->size);
+		plan = NULL;
+	}
+	return plan;
 }
 
 /* Wait ready-made until somebody wants us, for as long as that takes. */
@@ -58,18 +69,21 @@ static int await_claim(struct guest *g)
 {
 	struct msg_guest ready = {.kind = MSG_READY};
 	struct msg_host msg;
+	int fds[MSG_FDS_MAX];
 
-	if (guest_send(&ready, NULL, -1) < 0 || guest_receive(&msg, g->claim) != MSG_FDS_MAX ||
+	if (guest_send(&ready, NULL, -1) < 0 || guest_receive(&msg, fds) != MSG_CLAIM_FDS ||
 	    msg.kind != MSG_PLAN)
 		return -EPROTO;
-	g->plan = map_plan(g->claim[0]);
-	return is_claim(g->plan) ? 0 : -EPROTO;
+	for (unsigned i = 0; i < MSG_CLAIM_FDS; i++)
+		g->claim[i] = fds[i];
+	g->plan = guest_map_claim(g->claim[0]);
+	return g->plan ? 0 : -EPROTO;
 }
 
 /* The command of the claim: given to the interpreter that waits, or started. */
 static int claimed_command(struct guest *g, int *step)
 {
-	long r = guest_driver_claim(g);
+	long r = g->plan->flags & PLAN_LIVE ? 0 : guest_driver_claim(g);
 
 	if (r < 0) {
 		r = 0;
@@ -78,9 +92,19 @@ static int claimed_command(struct guest *g, int *step)
 		if (r >= 0)
 			r = guest_command(g, step);
 	}
-	for (unsigned i = 0; i < MSG_FDS_MAX; i++)
+	for (unsigned i = 0; i < MSG_CLAIM_FDS; i++)
 		(void)sys1(SYS_close, g->claim[i]);
 	return r < 0 ? (int)r : 0;
+}
+
+/* The command of a sandbox that was made for it; one that is kept has none. */
+static int first_command(struct guest *g, int *step)
+{
+	if (!(g->plan->flags & PLAN_LIVE))
+		return guest_command(g, step);
+	for (int fd = 0; fd <= 2; fd++)
+		(void)sys1(SYS_close, fd);
+	return 0;
 }
 
 /* After the last change of ids, which would undo it. */
@@ -98,7 +122,7 @@ static int walk_plans(struct guest *g, int *step)
 		r = leash(g->plan);
 	g->used_bytes = guest_used(g);
 	if (r < 0 || !(g->plan->flags & PLAN_WARM))
-		return r < 0 ? r : guest_command(g, step);
+		return r < 0 ? r : first_command(g, step);
 	if (g->plan->flags & PLAN_DRIVER)
 		guest_driver_start(g);
 	*step = MSG_STEP_PLAN;
@@ -152,7 +176,8 @@ void guest_main(void)
 				 .ruleset = -1,
 				 .listener = -1,
 				 .driver = -1,
-				 .driver_end = -1};
+				 .driver_end = -1,
+				 .talk = GUEST_CTL};
 	int step = MSG_STEP_PLAN;
 
 #ifndef DROP_SESSION

@@ -40,7 +40,7 @@ void guest_end(int status)
 		(void)sys1(SYS_exit_group, status); /* does not return */
 }
 
-int guest_send(const struct msg_guest *msg, const char *name, int fd)
+int guest_send_to(int sock, const struct msg_guest *msg, const char *name, int fd)
 {
 	struct iovec iov[2] = {
 		{.iov_base = (void *)(uintptr_t)msg, .iov_len = sizeof(*msg)},
@@ -60,14 +60,21 @@ int guest_send(const struct msg_guest *msg, const char *name, int fd)
 		hdr.msg_control = &control;
 		hdr.msg_controllen = sizeof(control.room);
 	}
+	/* Only the host side's own socket is waited for. */
+	int flags = MSG_NOSIGNAL | (sock == GUEST_CTL ? 0 : MSG_DONTWAIT);
 	long r;
 	do
-		r = sys3(SYS_sendmsg, GUEST_CTL, &hdr, MSG_NOSIGNAL);
+		r = sys3(SYS_sendmsg, sock, &hdr, flags);
 	while (r == -EINTR);
 	return r < 0 ? (int)r : 0;
 }
 
-unsigned guest_receive(struct msg_host *ret_msg, int fds[MSG_FDS_MAX])
+int guest_send(const struct msg_guest *msg, const char *name, int fd)
+{
+	return guest_send_to(GUEST_CTL, msg, name, fd);
+}
+
+long guest_receive_from(int sock, struct msg_host *ret_msg, int fds[MSG_FDS_MAX], int flags)
 {
 	struct iovec iov = {.iov_base = ret_msg, .iov_len = sizeof(*ret_msg)};
 	union {
@@ -82,14 +89,23 @@ unsigned guest_receive(struct msg_host *ret_msg, int fds[MSG_FDS_MAX])
 
 	control.head.cmsg_len = 0;
 	do
-		r = sys3(SYS_recvmsg, GUEST_CTL, &hdr, MSG_CMSG_CLOEXEC);
+		r = sys3(SYS_recvmsg, sock, &hdr, MSG_CMSG_CLOEXEC | flags);
 	while (r == -EINTR);
 	if (r != (long)sizeof(*ret_msg))
-		guest_end(1);
+		return r < 0 ? r : -EPIPE;
 	if (!hdr.msg_controllen || control.head.cmsg_type != SCM_RIGHTS)
 		return 0;
 	unsigned n = (unsigned)((control.head.cmsg_len - CMSG_LEN(0)) / sizeof(int));
 	for (unsigned i = 0; i < n; i++)
 		fds[i] = ((int *)(void *)CMSG_DATA(&control.head))[i];
 	return n;
+}
+
+unsigned guest_receive(struct msg_host *ret_msg, int fds[MSG_FDS_MAX])
+{
+	long n = guest_receive_from(GUEST_CTL, ret_msg, fds, 0);
+
+	if (n < 0)
+		guest_end(1);
+	return (unsigned)n;
 }

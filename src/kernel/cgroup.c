@@ -328,6 +328,15 @@ void cgroup_kill(const struct cgroup *cg)
 		(void)cgroup_put_text(cg->part[CG_UNIFIED], "cgroup.kill", "1", &e);
 }
 
+int cgroup_freeze(const struct cgroup *cg, bool freeze)
+{
+	struct err e = ERR_INIT;
+
+	if (!cg->ops || !cg->part[CG_UNIFIED][0])
+		return -EOPNOTSUPP;
+	return cgroup_put_text(cg->part[CG_UNIFIED], "cgroup.freeze", freeze ? "1" : "0", &e);
+}
+
 /* Held by descriptor before it is looked for once more: the number may be another's by now. */
 static void kill_member(const char *file, pid_t pid)
 {

@@ -83,6 +83,8 @@ int cgroup_make(const struct cgroup *cg, const struct cgroup_limits *limits,
 		int ret_tasks[CGROUP_PARTS], struct err *e);
 /* Kill everything in it. Does nothing where the kernel lacks cgroup.kill. */
 void cgroup_kill(const struct cgroup *cg);
+/* Stop everything in it, or let it go on. 0 or -errno; -EOPNOTSUPP where there is no group for that. */
+int cgroup_freeze(const struct cgroup *cg, bool freeze);
 /* Remove the directories; waits up to a second for dying processes. 0 or -errno. */
 int cgroup_remove(const struct cgroup *cg);
 /* The same for one directory by its path, waiting at most about `patience_ms`. */

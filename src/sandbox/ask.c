@@ -82,7 +82,8 @@ static void fill(struct block *b, const struct sandbox_spec *spec, bool best_eff
 		.version = ASK_VERSION,
 		.flags = (spec->pty ? ASK_PTY : 0) | (spec->collect ? ASK_COLLECT : 0) |
 			 (spec->as_root ? ASK_ROOT : 0) | (best_effort ? ASK_BEST_EFFORT : 0) |
-			 (spec->dir_fd >= 0 ? ASK_DIR : 0) | (spec->driver ? ASK_PYTHON : 0),
+			 (spec->dir_fd >= 0 ? ASK_DIR : 0) | (spec->driver ? ASK_PYTHON : 0) |
+			 (spec->live ? ASK_LIVE : 0),
 		.dir_dev = spec->dir_dev,
 		.dir_ino = spec->dir_ino,
 		.code_len = (uint32_t)spec->code_len,
@@ -167,6 +168,7 @@ void ask_spec(const struct ask *ask, struct sandbox_spec *ret)
 	ret->pty = h->flags & ASK_PTY;
 	ret->collect = h->flags & ASK_COLLECT;
 	ret->as_root = h->flags & ASK_ROOT;
+	ret->live = h->flags & ASK_LIVE;
 	ret->argv = ask->vectors;
 	ret->envp = ask->vectors + h->argc + 1;
 	ret->path = ask_str(h, h->path);

@@ -178,6 +178,8 @@ static uint32_t start_flags(const struct sandbox_spec *spec)
 		flags |= PLAN_WARM;
 	if (spec->warm && spec->driver)
 		flags |= PLAN_DRIVER;
+	if (spec->live)
+		flags |= PLAN_LIVE;
 	if (spec->leashed && HOLD_LEASH)
 		flags |= PLAN_LEASH;
 	return flags;

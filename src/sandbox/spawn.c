@@ -361,6 +361,15 @@ int sandbox_give_plan(const struct sandbox *sb, const struct plan *plan, const i
 	return fd < 0 ? fd : send_guest(sb, MSG_PLAN, 0, fds, e);
 }
 
+int sandbox_give_exec(const struct sandbox *sb, const struct plan *plan, const int stdio[3],
+		      int about, struct err *e)
+{
+	auto_close int fd = plan_fd(plan, e);
+	const int fds[] = {fd, stdio[0], stdio[1], stdio[2], about, FD_NONE};
+
+	return fd < 0 ? fd : send_guest(sb, MSG_EXEC, 0, fds, e);
+}
+
 int sandbox_proceed(const struct sandbox *sb, enum plan_await part, const int *fds, struct err *e)
 {
 	return send_guest(sb, MSG_PROCEED, (int)part, fds, e);

@@ -45,6 +45,9 @@ void sandbox_kill(const struct sandbox *sb);
 /* `stdio`: the command's descriptors, borrowed, for a guest that was started without; or NULL. */
 int sandbox_give_plan(const struct sandbox *sb, const struct plan *plan, const int *stdio,
 		      struct err *e);
+/* Another command for a guest that lives: its descriptors and a socket about it, borrowed. */
+int sandbox_give_exec(const struct sandbox *sb, const struct plan *plan, const int stdio[3],
+		      int about, struct err *e);
 /* The maps that fit the spec's ids. */
 void sandbox_idmap(const struct sandbox_spec *spec, struct idmap *ret);
 /* Let the guest go on, with descriptors for it (FD_NONE ends the list; borrowed), or NULL. */

@@ -46,6 +46,7 @@ struct sandbox_spec {
 	bool as_root; /* the command is uid 0 inside */
 	bool warm;    /* made before anybody wants it: waits for a claim */
 	bool driver;  /* with an interpreter that waits, too: the command */
+	bool live;    /* no command of its own: they come later */
 	bool leashed; /* ends with the process that made it */
 	bool pty;
 	bool collect;	    /* report changed files */

@@ -13,18 +13,20 @@
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/passfd.h"
-#include "sandbox/environ.h"
 #include "sandbox/hold.h"
 #include "sandbox/notify.h"
 #include "warden/control.h"
+#include "warden/job.h"
+#include "warden/pool.h"
 #include "warden/usage.h"
+#include "warden/visit.h"
 #include "warden/ward_int.h"
 #include "wire/msg.h"
 
-#define ID_POOL_FIRST 0x70000000u /* as engine/request.c has it */
-extern const char driver_python[];
+#define LEFT_US 3600000000u /* how long what a command printed is kept behind its end */
+#define LEFT_MAX 64u
 
-static struct ward *ward_new(struct warden *w)
+struct ward *ward_new(struct warden *w)
 {
 	struct ward *ward = calloc(1, sizeof(*ward));
 
@@ -34,7 +36,7 @@ static struct ward *ward_new(struct warden *w)
 	ward->spec.dir_fd = FD_NONE;
 	ward->client = ward->listener = ward->oom = ward->terminal = ward->mounts = FD_NONE;
 	for (int i = 0; i < SOURCE_WARD_KINDS; i++)
-		ward->sources[i] = (struct source){(enum source_kind)i, ward};
+		ward->sources[i] = (struct source){(enum source_kind)i, ward, NULL};
 	ward->next = w->wards;
 	if (w->wards)
 		w->wards->prev = ward;
@@ -43,9 +45,45 @@ static struct ward *ward_new(struct warden *w)
 	return ward;
 }
 
-static bool waits(const struct ward *ward)
+bool ward_waits(const struct ward *ward)
 {
 	return ward->state == WARD_MAKING || ward->state == WARD_READY;
+}
+
+static struct ward **bucket(struct warden *w, const char *id)
+{
+	unsigned hash = 5381;
+
+	for (; *id; id++)
+		hash = hash * 33 + (unsigned char)*id;
+	return &w->by_id[hash % WARD_HASH];
+}
+
+void ward_index(struct warden *w, struct ward *ward)
+{
+	struct ward **at = bucket(w, ward->spec.id);
+
+	ward->same_hash = *at;
+	*at = ward;
+}
+
+static void unindex(struct warden *w, struct ward *ward)
+{
+	struct ward **at = bucket(w, ward->spec.id);
+
+	while (*at && *at != ward)
+		at = &(*at)->same_hash;
+	if (*at)
+		*at = ward->same_hash;
+}
+
+struct ward *ward_find(const struct warden *w, const char *id)
+{
+	struct ward *ward = *bucket((struct warden *)(uintptr_t)w, id);
+
+	while (ward && strcmp(ward->spec.id, id) != 0)
+		ward = ward->same_hash;
+	return ward;
 }
 
 static void ward_free(struct warden *w, struct ward *ward)
@@ -57,9 +95,13 @@ static void ward_free(struct warden *w, struct ward *ward)
 	if (ward->next)
 		ward->next->prev = ward->prev;
 	w->n_wards--;
-	w->n_warm -= waits(ward);
-	w->n_python -= waits(ward) && ward->python;
+	w->waiting[ward->kind] -= ward_waits(ward);
+	w->n_waiting -= ward_waits(ward);
 	w->n_polled -= ward->polled;
+	w->n_left -= ward->state == WARD_LEFT;
+	unindex(w, ward);
+	visitors_leave(w, ward);
+	jobs_free(w, ward);
 	fd_close(&ward->client);
 	fd_close(&ward->listener);
 	fd_close(&ward->oom);
@@ -121,41 +163,36 @@ static void note_end(struct ward *ward, const struct live_end *end, bool gone)
 		msg->ended.pids_peak = ward->pids_peak;
 }
 
-static void unwatch(const struct warden *w, int fd)
-{
-	if (fd >= 0)
-		(void)epoll_ctl(w->epoll, EPOLL_CTL_DEL, fd, NULL); /* or it was not watched */
-}
-
 /* Closing is not enough: what somebody else has a copy of would go on sending events. */
 static void unwatch_all(const struct warden *w, const struct ward *ward)
 {
-	unwatch(w, ward->live.sb.control);
-	unwatch(w, ward->live.sb.pidfd);
-	unwatch(w, ward->client);
-	unwatch(w, ward->listener);
-	unwatch(w, ward->oom);
+	warden_unwatch(w, ward->live.sb.control);
+	warden_unwatch(w, ward->live.sb.pidfd);
+	warden_unwatch(w, ward->client);
+	warden_unwatch(w, ward->listener);
+	warden_unwatch(w, ward->oom);
 }
 
-void ward_end(struct warden *w, struct ward *ward)
+/* What its command printed is worth keeping for a while; but not for ever, and not of too many. */
+static void ward_leave(struct warden *w, struct ward *ward)
 {
-	unwatch_all(w, ward);
-	struct live_end end = {.count = ward->state == WARD_RUNNING};
-	bool gone = live_reap(&ward->live, &end);
-	bool told = true;
+	struct ward *oldest = NULL;
 
-	/* The caller need not wait until its groups and mounts are removed, too. */
-	if (ward->state == WARD_RUNNING) {
-		note_end(ward, &end, gone);
-		told = tell(ward, &ward->pending, NULL, 0);
-	}
-	(void)live_remove(&ward->live, &end);
-	fd_close(&ward->mounts);
-	if (told || w->draining) {
-		ward_free(w, ward);
-		return;
-	}
+	ward->state = WARD_LEFT;
+	w->n_left++;
+	ward_set_deadline(w, ward, warden_now_us() + LEFT_US);
+	for (struct ward *other = w->wards; w->n_left > LEFT_MAX && other; other = other->next)
+		if (other->state == WARD_LEFT)
+			oldest = other;
+	if (oldest)
+		ward_free(w, oldest);
+}
+
+/* The caller does not read that it is over: it is told when it does. */
+static void ward_linger(struct warden *w, struct ward *ward)
+{
 	struct err e = ERR_INIT;
+
 	ward->state = WARD_LEAVING;
 	if (warden_watch(w, ward->client, &ward->sources[SOURCE_CLIENT], &e) < 0)
 		ward_free(w, ward);
@@ -163,7 +200,38 @@ void ward_end(struct warden *w, struct ward *ward)
 		await_reader(w, ward);
 }
 
-static void ward_kill(struct ward *ward, enum link_stop why)
+void ward_end(struct warden *w, struct ward *ward)
+{
+	if (ward->state == WARD_LEFT) {
+		ward_free(w, ward);
+		return;
+	}
+	unwatch_all(w, ward);
+	struct live_end end = {.count = ward->state == WARD_RUNNING};
+	bool gone = live_reap(&ward->live, &end);
+	bool ran = ward->state == WARD_RUNNING, told = true;
+
+	/* The caller need not wait until its groups and mounts are removed, too. */
+	if (ran) {
+		note_end(ward, &end, gone);
+		told = tell(ward, &ward->pending, NULL, 0);
+		jobs_over(w, ward);
+	}
+	(void)live_remove(&ward->live, &end);
+	fd_close(&ward->mounts);
+	ward->ended_ms = warden_now_ms();
+	if (ran)
+		visitors_tell(ward, &ward->pending);
+	visitors_leave(w, ward);
+	if (ran && job_is_own(ward) && !w->draining)
+		ward_leave(w, ward);
+	else if (told || w->draining)
+		ward_free(w, ward);
+	else
+		ward_linger(w, ward);
+}
+
+void ward_kill(struct ward *ward, enum link_stop why)
 {
 	if (ward->stop == LINK_STOP_NONE)
 		ward->stop = why;
@@ -171,27 +239,7 @@ static void ward_kill(struct ward *ward, enum link_stop why)
 	cgroup_kill(&ward->live.cgroup);
 }
 
-/* Root's sandboxes each have ids of their own; an ordinary user's are all he. */
-static void spec_ids(struct sandbox_spec *spec)
-{
-	struct sandbox_ids *ids = &spec->ids;
-
-	ids->caller_uid = geteuid();
-	ids->caller_gid = getegid();
-	ids->range = ids->caller_uid == 0;
-	ids->uid_base = ids->gid_base = HOLD_IDS && ids->range ? ID_POOL_FIRST : 0;
-}
-
-static int spec_common(const struct warden *w, struct sandbox_spec *spec, struct err *e)
-{
-	spec->level = LEVEL_STRICT;
-	spec->leashed = true;
-	spec->memory_unheld = !w->cgroups.ops;
-	spec_ids(spec);
-	return id_make("sbx", spec->id, e);
-}
-
-static int watch_ward(struct warden *w, struct ward *ward, struct err *e)
+int ward_watch(struct warden *w, struct ward *ward, struct err *e)
 {
 	const int fds[SOURCE_WARD_KINDS] = {
 		[SOURCE_CONTROL] = ward->live.sb.control,
@@ -208,78 +256,6 @@ static int watch_ward(struct warden *w, struct ward *ward, struct err *e)
 	return r;
 }
 
-/* The limits of contract's defaults: what waits is made with these. */
-static const struct sandbox_limits standard = {
-	.time_ms = 60000,
-	.grace_ms = 2000,
-	.cpus_milli = 1000,
-	.memory_bytes = 512ull << 20,
-	.pids = 128,
-	.disk_bytes = 256ull << 20,
-	.nofile = 1024,
-};
-
-/* Anything that shapes the tree or the groups has to be what it was made with. */
-static bool fits_warm(const struct ask *ask)
-{
-	const struct ask_head *h = ask->head;
-
-	return !(h->flags & (ASK_DIR | ASK_ROOT)) && h->limits.cpu_time_ms == 0 &&
-	       h->limits.cpus_milli == standard.cpus_milli &&
-	       h->limits.memory_bytes == standard.memory_bytes && h->limits.pids == standard.pids &&
-	       h->limits.disk_bytes == standard.disk_bytes && h->limits.nofile == standard.nofile;
-}
-
-static void spec_waiting(const struct warden *w, struct ward *ward)
-{
-	static const char *const nothing[] = {"-", NULL};
-	static const char *const env[] = {ENVIRON_COMMON, ENVIRON_USER, NULL};
-	struct sandbox_spec *spec = &ward->spec;
-
-	spec->limits = standard;
-	spec->warm = true;
-	spec->driver = ward->python;
-	ward->argv[0] = "/usr/bin/python3";
-	ward->argv[1] = "-c";
-	ward->argv[2] = driver_python;
-	ward->argv[3] = w->config->preload;
-	spec->argv = ward->python ? ward->argv : nothing;
-	spec->envp = env;
-	spec->path = ENVIRON_PATH;
-	spec->workdir = ward->python ? "/home/user" : "/";
-}
-
-int ward_make_warm(struct warden *w, bool python, struct err *e)
-{
-	auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	struct ward *ward = ward_new(w);
-	const int stdio[3] = {null, null, null};
-	int r = null < 0 || !ward ? err_sys(e, "make a sandbox") : 0;
-
-	if (!ward)
-		return r;
-	ward->state = WARD_MAKING;
-	ward->python = python;
-	w->n_warm++;
-	w->n_python += python;
-	spec_waiting(w, ward);
-	if (r >= 0)
-		r = spec_common(w, &ward->spec, e);
-	if (r >= 0)
-		r = live_make(&ward->live, &ward->spec, &w->cgroups, stdio, e);
-	if (r >= 0)
-		r = live_enter(&ward->live, &ward->spec, e);
-	if (r >= 0)
-		r = watch_ward(w, ward, e);
-	/* Nobody waits for it. When it is claimed it gets what everybody has, which only root can
-	 * give back, and only while it is one process. */
-	if (r >= 0 && geteuid() == 0 && !python)
-		(void)setpriority(PRIO_PROCESS, (id_t)ward->live.sb.pid, 10);
-	if (r < 0)
-		ward_end(w, ward);
-	return r;
-}
-
 static void watch_memory(struct warden *w, struct ward *ward)
 {
 	struct err e = ERR_INIT;
@@ -292,159 +268,45 @@ static void watch_memory(struct warden *w, struct ward *ward)
 	w->n_polled += ward->polled;
 }
 
-static struct ward *find_ready(const struct warden *w, bool python)
-{
-	struct ward *oldest = NULL;
-
-	for (struct ward *ward = w->wards; ward; ward = ward->next)
-		if (ward->state == WARD_READY && ward->python == python)
-			oldest = ward;
-	return oldest;
-}
-
-static struct ward *choose_ready(const struct warden *w, const struct ask *ask)
-{
-	struct ward *ward = NULL;
-
-	if (!fits_warm(ask))
-		return NULL;
-	if ((ask->head->flags & (ASK_PYTHON | ASK_PTY)) == ASK_PYTHON)
-		ward = find_ready(w, true);
-	return ward ? ward : find_ready(w, false);
-}
-
-static int claim(struct warden *w, struct ward *ward, const struct ask *ask, const int stdio[3],
-		 struct err *e)
-{
-	struct sandbox_spec spec = ward->spec;
-	struct plan *plan = NULL;
-
-	spec.warm = spec.leashed = spec.driver = false;
-	ask_spec(ask, &spec);
-	int r = plan_new_claim(&spec, &plan, e);
-	if (r >= 0)
-		r = sandbox_give_plan(&ward->live.sb, plan, stdio, e);
-	plan_free(plan);
-	if (r < 0)
-		return r;
-	if (geteuid() == 0)
-		(void)setpriority(PRIO_PROCESS, (id_t)ward->live.sb.pid, 0);
-	ward->state = WARD_STARTING;
-	ward->warm = true;
-	w->n_warm--;
-	w->n_python -= ward->python;
-	return 0;
-}
-
-/* What an ordinary caller of root's daemon may not have: files that only root can read would show
- * through a mount that changes owners. */
-static int check_caller(const struct ask *ask, const struct ucred *who, struct sandbox_spec *spec,
-			struct err *e)
-{
-	const struct ask_head *h = ask->head;
-
-	spec->dir_uid = who->uid; /* 0 is root, who may see all */
-	spec->dir_gid = who->gid;
-	if (who->uid == geteuid() || who->uid == 0)
-		return 0;
-	if (!(h->flags & ASK_ROOT) && h->limits.disk_bytes <= h->limits.memory_bytes / 2)
-		return 0;
-	(void)err_set(e, ERR_DENIED, "%s is for root alone in root's daemon",
-		      h->flags & ASK_ROOT ? "--user root" : "--disk above half of --memory");
-	return err_remedy(e, "run it with --no-daemon");
-}
-
-static int check_limits(const struct warden *w, const struct ask *ask, struct sandbox_spec *spec,
-			struct err *e)
-{
-	const struct ask_limits *l = &ask->head->limits;
-
-	if (!w->cgroups.ops && !(ask->head->flags & ASK_BEST_EFFORT)) {
-		(void)err_set(e, ERR_UNSUPPORTED, "memory and cpus cannot be limited: %s",
-			      w->cgroups.why);
-		(void)err_detail(e, "limits");
-		return err_remedy(e, "give the daemon a delegated control group (Delegate=yes), or "
-				     "accept weaker limits with --limits best-effort");
-	}
-	if (w->cgroups.ops && l->disk_bytes > l->memory_bytes / 2) {
-		if (geteuid() != 0) {
-			(void)err_set(e, ERR_UNSUPPORTED,
-				      "--disk: more than half of --memory needs root");
-			(void)err_detail(e, "limits");
-			return err_remedy(e, "raise --memory");
-		}
-		spec->on_volume = true;
-	}
-	return 0;
-}
-
-static int make_cold(struct warden *w, const struct ask *ask, const struct ucred *who, int dir,
-		     const int stdio[3], struct ward **ret, struct err *e)
-{
-	struct ward *ward = ward_new(w);
-
-	if (!ward)
-		return err_sys(e, "run");
-	ward->state = WARD_STARTING;
-	ask_spec(ask, &ward->spec);
-	ward->spec.dir_fd = dir; /* borrowed until it is attached */
-	int r = spec_common(w, &ward->spec, e);
-	if (r >= 0)
-		r = check_caller(ask, who, &ward->spec, e);
-	if (r >= 0)
-		r = check_limits(w, ask, &ward->spec, e);
-	if (r >= 0 && ward->spec.as_root && !ward->spec.ids.range)
-		r = err_set(e, ERR_UNSUPPORTED, "--user root is not for an ordinary user's daemon"),
-		(void)err_remedy(e, "run it with --no-daemon");
-	if (r >= 0)
-		r = live_make(&ward->live, &ward->spec, &w->cgroups, stdio, e);
-	if (r >= 0)
-		r = live_enter(&ward->live, &ward->spec, e);
-	if (r >= 0)
-		r = watch_ward(w, ward, e);
-	ward->spec.dir_fd = FD_NONE;
-	if (r < 0) {
-		ward_end(w, ward);
-		return r;
-	}
-	*ret = ward;
-	return 0;
-}
-
-int ward_run(struct warden *w, const struct ask *ask, const struct ucred *who,
-	     const int fds[LINK_FDS_MAX], int client, struct err *e)
-{
-	struct ward *ward = choose_ready(w, ask);
-	int r;
-
-	if (ward && !w->cgroups.ops && !(ask->head->flags & ASK_BEST_EFFORT))
-		ward = NULL; /* will be refused, with words */
-	if (ward)
-		r = claim(w, ward, ask, fds + 1, e);
-	else
-		r = make_cold(w, ask, who, fds[LINK_FDS_MAX - 1], fds + 1, &ward, e);
-	if (r < 0)
-		return r;
-	/* The block is the asker's and goes with this call. */
-	memcpy(&ward->spec.limits, &ask->head->limits, sizeof(ward->spec.limits));
-	ward->client = client;
-	r = warden_watch(w, client, &ward->sources[SOURCE_CLIENT], e);
-	if (r < 0) {
-		ward->client = FD_NONE; /* still the asker's */
-		ward_end(w, ward);
-	}
-	return r;
-}
-
-static void describe(const struct ward *ward, struct link_msg *msg)
+void ward_describe(const struct ward *ward, struct link_msg *msg)
 {
 	msg->started = (struct link_started){
 		.group = ward->live.cgroup.ops != NULL,
 		.volume = ward->spec.on_volume,
-		.warm = ward->warm ? 1 + ward->python : 0,
+		.warm = ward->warm ? 1 + (ward->kind != KIND_PLAIN) : 0,
 		.terminal = ward->terminal >= 0,
 	};
+	memcpy(&msg->started.limits, &ward->spec.limits, sizeof(msg->started.limits));
 	(void)snprintf(msg->started.sandbox, sizeof(msg->started.sandbox), "%s", ward->spec.id);
+}
+
+static void watch_listener(struct warden *w, struct ward *ward, struct control_event *ev)
+{
+	struct err e = ERR_INIT;
+
+	ward->listener = take_fd(&ev->fd);
+	if (ward->listener < 0)
+		return;
+	notify_init(ward->listener);
+	(void)warden_watch(w, ward->listener, &ward->sources[SOURCE_LISTENER], &e);
+}
+
+/* Nobody stays with it. The caller learns its name. */
+static void on_held_started(struct warden *w, struct ward *ward, struct control_event *ev)
+{
+	struct link_msg msg = {.kind = LINK_OK};
+
+	(void)snprintf(msg.ok.sandbox, sizeof(msg.ok.sandbox), "%s", ward->spec.id);
+	ward->state = WARD_RUNNING;
+	ward->grouped = ward->live.cgroup.ops != NULL;
+	watch_listener(w, ward, ev);
+	watch_memory(w, ward);
+	job_started(w, ward, ev->msg.code, &ward->terminal);
+	fd_close(&ward->terminal);
+	ward_set_deadline(w, ward, warden_now_us() + ward->spec.limits.time_ms * 1000);
+	(void)tell(ward, &msg, NULL, 0); /* the first: there is room */
+	warden_unwatch(w, ward->client);
+	fd_close(&ward->client);
 }
 
 /* The caller gets the control socket; what is left for us is to hold limits and to clean up. */
@@ -452,22 +314,17 @@ static void on_started(struct warden *w, struct ward *ward, struct control_event
 {
 	struct link_msg msg = {.kind = LINK_STARTED};
 	const int fds[] = {ward->live.sb.control, ward->terminal};
-	struct err e = ERR_INIT;
 
-	describe(ward, &msg);
+	ward_describe(ward, &msg);
 	msg.started.started_ns = ev->msg.value;
-	msg.started.cpu_before_us = ward->python ? ev->msg.value2 : 0;
+	msg.started.cpu_before_us = ward->kind == KIND_PYTHON ? ev->msg.value2 : 0;
 	ward->state = WARD_RUNNING;
-	ward->listener = take_fd(&ev->fd);
 	(void)tell(ward, &msg, fds, 2); /* the first: there is room */
-	unwatch(w, ward->live.sb.control);
+	warden_unwatch(w, ward->live.sb.control);
 	fd_close(&ward->live.sb.control);
 	fd_close(&ward->terminal);
 	watch_memory(w, ward);
-	if (ward->listener >= 0) {
-		notify_init(ward->listener);
-		(void)warden_watch(w, ward->listener, &ward->sources[SOURCE_LISTENER], &e);
-	}
+	watch_listener(w, ward, ev);
 }
 
 /* A mount namespace takes a while to come apart. Held by us it does so after the caller was told that
@@ -489,7 +346,7 @@ static bool on_control(struct warden *w, struct ward *ward)
 
 	if (control_receive(ward->live.sb.control, &ev, &e) < 0) {
 		/* Gone: the guest's own descriptor tells when. */
-		unwatch(w, ward->live.sb.control);
+		warden_unwatch(w, ward->live.sb.control);
 		return false;
 	}
 	switch (ev.msg.kind) {
@@ -498,18 +355,24 @@ static bool on_control(struct warden *w, struct ward *ward)
 			ward->state = WARD_READY;
 			hold_mounts(ward);
 		}
-		w->failures = 0;
+		pool_succeeded(w);
 		break;
 	case MSG_TERMINAL:
 		fd_close(&ward->terminal);
 		ward->terminal = take_fd(&ev.fd);
 		break;
 	case MSG_STARTED:
-		if (ward->state == WARD_STARTING)
+		if (ward->state == WARD_STARTING && ward->held)
+			on_held_started(w, ward, &ev);
+		else if (ward->state == WARD_STARTING)
 			on_started(w, ward, &ev);
 		break;
+	case MSG_EXITED:
+		if (ward->held)
+			job_exited(ward, ev.msg.code);
+		break;
 	case MSG_FAILED:
-		describe(ward, &msg);
+		ward_describe(ward, &msg);
 		msg.code = ev.msg.code;
 		msg.step = ev.msg.step;
 		(void)tell(ward, &msg, NULL, 0); /* the first: there is room */
@@ -526,9 +389,10 @@ static void on_guest_end(struct warden *w, struct ward *ward)
 	struct err e = ERR_INIT;
 
 	if (ward->state == WARD_MAKING)
-		warden_failed(w, "its init ended");
+		pool_failed(w, "its init ended");
 	/* What it still said is in the socket. */
-	while (ward->state == WARD_STARTING && !ward->answered && on_control(w, ward))
+	while ((ward->held || (ward->state == WARD_STARTING && !ward->answered)) &&
+	       on_control(w, ward))
 		;
 	if (ward->state == WARD_STARTING && !ward->answered) {
 		(void)err_set(&e, ERR_INTERNAL, "the guest ended unexpectedly");
@@ -543,7 +407,7 @@ static void on_listener(struct warden *w, struct ward *ward, uint32_t events)
 	int r = events & EPOLLIN ? notify_take(ward->listener, &ev) : -EPIPE;
 
 	if (r < 0) {
-		unwatch(w, ward->listener);
+		warden_unwatch(w, ward->listener);
 		fd_close(&ward->listener);
 	}
 	if (r <= 0)
@@ -557,10 +421,11 @@ static void on_listener(struct warden *w, struct ward *ward, uint32_t events)
 	(void)snprintf(d->what, sizeof(d->what), "%s", ev.what);
 	(void)snprintf(d->hint, sizeof(d->hint), "%s", ev.hint ? ev.hint : "");
 	(void)snprintf(d->host, sizeof(d->host), "%s", ev.network ? ev.host : "");
+	visitors_tell(ward, msg);
 	if (tell(ward, msg, NULL, 0))
 		return;
 	/* The next refused call waits until he reads. */
-	unwatch(w, ward->listener);
+	warden_unwatch(w, ward->listener);
 	await_reader(w, ward);
 }
 
@@ -583,7 +448,7 @@ static void on_reader(struct warden *w, struct ward *ward)
 
 static void on_client(struct warden *w, struct ward *ward, uint32_t events)
 {
-	struct link_kill msg;
+	struct link_ask msg;
 	int fds[1];
 
 	if (events == EPOLLOUT) {
@@ -591,14 +456,14 @@ static void on_client(struct warden *w, struct ward *ward, uint32_t events)
 		return;
 	}
 	if (ward->state == WARD_LEAVING) {
-		unwatch(w, ward->client);
+		warden_unwatch(w, ward->client);
 		ward_free(w, ward);
 		return;
 	}
 	/* Whatever he says, or that he is gone, it is the end. */
 	(void)passfd_receive(ward->client, &msg, sizeof(msg), fds, 1, 0);
 	fd_close(&fds[0]);
-	unwatch(w, ward->client);
+	warden_unwatch(w, ward->client);
 	ward_kill(ward, LINK_STOP_NONE);
 }
 
@@ -612,9 +477,14 @@ void ward_event(struct warden *w, const struct source *source, uint32_t events)
 	case SOURCE_CLIENT: on_client(w, ward, events); break;
 	case SOURCE_LISTENER: on_listener(w, ward, events); break;
 	case SOURCE_OOM:
-		unwatch(w, ward->oom);
+		warden_unwatch(w, ward->oom);
 		ward_kill(ward, LINK_STOP_MEMORY);
 		break;
+	case SOURCE_VISITOR: visit_event(w, source); break;
+	case SOURCE_JOB_OUT:
+	case SOURCE_JOB_ERR:
+	case SOURCE_JOB_CTL:
+	case SOURCE_FOLLOWER: job_event(w, source, events); break;
 	case SOURCE_WARD_KINDS:
 	case SOURCE_FRONT:
 	case SOURCE_SIGNAL:
@@ -651,4 +521,47 @@ void ward_poll(struct warden *w)
 	for (struct ward *ward = w->wards; ward; ward = ward->next)
 		if (ward->polled && ward->state == WARD_RUNNING)
 			poll_one(ward);
+}
+
+void ward_set_deadline(struct warden *w, struct ward *ward, uint64_t at_us)
+{
+	ward->deadline_us = at_us;
+	if (!w->next_deadline_us || at_us < w->next_deadline_us)
+		w->next_deadline_us = at_us;
+}
+
+/* Its time is over: SIGTERM, after the grace SIGKILL to all. */
+static void expire_one(struct warden *w, struct ward *ward)
+{
+	if (ward->state == WARD_LEFT) {
+		ward_free(w, ward);
+		return;
+	}
+	if (ward->stop == LINK_STOP_NONE)
+		ward->stop = LINK_STOP_TIME;
+	if (ward->warned || ward->paused || !ward->jobs) {
+		ward->deadline_us = 0;
+		ward_kill(ward, LINK_STOP_TIME);
+		return;
+	}
+	ward->warned = true;
+	control_send(ward->live.sb.control, MSG_SIGNAL, SIGTERM);
+	ward->deadline_us = warden_now_us() + ward->spec.limits.grace_ms * 1000;
+}
+
+void ward_expire(struct warden *w)
+{
+	uint64_t now = warden_now_us(), soonest = 0;
+
+	if (!w->next_deadline_us || now < w->next_deadline_us)
+		return;
+	for (struct ward *ward = w->wards, *next; ward; ward = next) {
+		next = ward->next;
+		if (ward->deadline_us && now >= ward->deadline_us)
+			expire_one(w, ward);
+	}
+	for (struct ward *ward = w->wards; ward; ward = ward->next)
+		if (ward->deadline_us && (!soonest || ward->deadline_us < soonest))
+			soonest = ward->deadline_us;
+	w->next_deadline_us = soonest;
 }

@@ -3,13 +3,15 @@
  * The warden's own view of a sandbox. For the files of warden/ only.
  *
  *	MAKING --> READY --> STARTING --> RUNNING --> [LEAVING] --> gone
- *	               new run ---^
+ *	               new run ---^            \--> [LEFT] ----------^
  *
  * MAKING    the guest walks its plan; nobody wants it yet
  * READY     it waits for a claim, without any right
  * STARTING  somebody's run: the command is about to be executed
- * RUNNING   the caller has the guest's control socket; we hold its limits and its life
+ * RUNNING   the caller has the guest's control socket; we hold its limits and its life. One that is
+ *           held lives without a caller: the control socket, its output and its time are ours, too
  * LEAVING   it is gone, but the caller does not read that
+ * LEFT      one that was held is gone; what its command printed is kept for a while
  */
 #ifndef WARDEN_WARD_INT_H
 #define WARDEN_WARD_INT_H
@@ -22,7 +24,14 @@
 #include "warden/warden.h"
 #include "wire/link.h"
 
-enum ward_state { WARD_MAKING, WARD_READY, WARD_STARTING, WARD_RUNNING, WARD_LEAVING };
+enum ward_state {
+	WARD_MAKING,
+	WARD_READY,
+	WARD_STARTING,
+	WARD_RUNNING,
+	WARD_LEAVING,
+	WARD_LEFT,
+};
 
 enum source_kind {
 	SOURCE_CONTROL,
@@ -35,12 +44,18 @@ enum source_kind {
 	SOURCE_SIGNAL,
 	SOURCE_TIMER,
 	SOURCE_JANITOR,
+	SOURCE_VISITOR, /* visit.c */
+	SOURCE_JOB_OUT, /* job.c, these four */
+	SOURCE_JOB_ERR,
+	SOURCE_JOB_CTL,
+	SOURCE_FOLLOWER,
 };
 
 /* What an epoll event is about. */
 struct source {
 	enum source_kind kind;
 	struct ward *ward;
+	void *of; /* the visitor, the job or the follower */
 };
 
 struct ward {
@@ -50,9 +65,20 @@ struct ward {
 	int client, listener, oom, terminal;
 	int mounts; /* its mount namespace */
 	bool warm, polled;
-	bool python;   /* an interpreter waits in it */
+	enum ward_kind kind;
 	bool answered; /* the caller knows that it failed */
 	enum link_stop stop;
+	bool held; /* lives without a caller */
+	bool paused;
+	bool grouped; /* a control group holds its limits */
+	bool warned;  /* its time is over, SIGTERM was sent */
+	uid_t owner;
+	uint64_t made_ms, ended_ms; /* since 1970 */
+	uint64_t deadline_us;	    /* held: when its time is over; LEFT: when it is forgotten */
+	char command[160];	    /* as text, for lists */
+	struct job *jobs;	    /* the first is its own command, if it has one */
+	struct visitor *visitors;
+	struct ward *same_hash;
 	struct link_msg pending; /* what a caller who does not read is told next */
 	uint64_t memory_peak, pids_peak;
 	bool pids_full;
@@ -61,37 +87,65 @@ struct ward {
 	struct ward *prev, *next;
 };
 
+#define WARD_HASH 1024u
+
 struct warden {
 	const struct warden_config *config;
 	struct cgroup_host cgroups;
 	int epoll, front, signals, timer, janitor;
 	struct source own[4];
 	struct ward *wards;
-	unsigned n_wards;  /* all of them */
-	unsigned n_warm;   /* MAKING or READY, of all kinds */
-	unsigned n_python; /* those of them with an interpreter */
+	unsigned n_wards;   /* all of them */
+	unsigned n_waiting; /* MAKING or READY, of all kinds */
+	unsigned waiting[KINDS];
 	unsigned n_polled;
+	unsigned n_left;	   /* LEFT */
+	unsigned n_throttled;	   /* jobs that print too fast */
+	uint64_t next_deadline_us; /* 0: none */
+	struct ward *by_id[WARD_HASH];
 	unsigned failures; /* in a row, to make one that waits */
 	uint64_t retry_us; /* not before that, after some */
 	bool draining;
+	bool timer_armed;
 	uint64_t drain_until_us;
 };
 
-/* ward.c: one sandbox. ward_run() owns `client` when it returns 0; the other descriptors are
- * borrowed. */
-int ward_make_warm(struct warden *w, bool python, struct err *e);
+/* make.c: from a request to a ward. ward_run() and ward_create() own `client` when they return 0; the
+ * other descriptors are borrowed. */
 int ward_run(struct warden *w, const struct ask *ask, const struct ucred *who,
 	     const int fds[LINK_FDS_MAX], int client, struct err *e);
+/* One that is held. */
+int ward_create(struct warden *w, const struct ask *ask, const struct ucred *who,
+		const int fds[LINK_FDS_MAX], int client, struct err *e);
+/* What every sandbox of ours has. */
+int ward_spec(const struct warden *w, struct sandbox_spec *spec, struct err *e);
+
+/* ward.c: one sandbox. */
+struct ward *ward_new(struct warden *w);
+int ward_watch(struct warden *w, struct ward *ward, struct err *e);
+/* Nobody's yet. */
+bool ward_waits(const struct ward *ward);
+/* By the id that its owner knows; not one that waits. NULL: there is none. */
+struct ward *ward_find(const struct warden *w, const char *id);
+void ward_index(struct warden *w, struct ward *ward);
 void ward_event(struct warden *w, const struct source *source, uint32_t events);
 /* Limits that no group holds. */
 void ward_poll(struct warden *w);
+/* Those whose time is over. */
+void ward_expire(struct warden *w);
+void ward_set_deadline(struct warden *w, struct ward *ward, uint64_t at_us);
+/* Let it die; ward_end() follows when it has. */
+void ward_kill(struct ward *ward, enum link_stop why);
 /* Kill it and remove all of it; tells the caller, if there is one. */
 void ward_end(struct warden *w, struct ward *ward);
 /* Say no on a connection. */
 void ward_refuse(int client, const struct err *e);
+/* What kind of sandbox it is. */
+void ward_describe(const struct ward *ward, struct link_msg *msg);
 
-/* One that was to wait could not be made. */
-void warden_failed(struct warden *w, const char *why);
+uint64_t warden_now_us(void);
+uint64_t warden_now_ms(void); /* since 1970 */
 int warden_watch(struct warden *w, int fd, struct source *source, struct err *e);
+void warden_unwatch(const struct warden *w, int fd);
 
 #endif

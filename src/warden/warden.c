@@ -21,16 +21,25 @@
 
 #include "base/fd.h"
 #include "base/passfd.h"
+#include "warden/job.h"
+#include "warden/op.h"
+#include "warden/pool.h"
 #include "warden/ward_int.h"
 
-#define POLL_NS 20000000
+#define POLL_US 20000u
+#define DRAIN_LOOK_US 100000u
 #define DRAIN_US 10000000u
-#define FAILURES_MAX 3u
-#define RETRY_US 200000u
-#define REFILL_PAUSE_MS 4
 #define JANITOR_S 2 /* how long what a dead run of somebody without daemon left may stay */
 
-static uint64_t now_us(void)
+uint64_t warden_now_ms(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_REALTIME, &ts); /* cannot fail for this clock */
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+uint64_t warden_now_us(void)
 {
 	struct timespec ts;
 
@@ -45,33 +54,17 @@ int warden_watch(struct warden *w, int fd, struct source *source, struct err *e)
 	return epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &ev) < 0 ? err_sys(e, "epoll") : 0;
 }
 
-static void handle_ask(struct warden *w, int *fds)
+void warden_unwatch(const struct warden *w, int fd)
 {
-	struct err e = ERR_INIT;
-	struct ask ask = {0};
-	struct ucred who;
-	socklen_t len = sizeof(who);
-	int client = fds[0], r = 0;
+	if (fd >= 0)
+		(void)epoll_ctl(w->epoll, EPOLL_CTL_DEL, fd, NULL); /* or it was not watched */
+}
 
-	/* From the kernel, not from front. */
-	if (getsockopt(client, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0)
-		r = err_sys(&e, "who asks");
-	if (r >= 0 && w->n_wards - w->n_warm >= w->config->live_max) {
-		r = err_set(&e, ERR_BUSY, "the daemon runs %u sandboxes already",
-			    w->config->live_max);
-		(void)err_remedy(&e, "try again in a second, or raise --max of pinfold serve");
-	}
-	if (r >= 0)
-		r = ask_open(fds[1], &ask, &e);
-	if (r >= 0 && !(ask.head->flags & ASK_DIR) != (fds[LINK_FDS_MAX] < 0))
-		r = err_set(&e, ERR_INVALID, "malformed request");
-	if (r >= 0)
-		r = ward_run(w, &ask, &who, fds + 1, client, &e);
-	ask_close(&ask);
-	if (r < 0)
-		ward_refuse(client, &e);
-	else
-		fds[0] = FD_NONE; /* the ward's */
+/* Nobody would wait for its end. */
+static bool is_idle(const struct ward *ward)
+{
+	return ward_waits(ward) || ward->state == WARD_LEFT ||
+	       (ward->held && ward->state == WARD_RUNNING && !ward->command[0]);
 }
 
 static void drain(struct warden *w)
@@ -79,7 +72,7 @@ static void drain(struct warden *w)
 	if (w->draining)
 		return;
 	w->draining = true;
-	w->drain_until_us = now_us() + DRAIN_US;
+	w->drain_until_us = warden_now_us() + DRAIN_US;
 	w->config->stop_listening(w->config->arg);
 	/* Front ends when its socket does: nobody is let in any more. */
 	if (w->front >= 0)
@@ -87,7 +80,7 @@ static void drain(struct warden *w)
 	fd_close(&w->front);
 	for (struct ward *ward = w->wards, *next; ward; ward = next) {
 		next = ward->next;
-		if (ward->state == WARD_MAKING || ward->state == WARD_READY)
+		if (is_idle(ward))
 			ward_end(w, ward);
 	}
 }
@@ -96,14 +89,13 @@ static int start_front(struct warden *w, struct err *e);
 
 static void on_front(struct warden *w)
 {
-	struct link_handover msg;
+	struct link_ask msg;
 	struct err e = ERR_INIT;
 	int fds[1 + LINK_FDS_MAX];
 	int n = passfd_receive(w->front, &msg, sizeof(msg), fds, 1 + LINK_FDS_MAX, MSG_DONTWAIT);
 
-	if (n >= 1 + (int)LINK_FDS_MIN && msg.magic == LINK_MAGIC && msg.version == LINK_VERSION &&
-	    !w->draining)
-		handle_ask(w, fds);
+	if (n >= 1 && msg.magic == LINK_MAGIC && msg.version == LINK_VERSION && !w->draining)
+		op_handle(w, &msg, fds);
 	for (unsigned i = 0; n >= 0 && i < 1 + LINK_FDS_MAX; i++)
 		fd_close(&fds[i]);
 	if (n != -EPIPE)
@@ -140,6 +132,8 @@ static void on_timer(struct warden *w)
 
 	(void)!read(w->timer, &ticks, sizeof(ticks)); /* only to make it quiet */
 	ward_poll(w);
+	jobs_relent(w);
+	ward_expire(w);
 }
 
 static void sweep(void)
@@ -158,59 +152,33 @@ static void on_janitor(struct warden *w)
 	sweep();
 }
 
+/* The soonest of: limits to look after, a deadline, the end of a drain. */
 static void arm_timer(struct warden *w)
 {
-	long ns = w->n_polled ? POLL_NS : w->draining ? 100000000 : 0;
-	struct itimerspec spec = {.it_value = {.tv_nsec = ns}};
+	uint64_t now = warden_now_us(), us = w->next_deadline_us;
+	struct itimerspec spec = {0};
 
+	if (us)
+		us = us > now ? us - now : 1;
+	if ((w->n_polled || w->n_throttled) && (!us || us > POLL_US))
+		us = POLL_US;
+	if (w->draining && (!us || us > DRAIN_LOOK_US))
+		us = DRAIN_LOOK_US;
+	if (!us && !w->timer_armed)
+		return;
+	w->timer_armed = us != 0;
+	spec.it_value = (struct timespec){.tv_sec = (time_t)(us / 1000000),
+					  .tv_nsec = (long)(us % 1000000) * 1000};
 	(void)timerfd_settime(w->timer, 0, &spec, NULL); /* valid by construction */
-}
-
-static bool wants_plain(const struct warden *w)
-{
-	return w->n_warm - w->n_python < w->config->warm;
-}
-
-static bool wants_python(const struct warden *w)
-{
-	return w->n_python < w->config->python;
-}
-
-/*
- * How long to wait for events before a sandbox is made that will wait; -1: for ever. While there is
- * still one ready for the next caller, those who run go first: a pause of theirs is used. After some
- * failures in a row it is tried again now and then only.
- */
-static int patience_ms(const struct warden *w)
-{
-	bool running = w->n_wards > w->n_warm;
-	uint64_t now;
-
-	if (w->draining || !(wants_plain(w) || wants_python(w)))
-		return -1;
-	if (w->failures < FAILURES_MAX)
-		return running && w->n_warm > 0 ? REFILL_PAUSE_MS : 0;
-	now = now_us();
-	return now >= w->retry_us ? 0 : (int)((w->retry_us - now) / 1000) + 1;
-}
-
-void warden_failed(struct warden *w, const char *why)
-{
-	w->retry_us = now_us() + RETRY_US;
-	if (++w->failures == FAILURES_MAX)
-		(void)fprintf(stderr, "pinfold: no sandbox can wait ready-made: %s\n", why);
 }
 
 static void turn(struct warden *w)
 {
 	struct epoll_event ev;
-	struct err e = ERR_INIT;
-	int patience = patience_ms(w);
-	int n = epoll_wait(w->epoll, &ev, 1, patience);
+	int n = epoll_wait(w->epoll, &ev, 1, pool_patience_ms(w));
 
-	if (n == 0 && (w->failures < FAILURES_MAX || now_us() >= w->retry_us) &&
-	    ward_make_warm(w, !wants_plain(w), &e) < 0)
-		warden_failed(w, e.text);
+	if (n == 0)
+		pool_refill(w);
 	if (n <= 0)
 		return;
 	const struct source *source = ev.data.ptr;
@@ -233,7 +201,7 @@ static int start_front(struct warden *w, struct err *e)
 
 	if (pid < 0)
 		return err_sys(e, "start front");
-	w->own[0] = (struct source){SOURCE_FRONT, NULL};
+	w->own[0] = (struct source){SOURCE_FRONT, NULL, NULL};
 	return warden_watch(w, w->front, &w->own[0], e);
 }
 
@@ -254,9 +222,9 @@ static int make_own(struct warden *w, struct err *e)
 	    timerfd_settime(w->janitor, 0, &often, NULL) < 0 ||
 	    sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return err_sys(e, "event loop");
-	w->own[1] = (struct source){SOURCE_SIGNAL, NULL};
-	w->own[2] = (struct source){SOURCE_TIMER, NULL};
-	w->own[3] = (struct source){SOURCE_JANITOR, NULL};
+	w->own[1] = (struct source){SOURCE_SIGNAL, NULL, NULL};
+	w->own[2] = (struct source){SOURCE_TIMER, NULL, NULL};
+	w->own[3] = (struct source){SOURCE_JANITOR, NULL, NULL};
 	int r = warden_watch(w, w->signals, &w->own[1], e);
 	if (r >= 0)
 		r = warden_watch(w, w->timer, &w->own[2], e);
@@ -276,7 +244,7 @@ int warden_serve(const struct warden_config *config, struct err *e)
 	if (r < 0)
 		return r;
 	config->ready(config->arg);
-	while (!w.draining || (w.n_wards > 0 && now_us() < w.drain_until_us))
+	while (!w.draining || (w.n_wards > 0 && warden_now_us() < w.drain_until_us))
 		turn(&w);
 	while (w.wards)
 		ward_end(&w, w.wards);

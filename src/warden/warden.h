@@ -10,11 +10,17 @@
 
 #include "base/err.h"
 
+/* What waits in a sandbox that waits. */
+enum ward_kind {
+	KIND_PLAIN, /* nothing: any command can be started */
+	KIND_PYTHON,
+	KINDS,
+};
+
 struct warden_config {
-	unsigned warm;	     /* how many sandboxes wait ready-made */
-	unsigned python;     /* how many more with a Python that waits */
-	const char *preload; /* modules that it has imported, with commas */
-	unsigned live_max;   /* how many runs at once */
+	unsigned waiting[KINDS]; /* how many sandboxes of each kind wait ready-made */
+	const char *preload;	 /* modules that a waiting Python has imported, with commas */
+	unsigned live_max;	 /* how many runs at once */
 	/* Start (again) the process that talks to callers; returns its pid and our end of the
 	 * socket to it. */
 	pid_t (*start_front)(void *arg, int *ret_sock);

@@ -20,7 +20,8 @@
 #define ASK_BEST_EFFORT 0x8u /* limits that cannot be held may be absent */
 #define ASK_DIR 0x10u	     /* a directory's descriptor comes along */
 #define ASK_PYTHON 0x20u     /* a program for an interpreter that waits, if there is one */
-#define ASK_FLAGS 0x3fu
+#define ASK_LIVE 0x40u	     /* no command: the sandbox lives, commands come later */
+#define ASK_FLAGS 0x7fu
 
 struct ask_limits {
 	uint64_t time_ms, grace_ms, cpu_time_ms, cpus_milli, memory_bytes, pids, disk_bytes, nofile;

@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One connection to the daemon, one run. SOCK_SEQPACKET, fixed layout, native integers.
+ * One connection to the daemon, one thing asked for. SOCK_SEQPACKET, fixed layout, native integers.
  *
- *	caller -> front:   link_ask, with the descriptors of LINK_FDS_*
- *	front  -> warden:  link_handover, with the connection itself and the same descriptors
- *	warden -> caller:  link_msg: STARTED | FAILED | ERROR, then DENIAL*, ENDED
- *	caller -> warden:  link_kill; closing the connection ends the run
+ *	caller -> front:   link_ask, with the descriptors that its op needs
+ *	front  -> warden:  the same, with the connection itself before the descriptors
+ *	warden -> caller:  link_msg, as the op says:
  *
- * After STARTED the caller has the other end of the guest's control socket (wire/msg.h) and talks to
- * it directly: a guest that runs its command takes signals and nothing else from there. What holds
+ *	RUN                STARTED | FAILED | ERROR, then DENIAL*, ENDED
+ *	CREATE             OK | FAILED | ERROR; `arg` of the ask is the time to live in ms
+ *	EXEC               STARTED | ERROR, then DENIAL*, ENDED when the sandbox ends first;
+ *	                   with LINK_DETACH: OK (value: its pid) | FAILED | ERROR
+ *	LIST               OK with a memfd full of struct link_item | ERROR
+ *	KILL               ENDED | OK | ERROR; `arg` is a signal, SIGKILL ends the sandbox
+ *	PAUSE, RESUME      OK | ERROR
+ *	EXTEND             OK | ERROR; `arg` is how many ms from now on
+ *	FOLLOW             OK (with LINK_INPUT and a terminal: its descriptor) | ERROR, then
+ *	                   OUTPUT*, LEFT; `arg` is the pid of a background command, 0: the first
+ *
+ * Closing the connection of a RUN ends it; a link_ask of any kind on it, too. After STARTED the
+ * caller has the other end of a socket to the guest (wire/msg.h) and talks to it directly. What holds
  * the limits, and the right to kill, stays with the warden.
  */
 #ifndef WIRE_LINK_H
@@ -17,27 +27,46 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "wire/ask.h"
 
 #define LINK_MAGIC 0x70696e6cu
-#define LINK_VERSION 1u
+#define LINK_VERSION 2u
+#define LINK_ID_SIZE 32u
 
-/* Order of descriptors: the request's block (wire/ask.h), standard input, output and error, and
- * with ASK_DIR the directory. */
+enum link_op {
+	LINK_RUN = 1,
+	LINK_CREATE,
+	LINK_EXEC,
+	LINK_LIST,
+	LINK_KILL,
+	LINK_PAUSE,
+	LINK_RESUME,
+	LINK_EXTEND,
+	LINK_FOLLOW,
+	LINK_OP_END,
+};
+
+/* Order of descriptors for RUN, CREATE and EXEC: the request's block (wire/ask.h), standard input,
+ * output and error, and with ASK_DIR the directory. Others have none. */
 #define LINK_FDS_MIN 4u
 #define LINK_FDS_MAX 5u
 
+#define LINK_DETACH 0x1u /* EXEC: in the background, its output is kept by the daemon */
+#define LINK_STAY 0x2u	 /* FOLLOW: until it ends, not only what is there */
+#define LINK_NOW 0x4u	 /* FOLLOW: from now on, not what was before */
+#define LINK_INPUT 0x8u	 /* FOLLOW: give me its terminal, to write to */
+
 struct link_ask {
 	uint32_t magic, version;
+	uint32_t op, flags;
+	uint64_t arg;
+	char id[LINK_ID_SIZE]; /* of the sandbox that it is about, "" for none */
 };
 
-/* Who asks, the kernel says of the connection. */
-struct link_handover {
-	uint32_t magic, version;
-};
-
-struct link_kill {
-	uint32_t magic, version;
-};
+static inline int link_has_block(uint32_t op)
+{
+	return op == LINK_RUN || op == LINK_CREATE || op == LINK_EXEC;
+}
 
 enum link_kind {
 	LINK_STARTED = 1, /* descriptors: the guest's control socket, and a terminal if asked for */
@@ -45,10 +74,19 @@ enum link_kind {
 	LINK_ERROR,  /* nothing was made; `error` says why */
 	LINK_DENIAL,
 	LINK_ENDED, /* every process is gone, nothing is left on the host */
+	LINK_OK,
+	LINK_OUTPUT, /* `output`, and its bytes behind the message */
+	LINK_LEFT,   /* the command that was followed has ended, or there is no more for now */
 };
 
 /* Who ended it, as the verdict has it. */
-enum link_stop { LINK_STOP_NONE, LINK_STOP_MEMORY, LINK_STOP_CPU_TIME };
+enum link_stop {
+	LINK_STOP_NONE,
+	LINK_STOP_MEMORY,
+	LINK_STOP_CPU_TIME,
+	LINK_STOP_TIME,
+	LINK_STOP_CALLER,
+};
 
 struct link_started {
 	char sandbox[32];
@@ -59,6 +97,7 @@ struct link_started {
 	uint8_t warm;		/* the sandbox was waiting; 2: with an interpreter */
 	uint8_t terminal;	/* a second descriptor came along */
 	uint8_t zero[4];
+	struct ask_limits limits; /* of the sandbox */
 };
 
 struct link_denial {
@@ -75,6 +114,47 @@ struct link_ended {
 	uint64_t pids_full;
 };
 
+#define LINK_OUTPUT_MAX 16384u
+struct link_output {
+	uint32_t stream; /* 1, 2 */
+	uint32_t len;
+	uint64_t at_ms;	  /* since 1970 */
+	uint64_t skipped; /* bytes before it that were not kept */
+};
+
+/* How a command that was followed ended, if it did. */
+struct link_left {
+	uint32_t over;	/* it has ended */
+	uint32_t stop;	/* enum link_stop */
+	int32_t status; /* wait status, with `known` */
+	uint32_t known;
+	uint64_t wall_us;
+};
+
+struct link_ok {
+	uint64_t value;
+	char sandbox[LINK_ID_SIZE];
+	/* FOLLOW: of the sandbox, as in link_started and as it was asked for. */
+	uint8_t group, volume, zero[6];
+	struct ask_limits limits;
+};
+
+#define LINK_HELD 0x1u /* nobody waits for it: it lives until its time is over */
+#define LINK_PAUSED 0x2u
+#define LINK_COMMAND 0x4u /* it ends with a command of its own */
+#define LINK_OVER 0x8u	  /* gone; what it printed is still there */
+#define LINK_KNOWN 0x10u  /* `status` is its command's */
+
+struct link_item {
+	char id[LINK_ID_SIZE];
+	uint32_t uid, flags, stop;
+	int32_t status;
+	uint32_t background; /* commands of EXEC with LINK_DETACH that run */
+	uint32_t zero;
+	uint64_t made_ms, expires_ms, ended_ms; /* since 1970, 0: not */
+	char command[160];
+};
+
 struct link_msg {
 	uint32_t kind;
 	int32_t code, step;
@@ -83,6 +163,9 @@ struct link_msg {
 		struct link_started started;
 		struct link_denial denial;
 		struct link_ended ended;
+		struct link_ok ok;
+		struct link_output output;
+		struct link_left left;
 		struct err error;
 	};
 };

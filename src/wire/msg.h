@@ -7,8 +7,12 @@
  *	host -> guest: struct msg_host, always whole.
  *	guest -> host: struct msg_guest, followed by `len` bytes of name for MSG_FILE.
  *
- * Order to the guest: UNSHARE, PLAN, PROCEED, [PLAN], then SIGNAL* and KILL.
+ * Order to the guest: UNSHARE, PLAN, PROCEED, [PLAN], then SIGNAL, EXEC, DEADLINE in any order, KILL.
  * Order from the guest: [READY] [TERMINAL] STARTED | FAILED, then EXITED, FILE*, DONE.
+ *
+ * Another command in a sandbox that lives (EXEC) brings a socket of its own, on which the guest says
+ * [TERMINAL] STARTED | FAILED, then USAGE, EXITED, DONE of that command and takes SIGNAL and KILL for
+ * it. Whoever holds the other end is who wants it: when that is closed the command is killed.
  */
 #ifndef WIRE_MSG_H
 #define WIRE_MSG_H
@@ -23,9 +27,12 @@ enum msg_host_kind {
 			  * descriptors: `tasks` files of cgroup v1 to enter */
 	MSG_SIGNAL,	 /* send signal `arg` to every process but the guest */
 	MSG_KILL,	 /* SIGKILL to all, reap, report, end */
+	MSG_EXEC,	 /* descriptors: a small plan, standard input, output, error, a socket */
+	MSG_DEADLINE,	 /* end everything in `arg` seconds, not as the plan said */
 };
 
-#define MSG_FDS_MAX 4u
+#define MSG_FDS_MAX 5u
+#define MSG_CLAIM_FDS 4u /* of the second plan */
 
 struct msg_host {
 	uint32_t kind;
@@ -41,6 +48,7 @@ enum msg_guest_kind {
 	MSG_EXITED, /* code: wait status of the command; all processes are gone; value: monotonic
 			   * ns of its end; value2: other processes that were still there */
 	MSG_FILE,   /* one changed file; fd when it is a regular one */
+	MSG_USAGE,  /* of one more command; value: CPU time in us, value2: peak memory in KiB */
 	MSG_READY,  /* all but the command is there; a second PLAN is awaited */
 	MSG_DONE,   /* value: files not reported, value2: bytes used in the layer, code: it is
 			   * full */

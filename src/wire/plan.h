@@ -100,6 +100,7 @@ struct plan_step {
 #define PLAN_WARM 0x10u	     /* stop before the command and wait for a second plan */
 #define PLAN_DRIVER 0x40u    /* with PLAN_WARM: start the command now; it waits for a program */
 #define PLAN_LEASH 0x20u     /* end with the process that made us */
+#define PLAN_LIVE 0x80u	     /* no command: live until told otherwise, commands come later */
 #define PLAN_HOST_LEVEL 0x8u /* level landlock: no pid namespace */
 
 /*

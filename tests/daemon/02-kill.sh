@@ -92,7 +92,7 @@ kill_some()
 fronts()
 {
 	daemon_start --warm 2 --warm-python 0
-	inside_start LONG "${BEST[@]}" --daemon -- sh -c 'echo ready; read x; echo "got $x"' \
+	inside_start LONG "${BEST[@]}" --daemon --time 10m -- sh -c 'echo ready; read x; echo "got $x"' \
 		<>"$W/never"
 	wait_for 5 grep -q ready "$LONG_OUT"
 	workers_start
@@ -100,7 +100,7 @@ fronts()
 	workers_stop front
 	check "front: the warden is still there" kill -0 "$DAEMON"
 	check "front: so is a run that was there before" kill -0 "$LONG_PID"
-	echo word >"$W/never"
+	echo word 1<>"$W/never" # even when nobody reads
 	inside_wait LONG
 	prints $'ready\ngot word' "front: and it goes on to its end"
 	inside "${BEST[@]}" --daemon -- echo again

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verbs for sandboxes that live: run --detach, exec, logs, attach, kill, pause, resume, extend. */
+#include "cmd/detach.h"
+
+#include <ctype.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/parse.h"
+#include "cmd/help.h"
+#include "cmd/say.h"
+#include "cmd/session.h"
+#include "cmd/term.h"
+#include "cmd/verb.h"
+
+bool is_sandbox_id(const char *word)
+{
+	return strlen(word) == 29 && strncmp(word, "sbx", 3) == 0;
+}
+
+/* Nothing of the caller's goes inside a command that outlives the call. */
+static int check_detached(const struct request *r, struct err *e)
+{
+	const char *what = r->stdin_path ? "--stdin" : r->no_daemon ? "--no-daemon" : NULL;
+
+	if (!what)
+		return 0;
+	(void)err_set(e, ERR_INVALID, "%s: not with --detach", what);
+	return err_remedy(e, "leave one of the two out");
+}
+
+static void set_terminal(struct request *r)
+{
+	const char *term = getenv("TERM");
+
+	r->run.flags |= PINFOLD_NO_STDIN | (r->pty ? PINFOLD_PTY : 0);
+	r->run.term = term && *term ? term : "xterm-256color";
+}
+
+/* As a run that could not be executed ends. */
+static int not_started(const struct request *r, const struct pinfold_error *error)
+{
+	int status = say_library_failure(error, r->json);
+
+	if (strcmp(error->code, "not_found.command") == 0)
+		return 127;
+	return strcmp(error->code, "denied.command") == 0 ? 126 : status;
+}
+
+int detach_run(struct request *r)
+{
+	struct pinfold_error error;
+	struct err e = ERR_INIT;
+	char id[PINFOLD_ID_SIZE];
+
+	if (check_detached(r, &e) < 0)
+		return say_failure(&e, r->json);
+	set_terminal(r);
+	if (pinfold_sandbox_create(&r->run, id, &error) < 0)
+		return not_started(r, &error);
+	printf(r->json ? "{\"sandbox\": \"%s\"}\n" : "%s\n", id);
+	return help_flush();
+}
+
+/* The words of a verb about one sandbox. */
+static int take_id(int argc, char **argv, const char **ret_id, struct err *e)
+{
+	if (argc == 0) {
+		(void)err_set(e, ERR_INVALID, "ID: is missing");
+		return err_remedy(e, "pinfold ps lists the sandboxes that live");
+	}
+	if (!is_sandbox_id(argv[0])) {
+		(void)err_set(e, ERR_INVALID, "ID: \"%.80s\" is not the id of a sandbox", argv[0]);
+		return err_remedy(e, "pinfold ps lists them: sbx and 26 characters");
+	}
+	*ret_id = argv[0];
+	return 0;
+}
+
+static const char *const exec_paragraphs[] = {
+	"Runs one more COMMAND in a sandbox that lives in the daemon, beside what runs there: the same "
+	"files, the same limits. It has all that a run has; its time limit is its own. When it ends, "
+	"what it started in the background goes on until the sandbox ends.",
+	"With --detach it runs in the background and its number inside is printed, for logs.",
+	NULL,
+};
+
+const struct verb_doc exec_doc = {
+	.usage = {"[options] ID [--] COMMAND [ARG...]",
+		  "[options] ID --lang LANG [-c CODE | FILE | -] [ARG...]"},
+	.paragraphs = exec_paragraphs,
+	.examples =
+		{
+			{"A sandbox, two commands, its end:",
+			 "id=$(pinfold run --detach); pinfold exec $id -- touch a; pinfold exec $id -- ls; "
+			 "pinfold kill $id"},
+			{"A program in it:", "pinfold exec $id --lang python -c 'print(6*7)'"},
+		},
+};
+
+static int exec_detached(struct request *r, const char *id)
+{
+	struct pinfold_error error;
+	struct err e = ERR_INIT;
+	uint32_t pid = 0;
+
+	if (check_detached(r, &e) < 0)
+		return say_failure(&e, r->json);
+	set_terminal(r);
+	if (pinfold_sandbox_spawn(id, &r->run, &pid, &error) < 0)
+		return not_started(r, &error);
+	printf(r->json ? "{\"pid\": %u}\n" : "%u\n", pid);
+	return help_flush();
+}
+
+/* Options may stand before the id and behind it. */
+int cmd_exec(const struct verb *v, int argc, char **argv)
+{
+	auto_request struct request r = REQUEST_INIT;
+	struct err e = ERR_INIT;
+	const char *id = NULL;
+	int used = 0, more = 0, status = 0;
+
+	if (!request_begin(&r, v, argc, argv, &used, &status))
+		return status;
+	argc -= used;
+	argv += used;
+	if (take_id(argc, argv, &id, &e) < 0)
+		return say_failure(&e, r.json);
+	if (!request_begin(&r, v, argc - 1, argv + 1, &more, &status))
+		return status;
+	if (request_program(&r, argc - 1 - more, argv + 1 + more, &e) < 0)
+		return say_failure(&e, r.json);
+	return r.detach ? exec_detached(&r, id) : session_exec(&r, id);
+}
+
+static const char *const logs_paragraphs[] = {
+	"Prints what the command of a detached run printed, or with a PID that of a background command "
+	"of exec; the last MiB is kept, for an hour after its end.",
+	NULL,
+};
+
+const struct verb_doc logs_doc = {
+	.usage = {"[options] ID [PID]"},
+	.paragraphs = logs_paragraphs,
+	.examples =
+		{
+			{"All so far:", "pinfold logs $id"},
+			{"Until it ends:", "pinfold logs --follow $id"},
+		},
+};
+
+static int take_pid(int argc, char **argv, uint32_t *ret, struct err *e)
+{
+	uint64_t pid = 0;
+
+	if (argc == 0)
+		return 0;
+	if (parse_count(argv[0], &pid, e) < 0 || pid > INT32_MAX)
+		return err_set(e, ERR_INVALID, "PID: \"%.40s\" is not a number", argv[0]);
+	*ret = (uint32_t)pid;
+	return request_end(argc - 1, argv + 1, e);
+}
+
+int cmd_logs(const struct verb *v, int argc, char **argv)
+{
+	auto_request struct request r = REQUEST_INIT;
+	struct err e = ERR_INIT;
+	const char *id = NULL;
+	uint32_t pid = 0;
+	int used = 0, status = 0;
+
+	if (!request_begin(&r, v, argc, argv, &used, &status))
+		return status;
+	if (take_id(argc - used, argv + used, &id, &e) < 0 ||
+	    take_pid(argc - used - 1, argv + used + 1, &pid, &e) < 0)
+		return say_failure(&e, r.json);
+	status = session_follow(&r, id, pid, r.follow ? PINFOLD_FOLLOW_STAY : 0);
+	return status == EXIT_PINFOLD ? status : 0; /* printing it went well, however it ended */
+}
+
+static const char *const attach_paragraphs[] = {
+	"Shows what a detached command prints from now on, until it ends; its exit status becomes ours. "
+	"Where it has a terminal (--pty), keys go to it, and Ctrl-] leaves. Without one, Ctrl-C "
+	"leaves. The command goes on.",
+	NULL,
+};
+
+const struct verb_doc attach_doc = {
+	.usage = {"ID [PID]"},
+	.paragraphs = attach_paragraphs,
+	.examples = {{"Leave a shell and come back:",
+		      "id=$(pinfold run --detach --pty -- bash); pinfold attach $id"}},
+};
+
+int cmd_attach(const struct verb *v, int argc, char **argv)
+{
+	auto_request struct request r = REQUEST_INIT;
+	struct err e = ERR_INIT;
+	const char *id = NULL;
+	uint32_t pid = 0;
+	int used = 0, status = 0;
+
+	if (!request_begin(&r, v, argc, argv, &used, &status))
+		return status;
+	if (take_id(argc - used, argv + used, &id, &e) < 0 ||
+	    take_pid(argc - used - 1, argv + used + 1, &pid, &e) < 0)
+		return say_failure(&e, false);
+	return session_follow(&r, id, pid,
+			      PINFOLD_FOLLOW_STAY | PINFOLD_FOLLOW_NOW | PINFOLD_FOLLOW_INPUT);
+}
+
+static const char *const kill_paragraphs[] = {
+	"Ends sandboxes at once, with all that runs in them, and returns when nothing is left of them. "
+	"One that had ended is forgotten. With --signal its processes get that signal instead.",
+	NULL,
+};
+
+const struct verb_doc kill_doc = {
+	.usage = {"[options] ID..."},
+	.paragraphs = kill_paragraphs,
+	.examples =
+		{
+			{"End it:", "pinfold kill $id"},
+			{"Ask it to end:", "pinfold kill --signal TERM $id"},
+		},
+};
+
+static int parse_signal(const char *text, int *ret, struct err *e)
+{
+	const char *name = strncasecmp(text, "SIG", 3) == 0 ? text + 3 : text;
+	char *end = NULL;
+	long number = strtol(text, &end, 10);
+
+	if (isdigit((unsigned char)text[0]) && !*end && number > 0 && number < 65) {
+		*ret = (int)number;
+		return 0;
+	}
+	for (int i = 1; i < 65; i++)
+		if (sigabbrev_np(i) && strcasecmp(sigabbrev_np(i), name) == 0) {
+			*ret = i;
+			return 0;
+		}
+	(void)err_set(e, ERR_INVALID, "--signal: there is no signal \"%.40s\"", text);
+	return err_remedy(e, "give a name such as TERM, or a number");
+}
+
+/* Each of the words is a sandbox; the first that fails is said, the others are tried. */
+static int each(int argc, char **argv, int (*what)(const char *, int, struct pinfold_error *),
+		int arg)
+{
+	struct err e = ERR_INIT;
+	struct pinfold_error error;
+	const char *id = NULL;
+	int status = 0;
+
+	for (int i = 0; i < argc; i++)
+		if (take_id(1, argv + i, &id, &e) < 0)
+			return say_failure(&e, false);
+	for (int i = 0; i < argc; i++)
+		if (what(argv[i], arg, &error) < 0)
+			status = say_library_failure(&error, false);
+	return argc ? status : (take_id(0, argv, &id, &e), say_failure(&e, false));
+}
+
+int cmd_kill(const struct verb *v, int argc, char **argv)
+{
+	auto_request struct request r = REQUEST_INIT;
+	struct err e = ERR_INIT;
+	int used = 0, status = 0, signo = SIGKILL;
+
+	if (!request_begin(&r, v, argc, argv, &used, &status))
+		return status;
+	if (r.signal_name && parse_signal(r.signal_name, &signo, &e) < 0)
+		return say_failure(&e, false);
+	return each(argc - used, argv + used, pinfold_sandbox_signal, signo);
+}
+
+static const char *const pause_paragraphs[] = {
+	"Stops every process of the sandbox where it is, until resume; it uses no processor. Its time "
+	"goes on.",
+	NULL,
+};
+
+const struct verb_doc pause_doc = {
+	.usage = {"ID..."},
+	.paragraphs = pause_paragraphs,
+	.examples = {{"Stop it, look, let it go on:",
+		      "pinfold pause $id; pinfold ps; pinfold resume $id"}},
+};
+
+static const char *const resume_paragraphs[] = {"Lets a paused sandbox go on.", NULL};
+
+const struct verb_doc resume_doc = {
+	.usage = {"ID..."},
+	.paragraphs = resume_paragraphs,
+	.examples = {{"Go on:", "pinfold resume $id"}},
+};
+
+static int pause_one(const char *id, int pause, struct pinfold_error *error)
+{
+	return pause ? pinfold_sandbox_pause(id, error) : pinfold_sandbox_resume(id, error);
+}
+
+static int pause_all(const struct verb *v, int argc, char **argv, int pause)
+{
+	auto_request struct request r = REQUEST_INIT;
+	int used = 0, status = 0;
+
+	if (!request_begin(&r, v, argc, argv, &used, &status))
+		return status;
+	return each(argc - used, argv + used, pause_one, pause);
+}
+
+int cmd_pause(const struct verb *v, int argc, char **argv)
+{
+	return pause_all(v, argc, argv, 1);
+}
+
+int cmd_resume(const struct verb *v, int argc, char **argv)
+{
+	return pause_all(v, argc, argv, 0);
+}
+
+static const char *const extend_paragraphs[] = {
+	"The sandbox lives for that long from now on, instead of what --time said.", NULL};
+
+const struct verb_doc extend_doc = {
+	.usage = {"ID DURATION"},
+	.paragraphs = extend_paragraphs,
+	.examples = {{"Half an hour more:", "pinfold extend $id 30m"}},
+};
+
+int cmd_extend(const struct verb *v, int argc, char **argv)
+{
+	auto_request struct request r = REQUEST_INIT;
+	struct pinfold_error error;
+	struct err e = ERR_INIT;
+	const char *id = NULL;
+	uint64_t ms = 0;
+	int used = 0, status = 0;
+
+	if (!request_begin(&r, v, argc, argv, &used, &status))
+		return status;
+	argc -= used;
+	argv += used;
+	if (take_id(argc, argv, &id, &e) < 0)
+		return say_failure(&e, false);
+	if (argc != 2) {
+		(void)err_set(&e, ERR_INVALID, "DURATION: is missing");
+		(void)err_remedy(&e, "write pinfold extend ID 10m");
+		return say_failure(&e, false);
+	}
+	if (parse_duration(argv[1], &ms, &e) < 0)
+		return say_failure(&e, false);
+	if (pinfold_sandbox_extend(id, ms, &error) < 0)
+		return say_library_failure(&error, false);
+	return 0;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Commands that go on without us, in sandboxes that the daemon keeps. */
+#ifndef CMD_DETACH_H
+#define CMD_DETACH_H
+
+#include "cmd/request.h"
+
+/* Make a sandbox that lives, with the request's command or with none; prints its id. Returns the exit
+ * status. */
+int detach_run(struct request *r);
+/* Looks like an id, not like a name. */
+bool is_sandbox_id(const char *word);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a request to a sandbox: whose it is, what it may have, and whether one waits that fits. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/id.h"
+#include "sandbox/hold.h"
+#include "warden/job.h"
+#include "warden/pool.h"
+#include "warden/ward_int.h"
+
+#define ID_POOL_FIRST 0x70000000u /* as engine/request.c has it */
+
+/* Root's sandboxes each have ids of their own; an ordinary user's are all he. */
+static void spec_ids(struct sandbox_spec *spec)
+{
+	struct sandbox_ids *ids = &spec->ids;
+
+	ids->caller_uid = geteuid();
+	ids->caller_gid = getegid();
+	ids->range = ids->caller_uid == 0;
+	ids->uid_base = ids->gid_base = HOLD_IDS && ids->range ? ID_POOL_FIRST : 0;
+}
+
+int ward_spec(const struct warden *w, struct sandbox_spec *spec, struct err *e)
+{
+	spec->level = LEVEL_STRICT;
+	spec->leashed = true;
+	spec->memory_unheld = !w->cgroups.ops;
+	spec_ids(spec);
+	return id_make("sbx", spec->id, e);
+}
+
+/* What an ordinary caller of root's daemon may not have: files that only root can read would show
+ * through a mount that changes owners. */
+static int check_caller(const struct ask *ask, const struct ucred *who, struct sandbox_spec *spec,
+			struct err *e)
+{
+	const struct ask_head *h = ask->head;
+
+	spec->dir_uid = who->uid; /* 0 is root, who may see all */
+	spec->dir_gid = who->gid;
+	if (who->uid == geteuid() || who->uid == 0)
+		return 0;
+	if (!(h->flags & ASK_ROOT) && h->limits.disk_bytes <= h->limits.memory_bytes / 2)
+		return 0;
+	(void)err_set(e, ERR_DENIED, "%s is for root alone in root's daemon",
+		      h->flags & ASK_ROOT ? "--user root" : "--disk above half of --memory");
+	return err_remedy(e, "run it with --no-daemon");
+}
+
+static int check_limits(const struct warden *w, const struct ask *ask, struct sandbox_spec *spec,
+			struct err *e)
+{
+	const struct ask_limits *l = &ask->head->limits;
+
+	if (!w->cgroups.ops && !(ask->head->flags & ASK_BEST_EFFORT)) {
+		(void)err_set(e, ERR_UNSUPPORTED, "memory and cpus cannot be limited: %s",
+			      w->cgroups.why);
+		(void)err_detail(e, "limits");
+		return err_remedy(e, "give the daemon a delegated control group (Delegate=yes), or "
+				     "accept weaker limits with --limits best-effort");
+	}
+	if (w->cgroups.ops && l->disk_bytes > l->memory_bytes / 2) {
+		if (geteuid() != 0) {
+			(void)err_set(e, ERR_UNSUPPORTED,
+				      "--disk: more than half of --memory needs root");
+			(void)err_detail(e, "limits");
+			return err_remedy(e, "raise --memory");
+		}
+		spec->on_volume = true;
+	}
+	return 0;
+}
+
+/* The words of a command with blanks between them, as far as there is room. */
+static void describe_command(struct ward *ward, const struct ask *ask)
+{
+	size_t at = 0, size = sizeof(ward->command);
+
+	ward->command[0] = '\0';
+	for (const char **v = ask->vectors; !(ask->head->flags & ASK_LIVE) && *v && at < size; v++)
+		at += (size_t)snprintf(ward->command + at, size - at, "%s%s", at ? " " : "", *v);
+}
+
+static int make_cold(struct warden *w, const struct ask *ask, const struct ucred *who, int dir,
+		     const int stdio[3], struct ward **ret, struct err *e)
+{
+	struct ward *ward = ward_new(w);
+
+	if (!ward)
+		return err_sys(e, "run");
+	ward->state = WARD_STARTING;
+	ask_spec(ask, &ward->spec);
+	ward->spec.dir_fd = dir; /* borrowed until it is attached */
+	int r = ward_spec(w, &ward->spec, e);
+	if (r >= 0)
+		r = check_caller(ask, who, &ward->spec, e);
+	if (r >= 0)
+		r = check_limits(w, ask, &ward->spec, e);
+	if (r >= 0 && ward->spec.as_root && !ward->spec.ids.range)
+		r = err_set(e, ERR_UNSUPPORTED, "--user root is not for an ordinary user's daemon"),
+		(void)err_remedy(e, "run it with --no-daemon");
+	if (r >= 0)
+		r = live_make(&ward->live, &ward->spec, &w->cgroups, stdio, e);
+	if (r >= 0)
+		r = live_enter(&ward->live, &ward->spec, e);
+	if (r >= 0)
+		r = ward_watch(w, ward, e);
+	ward->spec.dir_fd = FD_NONE;
+	if (r < 0) {
+		ward_end(w, ward);
+		return r;
+	}
+	*ret = ward;
+	return 0;
+}
+
+/* One that waits, or a new one. */
+static int get_ward(struct warden *w, const struct ask *ask, const struct ucred *who, int dir,
+		    const int stdio[3], struct ward **ret, struct err *e)
+{
+	struct ward *ward = pool_choose(w, ask);
+	int r;
+
+	if (ward && !w->cgroups.ops && !(ask->head->flags & ASK_BEST_EFFORT))
+		ward = NULL; /* will be refused, with words */
+	if (ward)
+		r = pool_claim(w, ward, ask, stdio, e);
+	else
+		r = make_cold(w, ask, who, dir, stdio, &ward, e);
+	if (r < 0)
+		return r;
+	/* The block is the asker's and goes with this call. */
+	memcpy(&ward->spec.limits, &ask->head->limits, sizeof(ward->spec.limits));
+	ward->owner = who->uid;
+	ward->made_ms = warden_now_ms();
+	describe_command(ward, ask);
+	ward_index(w, ward);
+	*ret = ward;
+	return 0;
+}
+
+static int give_client(struct warden *w, struct ward *ward, int client, struct err *e)
+{
+	ward->client = client;
+	int r = warden_watch(w, client, &ward->sources[SOURCE_CLIENT], e);
+	if (r < 0) {
+		ward->client = FD_NONE; /* still the asker's */
+		ward_end(w, ward);
+	}
+	return r;
+}
+
+int ward_run(struct warden *w, const struct ask *ask, const struct ucred *who,
+	     const int fds[LINK_FDS_MAX], int client, struct err *e)
+{
+	struct ward *ward = NULL;
+	int r = get_ward(w, ask, who, fds[LINK_FDS_MAX - 1], fds + 1, &ward, e);
+
+	return r < 0 ? r : give_client(w, ward, client, e);
+}
+
+int ward_create(struct warden *w, const struct ask *ask, const struct ucred *who,
+		const int fds[LINK_FDS_MAX], int client, struct err *e)
+{
+	struct ward *ward = NULL;
+	struct job *job = NULL;
+	int stdio[3] = {fds[1], fds[2], fds[3]}, r = 0;
+
+	if (!(ask->head->flags & ASK_LIVE))
+		r = job_new(ask, &job, stdio, e);
+	if (r >= 0)
+		r = get_ward(w, ask, who, fds[LINK_FDS_MAX - 1], stdio, &ward, e);
+	if (job)
+		job_close_theirs(stdio);
+	if (r < 0) {
+		job_free(w, job);
+		return r;
+	}
+	ward->held = true;
+	if (job)
+		job_give(ward, job);
+	return give_client(w, ward, client, e);
+}

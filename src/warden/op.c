@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "warden/op.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/passfd.h"
+#include "sandbox/plan.h"
+#include "warden/control.h"
+#include "warden/job.h"
+#include "warden/visit.h"
+
+#define LIVE_MAX_MS (7ull * 24 * 3600 * 1000)
+
+/* One request, while it is looked at. */
+struct op {
+	struct warden *w;
+	const struct link_ask *ask;
+	struct ucred who; /* from the kernel, not from front */
+	int *fds;
+	bool kept; /* somebody has the connection now */
+};
+
+static void answer_ok(const struct op *op, uint64_t value, int fd)
+{
+	struct link_msg msg = {.kind = LINK_OK, .ok = {.value = value}};
+
+	(void)passfd_send(op->fds[0], &msg, sizeof(msg), &fd, 1); /* or he is gone */
+}
+
+/* Root sees all, everybody else his own; others' are not there for him. */
+static bool may_see(const struct op *op, const struct ward *ward)
+{
+	return op->who.uid == 0 || op->who.uid == ward->owner;
+}
+
+static int find(const struct op *op, struct ward **ret, struct err *e)
+{
+	char id[LINK_ID_SIZE];
+
+	memcpy(id, op->ask->id, sizeof(id));
+	id[sizeof(id) - 1] = '\0';
+	*ret = ward_find(op->w, id);
+	if (*ret && may_see(op, *ret))
+		return 0;
+	(void)err_set(e, ERR_MISSING, "there is no sandbox %s", id);
+	(void)err_detail(e, "sandbox");
+	return err_remedy(e, "pinfold ps lists those that live");
+}
+
+static int find_running(const struct op *op, struct ward **ret, struct err *e)
+{
+	int r = find(op, ret, e);
+
+	if (r < 0 || (*ret)->state == WARD_RUNNING)
+		return r;
+	return err_set(e, ERR_CONFLICT, "sandbox %s has ended", (*ret)->spec.id);
+}
+
+/* One that lives by itself: what is not can only be killed or paused. */
+static int find_held(const struct op *op, struct ward **ret, struct err *e)
+{
+	int r = find_running(op, ret, e);
+
+	if (r < 0 || (*ret)->held)
+		return r;
+	(void)err_set(e, ERR_CONFLICT, "sandbox %s belongs to the run that started it",
+		      (*ret)->spec.id);
+	return err_remedy(e, "pinfold run --detach makes one that lives by itself");
+}
+
+static int open_block(const struct op *op, struct ask *ret, struct err *e)
+{
+	int r = ask_open(op->fds[1], ret, e);
+
+	if (r >= 0 && !(ret->head->flags & ASK_DIR) != (op->fds[LINK_FDS_MAX] < 0))
+		r = err_set(e, ERR_INVALID, "malformed request");
+	return r;
+}
+
+static int check_room(const struct warden *w, struct err *e)
+{
+	if (w->n_wards - w->n_waiting - w->n_left < w->config->live_max)
+		return 0;
+	(void)err_set(e, ERR_BUSY, "the daemon runs %u sandboxes already", w->config->live_max);
+	return err_remedy(e, "try again in a second, or raise --max of pinfold serve");
+}
+
+static int op_run(struct op *op, struct err *e)
+{
+	struct ask ask = {0};
+	int r = check_room(op->w, e);
+
+	if (r >= 0)
+		r = open_block(op, &ask, e);
+	if (r >= 0)
+		r = (op->ask->op == LINK_CREATE ? ward_create : ward_run)(
+			op->w, &ask, &op->who, op->fds + 1, op->fds[0], e);
+	ask_close(&ask);
+	op->kept = r >= 0;
+	return r;
+}
+
+/* The caller gets a socket to the guest about his command. */
+static int exec_attached(struct op *op, struct ward *ward, const struct ask *ask, struct err *e)
+{
+	struct link_msg msg = {.kind = LINK_STARTED};
+	struct sandbox_spec spec = ward->spec;
+	struct plan *plan = NULL;
+	auto_close int ours = FD_NONE, theirs = FD_NONE;
+	int pair[2];
+
+	spec.warm = spec.leashed = spec.driver = false;
+	ask_spec(ask, &spec);
+	int r = plan_new_claim(&spec, &plan, e);
+	if (r >= 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		r = err_sys(e, "socket");
+	if (r >= 0) {
+		ours = pair[0];
+		theirs = pair[1];
+		r = sandbox_give_exec(&ward->live.sb, plan, op->fds + 2, theirs, e);
+	}
+	plan_free(plan);
+	if (r >= 0)
+		r = visit(op->w, ward, op->fds[0], e);
+	if (r < 0)
+		return r;
+	op->kept = true;
+	ward_describe(ward, &msg);
+	msg.started.warm = 0;
+	(void)passfd_send(op->fds[0], &msg, sizeof(msg), &ours, 1); /* the first: there is room */
+	return 0;
+}
+
+static int op_exec(struct op *op, struct err *e)
+{
+	struct ward *ward = NULL;
+	struct ask ask = {0};
+	int r = find_held(op, &ward, e);
+
+	if (r >= 0 && ward->paused) {
+		r = err_set(e, ERR_CONFLICT, "sandbox %s is paused", ward->spec.id);
+		(void)err_remedy(e, "pinfold resume %s", ward->spec.id);
+	}
+	if (r >= 0)
+		r = open_block(op, &ask, e);
+	if (r >= 0 && (op->ask->flags & LINK_DETACH)) {
+		r = job_exec(op->w, ward, &ask, op->fds[0], e);
+		op->kept = r >= 0;
+	} else if (r >= 0) {
+		r = exec_attached(op, ward, &ask, e);
+	}
+	ask_close(&ask);
+	return r;
+}
+
+static void describe_item(const struct ward *ward, struct link_item *item)
+{
+	uint64_t now = warden_now_us();
+	int status;
+	bool known = job_status(ward, &status);
+
+	*item = (struct link_item){
+		.uid = ward->owner,
+		.flags = (ward->held ? LINK_HELD : 0) | (ward->paused ? LINK_PAUSED : 0) |
+			 (ward->command[0] ? LINK_COMMAND : 0) | (known ? LINK_KNOWN : 0) |
+			 (ward->state == WARD_LEFT ? LINK_OVER : 0),
+		.stop = ward->stop,
+		.status = status,
+		.background = jobs_running(ward),
+		.made_ms = ward->made_ms,
+		.ended_ms = ward->state == WARD_LEFT ? ward->ended_ms : 0,
+	};
+	if (ward->deadline_us)
+		item->expires_ms = warden_now_ms() +
+				   (ward->deadline_us > now ? ward->deadline_us - now : 0) / 1000;
+	memcpy(item->id, ward->spec.id, sizeof(ward->spec.id));
+	memcpy(item->command, ward->command, sizeof(item->command));
+}
+
+static bool is_listed(const struct op *op, const struct ward *ward)
+{
+	return (ward->state == WARD_RUNNING || ward->state == WARD_LEFT) && may_see(op, ward);
+}
+
+/* As a file in memory: however slow he reads, nobody waits for him. */
+static int op_list(struct op *op, struct err *e)
+{
+	auto_close int fd = memfd_create("list", MFD_CLOEXEC);
+	auto_free struct link_item *items = calloc(op->w->n_wards + 1, sizeof(*items));
+	uint64_t n = 0;
+
+	if (fd < 0 || !items)
+		return err_sys(e, "list");
+	for (const struct ward *ward = op->w->wards; ward; ward = ward->next)
+		if (is_listed(op, ward))
+			describe_item(ward, &items[n++]);
+	if (fd_write_all(fd, items, n * sizeof(*items)) < 0)
+		return err_sys(e, "list");
+	answer_ok(op, n, fd);
+	return 0;
+}
+
+static int op_kill(struct op *op, struct err *e)
+{
+	struct ward *ward = NULL;
+	int r = find(op, &ward, e);
+
+	if (r < 0)
+		return r;
+	if (ward->state == WARD_LEFT && op->ask->arg == SIGKILL) {
+		ward_end(op->w, ward); /* forgotten */
+		answer_ok(op, 0, FD_NONE);
+		return 0;
+	}
+	if (op->ask->arg != SIGKILL)
+		r = op->ask->arg > 0 && op->ask->arg < 65
+			    ? find_held(op, &ward, e)
+			    : err_set(e, ERR_INVALID, "there is no such signal");
+	if (r < 0)
+		return r;
+	if (op->ask->arg != SIGKILL) {
+		control_send(ward->live.sb.control, MSG_SIGNAL, (int)op->ask->arg);
+		answer_ok(op, 0, FD_NONE);
+		return 0;
+	}
+	/* He hears of its end, and that nothing is left. */
+	r = visit(op->w, ward, op->fds[0], e);
+	op->kept = r >= 0;
+	if (r >= 0)
+		ward_kill(ward, LINK_STOP_CALLER);
+	return r;
+}
+
+/* By its control group; without one, by stopping every process, which they could notice. */
+static int set_paused(struct ward *ward, bool pause, struct err *e)
+{
+	int r = cgroup_freeze(&ward->live.cgroup, pause);
+
+	if (r < 0 && ward->held) {
+		control_send(ward->live.sb.control, MSG_SIGNAL, pause ? SIGSTOP : SIGCONT);
+		r = 0;
+	}
+	if (r < 0) {
+		(void)err_set(e, ERR_UNSUPPORTED, "sandbox %s has no control group to pause it by",
+			      ward->spec.id);
+		return err_remedy(e, "pinfold doctor says what would give one");
+	}
+	ward->paused = pause;
+	return 0;
+}
+
+static int op_pause(struct op *op, struct err *e)
+{
+	struct ward *ward = NULL;
+	int r = find_running(op, &ward, e);
+
+	if (r >= 0)
+		r = set_paused(ward, op->ask->op == LINK_PAUSE, e);
+	if (r >= 0)
+		answer_ok(op, 0, FD_NONE);
+	return r;
+}
+
+static int op_extend(struct op *op, struct err *e)
+{
+	struct ward *ward = NULL;
+	uint64_t ms = op->ask->arg;
+	int r = find_held(op, &ward, e);
+
+	if (r >= 0 && (ms == 0 || ms > LIVE_MAX_MS))
+		r = err_set(e, ERR_INVALID, "a sandbox lives for up to 7 days from now on");
+	if (r < 0)
+		return r;
+	control_send(ward->live.sb.control, MSG_DEADLINE,
+		     (int)((ms + ward->spec.limits.grace_ms) / 1000) + 2);
+	ward->warned = false;
+	ward_set_deadline(op->w, ward, warden_now_us() + ms * 1000);
+	answer_ok(op, 0, FD_NONE);
+	return 0;
+}
+
+static int op_follow(struct op *op, struct err *e)
+{
+	struct ward *ward = NULL;
+	int r = find(op, &ward, e);
+
+	if (r >= 0)
+		r = job_follow(op->w, ward, op->ask, op->fds[0], e);
+	op->kept = r >= 0;
+	return r;
+}
+
+static int dispatch(struct op *op, struct err *e)
+{
+	switch (op->ask->op) {
+	case LINK_RUN:
+	case LINK_CREATE: return op_run(op, e);
+	case LINK_EXEC: return op_exec(op, e);
+	case LINK_LIST: return op_list(op, e);
+	case LINK_KILL: return op_kill(op, e);
+	case LINK_PAUSE:
+	case LINK_RESUME: return op_pause(op, e);
+	case LINK_EXTEND: return op_extend(op, e);
+	case LINK_FOLLOW: return op_follow(op, e);
+	default: return err_set(e, ERR_INVALID, "malformed request");
+	}
+}
+
+static bool has_descriptors(const struct op *op)
+{
+	return !link_has_block(op->ask->op) || op->fds[LINK_FDS_MIN] >= 0;
+}
+
+void op_handle(struct warden *w, const struct link_ask *ask, int fds[1 + LINK_FDS_MAX])
+{
+	struct op op = {.w = w, .ask = ask, .fds = fds};
+	struct err e = ERR_INIT;
+	socklen_t len = sizeof(op.who);
+	int r = 0;
+
+	if (getsockopt(fds[0], SOL_SOCKET, SO_PEERCRED, &op.who, &len) < 0)
+		r = err_sys(&e, "who asks");
+	else if (!has_descriptors(&op))
+		r = err_set(&e, ERR_INVALID, "malformed request");
+	if (r >= 0)
+		r = dispatch(&op, &e);
+	if (r < 0)
+		ward_refuse(fds[0], &e);
+	if (op.kept)
+		fds[0] = FD_NONE;
+}

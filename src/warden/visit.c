@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "warden/visit.h"
+
+#include <stdlib.h>
+
+#include "base/fd.h"
+#include "base/passfd.h"
+
+struct visitor {
+	int link;
+	struct source source;
+	struct visitor *next;
+};
+
+int visit(struct warden *w, struct ward *ward, int link, struct err *e)
+{
+	struct visitor *v = calloc(1, sizeof(*v));
+
+	if (!v)
+		return err_sys(e, "visit");
+	*v = (struct visitor){link, {SOURCE_VISITOR, ward, v}, ward->visitors};
+	int r = warden_watch(w, link, &v->source, e);
+	if (r < 0)
+		free(v);
+	else
+		ward->visitors = v;
+	return r;
+}
+
+void visitors_tell(const struct ward *ward, const struct link_msg *msg)
+{
+	for (const struct visitor *v = ward->visitors; v; v = v->next)
+		(void)passfd_send(v->link, msg, sizeof(*msg), NULL, 0);
+}
+
+static void leave(struct warden *w, struct visitor *v)
+{
+	warden_unwatch(w, v->link);
+	fd_close(&v->link);
+	free(v);
+}
+
+void visitors_leave(struct warden *w, struct ward *ward)
+{
+	while (ward->visitors) {
+		struct visitor *v = ward->visitors;
+
+		ward->visitors = v->next;
+		leave(w, v);
+	}
+}
+
+/* Whatever he says, or that he is gone, he leaves. */
+void visit_event(struct warden *w, const struct source *source)
+{
+	struct visitor **at = &source->ward->visitors;
+
+	while (*at != source->of)
+		at = &(*at)->next;
+	struct visitor *v = *at;
+	*at = v->next;
+	leave(w, v);
+}
