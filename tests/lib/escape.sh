@@ -66,6 +66,7 @@ daemon_open()
 	"${LAUNCH[@]}" serve --warm 1 --warm-python 0 >"$OUT" 2>"$ERR" {LIVE_FD}>&- &
 	DAEMON_LAUNCH_OF_MODE=$!
 	wait_for 10 grep -qs 'serving on' "$ERR" || fell CRASH "no daemon: $(head -c 300 "$ERR")"
+	wait_for 10 test -s "$EVIDENCE/daemon.pid" # the launcher may be late
 	DAEMON_OF_MODE=$(cat "$EVIDENCE/daemon.pid")
 	session_compile "$LIB_DIR/through.c"
 	THROUGH=("$COMPILED")
