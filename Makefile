@@ -64,7 +64,7 @@ GUEST_LDFLAGS := -static -nostdlib -no-pie -Wl,--build-id=none -Wl,-z,noseparate
 
 LIB_ROOMS := base kernel wire sandbox warden engine
 LIB_SRC := $(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c)))
-CMD_SRC := $(sort $(wildcard src/cmd/*.c))
+CMD_SRC := $(sort $(wildcard src/cmd/*.c src/measure/*.c))
 GUEST_SRC := $(sort $(wildcard src/guest/*.c)) src/wire/plan.c
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)
 CMD_OBJ := $(CMD_SRC:src/%.c=$(B)/%.o)
@@ -146,7 +146,8 @@ check-deps:
 clean:
 	rm -rf build
 
-.PHONY: check check-root check-daemon check-red check-fresh check-vm tidy soak bench install uninstall
+.PHONY: check check-root check-daemon check-red check-fresh check-vm tidy soak bench phases
+.PHONY: install uninstall
 
 JOBS ?= $(shell echo $$((2 * $$(nproc))))
 
@@ -191,6 +192,8 @@ tidy:
 	@tools/tidy
 bench: all
 	@bench/run $(BENCH_ARGS)
+phases: all
+	@bench/phases >build/phases.svg && mv build/phases.svg docs/phases.svg
 soak: all unit
 	@TEST_SECONDS=3600 $(MAKE) -s check TESTS="$(sort $(wildcard tests/soak/*.sh))"
 
@@ -255,6 +258,7 @@ help:
 	@echo 'make soak           long runs: kills at random moments, thousands of sandboxes'
 	@echo 'make check-vm       cgroup v2 and systemd, in QEMU guests'
 	@echo 'make bench          speed, against other sandboxes'
+	@echo 'make phases         docs/phases.svg: where the time of one run goes (root)'
 	@echo 'make tidy           rooms, lengths, banned calls, headers alone'
 	@echo 'make install        PREFIX (/usr/local), DESTDIR; make uninstall'
 	@echo 'make DROP=name      build/drop-name/pinfold, without one protection (src/sandbox/hold.h)'

@@ -11,47 +11,24 @@
  * warm-up is left out, with the reason.
  */
 #include <err.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "measure.h"
-#include "table.h"
+#include "common.h"
 
-struct options {
-	size_t samples, warmups, seconds;
-	unsigned long uid; /* 0: stay who we are */
-	struct look look;
-};
-
-static void options_parse(struct options *o, int argc, char **argv)
+static void options_parse(struct options *o, size_t *ret_seconds, int argc, char **argv)
 {
 	int opt = 0;
 
-	while ((opt = getopt(argc, argv, "+n:s:w:u:t:b:p:o:m")) != -1) {
-		if (opt == 'n')
-			o->samples = parse_number(optarg, "-n");
-		else if (opt == 's')
-			o->seconds = parse_number(optarg, "-s");
-		else if (opt == 'w')
-			o->warmups = parse_number(optarg, "-w");
-		else if (opt == 'u')
-			o->uid = parse_number(optarg, "-u");
-		else if (opt == 't')
-			o->look.title = optarg;
+	while ((opt = getopt(argc, argv, "+s:b:p:n:w:u:t:o:m")) != -1) {
+		if (opt == 's')
+			*ret_seconds = parse_number(optarg, "-s");
 		else if (opt == 'b')
 			o->look.base = optarg;
 		else if (opt == 'p')
 			o->look.peer = optarg;
-		else if (opt == 'o')
-			o->look.results = results_open(optarg);
-		else if (opt == 'm')
-			o->look.markdown = true;
-		else
+		else if (!option_take(o, opt, optarg))
 			errx(2, "see the top of bench.c");
 	}
-	if (o->samples == 0)
-		errx(2, "-n: at least one sample");
 }
 
 /* Who never succeeds is left out; a single failure is only counted. */
@@ -98,18 +75,17 @@ static void measure(struct contender *c, size_t n, size_t rounds, size_t seconds
 
 int main(int argc, char **argv)
 {
-	struct options o = {
-		.samples = 100, .warmups = 5, .seconds = 120, .look = {.title = "Samples"}};
+	struct options o = {.samples = 100, .warmups = 5, .look = {.title = "Samples"}};
 	struct contender c[CONTENDERS_MAX];
+	size_t seconds = 120;
 
-	options_parse(&o, argc, argv);
+	options_parse(&o, &seconds, argc, argv);
 	size_t n = contenders_parse(c, argv + optind, o.samples);
-	FILE *out = streams_take();
-	if (o.uid)
-		become_user(o.uid);
+	FILE *out = begin(&o);
 	warm_up(c, n, o.warmups);
-	measure(c, n, o.samples, o.seconds);
+	measure(c, n, o.samples, seconds);
 	table_print(out, c, n, &o.look);
+	results_print(c, n, &o);
 	commands_print(out, c, n, &o.look);
 	contenders_done(c, n);
 	return fclose(out) == 0 ? 0 : 1;

@@ -4,152 +4,100 @@
  * prints, from request to its first byte; beside the same programs started bare. In one process,
  * over the library; the socket is $PINFOLD_SOCKET.
  *
- *	daemon [-n SAMPLES] [-w WARM-UPS] [-p PAUSE_MS] [-c CODE] [-u UID] [-t TITLE] [-o RESULTS] [-m]
+ *	daemon [-n SAMPLES] [-w WARM-UPS] [-p PAUSE_MS] [-c CODE] [-u UID] [-t TITLE]
+ *	       [-o RESULTS] [-m]
  *
  * There is a pause before each sample: sandboxes that wait are made meanwhile, as in a service that
  * is not overloaded. -c CODE: another program than print(1).
  */
 #include <err.h>
-#include <fcntl.h>
 #include <pinfold/pinfold.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "measure.h"
-#include "table.h"
+#include "common.h"
 
-extern char **environ;
+enum { BARE, DAEMON, BARE_PYTHON, DAEMON_PYTHON, ALL };
 
-static const char *code = "print(1)";
+static char *program[] = {(char[]){"/usr/bin/true"}, NULL};
+static char *python[] = {(char[]){"/usr/bin/python3"}, (char[]){"-I"}, (char[]){"-c"},
+			 (char[]){"print(1)"}, NULL};
 
-static uint64_t fail(struct contender *c, const char *why)
+static struct pinfold_run_options in_daemon(void)
 {
-	c->failures++;
-	(void)snprintf(c->reason, sizeof(c->reason), "%.150s", why);
-	return 0;
+	return (struct pinfold_run_options){.size = sizeof(struct pinfold_run_options),
+					    .limits = "best-effort",
+					    .flags = PINFOLD_NO_STDIN | PINFOLD_DAEMON};
 }
 
-static uint64_t in_daemon(struct contender *c, const char *lang, bool first_byte)
+static bool take_program(struct contender *c, uint64_t *ret_ns)
 {
-	static const char *const program[] = {"/usr/bin/true", NULL};
-	struct pinfold_run_options o = {.size = sizeof(o),
-					.limits = "best-effort",
-					.flags = PINFOLD_NO_STDIN | PINFOLD_DAEMON};
-	struct pinfold_run *run = NULL;
-	struct pinfold_event ev = {0};
-	struct pinfold_error error;
-	uint64_t first = 0;
+	struct pinfold_run_options o = in_daemon();
 
-	o.lang = lang;
-	o.argv = lang ? NULL : program;
-	o.code = lang ? code : NULL;
-	o.code_len = lang ? strlen(code) : 0;
-	uint64_t begin = now_ns();
-	if (pinfold_run_start(&o, &run, &error) < 0)
-		return fail(c, error.message);
-	while (pinfold_run_next(run, -1, &ev) > 0 && ev.kind != PINFOLD_EVENT_RESULT)
-		if (ev.kind == PINFOLD_EVENT_STDOUT && !first)
-			first = now_ns();
-	int status = pinfold_run_exit_status(run);
-	pinfold_run_free(run);
-	uint64_t end = now_ns();
-	if (status != 0)
-		return fail(c, "exit status");
-	return (first_byte ? first : end) - begin;
+	o.argv = (const char *const *)program;
+	return timed_run(c, &o, ret_ns);
 }
 
-/* From posix_spawn() to the first byte of its output. */
-static uint64_t bare_python(struct contender *c)
+static bool take_python(struct contender *c, uint64_t *ret_ns)
 {
-	char *argv[] = {(char[]){"/usr/bin/python3"}, (char[]){"-I"}, (char[]){"-c"},
-			(char *)(uintptr_t)code, NULL};
-	posix_spawn_file_actions_t actions;
-	int out[2], status = 0;
-	pid_t pid = 0;
-	char byte;
+	struct pinfold_run_options o = in_daemon();
 
-	if (pipe2(out, O_CLOEXEC) < 0)
-		err(1, "pipe");
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
-	uint64_t begin = now_ns();
-	int r = posix_spawn(&pid, argv[0], &actions, NULL, argv, environ);
-	close(out[1]);
-	bool got = r == 0 && read(out[0], &byte, 1) == 1;
-	uint64_t first = now_ns();
-	close(out[0]);
-	posix_spawn_file_actions_destroy(&actions);
-	if (r == 0)
-		(void)waitpid(pid, &status, 0);
-	return got ? first - begin : fail(c, "no output");
+	o.lang = "python";
+	o.code = python[3];
+	o.code_len = strlen(o.code);
+	return timed_run_byte(c, &o, ret_ns);
 }
 
-static void take(struct contender *c, size_t which, bool keep, unsigned pause_ms)
+static void take(struct contender *c, size_t which, bool keep, size_t pause_ms)
 {
+	static bool (*const how[ALL])(struct contender *, uint64_t *) = {
+		[BARE] = timed_spawn,
+		[DAEMON] = take_program,
+		[BARE_PYTHON] = timed_spawn_byte,
+		[DAEMON_PYTHON] = take_python,
+	};
 	uint64_t ns = 0;
 
 	(void)poll(NULL, 0, (int)pause_ms);
-	switch (which) {
-	case 0:
-		if (!timed_spawn(c, &ns))
-			ns = 0;
-		break;
-	case 1: ns = in_daemon(c, NULL, false); break;
-	case 2: ns = bare_python(c); break;
-	case 3: ns = in_daemon(c, "python", true); break;
-	}
-	if (keep && ns)
+	if (how[which](c, &ns) && keep)
 		contender_sample(c, ns);
+}
+
+static void contenders_make(struct contender *c, size_t samples)
+{
+	static const char *const names[ALL] = {"bare", "daemon", "bare-python", "daemon-python"};
+
+	for (size_t i = 0; i < ALL; i++)
+		if (!contender_init(&c[i], names[i], i < BARE_PYTHON ? program : python, samples))
+			err(1, "samples");
+	c[BARE_PYTHON].base = c[DAEMON_PYTHON].base = names[BARE_PYTHON];
 }
 
 int main(int argc, char **argv)
 {
-	struct look look = {.title = "Daemon", .base = "bare"};
-	size_t warmups = 3, samples = 100, pause_ms = 60;
-	unsigned long uid = 0;
-	char *list[] = {(char[]){"@bare"},
-			(char[]){"/usr/bin/true"},
-			(char[]){"@daemon"},
-			(char[]){"/usr/bin/true"},
-			(char[]){"@bare-python"},
-			(char[]){"/usr/bin/python3"},
-			(char[]){"@daemon-python"},
-			(char[]){"/usr/bin/python3"},
-			NULL};
-	struct contender c[CONTENDERS_MAX];
+	struct options o = {
+		.samples = 100, .warmups = 3, .look = {.title = "Daemon", .base = "bare"}};
+	struct contender c[ALL];
+	size_t pause_ms = 60;
 	int opt = 0;
 
-	while ((opt = getopt(argc, argv, "n:w:p:c:u:t:o:m")) != -1) {
-		switch (opt) {
-		case 'n': samples = parse_number(optarg, "-n"); break;
-		case 'w': warmups = parse_number(optarg, "-w"); break;
-		case 'p': pause_ms = parse_number(optarg, "-p"); break;
-		case 'c': code = optarg; break;
-		case 'u': uid = parse_number(optarg, "-u"); break;
-		case 't': look.title = optarg; break;
-		case 'o': look.results = results_open(optarg); break;
-		case 'm': look.markdown = true; break;
-		default: errx(2, "see the top of daemon.c");
-		}
+	while ((opt = getopt(argc, argv, "p:c:n:w:u:t:o:m")) != -1) {
+		if (opt == 'p')
+			pause_ms = parse_number(optarg, "-p");
+		else if (opt == 'c')
+			python[3] = optarg;
+		else if (!option_take(&o, opt, optarg))
+			errx(2, "see the top of daemon.c");
 	}
-	size_t n = contenders_parse(c, list, samples);
-	FILE *out = streams_take();
-	if (uid)
-		become_user(uid);
-	for (size_t i = 0; i < warmups + samples; i++) {
-		size_t order[] = {0, 1, 2, 3};
+	contenders_make(c, o.samples);
+	FILE *out = begin(&o);
+	for (size_t i = 0; i < o.warmups + o.samples; i++) {
+		size_t order[ALL] = {0, 1, 2, 3};
 
-		shuffle(order, 4);
-		for (size_t k = 0; k < 4; k++)
-			take(&c[order[k]], order[k], i >= warmups, (unsigned)pause_ms);
+		shuffle(order, ALL);
+		for (size_t k = 0; k < ALL; k++)
+			take(&c[order[k]], order[k], i >= o.warmups, pause_ms);
 	}
-	table_print(out, c, n, &look);
-	contenders_done(c, n);
-	return fclose(out) == 0 ? 0 : 1;
+	return finish(out, c, ALL, &o);
 }

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "measure.h"
+#include "common.h"
 
 static unsigned long vm_hwm(pid_t pid)
 {
@@ -78,23 +78,15 @@ static unsigned long peak_of(char **argv)
 
 int main(int argc, char **argv)
 {
+	struct options o = {.samples = 5};
 	struct contender c[CONTENDERS_MAX];
-	size_t samples = 5;
-	unsigned long uid = 0;
 	int opt = 0;
 
-	while ((opt = getopt(argc, argv, "+n:u:")) != -1) {
-		if (opt == 'n')
-			samples = parse_number(optarg, "-n");
-		else if (opt == 'u')
-			uid = parse_number(optarg, "-u");
-		else
+	while ((opt = getopt(argc, argv, "+n:u:")) != -1)
+		if (!option_take(&o, opt, optarg))
 			errx(2, "see the top of peak.c");
-	}
-	size_t n = contenders_parse(c, argv + optind, samples);
-	FILE *out = streams_take();
-	if (uid)
-		become_user(uid);
+	size_t n = contenders_parse(c, argv + optind, o.samples);
+	FILE *out = begin(&o);
 	for (size_t i = 0; i < n; i++) {
 		unsigned long most = 0;
 

@@ -212,7 +212,9 @@ runsc_setup()
 oci_clean()
 {
 	[ -e "$1/crun/$CONTAINER" ] && crun --root "$1/crun" delete --force "$CONTAINER"
-	[ -e "$1/runc/$CONTAINER" ] && runc --root "$1/runc" delete --force "$CONTAINER"
+	for _name in "$CONTAINER" "$CONTAINER.0" "$CONTAINER.1"; do
+		[ -e "$1/runc/$_name" ] && runc --root "$1/runc" delete --force "$_name"
+	done
 	[ -n "$(find "$1" -path "*/runsc/$CONTAINER*" 2>/dev/null)" ] &&
 		runsc --root "$1/runsc" delete --force "$CONTAINER"
 	find /sys/fs/cgroup -depth -type d -name "$CONTAINER*" -exec rmdir {} + 2>/dev/null

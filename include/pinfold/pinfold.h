@@ -37,7 +37,8 @@ struct pinfold_run; /* one run and its sandbox */
 struct pinfold_error {
 	char code[48];
 	char message[640];
-	char remedy[512]; /* "" when there is none */
+	char remedy[512];	 /* "" when there is none */
+	uint32_t retry_after_ms; /* busy: worth trying again after that; 0: nobody knows */
 };
 
 #define PINFOLD_PTY 0x1u      /* give the command a terminal of its own */
@@ -87,6 +88,7 @@ struct pinfold_run_options {
 	uint32_t flags; /* PINFOLD_* */
 	uint16_t rows;	/* with PINFOLD_PTY */
 	uint16_t cols;
+	int cancel_fd; /* give up when this becomes readable while the daemon lets us wait; 0: none */
 };
 
 #ifdef __cplusplus
@@ -241,11 +243,13 @@ PINFOLD_API void pinfold_sandbox_list_free(struct pinfold_sandbox_info *list);
  */
 struct pinfold_serve_options {
 	size_t size;
-	const char *socket;  /* absolute path, NULL: the contract's */
-	uint32_t warm;	     /* sandboxes that wait ready-made; 0: the default, UINT32_MAX: none */
-	uint32_t max;	     /* runs at once; 0: the default */
-	uint32_t python;     /* Pythons that wait, each in a sandbox of its own; as `warm` */
-	const char *preload; /* modules that they have imported, with commas; NULL: the default */
+	const char *socket; /* absolute path, NULL: the contract's */
+	uint32_t warm; /* sandboxes that wait ready-made, at least; 0: the default, UINT32_MAX: none */
+	uint32_t max;	      /* runs at once; 0: the default */
+	uint32_t python;      /* Pythons that wait, each in a sandbox of its own; as `warm` */
+	const char *preload;  /* modules that they have imported, with commas; NULL: the default */
+	uint64_t warm_memory; /* bytes that all that wait may hold; 0: the default */
+	uint32_t queue;	      /* requests that wait when `max` run; as `warm` */
 };
 
 PINFOLD_API int pinfold_serve(const struct pinfold_serve_options *options,

@@ -27,17 +27,18 @@ enum err_kind {
 
 struct err {
 	enum err_kind kind;
-	int num;	  /* errno, 0 when no system call failed */
-	char detail[24];  /* finer code behind the dot, "" for none */
-	char text[640];	  /* what went wrong, for a person */
-	char remedy[512]; /* what to do about it, "" for none */
+	int num;	   /* errno, 0 when no system call failed */
+	char detail[24];   /* finer code behind the dot, "" for none */
+	char text[640];	   /* what went wrong, for a person */
+	char remedy[512];  /* what to do about it, "" for none */
+	unsigned retry_ms; /* ERR_BUSY: worth trying again after that; 0: nobody knows */
 };
 
 _Static_assert(sizeof(struct err) < 4096, "an error must fit into one atomic pipe write");
 
 #define ERR_INIT                                                                                   \
 	{                                                                                          \
-		ERR_INTERNAL, 0, "", "", ""                                                        \
+		ERR_INTERNAL, 0, "", "", "", 0                                                     \
 	}
 
 /* Fill from errno. Returns -errno. */

@@ -160,7 +160,8 @@ static int take_pid(int argc, char **argv, uint32_t *ret, struct err *e)
 	if (argc == 0)
 		return 0;
 	if (parse_count(argv[0], &pid, e) < 0 || pid > INT32_MAX)
-		return err_set(e, ERR_INVALID, "PID: \"%.40s\" is not a number", argv[0]);
+		return err_set(e, ERR_INVALID, "PID: \"%.40s\" is not a number", argv[0]),
+		       err_remedy(e, "give what pinfold exec --detach printed");
 	*ret = (uint32_t)pid;
 	return request_end(argc - 1, argv + 1, e);
 }
@@ -354,8 +355,10 @@ int cmd_extend(const struct verb *v, int argc, char **argv)
 		(void)err_remedy(&e, "write pinfold extend ID 10m");
 		return say_failure(&e, false);
 	}
-	if (parse_duration(argv[1], &ms, &e) < 0)
+	if (parse_duration(argv[1], &ms, &e) < 0) {
+		(void)err_wrap(&e, "DURATION");
 		return say_failure(&e, false);
+	}
 	if (pinfold_sandbox_extend(id, ms, &error) < 0)
 		return say_library_failure(&error, false);
 	return 0;

@@ -29,6 +29,8 @@ const struct verb verb_table[] = {
 	{"resume", "let a paused sandbox go on", cmd_resume, VERB_PLAIN, &resume_doc},
 	{"extend", "let a sandbox live longer", cmd_extend, VERB_PLAIN, &extend_doc},
 	{"doctor", "say what this host can enforce", cmd_doctor, VERB_DOCTOR, &doctor_doc},
+	{"bench", "measure what a sandbox costs on this machine", cmd_bench, VERB_BENCH,
+	 &bench_doc},
 	{"version", "print the version", cmd_version, VERB_VERSION, &version_doc},
 	{"help", "explain a verb", cmd_help, VERB_PLAIN, &help_doc},
 	{"docs", NULL, cmd_docs, VERB_PLAIN, &docs_doc},
@@ -41,7 +43,7 @@ static const char *const later_verbs[] = {
 	"cp",	   "snap",  "log",    "diff",	"undo",	   "rollback", "fork",
 	"review",  "apply", "mcp",    "token",	"allow",   "trust",    "approvals",
 	"approve", "deny",  "secret", "audit",	"receipt", "verify",   "replay",
-	"deps",	   "image", "export", "import", "fsck",	   "bench",    NULL,
+	"deps",	   "image", "export", "import", "fsck",	   NULL,
 };
 
 static const struct verb *unknown_verb(const char *name, struct err *e)

@@ -22,7 +22,8 @@ struct request {
 	bool leaves; /* a signal, or Ctrl-], ends our part and not the command */
 	const char *signal_name;
 	const char *socket, *preload; /* of serve */
-	uint64_t warm, warm_python, max;
+	uint64_t samples;	      /* of bench */
+	uint64_t warm, warm_python, warm_memory, max, queue;
 
 	char *code_text;     /* what was read of FILE or standard input */
 	bool code_is_stdin;  /* the program came from standard input, which is used up */
@@ -33,7 +34,7 @@ struct request {
 #define REQUEST_INIT                                                                               \
 	{                                                                                          \
 		.run = {.size = sizeof(struct pinfold_run_options)}, .stdin_fd = FD_NONE,          \
-		.warm = UINT64_MAX, .warm_python = UINT64_MAX                                      \
+		.warm = UINT64_MAX, .warm_python = UINT64_MAX, .queue = UINT64_MAX                 \
 	}
 
 /* Parses the options of a verb. True: go on with the words behind the first *ret_used. False: the

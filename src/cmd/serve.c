@@ -11,6 +11,10 @@ static const char *const paragraphs[] = {
 	"in a fraction of the time. What they may do is the same; each is used once.",
 	"SIGTERM ends it: no new run begins, those there have ten seconds to end. When it dies, every "
 	"sandbox dies with it, and the next start removes what was left.",
+	"How many wait follows demand: as many as were wanted at a time, at least --warm and "
+	"--warm-python, at most what --warm-memory holds; fewer when the host is short of memory.",
+	"--max runs at once; who comes then waits, up to --queue of them and half a minute, and is "
+	"refused with the code busy after that. Users take turns. Waiting does not count as --time.",
 	"A run whose limits, --dir or --user differ from what waits gets a sandbox made for it.",
 	NULL,
 };
@@ -50,7 +54,8 @@ int cmd_serve(const struct verb *v, int argc, char **argv)
 	if (!request_begin(&r, v, argc, argv, &used, &status))
 		return status;
 	if (request_end(argc - used, argv + used, &e) < 0 || check_count("warm", r.warm, &e) < 0 ||
-	    check_count("warm-python", r.warm_python, &e) < 0 || check_count("max", r.max, &e) < 0)
+	    check_count("warm-python", r.warm_python, &e) < 0 ||
+	    check_count("max", r.max, &e) < 0 || check_count("queue", r.queue, &e) < 0)
 		return say_failure(&e, false);
 	struct pinfold_serve_options o = {
 		.size = sizeof(o),
@@ -59,6 +64,8 @@ int cmd_serve(const struct verb *v, int argc, char **argv)
 		.max = (uint32_t)r.max,
 		.python = as_option(r.warm_python),
 		.preload = r.preload,
+		.warm_memory = r.warm_memory,
+		.queue = as_option(r.queue),
 	};
 	if (pinfold_serve(&o, &failure) == 0)
 		return 0;

@@ -108,9 +108,16 @@ static int stay(struct request *r, int started, struct pinfold_run *run,
 		const struct pinfold_error *error)
 {
 	if (started < 0) {
+		int signo = sig_take();
+
 		sig_done();
+		/* He waited in the daemon's queue, and was told to leave it. */
+		if (signo && strcmp(error->code, "busy.cancelled") == 0)
+			return 128 + signo;
 		return say_library_failure(error, r->json);
 	}
+	if (r->pty)
+		sig_terminal();
 	request_forget_code(r);
 	int status = attend(r, run);
 	pinfold_run_free(run);
@@ -124,8 +131,9 @@ int session_run(struct request *r)
 	struct err e = ERR_INIT;
 
 	set_flags(r);
-	if (sig_init(r->pty, &e) < 0)
+	if (sig_init(&e) < 0)
 		return say_failure(&e, r->json);
+	r->run.cancel_fd = sig_fd();
 	int started = pinfold_run_start(&r->run, &run, &error);
 	return stay(r, started, run, &error);
 }
@@ -137,7 +145,7 @@ int session_exec(struct request *r, const char *id)
 	struct err e = ERR_INIT;
 
 	set_flags(r);
-	if (sig_init(r->pty, &e) < 0)
+	if (sig_init(&e) < 0)
 		return say_failure(&e, r->json);
 	int started = pinfold_sandbox_exec(id, &r->run, &run, &error);
 	return stay(r, started, run, &error);
@@ -151,7 +159,7 @@ int session_follow(struct request *r, const char *id, uint32_t pid, uint32_t fla
 
 	flags |= r->json ? PINFOLD_FOLLOW_KEEP : 0;
 	r->leaves = true;
-	if (sig_init(flags & PINFOLD_FOLLOW_INPUT, &e) < 0)
+	if (sig_init(&e) < 0)
 		return say_failure(&e, r->json);
 	int started = pinfold_sandbox_follow(id, pid, flags, &run, &error);
 	r->pty = started == 0 && pinfold_run_stdin_fd(run) >= 0;

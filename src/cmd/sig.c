@@ -44,7 +44,18 @@ static void on_nothing(int signo)
 	(void)signo;
 }
 
-int sig_init(bool terminal, struct err *e)
+static void catch (size_t i)
+{
+	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+
+	(void)sigemptyset(&sa.sa_mask);
+	(void)sigaction(watched[i].signo, NULL, &watched[i].old);
+	if (i < FATAL_COUNT && watched[i].old.sa_handler == SIG_IGN)
+		return;
+	watched[i].caught = sigaction(watched[i].signo, &sa, NULL) == 0;
+}
+
+int sig_init(struct err *e)
 {
 	struct sigaction sa = {.sa_handler = on_nothing, .sa_flags = SA_RESTART};
 
@@ -53,19 +64,22 @@ int sig_init(bool terminal, struct err *e)
 		return err_sys(e, "cannot make a pipe for signals");
 	(void)sigemptyset(&sa.sa_mask);
 	(void)sigaction(SIGPIPE, &sa, NULL);
-	sa.sa_handler = on_signal;
 #ifdef DROP_SIGNALS
 	return 0;
 #endif
-	for (size_t i = 0; i < WATCHED; i++) {
-		if (i >= FATAL_COUNT && !terminal)
-			break;
-		(void)sigaction(watched[i].signo, NULL, &watched[i].old);
-		if (i < FATAL_COUNT && watched[i].old.sa_handler == SIG_IGN)
-			continue;
-		watched[i].caught = sigaction(watched[i].signo, &sa, NULL) == 0;
-	}
+	for (size_t i = 0; i < FATAL_COUNT; i++)
+		catch (i);
 	return 0;
+}
+
+void sig_terminal(void)
+{
+#ifdef DROP_SIGNALS
+	return;
+#endif
+	for (size_t i = FATAL_COUNT; i < WATCHED; i++)
+		catch (i);
+	(void)raise(SIGWINCH); /* its size may be another since it was looked at */
 }
 
 int sig_fd(void)

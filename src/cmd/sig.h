@@ -12,8 +12,10 @@
 
 #include "base/err.h"
 
-/* Catches SIGINT, SIGTERM, SIGHUP and SIGQUIT, with `terminal` also SIGWINCH and SIGCONT. */
-int sig_init(bool terminal, struct err *e);
+/* Catches SIGINT, SIGTERM, SIGHUP and SIGQUIT. */
+int sig_init(struct err *e);
+/* And SIGWINCH and SIGCONT, of which one may have come before. */
+void sig_terminal(void);
 /* Poll this for reading. */
 int sig_fd(void);
 /* The next signal that came, 0 when there is none. */

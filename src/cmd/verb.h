@@ -17,6 +17,7 @@
 #define VERB_PS 0x100u
 #define VERB_LOGS 0x200u
 #define VERB_KILL 0x400u
+#define VERB_BENCH 0x800u
 #define VERB_ALL 0xffffu
 
 #define EXIT_PINFOLD 125 /* Pinfold itself failed: nothing of the command ran */
@@ -61,10 +62,11 @@ int cmd_kill(const struct verb *v, int argc, char **argv);
 int cmd_pause(const struct verb *v, int argc, char **argv);
 int cmd_resume(const struct verb *v, int argc, char **argv);
 int cmd_extend(const struct verb *v, int argc, char **argv);
+int cmd_bench(const struct verb *v, int argc, char **argv);
 int cmd_docs(const struct verb *v, int argc, char **argv);
 
 extern const struct verb_doc run_doc, shell_doc, plan_doc, doctor_doc, version_doc, help_doc,
 	serve_doc, docs_doc, exec_doc, ps_doc, logs_doc, attach_doc, kill_doc, pause_doc,
-	resume_doc, extend_doc;
+	resume_doc, extend_doc, bench_doc;
 
 #endif

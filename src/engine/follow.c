@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -25,9 +26,14 @@ static void judge(struct pinfold_run *run, const struct link_left *left)
 
 void follow_end(struct pinfold_run *run)
 {
+	struct epoll_event ev = {.events = EPOLLIN};
+
 	run->hangs_up = true;
 	fd_close(&run->link);
 	run->state = RUN_DRAINING;
+	/* Always readable: the result is there to be taken. */
+	run->timer = ev.data.fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+	(void)epoll_ctl(run->epoll, EPOLL_CTL_ADD, run->timer, &ev); /* or he waits for nothing */
 }
 
 static void lose_daemon(struct pinfold_run *run)

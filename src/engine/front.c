@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/passfd.h"
 #include "sandbox/ask.h"
+#include "warden/queue.h"
 #include "wire/link.h"
 
 #define ASKERS_MAX 256
@@ -60,11 +61,14 @@ static int hand_over(struct front *f, int fd, const struct link_ask *ask,
 
 	memcpy(fds + 1, asked, LINK_FDS_MAX * sizeof(int));
 	int r = passfd_send(f->warden, ask, sizeof(*ask), fds, 1 + LINK_FDS_MAX);
-	if (r == -EAGAIN) {
+	if (r == -EAGAIN || r == -ETOOMANYREFS) {
 		(void)err_set(e, ERR_BUSY, "the daemon has too much to do");
+		e->retry_ms = 1000;
 		return err_remedy(e, "try again in a second");
 	}
-	return r < 0 ? err_set(e, ERR_INTERNAL, "the daemon is ending") : 0;
+	if (r < 0)
+		queue_ending(e);
+	return r;
 }
 
 /* Closing is not enough: the warden has a copy, and its events would come to us. */
@@ -129,6 +133,7 @@ static void on_listener(struct front *f)
 	if (!asker) {
 		(void)err_set(&e, ERR_BUSY, "too many callers at once");
 		(void)err_remedy(&e, "try again in a second");
+		e.retry_ms = 1000;
 		if (fd >= 0)
 			refuse(fd, &e);
 		fd_close(&fd);
@@ -140,6 +145,25 @@ static void on_listener(struct front *f)
 		forget(f, asker);
 	else
 		on_asker(f, asker); /* he usually asked at once */
+}
+
+/* The daemon ends: who has called is told so, accepted or not. */
+static void end(struct front *f)
+{
+	struct err e = ERR_INIT;
+	struct pollfd pfd = {.fd = f->listener, .events = POLLIN};
+	int fd;
+
+	queue_ending(&e);
+	for (int i = 0; i < ASKERS_MAX; i++)
+		if (f->askers[i].fd >= 0)
+			refuse(f->askers[i].fd, &e);
+	/* systemd's socket may be one that blocks. */
+	while (poll(&pfd, 1, 0) == 1 &&
+	       (fd = accept4(f->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+		refuse(fd, &e);
+		close(fd);
+	}
 }
 
 int front_run(int listener, int warden)
@@ -164,8 +188,10 @@ int front_run(int listener, int warden)
 			return -errno;
 		if (n <= 0)
 			continue;
-		if (ev.data.ptr == &f.warden)
-			return 0; /* it says nothing to us but its end */
+		if (ev.data.ptr == &f.warden) { /* it says nothing to us but its end */
+			end(&f);
+			return 0;
+		}
 		if (ev.data.ptr == &f.listener)
 			on_listener(&f);
 		else

@@ -218,7 +218,7 @@ static int dispatch(struct pinfold_run *run, int fd, uint32_t events, struct pin
 		return run->held_back ? 0 : on_output(run, fd == run->out[1], ret);
 	if (run->follows && fd == run->link)
 		return follow_message(run, ret);
-	if (fd == run->timer)
+	if (fd == run->timer && !run->follows)
 		on_timer(run);
 	else if (fd == run->listener)
 		on_listener(run, events);

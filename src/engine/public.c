@@ -62,6 +62,7 @@ static int start(struct pinfold_run *run, const struct pinfold_run_options *o, s
 {
 	int r = remote_connect(o, &run->link, e);
 
+	run->cancel_fd = o->cancel_fd;
 	if (r >= 0)
 		r = request_init(&run->req, o, run->link >= 0, e);
 	return r < 0 ? r : run_begin(run, e);

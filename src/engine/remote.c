@@ -78,6 +78,12 @@ int remote_connect(const struct pinfold_run_options *o, int *ret_fd, struct err 
 		return err_remedy(e, "leave --daemon out");
 	}
 	int r = find_socket(path, sizeof(path), ret_fd);
+	if (r == -EAGAIN) {
+		/* It is there. Were we to run by ourselves then, it could not hold us back. */
+		(void)err_set(e, ERR_BUSY, "too many callers at once");
+		e->retry_ms = 1000;
+		return err_remedy(e, "try again in a second");
+	}
 	if (r == 0 || !(o->flags & PINFOLD_DAEMON))
 		return 0;
 	errno = -r;
@@ -119,14 +125,22 @@ static int daemon_is_gone(struct err *e)
 	return err_remedy(e, "look at the daemon's log, then run it again");
 }
 
-/* One message, waited for. Nothing of it is believed beyond its own fields. */
-int remote_next(int link, struct link_msg *msg, int fds[2], struct err *e)
+/* The caller does not want to wait any longer. Closing the link takes us out of the queue. */
+static int cancelled(struct err *e)
 {
-	struct pollfd pfd = {.fd = link, .events = POLLIN};
+	(void)err_set(e, ERR_BUSY, "given up while the daemon had us wait");
+	return err_detail(e, "cancelled");
+}
+
+int remote_next(int link, int cancel_fd, struct link_msg *msg, int fds[2], struct err *e)
+{
+	struct pollfd pfd[2] = {{.fd = link, .events = POLLIN},
+				{.fd = cancel_fd > 0 ? cancel_fd : -1, .events = POLLIN}};
 	int r;
 
 	while ((r = passfd_receive(link, msg, sizeof(*msg), fds, 2, MSG_DONTWAIT)) == -EAGAIN)
-		(void)poll(&pfd, 1, -1); /* EINTR: the next receive tells */
+		if (poll(pfd, 2, -1) > 0 && pfd[1].revents) /* EINTR: the next receive tells */
+			return cancelled(e);
 	return r < 0 ? daemon_is_gone(e) : 0;
 }
 
@@ -176,7 +190,7 @@ static int await_daemon(struct pinfold_run *run, struct err *e)
 {
 	struct link_msg msg;
 	int fds[2] = {FD_NONE, FD_NONE};
-	int r = remote_next(run->link, &msg, fds, e);
+	int r = remote_next(run->link, run->cancel_fd, &msg, fds, e);
 
 	if (r >= 0)
 		switch ((enum link_kind)msg.kind) {

@@ -194,6 +194,8 @@ static void write_error(struct json *j, const struct pinfold_error *e)
 	json_str(j, "code", e->code);
 	json_str(j, "message", e->message);
 	json_str(j, "remedy", e->remedy[0] ? e->remedy : NULL);
+	if (e->retry_after_ms)
+		json_u64(j, "retry_after_ms", e->retry_after_ms);
 	json_close(j, '}');
 }
 

@@ -107,6 +107,7 @@ struct pinfold_run {
 	bool follows;		/* only listens to a command that is the daemon's own, */
 	bool hangs_up;		/* and left before it ended */
 	uint64_t skipped;	/* bytes that were not kept for us */
+	int cancel_fd;		/* the caller's; readable: give up waiting for the daemon */
 	int out[2];		/* read ends of the command's stdout and stderr */
 	int input;		/* write end of its stdin */
 	bool held_back;		/* pinfold_run_hold() */
@@ -177,8 +178,9 @@ int remote_open(int *ret_fd, struct err *e);
 /* Ask for something; with a request, its block and descriptors go along. */
 int remote_ask(int link, struct link_ask *msg, const struct request *req, const int stdio[3],
 	       struct err *e);
-/* One message, waited for. Nothing of it is believed beyond its own fields. */
-int remote_next(int link, struct link_msg *msg, int fds[2], struct err *e);
+/* One message, waited for: there may be a queue; no longer than until cancel_fd (0: none) is readable.
+ * Nothing of it is believed beyond its own fields. */
+int remote_next(int link, int cancel_fd, struct link_msg *msg, int fds[2], struct err *e);
 void remote_error(const struct link_msg *msg, struct err *e);
 enum run_stop remote_stop(uint32_t stop);
 int remote_start(struct pinfold_run *run, struct err *e);

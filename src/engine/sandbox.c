@@ -53,7 +53,7 @@ static int question(struct link_ask *ask, const struct request *req, struct pinf
 	if (r >= 0)
 		r = remote_ask(link, ask, req, stdio, e);
 	if (r >= 0)
-		r = remote_next(link, ret, fds, e);
+		r = remote_next(link, explain ? explain->cancel_fd : 0, ret, fds, e);
 	if (r >= 0 && ret->kind == LINK_ERROR) {
 		remote_error(ret, e);
 		r = -EREMOTEIO;
@@ -143,6 +143,7 @@ int pinfold_sandbox_create(const struct pinfold_run_options *options, char ret_i
 		o.time_ms = LIVE_MS;
 	int r = run ? request_init(&run->req, &o, true, &e) : err_sys(&e, "run");
 	if (r >= 0) {
+		run->cancel_fd = o.cancel_fd;
 		run->req.spec.live = idle;
 		r = question(&ask, &run->req, run, &msg, NULL, &e);
 	}
@@ -232,7 +233,7 @@ static int follow(struct pinfold_run *run, const char *id, uint32_t pid, uint32_
 	if (r >= 0)
 		r = remote_ask(run->link, &ask, NULL, NULL, e);
 	if (r >= 0)
-		r = remote_next(run->link, &msg, fds, e);
+		r = remote_next(run->link, 0, &msg, fds, e);
 	run->terminal = take_fd(&fds[0]);
 	fd_close(&fds[1]);
 	if (r >= 0 && msg.kind == LINK_ERROR) {

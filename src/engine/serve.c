@@ -30,7 +30,12 @@
 
 #define NOBODY 65534
 #define GROUP_NAME "pinfold"
+#define BACKLOG 512    /* who calls while front is busy; one more is told so by the kernel */
 #define FIRST_PASSED 3 /* by systemd */
+/* Descriptors: the warden's own with those of one request, of a run, of a sandbox that waits. */
+#define FDS_OWN 32
+#define FDS_RUNNING 7
+#define FDS_WAITING 5
 /* What most programs import, and what costs little to keep. */
 #define PRELOAD                                                                                    \
 	"json,re,math,random,datetime,time,collections,itertools,functools,pathlib,subprocess,"    \
@@ -206,7 +211,7 @@ static int make_listener(struct serve *s, struct err *e)
 		return err_sys(e, "bind %s", s->path);
 	if (group != (gid_t)-1 && (chown(s->path, 0, group) < 0 || chmod(s->path, 0660) < 0))
 		return err_sys(e, "give %s to group " GROUP_NAME, s->path);
-	return listen(s->listener, 128) < 0 ? err_sys(e, "listen on %s", s->path) : 0;
+	return listen(s->listener, BACKLOG) < 0 ? err_sys(e, "listen on %s", s->path) : 0;
 }
 
 static int open_listener(struct serve *s, const char *path, struct err *e)
@@ -229,15 +234,44 @@ static int open_listener(struct serve *s, const char *path, struct err *e)
 	return r < 0 ? r : make_listener(s, e);
 }
 
-/* Every sandbox is a handful of descriptors. */
-static void raise_descriptors(void)
+/* As many as there may be. */
+static rlim_t raise_descriptors(void)
 {
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
+		return RLIM_INFINITY;
 	limit.rlim_cur = limit.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &limit); /* as many as there may be, then */
+	(void)setrlimit(RLIMIT_NOFILE, &limit); /* or it stays as it is */
+	return getrlimit(RLIMIT_NOFILE, &limit) < 0 ? RLIM_INFINITY : limit.rlim_cur;
+}
+
+/* Every sandbox is a handful of descriptors. Without one left nobody could even ask: so half of them
+ * at most are for runs, and those that wait get what runs leave. */
+static void fit_descriptors(struct warden_config *c, rlim_t limit)
+{
+	rlim_t room = limit > FDS_OWN ? limit - FDS_OWN : 0;
+	bool cut = false;
+
+	if (c->live_max > room / 2 / FDS_RUNNING) {
+		c->live_max = (unsigned)(room / 2 / FDS_RUNNING);
+		cut = true;
+	}
+	room = (room - c->live_max * FDS_RUNNING) / FDS_WAITING;
+	c->waiting_max = room < UINT_MAX ? (unsigned)room : UINT_MAX;
+	for (int kind = 0; kind < KINDS; kind++) {
+		if (c->waiting[kind] > room) {
+			c->waiting[kind] = (unsigned)room;
+			cut = true;
+		}
+		room -= c->waiting[kind];
+	}
+	if (cut)
+		(void)fprintf(stderr,
+			      "pinfold: no more than %llu open files are allowed (ulimit -Hn): at "
+			      "most %u runs at once, %u sandboxes and %u Pythons wait\n",
+			      (unsigned long long)limit, c->live_max, c->waiting[KIND_PLAIN],
+			      c->waiting[KIND_PYTHON]);
 }
 
 static unsigned count(uint32_t given, unsigned standard)
@@ -245,15 +279,27 @@ static unsigned count(uint32_t given, unsigned standard)
 	return given == UINT32_MAX ? 0 : given ? given : standard;
 }
 
-int pinfold_serve(const struct pinfold_serve_options *o, struct pinfold_error *ret_error)
+/* An older header's struct is shorter; what it does not have is the default. */
+static void take_options(struct pinfold_serve_options *ret, const struct pinfold_serve_options *o)
 {
+	*ret = (struct pinfold_serve_options){0};
+	memcpy(ret, o, o->size < sizeof(*ret) ? o->size : sizeof(*ret));
+}
+
+int pinfold_serve(const struct pinfold_serve_options *options, struct pinfold_error *ret_error)
+{
+	struct pinfold_serve_options given, *o = &given;
 	struct serve s = {.lock = FD_NONE, .listener = FD_NONE};
 	struct err e = ERR_INIT;
+
+	take_options(o, options);
 	struct warden_config config = {
 		.waiting = {[KIND_PLAIN] = count(o->warm, 4),
 			    [KIND_PYTHON] = count(o->python,
 						  access("/usr/bin/python3", X_OK) == 0 ? 2 : 0)},
+		.warm_memory = o->warm_memory,
 		.live_max = o->max ? o->max : 64,
+		.queue_max = count(o->queue, 256),
 		.preload = o->preload ? o->preload : PRELOAD,
 		.start_front = start_front,
 		.arg = &s,
@@ -261,7 +307,7 @@ int pinfold_serve(const struct pinfold_serve_options *o, struct pinfold_error *r
 		.stop_listening = stop_listening,
 	};
 
-	raise_descriptors();
+	fit_descriptors(&config, raise_descriptors());
 	int r = open_listener(&s, o->socket, &e);
 	if (r >= 0)
 		r = warden_serve(&config, &e);

@@ -17,6 +17,7 @@ void error_public(const struct err *e, struct pinfold_error *ret)
 		       err_code(e->kind), e->detail);
 	(void)snprintf(ret->message, sizeof(ret->message), "%s", e->text);
 	(void)snprintf(ret->remedy, sizeof(ret->remedy), "%s", e->remedy);
+	ret->retry_after_ms = e->retry_ms;
 }
 
 void run_fail(struct pinfold_run *run, const struct err *e, int exit_status)

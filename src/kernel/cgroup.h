@@ -57,6 +57,10 @@ struct cgroup_ops {
 	const char *name;
 	int (*limit)(const struct cgroup *cg, const struct cgroup_limits *limits, struct err *e);
 	void (*usage)(const struct cgroup *cg, struct cgroup_usage *ret);
+	/* Bytes that it holds now. */
+	uint64_t (*memory)(const struct cgroup *cg);
+	bool from_birth; /* and that is all of it: on v1 a process enters when most of what the
+			  * kernel holds for it was made */
 	/* Descriptor that becomes readable when the group runs out of memory; -1 where the
 	 * kernel kills the whole group by itself. */
 	int (*watch_oom)(const struct cgroup *cg);

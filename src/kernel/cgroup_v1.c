@@ -39,6 +39,11 @@ static void usage(const struct cgroup *cg, struct cgroup_usage *ret)
 	};
 }
 
+static uint64_t memory(const struct cgroup *cg)
+{
+	return cgroup_get(cg->part[CG_MEMORY], "memory.usage_in_bytes", NULL);
+}
+
 /* v1 kills one process at a time; v2 and we end the whole sandbox. */
 static int watch_oom(const struct cgroup *cg)
 {
@@ -56,4 +61,4 @@ static int watch_oom(const struct cgroup *cg)
 	return take_fd(&event);
 }
 
-const struct cgroup_ops cgroup_v1_ops = {"v1", limit, usage, watch_oom};
+const struct cgroup_ops cgroup_v1_ops = {"v1", limit, usage, memory, false, watch_oom};

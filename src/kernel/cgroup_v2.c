@@ -38,10 +38,15 @@ static void usage(const struct cgroup *cg, struct cgroup_usage *ret)
 	};
 }
 
+static uint64_t memory(const struct cgroup *cg)
+{
+	return cgroup_get(cg->part[CG_UNIFIED], "memory.current", NULL);
+}
+
 static int watch_oom(const struct cgroup *cg)
 {
 	(void)cg; /* memory.oom.group ends everything at once */
 	return -1;
 }
 
-const struct cgroup_ops cgroup_v2_ops = {"v2", limit, usage, watch_oom};
+const struct cgroup_ops cgroup_v2_ops = {"v2", limit, usage, memory, true, watch_oom};

@@ -212,6 +212,15 @@ static void plan_usr(struct plan *p, const struct sandbox_spec *spec, bool layer
 		plan_two(p, PLAN_KEEP, STEP_KEEP_FD, "u.usr", "/usr");
 }
 
+/* Counted for the user who started us, too: a sandbox must not use them up for him. */
+static void plan_sysctls(struct plan *p)
+{
+	if (!HOLD_RLIMITS)
+		return;
+	plan_two(p, PLAN_SYSCTL, 0, "proc/sys/user/max_inotify_instances", "32");
+	plan_two(p, PLAN_SYSCTL, 0, "proc/sys/user/max_inotify_watches", "8192");
+}
+
 static void plan_proc(struct plan *p, const struct sandbox_spec *spec)
 {
 	auto_free char *cpuinfo = synthetic_cpuinfo(spec->limits.cpus_milli);
@@ -226,6 +235,7 @@ static void plan_proc(struct plan *p, const struct sandbox_spec *spec)
 		plan_one(p, PLAN_PROC, STEP_OWN, "proc");
 	else
 		plan_two(p, PLAN_BIND_HOST, STEP_OWN | STEP_RECURSIVE, "/proc", "proc");
+	plan_sysctls(p);
 	plan_mkdir(p, "ro", 0755, -1);
 	plan_write(p, "ro/mask", 0, NULL, 0);
 	plan_mkdir(p, "ro/mask.d", 0555, -1);
@@ -339,9 +349,4 @@ void plan_image_host(struct plan *p, const struct sandbox_spec *spec)
 	plan_work(p, spec);
 	if (HOLD_TIMENS)
 		plan_add(p, PLAN_TIMENS, 0);
-	/* Counted for the user who started us, too: a sandbox must not use them up for him. */
-	if (HOLD_RLIMITS) {
-		plan_two(p, PLAN_SYSCTL, 0, "/proc/sys/user/max_inotify_instances", "32");
-		plan_two(p, PLAN_SYSCTL, 0, "/proc/sys/user/max_inotify_watches", "8192");
-	}
 }

@@ -9,6 +9,7 @@
 #include "sandbox/hold.h"
 #include "warden/job.h"
 #include "warden/pool.h"
+#include "warden/queue.h"
 #include "warden/ward_int.h"
 
 #define ID_POOL_FIRST 0x70000000u /* as engine/request.c has it */
@@ -136,6 +137,7 @@ static int get_ward(struct warden *w, const struct ask *ask, const struct ucred 
 	/* The block is the asker's and goes with this call. */
 	memcpy(&ward->spec.limits, &ask->head->limits, sizeof(ward->spec.limits));
 	ward->owner = who->uid;
+	queue_began(w, ward, who->uid);
 	ward->made_ms = warden_now_ms();
 	describe_command(ward, ask);
 	ward_index(w, ward);

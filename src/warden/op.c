@@ -14,6 +14,7 @@
 #include "sandbox/plan.h"
 #include "warden/control.h"
 #include "warden/job.h"
+#include "warden/queue.h"
 #include "warden/visit.h"
 
 #define LIVE_MAX_MS (7ull * 24 * 3600 * 1000)
@@ -60,7 +61,8 @@ static int find_running(const struct op *op, struct ward **ret, struct err *e)
 
 	if (r < 0 || (*ret)->state == WARD_RUNNING)
 		return r;
-	return err_set(e, ERR_CONFLICT, "sandbox %s has ended", (*ret)->spec.id);
+	(void)err_set(e, ERR_CONFLICT, "sandbox %s has ended", (*ret)->spec.id);
+	return err_remedy(e, "pinfold logs prints what it printed; pinfold run makes a new one");
 }
 
 /* One that lives by itself: what is not can only be killed or paused. */
@@ -81,29 +83,6 @@ static int open_block(const struct op *op, struct ask *ret, struct err *e)
 
 	if (r >= 0 && !(ret->head->flags & ASK_DIR) != (op->fds[LINK_FDS_MAX] < 0))
 		r = err_set(e, ERR_INVALID, "malformed request");
-	return r;
-}
-
-static int check_room(const struct warden *w, struct err *e)
-{
-	if (w->n_wards - w->n_waiting - w->n_left < w->config->live_max)
-		return 0;
-	(void)err_set(e, ERR_BUSY, "the daemon runs %u sandboxes already", w->config->live_max);
-	return err_remedy(e, "try again in a second, or raise --max of pinfold serve");
-}
-
-static int op_run(struct op *op, struct err *e)
-{
-	struct ask ask = {0};
-	int r = check_room(op->w, e);
-
-	if (r >= 0)
-		r = open_block(op, &ask, e);
-	if (r >= 0)
-		r = (op->ask->op == LINK_CREATE ? ward_create : ward_run)(
-			op->w, &ask, &op->who, op->fds + 1, op->fds[0], e);
-	ask_close(&ask);
-	op->kept = r >= 0;
 	return r;
 }
 
@@ -301,7 +280,7 @@ static int dispatch(struct op *op, struct err *e)
 {
 	switch (op->ask->op) {
 	case LINK_RUN:
-	case LINK_CREATE: return op_run(op, e);
+	case LINK_CREATE: return queue_take(op->w, op->ask->op, &op->who, op->fds, e);
 	case LINK_EXEC: return op_exec(op, e);
 	case LINK_LIST: return op_list(op, e);
 	case LINK_KILL: return op_kill(op, e);

@@ -3,15 +3,28 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "sandbox/environ.h"
+#include "warden/usage.h"
 
 #define FAILURES_MAX 3u
 #define RETRY_US 200000u
 #define REFILL_PAUSE_MS 4
+#define SHRINK_PAUSE_MS 20
+#define MAKING_MAX 4u /* at a time: what runs goes first */
+#define RELIEVE_MAX 8 /* in one turn of the loop */
+#define MEASURE_US 1000000u
+#define MEMORY_DEFAULT (256ull << 20)
+/*
+ * What the kernel holds for a sandbox outside of its control group: namespaces, mounts, page tables,
+ * descriptors. Only the whole host can tell; 400 that waited took 590 KiB each there, and their groups
+ * of v1 said 12.
+ */
+#define OUTSIDE_BYTES (576ull << 10)
 
 extern const char driver_python[];
 
@@ -25,6 +38,60 @@ static const struct sandbox_limits standard = {
 	.disk_bytes = 256ull << 20,
 	.nofile = 1024,
 };
+
+/* Until one has been measured. */
+static const uint64_t estimate[KINDS] = {
+	[KIND_PLAIN] = OUTSIDE_BYTES,
+	[KIND_PYTHON] = 24ull << 20,
+};
+
+/* A ceiling that nobody chose leaves room for the floors that somebody did. */
+static uint64_t ceiling(const struct warden *w)
+{
+	uint64_t floors = 0;
+
+	if (w->config->warm_memory)
+		return w->config->warm_memory;
+	for (int i = 0; i < KINDS; i++)
+		floors += w->config->waiting[i] * w->pool.demand[i].cost;
+	return floors > MEMORY_DEFAULT ? floors : MEMORY_DEFAULT;
+}
+
+/* Under pressure what is beyond the floors goes, under heavy pressure all. */
+static void set_targets(struct warden *w)
+{
+	struct pool *p = &w->pool;
+	const unsigned *floors = w->config->waiting;
+
+	demand_share(p->demand, floors, KINDS, ceiling(w), p->target);
+	for (int i = 0; i < KINDS && p->pressure.level != PRESSURE_NONE; i++)
+		if (p->pressure.level == PRESSURE_HEAVY)
+			p->target[i] = 0;
+		else if (p->target[i] > floors[i])
+			p->target[i] = floors[i];
+}
+
+void pool_init(struct warden *w)
+{
+	struct pool *p = &w->pool;
+
+	for (int i = 0; i < KINDS; i++)
+		p->demand[i].cost = estimate[i];
+	pressure_open(&p->pressure);
+	for (int i = 0; i < 2; i++) {
+		struct epoll_event ev = {.events = EPOLLPRI, .data.ptr = &p->stalls[i]};
+
+		p->stalls[i] = (struct source){SOURCE_PRESSURE, NULL, NULL};
+		if (p->pressure.fd[i] >= 0)
+			(void)epoll_ctl(w->epoll, EPOLL_CTL_ADD, p->pressure.fd[i], &ev);
+	}
+	set_targets(w);
+}
+
+void pool_done(struct warden *w)
+{
+	pressure_close(&w->pool.pressure);
+}
 
 /* Anything that shapes the tree or the groups has to be what it was made with. */
 static bool fits(const struct ask *ask)
@@ -67,6 +134,7 @@ int pool_make(struct warden *w, enum ward_kind kind, struct err *e)
 		return r;
 	ward->state = WARD_MAKING;
 	ward->kind = kind;
+	ward->made_us = warden_now_us();
 	w->n_waiting++;
 	w->waiting[kind]++;
 	spec_waiting(w, ward);
@@ -87,25 +155,79 @@ int pool_make(struct warden *w, enum ward_kind kind, struct err *e)
 	return r;
 }
 
-static struct ward *find_ready(const struct warden *w, enum ward_kind kind)
+/* Its group's own account. Without one: what its processes have, shared pages divided. */
+static uint64_t measure(const struct ward *ward)
 {
-	struct ward *oldest = NULL;
+	const struct cgroup *cg = &ward->live.cgroup;
+	struct usage u;
 
-	for (struct ward *ward = w->wards; ward; ward = ward->next)
-		if (ward->state == WARD_READY && ward->kind == kind)
-			oldest = ward;
-	return oldest;
+	if (cg->ops)
+		return cg->ops->memory(cg) + (cg->ops->from_birth ? 0 : OUTSIDE_BYTES);
+	usage_of_tree(ward->live.sb.pid, 0, &u);
+	return u.memory + OUTSIDE_BYTES;
 }
 
-struct ward *pool_choose(const struct warden *w, const struct ask *ask)
+void pool_ready(struct warden *w, struct ward *ward)
+{
+	struct pool *p = &w->pool;
+	enum ward_kind kind = ward->kind;
+	uint64_t now = warden_now_us();
+
+	ward->state = WARD_READY;
+	ward->older = p->youngest[kind];
+	if (ward->older)
+		ward->older->younger = ward;
+	else
+		p->oldest[kind] = ward;
+	p->youngest[kind] = ward;
+	p->n_ready++;
+	w->failures = 0;
+	demand_made(&p->demand[kind], now - ward->made_us);
+	if (p->demand[kind].measured && now - p->measured_us[kind] < MEASURE_US)
+		return;
+	p->measured_us[kind] = now;
+	demand_cost(&p->demand[kind], measure(ward));
+	set_targets(w);
+}
+
+void pool_forget(struct warden *w, struct ward *ward)
+{
+	struct pool *p = &w->pool;
+
+	if (!ward_waits(ward))
+		return;
+	w->n_waiting--;
+	w->waiting[ward->kind]--;
+	if (ward->state != WARD_READY)
+		return;
+	p->n_ready--;
+	if (ward->older)
+		ward->older->younger = ward->younger;
+	else
+		p->oldest[ward->kind] = ward->younger;
+	if (ward->younger)
+		ward->younger->older = ward->older;
+	else
+		p->youngest[ward->kind] = ward->older;
+	ward->older = ward->younger = NULL;
+}
+
+static struct ward *want(struct warden *w, enum ward_kind kind)
+{
+	demand_want(&w->pool.demand[kind], warden_now_us());
+	set_targets(w);
+	return w->pool.oldest[kind];
+}
+
+struct ward *pool_choose(struct warden *w, const struct ask *ask)
 {
 	struct ward *ward = NULL;
 
 	if (!fits(ask))
 		return NULL;
 	if ((ask->head->flags & (ASK_PYTHON | ASK_PTY)) == ASK_PYTHON)
-		ward = find_ready(w, KIND_PYTHON);
-	return ward ? ward : find_ready(w, KIND_PLAIN);
+		ward = want(w, KIND_PYTHON);
+	return ward ? ward : want(w, KIND_PLAIN);
 }
 
 int pool_claim(struct warden *w, struct ward *ward, const struct ask *ask, const int stdio[3],
@@ -124,21 +246,34 @@ int pool_claim(struct warden *w, struct ward *ward, const struct ask *ask, const
 		return r;
 	if (geteuid() == 0)
 		(void)setpriority(PRIO_PROCESS, (id_t)ward->live.sb.pid, 0);
+	pool_forget(w, ward);
 	ward->state = WARD_STARTING;
 	ward->warm = true;
-	w->n_waiting--;
-	w->waiting[ward->kind]--;
 	return 0;
 }
 
-/* The kind that there is too little of; KINDS: none. */
+/* The kind that there is too little of, in proportion; KINDS: none. */
 static enum ward_kind wanted(const struct warden *w)
 {
-	enum ward_kind kind = KIND_PLAIN;
+	const unsigned *target = w->pool.target, *waiting = w->waiting;
+	enum ward_kind most = KINDS;
 
-	while (kind < KINDS && w->waiting[kind] >= w->config->waiting[kind])
-		kind++;
-	return kind;
+	if (w->pool.pressure.level != PRESSURE_NONE || w->n_waiting >= w->config->waiting_max)
+		return KINDS;
+	for (enum ward_kind i = 0; i < KINDS; i++)
+		if (waiting[i] < target[i] &&
+		    (most == KINDS || waiting[i] * target[most] < waiting[most] * target[i]))
+			most = i;
+	return most;
+}
+
+/* One of a kind that there is too much of; NULL: none. */
+static struct ward *surplus(const struct warden *w)
+{
+	for (int i = 0; i < KINDS; i++)
+		if (w->waiting[i] > w->pool.target[i] && w->pool.oldest[i])
+			return w->pool.oldest[i];
+	return NULL;
 }
 
 /*
@@ -147,10 +282,14 @@ static enum ward_kind wanted(const struct warden *w)
  */
 int pool_patience_ms(const struct warden *w)
 {
-	bool running = w->n_wards > w->n_waiting;
+	bool running = warden_running(w) > 0;
 	uint64_t now;
 
-	if (w->draining || wanted(w) == KINDS)
+	if (w->draining)
+		return -1;
+	if (surplus(w))
+		return w->pool.pressure.level == PRESSURE_NONE ? SHRINK_PAUSE_MS : 0;
+	if (wanted(w) == KINDS || w->n_waiting - w->pool.n_ready >= MAKING_MAX)
 		return -1;
 	if (w->failures < FAILURES_MAX)
 		return running && w->n_waiting > 0 ? REFILL_PAUSE_MS : 0;
@@ -161,7 +300,12 @@ int pool_patience_ms(const struct warden *w)
 void pool_refill(struct warden *w)
 {
 	struct err e = ERR_INIT;
+	struct ward *ward = surplus(w);
 
+	if (ward) {
+		ward_end(w, ward);
+		return;
+	}
 	if (w->failures >= FAILURES_MAX && warden_now_us() < w->retry_us)
 		return;
 	if (wanted(w) != KINDS && pool_make(w, wanted(w), &e) < 0)
@@ -175,7 +319,27 @@ void pool_failed(struct warden *w, const char *why)
 		(void)fprintf(stderr, "pinfold: no sandbox can wait ready-made: %s\n", why);
 }
 
-void pool_succeeded(struct warden *w)
+/* Those who run may leave no pause: what the host needs back is not left to one. */
+static void relieve(struct warden *w)
 {
-	w->failures = 0;
+	struct ward *ward;
+
+	set_targets(w);
+	for (int i = 0; i < RELIEVE_MAX && w->pool.pressure.level != PRESSURE_NONE; i++)
+		if ((ward = surplus(w)))
+			ward_end(w, ward);
+}
+
+void pool_tick(struct warden *w)
+{
+	for (int i = 0; i < KINDS; i++)
+		demand_fade(&w->pool.demand[i]);
+	pressure_check(&w->pool.pressure, warden_now_us());
+	relieve(w);
+}
+
+void pool_stalled(struct warden *w, const struct source *source)
+{
+	pressure_stalled(&w->pool.pressure, (unsigned)(source - w->pool.stalls), warden_now_us());
+	relieve(w);
 }

@@ -8,20 +8,30 @@
 
 #include "warden/ward_int.h"
 
+void pool_init(struct warden *w);
+void pool_done(struct warden *w);
+
 /* Make one; it becomes READY by itself. */
 int pool_make(struct warden *w, enum ward_kind kind, struct err *e);
+/* It waits from now on. */
+void pool_ready(struct warden *w, struct ward *ward);
+/* It does not wait any more, if it did. */
+void pool_forget(struct warden *w, struct ward *ward);
 /* One that waits and that the request can be given to; NULL: none. */
-struct ward *pool_choose(const struct warden *w, const struct ask *ask);
+struct ward *pool_choose(struct warden *w, const struct ask *ask);
 /* Give it to the request. The descriptors are borrowed. */
 int pool_claim(struct warden *w, struct ward *ward, const struct ask *ask, const int stdio[3],
 	       struct err *e);
 
 /* How long the loop may wait for events before pool_refill() is called; -1: for ever. */
 int pool_patience_ms(const struct warden *w);
-/* Nothing else is to do: make the one that is wanted most. */
+/* Nothing else is to do: make the one that is wanted most, or end one that is too many. */
 void pool_refill(struct warden *w);
-/* One that was to wait could not be made, or could be again. */
+/* One that was to wait could not be made. */
 void pool_failed(struct warden *w, const char *why);
-void pool_succeeded(struct warden *w);
+/* Every DEMAND_FADE_S seconds. */
+void pool_tick(struct warden *w);
+/* The kernel says that the host is short of memory. */
+void pool_stalled(struct warden *w, const struct source *source);
 
 #endif

@@ -25,6 +25,7 @@
 
 #define LEFT_US 3600000000u /* how long what a command printed is kept behind its end */
 #define LEFT_MAX 64u
+#define GONE_MAX 32u
 
 struct ward *ward_new(struct warden *w)
 {
@@ -95,8 +96,8 @@ static void ward_free(struct warden *w, struct ward *ward)
 	if (ward->next)
 		ward->next->prev = ward->prev;
 	w->n_wards--;
-	w->waiting[ward->kind] -= ward_waits(ward);
-	w->n_waiting -= ward_waits(ward);
+	pool_forget(w, ward);
+	queue_ended(w, ward);
 	w->n_polled -= ward->polled;
 	w->n_left -= ward->state == WARD_LEFT;
 	unindex(w, ward);
@@ -180,6 +181,7 @@ static void ward_leave(struct warden *w, struct ward *ward)
 
 	ward->state = WARD_LEFT;
 	w->n_left++;
+	queue_ended(w, ward);
 	ward_set_deadline(w, ward, warden_now_us() + LEFT_US);
 	for (struct ward *other = w->wards; w->n_left > LEFT_MAX && other; other = other->next)
 		if (other->state == WARD_LEFT)
@@ -200,24 +202,44 @@ static void ward_linger(struct warden *w, struct ward *ward)
 		await_reader(w, ward);
 }
 
-void ward_end(struct warden *w, struct ward *ward)
+/* Nobody waits for that: it is done when there is nothing else to do, or there is too much of it. */
+static bool ward_remove_later(struct warden *w, struct ward *ward)
 {
-	if (ward->state == WARD_LEFT) {
-		ward_free(w, ward);
-		return;
-	}
-	unwatch_all(w, ward);
-	struct live_end end = {.count = ward->state == WARD_RUNNING};
-	bool gone = live_reap(&ward->live, &end);
-	bool ran = ward->state == WARD_RUNNING, told = true;
+	if (ward->held || ward->visitors || w->draining || w->n_gone >= GONE_MAX)
+		return false;
+	ward->state = WARD_GONE;
+	queue_ended(w, ward);
+	unindex(w, ward);
+	fd_close(&ward->client);
+	if (w->last_gone)
+		w->last_gone->gone_next = ward;
+	else
+		w->first_gone = ward;
+	w->last_gone = ward;
+	w->n_gone++;
+	return true;
+}
 
-	/* The caller need not wait until its groups and mounts are removed, too. */
-	if (ran) {
-		note_end(ward, &end, gone);
-		told = tell(ward, &ward->pending, NULL, 0);
-		jobs_over(w, ward);
-	}
+void ward_sweep_gone(struct warden *w)
+{
+	struct ward *ward = w->first_gone;
+	struct live_end end = {0};
+
+	if (!ward)
+		return;
+	w->first_gone = ward->gone_next;
+	w->last_gone = w->first_gone ? w->last_gone : NULL;
+	w->n_gone--;
 	(void)live_remove(&ward->live, &end);
+	ward_free(w, ward);
+}
+
+/* Groups and mounts; then all who want to know are told. */
+static void ward_remove(struct warden *w, struct ward *ward, struct live_end *end, bool told)
+{
+	bool ran = ward->state == WARD_RUNNING;
+
+	(void)live_remove(&ward->live, end);
 	fd_close(&ward->mounts);
 	ward->ended_ms = warden_now_ms();
 	if (ran)
@@ -229,6 +251,33 @@ void ward_end(struct warden *w, struct ward *ward)
 		ward_free(w, ward);
 	else
 		ward_linger(w, ward);
+}
+
+void ward_end(struct warden *w, struct ward *ward)
+{
+	bool told = true;
+
+	if (ward->state == WARD_LEFT) {
+		ward_free(w, ward);
+		return;
+	}
+	if (ward->state == WARD_GONE) {
+		while (w->first_gone)
+			ward_sweep_gone(w);
+		return;
+	}
+	unwatch_all(w, ward);
+	struct live_end end = {.count = ward->state == WARD_RUNNING};
+	bool gone = live_reap(&ward->live, &end);
+	if (ward->state == WARD_RUNNING) {
+		note_end(ward, &end, gone);
+		told = tell(ward, &ward->pending, NULL, 0);
+		jobs_over(w, ward);
+		w->ended_us = warden_now_us();
+		if (told && ward_remove_later(w, ward))
+			return;
+	}
+	ward_remove(w, ward, &end, told);
 }
 
 void ward_kill(struct ward *ward, enum link_stop why)
@@ -352,10 +401,9 @@ static bool on_control(struct warden *w, struct ward *ward)
 	switch (ev.msg.kind) {
 	case MSG_READY:
 		if (ward->state == WARD_MAKING) {
-			ward->state = WARD_READY;
 			hold_mounts(ward);
+			pool_ready(w, ward);
 		}
-		pool_succeeded(w);
 		break;
 	case MSG_TERMINAL:
 		fd_close(&ward->terminal);
@@ -490,7 +538,9 @@ void ward_event(struct warden *w, const struct source *source, uint32_t events)
 	case SOURCE_FRONT:
 	case SOURCE_SIGNAL:
 	case SOURCE_TIMER:
-	case SOURCE_JANITOR: assert(0);
+	case SOURCE_JANITOR:
+	case SOURCE_PRESSURE:
+	case SOURCE_QUEUED: assert(0);
 	}
 }
 
@@ -529,6 +579,14 @@ void ward_set_deadline(struct warden *w, struct ward *ward, uint64_t at_us)
 	ward->deadline_us = at_us;
 	if (!w->next_deadline_us || at_us < w->next_deadline_us)
 		w->next_deadline_us = at_us;
+}
+
+void ward_ask_to_end(struct ward *ward)
+{
+	if (ward->paused)
+		ward_kill(ward, LINK_STOP_CALLER); /* it would not hear */
+	else
+		control_send(ward->live.sb.control, MSG_SIGNAL, SIGTERM);
 }
 
 /* Its time is over: SIGTERM, after the grace SIGKILL to all. */

@@ -11,6 +11,7 @@
  * RUNNING   the caller has the guest's control socket; we hold its limits and its life. One that is
  *           held lives without a caller: the control socket, its output and its time are ours, too
  * LEAVING   it is gone, but the caller does not read that
+ * GONE      the caller knows; its groups and mounts are removed in the next pause
  * LEFT      one that was held is gone; what its command printed is kept for a while
  */
 #ifndef WARDEN_WARD_INT_H
@@ -20,7 +21,10 @@
 #include <sys/socket.h>
 
 #include "sandbox/ask.h"
+#include "warden/demand.h"
 #include "warden/live.h"
+#include "warden/pressure.h"
+#include "warden/queue.h"
 #include "warden/warden.h"
 #include "wire/link.h"
 
@@ -31,6 +35,7 @@ enum ward_state {
 	WARD_RUNNING,
 	WARD_LEAVING,
 	WARD_LEFT,
+	WARD_GONE,
 };
 
 enum source_kind {
@@ -49,6 +54,8 @@ enum source_kind {
 	SOURCE_JOB_ERR,
 	SOURCE_JOB_CTL,
 	SOURCE_FOLLOWER,
+	SOURCE_PRESSURE,
+	SOURCE_QUEUED,
 };
 
 /* What an epoll event is about. */
@@ -79,12 +86,27 @@ struct ward {
 	struct job *jobs;	    /* the first is its own command, if it has one */
 	struct visitor *visitors;
 	struct ward *same_hash;
+	struct ward *gone_next;
 	struct link_msg pending; /* what a caller who does not read is told next */
 	uint64_t memory_peak, pids_peak;
 	bool pids_full;
 	const char *argv[5]; /* of the interpreter */
 	struct source sources[SOURCE_WARD_KINDS];
 	struct ward *prev, *next;
+	struct tenant *tenant;	      /* whose run it is; borrowed from the queue */
+	uint64_t made_us;	      /* when it was begun */
+	struct ward *older, *younger; /* of those READY, of its kind */
+};
+
+/* What waits: pool.c. */
+struct pool {
+	struct demand demand[KINDS];
+	unsigned target[KINDS];			      /* how many are to wait now */
+	struct ward *oldest[KINDS], *youngest[KINDS]; /* READY */
+	unsigned n_ready;
+	uint64_t measured_us[KINDS];
+	struct pressure pressure;
+	struct source stalls[2];
 };
 
 #define WARD_HASH 1024u
@@ -94,14 +116,19 @@ struct warden {
 	struct cgroup_host cgroups;
 	int epoll, front, signals, timer, janitor;
 	struct source own[4];
+	struct pool pool;
+	struct queue queue;
 	struct ward *wards;
 	unsigned n_wards;   /* all of them */
 	unsigned n_waiting; /* MAKING or READY, of all kinds */
 	unsigned waiting[KINDS];
 	unsigned n_polled;
-	unsigned n_left;	   /* LEFT */
-	unsigned n_throttled;	   /* jobs that print too fast */
-	uint64_t next_deadline_us; /* 0: none */
+	unsigned n_gone;		     /* GONE, */
+	struct ward *first_gone, *last_gone; /* in the order they ended */
+	uint64_t ended_us;		     /* when the last one did */
+	unsigned n_left;		     /* LEFT */
+	unsigned n_throttled;		     /* jobs that print too fast */
+	uint64_t next_deadline_us;	     /* 0: none */
 	struct ward *by_id[WARD_HASH];
 	unsigned failures; /* in a row, to make one that waits */
 	uint64_t retry_us; /* not before that, after some */
@@ -109,6 +136,12 @@ struct warden {
 	bool timer_armed;
 	uint64_t drain_until_us;
 };
+
+/* How many are somebody's. */
+static inline unsigned warden_running(const struct warden *w)
+{
+	return w->n_wards - w->n_waiting - w->n_left - w->n_gone;
+}
 
 /* make.c: from a request to a ward. ward_run() and ward_create() own `client` when they return 0; the
  * other descriptors are borrowed. */
@@ -134,10 +167,14 @@ void ward_poll(struct warden *w);
 /* Those whose time is over. */
 void ward_expire(struct warden *w);
 void ward_set_deadline(struct warden *w, struct ward *ward, uint64_t at_us);
+/* SIGTERM to all in one that is held. */
+void ward_ask_to_end(struct ward *ward);
 /* Let it die; ward_end() follows when it has. */
 void ward_kill(struct ward *ward, enum link_stop why);
 /* Kill it and remove all of it; tells the caller, if there is one. */
 void ward_end(struct warden *w, struct ward *ward);
+/* Remove what the one that ended first still has on the host. */
+void ward_sweep_gone(struct warden *w);
 /* Say no on a connection. */
 void ward_refuse(int client, const struct err *e);
 /* What kind of sandbox it is. */

@@ -28,8 +28,10 @@
 
 #define POLL_US 20000u
 #define DRAIN_LOOK_US 100000u
+#define PAUSE_US 2000u
 #define DRAIN_US 10000000u
-#define JANITOR_S 2 /* how long what a dead run of somebody without daemon left may stay */
+#define JANITOR_S                                                                                  \
+	DEMAND_FADE_S /* how long what a dead run of somebody without daemon left may stay */
 
 uint64_t warden_now_ms(void)
 {
@@ -74,14 +76,21 @@ static void drain(struct warden *w)
 	w->draining = true;
 	w->drain_until_us = warden_now_us() + DRAIN_US;
 	w->config->stop_listening(w->config->arg);
+	queue_end(w);
 	/* Front ends when its socket does: nobody is let in any more. */
 	if (w->front >= 0)
 		(void)epoll_ctl(w->epoll, EPOLL_CTL_DEL, w->front, NULL);
 	fd_close(&w->front);
+	/* All at once: each takes its time to come apart. */
+	for (struct ward *ward = w->wards; ward; ward = ward->next)
+		if (ward_waits(ward))
+			sandbox_kill(&ward->live.sb);
 	for (struct ward *ward = w->wards, *next; ward; ward = next) {
 		next = ward->next;
 		if (is_idle(ward))
 			ward_end(w, ward);
+		else if (ward->held)
+			ward_ask_to_end(ward);
 	}
 }
 
@@ -150,6 +159,8 @@ static void on_janitor(struct warden *w)
 
 	(void)!read(w->janitor, &ticks, sizeof(ticks)); /* only to make it quiet */
 	sweep();
+	queue_expire(w);
+	pool_tick(w);
 }
 
 /* The soonest of: limits to look after, a deadline, the end of a drain. */
@@ -172,16 +183,8 @@ static void arm_timer(struct warden *w)
 	(void)timerfd_settime(w->timer, 0, &spec, NULL); /* valid by construction */
 }
 
-static void turn(struct warden *w)
+static void on_event(struct warden *w, const struct source *source, uint32_t events)
 {
-	struct epoll_event ev;
-	int n = epoll_wait(w->epoll, &ev, 1, pool_patience_ms(w));
-
-	if (n == 0)
-		pool_refill(w);
-	if (n <= 0)
-		return;
-	const struct source *source = ev.data.ptr;
 	if (source->kind == SOURCE_FRONT)
 		on_front(w);
 	else if (source->kind == SOURCE_SIGNAL)
@@ -190,9 +193,39 @@ static void turn(struct warden *w)
 		on_timer(w);
 	else if (source->kind == SOURCE_JANITOR)
 		on_janitor(w);
+	else if (source->kind == SOURCE_PRESSURE)
+		pool_stalled(w, source);
+	else if (source->kind == SOURCE_QUEUED)
+		queue_event(w, source);
 	else
-		ward_event(w, source, ev.events);
+		ward_event(w, source, events);
 	arm_timer(w);
+}
+
+/* How long nothing may happen before something is done that nobody waits for; -1: for ever. Right
+ * after a run has ended, its caller needs the processor more than we do. */
+static int patience_ms(const struct warden *w)
+{
+	int pool = w->first_gone ? 0 : pool_patience_ms(w);
+	bool just_ended = warden_now_us() - w->ended_us < PAUSE_US;
+
+	return pool == 0 && just_ended ? (int)(PAUSE_US / 1000) : pool;
+}
+
+static void turn(struct warden *w)
+{
+	struct epoll_event ev;
+	bool serving = queue_can_serve(w);
+	int n = epoll_wait(w->epoll, &ev, 1, serving ? 0 : patience_ms(w));
+
+	if (n == 0 && !serving && w->first_gone)
+		ward_sweep_gone(w);
+	else if (n == 0 && !serving)
+		pool_refill(w);
+	if (n > 0)
+		on_event(w, ev.data.ptr, ev.events);
+	/* One, and then the next event: who runs is not kept waiting by who does not yet. */
+	queue_serve(w);
 }
 
 static int start_front(struct warden *w, struct err *e)
@@ -240,6 +273,8 @@ int warden_serve(const struct warden_config *config, struct err *e)
 	sweep();
 	int r = make_own(&w, e);
 	if (r >= 0)
+		pool_init(&w);
+	if (r >= 0)
 		r = start_front(&w, e);
 	if (r < 0)
 		return r;
@@ -248,6 +283,7 @@ int warden_serve(const struct warden_config *config, struct err *e)
 		turn(&w);
 	while (w.wards)
 		ward_end(&w, w.wards);
+	pool_done(&w);
 	fd_close(&w.front);
 	fd_close(&w.epoll);
 	fd_close(&w.timer);

@@ -6,6 +6,7 @@
 #ifndef WARDEN_WARDEN_H
 #define WARDEN_WARDEN_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -18,9 +19,12 @@ enum ward_kind {
 };
 
 struct warden_config {
-	unsigned waiting[KINDS]; /* how many sandboxes of each kind wait ready-made */
+	unsigned waiting[KINDS]; /* how many sandboxes of each kind wait ready-made, at least */
+	uint64_t warm_memory;	 /* what all that wait may hold; 0: the default */
+	unsigned waiting_max;	 /* of all kinds, whatever the demand: each has descriptors */
 	const char *preload;	 /* modules that a waiting Python has imported, with commas */
 	unsigned live_max;	 /* how many runs at once */
+	unsigned queue_max;	 /* how many requests wait for that */
 	/* Start (again) the process that talks to callers; returns its pid and our end of the
 	 * socket to it. */
 	pid_t (*start_front)(void *arg, int *ret_sock);

@@ -155,7 +155,7 @@ signals()
 	kill -KILL "$TWO_PID"
 	inside_wait TWO
 	sed -i '/^signal 9/d' "$EVIDENCE/report" # that was us
-	check "a caller who dies takes his sandbox with him" wait_for 5 waiting_is "$WARM"
+	check "a caller who dies takes his sandbox with him" wait_for 30 waiting_is "$WARM"
 }
 
 ends()
@@ -180,7 +180,7 @@ busy()
 {
 	local i
 
-	daemon_start --warm 1 --warm-python 0 --max 2
+	daemon_start --warm 1 --warm-python 0 --max 2 --queue 0
 	for i in A B; do
 		inside_start "$i" "${BEST[@]}" --daemon -- sh -c 'echo ready; tail -f /dev/null'
 	done

@@ -92,7 +92,7 @@ kill_some()
 fronts()
 {
 	daemon_start --warm 2 --warm-python 0
-	inside_start LONG "${BEST[@]}" --daemon --time 10m -- sh -c 'echo ready; read x; echo "got $x"' \
+	CALL_SECONDS=$((PATIENCE + 60)) inside_start LONG "${BEST[@]}" --daemon --time 10m -- sh -c 'echo ready; read x; echo "got $x"' \
 		<>"$W/never"
 	wait_for 5 grep -q ready "$LONG_OUT"
 	workers_start

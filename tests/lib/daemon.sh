@@ -92,3 +92,46 @@ is_gone()
 	[ ! -e "$1" ] || { [ -d "$1" ] && [ -n "$(cat "$1/cgroup.procs" 2>/dev/null)" ]; } ||
 		{ [ -f "$1" ] && ! flock -n "$1" true 2>/dev/null; }
 }
+
+# all_at_once COUNT ARG...: so many runs that reach the warden together: front does not listen until
+# all have called. Sets CROWD, their pids; crowd_wait waits for them.
+all_at_once()
+{
+	local count=$1 front i
+
+	shift
+	front=$(front_pid)
+	CROWD=()
+	call_argv
+	kill -STOP "$front"
+	for ((i = 0; i < count; i++)); do
+		"${CALL[@]}" run "${BEST[@]}" --daemon --stdin /dev/null "$@" \
+			>"$EVIDENCE/crowd.$i.out" 2>"$EVIDENCE/crowd.$i.err" {LIVE_FD}>&- &
+		CROWD+=("$!")
+	done
+	wait_for 20 connected_are "$count"
+	kill -CONT "$front"
+}
+
+# connected_are COUNT: callers on the daemon's socket, taken or not.
+connected_are()
+{
+	[ "$(grep -c "$M/run/daemon.sock" /proc/net/unix)" -gt "$1" ]
+}
+
+crowd_wait()
+{
+	CROWD_STATUS=()
+	local pid
+
+	for pid in "${CROWD[@]}"; do
+		wait "$pid"
+		CROWD_STATUS+=("$?")
+	done
+}
+
+# waiting_beyond COUNT
+waiting_beyond()
+{
+	[ "$(guests | wc -w)" -gt "$1" ]
+}

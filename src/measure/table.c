@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "table.h"
+#include "measure/table.h"
 
-#include <err.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define CELLS 9
@@ -10,21 +8,6 @@
 struct row {
 	char cell[CELLS][64];
 };
-
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Nearest rank; 0 when there are too few samples for that percentile to mean anything. */
-static uint64_t percentile(const struct contender *c, unsigned percent)
-{
-	if (c->n < 100 / (100 - percent))
-		return 0;
-	return c->samples[(c->n * percent + 99) / 100 - 1];
-}
 
 static void put_ms(char *cell, size_t size, uint64_t ns)
 {
@@ -42,14 +25,6 @@ static void put_ratio(char *cell, size_t size, uint64_t ns, uint64_t other)
 		(void)snprintf(cell, size, "%.2f", (double)ns / (double)other);
 }
 
-static const struct contender *find(const struct contender *c, size_t n, const char *name)
-{
-	for (size_t i = 0; name && i < n; i++)
-		if (strcmp(c[i].name, name) == 0)
-			return &c[i];
-	return NULL;
-}
-
 static void row_fill(struct row *row, const struct contender *c, const struct contender *base,
 		     const struct contender *peer)
 {
@@ -60,13 +35,15 @@ static void row_fill(struct row *row, const struct contender *c, const struct co
 	(void)snprintf(row->cell[k++], sizeof(row->cell[0]), "%s", c->name);
 	(void)snprintf(row->cell[k++], sizeof(row->cell[0]), "%zu", c->n);
 	for (size_t i = 0; i < 3; i++)
-		put_ms(row->cell[k++], sizeof(row->cell[0]), percentile(c, percents[i]));
+		put_ms(row->cell[k++], sizeof(row->cell[0]), contender_percentile(c, percents[i]));
 	for (size_t i = 0; i < 2; i++)
-		put_ratio(row->cell[k++], sizeof(row->cell[0]), percentile(c, compared[i]),
-			  base ? percentile(base, compared[i]) : 0);
+		put_ratio(row->cell[k++], sizeof(row->cell[0]),
+			  contender_percentile(c, compared[i]),
+			  base ? contender_percentile(base, compared[i]) : 0);
 	for (size_t i = 0; i < 2; i++)
-		put_ratio(row->cell[k++], sizeof(row->cell[0]), percentile(c, compared[i]),
-			  peer ? percentile(peer, compared[i]) : 0);
+		put_ratio(row->cell[k++], sizeof(row->cell[0]),
+			  contender_percentile(c, compared[i]),
+			  peer ? contender_percentile(peer, compared[i]) : 0);
 }
 
 static void row_print(FILE *out, const struct row *row, size_t cells, bool markdown)
@@ -75,19 +52,9 @@ static void row_print(FILE *out, const struct row *row, size_t cells, bool markd
 		if (markdown)
 			fprintf(out, "| %s ", row->cell[i]);
 		else
-			fprintf(out, i ? "%12s" : "%-32s", row->cell[i]);
+			fprintf(out, i ? "%10s" : "%-17s", row->cell[i]);
 	}
 	fputs(markdown ? "|\n" : "\n", out);
-}
-
-static void results_print(const struct contender *c, size_t n, const struct look *look)
-{
-	for (size_t i = 0; look->results && i < n; i++)
-		if (c[i].n)
-			fprintf(look->results, "%s\t%s\t%llu\n", look->title, c[i].name,
-				(unsigned long long)percentile(&c[i], 50));
-	if (look->results && fflush(look->results) != 0)
-		err(1, "results");
 }
 
 static void failures_print(FILE *out, const struct contender *c, size_t n, bool markdown)
@@ -110,23 +77,24 @@ void table_print(FILE *out, struct contender *c, size_t n, const struct look *lo
 					 "p50/bare", "p99/bare", "p50/bwrap", "p99/bwrap"}};
 	static const struct row rule = {
 		{"---", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "--:"}};
-	size_t cells = find(c, n, look->peer) ? CELLS : CELLS - 2;
+	size_t cells = contender_find(c, n, look->peer) ? CELLS : CELLS - 2;
 	struct row row;
 
-	fprintf(out, "%s%s\n\n", look->markdown ? "### " : "", look->title);
+	if (look->title)
+		fprintf(out, "%s%s\n\n", look->markdown ? "### " : "", look->title);
 	row_print(out, &head, cells, look->markdown);
 	if (look->markdown)
 		row_print(out, &rule, cells, true);
-	for (size_t i = 0; i < n; i++)
-		qsort(c[i].samples, c[i].n, sizeof(*c[i].samples), by_value);
+	contenders_sort(c, n);
 	for (size_t i = 0; i < n; i++) {
-		row_fill(&row, &c[i], find(c, n, look->base), find(c, n, look->peer));
+		/* Who has a base of its own does something else than the peer does. */
+		row_fill(&row, &c[i], contender_find(c, n, c[i].base ? c[i].base : look->base),
+			 contender_find(c, n, c[i].base ? NULL : look->peer));
 		if (c[i].n)
 			row_print(out, &row, cells, look->markdown);
 	}
 	fputs("\n", out);
 	failures_print(out, c, n, look->markdown);
-	results_print(c, n, look);
 }
 
 /* As a shell would take it back. */

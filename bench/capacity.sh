@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=sh
+# How much a daemon can do and hold: sandboxes a second, memory of one that waits, processor time of
+# many that wait. Read by bench/run, which has daemon_start and daemon_stop, the list of contenders
+# and the results.
+# From bench/run: DIR, WHO, MARK, BECOME, PROJECT, RATE_SECONDS, WAITING, IDLE, PYTHONS.
+# shellcheck disable=SC2086,SC2154
+
+table_rate()
+{
+	rate_bundles
+	daemon_start --warm 4 --warm-python 0
+	LIST=
+	add daemon /usr/bin/true
+	add bubblewrap "${BWRAP:+$BWRAP /usr/bin/true}"
+	add bubblewrap-small "${BWRAP_SMALL:+$BWRAP_SMALL /usr/bin/true}"
+	add runc "${RUNC:+$(command -v runc) --root runc run --bundle bundle.%c $CONTAINER.%c}"
+	"$DIR/rate" $MARK $BECOME -s "$RATE_SECONDS" -o "$DIR/results" \
+		-t "Sandboxes a second, as $WHO: two callers, $RATE_SECONDS seconds" -- $LIST
+	daemon_stop
+}
+
+# A bundle for each caller: two containers cannot share a name or a control group.
+rate_bundles()
+{
+	[ -n "$RUNC" ] || return 0
+	for _caller in 0 1; do
+		cp -a bundle "bundle.$_caller"
+		sed -i "s|\"/$CONTAINER\"|\"/$CONTAINER.$_caller\"|" "bundle.$_caller/config.json"
+	done
+}
+
+# waiting: how many sandboxes wait in the daemon; one of its children is front.
+waiting()
+{
+	echo $(($(wc -w <"/proc/$DAEMON_PID/task/$DAEMON_PID/children") - 1))
+}
+
+# fill COUNT OPTION...: a daemon in which that many wait, or as many as come in two minutes; sets
+# FILLED. What is not reached is noted.
+fill()
+{
+	_count=$1
+	shift
+	daemon_start "$@"
+	_end=$(($(date +%s) + 120))
+	until FILLED=$(waiting) && [ "$FILLED" -ge "$_count" ]; do
+		[ "$(date +%s)" -lt $_end ] || break
+		sleep 0.5
+	done
+	sleep 3 # until the last of them sleeps, too
+	[ "$FILLED" -ge "$_count" ] ||
+		skip "$_count that wait ($*)" "only $FILLED do; $(grep -v serving "$HOME/daemon.log" |
+			tail -n 1 | cut -c1-160)"
+}
+
+# free_kib: memory that is free once the kernel dropped what it can make again. Without root it cannot
+# be told to: what it says would be available, then.
+free_kib()
+{
+	if [ "$(id -u)" = 0 ]; then
+		sync
+		echo 3 >/proc/sys/vm/drop_caches
+		sed -n 's/^MemFree: *\([0-9]*\) kB/\1/p' /proc/meminfo
+	else
+		sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo
+	fi
+}
+
+capacity_line()
+{
+	if [ -n "$MARK" ]; then
+		printf '| %s | %s | %s |\n' "$@"
+	else
+		printf '%-52s%12s%12s\n' "$@"
+	fi
+}
+
+# memory_row NAME COUNT OPTION...: what one of COUNT takes, all of it: what was free before against
+# what is free then.
+memory_row()
+{
+	_name=$1
+	shift
+	_before=$(free_kib)
+	fill "$@"
+	_kib=$(((_before - $(free_kib)) / (FILLED > 0 ? FILLED : 1)))
+	daemon_stop
+	printf 'capacity, %s\t%s\t%s\n' "$WHO" "$_name" "$_kib" >>"$DIR/results"
+	capacity_line "$_name, KiB" "$FILLED" "$_kib"
+}
+
+# runtime_ns: processor time of the daemon and of all in it, in nanoseconds.
+runtime_ns()
+{
+	for _pid in "$DAEMON_PID" $(cat "/proc/$DAEMON_PID/task/$DAEMON_PID/children"); do
+		cat "/proc/$_pid/schedstat"
+	done 2>/dev/null | awk '{sum += $1} END {printf "%.0f", sum}'
+}
+
+idle_row()
+{
+	fill "$IDLE" --warm "$IDLE" --warm-python 0
+	_ns=$(runtime_ns)
+	sleep 30
+	_percent=$(awk -v a="$_ns" -v b="$(runtime_ns)" 'BEGIN {printf "%.3f", (b - a) / 3e8}')
+	daemon_stop
+	printf 'capacity, %s\tidle\t%s\n' "$WHO" "$_percent" >>"$DIR/results"
+	capacity_line "processor time over 30 s, % of one" "$FILLED" "$_percent"
+}
+
+table_capacity()
+{
+	heading "Sandboxes that wait, as $WHO" '###'
+	capacity_line '' waiting measured
+	[ -z "$MARK" ] || capacity_line --- --: --:
+	memory_row "memory of one" "$WAITING" --warm "$WAITING" --warm-python 0
+	if [ -x /usr/bin/python3 ]; then
+		memory_row "memory of one with a Python" "$PYTHONS" --warm 0 --warm-python "$PYTHONS"
+	fi
+	idle_row
+	echo
+}

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "warden/queue.h"
+
+#include <assert.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "base/fd.h"
+#include "base/passfd.h"
+#include "warden/ward_int.h"
+
+#define FDS (1 + LINK_FDS_MAX) /* the connection, and what came with it */
+#define PATIENCE_US 30000000u
+#define OTHERS_US 60000000u
+#define BYTES_MAX (64u << 20) /* a request may be 40 MiB: not everybody's at a time */
+#define RETRY_MS_MIN 1000u
+#define RETRY_MS_MAX 30000u
+
+struct queued {
+	struct source source; /* first: it is how an event finds it */
+	struct tenant *tenant;
+	struct ucred who;
+	uint32_t op; /* LINK_RUN or LINK_CREATE */
+	int fds[FDS];
+	uint64_t since_us, bytes;
+	struct queued *prev, *next; /* of the same tenant, the oldest first */
+};
+
+struct tenant {
+	uid_t uid;
+	unsigned running, waiting;
+	struct queued *first, *last;
+	struct tenant *prev, *next;
+};
+
+/* --- tenants -------------------------------------------------------------------------------------- */
+
+static void put_last(struct queue *q, struct tenant *t)
+{
+	t->next = NULL;
+	t->prev = q->last;
+	if (q->last)
+		q->last->next = t;
+	else
+		q->first = t;
+	q->last = t;
+}
+
+static void take_out(struct queue *q, struct tenant *t)
+{
+	if (t->prev)
+		t->prev->next = t->next;
+	else
+		q->first = t->next;
+	if (t->next)
+		t->next->prev = t->prev;
+	else
+		q->last = t->prev;
+}
+
+static struct tenant *find_tenant(const struct queue *q, uid_t uid)
+{
+	struct tenant *t = q->first;
+
+	while (t && t->uid != uid)
+		t = t->next;
+	return t;
+}
+
+static struct tenant *get_tenant(struct queue *q, uid_t uid, struct err *e)
+{
+	struct tenant *t = find_tenant(q, uid);
+
+	if (t)
+		return t;
+	t = calloc(1, sizeof(*t));
+	if (!t) {
+		(void)err_sys(e, "request");
+		return NULL;
+	}
+	t->uid = uid;
+	put_last(q, t);
+	return t;
+}
+
+/* Where nothing of his is here any more: uids come and go. By number, because whatever went wrong
+ * with his request may have dropped him already. */
+static void drop_idle(struct queue *q, uid_t uid)
+{
+	struct tenant *t = find_tenant(q, uid);
+
+	if (!t || t->running || t->waiting)
+		return;
+	take_out(q, t);
+	free(t);
+}
+
+void queue_began(struct warden *w, struct ward *ward, uid_t uid)
+{
+	ward->tenant = find_tenant(&w->queue, uid);
+	if (ward->tenant)
+		ward->tenant->running++;
+}
+
+void queue_ended(struct warden *w, struct ward *ward)
+{
+	struct tenant *t = ward->tenant;
+
+	ward->tenant = NULL;
+	if (!t)
+		return;
+	t->running--;
+	drop_idle(&w->queue, t->uid);
+}
+
+/* Whether anybody else has been here lately. */
+static void note_asker(struct queue *q, uid_t uid)
+{
+	if (uid != q->asked && q->served_us)
+		q->other_us = warden_now_us();
+	q->asked = uid;
+}
+
+/* --- who is next ---------------------------------------------------------------------------------- */
+
+static bool may_run(const struct warden *w, const struct tenant *t)
+{
+	const struct queue *q = &w->queue;
+	unsigned max = w->config->live_max;
+
+	if (w->draining || warden_running(w) >= max)
+		return false;
+	if (max < 2 || t->running + 1 < max)
+		return true;
+	return !q->other_us || warden_now_us() - q->other_us > OTHERS_US;
+}
+
+static struct tenant *next_tenant(const struct warden *w)
+{
+	struct tenant *best = NULL;
+
+	for (struct tenant *t = w->queue.first; t && w->queue.n > 0; t = t->next)
+		if (t->first && (!best || t->running < best->running) && may_run(w, t))
+			best = t;
+	return best;
+}
+
+bool queue_can_serve(const struct warden *w)
+{
+	return next_tenant(w) != NULL;
+}
+
+/* --- coming and going ----------------------------------------------------------------------------- */
+
+/* Half of the time that those who wait now will take. */
+static unsigned retry_ms(const struct queue *q)
+{
+	uint64_t ms = q->n * q->gap_us / 2000;
+
+	return ms < RETRY_MS_MIN ? RETRY_MS_MIN : ms > RETRY_MS_MAX ? RETRY_MS_MAX : (unsigned)ms;
+}
+
+static int say_busy(const struct warden *w, struct err *e)
+{
+	unsigned ms = retry_ms(&w->queue);
+
+	(void)err_set(e, ERR_BUSY, "the daemon runs %u sandboxes already, and %u requests wait",
+		      warden_running(w), w->queue.n);
+	(void)err_remedy(e, "try again in %u s, or raise --max or --queue of pinfold serve",
+			 (ms + 999) / 1000);
+	e->retry_ms = ms;
+	return -EBUSY;
+}
+
+/* Out of the queue; the descriptors are still its own. */
+static void leave(struct warden *w, struct queued *x)
+{
+	struct tenant *t = x->tenant;
+
+	if (x->prev)
+		x->prev->next = x->next;
+	else
+		t->first = x->next;
+	if (x->next)
+		x->next->prev = x->prev;
+	else
+		t->last = x->prev;
+	t->waiting--;
+	w->queue.n--;
+	w->queue.bytes -= x->bytes;
+	/* Closing is not enough: front may have a copy for a moment. */
+	(void)epoll_ctl(w->epoll, EPOLL_CTL_DEL, x->fds[0], NULL); /* it was watched */
+}
+
+static void queued_free(struct warden *w, struct queued *x)
+{
+	uid_t uid = x->who.uid;
+
+	for (unsigned i = 0; i < FDS; i++)
+		fd_close(&x->fds[i]);
+	free(x);
+	drop_idle(&w->queue, uid);
+}
+
+static void refuse(struct warden *w, struct queued *x, const struct err *e)
+{
+	leave(w, x);
+	ward_refuse(x->fds[0], e);
+	queued_free(w, x);
+}
+
+static bool is_full(const struct warden *w, uint64_t bytes)
+{
+	return w->queue.n >= w->config->queue_max || w->queue.bytes + bytes > BYTES_MAX;
+}
+
+/* The last of who has most waiting makes room for one who has less. */
+static int make_room(struct warden *w, const struct tenant *t, uint64_t bytes, struct err *e)
+{
+	struct tenant *most = NULL;
+	struct err sorry = ERR_INIT;
+
+	if (!is_full(w, bytes))
+		return 0;
+	for (struct tenant *other = w->queue.first; other; other = other->next)
+		if (!most || other->waiting > most->waiting)
+			most = other;
+	if (most && most->waiting > t->waiting + 1) {
+		(void)say_busy(w, &sorry);
+		refuse(w, most->last, &sorry);
+	}
+	return is_full(w, bytes) ? say_busy(w, e) : 0;
+}
+
+static int enter(struct warden *w, struct tenant *t, uint32_t op, const struct ucred *who, int *fds,
+		 struct err *e)
+{
+	struct stat st;
+	int r = fstat(fds[1], &st) < 0 ? err_sys(e, "request") : 0;
+
+	if (r >= 0)
+		r = make_room(w, t, (uint64_t)st.st_size, e);
+	if (r < 0)
+		return r;
+	struct queued *x = calloc(1, sizeof(*x));
+	if (!x)
+		return err_sys(e, "request");
+	x->source = (struct source){SOURCE_QUEUED, NULL, NULL};
+	r = warden_watch(w, fds[0], &x->source, e);
+	if (r < 0) {
+		free(x);
+		return r;
+	}
+	x->tenant = t;
+	x->who = *who;
+	x->op = op;
+	x->since_us = warden_now_us();
+	x->bytes = (uint64_t)st.st_size;
+	for (unsigned i = 0; i < FDS; i++)
+		x->fds[i] = take_fd(&fds[i]);
+	x->prev = t->last;
+	if (t->last)
+		t->last->next = x;
+	else
+		t->first = x;
+	t->last = x;
+	t->waiting++;
+	w->queue.n++;
+	w->queue.bytes += x->bytes;
+	return 0;
+}
+
+/* --- running -------------------------------------------------------------------------------------- */
+
+static int check(const int *fds, struct ask *ask, struct err *e)
+{
+	int r = ask_open(fds[1], ask, e);
+
+	if (r >= 0 && !(ask->head->flags & ASK_DIR) != (fds[LINK_FDS_MAX] < 0))
+		r = err_set(e, ERR_INVALID, "malformed request");
+	return r;
+}
+
+/* The connection is the ward's when it goes well. */
+static int run(struct warden *w, uint32_t op, const struct ask *ask, const struct ucred *who,
+	       int *fds, struct err *e)
+{
+	int r = (op == LINK_CREATE ? ward_create : ward_run)(w, ask, who, fds + 1, fds[0], e);
+
+	if (r >= 0)
+		fds[0] = FD_NONE;
+	w->queue.served_us = warden_now_us();
+	return r;
+}
+
+/* What is wrong is refused at once, not after a wait. */
+static int run_or_wait(struct warden *w, uint32_t op, const struct ucred *who, int *fds,
+		       struct err *e)
+{
+	struct tenant *t = get_tenant(&w->queue, who->uid, e);
+	struct ask ask = {0};
+
+	if (!t)
+		return -ENOMEM;
+	int r = check(fds, &ask, e);
+	if (r >= 0 && w->queue.n == 0 && may_run(w, t))
+		r = run(w, op, &ask, who, fds, e);
+	else if (r >= 0)
+		r = enter(w, t, op, who, fds, e);
+	ask_close(&ask);
+	drop_idle(&w->queue, who->uid);
+	return r;
+}
+
+int queue_take(struct warden *w, uint32_t op, const struct ucred *who, int *fds, struct err *e)
+{
+	note_asker(&w->queue, who->uid);
+	return run_or_wait(w, op, who, fds, e);
+}
+
+static void note_served(struct queue *q)
+{
+	uint64_t gap = warden_now_us() - q->served_us;
+
+	q->gap_us = q->gap_us ? (7 * q->gap_us + gap) / 8 : gap;
+}
+
+void queue_serve(struct warden *w)
+{
+	struct tenant *t = next_tenant(w);
+	struct ask ask = {0};
+	struct err e = ERR_INIT;
+
+	if (!t)
+		return;
+	struct queued *x = t->first;
+	leave(w, x);
+	take_out(&w->queue, t);
+	put_last(&w->queue, t);
+	note_served(&w->queue);
+	int r = check(x->fds, &ask, &e);
+	if (r >= 0)
+		r = run(w, x->op, &ask, &x->who, x->fds, &e);
+	ask_close(&ask);
+	if (r < 0)
+		ward_refuse(x->fds[0], &e);
+	queued_free(w, x);
+}
+
+/* --- the end of waiting --------------------------------------------------------------------------- */
+
+void queue_event(struct warden *w, const struct source *source)
+{
+	struct queued *x = (struct queued *)(uintptr_t)source;
+
+	assert(source->kind == SOURCE_QUEUED);
+	/* He has nothing to say before his run has begun. */
+	leave(w, x);
+	queued_free(w, x);
+}
+
+void queue_expire(struct warden *w)
+{
+	uint64_t now = warden_now_us();
+
+	for (struct tenant *t = w->queue.first, *next; t; t = next) {
+		next = t->next;
+		/* The last of them takes the tenant with it, unless he runs something. */
+		for (struct queued *x = t->first, *younger; x; x = younger) {
+			struct err e = ERR_INIT;
+
+			younger = x->next;
+			if (now - x->since_us < PATIENCE_US)
+				break;
+			(void)say_busy(w, &e);
+			refuse(w, x, &e);
+		}
+	}
+}
+
+void queue_ending(struct err *e)
+{
+	(void)err_set(e, ERR_BUSY, "the daemon is ending");
+	(void)err_remedy(e, "try again when it is back, or run it with --no-daemon");
+	e->retry_ms = RETRY_MS_MIN;
+}
+
+/* What front passed on and we have not looked at. */
+static void refuse_handed(const struct warden *w, const struct err *e)
+{
+	struct link_ask msg;
+	int fds[FDS], n = 0;
+
+	while (w->front >= 0 &&
+	       (n = passfd_receive(w->front, &msg, sizeof(msg), fds, FDS, MSG_DONTWAIT)) >= 0) {
+		if (n > 0)
+			ward_refuse(fds[0], e);
+		for (unsigned i = 0; i < FDS; i++)
+			fd_close(&fds[i]);
+	}
+}
+
+void queue_end(struct warden *w)
+{
+	struct err e = ERR_INIT;
+
+	queue_ending(&e);
+	if (w->front >= 0)
+		(void)shutdown(w->front, SHUT_RD); /* from here on it refuses them itself */
+	for (struct tenant *t = w->queue.first, *next; t; t = next) {
+		next = t->next;
+		for (struct queued *x = t->first, *younger; x; x = younger) {
+			younger = x->next;
+			refuse(w, x, &e);
+		}
+	}
+	refuse_handed(w, &e);
+}
