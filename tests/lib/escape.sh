@@ -79,18 +79,19 @@ daemon_guests()
 	pgrep -P "$DAEMON_OF_MODE" -x pinfold
 }
 
+# How many wait is its own affair, but who waits has no process below him.
 daemon_is_idle()
 {
-	[ "$(daemon_guests | wc -l)" = 1 ]
+	[ -z "$(daemon_guests | sed 's,.*,/proc/&/task/&/children,' | xargs -r cat 2>/dev/null)" ]
 }
 
-# daemon_close: whoever a run left in it would be a second guest; whoever it leaves itself, the
+# daemon_close: whoever a run left in it is below one of its guests; whoever it leaves itself, the
 # launcher sees.
 daemon_close()
 {
 	[ -n "$DAEMON_OF_MODE" ] || return
 	wait_for 5 daemon_is_idle ||
-		fell ESCAPE "the daemon has $(daemon_guests | wc -l) sandboxes, and one should wait"
+		fell ESCAPE "a process is left in a sandbox of the daemon"
 	kill "$DAEMON_OF_MODE" 2>/dev/null
 	wait "$DAEMON_LAUNCH_OF_MODE"
 	[ $? = 0 ] || fell CRASH "the daemon ended with $?"
