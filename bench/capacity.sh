@@ -109,6 +109,35 @@ idle_row()
 	capacity_line "processor time over 30 s, % of one" "$FILLED" "$_percent"
 }
 
+# A small run while another user of the daemon does his worst: forks as far as he may, and computes.
+BOMB='while :; do sh -c "while :; do :; done" & sh -c ":" & done 2>/dev/null'
+
+table_neighbour()
+{
+	daemon_start --warm 4 --warm-python 0
+	"$DIR/daemon" $MARK $BECOME -n "$SAMPLES" -o "$DIR/results" -t "Daemon alone, as $WHO"
+	_id=$($AS ./pinfold run --detach --limits best-effort --time 1h -- sh -c "$BOMB")
+	"$DIR/daemon" $MARK $BECOME -n "$SAMPLES" -o "$DIR/results" \
+		-t "Daemon beside a bomb, as $WHO"
+	$AS ./pinfold kill "$_id"
+	daemon_stop
+}
+
+# As many as live here take more descriptors than a process is usually allowed; root has ranges of ids
+# for 4000.
+table_crowd()
+{
+	_crowd=$CROWD
+	[ "$WHO" != root ] || [ "$CROWD" -le 3900 ] || _crowd=3900
+	MANY_FILES=
+	[ "$(id -u)" != 0 ] || MANY_FILES="prlimit --nofile=200000"
+	daemon_start --max $((_crowd + 10)) --warm 4 --warm-python 0
+	"$DIR/crowd" $MARK $BECOME -l "$_crowd" -n "$SAMPLES" -o "$DIR/results" \
+		-t "One more that lives, as $WHO" || skip "$_crowd that live" "$(tail -n 1 "$HOME/daemon.log")"
+	daemon_stop
+	MANY_FILES=
+}
+
 table_capacity()
 {
 	heading "Sandboxes that wait, as $WHO" '###'

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a run in the daemon costs its caller: /usr/bin/true from request to result, and Python that
+ * What a run in the daemon costs its caller: /usr/bin/true from request to result, in a sandbox of its
+ * own and in one that lives, and Python that
  * prints, from request to its first byte; beside the same programs started bare. In one process,
  * over the library; the socket is $PINFOLD_SOCKET.
  *
@@ -18,7 +19,7 @@
 
 #include "common.h"
 
-enum { BARE, DAEMON, BARE_PYTHON, DAEMON_PYTHON, ALL };
+enum { BARE, DAEMON, LIVE, BARE_PYTHON, DAEMON_PYTHON, ALL };
 
 static char *program[] = {(char[]){"/usr/bin/true"}, NULL};
 static char *python[] = {(char[]){"/usr/bin/python3"}, (char[]){"-I"}, (char[]){"-c"},
@@ -39,6 +40,26 @@ static bool take_program(struct contender *c, uint64_t *ret_ns)
 	return timed_run(c, &o, ret_ns);
 }
 
+static char live[PINFOLD_ID_SIZE]; /* a sandbox that lives as long as we measure */
+
+static void live_begin(void)
+{
+	struct pinfold_run_options o = in_daemon();
+	struct pinfold_error error;
+
+	o.time_ms = 3600000;
+	if (pinfold_sandbox_create(&o, live, &error) < 0)
+		errx(1, "%s", error.message);
+}
+
+static bool take_exec(struct contender *c, uint64_t *ret_ns)
+{
+	struct pinfold_run_options o = in_daemon();
+
+	o.argv = (const char *const *)program;
+	return timed_exec(c, live, &o, ret_ns);
+}
+
 static bool take_python(struct contender *c, uint64_t *ret_ns)
 {
 	struct pinfold_run_options o = in_daemon();
@@ -54,6 +75,7 @@ static void take(struct contender *c, size_t which, bool keep, size_t pause_ms)
 	static bool (*const how[ALL])(struct contender *, uint64_t *) = {
 		[BARE] = timed_spawn,
 		[DAEMON] = take_program,
+		[LIVE] = take_exec,
 		[BARE_PYTHON] = timed_spawn_byte,
 		[DAEMON_PYTHON] = take_python,
 	};
@@ -66,7 +88,8 @@ static void take(struct contender *c, size_t which, bool keep, size_t pause_ms)
 
 static void contenders_make(struct contender *c, size_t samples)
 {
-	static const char *const names[ALL] = {"bare", "daemon", "bare-python", "daemon-python"};
+	static const char *const names[ALL] = {"bare", "daemon", "live", "bare-python",
+					       "daemon-python"};
 
 	for (size_t i = 0; i < ALL; i++)
 		if (!contender_init(&c[i], names[i], i < BARE_PYTHON ? program : python, samples))
@@ -92,8 +115,9 @@ int main(int argc, char **argv)
 	}
 	contenders_make(c, o.samples);
 	FILE *out = begin(&o);
+	live_begin();
 	for (size_t i = 0; i < o.warmups + o.samples; i++) {
-		size_t order[ALL] = {0, 1, 2, 3};
+		size_t order[ALL] = {BARE, DAEMON, LIVE, BARE_PYTHON, DAEMON_PYTHON};
 
 		shuffle(order, ALL);
 		for (size_t k = 0; k < ALL; k++)

@@ -94,9 +94,8 @@ const struct verb_doc exec_doc = {
 	.paragraphs = exec_paragraphs,
 	.examples =
 		{
-			{"A sandbox, two commands, its end:",
-			 "id=$(pinfold run --detach); pinfold exec $id -- touch a; pinfold exec $id -- ls; "
-			 "pinfold kill $id"},
+			{"A command in a sandbox that lives:",
+			 "id=$(pinfold run --detach); pinfold exec $id -- ls"},
 			{"A program in it:", "pinfold exec $id --lang python -c 'print(6*7)'"},
 		},
 };

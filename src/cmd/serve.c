@@ -3,7 +3,7 @@
 #include "cmd/say.h"
 #include "cmd/verb.h"
 
-#define COUNT_MAX 4000u
+#define COUNT_MAX 20000u
 
 static const char *const paragraphs[] = {
 	"Runs go to the daemon when they find its socket and may connect: as root everybody in group "

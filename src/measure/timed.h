@@ -27,7 +27,10 @@ bool timed_spawn_byte(struct contender *c, uint64_t *ret_ns);
 
 /* A run over libpinfold, from request to result, until nothing of it is left (run.c). */
 bool timed_run(struct contender *c, const struct pinfold_run_options *o, uint64_t *ret_ns);
-/* The same to the first byte that it prints. */
+/* A command in a sandbox that lives. */
+bool timed_exec(struct contender *c, const char *id, const struct pinfold_run_options *o,
+		uint64_t *ret_ns);
+/* A run to the first byte that it prints. */
 bool timed_run_byte(struct contender *c, const struct pinfold_run_options *o, uint64_t *ret_ns);
 
 uint64_t now_ns(void);

@@ -17,6 +17,30 @@
 #define ENTRY_MAX 8192
 #define SWEEP_PATIENCE_MS 20 /* what hangs is left for the next, who must not wait for it either */
 
+/* Slots whose entry is this process's own. A sweep passes them by: to open each of a thousand and
+ * find it locked is all that an idle daemon would do. */
+static uint64_t held[(JOURNAL_SLOTS + 63) / 64];
+
+static void set_held(unsigned slot, bool on)
+{
+	uint64_t bit = UINT64_C(1) << slot % 64;
+
+	if (on)
+		(void)__atomic_fetch_or(&held[slot / 64], bit, __ATOMIC_RELAXED);
+	else
+		(void)__atomic_fetch_and(&held[slot / 64], ~bit, __ATOMIC_RELAXED);
+}
+
+static bool is_held(const char *name)
+{
+	unsigned slot = 0;
+
+	for (; *name >= '0' && *name <= '9' && slot < JOURNAL_SLOTS; name++)
+		slot = slot * 10 + (unsigned)(*name - '0');
+	return !*name && slot < JOURNAL_SLOTS &&
+	       (__atomic_load_n(&held[slot / 64], __ATOMIC_RELAXED) >> slot % 64 & 1);
+}
+
 static int make_dir(const char *path, struct err *e)
 {
 	if (mkdir(path, 0700) == 0 || errno == EEXIST)
@@ -73,6 +97,7 @@ int journal_begin(struct journal *j, const char *lines, struct err *e)
 		if (linkat(AT_FDCWD, self, j->dir, name, AT_SYMLINK_FOLLOW) == 0) {
 			j->slot = slot;
 			j->file = take_fd(&fd);
+			set_held(slot, true);
 			return 0;
 		}
 		if (errno != EEXIST)
@@ -80,6 +105,14 @@ int journal_begin(struct journal *j, const char *lines, struct err *e)
 	}
 	return err_set(e, ERR_LIMIT, "%u sandboxes are alive at once: no range of ids is left",
 		       JOURNAL_SLOTS);
+}
+
+/* Its lock goes with it; what is still written there is for a sweep, ours included. */
+static void release(struct journal *j)
+{
+	if (j->file >= 0)
+		set_held(j->slot, false);
+	fd_close(&j->file);
 }
 
 void journal_end(struct journal *j)
@@ -90,12 +123,12 @@ void journal_end(struct journal *j)
 		return;
 	(void)snprintf(name, sizeof(name), "%u", j->slot);
 	(void)unlinkat(j->dir, name, 0); /* left over, it is swept later and names nothing */
-	fd_close(&j->file);
+	release(j);
 }
 
 void journal_close(struct journal *j)
 {
-	fd_close(&j->file);
+	release(j);
 	fd_close(&j->dir);
 }
 
@@ -154,7 +187,6 @@ unsigned journal_sweep(const struct journal *j)
 #endif
 	unsigned swept = 0;
 	struct dirent *d;
-	char own[16];
 	int fd = openat(j->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *all = fd < 0 ? NULL : fdopendir(fd);
 
@@ -162,9 +194,8 @@ unsigned journal_sweep(const struct journal *j)
 		fd_close(&fd);
 		return 0;
 	}
-	(void)snprintf(own, sizeof(own), "%u", j->file >= 0 ? j->slot : JOURNAL_SLOTS);
 	while ((d = readdir(all)))
-		if (d->d_name[0] != '.' && strcmp(d->d_name, own) != 0)
+		if (d->d_name[0] != '.' && !is_held(d->d_name))
 			swept += sweep_entry(dirfd(all), d->d_name);
 	closedir(all);
 	return swept;

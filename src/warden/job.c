@@ -19,6 +19,7 @@
 
 #define BUDGET (2u << 20) /* what one may print between two ticks before it has to wait */
 #define JOBS_MAX 64u
+#define FOLLOWERS_MAX 32u
 
 struct follower {
 	struct job *job;
@@ -44,6 +45,7 @@ struct job {
 	size_t budget;
 	bool throttled;
 	struct follower *followers;
+	unsigned n_followers;
 	struct source sources[3];
 	struct job *next;
 };
@@ -103,6 +105,7 @@ static void drop_follower(struct warden *w, struct follower *f)
 	while (*at != f)
 		at = &(*at)->next;
 	*at = f->next;
+	f->job->n_followers--;
 	close_fd(w, &f->link);
 	free(f);
 }
@@ -294,6 +297,11 @@ int job_follow(struct warden *w, struct ward *ward, const struct link_ask *ask, 
 
 	if (!job)
 		return no_output(ward, e);
+	if (job->n_followers >= FOLLOWERS_MAX) {
+		(void)err_set(e, ERR_LIMIT, "%s: %u follow it already", ward->spec.id,
+			      FOLLOWERS_MAX);
+		return err_remedy(e, "end one of them");
+	}
 	memcpy(&ok.ok.limits, &ward->spec.limits, sizeof(ok.ok.limits));
 	bool input = (ask->flags & LINK_INPUT) && job->pty && job->out[0] >= 0;
 	struct follower *f = calloc(1, sizeof(*f));
@@ -311,6 +319,7 @@ int job_follow(struct warden *w, struct ward *ward, const struct link_ask *ask, 
 		return r;
 	}
 	job->followers = f;
+	job->n_followers++;
 	(void)passfd_send(client, &ok, sizeof(ok), &job->out[0],
 			  input ? 1 : 0); /* the first: there is room */
 	(void)push(w, f);

@@ -17,6 +17,7 @@
 #include "warden/queue.h"
 #include "warden/visit.h"
 
+#define VISITORS_MAX 128u /* the guest has room for half of that */
 #define LIVE_MAX_MS (7ull * 24 * 3600 * 1000)
 
 /* One request, while it is looked at. */
@@ -126,6 +127,11 @@ static int op_exec(struct op *op, struct err *e)
 	if (r >= 0 && ward->paused) {
 		r = err_set(e, ERR_CONFLICT, "sandbox %s is paused", ward->spec.id);
 		(void)err_remedy(e, "pinfold resume %s", ward->spec.id);
+	}
+	if (r >= 0 && ward->n_visitors >= VISITORS_MAX) {
+		r = err_set(e, ERR_LIMIT, "%s: %u callers have a command in it already",
+			    ward->spec.id, ward->n_visitors);
+		(void)err_remedy(e, "wait for one to end");
 	}
 	if (r >= 0)
 		r = open_block(op, &ask, e);

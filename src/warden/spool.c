@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_CAP 4096u
+#define FIRST_CAP 32768u /* one record always fits */
+
+static size_t all; /* bytes that all spools have */
 
 static void put(struct spool *s, uint64_t at, const void *from, size_t len)
 {
@@ -31,15 +33,19 @@ static void drop_first(struct spool *s)
 	s->lost += r.len;
 }
 
-/* Twice as large, with every place where it was counted to be. */
+/* Twice as large, with every place where it was counted to be. Not when all of them together have
+ * enough already: then the oldest of this one goes sooner. */
 static int grow(struct spool *s)
 {
 	struct spool bigger = *s;
 
 	bigger.cap = s->cap ? s->cap * 2 : FIRST_CAP;
+	if (s->cap && all - s->cap + bigger.cap > SPOOL_ALL_MAX)
+		return -1;
 	bigger.data = malloc(bigger.cap);
 	if (!bigger.data)
 		return -1;
+	all += bigger.cap - s->cap;
 	for (uint64_t at = s->begin; at < s->end;) {
 		char part[1024];
 		size_t n = s->end - at < sizeof(part) ? (size_t)(s->end - at) : sizeof(part);
@@ -97,6 +103,7 @@ int spool_next(const struct spool *s, uint64_t *pos, struct spool_record *ret,
 
 void spool_done(struct spool *s)
 {
+	all -= s->cap;
 	free(s->data);
 	*s = (struct spool){0};
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #define SPOOL_MAX (1u << 20)
+#define SPOOL_ALL_MAX (128u << 20) /* of all together; each has some tens of KiB even so */
 #define SPOOL_RECORD_MAX 16384u
 
 struct spool {

@@ -20,11 +20,13 @@ int visit(struct warden *w, struct ward *ward, int link, struct err *e)
 		return err_sys(e, "visit");
 	*v = (struct visitor){link, {SOURCE_VISITOR, ward, v}, ward->visitors};
 	int r = warden_watch(w, link, &v->source, e);
-	if (r < 0)
+	if (r < 0) {
 		free(v);
-	else
-		ward->visitors = v;
-	return r;
+		return r;
+	}
+	ward->visitors = v;
+	ward->n_visitors++;
+	return 0;
 }
 
 void visitors_tell(const struct ward *ward, const struct link_msg *msg)
@@ -35,6 +37,7 @@ void visitors_tell(const struct ward *ward, const struct link_msg *msg)
 
 static void leave(struct warden *w, struct visitor *v)
 {
+	v->source.ward->n_visitors--;
 	warden_unwatch(w, v->link);
 	fd_close(&v->link);
 	free(v);

@@ -85,6 +85,7 @@ struct ward {
 	char command[160];	    /* as text, for lists */
 	struct job *jobs;	    /* the first is its own command, if it has one */
 	struct visitor *visitors;
+	unsigned n_visitors;
 	struct ward *same_hash;
 	struct ward *gone_next;
 	struct link_msg pending; /* what a caller who does not read is told next */

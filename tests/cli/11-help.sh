@@ -3,13 +3,13 @@
 # Help, man page and completions: made from one table, so they name the same things.
 . "$(dirname "$0")/../lib/cli.sh"
 
-verbs="run shell plan doctor bench version help"
-later="new ls rm info exec push pull watch cp snap log diff undo rollback fork review apply ps
-logs kill attach pause resume mcp token allow trust approvals approve deny secret audit
+verbs="run shell plan doctor bench version help exec ps logs attach kill pause resume extend"
+later="new ls rm info push pull watch cp snap log diff undo rollback fork review apply mcp token
+allow trust approvals approve deny secret audit
 receipt verify replay deps image export import fsck"
 run_options="--json --dir --env --workdir --stdin --pty --image --isolation --limits --allow
 --policy --deps --user --raw --daemon --no-daemon --name --lang -c --time --grace --cpu-time
---cpus --memory --pids --disk --nofile --output --keep --help"
+--cpus --memory --pids --disk --nofile --output --keep --detach --help"
 
 help_texts()
 {

@@ -135,6 +135,7 @@ caller_leaves()
 	call_argv -p "$W/exec.pid"
 	"${CALL[@]}" exec "$ID" -- sh -c 'echo ready; exec tail -f /dev/null' >"$OUT" 2>&1 {LIVE_FD}>&- &
 	wait_for 5 grep -q ready "$OUT"
+	wait_for 5 test -s "$W/exec.pid"
 	kill -9 "$(cat "$W/exec.pid")"
 	own_kill
 	check "a command ends with its caller" wait_for 5 inside_is_quiet
@@ -195,6 +196,7 @@ detached()
 	"${CALL[@]}" logs --follow "$ID" >"$W/followed" 2>"$ERR" {LIVE_FD}>&- &
 	local call=$!
 	check "a follower has all of it" wait_for 5 grep -qx 40 "$W/followed"
+	wait_for 5 test -s "$W/logs.pid"
 	kill "$(cat "$W/logs.pid")" # bash has its background ignore SIGINT
 	wait "$call"
 	check "it leaves when told to" ps_is running status

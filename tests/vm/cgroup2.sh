@@ -169,6 +169,52 @@ stopped()
 	is "$(sandbox_processes)$(sandbox_groups)" "" "stopped: nothing is left"
 }
 
+waits_ready()
+{
+	[ "$(sandbox_groups | wc -l)" -ge 2 ]
+}
+
+frozen()
+{
+	grep -qx 'frozen 1' "$GROUPS_DIR"/pinfold-"$1"/cgroup.events
+}
+
+daemon()
+{
+	local daemon id
+
+	export PINFOLD_SOCKET=$T/sock
+	pinfold serve --warm 2 --warm-python 0 </dev/null 2>"$T/serve" &
+	daemon=$!
+	wait_for 20 waits_ready
+	run --daemon -- sh -c 'echo hello; exit 7'
+	ended exited 7 "daemon: a command runs"
+	is "$(field start)" warm "daemon: in one that waited"
+	is "$(held_by memory) $(held_by pids) $(held_by cpus)" "cgroup cgroup cgroup" \
+		"daemon: what holds"
+	run --daemon -- awk "$BOMB"
+	ended oom 137 "daemon: memory bomb"
+	run --daemon --pids 8 -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 2 & done; wait'
+	is "$(limit)" "pids 8" "daemon: fork bomb: limit"
+	id=$(pinfold run --detach --memory 32M)
+	like "$id" '^sbx' "daemon: one that lives"
+	is "$(pinfold exec "$id" -- sh -c 'echo kept >x; cat x')" kept "daemon: a command in it"
+	is "$(pinfold exec "$id" -- cat x)" kept "daemon: the next finds its files"
+	pinfold pause "$id"
+	wait_for 5 frozen "$id"
+	is $? 0 "daemon: pause freezes its group"
+	pinfold resume "$id"
+	is "$(pinfold exec "$id" -- echo on)" on "daemon: it goes on"
+	pinfold exec "$id" -- awk "$BOMB" 2>/dev/null
+	is $? 137 "daemon: memory bomb in it"
+	pinfold kill "$id" 2>/dev/null # unless that was its end
+	kill "$daemon"
+	wait "$daemon"
+	is $? 0 "daemon: it ends"
+	is "$(sandbox_groups)" "" "daemon: no group is left"
+	unset PINFOLD_SOCKET
+}
+
 levels()
 {
 	run --isolation landlock --limits best-effort -- true
@@ -249,6 +295,22 @@ delegated_kill()
 	is "$(sandbox_groups)" "" "delegated group: kill -9: none is left by the next run"
 }
 
+delegated_daemon()
+{
+	as_user 'export PINFOLD_SOCKET=/tmp/his.sock
+		pinfold serve --warm 1 --warm-python 0 2>/dev/null & daemon=$!
+		until [ -S /tmp/his.sock ]; do sleep 0.2; done
+		pinfold run --daemon --limits strict --json -- true
+		status=$?
+		kill $daemon
+		wait $daemon || status=99
+		exit $status'
+	ended exited 0 "delegated group: a daemon of his"
+	is "$(held_by memory) $(held_by pids) $(held_by cpus)" "cgroup cgroup cgroup" \
+		"delegated group: a daemon of his: what holds"
+	is "$(sandbox_groups)" "" "delegated group: a daemon of his: none is left"
+}
+
 # Handed down as an administrator would: a group of his own, with him in a leaf of it.
 delegated_user()
 {
@@ -257,6 +319,7 @@ delegated_user()
 	echo $$ >"$GROUPS_DIR/his/shell/cgroup.procs"
 	delegated_limits
 	delegated_kill
+	delegated_daemon
 	echo $$ >"$GROUPS_DIR/cgroup.procs"
 	as_user 'pinfold run --json --limits strict -- true'
 	ended failed 125 "user outside of his delegated group: strict limits are refused"
@@ -270,6 +333,7 @@ processes
 cpu
 killed
 stopped
+daemon
 levels
 ordinary_user
 delegated_user
