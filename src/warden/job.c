@@ -530,6 +530,7 @@ static void on_failed(struct warden *w, struct job *job, const struct msg_guest 
 	ward_describe(job->ward, &msg);
 	msg.code = said->code;
 	msg.step = said->step;
+	msg.op = (uint32_t)said->value;
 	answer(w, job, &msg);
 	remove_job(w, job);
 }
