@@ -159,7 +159,8 @@ check-deps:
 clean:
 	rm -rf build
 
-.PHONY: check check-root check-red check-fresh check-vm tidy soak bench phases install uninstall
+.PHONY: check check-root check-daemon check-red check-fresh check-vm tidy soak bench phases
+.PHONY: install uninstall
 
 JOBS ?= $(shell echo $$((2 * $$(nproc))))
 
@@ -190,6 +191,10 @@ check: all unit
 check-root: all unit
 	@test "$$(id -u)" = 0 || { echo 'check-root: run it as root' >&2; exit 1; }
 	@export PINFOLD_TEST_MODES=R; $(RUN_TESTS)
+# The attacks once more, with sandboxes that a daemon makes.
+check-daemon: TESTS = $(sort $(wildcard tests/escape/[ABCDEH]??-*.sh) tests/escape/posture.sh)
+check-daemon: all
+	@export PINFOLD_TEST_DAEMON=1; $(RUN_TESTS)
 check-red: all
 	@tools/check-red -j $(JOBS) $(RED_ARGS)
 check-fresh:
@@ -203,7 +208,7 @@ bench: all
 phases: all
 	@bench/phases >build/phases.svg && mv build/phases.svg docs/phases.svg
 soak: all unit
-	@SOAK=1 $(MAKE) -s check TESTS="$(sort $(wildcard tests/soak/*.sh))"
+	@TEST_SECONDS=3600 $(MAKE) -s check TESTS="$(sort $(wildcard tests/soak/*.sh))"
 
 # DESTDIR for packagers; then the AppArmor profile is installed but not loaded.
 BINDIR := $(PREFIX)/bin
@@ -259,6 +264,7 @@ help:
 	@echo 'make check          build, all tests, tidy, summary (as root: for both kinds of users)'
 	@echo '                    TESTS="..." some of them, JOBS=n at a time'
 	@echo 'make check-root     with root as the only one who starts sandboxes'
+	@echo 'make check-daemon   the attacks of tests/escape on sandboxes that a daemon makes'
 	@echo 'make check-red      one protection out at a time: which tests notice'
 	@echo 'make check-fresh    the commands of the README in a clean system (root, debootstrap)'
 	@echo 'make SAN=address,undefined check'

@@ -79,7 +79,7 @@ void sig_terminal(void)
 #endif
 	for (size_t i = FATAL_COUNT; i < WATCHED; i++)
 		catch (i);
-	(void)raise(SIGWINCH); /* its size may be another since it was looked at */
+	on_signal(SIGWINCH); /* its size may be another since it was looked at */
 }
 
 int sig_fd(void)

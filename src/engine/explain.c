@@ -80,23 +80,32 @@ static void remedy_for_step(unsigned op, int error, struct err *e)
 		(void)err_remedy(e, "run `pinfold doctor` to see what this host lacks");
 }
 
-static int explain_step(int step, int error, const struct plan_head *plan, struct err *e)
+/* The plan was given away; the same options make the same one. That of a daemon is another, with
+ * other ids, and only the guest knows what its step was. */
+static int explain_step(const struct pinfold_run *run, int step, unsigned op, int error,
+			struct err *e)
 {
-	const struct plan_step *s = &plan->steps[step];
-	const char *path = plan_str(plan, s->s);
+	struct plan *plan = NULL;
+	struct err ignored = ERR_INIT;
+	const char *path = NULL;
 
+	if (op == 0 || op > PLAN_OP_COUNT)
+		return err_set(e, ERR_INTERNAL, "sandbox set-up failed at step %d: %s", step,
+			       strerror(error));
+	if (run->link < 0 && plan_new(&run->req.spec, &plan, &ignored) >= 0 &&
+	    (unsigned)step < plan_block(plan)->n_steps)
+		path = plan_str(plan_block(plan), plan_block(plan)->steps[step].s);
 	errno = error;
-	(void)err_sys(e, "sandbox set-up, step %d, %s%s%s", step, plan_op_name(s->op),
+	(void)err_sys(e, "sandbox set-up, step %d, %s%s%s", step, plan_op_name(op - 1),
 		      path ? " " : "", path ? path : "");
 	(void)err_detail(e, "setup");
-	remedy_for_step(s->op, error, e);
+	remedy_for_step(op - 1, error, e);
+	plan_free(plan);
 	return -error;
 }
 
-int explain_failure(struct pinfold_run *run, int step, int error, struct err *e)
+int explain_failure(struct pinfold_run *run, int step, unsigned op, int error, struct err *e)
 {
-	struct plan *plan = NULL;
-
 	if (error <= 0)
 		error = EIO;
 	switch (step) {
@@ -124,15 +133,6 @@ int explain_failure(struct pinfold_run *run, int step, int error, struct err *e)
 			      : step == MSG_STEP_TERMINAL ? "terminal"
 							  : "Landlock");
 		return -error;
-	default: break;
+	default: return explain_step(run, step, op, error, e);
 	}
-	/* The plan was given away; the same options make the same plan. */
-	struct err ignored;
-	if (plan_new(&run->req.spec, &plan, &ignored) < 0 || step < 0 ||
-	    (unsigned)step >= plan_block(plan)->n_steps)
-		return err_set(e, ERR_INTERNAL, "sandbox set-up failed at step %d: %s", step,
-			       strerror(error));
-	int r = explain_step(step, error, plan_block(plan), e);
-	plan_free(plan);
-	return r;
 }

@@ -207,7 +207,7 @@ static int await_daemon(struct pinfold_run *run, struct err *e)
 		case LINK_STARTED: r = take_started(run, &msg.started, fds, e); break;
 		case LINK_FAILED:
 			take_description(run, &msg.started);
-			r = explain_failure(run, msg.step, msg.code, e);
+			r = explain_failure(run, msg.step, msg.op, msg.code, e);
 			break;
 		case LINK_ERROR:
 			remote_error(&msg, e);

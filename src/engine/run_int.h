@@ -202,8 +202,8 @@ int run_begin(struct pinfold_run *run, struct err *e);
 void options_take(struct pinfold_run_options *to, const struct pinfold_run_options *from);
 /* scratch.c: names the private directory of level landlock. Nothing at other levels. */
 int scratch_name(struct pinfold_run *run, struct err *e);
-/* explain.c: what a failed step means, with a remedy. */
-int explain_failure(struct pinfold_run *run, int step, int error, struct err *e);
+/* explain.c: what a failed step means, with a remedy. `op`: 1 + what it was to do. */
+int explain_failure(struct pinfold_run *run, int step, unsigned op, int error, struct err *e);
 /* loop.c */
 void run_stop(struct pinfold_run *run, enum run_stop why, bool at_once);
 void run_arm_timer(struct pinfold_run *run);

@@ -58,7 +58,7 @@ static int question(struct link_ask *ask, const struct request *req, struct pinf
 		remote_error(ret, e);
 		r = -EREMOTEIO;
 	} else if (r >= 0 && ret->kind == LINK_FAILED && explain) {
-		r = explain_failure(explain, ret->step, ret->code, e);
+		r = explain_failure(explain, ret->step, ret->op, ret->code, e);
 	} else if (r >= 0 && ret->kind != LINK_OK && ret->kind != LINK_ENDED) {
 		r = err_set(e, ERR_INTERNAL, "the daemon gave an unexpected answer");
 	}

@@ -82,7 +82,9 @@ static int await_command(struct pinfold_run *run, struct err *e)
 			if (run->listener >= 0)
 				notify_init(run->listener);
 			return 0;
-		case MSG_FAILED: return explain_failure(run, ev.msg.step, ev.msg.code, e);
+		case MSG_FAILED:
+			return explain_failure(run, ev.msg.step, (unsigned)ev.msg.value,
+					       ev.msg.code, e);
 		default:
 			fd_close(&ev.fd);
 			return err_set(e, ERR_INTERNAL, "unexpected message %u from the guest",
@@ -200,8 +202,10 @@ void run_clean_host(struct pinfold_run *run)
 	bool quiet =
 		!(run->req.flags & PINFOLD_CAPTURE) && run->have_status && run->wait_status == 0;
 	struct live_end end = {.count = !quiet, .hopeless = run->gave_up};
+	bool stuck =
+		run->link >= 0 && run->gave_up; /* in the daemon: there is nothing to look at */
 
-	if (!live_remove(&run->live, &end))
+	if (!live_remove(&run->live, &end) || stuck)
 		quarantine(run);
 	fd_close(&run->listener);
 	fd_close(&run->oom);

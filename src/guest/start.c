@@ -157,10 +157,12 @@ static int unshare_first(void)
 	return msg.arg ? (int)sys1(SYS_unshare, msg.arg) : 0;
 }
 
-static void fail(int error, int step)
+static void fail(const struct guest *g, int error, int step)
 {
 	struct msg_guest msg = {.kind = MSG_FAILED, .code = -error, .step = step};
 
+	if (g->plan && step >= 0 && (uint32_t)step < g->plan->n_steps)
+		msg.value = 1 + g->plan->steps[step].op;
 	(void)guest_send(&msg, NULL, -1); /* nobody left to tell */
 	guest_end(1);
 }
@@ -206,17 +208,17 @@ void guest_main(void)
 	reset_signals();
 	int r = unshare_first();
 	if (r < 0)
-		fail(r, MSG_STEP_UNSHARE);
+		fail(&g, r, MSG_STEP_UNSHARE);
 	g.plan = first_plan(&g);
 	if (!g.plan)
-		fail(-EINVAL, step);
+		fail(&g, -EINVAL, step);
 	if (g.plan->flags & PLAN_ZYGOTE)
 		(void)sys5(SYS_prctl, PR_SET_NAME, "pinfold-zygote", 0, 0, 0);
 	if (g.plan->flags & PLAN_HOST_LEVEL)
 		(void)sys5(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	r = walk_plans(&g, &step);
 	if (r < 0)
-		fail(r, step);
+		fail(&g, r, step);
 
 	struct msg_guest msg = {.kind = MSG_STARTED,
 				.code = g.command,

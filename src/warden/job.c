@@ -484,14 +484,13 @@ static int make_room(struct warden *w, struct ward *ward, struct err *e)
 
 int job_exec(struct warden *w, struct ward *ward, const struct ask *ask, int client, struct err *e)
 {
-	struct sandbox_spec spec = ward->spec;
+	struct sandbox_spec spec;
 	struct job *job = NULL;
 	struct plan *plan = NULL;
 	int stdio[3] = {FD_NONE, FD_NONE, FD_NONE}, pair[2] = {FD_NONE, FD_NONE};
 	int r = make_room(w, ward, e);
 
-	spec.warm = spec.leashed = spec.driver = false;
-	ask_spec(ask, &spec);
+	ward_command(ward, ask, &spec);
 	if (r >= 0)
 		r = job_new(ask, &job, stdio, e);
 	if (r >= 0)
@@ -531,6 +530,7 @@ static void on_failed(struct warden *w, struct job *job, const struct msg_guest 
 	ward_describe(job->ward, &msg);
 	msg.code = said->code;
 	msg.step = said->step;
+	msg.op = (uint32_t)said->value;
 	answer(w, job, &msg);
 	remove_job(w, job);
 }

@@ -119,6 +119,15 @@ static int make_cold(struct warden *w, const struct ask *ask, const struct ucred
 	return 0;
 }
 
+void ward_command(const struct ward *ward, const struct ask *ask, struct sandbox_spec *ret)
+{
+	*ret = ward->spec;
+	ret->warm = ret->leashed = ret->forked = false;
+	ret->driver = DRIVER_NONE;
+	ret->code_name = NULL;
+	ask_spec(ask, ret);
+}
+
 /* One that waits, or a new one. */
 static int get_ward(struct warden *w, const struct ask *ask, const struct ucred *who, int dir,
 		    const int stdio[3], struct ward **ret, struct err *e)

@@ -91,13 +91,12 @@ static int open_block(const struct op *op, struct ask *ret, struct err *e)
 static int exec_attached(struct op *op, struct ward *ward, const struct ask *ask, struct err *e)
 {
 	struct link_msg msg = {.kind = LINK_STARTED};
-	struct sandbox_spec spec = ward->spec;
+	struct sandbox_spec spec;
 	struct plan *plan = NULL;
 	auto_close int ours = FD_NONE, theirs = FD_NONE;
 	int pair[2];
 
-	spec.warm = spec.leashed = spec.driver = false;
-	ask_spec(ask, &spec);
+	ward_command(ward, ask, &spec);
 	int r = plan_new_claim(&spec, &plan, e);
 	if (r >= 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		r = err_sys(e, "socket");

@@ -230,14 +230,10 @@ struct ward *pool_choose(struct warden *w, const struct ask *ask)
 int pool_claim(struct warden *w, struct ward *ward, const struct ask *ask, const int stdio[3],
 	       struct err *e)
 {
-	struct sandbox_spec spec = ward->spec;
+	struct sandbox_spec spec;
 	struct plan *plan = NULL;
 
-	spec.warm = spec.leashed = false;
-	spec.driver = DRIVER_NONE;
-	spec.forked = false;
-	spec.code_name = NULL;
-	ask_spec(ask, &spec);
+	ward_command(ward, ask, &spec);
 	int r = plan_new_claim(&spec, &plan, e);
 	if (r >= 0)
 		r = sandbox_give_plan(&ward->live.sb, plan, stdio, e);

@@ -432,6 +432,7 @@ static bool on_control(struct warden *w, struct ward *ward)
 		ward_describe(ward, &msg);
 		msg.code = ev.msg.code;
 		msg.step = ev.msg.step;
+		msg.op = (uint32_t)ev.msg.value;
 		(void)tell(ward, &msg, NULL, 0); /* the first: there is room */
 		ward->answered = true;
 		break;

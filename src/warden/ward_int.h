@@ -167,6 +167,8 @@ int ward_run(struct warden *w, const struct ask *ask, const struct ucred *who,
 /* One that is held. */
 int ward_create(struct warden *w, const struct ask *ask, const struct ucred *who,
 		const int fds[LINK_FDS_MAX], int client, struct err *e);
+/* A command for a sandbox that is there already: for plan_new_claim(). */
+void ward_command(const struct ward *ward, const struct ask *ask, struct sandbox_spec *ret);
 /* What every sandbox of ours has. */
 int ward_spec(const struct warden *w, struct sandbox_spec *spec, struct err *e);
 

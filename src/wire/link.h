@@ -170,7 +170,7 @@ struct link_item {
 struct link_msg {
 	uint32_t kind;
 	int32_t code, step;
-	uint32_t zero;
+	uint32_t op; /* FAILED: 1 + what the step was to do, 0: not a step of the plan */
 	union {
 		struct link_started started;
 		struct link_denial denial;

@@ -46,7 +46,7 @@ enum msg_guest_kind {
 	MSG_STARTED,	  /* the command's program was executed; code: its pid inside; fd: seccomp
 			   * notification listener, if there is one; value: monotonic ns of the exec;
 			   * value2: CPU time in us that a waiting interpreter had used before */
-	MSG_FAILED,	  /* code: errno, step: which step or MSG_STEP_*; nothing ran */
+	MSG_FAILED, /* code: errno; step, value: which, 1 + its op, or MSG_STEP_*; nothing ran */
 	MSG_EXITED, /* code: wait status of the command; all processes are gone; value: monotonic
 			   * ns of its end; value2: other processes that were still there */
 	MSG_FILE,   /* one changed file; fd when it is a regular one */

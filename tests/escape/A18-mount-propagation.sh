@@ -28,9 +28,10 @@ attack()
 	same "mounts in a peer group of somebody" "$(grep -E ' (shared|master):' "$OUT")" ""
 	# Where the host's own tree is shared, as systemd makes it; here in a copy of that tree.
 	if [ "$EUID" = 0 ]; then
+		INSIDE_WORLD=1
 		INSIDE_OUTER=(unshare -m --propagation shared)
 		inside --dir "$BIN" -- cat /proc/self/mountinfo
-		INSIDE_OUTER=()
+		INSIDE_OUTER=() INSIDE_WORLD=
 		ran
 		same "mounts in a peer group of a shared tree" "$(grep -E ' (shared|master):' "$OUT")" ""
 	fi

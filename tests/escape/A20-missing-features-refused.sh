@@ -27,6 +27,7 @@ without()
 
 attack()
 {
+	INSIDE_WORLD=1
 	attack_build
 	without userns namespace
 	without seccomp seccomp

@@ -31,10 +31,11 @@ attack()
 	# Without CAP_SYS_RESOURCE nobody can forbid a process to go back to its launcher's score.
 	ARGS=("$(cat /proc/self/oom_score_adj)")
 	generous
+	INSIDE_WORLD=1
 	all_shut fifo rr fifo-forked deadline attr-nice nice nice-back-and-beyond io-realtime \
 		core-scheduling oom-score oom-score-least limit-core limit-nofile limit-nproc \
 		limit-memlock limit-msgqueue limit-sigpending limit-rtprio limit-nice
-	INSIDE_OUTER=()
+	INSIDE_OUTER=() INSIDE_WORLD=
 	inside -- cat /proc/self/oom_score_adj
 	ran
 	same "the sandbox dies before the rest of the host does" "$(cat "$OUT")" 500

@@ -49,12 +49,13 @@ attack()
 		"$(cut -d' ' -f1 <<<"$before")"
 
 	[ "$EUID" = 0 ] || return 0
+	INSIDE_WORLD=1
 	INSIDE_OUTER=(unshare -m --propagation private sh -c "$LOOSE_USR" sh "$EVIDENCE/loose")
 	ARGS=(/usr/share/pinfold-base)
 	ROOT_REFUSED=yes # an overlay, as /usr is here, takes no other owners
 	# shellcheck disable=SC2086
 	all_shut $DOORS
-	INSIDE_OUTER=()
+	INSIDE_OUTER=() INSIDE_WORLD=
 	KIND=WRITE same "a file that everybody may write" "$(cat "$EVIDENCE/loose")" \
 		"/usr/share/pinfold-base 5 666
 base"

@@ -27,12 +27,13 @@ attack()
 	if mknod -m 666 "$BIN/given" c 1 5 2>/dev/null; then
 		ARGS=(/work/given /etc/ssl/given)
 		doors+=(given)
+		INSIDE_WORLD=1
 		INSIDE_OUTER=(unshare -m --propagation private sh -c '
 			mount -t tmpfs -o mode=755 none /etc/ssl &&
 			mknod -m 666 /etc/ssl/given c 1 5 && exec "$@"' sh)
 	fi
 	all_shut "${doors[@]}"
-	INSIDE_OUTER=()
+	INSIDE_OUTER=() INSIDE_WORLD=
 	# An archive with nodes, unpacked inside by who is allowed most.
 	if [ ${#ARGS[@]} -gt 0 ]; then
 		tar -cf "$BIN/nodes.tar" -C "$BIN" given

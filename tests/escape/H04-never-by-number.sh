@@ -16,6 +16,7 @@ attack()
 	attack_build
 	install -m 0755 "$ATTACK_HOST" "$BIN/wrap"
 	INSIDE_WRAP=("$BIN/wrap")
+	INSIDE_WORLD=1
 	# The wrapper does what it says.
 	inside -- sh -c 'kill -0 $$'
 	ran 159
@@ -35,16 +36,18 @@ attack()
 	inside -- /nonexistent
 	ran 127
 
+	# What follows looks for the run's processes: in its own daemon it would not find them.
+	INSIDE_WORLD=
 	# An init that does not obey: stopped from outside, so that pinfold has to force it.
-	inside_start DEAF --time 500ms --grace 10ms -- sh -c "$FOREVER"
-	wait_for 5 eval '[ "$(sandbox_pids DEAF | wc -l)" -ge 2 ]'
-	kill -STOP "$(sandbox_pids DEAF | head -1)"
+	inside_start DEAF --time 2s --grace 10ms -- sh -c "$FOREVER"
+	guest_of DEAF || return
+	kill -STOP "$GUEST"
 	inside_wait DEAF
 	same "forced" "$RC" 124
 	# And one where the caller asks twice.
 	inside_start STOPPED --grace 10s -- sh -c "trap '' TERM; $FOREVER"
-	wait_for 5 eval '[ "$(sandbox_pids STOPPED | wc -l)" -ge 2 ]'
-	kill -STOP "$(sandbox_pids STOPPED | head -1)"
+	guest_of STOPPED || return
+	kill -STOP "$GUEST"
 	kill -TERM "$STOPPED_PID"
 	kill -HUP "$STOPPED_PID"
 	inside_wait STOPPED

@@ -59,7 +59,7 @@ attack()
 		holds "a level that this kernel cannot give is refused" grep -q 'Landlock ABI' "$ERR"
 	fi
 	# Cleans up after those that were killed.
-	inside -- true
+	inside --no-daemon -- true
 	ran
 }
 

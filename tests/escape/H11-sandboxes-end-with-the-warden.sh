@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # red: leash
+# daemon: none: it has one of its own
 #
 # In the daemon it is the warden who holds the limits of a sandbox. A run's own control socket is
 # its caller's: one who keeps it open, or is stopped, would keep a sandbox that nobody limits any
@@ -17,7 +18,8 @@ daemon_start()
 	"${LAUNCH[@]}" serve --warm 1 --warm-python 0 >"$OUT" 2>"$ERR" {LIVE_FD}>&- &
 	DAEMON_LAUNCH=$!
 	BACKGROUND+=("$!")
-	holds "the daemon starts" wait_for 10 grep -q 'serving on' "$DAEMON_LOG"
+	holds "the daemon starts" wait_for 10 grep -qs 'serving on' "$DAEMON_LOG"
+	wait_for 10 test -s "$EVIDENCE/daemon.pid" # the launcher may be late
 	DAEMON_PID=$(cat "$EVIDENCE/daemon.pid")
 }
 

@@ -18,8 +18,8 @@ daemon_start()
 	"${CALL[@]}" serve "$@" >"$OUT" 2>"$ERR" {LIVE_FD}>&- &
 	DAEMON_CALL=$!
 	BACKGROUND+=("$!")
-	wait_for 10 grep -q 'serving on' "$DAEMON_LOG" || not_ok "the daemon starts [$MODE]"
-	wait_for 10 test -s "$EVIDENCE/daemon.pid" # the harness may be later than what it started
+	wait_for 10 grep -qs 'serving on' "$DAEMON_LOG" || not_ok "the daemon starts [$MODE]"
+	wait_for 10 test -s "$EVIDENCE/daemon.pid" # the launcher may be late
 	DAEMON=$(cat "$EVIDENCE/daemon.pid" 2>/dev/null)
 }
 

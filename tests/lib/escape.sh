@@ -10,6 +10,8 @@ CASE_FILE=$(cd "$(dirname "$0")" && pwd)/$(basename "$0")
 CASE_STEM=${CASE_FILE%.*}
 CLAIM=
 BACKGROUND=()
+THROUGH=() # with PINFOLD_TEST_DAEMON: what makes every run one of the mode's daemon
+DAEMON_OF_MODE=
 # What a case may set, for the calls that follow:
 INSIDE_SECONDS=30    # after that the harness kills the run and calls it hung
 INSIDE_GRACE_MS=2000 # how long processes may outlive pinfold
@@ -17,6 +19,7 @@ INSIDE_ENV=()        # KEY=VALUE for pinfold itself
 INSIDE_WRAP=()       # a program to start pinfold with, as the launching user
 INSIDE_OUTER=()      # a program to start all of that with, as the user who runs the tests
 INSIDE_BIND=()       # DIR PLACE: pinfold alone sees DIR in the place of PLACE (as root only)
+INSIDE_WORLD=        # set: OUTER and WRAP make a world that a daemon has to be in, too
 EXPECT_SIGNAL=       # set: the case kills pinfold itself
 exec </dev/null
 
@@ -43,7 +46,56 @@ launch_argv()
 		LAUNCH+=(-e "$entry")
 	done
 	[ ${#INSIDE_BIND[@]} = 2 ] && LAUNCH+=(-b "${INSIDE_BIND[0]}" -o "${INSIDE_BIND[1]}")
-	LAUNCH+=("$@" -- "${INSIDE_WRAP[@]}" "$PINFOLD_COPY")
+	LAUNCH+=("$@" -- "${INSIDE_WRAP[@]}" "${THROUGH[@]}")
+	[ ${#THROUGH[@]} -gt 0 ] && [ -n "$INSIDE_WORLD${INSIDE_BIND[*]}" ] && LAUNCH+=(-d)
+	LAUNCH+=("$PINFOLD_COPY")
+}
+
+# daemon_open: a daemon of the mode's own, for all of its runs, as unlucky in what it inherits as
+# they are.
+daemon_open()
+{
+	local seconds=$INSIDE_SECONDS
+
+	[ -n "${PINFOLD_TEST_DAEMON:-}" ] || return
+	INSIDE_SECONDS=600
+	THROUGH=()
+	evidence_files serve
+	launch_argv -p "$EVIDENCE/daemon.pid"
+	INSIDE_SECONDS=$seconds
+	"${LAUNCH[@]}" serve --warm 1 --warm-python 0 >"$OUT" 2>"$ERR" {LIVE_FD}>&- &
+	DAEMON_LAUNCH_OF_MODE=$!
+	wait_for 10 grep -qs 'serving on' "$ERR" || fell CRASH "no daemon: $(head -c 300 "$ERR")"
+	wait_for 10 test -s "$EVIDENCE/daemon.pid" # the launcher may be late
+	DAEMON_OF_MODE=$(cat "$EVIDENCE/daemon.pid")
+	session_compile "$LIB_DIR/through.c"
+	THROUGH=("$COMPILED")
+	[ "$MODE" = R ] || THROUGH+=(-b)
+}
+
+# daemon_guests: the init of each of its sandboxes, waiting or running.
+daemon_guests()
+{
+	pgrep -P "$DAEMON_OF_MODE" -x pinfold
+}
+
+# How many wait is its own affair, but who waits has no process below him.
+daemon_is_idle()
+{
+	[ -z "$(daemon_guests | sed 's,.*,/proc/&/task/&/children,' | xargs -r cat 2>/dev/null)" ]
+}
+
+# daemon_close: whoever a run left in it is below one of its guests; whoever it leaves itself, the
+# launcher sees.
+daemon_close()
+{
+	[ -n "$DAEMON_OF_MODE" ] || return
+	wait_for 5 daemon_is_idle ||
+		fell ESCAPE "a process is left in a sandbox of the daemon"
+	kill "$DAEMON_OF_MODE" 2>/dev/null
+	wait "$DAEMON_LAUNCH_OF_MODE"
+	[ $? = 0 ] || fell CRASH "the daemon ended with $?"
+	DAEMON_OF_MODE=
 }
 
 evidence_files()
@@ -132,6 +184,21 @@ inside_wait()
 	RC=$?
 }
 
+# guest_in_daemon PID: the init of a caller's sandbox, once its command is there: whose output is a
+# pipe that the caller holds.
+guest_in_daemon()
+{
+	local guest child pipes
+
+	pipes=$(readlink "/proc/$1/fd/"* 2>/dev/null | grep '^pipe:')
+	for guest in $(daemon_guests); do
+		for child in $(cat "/proc/$guest/task/$guest/children" 2>/dev/null); do
+			readlink "/proc/$child/fd/"[012] 2>/dev/null | grep -qxF "${pipes:-none}" &&
+				echo "$guest" && return
+		done
+	done
+}
+
 # sandbox_pids NAME: the processes below a background run's pinfold, as the host numbers them: its
 # guest first.
 sandbox_pids()
@@ -139,6 +206,10 @@ sandbox_pids()
 	local pid=${1}_PID todo child
 
 	todo=("${!pid}")
+	if [ ${#THROUGH[@]} -gt 0 ]; then
+		mapfile -t todo < <(guest_in_daemon "${!pid}")
+		[ ${#todo[@]} = 0 ] || echo "${todo[0]}"
+	fi
 	while [ ${#todo[@]} -gt 0 ]; do
 		for child in $(cat "/proc/${todo[0]}/task/"*/children 2>/dev/null); do
 			echo "$child"
@@ -324,6 +395,7 @@ mode_open()
 	cat "$SESSION/patterns" >"$EVIDENCE/patterns"
 	listener_open
 	oracle_before
+	daemon_open
 }
 
 # Whoever the case left running ends before the oracle looks.
@@ -335,6 +407,7 @@ mode_close()
 		kill "$pid" 2>/dev/null && wait "$pid"
 	done
 	BACKGROUND=()
+	daemon_close
 	oracle_after
 	kill "$LISTENER_PID" 2>/dev/null
 	wait "$LISTENER_PID" 2>/dev/null
@@ -369,6 +442,10 @@ mode_run()
 		skip "$CLAIM [U]" "no ordinary user and no useradd to make one"
 		return
 	fi
+	if [ -n "${PINFOLD_TEST_DAEMON:-}" ] && grep -q '^# daemon: none: ' "$CASE_FILE"; then
+		skip "$CLAIM [$1]" "not through a daemon: $(sed -n 's/^# daemon: none: //p' "$CASE_FILE")"
+		return
+	fi
 	mode_open "$1"
 	attack
 	mode_close
@@ -379,7 +456,7 @@ case_end()
 {
 	local pid
 
-	for pid in "${BACKGROUND[@]}" $LISTENER_PID; do
+	for pid in "${BACKGROUND[@]}" $DAEMON_OF_MODE $LISTENER_PID; do
 		kill "$pid" 2>/dev/null && wait "$pid" 2>/dev/null
 	done
 	if [ -n "${PINFOLD_TEST_KEEP:-}" ]; then
