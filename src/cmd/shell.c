@@ -12,7 +12,8 @@
 
 static const char *const paragraphs[] = {
 	"Starts bash in a fresh sandbox with a terminal of its own. What it changes is dropped "
-	"when it ends. With the ID of a sandbox that lives, bash starts in that one. Ctrl-C and all other keys go inside; exit or Ctrl-D ends it.",
+	"when it ends. With the ID of a sandbox that lives, bash starts in that one. Ctrl-C and all "
+	"other keys go inside; exit or Ctrl-D ends it.",
 	NULL,
 };
 

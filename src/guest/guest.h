@@ -6,8 +6,9 @@
  * Where we are at its first instruction: new user, mount, pid and uts namespaces; still
  * the host's mount tree; all capabilities in the new user namespace (ambient); empty environment
  * and arguments. Open: 0 1 2 (the command's pipes), GUEST_CTL, inherited mounts from GUEST_EXTRA on.
- * It makes the costly namespaces while the host side still writes the plan, walks the plan, which ends with no capability and a system call filter,
- * starts the command, and stays to reap, to pass signals on and to report changed files.
+ * It makes the costly namespaces while the host side still writes the plan, walks the plan, which
+ * ends with no capability and a system call filter, starts the command, and stays to reap, to pass
+ * signals on and to report changed files.
  *
  * It ends, and with it every process of the sandbox, when the other end of GUEST_CTL is closed.
  */

@@ -189,8 +189,8 @@ static uint32_t start_flags(const struct sandbox_spec *spec)
 	return flags;
 }
 
-/* The order of the whole: ids first (they are mapped by the time the plan arrives), then the tree, then the host's part (cgroups), then rights
- * are given up, the filter last. */
+/* The order of the whole: ids first (they are mapped by the time the plan arrives), then the tree,
+ * then the host's part (cgroups), then rights are given up, the filter last. */
 static void plan_strict(struct plan *p, const struct sandbox_spec *spec)
 {
 	if (spec->ids.range)

@@ -82,7 +82,8 @@ static inline int link_has_block(uint32_t op)
 
 enum link_kind {
 	LINK_STARTED = 1, /* descriptors: the guest's control socket, and a terminal if asked for */
-	LINK_FAILED, /* the same, without descriptors; code: errno, step: MSG_STEP_* or a step of the plan; nothing ran */
+	LINK_FAILED, /* the same, without descriptors; code: errno, step: MSG_STEP_* or a step of the
+		      * plan; nothing ran */
 	LINK_ERROR,  /* nothing was made; `error` says why */
 	LINK_DENIAL,
 	LINK_ENDED, /* every process is gone, nothing is left on the host */
