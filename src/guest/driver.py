@@ -15,6 +15,23 @@ def pinfold():
         except Exception:
             pass  # not on this host: the program will say so if it needs it
 
+    # Of wire/plan.h: strings by their place, tables of such places.
+    def text(block, at):
+        return block[at:block.index(b"\0", at)]
+
+    def table(block, at, count):
+        return [text(block, i) for i in struct.unpack_from("=%dI" % count, block, at)] if count else []
+
+    def stream(fd, mode, old):
+        raw = io.FileIO(fd, mode, closefd=False)
+        raw.name = old.name
+        tty = raw.isatty()
+        buffer = io.BufferedReader(raw) if mode == "r" else io.BufferedWriter(raw)
+        new = io.TextIOWrapper(buffer, old.encoding, old.errors, newline="\n" if fd else None,
+                               line_buffering=fd == 2 or tty)
+        new.mode = mode
+        return new
+
     # The zygote: requests are of wire/fork.h. guest/forked.c says which process is where. Returns in
     # each fork, once it is in its sandbox, without any right, and like no other.
     def fork():
@@ -23,6 +40,8 @@ def pinfold():
         os.close(101)
         if not alone():
             os._exit(1)
+        loader.loader_touch.argtypes = [ctypes.c_ulong, ctypes.c_ulong]
+        pages = program_pages()
         gc.collect()
         gc.freeze()
         warden = socket.socket(fileno=0)
@@ -50,7 +69,10 @@ def pinfold():
             listener = loader.loader_confine(fds[2])
             if listener < 0:
                 os._exit(1)
+            for start, size in pages:
+                loader.loader_touch(start, size)
             _ctypes.dlclose(loader._handle)
+            rehearse()
             reseed()
             while os.getppid() != 1:
                 time.sleep(0.0002)
@@ -61,6 +83,30 @@ def pinfold():
             return guest
         except BaseException:
             os._exit(1)
+
+    # The interpreter's own program: a fork has to find every page of it again.
+    def program_pages():
+        path = os.readlink("/proc/self/exe")
+        found = []
+        with open("/proc/self/maps") as maps:
+            for line in maps:
+                words = line.split()
+                if len(words) > 5 and words[5] == path and words[1][1] == "-":
+                    start, end = (int(n, 16) for n in words[0].split("-"))
+                    found.append((start, end - start))
+        return found
+
+    # What the first moments of any program touch becomes a fork's own while nobody waits for it.
+    def rehearse():
+        out = stream(1, "w", sys.stdout)
+        names = {"out": out}
+        exec(compile("import sys\nprint(1, sys.argv, file=out)\n", "<string>", "exec"), names)
+        out.flush()
+        stream(0, "r", sys.stdin).read()
+        [os.fsdecode(a) for a in table(struct.pack("=I", 4) + b"a\0", 0, 1)]
+        os.environb[b"PINFOLD"] = b""
+        del os.environb[b"PINFOLD"]
+        time.tzset()
 
     # Nothing that a module made may be shared by forks (memory), or be lost to them without its
     # knowledge (descriptors, threads).
@@ -85,7 +131,8 @@ def pinfold():
         if "threading" in modules:
             modules["threading"].main_thread()._set_native_id()
 
-    if len(sys.argv) > 2:
+    forked = len(sys.argv) > 2
+    if forked:
         guest = fork()
     else:
         guest = socket.socket(fileno=100)
@@ -99,40 +146,24 @@ def pinfold():
     block = os.pread(fds[0], os.fstat(fds[0]).st_size, 0)
     argv_at, argc, envp_at, envc, workdir = struct.unpack_from("=5I", block, 16)
 
-    def text(at):
-        return block[at:block.index(b"\0", at)]
-
-    def table(at, count):
-        return [text(i) for i in struct.unpack_from("=%dI" % count, block, at)] if count else []
-
-    argv = [os.fsdecode(a) for a in table(argv_at, argc)]
+    argv = [os.fsdecode(a) for a in table(block, argv_at, argc)]
     for to, fd in enumerate(fds[1:]):
         os.dup2(fd, to)
     for fd in fds:
         os.close(fd)
     os.environ.clear()
-    for entry in table(envp_at, envc):
+    for entry in table(block, envp_at, envc):
         key, _, value = entry.partition(b"=")
         os.environb[key] = value
-    os.chdir(text(workdir))
+    os.chdir(text(block, workdir))
     time.tzset()
-
-    def stream(fd, mode, old):
-        raw = io.FileIO(fd, mode, closefd=False)
-        raw.name = old.name
-        tty = raw.isatty()
-        buffer = io.BufferedReader(raw) if mode == "r" else io.BufferedWriter(raw)
-        new = io.TextIOWrapper(buffer, old.encoding, old.errors, newline="\n" if fd else None,
-                               line_buffering=fd == 2 or tty)
-        new.mode = mode
-        return new
 
     sys.stdin = sys.__stdin__ = stream(0, "r", sys.stdin)
     sys.stdout = sys.__stdout__ = stream(1, "w", sys.stdout)
     sys.stderr = sys.__stderr__ = stream(2, "w", sys.stderr)
     sys.orig_argv = argv
     del main.__dict__["pinfold"]
-    if gc.get_freeze_count():
+    if forked:
         # What was there before stays out of the collector's way, or all of it would be copied; the
         # program's own names do not.
         names = dict(main.__dict__, __annotations__={})

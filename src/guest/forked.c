@@ -131,6 +131,11 @@ static const struct plan_head *take_plan(int sock, int *ret_ruleset)
 	return p < 0 && p > -4096 ? NULL : (const struct plan_head *)p;
 }
 
+void loader_touch(unsigned long start, unsigned long size)
+{
+	(void)sys3(SYS_madvise, start, size, MADV_POPULATE_READ); /* or it is slower */
+}
+
 int loader_confine(int sock)
 {
 	static struct guest g = {.listener = -1, .ruleset = -1};

@@ -15,4 +15,7 @@ LOADER_API long loader_enter(int guest, int time, int group);
  * listener of the system call filter (0: there is none), or -errno. */
 LOADER_API int loader_confine(int sock);
 
+/* Have these pages of a file found now, not when they are needed. */
+LOADER_API void loader_touch(unsigned long start, unsigned long size);
+
 #endif
