@@ -145,7 +145,8 @@ static unsigned count_recent(const struct warden *w)
 	unsigned n = 0;
 
 	for (const struct ward *ward = w->wards; ward; ward = ward->next)
-		n += !ward_waits(ward) && now - ward->begun_us < long_us;
+		n += (ward->state == WARD_STARTING || ward->state == WARD_RUNNING) &&
+		     now - ward->begun_us < long_us;
 	return n;
 }
 

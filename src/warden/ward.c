@@ -180,9 +180,9 @@ static void ward_leave(struct warden *w, struct ward *ward)
 {
 	struct ward *oldest = NULL;
 
+	queue_ended(w, ward);
 	ward->state = WARD_LEFT;
 	w->n_left++;
-	queue_ended(w, ward);
 	ward_set_deadline(w, ward, warden_now_us() + LEFT_US);
 	for (struct ward *other = w->wards; w->n_left > LEFT_MAX && other; other = other->next)
 		if (other->state == WARD_LEFT)
@@ -208,8 +208,8 @@ static bool ward_remove_later(struct warden *w, struct ward *ward)
 {
 	if (ward->held || ward->visitors || w->draining || w->n_gone >= GONE_MAX)
 		return false;
-	ward->state = WARD_GONE;
 	queue_ended(w, ward);
+	ward->state = WARD_GONE;
 	unindex(w, ward);
 	fd_close(&ward->client);
 	if (w->last_gone)
