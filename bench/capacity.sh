@@ -109,8 +109,9 @@ idle_row()
 	capacity_line "processor time over 30 s, % of one" "$FILLED" "$_percent"
 }
 
-# A small run while another user of the daemon does his worst: forks as far as he may, and computes.
-BOMB='while :; do sh -c "while :; do :; done" & sh -c ":" & done 2>/dev/null'
+# A small run while another user of the daemon does his worst: computes in nearly as many processes as
+# he may have, and forks without end.
+BOMB='for i in $(seq 100); do sh -c "while :; do :; done" & done; while :; do (:); done'
 
 table_neighbour()
 {
