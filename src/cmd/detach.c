@@ -21,10 +21,16 @@ bool is_sandbox_id(const char *word)
 	return strlen(word) == 29 && strncmp(word, "sbx", 3) == 0;
 }
 
-/* Nothing of the caller's goes inside a command that outlives the call. */
+/* Nothing of the caller's goes inside a command that outlives the call, and its output is kept by the
+ * daemon, in its way. */
 static int check_detached(const struct request *r, struct err *e)
 {
-	const char *what = r->stdin_path ? "--stdin" : r->no_daemon ? "--no-daemon" : NULL;
+	const char *what = r->stdin_path	 ? "--stdin"
+			   : r->no_daemon	 ? "--no-daemon"
+			   : r->raw		 ? "--raw"
+			   : r->run.output_bytes ? "--output"
+			   : r->run.keep_ms	 ? "--keep"
+						 : NULL;
 
 	if (!what)
 		return 0;
@@ -165,7 +171,9 @@ static int take_pid(int argc, char **argv, uint32_t *ret, struct err *e)
 	return request_end(argc - 1, argv + 1, e);
 }
 
-int cmd_logs(const struct verb *v, int argc, char **argv)
+/* ID [PID], and then stay with it as `how` says of the request. */
+static int follow(const struct verb *v, int argc, char **argv,
+		  uint32_t (*how)(const struct request *r))
 {
 	auto_request struct request r = REQUEST_INIT;
 	struct err e = ERR_INIT;
@@ -178,7 +186,18 @@ int cmd_logs(const struct verb *v, int argc, char **argv)
 	if (take_id(argc - used, argv + used, &id, &e) < 0 ||
 	    take_pid(argc - used - 1, argv + used + 1, &pid, &e) < 0)
 		return say_failure(&e, r.json);
-	status = session_follow(&r, id, pid, r.follow ? PINFOLD_FOLLOW_STAY : 0);
+	return session_follow(&r, id, pid, how(&r));
+}
+
+static uint32_t as_logs(const struct request *r)
+{
+	return r->follow ? PINFOLD_FOLLOW_STAY : 0;
+}
+
+int cmd_logs(const struct verb *v, int argc, char **argv)
+{
+	int status = follow(v, argc, argv, as_logs);
+
 	return status == EXIT_PINFOLD ? status : 0; /* printing it went well, however it ended */
 }
 
@@ -196,21 +215,15 @@ const struct verb_doc attach_doc = {
 		      "id=$(pinfold run --detach --pty -- bash); pinfold attach $id"}},
 };
 
+static uint32_t as_attach(const struct request *r)
+{
+	(void)r;
+	return PINFOLD_FOLLOW_STAY | PINFOLD_FOLLOW_NOW | PINFOLD_FOLLOW_INPUT;
+}
+
 int cmd_attach(const struct verb *v, int argc, char **argv)
 {
-	auto_request struct request r = REQUEST_INIT;
-	struct err e = ERR_INIT;
-	const char *id = NULL;
-	uint32_t pid = 0;
-	int used = 0, status = 0;
-
-	if (!request_begin(&r, v, argc, argv, &used, &status))
-		return status;
-	if (take_id(argc - used, argv + used, &id, &e) < 0 ||
-	    take_pid(argc - used - 1, argv + used + 1, &pid, &e) < 0)
-		return say_failure(&e, false);
-	return session_follow(&r, id, pid,
-			      PINFOLD_FOLLOW_STAY | PINFOLD_FOLLOW_NOW | PINFOLD_FOLLOW_INPUT);
+	return follow(v, argc, argv, as_attach);
 }
 
 static const char *const kill_paragraphs[] = {
@@ -248,7 +261,7 @@ static int parse_signal(const char *text, int *ret, struct err *e)
 	return err_remedy(e, "give a name such as TERM, or a number");
 }
 
-/* Each of the words is a sandbox; the first that fails is said, the others are tried. */
+/* Each of the words is a sandbox: all are looked at first, then all are tried. */
 static int each(int argc, char **argv, int (*what)(const char *, int, struct pinfold_error *),
 		int arg)
 {
@@ -257,13 +270,13 @@ static int each(int argc, char **argv, int (*what)(const char *, int, struct pin
 	const char *id = NULL;
 	int status = 0;
 
-	for (int i = 0; i < argc; i++)
-		if (take_id(1, argv + i, &id, &e) < 0)
+	for (int i = 0; i < argc || i == 0; i++)
+		if (take_id(argc - i, argv + i, &id, &e) < 0)
 			return say_failure(&e, false);
 	for (int i = 0; i < argc; i++)
 		if (what(argv[i], arg, &error) < 0)
 			status = say_library_failure(&error, false);
-	return argc ? status : (take_id(0, argv, &id, &e), say_failure(&e, false));
+	return status;
 }
 
 int cmd_kill(const struct verb *v, int argc, char **argv)

@@ -199,27 +199,34 @@ static int show_processes(const char *id, bool json)
 	return json ? (bad < 0 ? EXIT_PINFOLD : 0) : help_flush();
 }
 
+static int show_sandboxes(bool json)
+{
+	struct pinfold_sandbox_info *list = NULL;
+	struct pinfold_error error;
+	size_t n = 0;
+	int bad = 0;
+
+	if (pinfold_sandbox_list(&list, &n, &error) < 0)
+		return say_library_failure(&error, json);
+	if (json)
+		bad = print_json(list, n);
+	else
+		print_table(list, n);
+	pinfold_sandbox_list_free(list);
+	return json ? (bad < 0 ? EXIT_PINFOLD : 0) : help_flush();
+}
+
 int cmd_ps(const struct verb *v, int argc, char **argv)
 {
 	auto_request struct request r = REQUEST_INIT;
-	struct pinfold_sandbox_info *list = NULL;
-	struct pinfold_error error;
 	struct err e = ERR_INIT;
-	size_t n = 0;
 	int used = 0, status = 0;
 
 	if (!request_begin(&r, v, argc, argv, &used, &status))
 		return status;
-	if (argc > used && request_end(argc - used - 1, argv + used + 1, &e) == 0)
-		return show_processes(argv[used], r.json);
-	if (e.text[0])
+	argc -= used;
+	argv += used;
+	if (argc > 1 && request_end(argc - 1, argv + 1, &e) < 0)
 		return say_failure(&e, r.json);
-	if (pinfold_sandbox_list(&list, &n, &error) < 0)
-		return say_library_failure(&error, r.json);
-	if (r.json)
-		status = print_json(list, n) < 0 ? EXIT_PINFOLD : 0;
-	else
-		print_table(list, n);
-	pinfold_sandbox_list_free(list);
-	return r.json ? status : help_flush();
+	return argc ? show_processes(argv[0], r.json) : show_sandboxes(r.json);
 }

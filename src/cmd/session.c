@@ -124,7 +124,8 @@ static int stay(struct request *r, int started, struct pinfold_run *run,
 	return status;
 }
 
-int session_run(struct request *r)
+/* In a sandbox of its own, or in one that lives. */
+static int start_in(struct request *r, const char *id)
 {
 	struct pinfold_error error = {.code = ""};
 	struct pinfold_run *run = NULL;
@@ -134,21 +135,19 @@ int session_run(struct request *r)
 	if (sig_init(&e) < 0)
 		return say_failure(&e, r->json);
 	r->run.cancel_fd = sig_fd();
-	int started = pinfold_run_start(&r->run, &run, &error);
+	int started = id ? pinfold_sandbox_exec(id, &r->run, &run, &error)
+			 : pinfold_run_start(&r->run, &run, &error);
 	return stay(r, started, run, &error);
+}
+
+int session_run(struct request *r)
+{
+	return start_in(r, NULL);
 }
 
 int session_exec(struct request *r, const char *id)
 {
-	struct pinfold_error error = {.code = ""};
-	struct pinfold_run *run = NULL;
-	struct err e = ERR_INIT;
-
-	set_flags(r);
-	if (sig_init(&e) < 0)
-		return say_failure(&e, r->json);
-	int started = pinfold_sandbox_exec(id, &r->run, &run, &error);
-	return stay(r, started, run, &error);
+	return start_in(r, id);
 }
 
 int session_follow(struct request *r, const char *id, uint32_t pid, uint32_t flags)

@@ -179,6 +179,7 @@ static int take_started(struct pinfold_run *run, const struct link_started *s, i
 {
 	if (fds[0] < 0)
 		return daemon_is_gone(e);
+	run->live_ms = s->limits.time_ms;
 	if (run->exec)
 		take_limits(&run->req, s);
 	else
@@ -261,8 +262,10 @@ enum run_stop remote_stop(uint32_t stop)
 
 static void take_ended(struct pinfold_run *run, const struct link_ended *end)
 {
-	if (run->stop == STOP_NONE)
+	if (run->stop == STOP_NONE) {
 		run->stop = remote_stop(end->stop);
+		run->outlived = run->exec && run->stop == STOP_TIME;
+	}
 	if (run->exec)
 		return; /* the rest is of all that ever ran in that sandbox */
 	run->usage = (struct cgroup_usage){

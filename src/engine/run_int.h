@@ -104,6 +104,8 @@ struct pinfold_run {
 	uint64_t cpu_before_us; /* which had used this much of the processor */
 	bool refused;		/* the daemon does not do this kind */
 	bool exec;		/* in a sandbox that lives: what ends is the command alone */
+	uint64_t live_ms;	/* how long that sandbox was to live */
+	bool outlived;		/* and it did not live longer than the command */
 	bool follows;		/* only listens to a command that is the daemon's own, */
 	bool hangs_up;		/* and left before it ended */
 	uint64_t skipped;	/* bytes that were not kept for us */

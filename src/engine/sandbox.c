@@ -125,6 +125,15 @@ static int take_failure(const struct pinfold_run *run, int r, struct pinfold_err
 	return r;
 }
 
+/* The daemon has that level only; who asks for another by name is not given it silently. */
+static int check_level(const struct pinfold_run_options *o, struct err *e)
+{
+	if (!o->isolation || strcmp(o->isolation, "strict") == 0)
+		return 0;
+	(void)err_set(e, ERR_UNSUPPORTED, "--isolation: a sandbox that lives is always strict");
+	return err_remedy(e, "leave --isolation out, or run it without --detach");
+}
+
 int pinfold_sandbox_create(const struct pinfold_run_options *options, char ret_id[PINFOLD_ID_SIZE],
 			   struct pinfold_error *ret_error)
 {
@@ -141,7 +150,9 @@ int pinfold_sandbox_create(const struct pinfold_run_options *options, char ret_i
 		without_command(&o);
 	if (!o.time_ms)
 		o.time_ms = LIVE_MS;
-	int r = run ? request_init(&run->req, &o, true, &e) : err_sys(&e, "run");
+	int r = run ? check_level(&o, &e) : err_sys(&e, "run");
+	if (r >= 0)
+		r = request_init(&run->req, &o, true, &e);
 	if (r >= 0) {
 		run->cancel_fd = o.cancel_fd;
 		run->req.spec.live = idle;

@@ -54,6 +54,21 @@ static void limit_memory(struct pinfold_run *run)
 	set_limit(run, "memory", run->req.spec.limits.memory_bytes, "bytes", hint);
 }
 
+/* Its own, or that of the sandbox it was sent into. */
+static void limit_time(struct pinfold_run *run)
+{
+	uint64_t ms = run->outlived ? run->live_ms : run->req.spec.limits.time_ms;
+	char hint[160];
+
+	if (run->outlived)
+		(void)snprintf(hint, sizeof(hint),
+			       "the sandbox's own time was over; pinfold extend gives it more");
+	else
+		(void)snprintf(hint, sizeof(hint), "ran longer than %.3gs; raise it with --time",
+			       (double)ms / 1000);
+	set_limit(run, "time", ms, "ms", hint);
+}
+
 static void judge_stop(struct pinfold_run *run)
 {
 	const struct sandbox_limits *l = &run->req.spec.limits;
@@ -63,9 +78,7 @@ static void judge_stop(struct pinfold_run *run)
 	case STOP_TIME:
 		run->status = "timeout";
 		run->exit_status = 124;
-		(void)snprintf(hint, sizeof(hint), "ran longer than %.3gs; raise it with --time",
-			       (double)l->time_ms / 1000);
-		set_limit(run, "time", l->time_ms, "ms", hint);
+		limit_time(run);
 		break;
 	case STOP_CPU_TIME:
 		run->status = "killed";

@@ -6,6 +6,7 @@
 
 #include "base/fd.h"
 #include "base/id.h"
+#include "sandbox/environ.h"
 #include "sandbox/hold.h"
 #include "warden/job.h"
 #include "warden/pool.h"
@@ -119,12 +120,26 @@ static int make_cold(struct warden *w, const struct ask *ask, const struct ucred
 	return 0;
 }
 
+/* Who asks does not know whether uid 0 was wanted when the sandbox was made. */
+static void be_root(const struct ask *ask)
+{
+	static const char *const from[] = {ENVIRON_USER}, *const to[] = {ENVIRON_ROOT};
+	const char **env = ask->vectors + ask->head->argc + 1;
+
+	for (; *env; env++)
+		for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++)
+			if (strcmp(*env, from[i]) == 0)
+				*env = to[i];
+}
+
 void ward_command(const struct ward *ward, const struct ask *ask, struct sandbox_spec *ret)
 {
 	*ret = ward->spec;
 	ret->warm = ret->leashed = ret->forked = false;
 	ret->driver = DRIVER_NONE;
 	ret->code_name = NULL;
+	if (ward->spec.as_root)
+		be_root(ask);
 	ask_spec(ask, ret);
 }
 

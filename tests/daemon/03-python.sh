@@ -7,16 +7,9 @@
 
 SIBLINGS=${PINFOLD_TEST_SIBLINGS:-24}
 
-# python ARG...: a run in a Python that waits; there is one again in a moment.
 python()
 {
-	local tries=0
-
-	while [ $((tries++)) -lt 50 ]; do
-		inside_json --daemon "${BEST[@]}" --lang python "$@"
-		[ "$(json 'd["start"]')" = interpreter ] && return
-		wait_for 2 waiting_is $WARM
-	done
+	waited python "$@"
 }
 
 # alike NAME ARG...: the same status and output as without the daemon.
@@ -122,15 +115,34 @@ other_ways()
 	json_has 'd["usage"]["wall_ms"] < 2000' "the time that it waited does not count"
 }
 
-# An interpreter that died while it waited is no harm.
-dead_driver()
+for_each_guest()
 {
 	local guest
 
-	wait_for 5 waiting_is $WARM
 	for guest in $(guests); do
-		kill -9 $(children_of "$guest") 2>/dev/null
+		"$1" "$guest"
 	done
+}
+
+# are_dead PID...: their descriptors are closed, whoever has to reap them.
+are_dead()
+{
+	local pid
+
+	for pid; do
+		! grep -sq '^State:[[:space:]]*[^ZX]' "/proc/$pid/status" || return 1
+	done
+}
+
+# An interpreter that died while it waited is no harm.
+dead_driver()
+{
+	local pids
+
+	wait_for 5 waiting_is $WARM
+	pids=$(for_each_guest children_of)
+	kill -9 $pids 2>/dev/null
+	wait_for 5 are_dead $pids # a moment after the signal it could still be given a program
 	inside_json --daemon "${BEST[@]}" --lang python -c 'print(6 * 7)'
 	json_is 42 'd["stdout"]["text"].strip()' "the interpreter was killed while it waited"
 }

@@ -58,6 +58,15 @@ commands()
 	prints fed "standard input"
 	pinfold exec --pty "$ID" -- sh -c 'test -t 0 && echo terminal'
 	prints $'terminal\r' "a terminal"
+	if [ "$MODE" = R ]; then
+		local first=$ID
+
+		live --user root
+		pinfold exec "$ID" -- sh -c 'id -u; echo $HOME $USER; env | grep -c "^HOME="'
+		prints $'0\n/root root\n1' "uid 0 has the environment of uid 0"
+		pinfold kill "$ID"
+		ID=$first
+	fi
 	pinfold exec "$ID" -- sh -c 'kill -9 $$'
 	exits 137 "a signal"
 	pinfold exec --time 300ms --grace 100ms "$ID" -- sh -c 'trap "" TERM; while :; do :; done'
@@ -271,6 +280,7 @@ time_to_live()
 	"${CALL[@]}" exec "$ID" -- tail -f /dev/null >"$OUT" 2>"$ERR" {LIVE_FD}>&-
 	RC=$?
 	exits 124 "when it is over, so is all in it"
+	says "limit time: the sandbox's own time was over" "and it is said whose time"
 	check "and it is gone" wait_for 5 not is_listed "$ID"
 	live --time 300ms --grace 200ms -- sh -c 'trap "echo asked; exit 9" TERM; while :; do :; done'
 	check "a command of its own is asked to end first" wait_for 5 ps_is timeout status
@@ -341,6 +351,10 @@ uses_more()
 
 bad_words()
 {
+	pinfold run --detach --isolation landlock -- true
+	refuses unsupported --isolation "another level is not given silently"
+	pinfold run --detach --output 10 -- true
+	refuses invalid_argument --output "an option that would mean nothing"
 	pinfold exec
 	refuses invalid_argument ID "exec without an id"
 	pinfold kill nothing

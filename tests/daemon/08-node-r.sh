@@ -4,18 +4,6 @@
 . "$(dirname "$0")/../lib/cli.sh"
 . "$(dirname "$0")/../lib/daemon.sh"
 
-# waited LANG ARG...: a run in an interpreter that waits; there is one again in a moment.
-waited()
-{
-	local tries=0
-
-	while [ $((tries++)) -lt 50 ]; do
-		inside_json --daemon "${BEST[@]}" --lang "$@"
-		[ "$(json 'd["start"]')" = interpreter ] && return
-		wait_for 5 waiting_is "$WARM"
-	done
-}
-
 WHAT='d["status"], d["exit_code"], d["signal"], d["stdout"]["text"],
 __import__("re").sub(r"\n    at (.*node:|\[eval\](-wrapper)?:[1-9]\d).*", "", d["stderr"]["text"])'
 

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../lib/daemon.sh"
 
 SIBLINGS=${PINFOLD_TEST_SIBLINGS:-16}
-WAITING=3
+WARM=3
 HERE=$(cd "$(dirname "$0")" && pwd)
 
 # What nobody else may get: M01, M06, M07.
@@ -25,16 +25,9 @@ if "numpy" in sys.modules:
 maps = open("/proc/self/maps").read().split("\n")
 print(*values, "|", hash("x"), [m for m in maps if "libc.so" in m][0].split("-")[0], os.getpid())'
 
-# python ARG...: a run in a Python that waits; there is one again in a moment.
 python()
 {
-	local tries=0
-
-	while [ $((tries++)) -lt 30 ]; do
-		inside_json --daemon "${BEST[@]}" --lang python "$@"
-		[ "$(json 'd["start"]')" = interpreter ] && return
-		wait_for 2 waiting_is $WAITING
-	done
+	waited python "$@"
 }
 
 siblings()
@@ -60,7 +53,7 @@ rows = [l.split("|")[1].split() for l in open(sys.argv[1]) if l.strip()]
 most = 64 + int(sys.argv[3]) if sys.argv[2] == "R" else 1
 for column in list(zip(*rows))[:2]:
     assert max(collections.Counter(column).values()) <= most, column
-assert {r[2] for r in rows} == {"2"}, rows' "$W/seen" "$MODE" "$WAITING"
+assert {r[2] for r in rows} == {"2"}, rows' "$W/seen" "$MODE" "$WARM"
 }
 
 state()
@@ -82,9 +75,9 @@ assert not bad, json.dumps(bad, indent=1)' "$W/cold" "$W/fork"
 checks()
 {
 	daemon_mode
-	daemon_start --warm 0 --warm-python $WAITING \
+	daemon_start --warm 0 --warm-python $WARM \
 		--preload "json,random,uuid,tempfile,hashlib,ssl,multiprocessing,threading,logging,numpy"
-	check "they wait" wait_for 30 waiting_is $WAITING
+	check "they wait" wait_for 30 waiting_is $WARM
 	siblings
 	state
 	daemon_stop

@@ -5,17 +5,11 @@
 . "$(dirname "$0")/../lib/cli.sh"
 . "$(dirname "$0")/../lib/daemon.sh"
 
-WAITING=2
+WARM=2
 
 python()
 {
-	local tries=0
-
-	while [ $((tries++)) -lt 30 ]; do
-		inside_json --daemon "${BEST[@]}" --lang python "$@"
-		[ "$(json 'd["start"]')" = interpreter ] && return
-		wait_for 2 waiting_is $WAITING
-	done
+	waited python "$@"
 }
 
 zygote()
@@ -36,7 +30,7 @@ waiting_pythons()
 # Counted, not only their guests.
 pythons_wait()
 {
-	waiting_is $WAITING && [ "$(waiting_pythons | wc -w)" = $WAITING ]
+	waiting_is $WARM && [ "$(waiting_pythons | wc -w)" = $WARM ]
 }
 
 # M03: what a program leaves in every place that it can write to, and the next one finds.
@@ -185,7 +179,7 @@ renewal()
 	python -c 'print([l for l in open("/proc/self/maps") if "libc.so" in l][0].split("-")[0], hash("x"))'
 	first=$(json 'd["stdout"]["text"]')
 	kill -HUP "$DAEMON"
-	wait_for 10 waiting_is $WAITING
+	wait_for 10 waiting_is $WARM
 	python -c 'print([l for l in open("/proc/self/maps") if "libc.so" in l][0].split("-")[0], hash("x"))'
 	check "M02: another zygote, other addresses and another hash seed" test "$first" != "$(json 'd["stdout"]["text"]')"
 }
@@ -197,7 +191,7 @@ death()
 	kill -9 "$(children_of "$(zygote)" | tr -d ' ')"
 	python -c 'print(6 * 7)'
 	json_is 'interpreter 42' '"%s %s" % (d["start"], d["stdout"]["text"].strip())' "the zygote was killed"
-	wait_for 10 waiting_is $WAITING
+	wait_for 10 waiting_is $WARM
 	python -c 'print(6 * 7)'
 	python -c 'print(6 * 7)'
 	python -c 'print(6 * 7)'
@@ -219,10 +213,10 @@ orphans()
 	local pids zygotes=0
 
 	[ "$MODE" != R ] || zygotes=2
-	daemon_start --warm 0 --warm-python $WAITING
+	daemon_start --warm 0 --warm-python $WARM
 	wait_for 30 pythons_wait
 	pids="$(guests) $(zygote) $(children_of "$(zygote)") $(waiting_pythons)"
-	check "all of them are there" test "$(wc -w <<<"$pids")" = $((2 * WAITING + zygotes))
+	check "all of them are there" test "$(wc -w <<<"$pids")" = $((2 * WARM + zygotes))
 	kill -9 "$DAEMON"
 	wait "$DAEMON_CALL" 2>/dev/null
 	sed -i '/^signal 9/d' "$EVIDENCE/report" # that was us
@@ -235,8 +229,8 @@ orphans()
 checks()
 {
 	daemon_mode
-	daemon_start --warm 0 --warm-python $WAITING
-	check "they wait" wait_for 30 waiting_is $WAITING
+	daemon_start --warm 0 --warm-python $WARM
+	check "they wait" wait_for 30 waiting_is $WARM
 	[ "$MODE" != R ] || check "there is a zygote" test -n "$(zygote)"
 	outside
 	leftovers

@@ -54,6 +54,18 @@ waiting_is()
 	[ "$(guests | wc -w)" = "$1" ]
 }
 
+# waited LANG ARG...: a run in an interpreter that waits; WARM sandboxes are there again in a moment.
+waited()
+{
+	local tries=0
+
+	while [ $((tries++)) -lt 50 ]; do
+		inside_json --daemon "${BEST[@]}" --lang "$@"
+		[ "$(json 'd["start"]')" = interpreter ] && return
+		wait_for 5 waiting_is "$WARM"
+	done
+}
+
 # A run in the daemon where limits may be weaker: an ordinary user has no control group here.
 BEST=()
 daemon_mode()
