@@ -251,6 +251,107 @@ PINFOLD_API int pinfold_sandbox_processes(const char *id, struct pinfold_process
 PINFOLD_API void pinfold_processes_free(struct pinfold_process *list);
 
 /*
+ * Workspaces: files that last. Compute is fresh for each command; what it changed is a layer of its
+ * own, which can be looked at, taken back or branched from, whatever the size of the workspace. They
+ * are in the store of a data directory, which a handle holds open. A handle belongs to one thread at
+ * a time. All functions return 0, or -1 and *ret_error.
+ */
+struct pinfold_store;
+
+/* home: NULL for the contract's. It is made where it does not exist. */
+PINFOLD_API int pinfold_store_open(const char *home, struct pinfold_store **ret_store,
+				   struct pinfold_error *ret_error);
+/* Runs that were started with it must be freed before. */
+PINFOLD_API void pinfold_store_close(struct pinfold_store *store);
+/* What can wait: give back the space of what was removed or undone an hour ago, merge layers, and
+ * see to it that everything survives a power cut. To be called now and then; commands that end do not
+ * wait for it. */
+PINFOLD_API int pinfold_store_settle(struct pinfold_store *store, struct pinfold_error *ret_error);
+
+struct pinfold_workspace_options {
+	size_t size;
+	const char *dir;     /* host directory shown copy-on-write at /work, NULL: none */
+	uint64_t disk_bytes; /* all that its layers may hold; 0: the default */
+	uint64_t inodes;     /* 0: the default */
+};
+
+#define PINFOLD_NAME_SIZE 64
+
+struct pinfold_workspace_info {
+	char name[PINFOLD_NAME_SIZE];
+	uint64_t created_ms;
+	uint64_t head;	 /* number of the snapshot where it stands */
+	uint32_t layers; /* that are mounted for a command */
+	int busy;	 /* a command is running in it */
+	uint64_t disk_limit_bytes, inode_limit;
+	uint64_t own_bytes;    /* what removing it would give back */
+	uint64_t shared_bytes; /* what other workspaces have, too */
+	char dir[4096];	       /* "" for none */
+};
+
+PINFOLD_API int pinfold_workspace_new(struct pinfold_store *store, const char *name,
+				      const struct pinfold_workspace_options *options,
+				      struct pinfold_error *ret_error);
+PINFOLD_API int pinfold_workspace_get(struct pinfold_store *store, const char *name,
+				      struct pinfold_workspace_info *ret_info,
+				      struct pinfold_error *ret_error);
+PINFOLD_API int pinfold_workspace_list(struct pinfold_store *store,
+				       struct pinfold_workspace_info **ret_list, size_t *ret_n,
+				       struct pinfold_error *ret_error);
+PINFOLD_API void pinfold_workspace_list_free(struct pinfold_workspace_info *list);
+/* Remove it and its history, and give its space back. */
+PINFOLD_API int pinfold_workspace_remove(struct pinfold_store *store, const char *name,
+					 struct pinfold_error *ret_error);
+
+/* A command in it, as a run of its own. What it changed is there when PINFOLD_EVENT_RESULT comes;
+ * freeing the run before that takes it back. The store must stay open until the run is freed. */
+#define PINFOLD_WORKSPACE_SHARE 0x1u /* beside others who share it; who ends last is on top */
+#define PINFOLD_WORKSPACE_SHELL 0x2u /* in its log as "shell" */
+PINFOLD_API int pinfold_workspace_exec(struct pinfold_store *store, const char *name,
+				       const struct pinfold_run_options *options, uint32_t flags,
+				       struct pinfold_run **ret_run,
+				       struct pinfold_error *ret_error);
+
+/* One point in the history of a workspace. */
+struct pinfold_snapshot {
+	uint64_t number;  /* in its workspace */
+	char kind[16];	  /* new, fork, exec, shell, cp, push, import, snap, rollback */
+	char label[64];	  /* "" for none */
+	int current;	  /* the workspace stands here */
+	int undone;	  /* it was taken back, and is kept for an hour */
+	uint64_t made_ms; /* since 1970 */
+	char run[PINFOLD_ID_SIZE];
+	char command[1024]; /* words with blanks between; of fork and rollback: from where */
+	char status[16];    /* as of a run, "" for others */
+	int exit_status;
+	uint64_t wall_us, files, bytes;
+};
+
+/* A point to come back to; it is on disk when this returns. label may be NULL. */
+PINFOLD_API int pinfold_workspace_snap(struct pinfold_store *store, const char *name,
+				       const char *label, struct pinfold_snapshot *ret_snapshot,
+				       struct pinfold_error *ret_error);
+/* Take back the last `count` commands, or rollbacks; *ret_snapshot is where it stands then. */
+PINFOLD_API int pinfold_workspace_undo(struct pinfold_store *store, const char *name,
+				       uint64_t count, struct pinfold_snapshot *ret_snapshot,
+				       struct pinfold_error *ret_error);
+/* Go to a snapshot, by its number or label; can be undone. */
+PINFOLD_API int pinfold_workspace_rollback(struct pinfold_store *store, const char *name,
+					   const char *snapshot,
+					   struct pinfold_snapshot *ret_snapshot,
+					   struct pinfold_error *ret_error);
+/* A new workspace with the files of a snapshot (NULL: as it stands) of another. */
+PINFOLD_API int pinfold_workspace_fork(struct pinfold_store *store, const char *name,
+				       const char *snapshot, const char *new_name,
+				       struct pinfold_error *ret_error);
+/* From the newest to the oldest. */
+#define PINFOLD_LOG_UNDONE 0x1u /* also what was taken back */
+PINFOLD_API int pinfold_workspace_log(struct pinfold_store *store, const char *name, uint32_t flags,
+				      struct pinfold_snapshot **ret_list, size_t *ret_n,
+				      struct pinfold_error *ret_error);
+PINFOLD_API void pinfold_workspace_log_free(struct pinfold_snapshot *list);
+
+/*
  * Be the daemon that runs of this user (as root: of everybody in group pinfold) go to when they find
  * its socket. Returns 0 after SIGTERM or SIGINT, or -1 and *ret_error. Uses fork() and changes
  * signal masks: for a process that does nothing else.

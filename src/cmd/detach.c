@@ -28,6 +28,7 @@ static int check_detached(const struct request *r, struct err *e)
 	const char *what = r->stdin_path	 ? "--stdin"
 			   : r->no_daemon	 ? "--no-daemon"
 			   : r->raw		 ? "--raw"
+			   : r->run.name	 ? "--name"
 			   : r->run.output_bytes ? "--output"
 			   : r->run.keep_ms	 ? "--keep"
 						 : NULL;
@@ -76,7 +77,8 @@ static int take_id(int argc, char **argv, const char **ret_id, struct err *e)
 {
 	if (argc == 0) {
 		(void)err_set(e, ERR_INVALID, "ID: is missing");
-		return err_remedy(e, "pinfold ps lists the sandboxes that live");
+		return err_remedy(e, "pinfold ps lists the sandboxes that live, pinfold ls the "
+				     "workspaces");
 	}
 	if (!is_sandbox_id(argv[0])) {
 		(void)err_set(e, ERR_INVALID, "ID: \"%.80s\" is not the id of a sandbox", argv[0]);
@@ -87,24 +89,49 @@ static int take_id(int argc, char **argv, const char **ret_id, struct err *e)
 }
 
 static const char *const exec_paragraphs[] = {
-	"Runs one more COMMAND in a sandbox that lives in the daemon, beside what runs there: the same "
-	"files, the same limits. It has all that a run has; its time limit is its own. When it ends, "
-	"what it started in the background goes on until the sandbox ends.",
-	"With --detach it runs in the background and its number inside is printed, for logs.",
+	"Runs a COMMAND in a workspace: a fresh sandbox on the files that are there. What it changed "
+	"is kept as a layer of its own, which pinfold log shows and pinfold undo takes back. While it "
+	"runs, a second one is refused with the code busy, unless both --share.",
+	"With the ID of a sandbox that lives in the daemon: one more command beside what runs there, with "
+	"the same files and the same limits; its time limit is its own. When it ends, what it started in "
+	"the background goes on until the sandbox ends. With --detach it runs in the background and its "
+	"number inside is printed, for logs.",
 	NULL,
 };
 
 const struct verb_doc exec_doc = {
-	.usage = {"[options] ID [--] COMMAND [ARG...]",
-		  "[options] ID --lang LANG [-c CODE | FILE | -] [ARG...]"},
+	.usage = {"[options] NAME|ID [--] COMMAND [ARG...]",
+		  "[options] NAME|ID --lang LANG [-c CODE | FILE | -] [ARG...]"},
 	.paragraphs = exec_paragraphs,
 	.examples =
 		{
+			{"In a workspace:", "pinfold exec demo -- python3 main.py"},
 			{"A command in a sandbox that lives:",
 			 "id=$(pinfold run --detach); pinfold exec $id -- ls"},
 			{"A program in it:", "pinfold exec $id --lang python -c 'print(6*7)'"},
 		},
 };
+
+/* What a sandbox that lives has already. */
+static int check_live(const struct request *r, struct err *e)
+{
+	const struct pinfold_run_options *o = &r->run;
+	const char *what = o->memory_bytes  ? "--memory"
+			   : o->cpus_milli  ? "--cpus"
+			   : o->pids	    ? "--pids"
+			   : o->disk_bytes  ? "--disk"
+			   : o->nofile	    ? "--nofile"
+			   : o->cpu_time_ms ? "--cpu-time"
+			   : o->limits	    ? "--limits"
+			   : o->user	    ? "--user"
+			   : r->share	    ? "--share"
+					    : NULL;
+
+	if (!what)
+		return 0;
+	(void)err_set(e, ERR_INVALID, "%s: a sandbox that lives has its own", what);
+	return err_remedy(e, "say it when the sandbox is made, with pinfold run --detach");
+}
 
 static int exec_detached(struct request *r, const char *id)
 {
@@ -121,7 +148,20 @@ static int exec_detached(struct request *r, const char *id)
 	return help_flush();
 }
 
-/* Options may stand before the id and behind it. */
+static int exec_workspace(struct request *r, const char *name)
+{
+	struct err e = ERR_INIT;
+
+	if (r->detach) {
+		(void)err_set(&e, ERR_UNSUPPORTED, "--detach: not in a workspace");
+		(void)err_remedy(&e,
+				 "pinfold run --detach keeps a sandbox; let the shell wait for it");
+		return say_failure(&e, r->json);
+	}
+	return session_workspace(r, name, r->share ? PINFOLD_WORKSPACE_SHARE : 0, false);
+}
+
+/* Options may stand before the name or id and behind it. */
 int cmd_exec(const struct verb *v, int argc, char **argv)
 {
 	auto_request struct request r = REQUEST_INIT;
@@ -133,12 +173,16 @@ int cmd_exec(const struct verb *v, int argc, char **argv)
 		return status;
 	argc -= used;
 	argv += used;
-	if (take_id(argc, argv, &id, &e) < 0)
+	bool live = argc == 0 || is_sandbox_id(argv[0]);
+	if (live && take_id(argc, argv, &id, &e) < 0)
 		return say_failure(&e, r.json);
 	if (!request_begin(&r, v, argc - 1, argv + 1, &more, &status))
 		return status;
-	if (request_program(&r, argc - 1 - more, argv + 1 + more, &e) < 0)
+	if ((live && check_live(&r, &e) < 0) ||
+	    request_program(&r, argc - 1 - more, argv + 1 + more, &e) < 0)
 		return say_failure(&e, r.json);
+	if (!live)
+		return exec_workspace(&r, argv[0]);
 	return r.detach ? exec_detached(&r, id) : session_exec(&r, id);
 }
 

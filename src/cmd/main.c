@@ -20,7 +20,18 @@ const struct verb verb_table[] = {
 	{"shell", "an interactive shell in a fresh sandbox", cmd_shell, VERB_SHELL, &shell_doc},
 	{"plan", "print the steps of a run without doing them", cmd_plan, VERB_PLAN, &plan_doc},
 	{"serve", "be the daemon: sandboxes wait ready-made", cmd_serve, VERB_SERVE, &serve_doc},
-	{"exec", "run a command in a sandbox that lives", cmd_exec, VERB_EXEC, &exec_doc},
+	{"new", "make a workspace: files that last", cmd_new, VERB_NEW, &new_doc},
+	{"ls", "list the workspaces", cmd_ls, VERB_DATA, &ls_doc},
+	{"info", "say how a workspace stands", cmd_info, VERB_DATA, &info_doc},
+	{"rm", "remove a workspace", cmd_rm, VERB_DATA, &rm_doc},
+	{"exec", "run a command in a workspace, or in a sandbox that lives", cmd_exec, VERB_EXEC,
+	 &exec_doc},
+	{"log", "list what happened in a workspace", cmd_log, VERB_LOG, &log_doc},
+	{"snap", "mark where a workspace stands", cmd_snap, VERB_DATA, &snap_doc},
+	{"undo", "take back the last commands of a workspace", cmd_undo, VERB_DATA, &undo_doc},
+	{"rollback", "bring a workspace back to a snapshot", cmd_rollback, VERB_DATA,
+	 &rollback_doc},
+	{"fork", "make a workspace out of another", cmd_fork, VERB_FORK, &fork_doc},
 	{"ps", "list the sandboxes that live", cmd_ps, VERB_PS, &ps_doc},
 	{"logs", "print what a detached command printed", cmd_logs, VERB_LOGS, &logs_doc},
 	{"attach", "follow a detached command", cmd_attach, VERB_PLAIN, &attach_doc},
@@ -39,11 +50,9 @@ const struct verb verb_table[] = {
 
 /* Verbs of the contract whose part does not exist yet: refused by name, never "unknown". */
 static const char *const later_verbs[] = {
-	"new",	   "ls",    "rm",     "info",	"push",	   "pull",     "watch",
-	"cp",	   "snap",  "log",    "diff",	"undo",	   "rollback", "fork",
-	"review",  "apply", "mcp",    "token",	"allow",   "trust",    "approvals",
-	"approve", "deny",  "secret", "audit",	"receipt", "verify",   "replay",
-	"deps",	   "image", "export", "import", "fsck",	   NULL,
+	"push",	  "pull",  "watch",	"cp",	   "diff",   "review", "apply", "mcp",	   "token",
+	"allow",  "trust", "approvals", "approve", "deny",   "secret", "audit", "receipt", "verify",
+	"replay", "deps",  "image",	"export",  "import", "fsck",   NULL,
 };
 
 static const struct verb *unknown_verb(const char *name, struct err *e)

@@ -11,6 +11,8 @@
 #define RUN_EXEC (VERB_RUN | VERB_PLAN | VERB_EXEC)
 #define RUN_SHELL_EXEC (RUN_SHELL | VERB_EXEC)
 #define RUN_SHELL (VERB_RUN | VERB_PLAN | VERB_SHELL)
+/* What exec takes for a workspace, and refuses for a sandbox that lives. */
+#define LIMITS (RUN_SHELL | VERB_EXEC)
 
 const char *const opt_group_titles[GROUP_COUNT] = {
 	[GROUP_PROGRAM] = "What runs", [GROUP_LIMITS] = "Limits", [GROUP_ISOLATION] = "Isolation",
@@ -23,7 +25,7 @@ const struct opt opt_table[] = {
 	 .words = "python node bash r"},
 	{"c", "CODE", OPT_CODE, GROUP_PROGRAM, RUN_EXEC, AT(run.code),
 	 .help = "With --lang: the text of the program"},
-	{"dir", "DIR", OPT_TEXT, GROUP_PROGRAM, RUN_SHELL, AT(run.dir),
+	{"dir", "DIR", OPT_TEXT, GROUP_PROGRAM, RUN_SHELL | VERB_NEW, AT(run.dir),
 	 .help = "Show this directory of the host at /work, copy-on-write; it is never written"},
 	{"workdir", "PATH", OPT_ABSOLUTE, GROUP_PROGRAM, RUN_SHELL_EXEC, AT(run.workdir),
 	 .help = "Working directory inside", .standard = "/home/user"},
@@ -34,7 +36,7 @@ const struct opt opt_table[] = {
 	 .standard = "-"},
 	{"pty", NULL, OPT_FLAG, GROUP_PROGRAM, RUN_EXEC, AT(pty),
 	 .help = "Give the command a terminal of its own"},
-	{"user", "USER", OPT_TEXT, GROUP_PROGRAM, RUN_SHELL, AT(run.user),
+	{"user", "USER", OPT_TEXT, GROUP_PROGRAM, LIMITS, AT(run.user),
 	 .help = "Who the command is inside: user (uid 1000), or root (uid 0) for package managers",
 	 .standard = "user", .words = "user root"},
 
@@ -43,24 +45,25 @@ const struct opt opt_table[] = {
 	 .hit = "SIGTERM, after the grace SIGKILL to all; status timeout, exit 124"},
 	{"grace", "DURATION", OPT_DURATION, GROUP_LIMITS, RUN_SHELL_EXEC, AT(run.grace_ms),
 	 .help = "Time between SIGTERM and SIGKILL", .standard = "2s", .hit = "SIGKILL to all"},
-	{"cpu-time", "DURATION", OPT_DURATION, GROUP_LIMITS, RUN_SHELL, AT(run.cpu_time_ms),
+	{"cpu-time", "DURATION", OPT_DURATION, GROUP_LIMITS, LIMITS, AT(run.cpu_time_ms),
 	 .help = "Processor time of all processes together", .standard = "none",
 	 .hit = "status killed, exit 137"},
-	{"cpus", "NUMBER", OPT_CPUS, GROUP_LIMITS, RUN_SHELL, AT(run.cpus_milli),
+	{"cpus", "NUMBER", OPT_CPUS, GROUP_LIMITS, LIMITS, AT(run.cpus_milli),
 	 .help = "How many processors may be busy at once", .standard = "1.0", .hit = "throttled"},
-	{"memory", "SIZE", OPT_SIZE, GROUP_LIMITS, RUN_SHELL, AT(run.memory_bytes),
+	{"memory", "SIZE", OPT_SIZE, GROUP_LIMITS, LIMITS, AT(run.memory_bytes),
 	 .help = "Memory, tmpfs and page tables included", .standard = "512M",
 	 .hit = "status oom, exit 137"},
-	{"pids", "COUNT", OPT_COUNT, GROUP_LIMITS, RUN_SHELL, AT(run.pids),
+	{"pids", "COUNT", OPT_COUNT, GROUP_LIMITS, LIMITS, AT(run.pids),
 	 .help = "Processes and threads", .standard = "128", .hit = "fork fails; reported"},
-	{"disk", "SIZE", OPT_SIZE, GROUP_LIMITS, RUN_SHELL, AT(run.disk_bytes),
-	 .help = "What may be written to files", .standard = "256M", .hit = "ENOSPC; reported"},
-	{"nofile", "COUNT", OPT_COUNT, GROUP_LIMITS, RUN_SHELL, AT(run.nofile),
+	{"disk", "SIZE", OPT_SIZE, GROUP_LIMITS, LIMITS | VERB_NEW, AT(run.disk_bytes),
+	 .help = "What may be written to files", .standard = "256M; a workspace 10G",
+	 .hit = "ENOSPC; reported"},
+	{"nofile", "COUNT", OPT_COUNT, GROUP_LIMITS, LIMITS, AT(run.nofile),
 	 .help = "Open files of one process", .standard = "1024", .hit = "EMFILE"},
 	{"output", "SIZE", OPT_SIZE, GROUP_LIMITS, RUN_EXEC, AT(run.output_bytes),
 	 .help = "With --json: how much of each stream is in the result", .standard = "1M",
 	 .hit = "head and tail are kept, truncated is set"},
-	{"limits", "MODE", OPT_CHOICE, GROUP_LIMITS, RUN_SHELL, AT(run.limits),
+	{"limits", "MODE", OPT_CHOICE, GROUP_LIMITS, LIMITS, AT(run.limits),
 	 .help = "Where a limit cannot be enforced: strict refuses, best-effort runs and says so",
 	 .standard = "strict for root, else best-effort", .words = "strict best-effort"},
 
@@ -79,15 +82,23 @@ const struct opt opt_table[] = {
 	 .words = "auto manifest retry off"},
 
 	{"json", NULL, OPT_FLAG, GROUP_OUTPUT,
-	 RUN_EXEC | VERB_DOCTOR | VERB_VERSION | VERB_PS | VERB_LOGS | VERB_BENCH, AT(json),
-	 .help = "Print one JSON document instead of text"},
+	 RUN_EXEC | VERB_DOCTOR | VERB_VERSION | VERB_PS | VERB_LOGS | VERB_BENCH | VERB_NEW |
+		 VERB_DATA | VERB_LOG | VERB_FORK,
+	 AT(json), .help = "Print one JSON document instead of text"},
 	{"raw", NULL, OPT_FLAG, GROUP_OUTPUT, RUN_EXEC, AT(raw),
 	 .help = "Pass control sequences to a terminal; otherwise they are shown escaped"},
 	{"keep", "DURATION", OPT_DURATION, GROUP_OUTPUT, RUN_EXEC, AT(run.keep_ms),
 	 .help = "With --json: how long output that did not fit is kept as a file",
 	 .standard = "1h"},
 	{"name", "NAME", OPT_TEXT, GROUP_OUTPUT, RUN_SHELL, AT(run.name),
-	 .help = "Keep the changes as a workspace of this name", .later = true},
+	 .help = "Keep the changes as a workspace of this name"},
+	{"share", NULL, OPT_FLAG, GROUP_PROGRAM, VERB_EXEC | VERB_SHELL, AT(share),
+	 .help = "In a workspace: run beside other commands that share it; who ends last is on top"},
+	{"all", NULL, OPT_FLAG, GROUP_OUTPUT, VERB_LOG, AT(all),
+	 .help = "Also what was taken back in the last hour"},
+	{"at", "SNAPSHOT", OPT_TEXT, GROUP_OTHER, VERB_FORK, AT(at),
+	 .help = "Begin with this snapshot, by its number or label",
+	 .standard = "where the workspace stands"},
 
 	{"detach", NULL, OPT_FLAG, GROUP_PROGRAM, VERB_RUN | VERB_EXEC, AT(detach),
 	 .help = "Run in the background: print the id and return. It lives in the daemon until it "

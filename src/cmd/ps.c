@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/json.h"
 #include "cmd/help.h"
 #include "cmd/request.h"
 #include "cmd/say.h"
+#include "cmd/show.h"
 #include "cmd/verb.h"
 
 static const char *const paragraphs[] = {
@@ -23,33 +23,6 @@ const struct verb_doc ps_doc = {
 	.examples = {{"What runs?", "pinfold ps"}, {"In a script:", "pinfold ps --json"}},
 };
 
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_REALTIME, &ts); /* cannot fail for this clock */
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
-/* "12s", "5m", "3h", "2d": rounded down. */
-static const char *span(uint64_t ms, char *text, size_t size)
-{
-	uint64_t s = ms / 1000;
-	const char unit = s < 120 ? 's' : s < 7200 ? 'm' : s < 172800 ? 'h' : 'd';
-	uint64_t n = s < 120 ? s : s < 7200 ? s / 60 : s < 172800 ? s / 3600 : s / 86400;
-
-	(void)snprintf(text, size, "%llu%c", (unsigned long long)n, unit);
-	return text;
-}
-
-/* It came from a caller, and goes to a terminal. */
-static void put_command(const char *command)
-{
-	for (const char *c = command; *c; c++)
-		(void)putchar(*c < 0x20 || *c == 0x7f ? '?' : *c);
-	(void)putchar('\n');
-}
-
 static const char *state(const struct pinfold_sandbox_info *s, char *text, size_t size)
 {
 	if (s->exit_code >= 0)
@@ -64,37 +37,21 @@ static const char *state(const struct pinfold_sandbox_info *s, char *text, size_
 static void print_table(const struct pinfold_sandbox_info *list, size_t n)
 {
 	char age[24], left[24], status[32];
-	uint64_t now = now_ms();
+	uint64_t now = show_now_ms();
 
 	printf("%-29s  %-12s  %-5s  %-5s  %s\n", "ID", "STATUS", "AGE", "LEFT", "COMMAND");
 	for (size_t i = 0; i < n; i++) {
 		const struct pinfold_sandbox_info *s = &list[i];
 
-		(void)span(now > s->created_ms ? now - s->created_ms : 0, age, sizeof(age));
+		(void)show_span(now > s->created_ms ? now - s->created_ms : 0, age, sizeof(age));
 		(void)snprintf(left, sizeof(left), "-");
 		if (s->expires_ms && !s->ended_ms)
-			(void)span(s->expires_ms > now ? s->expires_ms - now : 0, left,
-				   sizeof(left));
+			(void)show_span(s->expires_ms > now ? s->expires_ms - now : 0, left,
+					sizeof(left));
 		printf("%-29s  %-12s  %-5s  %-5s  ", s->id, state(s, status, sizeof(status)), age,
 		       left);
-		put_command(s->command);
+		show_text(s->command);
 	}
-}
-
-static void put_time(struct json *j, const char *key, uint64_t ms)
-{
-	time_t s = (time_t)(ms / 1000);
-	struct tm tm;
-	char text[40];
-	size_t n;
-
-	if (!ms || !gmtime_r(&s, &tm)) {
-		json_null(j, key);
-		return;
-	}
-	n = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
-	(void)snprintf(text + n, sizeof(text) - n, ".%03uZ", (unsigned)(ms % 1000));
-	json_str(j, key, text);
 }
 
 static void put_item(struct json *j, const struct pinfold_sandbox_info *s)
@@ -113,37 +70,21 @@ static void put_item(struct json *j, const struct pinfold_sandbox_info *s)
 	json_bool(j, "detached", s->detached);
 	json_u64(j, "background", s->background);
 	json_u64(j, "uid", s->uid);
-	put_time(j, "created", s->created_ms);
-	put_time(j, "expires", s->expires_ms);
-	put_time(j, "ended", s->ended_ms);
+	show_time(j, "created", s->created_ms);
+	show_time(j, "expires", s->expires_ms);
+	show_time(j, "ended", s->ended_ms);
 	json_bytes(j, "command", s->command, strlen(s->command));
 	json_close(j, '}');
-}
-
-static void begin_list(struct json *j)
-{
-	json_init(j, STDOUT_FILENO);
-	json_open(j, NULL, '{');
-	json_open(j, "items", '[');
-}
-
-static int end_list(struct json *j)
-{
-	json_close(j, ']');
-	json_null(j, "next");
-	json_close(j, '}');
-	int bad = json_end(j);
-	return bad < 0 ? bad : fd_write_all(STDOUT_FILENO, "\n", 1);
 }
 
 static int print_json(const struct pinfold_sandbox_info *list, size_t n)
 {
 	struct json j;
 
-	begin_list(&j);
+	show_list_begin(&j);
 	for (size_t i = 0; i < n; i++)
 		put_item(&j, &list[i]);
-	return end_list(&j);
+	return show_list_end(&j);
 }
 
 static void print_processes(const struct pinfold_process *list, size_t n)
@@ -155,9 +96,9 @@ static void print_processes(const struct pinfold_process *list, size_t n)
 		const struct pinfold_process *p = &list[i];
 
 		printf("%7u %7u %c %7s %8lluK %c ", p->pid, p->parent, p->state,
-		       span(p->cpu_ms, cpu, sizeof(cpu)),
+		       show_span(p->cpu_ms, cpu, sizeof(cpu)),
 		       (unsigned long long)(p->memory_bytes >> 10), p->asked_for ? '*' : ' ');
-		put_command(p->command);
+		show_text(p->command);
 	}
 }
 
@@ -188,10 +129,10 @@ static int show_processes(const char *id, bool json)
 	if (pinfold_sandbox_processes(id, &list, &n, &error) < 0)
 		return say_library_failure(&error, json);
 	if (json) {
-		begin_list(&j);
+		show_list_begin(&j);
 		for (size_t i = 0; i < n; i++)
 			put_process(&j, &list[i]);
-		bad = end_list(&j);
+		bad = show_list_end(&j);
 	} else {
 		print_processes(list, n);
 	}

@@ -15,6 +15,7 @@ static const char *const paragraphs[] = {
 	"behind it are its arguments.",
 	"With --detach the command runs in the daemon and the id of its sandbox is printed; ps, logs, "
 	"attach, exec and kill take it. Without a COMMAND the sandbox just lives, for exec.",
+	"With --name what it changes is kept as a new workspace, to go on in with pinfold exec.",
 	"Options end at -- or at the first word that is not an option.",
 	NULL,
 };
@@ -46,5 +47,7 @@ int cmd_run(const struct verb *v, int argc, char **argv)
 	bool idle = r.detach && !r.run.lang && argc == used;
 	if (!idle && request_program(&r, argc - used, argv + used, &e) < 0)
 		return say_failure(&e, r.json);
-	return r.detach ? detach_run(&r) : session_run(&r);
+	if (r.detach)
+		return detach_run(&r);
+	return r.run.name ? session_workspace(&r, r.run.name, 0, true) : session_run(&r);
 }

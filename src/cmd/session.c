@@ -9,6 +9,7 @@
 #include "cmd/sig.h"
 #include "cmd/stream.h"
 #include "cmd/term.h"
+#include "cmd/workspace.h"
 
 #define EXIT_OUTPUT_LOST 1 /* the command ended well, but what it printed could not be written */
 
@@ -148,6 +149,46 @@ int session_run(struct request *r)
 int session_exec(struct request *r, const char *id)
 {
 	return start_in(r, id);
+}
+
+static int make_workspace(struct pinfold_store *store, struct request *r, const char *name,
+			  struct pinfold_error *error)
+{
+	struct pinfold_workspace_options o = {
+		.size = sizeof(o), .dir = r->run.dir, .disk_bytes = r->run.disk_bytes};
+
+	r->run.dir = NULL;
+	r->run.name = NULL;
+	return pinfold_workspace_new(store, name, &o, error);
+}
+
+int session_workspace(struct request *r, const char *name, uint32_t flags, bool fresh)
+{
+	struct pinfold_error error = {.code = ""}, ignored;
+	struct pinfold_store *store = NULL;
+	struct pinfold_run *run = NULL;
+	struct err e = ERR_INIT;
+
+	set_flags(r);
+	if (!store_ready(&store, r->json))
+		return EXIT_PINFOLD;
+	int started = sig_init(&e);
+	if (started < 0) {
+		pinfold_store_close(store);
+		return say_failure(&e, r->json);
+	}
+	if (fresh)
+		started = make_workspace(store, r, name, &error);
+	if (started == 0) {
+		started = pinfold_workspace_exec(store, name, &r->run, flags, &run, &error);
+		if (started < 0 && fresh)
+			(void)pinfold_workspace_remove(store, name, &ignored);
+	}
+	int status = stay(r, started, run, &error);
+	pinfold_store_close(store);
+	if (started == 0)
+		store_settle_later();
+	return status;
 }
 
 int session_follow(struct request *r, const char *id, uint32_t pid, uint32_t flags)

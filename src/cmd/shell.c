@@ -12,13 +12,14 @@
 
 static const char *const paragraphs[] = {
 	"Starts bash in a fresh sandbox with a terminal of its own. What it changes is dropped "
-	"when it ends. With the ID of a sandbox that lives, bash starts in that one. Ctrl-C and all "
-	"other keys go inside; exit or Ctrl-D ends it.",
+	"when it ends. With the NAME of a workspace, it starts there and its changes are kept; with the "
+	"ID of a sandbox that lives, in that one. Ctrl-C and all other keys go inside; exit or Ctrl-D "
+	"ends it.",
 	NULL,
 };
 
 const struct verb_doc shell_doc = {
-	.usage = {"[options]", "[options] ID"},
+	.usage = {"[options]", "[options] NAME", "[options] ID"},
 	.paragraphs = paragraphs,
 	.examples =
 		{
@@ -30,12 +31,6 @@ const struct verb_doc shell_doc = {
 
 static int check(int argc, char **argv, struct err *e)
 {
-	if (argc > 0 && !is_sandbox_id(argv[0])) {
-		(void)err_set(e, ERR_UNSUPPORTED, "%.80s: there are no workspaces in this version",
-			      argv[0]);
-		return err_remedy(e,
-				  "write pinfold shell, or pinfold shell with an id of pinfold ps");
-	}
 	if (argc > 1)
 		return request_end(argc - 1, argv + 1, e);
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
@@ -62,5 +57,14 @@ int cmd_shell(const struct verb *v, int argc, char **argv)
 	r.stdin_fd = STDIN_FILENO;
 	if (!r.run.time_ms)
 		r.run.time_ms = SHELL_TIME_MS;
-	return argc > used ? session_exec(&r, argv[used]) : session_run(&r);
+	if (r.run.name)
+		return session_workspace(&r, r.run.name, PINFOLD_WORKSPACE_SHELL, true);
+	if (argc == used)
+		return session_run(&r);
+	return is_sandbox_id(argv[used])
+		       ? session_exec(&r, argv[used])
+		       : session_workspace(&r, argv[used],
+					   PINFOLD_WORKSPACE_SHELL |
+						   (r.share ? PINFOLD_WORKSPACE_SHARE : 0),
+					   false);
 }

@@ -18,7 +18,11 @@
 #define VERB_LOGS 0x200u
 #define VERB_KILL 0x400u
 #define VERB_BENCH 0x800u
-#define VERB_ALL 0xffffu
+#define VERB_NEW 0x1000u
+#define VERB_DATA 0x2000u /* takes --json and nothing else */
+#define VERB_LOG 0x4000u
+#define VERB_FORK 0x8000u
+#define VERB_ALL 0xffffffffu
 
 #define EXIT_PINFOLD 125 /* Pinfold itself failed: nothing of the command ran */
 
@@ -63,10 +67,20 @@ int cmd_pause(const struct verb *v, int argc, char **argv);
 int cmd_resume(const struct verb *v, int argc, char **argv);
 int cmd_extend(const struct verb *v, int argc, char **argv);
 int cmd_bench(const struct verb *v, int argc, char **argv);
+int cmd_new(const struct verb *v, int argc, char **argv);
+int cmd_ls(const struct verb *v, int argc, char **argv);
+int cmd_info(const struct verb *v, int argc, char **argv);
+int cmd_rm(const struct verb *v, int argc, char **argv);
+int cmd_snap(const struct verb *v, int argc, char **argv);
+int cmd_log(const struct verb *v, int argc, char **argv);
+int cmd_undo(const struct verb *v, int argc, char **argv);
+int cmd_rollback(const struct verb *v, int argc, char **argv);
+int cmd_fork(const struct verb *v, int argc, char **argv);
 int cmd_docs(const struct verb *v, int argc, char **argv);
 
 extern const struct verb_doc run_doc, shell_doc, plan_doc, doctor_doc, version_doc, help_doc,
 	serve_doc, docs_doc, exec_doc, ps_doc, logs_doc, attach_doc, kill_doc, pause_doc,
-	resume_doc, extend_doc, bench_doc;
+	resume_doc, extend_doc, bench_doc, new_doc, ls_doc, info_doc, rm_doc, snap_doc, log_doc,
+	undo_doc, rollback_doc, fork_doc;
 
 #endif

@@ -49,7 +49,7 @@ void run_add_file(struct pinfold_run *run, const struct msg_guest *msg, const ch
 		run->files_omitted++;
 		return;
 	}
-	if (msg->change != MSG_DELETED)
+	if (msg->change != MSG_DELETED && (run->req.flags & PINFOLD_CAPTURE))
 		hash_file(run, f, fd);
 	run->n_files++;
 }

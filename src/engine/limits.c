@@ -105,6 +105,10 @@ static int check_disk(struct request *r, struct err *e)
 
 	if (r->spec.level == LEVEL_LANDLOCK)
 		return 0;
+	if (r->spec.layers.upper) {
+		r->held.disk = HELD_POLLED;
+		return 0;
+	}
 	r->rough = (r->spec.dir_fd >= 0 || r->spec.as_root) && !volume_unneeded();
 	if (geteuid() == 0 && (large || r->rough)) {
 		r->spec.on_volume = true;

@@ -267,6 +267,7 @@ static int pending(struct pinfold_run *run, struct pinfold_event *ret)
 	if (run->state == RUN_DRAINING && run->out[0] < 0 && run->out[1] < 0) {
 		run_sort_files(run);
 		run_judge(run);
+		workspace_end(run);
 		run->state = RUN_ENDED;
 	}
 	if (run->state == RUN_ENDED && !run->result_told) {

@@ -113,7 +113,7 @@ int pinfold_plan_write(const struct pinfold_run_options *options, int json, int 
 	struct request req;
 	struct plan *plan = NULL;
 	struct err e = ERR_INIT;
-	int r = request_init(&req, options, false, &e);
+	int r = request_init(&req, options, NULL, false, &e);
 
 	if (r >= 0)
 		r = plan_new(&req.spec, &plan, &e);

@@ -52,6 +52,7 @@ int run_begin(struct pinfold_run *run, struct err *e)
 	run_clean_host(run);
 	fd_close(&run->out[0]);
 	fd_close(&run->out[1]);
+	workspace_end(run);
 	run->state = RUN_ENDED;
 	/* Always readable: the result is there to be taken. */
 	run->epoll = eventfd(1, EFD_CLOEXEC);
@@ -64,7 +65,7 @@ static int start(struct pinfold_run *run, const struct pinfold_run_options *o, s
 
 	run->cancel_fd = o->cancel_fd;
 	if (r >= 0)
-		r = request_init(&run->req, o, run->link >= 0, e);
+		r = request_init(&run->req, o, NULL, run->link >= 0, e);
 	return r < 0 ? r : run_begin(run, e);
 }
 
@@ -182,6 +183,7 @@ void pinfold_run_free(struct pinfold_run *run)
 	if (!run)
 		return;
 	run_clean_host(run);
+	upper_drop(run->upper);
 	fd_close(&run->epoll);
 	fd_close(&run->timer);
 	fd_close(&run->terminal);

@@ -39,10 +39,9 @@ static int refuse_missing_part(const struct pinfold_run_options *o, struct err *
 	if (!what)
 		return 0;
 	(void)err_set(e, ERR_UNSUPPORTED, "%s is not in this version", what);
-	return err_remedy(e,
-			  strcmp(what, "--name") == 0
-				  ? "leave it out; files of a run are listed in its --json result"
-				  : "bring what is needed in with --dir or --stdin");
+	return err_remedy(e, strcmp(what, "--name") == 0
+				     ? "use pinfold_workspace_exec(), or pinfold exec"
+				     : "bring what is needed in with --dir or --stdin");
 }
 
 /* What needs a mount or a pid namespace cannot be had without one. */
@@ -247,7 +246,8 @@ static int take_command(struct request *r, const struct pinfold_run_options *o, 
 	return 0;
 }
 
-int request_init(struct request *r, const struct pinfold_run_options *o, bool remote, struct err *e)
+int request_init(struct request *r, const struct pinfold_run_options *o,
+		 const struct sandbox_layers *layers, bool remote, struct err *e)
 {
 	memset(r, 0, sizeof(*r));
 	r->spec.dir_fd = FD_NONE;
@@ -255,7 +255,9 @@ int request_init(struct request *r, const struct pinfold_run_options *o, bool re
 	r->flags = o->flags;
 	r->keep_ms = o->keep_ms ? o->keep_ms : 3600000;
 	r->spec.pty = o->flags & PINFOLD_PTY;
-	r->spec.collect = o->flags & PINFOLD_CAPTURE;
+	r->spec.collect = layers || (o->flags & PINFOLD_CAPTURE);
+	if (layers)
+		r->spec.layers = *layers;
 	r->spec.rows = o->rows ? o->rows : 24;
 	r->spec.cols = o->cols ? o->cols : 80;
 	if (o->size < sizeof(size_t) * 4)

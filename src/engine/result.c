@@ -235,7 +235,12 @@ int pinfold_run_write_json(const struct pinfold_run *run, int fd)
 	json_open(&j, NULL, '{');
 	json_str(&j, "id", run->id);
 	json_str(&j, "sandbox", run->req.spec.id);
-	json_null(&j, "workspace");
+	if (run->workspace[0])
+		json_str(&j, "workspace", run->workspace);
+	else
+		json_null(&j, "workspace");
+	if (run->snapshot)
+		json_u64(&j, "snapshot", run->snapshot);
 	json_str(&j, "isolation", run->req.spec.level == LEVEL_STRICT ? "strict" : "landlock");
 	json_str(&j, "start", start_name(run));
 	write_outcome(&j, run);

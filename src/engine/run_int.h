@@ -26,6 +26,7 @@
 #include "sandbox/hold.h"
 #include "sandbox/notify.h"
 #include "sandbox/spec.h"
+#include "store/upper.h"
 #include "warden/live.h"
 #include "wire/link.h"
 #include "wire/msg.h"
@@ -92,6 +93,10 @@ struct request {
 	char *dir_real;
 };
 
+struct pinfold_store {
+	struct store *store;
+};
+
 struct pinfold_run {
 	enum run_state state;
 	struct request req;
@@ -108,6 +113,12 @@ struct pinfold_run {
 	bool outlived;		/* and it did not live longer than the command */
 	bool follows;		/* only listens to a command that is the daemon's own, */
 	bool hangs_up;		/* and left before it ended */
+	struct upper *upper;	/* of a workspace: what it writes to, NULL once that is settled */
+	char workspace[64];	/* its name, "" for none */
+	const char *upper_kind; /* what its log calls this, */
+	char command[1024];	/* and what it says that it was */
+	uint64_t disk_used;	/* by its other layers */
+	uint64_t snapshot;	/* number of what came of it, 0: nothing */
 	uint64_t skipped;	/* bytes that were not kept for us */
 	int cancel_fd;		/* the caller's; readable: give up waiting for the daemon */
 	int out[2];		/* read ends of the command's stdout and stderr */
@@ -156,9 +167,10 @@ struct pinfold_run {
 	char buf[65536];
 };
 
-/* request.c: options to request; everything that can be refused is refused here. */
-int request_init(struct request *r, const struct pinfold_run_options *o, bool remote,
-		 struct err *e);
+/* request.c: options to request; everything that can be refused is refused here. `layers` are a
+ * workspace's, or NULL. */
+int request_init(struct request *r, const struct pinfold_run_options *o,
+		 const struct sandbox_layers *layers, bool remote, struct err *e);
 void request_done(struct request *r);
 /* lang.c: the argument vector of `lang`. */
 int request_lang(struct request *r, const struct pinfold_run_options *o, struct err *e);
@@ -202,6 +214,8 @@ struct pinfold_run *run_new(void);
 /* Start what the request says; its result may be that it could not be executed. */
 int run_begin(struct pinfold_run *run, struct err *e);
 void options_take(struct pinfold_run_options *to, const struct pinfold_run_options *from);
+/* workspace_run.c: the command has ended, and what it changed is the workspace from now on. */
+void workspace_end(struct pinfold_run *run);
 /* scratch.c: names the private directory of level landlock. Nothing at other levels. */
 int scratch_name(struct pinfold_run *run, struct err *e);
 /* explain.c: what a failed step means, with a remedy. `op`: 1 + what it was to do. */

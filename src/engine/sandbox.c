@@ -152,7 +152,7 @@ int pinfold_sandbox_create(const struct pinfold_run_options *options, char ret_i
 		o.time_ms = LIVE_MS;
 	int r = run ? check_level(&o, &e) : err_sys(&e, "run");
 	if (r >= 0)
-		r = request_init(&run->req, &o, true, &e);
+		r = request_init(&run->req, &o, NULL, true, &e);
 	if (r >= 0) {
 		run->cancel_fd = o.cancel_fd;
 		run->req.spec.live = idle;
@@ -178,7 +178,7 @@ static int prepare(const char *id, const struct pinfold_run_options *options,
 	o.dir = NULL;
 	int r = sandbox_check_id(id, e);
 	if (r >= 0)
-		r = request_init(&run->req, &o, true, e);
+		r = request_init(&run->req, &o, NULL, true, e);
 	if (r >= 0)
 		(void)snprintf(run->req.spec.id, sizeof(run->req.spec.id), "%s", id);
 	run->req.spec.driver = run->req.spec.collect = false;

@@ -57,6 +57,8 @@ struct walk {
 	size_t prefix_len;
 	uint32_t sent;
 	uint64_t omitted;
+	uint64_t bytes; /* on disk, of all that was seen */
+	int disarm;	/* what stays on the host makes nobody anybody else */
 	char path[MSG_NAME_MAX + 1];
 };
 
@@ -196,6 +198,12 @@ static int visit(struct walk *w, int depth, const char *name)
 		w->omitted++;
 		return 0;
 	}
+	w->bytes += (uint64_t)st.st_blocks * 512;
+	if (w->disarm && S_ISREG(st.st_mode) && (st.st_mode & (S_ISUID | S_ISGID))) {
+		st.st_mode &= ~(unsigned)(S_ISUID | S_ISGID);
+		(void)sys3(SYS_fchmodat, l->fd, name,
+			   st.st_mode & 07777); /* no link: it is regular */
+	}
 	report(w, l->fd, name, &st, len);
 	return S_ISDIR(st.st_mode) ? descend(w, depth, l->fd, name, len) : 0;
 }
@@ -229,7 +237,8 @@ uint64_t guest_used(const struct guest *g)
 {
 	struct statfs fs = {0};
 
-	if (g->n_keep == 0 || sys2(SYS_fstatfs, g->keep[0].upper, &fs) < 0)
+	if (g->n_keep == 0 || (g->plan->flags & PLAN_ON_HOST) ||
+	    sys2(SYS_fstatfs, g->keep[0].upper, &fs) < 0)
 		return 0;
 	return (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
 }
@@ -255,11 +264,14 @@ void guest_collect(struct guest *g)
 		struct walk *w = &walk;
 
 		w->keep = &g->keep[i];
+		w->disarm = (g->plan->flags & PLAN_ON_HOST) != 0;
 		w->prefix_len = str_len(w->keep->prefix);
 		for (size_t k = 0; k <= w->prefix_len; k++)
 			w->path[k] = w->keep->prefix[k];
 		walk_tree(w);
 	}
 	msg.value = walk.omitted;
+	if (g->plan->flags & PLAN_ON_HOST)
+		msg.value2 = walk.bytes;
 	(void)guest_send(&msg, NULL, -1);
 }

@@ -37,6 +37,7 @@ struct guest {
 	int root;	       /* the new root, -1 before ENTER */
 	const char *root_name; /* where it is in the stage */
 	int lower;	       /* last directory opened by LOWER */
+	int layers;	       /* directory opened by LAYERS, -1: none */
 	int ruleset;	       /* Landlock rules for commands, -1: none */
 	int witness;	       /* all.c: whom we could signal before SCOPE, 0: none */
 	int listener;	       /* seccomp notifications, for the host side, -1: none */

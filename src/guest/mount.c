@@ -181,7 +181,7 @@ static int do_stage(struct guest *g, const char *on, const char *options, long v
 
 /* The host side told us which directory it means; in our copy of the mount tree its path may by
  * now lead elsewhere. */
-static int do_lower(struct guest *g, const struct plan_step *step)
+static int open_expected(const struct guest *g, const struct plan_step *step, int *ret_fd)
 {
 	struct stat st;
 	long fd = sys3(SYS_openat, AT_FDCWD, plan_str(g->plan, step->s),
@@ -196,8 +196,8 @@ static int do_lower(struct guest *g, const struct plan_step *step)
 	if (step->b && (st.st_ino != step->b || (int64_t)st.st_dev != step->a))
 		return -ESTALE;
 #endif
-	done(g->lower);
-	g->lower = (int)fd;
+	done(*ret_fd);
+	*ret_fd = (int)fd;
 	return 0;
 }
 
@@ -232,6 +232,9 @@ static int do_overlay(struct guest *g, const char *on, const char *options, unsi
 	char text[512];
 	int r = overlay_options(g, options, text, sizeof(text));
 
+	/* A value has room for 255 bytes: the names of 16 layers, if they are short. */
+	if (r >= 0 && (flags & STEP_LAYERS))
+		r = (int)sys1(SYS_fchdir, g->layers);
 	if (r < 0)
 		return r;
 	unsigned attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
@@ -245,6 +248,8 @@ static int do_overlay(struct guest *g, const char *on, const char *options, unsi
 	attrs &= ~(unsigned)MOUNT_ATTR_NODEV;
 #endif
 	long fd = make("overlay", text, attrs);
+	if (flags & STEP_LAYERS)
+		(void)sys1(SYS_fchdir, g->stage); /* where we came from */
 	if (fd < 0)
 		return (int)fd;
 	if (g->root >= 0 && !(flags & STEP_STAGE))
@@ -294,7 +299,8 @@ static int do_keep(struct guest *g, const struct plan_step *step)
 	if (g->n_keep == GUEST_KEEP_MAX)
 		return -E2BIG;
 	/* At level landlock the path is the host's, and absolute. */
-	long fd = sys3(SYS_openat, g->stage >= 0 ? g->stage : AT_FDCWD, plan_str(g->plan, step->s),
+	int dir = step->flags & STEP_LAYERS ? g->layers : g->stage >= 0 ? g->stage : AT_FDCWD;
+	long fd = sys3(SYS_openat, dir, plan_str(g->plan, step->s),
 		       O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return (int)fd;
@@ -329,7 +335,8 @@ static int do_pivot(struct guest *g)
 	done(g->lower);
 	done(g->root);
 	done(g->stage);
-	g->lower = g->root = g->stage = -1;
+	done(g->layers);
+	g->lower = g->root = g->stage = g->layers = -1;
 	return (int)r;
 }
 
@@ -345,7 +352,8 @@ int guest_mount_step(struct guest *g, const struct plan_step *step)
 		return (int)sys5(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &attr,
 				 sizeof(attr));
 	case PLAN_STAGE: return do_stage(g, s, t, step->a);
-	case PLAN_LOWER: return do_lower(g, step);
+	case PLAN_LOWER: return open_expected(g, step, &g->lower);
+	case PLAN_LAYERS: return open_expected(g, step, &g->layers);
 	case PLAN_ATTACH:
 		fd = sys5(SYS_move_mount, step->a, "", g->stage, s, MOVE_MOUNT_F_EMPTY_PATH);
 		done(step->a);

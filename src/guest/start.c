@@ -186,6 +186,7 @@ void guest_main(void)
 	static struct guest g = {.stage = -1,
 				 .root = -1,
 				 .lower = -1,
+				 .layers = -1,
 				 .ruleset = -1,
 				 .listener = -1,
 				 .driver = -1,

@@ -134,6 +134,7 @@ static int do_step(struct guest *g, const struct plan_step *step)
 	case PLAN_PRIVATE:
 	case PLAN_STAGE:
 	case PLAN_LOWER:
+	case PLAN_LAYERS:
 	case PLAN_ATTACH:
 	case PLAN_OVERLAY:
 	case PLAN_ENTER:

@@ -8,5 +8,7 @@
  * does not exist is gone already.
  */
 int remove_tree(const char *path);
+/* The same below a directory that is open. */
+int remove_tree_at(int dir, const char *path);
 
 #endif

@@ -108,8 +108,8 @@ static bool can_map(const struct sandbox_spec *spec)
 	       spec->ids.uid_base != 0;
 }
 
-/* A read-only clone of `dir` whose files have the owners that `map` says. */
-static int clone_mapped(int dir, const struct idmap *map, int *ret_fd, struct err *e)
+/* A clone of `dir` whose files have the owners that `map` says. */
+static int clone_mapped(int dir, const struct idmap *map, bool writable, int *ret_fd, struct err *e)
 {
 	auto_close int userns = open_userns(map, e);
 
@@ -128,7 +128,7 @@ static int clone_mapped(int dir, const struct idmap *map, int *ret_fd, struct er
 	}
 	struct mount_attr attr = {
 		.attr_set = MOUNT_ATTR_IDMAP | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
-			    (HOLD_DIR_OVERLAY ? MOUNT_ATTR_RDONLY : 0),
+			    (HOLD_DIR_OVERLAY && !writable ? MOUNT_ATTR_RDONLY : 0),
 		.propagation = 1 << 18, /* MS_PRIVATE */
 		.userns_fd = (uint64_t)userns,
 	};
@@ -165,7 +165,7 @@ int attach_dir(struct sandbox_spec *spec, int *ret_fd, struct err *e)
 		swap_map(map.uid, &map.n_uid, st.st_uid, spec->ids.uid_base);
 		swap_map(map.gid, &map.n_gid, st.st_gid, spec->ids.gid_base);
 	}
-	if (clone_mapped(spec->dir_fd, &map, ret_fd, e) < 0)
+	if (clone_mapped(spec->dir_fd, &map, false, ret_fd, e) < 0)
 		return err_wrap(e, "--dir %s", spec->dir_path);
 	spec->dir_attached = true;
 	/* It is our own clone of what the caller opened: there is no path to check again. */
@@ -173,19 +173,40 @@ int attach_dir(struct sandbox_spec *spec, int *ret_fd, struct err *e)
 	return 0;
 }
 
+/* Ids on disk are those seen inside. */
+static struct idmap whole_range(const struct sandbox_spec *spec)
+{
+	return (struct idmap){
+		.n_uid = 1,
+		.n_gid = 1,
+		.uid[0] = {0, spec->ids.uid_base, SANDBOX_IDS},
+		.gid[0] = {0, spec->ids.gid_base, SANDBOX_IDS},
+	};
+}
+
 int attach_usr(struct sandbox_spec *spec, int *ret_fd, struct err *e)
 {
-	struct idmap map = {.n_uid = 1, .n_gid = 1};
+	struct idmap map = whole_range(spec);
 
 	if (!spec->as_root || !can_map(spec))
 		return 0;
-	map.uid[0] = (struct idmap_line){0, spec->ids.uid_base, SANDBOX_IDS};
-	map.gid[0] = (struct idmap_line){0, spec->ids.gid_base, SANDBOX_IDS};
 	auto_close int usr = open("/usr", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (usr < 0)
 		return err_sys(e, "open /usr");
-	if (clone_mapped(usr, &map, ret_fd, e) < 0)
+	if (clone_mapped(usr, &map, false, ret_fd, e) < 0)
 		return err_wrap(e, "/usr");
 	spec->usr_attached = true;
+	return 0;
+}
+
+int attach_layers(struct sandbox_spec *spec, int *ret_fd, struct err *e)
+{
+	struct idmap map = whole_range(spec);
+
+	if (!spec->layers.upper || !can_map(spec))
+		return 0;
+	if (clone_mapped(spec->layers.fd, &map, true, ret_fd, e) < 0)
+		return err_wrap(e, "the data directory");
+	spec->layers.attached = true;
 	return 0;
 }

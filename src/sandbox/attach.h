@@ -16,9 +16,14 @@ int attach_dir(struct sandbox_spec *spec, int *ret_fd, struct err *e);
  * spec->usr_attached. */
 int attach_usr(struct sandbox_spec *spec, int *ret_fd, struct err *e);
 
+/* And for the layers of a workspace, whose files carry the ids that are seen inside: those become ids
+ * of the sandbox's range. Sets spec->layers.attached. */
+int attach_layers(struct sandbox_spec *spec, int *ret_fd, struct err *e);
+
 /* Which of the inherited descriptors is which. */
 #define ATTACH_DIR (GUEST_EXTRA + 0)
 #define ATTACH_USR (GUEST_EXTRA + 1)
 #define ATTACH_VOLUME (GUEST_EXTRA + 2)
+#define ATTACH_LAYERS (GUEST_EXTRA + 3)
 
 #endif

@@ -11,7 +11,7 @@
  *	m            where a layered root is mounted
  *
  * A root is layered (r is the lower of an overlay) where a command may change all of it, as the
- * sandbox's root does. The ordinary user of a fresh sandbox can only write below his home and in
+ * sandbox's root does, and in a workspace, where some command may have. The ordinary user of a fresh sandbox can only write below his home and in
  * /tmp, /run and /dev/shm, so r itself is the root and his home the layer: no overlay, and no
  * mounts for what are directories of the same tmpfs.
  *
@@ -31,6 +31,7 @@
 
 /* Exists everywhere, and nobody shares a directory below it. */
 #define STAGE_ON (HOLD_SYS ? "/sys" : "/mnt")
+#define SKELETON (HOLD_SYS ? "/sys/r" : "/mnt/r")
 
 static const char *const usr_links[] = {"bin", "sbin", "lib", "lib32", "lib64", "libx32"};
 static const char *const devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
@@ -53,9 +54,14 @@ static int owner_of_home(const struct sandbox_spec *spec)
 
 static void plan_stage(struct plan *p, const struct sandbox_spec *spec)
 {
+	uint64_t disk = spec->limits.disk_bytes;
+
+	/* Of a workspace only /tmp, /run and /dev/shm are here. */
+	if (spec->layers.upper && disk > spec->limits.memory_bytes / 2)
+		disk = spec->limits.memory_bytes / 2;
 	/* The skeleton is ours, not the sandbox's: room for it on top of the limit. */
-	uint64_t size = spec->limits.disk_bytes + (256 << 10) + spec->code_len;
-	uint64_t inodes = spec->limits.disk_bytes / 4096 + 256;
+	uint64_t size = disk + (256 << 10) + spec->code_len;
+	uint64_t inodes = disk / 4096 + 256;
 	char options[96];
 
 	(void)snprintf(options, sizeof(options), "size=%llu,nr_inodes=%llu,mode=0755",
@@ -132,11 +138,16 @@ static void plan_skeleton(struct plan *p, const struct sandbox_spec *spec)
 }
 
 /* One overlay of the layer: part `name`, shown at `target`, whose top belongs to `owner`. */
-static void plan_part(struct plan *p, const char *name, const char *lower, const char *target,
-		      int owner)
+static void plan_part(struct plan *p, const struct sandbox_spec *spec, const char *name,
+		      const char *lower, const char *target)
 {
+	int owner = strcmp(name, "work") == 0 ? owner_of_home(spec) : -1;
 	char text[160];
 
+	if (spec->layers.upper) {
+		plan_layer_part(p, spec, name, strcmp(lower, "r") == 0 ? SKELETON : lower, target);
+		return;
+	}
 	(void)snprintf(text, sizeof(text), "u.%s", name);
 	plan_mkdir(p, text, 0755, owner);
 	(void)snprintf(text, sizeof(text), "w.%s", name);
@@ -146,7 +157,7 @@ static void plan_part(struct plan *p, const char *name, const char *lower, const
 	plan_two(p, PLAN_OVERLAY, STEP_OWN, target, text);
 }
 
-static void plan_root(struct plan *p, bool layered)
+static void plan_root(struct plan *p, const struct sandbox_spec *spec, bool layered)
 {
 	if (!layered) {
 		/* A mount of its own, or the stage around it would be in reach. */
@@ -156,9 +167,12 @@ static void plan_root(struct plan *p, bool layered)
 		return;
 	}
 	plan_mkdir(p, "m", 0755, -1);
-	plan_part(p, "root", "r", "m", -1);
+	plan_part(p, spec, "root", "r", "m");
 	plan_one(p, PLAN_ENTER, 0, "m");
-	plan_two(p, PLAN_KEEP, 0, "u.root", "");
+	if (spec->layers.upper)
+		plan_layer_keep(p, spec, "root", SKELETON, "");
+	else
+		plan_two(p, PLAN_KEEP, 0, "u.root", "");
 }
 
 /* What is no part of a layered root: private directories that are gone with the run. */
@@ -207,8 +221,10 @@ static void plan_usr(struct plan *p, const struct sandbox_spec *spec, bool layer
 	plan_one(p, PLAN_LOWER, 0, spec->usr_attached ? "l.usr" : "/usr");
 	/* With an upper although an ordinary user writes nothing here: programs expect EACCES, and
 	 * would get EROFS. */
-	plan_part(p, "usr", "@", "usr", -1);
-	if (layered)
+	plan_part(p, spec, "usr", "@", "usr");
+	if (spec->layers.upper && spec->as_root)
+		plan_layer_keep(p, spec, "usr", "@", "/usr");
+	else if (layered && !spec->layers.upper)
 		plan_two(p, PLAN_KEEP, STEP_KEEP_FD, "u.usr", "/usr");
 }
 
@@ -320,21 +336,32 @@ static void plan_work(struct plan *p, const struct sandbox_spec *spec)
 	step->s = plan_string(p, spec->dir_attached ? "l.work" : spec->dir_path);
 	step->a = (int64_t)spec->dir_dev;
 	step->b = spec->dir_ino;
-	plan_part(p, "work", "@", "work", owner_of_home(spec));
-	plan_two(p, PLAN_KEEP, STEP_KEEP_FD, "u.work", "/work");
+	plan_part(p, spec, "work", "@", "work");
+	if (spec->layers.upper)
+		plan_layer_keep(p, spec, "work", "@", "/work");
+	else
+		plan_two(p, PLAN_KEEP, STEP_KEEP_FD, "u.work", "/work");
+}
+
+/* Commands before us may have put links where we expect directories. */
+static void plan_distrust(struct plan *p)
+{
+	for (unsigned i = 0; i < p->n_steps; i++)
+		p->steps[i].flags &= (uint16_t)~STEP_OWN;
 }
 
 void plan_image_host(struct plan *p, const struct sandbox_spec *spec)
 {
 	struct etc_binds etc = {0};
 	struct below below = mounts_below();
-	bool layered = spec->as_root;
+	bool layered = spec->as_root || spec->layers.upper;
 
 	plan_add(p, PLAN_PRIVATE, 0);
 	plan_stage(p, spec);
 	plan_skeleton(p, spec);
 	plan_etc(p, &etc);
-	plan_root(p, layered);
+	plan_layers(p, spec);
+	plan_root(p, spec, layered);
 	plan_usr(p, spec, layered, below.usr);
 	for (size_t i = 0; i < sizeof(usr_links) / sizeof(usr_links[0]); i++)
 		plan_usr_link(p, usr_links[i], true);
@@ -349,4 +376,6 @@ void plan_image_host(struct plan *p, const struct sandbox_spec *spec)
 	plan_work(p, spec);
 	if (HOLD_TIMENS && !spec->zygote)
 		plan_add(p, PLAN_TIMENS, 0);
+	if (spec->layers.upper)
+		plan_distrust(p);
 }

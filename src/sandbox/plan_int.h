@@ -36,6 +36,13 @@ void plan_write(struct plan *p, const char *path, unsigned mode, const void *dat
 
 /* image_host.c: the tree of image `host` with all its mounts, up to PIVOT. */
 void plan_image_host(struct plan *p, const struct sandbox_spec *spec);
+/* image_layers.c: of a workspace: its layers, one part of them shown at `target` over `base`, and the
+ * report of what changed in it. `base` is an absolute path, or @ for what LOWER opened. */
+void plan_layers(struct plan *p, const struct sandbox_spec *spec);
+void plan_layer_part(struct plan *p, const struct sandbox_spec *spec, const char *name,
+		     const char *base, const char *target);
+void plan_layer_keep(struct plan *p, const struct sandbox_spec *spec, const char *name,
+		     const char *base, const char *shown);
 /* The text of the program below `run`, the place of /run. */
 void plan_code(struct plan *p, const struct sandbox_spec *spec, const char *run, int owner);
 /* level_landlock.c: the whole plan of level `landlock`. */

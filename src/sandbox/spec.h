@@ -40,6 +40,31 @@ struct sandbox_limits {
 	uint64_t nofile;
 };
 
+/*
+ * A workspace's files: numbered directories below one directory of the store, each with the parts of
+ * design.md: root, usr, work. Those of `lower` are frozen; what is written goes to `upper`, which has
+ * a work directory w.PART beside each part.
+ */
+#define LAYERS_MAX 15u /* with the upper 16 are mounted */
+#define LAYER_ROOT 0x1u
+#define LAYER_USR 0x2u
+#define LAYER_WORK 0x4u
+
+struct sandbox_layer {
+	uint32_t number;
+	uint32_t parts; /* LAYER_*: which parts of it are not empty */
+};
+
+struct sandbox_layers {
+	uint32_t upper;	  /* 0: an ephemeral run, and nothing below counts */
+	int fd;		  /* the directory that holds them; borrowed */
+	const char *path; /* the same, borrowed */
+	uint64_t dev, ino;
+	bool attached; /* handed over as a mount descriptor (root) instead of by path */
+	unsigned n;
+	struct sandbox_layer lower[LAYERS_MAX]; /* the topmost first */
+};
+
 struct sandbox_spec {
 	char id[SANDBOX_ID_SIZE];
 	enum sandbox_level level;
@@ -73,6 +98,7 @@ struct sandbox_spec {
 	bool usr_attached;
 	bool on_volume;	   /* the layer is on disk, in a filesystem of its own (volume.h) */
 	bool dir_attached; /* handed over as a mount descriptor (root) instead of by path */
+	struct sandbox_layers layers;
 	/* level landlock: a private directory of the host that takes the place of the layer */
 	const char *host_home;
 };

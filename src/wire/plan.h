@@ -37,6 +37,7 @@
 	X(WRITE, "write", "make file `s` with mode `a` and the given content")                     \
 	X(SYMLINK, "symlink", "make symbolic link `s` to `t`")                                     \
 	X(LOWER, "lower", "open host directory `s`, check that it is the expected one")            \
+	X(LAYERS, "layers", "open the directory of layers `s`, check that it is the expected one") \
 	X(ATTACH, "attach", "attach inherited mount descriptor `a` at `s`")                        \
 	X(OVERLAY, "overlay", "mount overlay on `s` with options `t`")                             \
 	X(ENTER, "enter", "take `s` as the new root for the steps below")                          \
@@ -81,7 +82,8 @@ enum plan_op {
 #define STEP_RECURSIVE 0x8u /* bind: with the mounts below; mask: a directory */
 #define STEP_NOEXEC 0x10u
 #define STEP_NO_LOWER 0x100u /* KEEP: there is nothing below, all of it is new */
-#define STEP_KEEP_FD 0x20u   /* LOWER: the directory is kept for comparing changed files */
+#define STEP_KEEP_FD 0x20u   /* KEEP: what LOWER opened is kept for comparing changed files */
+#define STEP_LAYERS 0x200u   /* OVERLAY, KEEP: relative paths are below what LAYERS opened */
 
 struct plan_step {
 	uint16_t op;
@@ -103,6 +105,7 @@ struct plan_step {
 #define PLAN_ZYGOTE 0x200u   /* the command is the zygote */
 #define PLAN_LEASH 0x20u     /* end with the process that made us */
 #define PLAN_LIVE 0x80u	     /* no command: live until told otherwise, commands come later */
+#define PLAN_ON_HOST 0x400u  /* the layer is on a filesystem of the host's: count what is in it */
 #define PLAN_HOST_LEVEL 0x8u /* level landlock: no pid namespace */
 
 /*

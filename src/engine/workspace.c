@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Workspaces: the store's operations for the public, and a run in one. */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "engine/run_int.h"
+#include "store/history.h"
+#include "store/settle.h"
+#include "store/store.h"
+#include "warden/place.h"
+
+#define DISK_BYTES (10ull << 30)
+#define INODES (1ull << 20)
+
+static int result(int r, const struct err *e, struct pinfold_error *ret_error)
+{
+	if (r < 0)
+		error_public(e, ret_error);
+	return r < 0 ? -1 : 0;
+}
+
+static int open_store(const char *home, struct pinfold_store **ret, struct err *e)
+{
+	struct pinfold_store *s = calloc(1, sizeof(*s));
+	char path[512];
+	int r = s ? 0 : err_sys(e, "store");
+
+	if (r >= 0 && !home)
+		r = place_data(path, sizeof(path), e);
+	if (r >= 0)
+		r = place_make(home ? home : path, e);
+	if (r >= 0)
+		r = store_open(home ? home : path, &s->store, e);
+	if (r < 0)
+		free(s);
+	else
+		*ret = s;
+	return r;
+}
+
+int pinfold_store_open(const char *home, struct pinfold_store **ret_store,
+		       struct pinfold_error *ret_error)
+{
+	struct err e = ERR_INIT;
+
+	assert(ret_store && ret_error);
+	return result(open_store(home, ret_store, &e), &e, ret_error);
+}
+
+void pinfold_store_close(struct pinfold_store *store)
+{
+	if (store)
+		store_close(store->store);
+	free(store);
+}
+
+int pinfold_store_settle(struct pinfold_store *store, struct pinfold_error *ret_error)
+{
+	struct err e = ERR_INIT;
+
+	return result(store_settle(store->store, &e), &e, ret_error);
+}
+
+static int take_dir(struct workspace *w, const char *dir, struct err *e)
+{
+	if (!dir)
+		return 0;
+	auto_free char *real = realpath(dir, NULL);
+	if (!real || access(real, R_OK | X_OK) < 0) {
+		(void)err_sys(e, "--dir %s", dir);
+		return err_remedy(e, "name a directory that exists and that you may read");
+	}
+	int n = snprintf(w->dir, sizeof(w->dir), "%s", real);
+	return n < (int)sizeof(w->dir) ? 0 : err_set(e, ERR_INVALID, "--dir: the path is too long");
+}
+
+int pinfold_workspace_new(struct pinfold_store *store, const char *name,
+			  const struct pinfold_workspace_options *options,
+			  struct pinfold_error *ret_error)
+{
+	struct pinfold_workspace_options o = {.size = sizeof(o)};
+	struct err e = ERR_INIT;
+	auto_free struct workspace *w = calloc(1, sizeof(*w));
+
+	assert(store && name && ret_error);
+	if (options)
+		memcpy(&o, options, options->size < sizeof(o) ? options->size : sizeof(o));
+	int r = w ? store_check_name(name, &e) : err_sys(&e, "store");
+	if (r >= 0)
+		r = take_dir(w, o.dir, &e);
+	if (r >= 0) {
+		(void)snprintf(w->name, sizeof(w->name), "%s", name);
+		w->disk_bytes = o.disk_bytes ? o.disk_bytes : DISK_BYTES;
+		w->inodes = o.inodes ? o.inodes : INODES;
+		r = workspace_make(store->store, w, &e);
+	}
+	return result(r, &e, ret_error);
+}
+
+static int show(struct store *s, const struct workspace *w, struct pinfold_workspace_info *to,
+		struct err *e)
+{
+	struct snap head;
+	int r = history_get(s, w->head, &head, e);
+
+	if (r < 0)
+		return r;
+	*to = (struct pinfold_workspace_info){
+		.created_ms = (uint64_t)w->created_ms,
+		.head = (uint64_t)head.seq,
+		.layers = w->stack.n,
+		.disk_limit_bytes = w->disk_bytes,
+		.inode_limit = w->inodes,
+		.busy = workspace_is_used(s, w->id),
+	};
+	(void)snprintf(to->name, sizeof(to->name), "%s", w->name);
+	(void)snprintf(to->dir, sizeof(to->dir), "%s", w->dir);
+	return workspace_sizes(s, w, &to->own_bytes, &to->shared_bytes, e);
+}
+
+int pinfold_workspace_get(struct pinfold_store *store, const char *name,
+			  struct pinfold_workspace_info *ret_info, struct pinfold_error *ret_error)
+{
+	struct err e = ERR_INIT;
+	auto_free struct workspace *w = calloc(1, sizeof(*w));
+	int r = w ? workspace_find(store->store, name, w, &e) : err_sys(&e, "store");
+
+	if (r >= 0)
+		r = show(store->store, w, ret_info, &e);
+	return result(r, &e, ret_error);
+}
+
+struct list {
+	struct store *store;
+	struct err *e;
+	void *items;
+	size_t n, room, size;
+};
+
+static void *list_add(struct list *l)
+{
+	if (l->n == l->room) {
+		size_t room = l->room ? l->room * 2 : 16;
+		void *more = reallocarray(l->items, room, l->size);
+
+		if (!more) {
+			(void)err_sys(l->e, "store");
+			return NULL;
+		}
+		l->items = more;
+		l->room = room;
+	}
+	return (char *)l->items + l->n++ * l->size;
+}
+
+static int list_workspace(const struct workspace *w, void *arg)
+{
+	struct list *l = arg;
+	struct pinfold_workspace_info *to = list_add(l);
+
+	return to ? show(l->store, w, to, l->e) : -ENOMEM;
+}
+
+int pinfold_workspace_list(struct pinfold_store *store, struct pinfold_workspace_info **ret_list,
+			   size_t *ret_n, struct pinfold_error *ret_error)
+{
+	struct err e = ERR_INIT;
+	struct list l = {.store = store->store, .e = &e, .size = sizeof(**ret_list)};
+	int r = workspace_each(store->store, list_workspace, &l, &e);
+
+	if (r < 0)
+		free_ptr(&l.items);
+	*ret_list = l.items;
+	*ret_n = r < 0 ? 0 : l.n;
+	return result(r, &e, ret_error);
+}
+
+void pinfold_workspace_list_free(struct pinfold_workspace_info *list)
+{
+	free(list);
+}
+
+int pinfold_workspace_remove(struct pinfold_store *store, const char *name,
+			     struct pinfold_error *ret_error)
+{
+	struct err e = ERR_INIT;
+	uint64_t bytes = 0;
+	int r = workspace_remove(store->store, name, &e);
+
+	if (r >= 0)
+		r = store_collect(store->store, &bytes, &e);
+	return result(r, &e, ret_error);
+}
+
+static void show_snap(const struct snap *s, int64_t head, struct pinfold_snapshot *to)
+{
+	*to = (struct pinfold_snapshot){
+		.number = (uint64_t)s->seq,
+		.current = s->id == head,
+		.undone = s->dropped_ms != 0,
+		.made_ms = (uint64_t)s->made_ms,
+		.exit_status = s->exit_status,
+		.wall_us = s->wall_us,
+		.files = s->files,
+		.bytes = s->bytes,
+	};
+	(void)snprintf(to->kind, sizeof(to->kind), "%s", s->kind);
+	(void)snprintf(to->label, sizeof(to->label), "%s", s->label);
+	(void)snprintf(to->run, sizeof(to->run), "%s", s->run);
+	(void)snprintf(to->command, sizeof(to->command), "%s", s->command);
+	(void)snprintf(to->status, sizeof(to->status), "%s", s->status);
+}
+
+static int moved(int r, const struct snap *snap, struct pinfold_snapshot *ret, const struct err *e,
+		 struct pinfold_error *ret_error)
+{
+	if (r >= 0)
+		show_snap(snap, snap->id, ret);
+	return result(r, e, ret_error);
+}
+
+int pinfold_workspace_snap(struct pinfold_store *store, const char *name, const char *label,
+			   struct pinfold_snapshot *ret_snapshot, struct pinfold_error *ret_error)
+{
+	struct err e = ERR_INIT;
+	struct snap snap;
+	int r = history_snap(store->store, name, label, &snap, &e);
+
+	return moved(r, &snap, ret_snapshot, &e, ret_error);
+}
+
+int pinfold_workspace_undo(struct pinfold_store *store, const char *name, uint64_t count,
+			   struct pinfold_snapshot *ret_snapshot, struct pinfold_error *ret_error)
+{
+	struct err e = ERR_INIT;
+	struct snap snap;
+	int r = history_undo(store->store, name, count, &snap, &e);
+
+	return moved(r, &snap, ret_snapshot, &e, ret_error);
+}
+
+int pinfold_workspace_rollback(struct pinfold_store *store, const char *name, const char *snapshot,
+			       struct pinfold_snapshot *ret_snapshot,
+			       struct pinfold_error *ret_error)
+{
+	struct err e = ERR_INIT;
+	struct snap snap;
+	int r = history_rollback(store->store, name, snapshot, &snap, &e);
+
+	return moved(r, &snap, ret_snapshot, &e, ret_error);
+}
+
+int pinfold_workspace_fork(struct pinfold_store *store, const char *name, const char *snapshot,
+			   const char *new_name, struct pinfold_error *ret_error)
+{
+	struct err e = ERR_INIT;
+	struct snap snap;
+
+	return result(history_fork(store->store, name, snapshot, new_name, &snap, &e), &e,
+		      ret_error);
+}
+
+struct log {
+	struct list list;
+	int64_t head;
+};
+
+static int list_snap(const struct snap *snap, void *arg)
+{
+	struct log *l = arg;
+	struct pinfold_snapshot *to = list_add(&l->list);
+
+	if (!to)
+		return -ENOMEM;
+	show_snap(snap, l->head, to);
+	return 0;
+}
+
+int pinfold_workspace_log(struct pinfold_store *store, const char *name, uint32_t flags,
+			  struct pinfold_snapshot **ret_list, size_t *ret_n,
+			  struct pinfold_error *ret_error)
+{
+	struct err e = ERR_INIT;
+	struct log l = {.list = {.e = &e, .size = sizeof(**ret_list)}};
+	auto_free struct workspace *w = calloc(1, sizeof(*w));
+	int r = w ? workspace_find(store->store, name, w, &e) : err_sys(&e, "store");
+
+	if (r >= 0) {
+		l.head = w->head;
+		r = history_each(store->store, w, flags & PINFOLD_LOG_UNDONE, list_snap, &l, &e);
+	}
+	if (r < 0)
+		free_ptr(&l.list.items);
+	*ret_list = l.list.items;
+	*ret_n = r < 0 ? 0 : l.list.n;
+	return result(r, &e, ret_error);
+}
+
+void pinfold_workspace_log_free(struct pinfold_snapshot *list)
+{
+	free(list);
+}

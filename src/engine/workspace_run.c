@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A run in a workspace: the same as any, on layers of the store. Its upper is opened before the
+ * sandbox is made and becomes part of the workspace when nothing of the sandbox is left, before the
+ * result is told.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "engine/run_int.h"
+
+/* What a person recognises in the log. */
+static void describe(const struct pinfold_run_options *o, char *to, size_t size)
+{
+	int n = 0;
+
+	to[0] = '\0';
+	if (o->lang)
+		n = snprintf(to, size, "%s %s", o->lang,
+			     o->code_name ? o->code_name
+			     : o->code	  ? "-c "
+					  : "");
+	if (o->lang && o->code && !o->code_name && n < (int)size)
+		n += snprintf(to + n, size - (size_t)n, "%.*s", (int)(o->code_len & 0xffff),
+			      o->code);
+	for (unsigned i = 0; o->argv && o->argv[i] && n < (int)size; i++)
+		n += snprintf(to + n, size - (size_t)n, "%s%s", n ? " " : "", o->argv[i]);
+}
+
+static int check(const struct pinfold_run_options *o, struct err *e)
+{
+	const char *what = o->dir					    ? "--dir"
+			   : o->isolation && strcmp(o->isolation, "strict") ? "--isolation"
+			   : o->image && strcmp(o->image, "host")	    ? "--image"
+									    : NULL;
+
+	if (what) {
+		(void)err_set(e, ERR_UNSUPPORTED, "%s: not in a workspace", what);
+		return err_remedy(e, strcmp(what, "--dir") ? "leave it out"
+							   : "say it when the workspace is made: "
+							     "pinfold new NAME --dir DIR");
+	}
+	if (o->flags & PINFOLD_DAEMON) {
+		(void)err_set(e, ERR_UNSUPPORTED, "--daemon: not in a workspace");
+		return err_remedy(e, "leave it out: it runs in this process");
+	}
+	if (geteuid() != 0 && o->user && strcmp(o->user, "root") == 0) {
+		(void)err_set(e, ERR_UNSUPPORTED,
+			      "--user root: not in a workspace of an ordinary "
+			      "user, whose layers have one owner");
+		return err_remedy(e, "run pinfold as root, or use a fresh sandbox");
+	}
+	return 0;
+}
+
+/* The options of a run, as the workspace completes them. */
+static void complete(struct pinfold_run_options *o, const struct workspace *w)
+{
+	if (!o->disk_bytes || o->disk_bytes > w->disk_bytes)
+		o->disk_bytes = w->disk_bytes;
+	if (w->dir[0])
+		o->dir = w->dir;
+}
+
+static int start(struct pinfold_run *run, struct pinfold_run_options *o, struct upper *u,
+		 struct err *e)
+{
+	struct sandbox_layers layers;
+	int r = upper_layers(u, &layers, e);
+
+	complete(o, &u->w);
+	(void)snprintf(run->workspace, sizeof(run->workspace), "%s", u->w.name);
+	if (r >= 0)
+		r = request_init(&run->req, o, &layers, false, e);
+	if (r >= 0)
+		r = upper_used(u, &run->disk_used, e);
+	if (r >= 0 && run->disk_used >= run->req.spec.limits.disk_bytes) {
+		(void)err_set(e, ERR_LIMIT, "workspace %s is full: it has %lluM of %lluM",
+			      u->w.name, (unsigned long long)(run->disk_used >> 20),
+			      (unsigned long long)(run->req.spec.limits.disk_bytes >> 20));
+		r = err_remedy(e, "take something back with pinfold undo, or make a larger one");
+	}
+	return r < 0 ? r : run_begin(run, e);
+}
+
+int pinfold_workspace_exec(struct pinfold_store *store, const char *name,
+			   const struct pinfold_run_options *options, uint32_t flags,
+			   struct pinfold_run **ret_run, struct pinfold_error *ret_error)
+{
+	struct pinfold_run_options o;
+	struct err e = ERR_INIT;
+	struct pinfold_run *run = run_new();
+
+	assert(store && name && options && ret_run && ret_error);
+	options_take(&o, options);
+	int r = run ? check(&o, &e) : err_sys(&e, "run");
+	if (r >= 0)
+		r = upper_open(store->store, name,
+			       flags & PINFOLD_WORKSPACE_SHARE ? USE_SHARED : USE_ALONE,
+			       &run->upper, &e);
+	if (r >= 0) {
+		run->upper_kind = flags & PINFOLD_WORKSPACE_SHELL ? "shell" : "exec";
+		describe(&o, run->command, sizeof(run->command));
+		r = start(run, &o, run->upper, &e);
+	}
+	if (r < 0) {
+		error_public(&e, ret_error);
+		pinfold_run_free(run);
+		return -1;
+	}
+	*ret_run = run;
+	return 0;
+}
+
+void workspace_end(struct pinfold_run *run)
+{
+	struct upper *u = run->upper;
+	struct err e = ERR_INIT;
+	struct snap snap = {
+		.exit_status = run->exit_status,
+		.wall_us = run->ended_us > run->started_us ? run->ended_us - run->started_us : 0,
+		.files = run->n_files + run->files_omitted,
+		.bytes = run->disk_bytes,
+	};
+
+	if (!u)
+		return;
+	run->upper = NULL;
+	/* Whatever hangs in the kernel may still write: what it has is not the workspace. */
+	if (run->gave_up || (run->failed && run->exit_status == 125)) {
+		upper_drop(u);
+		return;
+	}
+	(void)snprintf(snap.kind, sizeof(snap.kind), "%s", run->upper_kind);
+	(void)snprintf(snap.run, sizeof(snap.run), "%s", run->id);
+	(void)snprintf(snap.command, sizeof(snap.command), "%s", run->command);
+	(void)snprintf(snap.status, sizeof(snap.status), "%s", run->status);
+	if (upper_freeze(u, &snap, &e) >= 0) {
+		run->snapshot = (uint64_t)snap.seq;
+		return;
+	}
+	(void)err_wrap(&e, "the command ran, but what it changed could not be kept");
+	run_fail(run, &e, 125);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The layers of a workspace in the tree of image_host.c: each part is an overlay whose upper is on
+ * disk and whose lowers are the frozen layers, over what the part lies over in a fresh sandbox.
+ *
+ * `volatile`: nothing inside waits for the disk, nor does the end of the sandbox. The store sees to
+ * it that what was acknowledged is there after a power cut.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "sandbox/attach.h"
+#include "sandbox/hold.h"
+#include "sandbox/plan_int.h"
+
+/* The kernel takes 255 bytes for the value of an option. */
+#define LOWERS_SIZE 256u
+
+struct part {
+	const char *name;
+	uint32_t bit;
+};
+
+static struct part part_named(const char *name)
+{
+	static const struct part parts[] = {
+		{"root", LAYER_ROOT}, {"usr", LAYER_USR}, {"work", LAYER_WORK}};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (strcmp(parts[i].name, name) == 0)
+			return parts[i];
+	return parts[0];
+}
+
+/* "7/usr:3/usr:" and so on, then what lies below them. Returns how many layers there are. */
+static unsigned put_lowers(struct plan *p, const struct sandbox_layers *l, struct part part,
+			   const char *base, char out[LOWERS_SIZE])
+{
+	unsigned count = 0;
+	int n = 0;
+
+	for (unsigned i = 0; i < l->n && n < (int)LOWERS_SIZE; i++) {
+		if (!(l->lower[i].parts & part.bit))
+			continue;
+		n += snprintf(out + n, LOWERS_SIZE - (size_t)n, "%u/%s:", l->lower[i].number,
+			      part.name);
+		count++;
+	}
+	if (n < (int)LOWERS_SIZE)
+		n += snprintf(out + n, LOWERS_SIZE - (size_t)n, "%s", base);
+	if (n >= (int)LOWERS_SIZE)
+		p->error = p->error ? p->error : -E2BIG;
+	return count;
+}
+
+void plan_layers(struct plan *p, const struct sandbox_spec *spec)
+{
+	const struct sandbox_layers *l = &spec->layers;
+
+	if (!l->upper)
+		return;
+	if (l->attached) {
+		plan_mkdir(p, "l", 0755, -1);
+		plan_one(p, PLAN_ATTACH, 0, "l");
+		p->steps[p->n_steps - 1].a = ATTACH_LAYERS;
+	}
+	struct plan_step *step = plan_add(p, PLAN_LAYERS, 0);
+	step->s = plan_string(p, l->attached ? "l" : l->path);
+	/* Our own clone needs no second look. */
+	step->a = l->attached ? 0 : (int64_t)l->dev;
+	step->b = l->attached ? 0 : l->ino;
+}
+
+void plan_layer_part(struct plan *p, const struct sandbox_spec *spec, const char *name,
+		     const char *base, const char *target)
+{
+	const struct sandbox_layers *l = &spec->layers;
+	char lowers[LOWERS_SIZE], text[LOWERS_SIZE + 128];
+
+	(void)put_lowers(p, l, part_named(name), base, lowers);
+	(void)snprintf(text, sizeof(text),
+		       "lowerdir=%s,upperdir=%u/%s,workdir=%u/w.%s,userxattr,volatile", lowers,
+		       l->upper, name, l->upper, name);
+	plan_two(p, PLAN_OVERLAY, STEP_OWN | STEP_LAYERS, target, text);
+}
+
+/* What was there before, to compare with: the lowers alone, mounted where nobody sees them. */
+void plan_layer_keep(struct plan *p, const struct sandbox_spec *spec, const char *name,
+		     const char *base, const char *shown)
+{
+	const struct sandbox_layers *l = &spec->layers;
+	char lowers[LOWERS_SIZE], text[LOWERS_SIZE + 32], before[32];
+
+	if (spec->collect && put_lowers(p, l, part_named(name), base, lowers) > 0) {
+		(void)snprintf(before, sizeof(before), "b.%s", name);
+		plan_mkdir(p, before, 0755, -1);
+		(void)snprintf(text, sizeof(text), "lowerdir=%s,userxattr", lowers);
+		plan_two(p, PLAN_OVERLAY, STEP_STAGE | STEP_RDONLY | STEP_LAYERS, before, text);
+		plan_one(p, PLAN_LOWER, 0, before);
+	} else if (strcmp(base, "@") != 0) {
+		plan_one(p, PLAN_LOWER, 0, base);
+	}
+	(void)snprintf(text, sizeof(text), "%u/%s", l->upper, name);
+	plan_two(p, PLAN_KEEP, STEP_KEEP_FD | STEP_LAYERS, text, shown);
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tables, version 1:
+ *
+ *	workspace	a name and where it stands: `head` is a row of snap; `seq` the last number
+ *			given out
+ *	snap		one point in a workspace's history. `before` is the point that undo goes back
+ *			to; `stack` the layers that make up its files, as "NUMBER:PARTS,..." with the
+ *			topmost first. `dropped`: when it was taken back, 0 while it counts.
+ *	layer		a directory below layers/. `state` LAYER_OPEN while a command writes to it,
+ *			with `stack` what it lies over; LAYER_FROZEN: never changed again.
+ *	meta		`settled`: the last row of snap that a power cut cannot take back
+ *
+ * A connection is open for one command, so closing must not wait for the disk: the log is kept, and
+ * written back by db_checkpoint().
+ */
+#include "store/db.h"
+
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#define VERSION 1
+#define WAIT_MS 10000
+#define CHECKPOINT_FRAMES 64
+
+struct db {
+	sqlite3 *sqlite;
+	bool begun;
+};
+
+struct db_rows {
+	sqlite3_stmt *stmt;
+	struct db *db;
+};
+
+static const char schema[] =
+	"CREATE TABLE workspace(id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE,"
+	" created INTEGER NOT NULL, head INTEGER NOT NULL, seq INTEGER NOT NULL,"
+	" disk INTEGER NOT NULL, inodes INTEGER NOT NULL, dir TEXT);"
+	"CREATE TABLE snap(id INTEGER PRIMARY KEY AUTOINCREMENT, workspace INTEGER NOT NULL,"
+	" seq INTEGER NOT NULL, before INTEGER NOT NULL, kind TEXT NOT NULL, stack TEXT NOT NULL,"
+	" layer INTEGER NOT NULL, run TEXT, command TEXT, status TEXT, exit INTEGER,"
+	" made INTEGER NOT NULL, wall_us INTEGER NOT NULL, files INTEGER NOT NULL,"
+	" bytes INTEGER NOT NULL, label TEXT, dropped INTEGER NOT NULL DEFAULT 0,"
+	" UNIQUE(workspace, seq));"
+	"CREATE UNIQUE INDEX snap_label ON snap(workspace, label) WHERE label IS NOT NULL;"
+	"CREATE TABLE layer(id INTEGER PRIMARY KEY AUTOINCREMENT, workspace INTEGER NOT NULL,"
+	" state INTEGER NOT NULL, parts INTEGER NOT NULL, files INTEGER NOT NULL,"
+	" bytes INTEGER NOT NULL, stack TEXT, digest TEXT);"
+	"CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
+	"PRAGMA user_version = 1;";
+
+static int fail(const struct db *db, int code, const char *what, struct err *e)
+{
+	int primary = code & 0xff;
+
+	if (primary == SQLITE_BUSY || primary == SQLITE_LOCKED) {
+		(void)err_set(e, ERR_BUSY, "the store is in use: %s", what);
+		return err_remedy(e, "try again in a moment");
+	}
+	if (primary == SQLITE_FULL) {
+		(void)err_set(e, ERR_LIMIT, "the disk with the data directory is full");
+		return err_remedy(e, "make room there, or remove a workspace with pinfold rm");
+	}
+	if (primary == SQLITE_READONLY || primary == SQLITE_CANTOPEN || primary == SQLITE_PERM) {
+		(void)err_set(e, ERR_DENIED, "the data directory cannot be written: %s",
+			      sqlite3_errmsg(db->sqlite));
+		return err_remedy(e, "make it writable, or name another with PINFOLD_HOME");
+	}
+	if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB) {
+		(void)err_set(e, ERR_INTERNAL, "store.db is damaged: %s",
+			      sqlite3_errmsg(db->sqlite));
+		return err_remedy(e, "run pinfold fsck, which says what can be kept");
+	}
+	return err_set(e, ERR_INTERNAL, "%s: %s", what, sqlite3_errmsg(db->sqlite));
+}
+
+static int simple(struct db *db, const char *sql, struct err *e)
+{
+	int r = sqlite3_exec(db->sqlite, sql, NULL, NULL, NULL);
+
+	return r == SQLITE_OK ? 0 : fail(db, r, "store.db", e);
+}
+
+static int64_t pragma(struct db *db, const char *sql, struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	int r = db_query(db, &rows, e, sql, "");
+
+	if (r >= 0)
+		r = db_next(rows, e);
+	return r < 0 ? r : r == 0 ? 0 : db_int(rows, 0);
+}
+
+static int migrate(struct db *db, struct err *e)
+{
+	int64_t version = pragma(db, "PRAGMA user_version", e);
+
+	if (version < 0 || version == VERSION)
+		return (int)(version < 0 ? version : 0);
+	if (version > VERSION) {
+		(void)err_set(e, ERR_UNSUPPORTED,
+			      "the store was written by a newer pinfold (version %lld of it, this "
+			      "one knows %d)",
+			      (long long)version, VERSION);
+		return err_remedy(e, "use that pinfold, or another data directory (PINFOLD_HOME)");
+	}
+	int r = db_begin(db, true, e);
+	if (r >= 0 && pragma(db, "PRAGMA user_version", e) == 0) /* nobody was faster */
+		r = simple(db, schema, e);
+	if (r >= 0)
+		r = db_commit(db, e);
+	db_rollback(db);
+	return r;
+}
+
+int db_open(const char *path, struct db **ret, struct err *e)
+{
+	struct db *db = calloc(1, sizeof(*db));
+
+	if (!db)
+		return err_sys(e, "store");
+	int r = sqlite3_open_v2(path, &db->sqlite,
+				SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
+					SQLITE_OPEN_NOFOLLOW,
+				NULL);
+	if (r != SQLITE_OK) {
+		r = fail(db, r, "open the store", e);
+	} else {
+		int keep = 1;
+
+		(void)sqlite3_busy_timeout(db->sqlite, WAIT_MS);
+		/* Names of layers are ours, but a damaged file is nobody's. */
+		(void)sqlite3_db_config(db->sqlite, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+		(void)sqlite3_db_config(db->sqlite, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+		(void)sqlite3_db_config(db->sqlite, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+		(void)sqlite3_file_control(db->sqlite, NULL, SQLITE_FCNTL_PERSIST_WAL, &keep);
+		r = simple(db,
+			   "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
+			   "PRAGMA wal_autocheckpoint=0",
+			   e);
+	}
+	if (r >= 0)
+		r = migrate(db, e);
+	if (r < 0) {
+		db_close(db);
+		return r;
+	}
+	*ret = db;
+	return 0;
+}
+
+void db_close(struct db *db)
+{
+	if (!db)
+		return;
+	db_rollback(db);
+	(void)sqlite3_close(db->sqlite); /* every statement was finalised */
+	free(db);
+}
+
+int db_begin(struct db *db, bool durable, struct err *e)
+{
+	int r = simple(db, durable ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL", e);
+
+	if (r >= 0)
+		r = simple(db, "BEGIN IMMEDIATE", e);
+	db->begun = r >= 0;
+	return r;
+}
+
+int db_commit(struct db *db, struct err *e)
+{
+	int r = simple(db, "COMMIT", e);
+
+	if (r >= 0)
+		db->begun = false;
+	return r;
+}
+
+void db_rollback(struct db *db)
+{
+	if (db->begun)
+		(void)sqlite3_exec(db->sqlite, "ROLLBACK", NULL, NULL, NULL); /* or it did itself */
+	db->begun = false;
+}
+
+static int prepare(struct db *db, const char *sql, const char *format, va_list args,
+		   sqlite3_stmt **ret, struct err *e)
+{
+	int r = sqlite3_prepare_v2(db->sqlite, sql, -1, ret, NULL);
+
+	for (int i = 1; r == SQLITE_OK && *format; i++, format++) {
+		if (*format == 'i') {
+			r = sqlite3_bind_int64(*ret, i, va_arg(args, int64_t));
+		} else {
+			const char *text = va_arg(args, const char *);
+
+			r = sqlite3_bind_text(*ret, i, text, -1, SQLITE_TRANSIENT);
+		}
+	}
+	return r == SQLITE_OK ? 0 : fail(db, r, "store.db", e);
+}
+
+int db_query(struct db *db, struct db_rows **ret, struct err *e, const char *sql,
+	     const char *format, ...)
+{
+	struct db_rows *rows = calloc(1, sizeof(*rows));
+	va_list args;
+
+	if (!rows)
+		return err_sys(e, "store");
+	rows->db = db;
+	va_start(args, format);
+	int r = prepare(db, sql, format, args, &rows->stmt, e);
+	va_end(args);
+	if (r < 0)
+		db_done(&rows);
+	else
+		*ret = rows;
+	return r;
+}
+
+int db_run(struct db *db, struct err *e, const char *sql, const char *format, ...)
+{
+	sqlite3_stmt *stmt = NULL;
+	va_list args;
+
+	va_start(args, format);
+	int r = prepare(db, sql, format, args, &stmt, e);
+	va_end(args);
+	if (r >= 0) {
+		int step = sqlite3_step(stmt);
+
+		r = step == SQLITE_DONE || step == SQLITE_ROW ? 0 : fail(db, step, "store.db", e);
+	}
+	(void)sqlite3_finalize(stmt); /* says again what the step said */
+	return r;
+}
+
+int db_next(struct db_rows *rows, struct err *e)
+{
+	int step = sqlite3_step(rows->stmt);
+
+	return step == SQLITE_ROW    ? 1
+	       : step == SQLITE_DONE ? 0
+				     : fail(rows->db, step, "store.db", e);
+}
+
+int64_t db_int(struct db_rows *rows, int column)
+{
+	return sqlite3_column_int64(rows->stmt, column);
+}
+
+const char *db_text(struct db_rows *rows, int column)
+{
+	const char *text = (const char *)sqlite3_column_text(rows->stmt, column);
+
+	return text ? text : "";
+}
+
+bool db_is_null(struct db_rows *rows, int column)
+{
+	return sqlite3_column_type(rows->stmt, column) == SQLITE_NULL;
+}
+
+void db_done(struct db_rows **rows)
+{
+	if (!*rows)
+		return;
+	(void)sqlite3_finalize((*rows)->stmt);
+	free(*rows);
+	*rows = NULL;
+}
+
+int64_t db_last_id(const struct db *db)
+{
+	return sqlite3_last_insert_rowid(db->sqlite);
+}
+
+int64_t db_changes(const struct db *db)
+{
+	return sqlite3_changes64(db->sqlite);
+}
+
+void db_checkpoint(struct db *db)
+{
+	int frames = 0, done = 0;
+
+	(void)sqlite3_wal_checkpoint_v2(db->sqlite, NULL, SQLITE_CHECKPOINT_PASSIVE, &frames,
+					&done);
+	if (frames >= CHECKPOINT_FRAMES) /* and start the log anew; a reader may prevent it */
+		(void)sqlite3_wal_checkpoint_v2(db->sqlite, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL,
+						NULL);
+}

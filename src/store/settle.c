@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One settles, one waits to do so, and all others know that the one who waits will see their work,
+ * too. So nothing is left undone, and there are never more than two.
+ */
+#include "store/settle.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "store/db.h"
+#include "store/upper.h"
+
+static int lock_file(const struct store *s, const char *name, bool wait, int *ret_fd, struct err *e)
+{
+	auto_close int fd =
+		openat(s->home_fd, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd < 0)
+		return err_sys(e, "%s/%s", s->home, name);
+	int r = 0;
+	do
+		r = flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB));
+	while (r < 0 && errno == EINTR);
+	if (r < 0)
+		return errno == EWOULDBLOCK ? 0 : err_sys(e, "%s/%s", s->home, name);
+	*ret_fd = take_fd(&fd);
+	return 1;
+}
+
+static int64_t ask(struct store *s, const char *sql, struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	int r = db_query(s->db, &rows, e, sql, "");
+
+	if (r >= 0)
+		r = db_next(rows, e);
+	return r < 0 ? r : r == 0 ? 0 : db_int(rows, 0);
+}
+
+static int settle(struct store *s, struct err *e)
+{
+	uint64_t bytes = 0;
+	int64_t last = ask(s, "SELECT coalesce(max(id), 0) FROM snap", e);
+
+	if (last < 0)
+		return (int)last;
+	if (last > ask(s, "SELECT value FROM meta WHERE key = 'settled'", e)) {
+		/* First the files, then the rows that name them. */
+		if (syncfs(s->layers_fd) < 0)
+			return err_sys(e, "write the layers to disk");
+		int r = db_begin(s->db, true, e);
+		if (r >= 0)
+			r = db_run(s->db, e, "REPLACE INTO meta(key, value) VALUES('settled', ?1)",
+				   "i", last);
+		if (r >= 0)
+			r = db_commit(s->db, e);
+		db_rollback(s->db);
+		if (r < 0)
+			return r;
+		db_checkpoint(s->db);
+	}
+	return store_collect(s, &bytes, e);
+}
+
+int store_settle(struct store *s, struct err *e)
+{
+	auto_close int next = FD_NONE, mine = FD_NONE;
+	int r = lock_file(s, "locks/next", false, &next, e);
+
+	if (r <= 0)
+		return r;
+	r = lock_file(s, "locks/settle", true, &mine, e);
+	fd_close(&next);
+	return r < 0 ? r : settle(s, e);
+}

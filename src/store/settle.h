@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What can wait until nobody waits for it. */
+#ifndef STORE_SETTLE_H
+#define STORE_SETTLE_H
+
+#include "base/err.h"
+
+struct store;
+
+/* Everything that is acknowledged survives a power cut; what nobody needs is removed. */
+int store_settle(struct store *s, struct err *e);
+
+#endif

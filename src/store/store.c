@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/store.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "store/db.h"
+
+int64_t store_now_ms(void)
+{
+	struct timespec ts = {0};
+
+	(void)clock_gettime(CLOCK_REALTIME, &ts); /* cannot fail for this clock */
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static bool is_word(const char *s, size_t max, const char *more)
+{
+	size_t n = strlen(s);
+
+	if (n == 0 || n > max)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)s[i];
+
+		if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') &&
+		    !(i > 0 && c && strchr(more, c)))
+			return false;
+	}
+	return true;
+}
+
+/* Three letters and 26 of base32, as sandboxes and runs have. */
+static bool is_id(const char *s)
+{
+	return strlen(s) == 29 && (strncmp(s, "sbx", 3) == 0 || strncmp(s, "run", 3) == 0);
+}
+
+int store_check_name(const char *name, struct err *e)
+{
+	if (is_word(name, STORE_NAME_MAX, "-") && !is_id(name))
+		return 0;
+	(void)err_set(e, ERR_INVALID, "\"%.80s\" is not a name of a workspace", name);
+	return err_remedy(e, is_id(name) ? "it would be taken for an id of a sandbox"
+					 : "use up to 63 of a-z, 0-9 and -, not beginning with -");
+}
+
+int store_check_label(const char *label, struct err *e)
+{
+	bool number = *label != '\0';
+
+	for (const char *c = label; *c; c++)
+		number = number && isdigit((unsigned char)*c);
+	if (is_word(label, STORE_LABEL_MAX, "-_.") && !number)
+		return 0;
+	(void)err_set(e, ERR_INVALID, "\"%.80s\" is not a label", label);
+	return err_remedy(e, number ? "a number alone would be taken for that of a snapshot"
+				    : "use up to 63 of a-z, 0-9, -, _ and .");
+}
+
+static int make_dir(const struct store *s, const char *name, int *ret_fd, struct err *e)
+{
+	if (mkdirat(s->home_fd, name, 0700) < 0 && errno != EEXIST)
+		return err_sys(e, "make %s/%s", s->home, name);
+	if (!ret_fd)
+		return 0;
+	*ret_fd = openat(s->home_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return *ret_fd < 0 ? err_sys(e, "open %s/%s", s->home, name) : 0;
+}
+
+static int check_home(const struct store *s, struct err *e)
+{
+	struct stat st;
+
+	if (fstat(s->home_fd, &st) < 0)
+		return err_sys(e, "%s", s->home);
+	if (st.st_uid != geteuid()) {
+		(void)err_set(e, ERR_DENIED, "the data directory %s is not yours", s->home);
+		return err_remedy(e, "name one of your own with PINFOLD_HOME");
+	}
+	if ((st.st_mode & 077) && fchmod(s->home_fd, 0700) < 0)
+		return err_sys(e, "%s", s->home);
+	return 0;
+}
+
+static int open_lock(struct store *s, struct err *e)
+{
+	s->lock_fd = openat(s->home_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (s->lock_fd < 0)
+		return err_sys(e, "%s/lock", s->home);
+	if (flock(s->lock_fd, LOCK_SH | LOCK_NB) == 0)
+		return 0;
+	(void)err_set(e, ERR_BUSY, "the data directory is being repaired");
+	return err_remedy(e, "wait until pinfold fsck has ended");
+}
+
+static int open_dirs(struct store *s, struct err *e)
+{
+	struct stat st;
+
+	s->home_fd = open(s->home, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (s->home_fd < 0)
+		return err_sys(e, "the data directory %s", s->home);
+	int r = check_home(s, e);
+	if (r >= 0)
+		r = open_lock(s, e);
+	if (r >= 0)
+		r = make_dir(s, "layers", &s->layers_fd, e);
+	if (r >= 0)
+		r = make_dir(s, "locks", NULL, e);
+	if (r < 0)
+		return r;
+	if (fstat(s->layers_fd, &st) < 0)
+		return err_sys(e, "%s", s->layers_path);
+	s->layers_dev = st.st_dev;
+	s->layers_ino = st.st_ino;
+	return 0;
+}
+
+int store_open(const char *home, struct store **ret, struct err *e)
+{
+	struct store *s = calloc(1, sizeof(*s));
+	char path[4200];
+
+	if (!s)
+		return err_sys(e, "store");
+	s->home_fd = s->layers_fd = s->lock_fd = FD_NONE;
+	s->owned = geteuid() == 0;
+	s->home = strdup(home);
+	(void)snprintf(path, sizeof(path), "%s/layers", home);
+	s->layers_path = strdup(path);
+	int r = s->home && s->layers_path ? open_dirs(s, e) : err_sys(e, "store");
+	(void)snprintf(path, sizeof(path), "%s/store.db", home);
+	if (r >= 0)
+		r = db_open(path, &s->db, e);
+	if (r < 0) {
+		store_close(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+void store_close(struct store *s)
+{
+	if (!s)
+		return;
+	db_close(s->db);
+	fd_close(&s->layers_fd);
+	fd_close(&s->lock_fd);
+	fd_close(&s->home_fd);
+	free(s->layers_path);
+	free(s->home);
+	free(s);
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/upper.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "kernel/remove.h"
+#include "store/db.h"
+
+static const struct {
+	const char *name, *work;
+	uint32_t bit;
+	uid_t owner; /* inside; the top of /work is the sandbox user's */
+} parts[] = {
+	{"root", "w.root", LAYER_ROOT, 0},
+	{"usr", "w.usr", LAYER_USR, 0},
+	{"work", "w.work", LAYER_WORK, SANDBOX_UID},
+};
+#define PARTS (sizeof(parts) / sizeof(parts[0]))
+
+static int make_part(const struct store *s, int dir, size_t i, struct err *e)
+{
+	if (mkdirat(dir, parts[i].name, 0755) < 0 || mkdirat(dir, parts[i].work, 0700) < 0)
+		return err_sys(e, "make a layer");
+	/* Not by our umask. */
+	if (fchmodat(dir, parts[i].name, 0755, 0) < 0)
+		return err_sys(e, "make a layer");
+	if (s->owned && parts[i].owner &&
+	    fchownat(dir, parts[i].name, parts[i].owner, parts[i].owner, 0) < 0)
+		return err_sys(e, "make a layer");
+	return 0;
+}
+
+static int make_directories(struct upper *u, struct err *e)
+{
+	char name[16];
+	int r = 0;
+
+	(void)snprintf(name, sizeof(name), "%u", u->number);
+	if (mkdirat(u->store->layers_fd, name, 0700) < 0)
+		return err_sys(e, "make a layer");
+	u->dir = openat(u->store->layers_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (u->dir < 0 || flock(u->dir, LOCK_EX | LOCK_NB) < 0)
+		return err_sys(e, "make a layer");
+	for (size_t i = 0; r >= 0 && i < PARTS; i++)
+		r = make_part(u->store, u->dir, i, e);
+	return r;
+}
+
+/* In one transaction: where the workspace stands, and that there will be a layer on that. */
+static int write_down(struct upper *u, const char *name, struct err *e)
+{
+	char text[STACK_TEXT_SIZE];
+	int r = db_begin(u->store->db, false, e);
+
+	if (r >= 0)
+		r = workspace_find(u->store, name, &u->w, e);
+	if (r >= 0) {
+		stack_print(&u->w.stack, text);
+		r = db_run(u->store->db, e,
+			   "INSERT INTO layer(workspace, state, parts, files, bytes, stack)"
+			   " VALUES(?1, 0, 0, 0, 0, ?2)",
+			   "it", u->w.id, text);
+	}
+	if (r >= 0)
+		u->number = (uint32_t)db_last_id(u->store->db);
+	if (r >= 0)
+		r = db_commit(u->store->db, e);
+	db_rollback(u->store->db);
+	return r;
+}
+
+int upper_open(struct store *s, const char *name, enum workspace_use use, struct upper **ret,
+	       struct err *e)
+{
+	struct upper *u = calloc(1, sizeof(*u));
+
+	if (!u)
+		return err_sys(e, "store");
+	*u = (struct upper){.store = s, .lock = FD_NONE, .dir = FD_NONE};
+	int r = workspace_find(s, name, &u->w, e);
+	if (r >= 0)
+		r = workspace_lock(s, &u->w, use, &u->lock, e);
+	if (r >= 0)
+		r = write_down(u, name, e);
+	if (r >= 0)
+		r = make_directories(u, e);
+	if (r < 0) {
+		upper_drop(u);
+		return r;
+	}
+	*ret = u;
+	return 0;
+}
+
+int upper_layers(const struct upper *u, struct sandbox_layers *ret, struct err *e)
+{
+	const struct stack *stack = &u->w.stack;
+
+	if (stack->n > LAYERS_MAX)
+		return err_set(e, ERR_LIMIT, "workspace %s has %u layers, and %u can be mounted",
+			       u->w.name, stack->n, LAYERS_MAX);
+	*ret = (struct sandbox_layers){
+		.upper = u->number,
+		.fd = u->store->layers_fd,
+		.path = u->store->layers_path,
+		.dev = u->store->layers_dev,
+		.ino = u->store->layers_ino,
+		.n = stack->n,
+	};
+	memcpy(ret->lower, stack->layer, stack->n * sizeof(ret->lower[0]));
+	return 0;
+}
+
+static bool is_empty(int dir, const char *name)
+{
+	auto_close int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	const struct dirent *entry = NULL;
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	unsigned n = 0;
+
+	if (!d)
+		return false; /* then it is kept, whatever it is */
+	(void)take_fd(&fd);
+	while (n <= 2 && (entry = readdir(d)))
+		n++;
+	(void)closedir(d); /* only read */
+	return n <= 2;
+}
+
+/* A part where nothing changed is not there; nor are the directories that overlayfs worked in. */
+static uint32_t trim(const struct upper *u)
+{
+	char path[64];
+	uint32_t left = 0;
+
+	for (size_t i = 0; i < PARTS; i++) {
+		(void)snprintf(path, sizeof(path), "%u/%s", u->number, parts[i].work);
+		(void)remove_tree_at(u->store->layers_fd, path); /* else it takes a little room */
+		if (is_empty(u->dir, parts[i].name) &&
+		    unlinkat(u->dir, parts[i].name, AT_REMOVEDIR) == 0)
+			continue;
+		left |= parts[i].bit;
+	}
+	return left;
+}
+
+static int remove_layer(struct store *s, uint32_t number)
+{
+	char name[16];
+
+	(void)snprintf(name, sizeof(name), "%u", number);
+	return remove_tree_at(s->layers_fd, name);
+}
+
+static void release(struct upper *u)
+{
+	fd_close(&u->dir);
+	fd_close(&u->lock);
+	free(u);
+}
+
+void upper_drop(struct upper *u)
+{
+	struct err ignored = ERR_INIT;
+
+	if (!u)
+		return;
+	db_rollback(u->store->db);
+	/* First the thing, then its row: a row without a thing is found by the next collection. */
+	if (u->number && remove_layer(u->store, u->number) >= 0)
+		(void)db_run(u->store->db, &ignored, "DELETE FROM layer WHERE id = ?1", "i",
+			     (int64_t)u->number);
+	release(u);
+}
+
+/* On top of where the workspace stands now: somebody who shared it may have been faster. */
+static int append(struct upper *u, uint32_t left, struct snap *snap, struct err *e)
+{
+	struct store *s = u->store;
+	struct sandbox_layer layer = {u->number, left};
+	int r = db_begin(s->db, false, e);
+
+	if (r >= 0)
+		r = workspace_find(s, u->w.name, &u->w, e);
+	if (r < 0)
+		return r;
+	snap->stack = u->w.stack;
+	snap->layer = left ? u->number : 0;
+	r = stack_push(&snap->stack, layer, e);
+	if (r >= 0)
+		r = history_append(s, &u->w, snap, e);
+	if (r >= 0 && left)
+		r = db_run(s->db, e,
+			   "UPDATE layer SET state = 1, parts = ?2, files = ?3, bytes = ?4,"
+			   " stack = NULL WHERE id = ?1",
+			   "iiii", (int64_t)u->number, (int64_t)left, (int64_t)snap->files,
+			   (int64_t)snap->bytes);
+	return r < 0 ? r : db_commit(s->db, e);
+}
+
+int upper_freeze(struct upper *u, struct snap *snap, struct err *e)
+{
+	uint32_t left = trim(u);
+	int r = append(u, left, snap, e);
+
+	if (r < 0 || !left)
+		upper_drop(u);
+	else
+		release(u);
+	return r;
+}
+
+int upper_used(const struct upper *u, uint64_t *ret_bytes, struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	int r = db_query(u->store->db, &rows, e,
+			 "SELECT id, bytes FROM layer WHERE workspace = ?1 AND state = 1", "i",
+			 u->w.id);
+
+	*ret_bytes = 0;
+	while (r >= 0 && (r = db_next(rows, e)) > 0)
+		*ret_bytes += (uint64_t)db_int(rows, 1);
+	return r;
+}

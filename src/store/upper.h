@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The layer that a command writes to.
+ *
+ *	upper_open()  -->  upper_freeze(): it is the top of the workspace, for good
+ *	              \->  upper_drop():   it never was
+ *
+ * A process that dies in between leaves an open layer without a lock, which store_collect() removes.
+ */
+#ifndef STORE_UPPER_H
+#define STORE_UPPER_H
+
+#include "store/history.h"
+#include "store/workspace.h"
+
+struct upper {
+	struct store *store; /* borrowed */
+	struct workspace w;  /* as it was when the command began */
+	uint32_t number;
+	int lock, dir;
+};
+
+/* Make an empty layer on top of a workspace, and hold the workspace: alone, or beside others who also
+ * share. ERR_BUSY. */
+int upper_open(struct store *s, const char *name, enum workspace_use use, struct upper **ret,
+	       struct err *e);
+/* What it holds is the workspace from now on, with `snap` (kind, run, command and so on) as its
+ * description; fills in the rest. Frees the upper, whatever happens. */
+int upper_freeze(struct upper *u, struct snap *snap, struct err *e);
+void upper_drop(struct upper *u);
+/* What a sandbox on it needs to know; borrows from it. ERR_LIMIT: too many layers to mount. */
+int upper_layers(const struct upper *u, struct sandbox_layers *ret, struct err *e);
+
+/* Bytes that the layers below it hold. */
+int upper_used(const struct upper *u, uint64_t *ret_bytes, struct err *e);
+
+/* Remove open layers that nobody holds, and frozen ones that no snapshot and nobody who runs has.
+ * *ret_bytes is what that gave back, about. */
+int store_collect(struct store *s, uint64_t *ret_bytes, struct err *e);
+
+#endif

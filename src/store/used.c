@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/used.h"
+
+#include <stdlib.h>
+
+#include "store/db.h"
+#include "store/stack.h"
+#include "store/store.h"
+
+int used_init(struct used *u, struct store *s, struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	int r = db_query(s->db, &rows, e, "SELECT coalesce(max(id), 0) FROM layer", "");
+
+	*u = (struct used){0};
+	if (r >= 0)
+		r = db_next(rows, e);
+	if (r <= 0)
+		return r;
+	u->n = (uint32_t)db_int(rows, 0) + 1;
+	u->bits = calloc(u->n / 8 + 1, 1);
+	return u->bits ? 0 : err_sys(e, "store");
+}
+
+void used_done(struct used *u)
+{
+	free(u->bits);
+	*u = (struct used){0};
+}
+
+static void mark(struct used *u, const struct stack *stack)
+{
+	for (unsigned i = 0; i < stack->n; i++) {
+		uint32_t number = stack->layer[i].number;
+
+		if (number < u->n)
+			u->bits[number / 8] |= (uint8_t)(1u << number % 8);
+	}
+}
+
+int used_mark(struct used *u, struct store *s, const char *sql, int64_t workspace, struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	struct stack stack;
+	int r = db_query(s->db, &rows, e, sql, "i", workspace);
+
+	while (r >= 0 && (r = db_next(rows, e)) > 0) {
+		r = stack_parse(db_text(rows, 0), &stack, e);
+		mark(u, &stack);
+	}
+	return r;
+}
+
+bool used_has(const struct used *u, int64_t number)
+{
+	return number >= 0 && number < u->n && (u->bits[number / 8] & (1u << number % 8));
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/workspace.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "store/db.h"
+#include "store/history.h"
+#include "store/used.h"
+
+#define COLUMNS                                                                                    \
+	"SELECT w.id, w.name, w.created, w.head, w.seq, w.disk, w.inodes, w.dir, s.stack"          \
+	" FROM workspace w JOIN snap s ON s.id = w.head "
+
+static int fill(struct db_rows *rows, struct workspace *w, struct err *e)
+{
+	w->id = db_int(rows, 0);
+	(void)snprintf(w->name, sizeof(w->name), "%s", db_text(rows, 1));
+	w->created_ms = db_int(rows, 2);
+	w->head = db_int(rows, 3);
+	w->seq = db_int(rows, 4);
+	w->disk_bytes = (uint64_t)db_int(rows, 5);
+	w->inodes = (uint64_t)db_int(rows, 6);
+	(void)snprintf(w->dir, sizeof(w->dir), "%s", db_text(rows, 7));
+	return stack_parse(db_text(rows, 8), &w->stack, e);
+}
+
+static int refuse_twin(struct store *s, const char *name, struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	int r = db_query(s->db, &rows, e, "SELECT 1 FROM workspace WHERE name = ?1", "t", name);
+
+	if (r >= 0)
+		r = db_next(rows, e);
+	if (r <= 0)
+		return r;
+	(void)err_set(e, ERR_CONFLICT, "there is a workspace %s already", name);
+	return err_remedy(e, "choose another name, or remove it with: pinfold rm %s", name);
+}
+
+/* The rows of a workspace and of the point where it begins, which refer to each other. */
+static int insert(struct store *s, struct workspace *w, const char *from, struct err *e)
+{
+	char text[STACK_TEXT_SIZE];
+
+	stack_print(&w->stack, text);
+	int r = db_run(s->db, e,
+		       "INSERT INTO workspace(name, created, head, seq, disk, inodes, dir)"
+		       " VALUES(?1, ?2, 0, 1, ?3, ?4, ?5)",
+		       "tiiit", w->name, w->created_ms, (int64_t)w->disk_bytes, (int64_t)w->inodes,
+		       w->dir[0] ? w->dir : NULL);
+	w->id = db_last_id(s->db);
+	if (r >= 0)
+		r = db_run(
+			s->db, e,
+			"INSERT INTO snap(workspace, seq, before, kind, stack, layer, command, made,"
+			" wall_us, files, bytes) VALUES(?1, 1, 0, ?2, ?3, 0, ?4, ?5, 0, 0, 0)",
+			"ittti", w->id, from ? "fork" : "new", text, from, w->created_ms);
+	w->head = db_last_id(s->db);
+	w->seq = 1;
+	if (r >= 0)
+		r = db_run(s->db, e, "UPDATE workspace SET head = ?2 WHERE id = ?1", "ii", w->id,
+			   w->head);
+	return r;
+}
+
+int workspace_insert(struct store *s, struct workspace *w, const char *from, struct err *e)
+{
+	int r = store_check_name(w->name, e);
+
+	w->created_ms = store_now_ms();
+	if (r >= 0)
+		r = refuse_twin(s, w->name, e);
+	return r < 0 ? r : insert(s, w, from, e);
+}
+
+int workspace_make(struct store *s, struct workspace *w, struct err *e)
+{
+	int r = db_begin(s->db, false, e);
+
+	if (r >= 0)
+		r = workspace_insert(s, w, NULL, e);
+	if (r >= 0)
+		r = db_commit(s->db, e);
+	db_rollback(s->db);
+	return r;
+}
+
+static int missing(struct store *s, const char *name, struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	struct err ignored = ERR_INIT;
+
+	(void)err_set(e, ERR_MISSING, "there is no workspace %s", name);
+	int r = db_query(s->db, &rows, &ignored, "SELECT count(*) FROM workspace", "");
+	if (r >= 0)
+		r = db_next(rows, &ignored);
+	if (r > 0 && db_int(rows, 0) > 0)
+		return err_remedy(e, "pinfold ls lists those that are; pinfold new %s makes one",
+				  name);
+	return err_remedy(e, "make it with: pinfold new %s", name);
+}
+
+int workspace_find(struct store *s, const char *name, struct workspace *ret, struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	int r = store_check_name(name, e);
+
+	if (r >= 0)
+		r = db_query(s->db, &rows, e, COLUMNS "WHERE w.name = ?1", "t", name);
+	if (r >= 0)
+		r = db_next(rows, e);
+	if (r < 0)
+		return r;
+	return r == 0 ? missing(s, name, e) : fill(rows, ret, e);
+}
+
+int workspace_each(struct store *s, int (*each)(const struct workspace *w, void *arg), void *arg,
+		   struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	auto_free struct workspace *w = malloc(sizeof(*w));
+	int r = w ? 0 : err_sys(e, "store");
+
+	if (r >= 0)
+		r = db_query(s->db, &rows, e, COLUMNS "ORDER BY w.name", "");
+	while (r >= 0 && (r = db_next(rows, e)) > 0) {
+		r = fill(rows, w, e);
+		if (r >= 0)
+			r = each(w, arg);
+	}
+	return r;
+}
+
+static int open_lock(struct store *s, int64_t id, int flags)
+{
+	char name[40];
+
+	(void)snprintf(name, sizeof(name), "locks/%lld", (long long)id);
+	return openat(s->home_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+}
+
+/* Locks of the open file, which can be asked about without taking them. */
+bool workspace_is_used(struct store *s, int64_t id)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	auto_close int fd = open_lock(s, id, 0);
+
+	if (fd < 0)
+		return errno != ENOENT;
+	return fcntl(fd, F_OFD_GETLK, &lock) < 0 || lock.l_type != F_UNLCK;
+}
+
+int workspace_lock(struct store *s, const struct workspace *w, enum workspace_use use, int *ret_fd,
+		   struct err *e)
+{
+	struct flock lock = {.l_type = use == USE_ALONE ? F_WRLCK : F_RDLCK, .l_whence = SEEK_SET};
+	auto_close int fd = open_lock(s, w->id, O_CREAT);
+
+	if (fd < 0)
+		return err_sys(e, "%s/locks", s->home);
+	if (fcntl(fd, F_OFD_SETLK, &lock) < 0) {
+		if (errno != EAGAIN && errno != EACCES)
+			return err_sys(e, "%s/locks", s->home);
+		(void)err_set(e, ERR_BUSY, "workspace %s: a command is running in it", w->name);
+		return err_remedy(e, "wait for it, or run beside it with --share");
+	}
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+int workspace_remove(struct store *s, const char *name, struct err *e)
+{
+	auto_free struct workspace *w = malloc(sizeof(*w));
+	auto_close int lock = FD_NONE;
+	int r = w ? workspace_find(s, name, w, e) : err_sys(e, "store");
+
+	if (r >= 0)
+		r = workspace_lock(s, w, USE_ALONE, &lock, e);
+	if (r >= 0)
+		r = db_begin(s->db, false, e);
+	if (r >= 0)
+		r = db_run(s->db, e, "DELETE FROM snap WHERE workspace = ?1", "i", w->id);
+	if (r >= 0)
+		r = db_run(s->db, e, "DELETE FROM workspace WHERE id = ?1", "i", w->id);
+	if (r >= 0)
+		r = db_commit(s->db, e);
+	db_rollback(s->db);
+	if (r >= 0) {
+		char path[40];
+
+		(void)snprintf(path, sizeof(path), "locks/%lld", (long long)w->id);
+		(void)unlinkat(s->home_fd, path, 0); /* its number is never given again */
+	}
+	return r;
+}
+
+int workspace_sizes(struct store *s, const struct workspace *w, uint64_t *ret_own,
+		    uint64_t *ret_shared, struct err *e)
+{
+	auto_used struct used ours = {0}, others = {0};
+	auto_rows struct db_rows *rows = NULL;
+	int r = used_init(&ours, s, e);
+
+	*ret_own = *ret_shared = 0;
+	if (r >= 0)
+		r = used_init(&others, s, e);
+	if (r >= 0)
+		r = used_mark(&ours, s, "SELECT stack FROM snap WHERE workspace = ?1", w->id, e);
+	if (r >= 0)
+		r = used_mark(&others, s, "SELECT DISTINCT stack FROM snap WHERE workspace <> ?1",
+			      w->id, e);
+	if (r >= 0)
+		r = db_query(s->db, &rows, e, "SELECT id, bytes FROM layer WHERE state = 1", "");
+	while (r >= 0 && (r = db_next(rows, e)) > 0)
+		if (used_has(&ours, db_int(rows, 0)))
+			*(used_has(&others, db_int(rows, 0)) ? ret_shared : ret_own) +=
+				(uint64_t)db_int(rows, 1);
+	return r;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Workspaces by name: made, found, listed, locked, removed. */
+#ifndef STORE_WORKSPACE_H
+#define STORE_WORKSPACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "store/stack.h"
+#include "store/store.h"
+
+#define STORE_PATH_MAX 4096u
+
+struct workspace {
+	int64_t id;
+	char name[STORE_NAME_MAX + 1];
+	int64_t created_ms;
+	int64_t head; /* row of snap */
+	int64_t seq;  /* last number that was given to one */
+	uint64_t disk_bytes, inodes;
+	char dir[STORE_PATH_MAX]; /* of the host, shown at /work; "" for none */
+	struct stack stack;	  /* of head */
+};
+
+/* name, disk_bytes, inodes, dir and stack say what it is to be. Fills the rest. ERR_CONFLICT: there
+ * is one of that name. */
+int workspace_make(struct store *s, struct workspace *w, struct err *e);
+/* The same in a transaction of the caller's, as a branch `from` another. */
+int workspace_insert(struct store *s, struct workspace *w, const char *from, struct err *e);
+/* ERR_MISSING, with the nearest name. */
+int workspace_find(struct store *s, const char *name, struct workspace *ret, struct err *e);
+/* In the order of their names; stops when `each` returns < 0. */
+int workspace_each(struct store *s, int (*each)(const struct workspace *w, void *arg), void *arg,
+		   struct err *e);
+/* What it would give back if it were removed: bytes of layers that nobody else has; and all. */
+int workspace_sizes(struct store *s, const struct workspace *w, uint64_t *ret_own,
+		    uint64_t *ret_shared, struct err *e);
+
+enum workspace_use { USE_SHARED, USE_ALONE };
+/* Hold it while something runs in it or its history is changed. ERR_BUSY. */
+int workspace_lock(struct store *s, const struct workspace *w, enum workspace_use use, int *ret_fd,
+		   struct err *e);
+/* Does anybody hold it? One that was removed is held by nobody. */
+bool workspace_is_used(struct store *s, int64_t id);
+/* Forget it. Its space is given back by store_collect(). */
+int workspace_remove(struct store *s, const char *name, struct err *e);
+
+#endif
