@@ -94,8 +94,6 @@ shell()
 	exits 0 "shell: --dir, and Ctrl-D ends it"
 	pinfold shell
 	refuses invalid_argument terminal "shell without a terminal"
-	pinfold shell name
-	refuses unsupported name "shell of a workspace"
 }
 
 checks()

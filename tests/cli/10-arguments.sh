@@ -92,8 +92,6 @@ later()
 	refuses unsupported --allow "--allow"
 	inside --policy /dev/null -- echo ran
 	refuses unsupported --policy "--policy"
-	inside --name keep -- echo ran
-	refuses unsupported --name "--name"
 	inside --daemon -- echo ran
 	refuses not_found --daemon "--daemon"
 	inside --deps auto -- echo ran

@@ -3,8 +3,9 @@
 # Help, man page and completions: made from one table, so they name the same things.
 . "$(dirname "$0")/../lib/cli.sh"
 
-verbs="run shell plan doctor bench version help exec ps logs attach kill pause resume extend"
-later="new ls rm info push pull watch cp snap log diff undo rollback fork review apply mcp token
+verbs="run shell plan doctor bench version help exec ps logs attach kill pause resume extend new ls rm info
+snap log undo rollback fork"
+later="push pull watch cp diff review apply mcp token
 allow trust approvals approve deny secret audit
 receipt verify replay deps image export import fsck"
 run_options="--json --dir --env --workdir --stdin --pty --image --isolation --limits --allow
@@ -122,7 +123,7 @@ completions()
 		missing=
 		for option in $run_options; do
 			# Those that this version refuses are not offered.
-			case $option in --allow | --policy | --name | --daemon | -c) continue ;; \
+			case $option in --allow | --policy | --daemon | -c) continue ;; \
 				esac
 			grep -qE -e "(${option}|-l '?${option#--})\b" "$EVIDENCE/pinfold.$shell" \
 				|| missing+="$option "
