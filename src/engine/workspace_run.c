@@ -82,6 +82,7 @@ static int start(struct pinfold_run *run, struct pinfold_run_options *o, struct 
 			      (unsigned long long)(run->req.spec.limits.disk_bytes >> 20));
 		r = err_remedy(e, "take something back with pinfold undo, or make a larger one");
 	}
+	run->disk_free = run_disk_free(run);
 	return r < 0 ? r : run_begin(run, e);
 }
 
