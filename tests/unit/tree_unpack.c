@@ -278,7 +278,7 @@ static void race(void)
 		whole += unpack(d, all, COUNT(all), &opts, &e) == 0;
 		outs += landed(o);
 	}
-	for (time_t until = time(NULL) + 3; time(NULL) < until && reds < 10;) {
+	for (time_t until = time(NULL) + 20; time(NULL) < until && reds < 10;) {
 		naive();
 		reds += landed(o) > 0;
 		(void)unlinkat(o, "b/x", 0);
