@@ -351,6 +351,43 @@ PINFOLD_API int pinfold_workspace_log(struct pinfold_store *store, const char *n
 				      struct pinfold_error *ret_error);
 PINFOLD_API void pinfold_workspace_log_free(struct pinfold_snapshot *list);
 
+/* A file or tree out of a workspace, as it is in a snapshot (NULL: where it stands), or into it, as a
+ * command that can be undone. Paths inside are absolute, or below /home/user. `to` is a directory that
+ * exists, or the new name. Links are copied as links; who owns the copy is who makes it. */
+PINFOLD_API int pinfold_workspace_copy_out(struct pinfold_store *store, const char *name,
+					   const char *snapshot, const char *from, const char *to,
+					   struct pinfold_error *ret_error);
+PINFOLD_API int pinfold_workspace_copy_in(struct pinfold_store *store, const char *name,
+					  const char *from, const char *to,
+					  struct pinfold_error *ret_error);
+
+/* One path that differs between two snapshots. Valid during the call. */
+struct pinfold_change {
+	const char *change; /* added, modified, deleted */
+	const char *type_old,
+		*type_new; /* file, directory, symlink, fifo, socket, device; or NULL */
+	const char *path;  /* absolute, any bytes; ends with a NUL */
+	size_t path_len;
+	uint32_t mode_old, mode_new;
+	uint64_t size_old, size_new;
+	char sha256_old[65], sha256_new[65]; /* of files, else "" */
+	int binary;
+	const char *patch_head; /* as git writes it; "" for what git does not know */
+	const char *patch;	/* unified hunks, or NULL */
+	size_t patch_len;
+};
+
+/* Return nonzero to hear no more. */
+typedef int pinfold_change_fn(const struct pinfold_change *change, void *arg);
+
+/* What differs between two snapshots, in the order of their paths. to NULL: where it stands; from NULL:
+ * what was before `to`, so that it is what that command did. */
+#define PINFOLD_DIFF_TEXT 0x1u /* with patches */
+PINFOLD_API int pinfold_workspace_diff(struct pinfold_store *store, const char *name,
+				       const char *from, const char *to, uint32_t flags,
+				       pinfold_change_fn *each, void *arg, uint64_t *ret_omitted,
+				       struct pinfold_error *ret_error);
+
 /*
  * Be the daemon that runs of this user (as root: of everybody in group pinfold) go to when they find
  * its socket. Returns 0 after SIGTERM or SIGINT, or -1 and *ret_error. Uses fork() and changes

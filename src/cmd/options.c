@@ -83,7 +83,7 @@ const struct opt opt_table[] = {
 
 	{"json", NULL, OPT_FLAG, GROUP_OUTPUT,
 	 RUN_EXEC | VERB_DOCTOR | VERB_VERSION | VERB_PS | VERB_LOGS | VERB_BENCH | VERB_NEW |
-		 VERB_DATA | VERB_LOG | VERB_FORK,
+		 VERB_DATA | VERB_LOG | VERB_FORK | VERB_DIFF | VERB_CP,
 	 AT(json), .help = "Print one JSON document instead of text"},
 	{"raw", NULL, OPT_FLAG, GROUP_OUTPUT, RUN_EXEC, AT(raw),
 	 .help = "Pass control sequences to a terminal; otherwise they are shown escaped"},
@@ -96,9 +96,12 @@ const struct opt opt_table[] = {
 	 .help = "In a workspace: run beside other commands that share it; who ends last is on top"},
 	{"all", NULL, OPT_FLAG, GROUP_OUTPUT, VERB_LOG, AT(all),
 	 .help = "Also what was taken back in the last hour"},
-	{"at", "SNAPSHOT", OPT_TEXT, GROUP_OTHER, VERB_FORK, AT(at),
-	 .help = "Begin with this snapshot, by its number or label",
-	 .standard = "where the workspace stands"},
+	{"names", NULL, OPT_FLAG, GROUP_OUTPUT, VERB_DIFF, AT(names),
+	 .help = "Names only, no text"},
+	{"command", "N", OPT_TEXT, GROUP_OTHER, VERB_DIFF, AT(at),
+	 .help = "What this one did, by its number in the log"},
+	{"at", "SNAPSHOT", OPT_TEXT, GROUP_OTHER, VERB_FORK | VERB_CP, AT(at),
+	 .help = "This snapshot, by its number or label", .standard = "where the workspace stands"},
 
 	{"detach", NULL, OPT_FLAG, GROUP_PROGRAM, VERB_RUN | VERB_EXEC, AT(detach),
 	 .help = "Run in the background: print the id and return. It lives in the daemon until it "

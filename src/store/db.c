@@ -8,7 +8,8 @@
  *			to; `stack` the layers that make up its files, as "NUMBER:PARTS,..." with the
  *			topmost first. `dropped`: when it was taken back, 0 while it counts.
  *	layer		a directory below layers/. `state` LAYER_OPEN while a command writes to it,
- *			with `stack` what it lies over; LAYER_FROZEN: never changed again.
+ *			with `stack` what it lies over; LAYER_FROZEN: never changed again. `bytes` is
+ *			what it added to the disk; `merged` the layer that has its files, too.
  *	meta		`settled`: the last row of snap that a power cut cannot take back
  *
  * A connection is open for one command, so closing must not wait for the disk: the log is kept, and
@@ -47,7 +48,7 @@ static const char schema[] =
 	"CREATE UNIQUE INDEX snap_label ON snap(workspace, label) WHERE label IS NOT NULL;"
 	"CREATE TABLE layer(id INTEGER PRIMARY KEY AUTOINCREMENT, workspace INTEGER NOT NULL,"
 	" state INTEGER NOT NULL, parts INTEGER NOT NULL, files INTEGER NOT NULL,"
-	" bytes INTEGER NOT NULL, stack TEXT, digest TEXT);"
+	" bytes INTEGER NOT NULL, stack TEXT, digest TEXT, merged INTEGER NOT NULL DEFAULT 0);"
 	"CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
 	"PRAGMA user_version = 1;";
 

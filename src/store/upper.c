@@ -27,7 +27,7 @@ static const struct {
 
 static int make_part(const struct store *s, int dir, size_t i, struct err *e)
 {
-	if (mkdirat(dir, parts[i].name, 0755) < 0 || mkdirat(dir, parts[i].work, 0700) < 0)
+	if (mkdirat(dir, parts[i].name, 0755) < 0)
 		return err_sys(e, "make a layer");
 	/* Not by our umask. */
 	if (fchmodat(dir, parts[i].name, 0755, 0) < 0)
@@ -36,6 +36,16 @@ static int make_part(const struct store *s, int dir, size_t i, struct err *e)
 	    fchownat(dir, parts[i].name, parts[i].owner, parts[i].owner, 0) < 0)
 		return err_sys(e, "make a layer");
 	return 0;
+}
+
+int layer_make_parts(const struct store *s, int dir, uint32_t which, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < PARTS; i++)
+		if (which & parts[i].bit)
+			r = make_part(s, dir, i, e);
+	return r;
 }
 
 static int make_directories(struct upper *u, struct err *e)
@@ -49,8 +59,10 @@ static int make_directories(struct upper *u, struct err *e)
 	u->dir = openat(u->store->layers_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (u->dir < 0 || flock(u->dir, LOCK_EX | LOCK_NB) < 0)
 		return err_sys(e, "make a layer");
+	r = layer_make_parts(u->store, u->dir, LAYER_ROOT | LAYER_USR | LAYER_WORK, e);
 	for (size_t i = 0; r >= 0 && i < PARTS; i++)
-		r = make_part(u->store, u->dir, i, e);
+		if (mkdirat(u->dir, parts[i].work, 0700) < 0)
+			r = err_sys(e, "make a layer");
 	return r;
 }
 
@@ -100,6 +112,16 @@ int upper_open(struct store *s, const char *name, enum workspace_use use, struct
 	return 0;
 }
 
+struct sandbox_layers store_layers(const struct store *s)
+{
+	return (struct sandbox_layers){
+		.fd = s->layers_fd,
+		.path = s->layers_path,
+		.dev = s->layers_dev,
+		.ino = s->layers_ino,
+	};
+}
+
 int upper_layers(const struct upper *u, struct sandbox_layers *ret, struct err *e)
 {
 	const struct stack *stack = &u->w.stack;
@@ -107,14 +129,9 @@ int upper_layers(const struct upper *u, struct sandbox_layers *ret, struct err *
 	if (stack->n > LAYERS_MAX)
 		return err_set(e, ERR_LIMIT, "workspace %s has %u layers, and %u can be mounted",
 			       u->w.name, stack->n, LAYERS_MAX);
-	*ret = (struct sandbox_layers){
-		.upper = u->number,
-		.fd = u->store->layers_fd,
-		.path = u->store->layers_path,
-		.dev = u->store->layers_dev,
-		.ino = u->store->layers_ino,
-		.n = stack->n,
-	};
+	*ret = store_layers(u->store);
+	ret->upper = u->number;
+	ret->n = stack->n;
 	memcpy(ret->lower, stack->layer, stack->n * sizeof(ret->lower[0]));
 	return 0;
 }
@@ -152,12 +169,16 @@ static uint32_t trim(const struct upper *u)
 	return left;
 }
 
-static int remove_layer(struct store *s, uint32_t number)
+void layer_forget(struct store *s, uint32_t number)
 {
+	struct err ignored = ERR_INIT;
 	char name[16];
 
+	/* A row without a thing is found by the next collection. */
 	(void)snprintf(name, sizeof(name), "%u", number);
-	return remove_tree_at(s->layers_fd, name);
+	if (remove_tree_at(s->layers_fd, name) >= 0)
+		(void)db_run(s->db, &ignored, "DELETE FROM layer WHERE id = ?1", "i",
+			     (int64_t)number);
 }
 
 static void release(struct upper *u)
@@ -169,15 +190,11 @@ static void release(struct upper *u)
 
 void upper_drop(struct upper *u)
 {
-	struct err ignored = ERR_INIT;
-
 	if (!u)
 		return;
 	db_rollback(u->store->db);
-	/* First the thing, then its row: a row without a thing is found by the next collection. */
-	if (u->number && remove_layer(u->store, u->number) >= 0)
-		(void)db_run(u->store->db, &ignored, "DELETE FROM layer WHERE id = ?1", "i",
-			     (int64_t)u->number);
+	if (u->number)
+		layer_forget(u->store, u->number);
 	release(u);
 }
 

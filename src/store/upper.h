@@ -28,6 +28,12 @@ int upper_open(struct store *s, const char *name, enum workspace_use use, struct
  * description; fills in the rest. Frees the upper, whatever happens. */
 int upper_freeze(struct upper *u, struct snap *snap, struct err *e);
 void upper_drop(struct upper *u);
+/* The directories of a layer's parts (LAYER_*), empty. */
+int layer_make_parts(const struct store *s, int dir, uint32_t parts, struct err *e);
+/* Remove one that never came to be: its files, then its row. */
+void layer_forget(struct store *s, uint32_t number);
+/* Where layers are, for a sandbox that looks at them. */
+struct sandbox_layers store_layers(const struct store *s);
 /* What a sandbox on it needs to know; borrows from it. ERR_LIMIT: too many layers to mount. */
 int upper_layers(const struct upper *u, struct sandbox_layers *ret, struct err *e);
 

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run in a workspace, for the files of engine/. */
+#ifndef ENGINE_WORKSPACE_INT_H
+#define ENGINE_WORKSPACE_INT_H
+
+#include "engine/run_int.h"
+
+struct workspace_how {
+	enum workspace_use use;
+	const char *kind;    /* what the log calls it */
+	const char *command; /* and says that it was; NULL: the command itself */
+	const void *tool;    /* a program of ours, at /run/tool; NULL: none */
+	size_t tool_len;
+};
+
+/* `o` is changed. *ret_run is NULL when it fails. */
+int workspace_start(struct store *s, const char *name, struct pinfold_run_options *o,
+		    const struct workspace_how *how, struct pinfold_run **ret_run, struct err *e);
+
+/* merge.c: make the stack of a workspace shorter; without `must` only if it has grown long. */
+int workspace_merge(struct store *s, const char *name, bool must, struct err *e);
+int workspace_merge_all(struct store *s, struct err *e);
+
+#endif
