@@ -62,7 +62,7 @@ endif
 GUEST_LDFLAGS := -static -nostdlib -no-pie -Wl,--build-id=none -Wl,-z,noseparate-code \
 	-Wl,-z,norelro -Wl,-z,noexecstack -s
 
-LIB_ROOMS := base kernel wire sandbox warden store engine
+LIB_ROOMS := base kernel wire tree sandbox warden store engine
 LIB_SRC := $(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c)))
 CMD_SRC := $(sort $(wildcard src/cmd/*.c src/measure/*.c))
 # The loader is an object for interpreters to load, and bytes for the guest.

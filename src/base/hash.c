@@ -12,13 +12,37 @@
 #include <stdio.h>
 #include <unistd.h>
 
+_Static_assert(sizeof(SHA256_CTX) <= sizeof(struct hash), "OpenSSL's state must fit into ours");
+_Static_assert(_Alignof(SHA256_CTX) <= _Alignof(struct hash), "and lie as it wants to");
+
+void hash_init(struct hash *h)
+{
+	SHA256_Init((SHA256_CTX *)(void *)h);
+}
+
+void hash_add(struct hash *h, const void *data, size_t len)
+{
+	SHA256_Update((SHA256_CTX *)(void *)h, data, len);
+}
+
+void hash_done(struct hash *h, uint8_t ret[HASH_BYTES])
+{
+	SHA256_Final(ret, (SHA256_CTX *)(void *)h);
+}
+
+void hash_text(const uint8_t digest[HASH_BYTES], char ret[HASH_TEXT_SIZE])
+{
+	for (int i = 0; i < HASH_BYTES; i++)
+		(void)snprintf(ret + 2 * i, 3, "%02x", digest[i]);
+}
+
 int hash_fd(int fd, uint64_t max, char ret[HASH_TEXT_SIZE])
 {
-	unsigned char buf[32768], digest[SHA256_DIGEST_LENGTH];
+	uint8_t buf[32768], digest[HASH_BYTES];
 	uint64_t total = 0;
-	SHA256_CTX ctx;
+	struct hash h;
 
-	SHA256_Init(&ctx);
+	hash_init(&h);
 	for (;;) {
 		ssize_t n = pread(fd, buf, sizeof(buf), (off_t)total);
 
@@ -31,10 +55,9 @@ int hash_fd(int fd, uint64_t max, char ret[HASH_TEXT_SIZE])
 		total += (uint64_t)n;
 		if (total > max)
 			return -EFBIG;
-		SHA256_Update(&ctx, buf, (size_t)n);
+		hash_add(&h, buf, (size_t)n);
 	}
-	SHA256_Final(digest, &ctx);
-	for (int i = 0; i < SHA256_DIGEST_LENGTH; i++)
-		(void)snprintf(ret + 2 * i, 3, "%02x", digest[i]);
+	hash_done(&h, digest);
+	hash_text(digest, ret);
 	return 0;
 }

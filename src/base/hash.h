@@ -2,9 +2,22 @@
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 
+#include <stddef.h>
 #include <stdint.h>
 
+#define HASH_BYTES 32
 #define HASH_TEXT_SIZE 65
+
+/* SHA-256 as it goes. No heap: a hash that is not finished is just forgotten. */
+struct hash {
+	uint64_t state[14];
+};
+
+void hash_init(struct hash *h);
+void hash_add(struct hash *h, const void *data, size_t len);
+/* `h` is used up. */
+void hash_done(struct hash *h, uint8_t ret[HASH_BYTES]);
+void hash_text(const uint8_t digest[HASH_BYTES], char ret[HASH_TEXT_SIZE]);
 
 /* SHA-256 of at most `max` bytes of a file, in hexadecimal. 0, or -errno; -EFBIG when there are
  * more. Reads, never maps: the file may shrink meanwhile. */

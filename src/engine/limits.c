@@ -105,7 +105,7 @@ static int check_disk(struct request *r, struct err *e)
 
 	if (r->spec.level == LEVEL_LANDLOCK)
 		return 0;
-	if (r->spec.layers.upper) {
+	if (spec_in_workspace(&r->spec)) {
 		r->held.disk = HELD_POLLED;
 		return 0;
 	}

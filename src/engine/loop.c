@@ -91,7 +91,7 @@ static bool take_message(struct pinfold_run *run)
 	case MSG_DONE:
 		run->files_omitted += ev.msg.value;
 		run->disk_bytes = ev.msg.value2;
-		run->disk_full = ev.msg.code != 0;
+		run->disk_full |= ev.msg.code != 0;
 		run->guest_done = true;
 		break;
 	default: break; /* a guest gone wild is not believed */

@@ -34,7 +34,7 @@
 enum run_state { RUN_STARTING, RUN_RUNNING, RUN_STOPPING, RUN_DRAINING, RUN_ENDED };
 
 /* Why a run is being ended. The first reason counts. */
-enum run_stop { STOP_NONE, STOP_TIME, STOP_CPU_TIME, STOP_MEMORY, STOP_CALLER };
+enum run_stop { STOP_NONE, STOP_TIME, STOP_CPU_TIME, STOP_MEMORY, STOP_DISK, STOP_CALLER };
 
 /* How well a limit holds, by the words of the contract. */
 enum held {
@@ -118,6 +118,8 @@ struct pinfold_run {
 	const char *upper_kind; /* what its log calls this, */
 	char command[1024];	/* and what it says that it was */
 	uint64_t disk_used;	/* by its other layers */
+	uint64_t disk_free;	/* where they are, when it started */
+	uint64_t measure_us;	/* when the upper is looked at again */
 	uint64_t snapshot;	/* number of what came of it, 0: nothing */
 	uint64_t skipped;	/* bytes that were not kept for us */
 	int cancel_fd;		/* the caller's; readable: give up waiting for the daemon */
@@ -236,6 +238,8 @@ void run_judge(struct pinfold_run *run);
 void run_fail(struct pinfold_run *run, const struct err *e, int exit_status);
 /* poll.c: limits of a run without control group. */
 void run_poll_usage(struct pinfold_run *run);
+/* Bytes that are free where a workspace's layers are. */
+uint64_t run_disk_free(const struct pinfold_run *run);
 /* artifact.c */
 void run_start_artifact(struct pinfold_run *run, int stream);
 void artifacts_sweep(void);

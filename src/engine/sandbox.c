@@ -297,6 +297,7 @@ static const char *item_status(const struct link_item *item)
 	case STOP_TIME: return "timeout";
 	case STOP_MEMORY: return "oom";
 	case STOP_CPU_TIME:
+	case STOP_DISK:
 	case STOP_CALLER: return "killed";
 	case STOP_NONE: break;
 	}

@@ -175,7 +175,7 @@ int run_start(struct pinfold_run *run, struct err *e)
 	if (run->started_us > now_us() || now_us() - run->started_us > 60000000)
 		run->started_us = now_us();
 	run->deadline_us = HOLD_TIME ? run->started_us + run->req.spec.limits.time_ms * 1000 : 0;
-	if (ours && (!run->live.cgroup.ops || run->req.spec.limits.cpu_time_ms))
+	if (ours && (!run->live.cgroup.ops || run->req.spec.limits.cpu_time_ms || run->upper))
 		run->poll_us = run->started_us + 5000;
 	run_arm_timer(run);
 	/* While the command runs: look after what earlier runs could not. */

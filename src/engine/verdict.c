@@ -93,6 +93,7 @@ static void judge_stop(struct pinfold_run *run)
 		run->exit_status = 137;
 		limit_memory(run);
 		break;
+	case STOP_DISK: /* which limit that was, is said with the others */
 	case STOP_CALLER:
 		run->status = "killed";
 		run->exit_status = 137;

@@ -64,6 +64,24 @@ static void complete(struct pinfold_run_options *o, const struct workspace *w)
 		o->dir = w->dir;
 }
 
+/* What was undone is kept for an hour, unless its room is needed. */
+static int find_room(struct pinfold_run *run, struct upper *u, struct err *e)
+{
+	uint64_t most = run->req.spec.limits.disk_bytes;
+	int r = upper_used(u, &run->disk_used, e);
+
+	if (r >= 0 && run->disk_used >= most)
+		r = store_collect_undone(u->store, u->w.id, e);
+	if (r >= 0 && run->disk_used >= most)
+		r = upper_used(u, &run->disk_used, e);
+	if (r < 0 || run->disk_used < most)
+		return r;
+	(void)err_set(e, ERR_LIMIT, "workspace %s is full: it has %lluM of %lluM", u->w.name,
+		      (unsigned long long)(run->disk_used >> 20), (unsigned long long)(most >> 20));
+	(void)err_detail(e, "disk");
+	return err_remedy(e, "take something back with pinfold undo, or make a larger one");
+}
+
 static int start(struct pinfold_run *run, struct pinfold_run_options *o, struct upper *u,
 		 struct err *e)
 {
@@ -75,13 +93,8 @@ static int start(struct pinfold_run *run, struct pinfold_run_options *o, struct 
 	if (r >= 0)
 		r = request_init(&run->req, o, &layers, false, e);
 	if (r >= 0)
-		r = upper_used(u, &run->disk_used, e);
-	if (r >= 0 && run->disk_used >= run->req.spec.limits.disk_bytes) {
-		(void)err_set(e, ERR_LIMIT, "workspace %s is full: it has %lluM of %lluM",
-			      u->w.name, (unsigned long long)(run->disk_used >> 20),
-			      (unsigned long long)(run->req.spec.limits.disk_bytes >> 20));
-		r = err_remedy(e, "take something back with pinfold undo, or make a larger one");
-	}
+		r = find_room(run, u, e);
+	run->disk_free = run_disk_free(run);
 	return r < 0 ? r : run_begin(run, e);
 }
 

@@ -47,6 +47,14 @@ uint64_t landlock_write(int abi)
 	return landlock_all(abi) & ~FS_DEVICES & ~FS_IOCTL_DEV;
 }
 
+uint64_t landlock_link(int abi)
+{
+	return landlock_all(abi) &
+	       (FS_READ | FS_REFER | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
+		LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_MAKE_FIFO |
+		LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_CHAR);
+}
+
 uint64_t landlock_files(int abi)
 {
 	return landlock_all(abi) &

@@ -16,6 +16,8 @@ uint64_t landlock_all(int abi);
 uint64_t landlock_read(int abi);
 /* Rights of a tree that may be filled: all but making device nodes. */
 uint64_t landlock_write(int abi);
+/* Rights of a tree where names may be made and files linked, and nothing written or removed. */
+uint64_t landlock_link(int abi);
 /* Rights for files that exist and may be written, such as devices. */
 uint64_t landlock_files(int abi);
 /* The same for a rule on one file: rights of directories are not valid there. */

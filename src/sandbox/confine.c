@@ -63,7 +63,9 @@ static void plan_landlock(struct plan *p, const struct sandbox_spec *spec)
 	plan_num(p, PLAN_LANDLOCK, 0, (int64_t)landlock_scopes(abi), landlock_all(abi));
 	plan_allow(p, "/dev", landlock_files(abi), 0);
 	plan_allow(p, "/proc", landlock_files(abi), 0);
-	if (spec->as_root) {
+	if (spec->peek == PEEK_MERGE)
+		plan_allow(p, "/v/l", landlock_link(abi), 0);
+	if (spec->as_root && !spec->peek) {
 		plan_allow(p, "/", landlock_write(abi), 0);
 		return;
 	}

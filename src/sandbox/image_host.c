@@ -57,7 +57,7 @@ static void plan_stage(struct plan *p, const struct sandbox_spec *spec)
 	uint64_t disk = spec->limits.disk_bytes;
 
 	/* Of a workspace only /tmp, /run and /dev/shm are here. */
-	if (spec->layers.upper && disk > spec->limits.memory_bytes / 2)
+	if (spec_in_workspace(spec) && disk > spec->limits.memory_bytes / 2)
 		disk = spec->limits.memory_bytes / 2;
 	/* The skeleton is ours, not the sandbox's: room for it on top of the limit. */
 	uint64_t size = disk + (256 << 10) + spec->code_len;
@@ -144,7 +144,7 @@ static void plan_part(struct plan *p, const struct sandbox_spec *spec, const cha
 	int owner = strcmp(name, "work") == 0 ? owner_of_home(spec) : -1;
 	char text[160];
 
-	if (spec->layers.upper) {
+	if (spec_in_workspace(spec)) {
 		plan_layer_part(p, spec, name, strcmp(lower, "r") == 0 ? SKELETON : lower, target);
 		return;
 	}
@@ -169,7 +169,7 @@ static void plan_root(struct plan *p, const struct sandbox_spec *spec, bool laye
 	plan_mkdir(p, "m", 0755, -1);
 	plan_part(p, spec, "root", "r", "m");
 	plan_one(p, PLAN_ENTER, 0, "m");
-	if (spec->layers.upper)
+	if (spec_in_workspace(spec))
 		plan_layer_keep(p, spec, "root", SKELETON, "");
 	else
 		plan_two(p, PLAN_KEEP, 0, "u.root", "");
@@ -221,10 +221,11 @@ static void plan_usr(struct plan *p, const struct sandbox_spec *spec, bool layer
 	plan_one(p, PLAN_LOWER, 0, spec->usr_attached ? "l.usr" : "/usr");
 	/* With an upper although an ordinary user writes nothing here: programs expect EACCES, and
 	 * would get EROFS. */
+	plan_peek_views(p, spec, "usr", "@");
 	plan_part(p, spec, "usr", "@", "usr");
-	if (spec->layers.upper && spec->as_root)
+	if (spec_in_workspace(spec) && spec->as_root)
 		plan_layer_keep(p, spec, "usr", "@", "/usr");
-	else if (layered && !spec->layers.upper)
+	else if (layered && !spec_in_workspace(spec))
 		plan_two(p, PLAN_KEEP, STEP_KEEP_FD, "u.usr", "/usr");
 }
 
@@ -336,8 +337,9 @@ static void plan_work(struct plan *p, const struct sandbox_spec *spec)
 	step->s = plan_string(p, spec->dir_attached ? "l.work" : spec->dir_path);
 	step->a = (int64_t)spec->dir_dev;
 	step->b = spec->dir_ino;
+	plan_peek_views(p, spec, "work", "@");
 	plan_part(p, spec, "work", "@", "work");
-	if (spec->layers.upper)
+	if (spec_in_workspace(spec))
 		plan_layer_keep(p, spec, "work", "@", "/work");
 	else
 		plan_two(p, PLAN_KEEP, STEP_KEEP_FD, "u.work", "/work");
@@ -354,7 +356,7 @@ void plan_image_host(struct plan *p, const struct sandbox_spec *spec)
 {
 	struct etc_binds etc = {0};
 	struct below below = mounts_below();
-	bool layered = spec->as_root || spec->layers.upper;
+	bool layered = (spec->as_root && !spec->peek) || spec_in_workspace(spec);
 
 	plan_add(p, PLAN_PRIVATE, 0);
 	plan_stage(p, spec);
@@ -362,6 +364,8 @@ void plan_image_host(struct plan *p, const struct sandbox_spec *spec)
 	plan_etc(p, &etc);
 	plan_layers(p, spec);
 	plan_root(p, spec, layered);
+	plan_peek_layers(p, spec);
+	plan_peek_views(p, spec, "root", SKELETON);
 	plan_usr(p, spec, layered, below.usr);
 	for (size_t i = 0; i < sizeof(usr_links) / sizeof(usr_links[0]); i++)
 		plan_usr_link(p, usr_links[i], true);
@@ -371,11 +375,14 @@ void plan_image_host(struct plan *p, const struct sandbox_spec *spec)
 	if (!HOLD_SYS)
 		plan_two(p, PLAN_BIND_HOST, STEP_OWN | STEP_RECURSIVE, "/sys", "sys");
 	plan_volatile(p, spec, layered);
+	if (spec->tool)
+		plan_write(p, layered ? "run/tool" : "r/run/tool", 0755, spec->tool,
+			   spec->tool_len);
 	if (spec->code_name)
 		plan_code(p, spec, layered ? "run" : "r/run", owner_of_home(spec));
 	plan_work(p, spec);
 	if (HOLD_TIMENS && !spec->zygote)
 		plan_add(p, PLAN_TIMENS, 0);
-	if (spec->layers.upper)
+	if (spec_in_workspace(spec))
 		plan_distrust(p);
 }

@@ -15,6 +15,7 @@
 
 /* The kernel takes 255 bytes for the value of an option. */
 #define LOWERS_SIZE 256u
+#define NOTHING (HOLD_SYS ? "/sys/e" : "/mnt/e")
 
 struct part {
 	const char *name;
@@ -57,7 +58,7 @@ void plan_layers(struct plan *p, const struct sandbox_spec *spec)
 {
 	const struct sandbox_layers *l = &spec->layers;
 
-	if (!l->upper)
+	if (!l->upper && !spec->peek)
 		return;
 	if (l->attached) {
 		plan_mkdir(p, "l", 0755, -1);
@@ -102,4 +103,51 @@ void plan_layer_keep(struct plan *p, const struct sandbox_spec *spec, const char
 	}
 	(void)snprintf(text, sizeof(text), "%u/%s", l->upper, name);
 	plan_two(p, PLAN_KEEP, STEP_KEEP_FD | STEP_LAYERS, text, shown);
+}
+
+/* One of the two views of a part, read-only. Always over something empty, too: an overlay without an
+ * upper needs two. */
+static void plan_view(struct plan *p, const struct sandbox_layers *l, const char *side,
+		      const char *name, const char *base)
+{
+	char lowers[LOWERS_SIZE], text[LOWERS_SIZE + 64], at[32];
+
+	(void)put_lowers(p, l, part_named(name), base, lowers);
+	(void)snprintf(text, sizeof(text), "lowerdir=%s:%s,userxattr", lowers, NOTHING);
+	(void)snprintf(at, sizeof(at), "r/v/%s.%s", side, name);
+	plan_mkdir(p, at, 0755, -1);
+	plan_two(p, PLAN_OVERLAY, STEP_OWN | STEP_RDONLY | STEP_LAYERS, at + 2, text);
+}
+
+static bool has_part(const struct sandbox_spec *spec, uint32_t bit)
+{
+	for (unsigned i = 0; i < spec->layers.n; i++)
+		if (spec->layers.lower[i].parts & bit)
+			return true;
+	for (unsigned i = 0; i < spec->before.n; i++)
+		if (spec->before.lower[i].parts & bit)
+			return true;
+	return false;
+}
+
+void plan_peek_views(struct plan *p, const struct sandbox_spec *spec, const char *name,
+		     const char *base)
+{
+	if (spec->peek != PEEK_LOOK || !has_part(spec, part_named(name).bit))
+		return;
+	plan_view(p, &spec->before, "old", name, base);
+	plan_view(p, &spec->layers, "new", name, base);
+}
+
+void plan_peek_layers(struct plan *p, const struct sandbox_spec *spec)
+{
+	unsigned flags = STEP_OWN | (spec->peek == PEEK_LOOK ? STEP_RDONLY : 0);
+
+	if (!spec->peek)
+		return;
+	plan_mkdir(p, "e", 0755, -1);
+	plan_mkdir(p, "r/v", 0755, -1);
+	plan_mkdir(p, "r/v/l", 0755, -1);
+	plan_two(p, spec->layers.attached ? PLAN_BIND_STAGE : PLAN_BIND_HOST, flags,
+		 spec->layers.attached ? "l" : spec->layers.path, "v/l");
 }

@@ -43,6 +43,11 @@ void plan_layer_part(struct plan *p, const struct sandbox_spec *spec, const char
 		     const char *base, const char *target);
 void plan_layer_keep(struct plan *p, const struct sandbox_spec *spec, const char *name,
 		     const char *base, const char *shown);
+/* Of layers at rest: the directory of all of them at /v/l, and two views of a part, if there is any of
+ * it, at /v/old.PART and /v/new.PART. */
+void plan_peek_layers(struct plan *p, const struct sandbox_spec *spec);
+void plan_peek_views(struct plan *p, const struct sandbox_spec *spec, const char *name,
+		     const char *base);
 /* The text of the program below `run`, the place of /run. */
 void plan_code(struct plan *p, const struct sandbox_spec *spec, const char *run, int owner);
 /* level_landlock.c: the whole plan of level `landlock`. */

@@ -345,8 +345,10 @@ void sandbox_idmap(const struct sandbox_spec *spec, struct idmap *ret)
 	ret->n_uid = ret->n_gid = 1;
 	ret->helper = ids->helper;
 	if (!ids->range) {
-		ret->uid[0] = (struct idmap_line){SANDBOX_UID, ids->caller_uid, 1};
-		ret->gid[0] = (struct idmap_line){SANDBOX_UID, ids->caller_gid, 1};
+		uint32_t inside = spec->as_root ? 0 : SANDBOX_UID;
+
+		ret->uid[0] = (struct idmap_line){inside, ids->caller_uid, 1};
+		ret->gid[0] = (struct idmap_line){inside, ids->caller_gid, 1};
 		ret->deny_setgroups = true;
 		return;
 	}

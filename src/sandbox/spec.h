@@ -65,6 +65,10 @@ struct sandbox_layers {
 	struct sandbox_layer lower[LAYERS_MAX]; /* the topmost first */
 };
 
+/* Layers at rest, looked at or merged: the command is our own reader, which sees them below /v, and is
+ * root there so that no file is hidden from it. */
+enum sandbox_peek { PEEK_NONE, PEEK_LOOK, PEEK_MERGE };
+
 struct sandbox_spec {
 	char id[SANDBOX_ID_SIZE];
 	enum sandbox_level level;
@@ -99,9 +103,19 @@ struct sandbox_spec {
 	bool on_volume;	   /* the layer is on disk, in a filesystem of its own (volume.h) */
 	bool dir_attached; /* handed over as a mount descriptor (root) instead of by path */
 	struct sandbox_layers layers;
+	enum sandbox_peek peek;
+	struct sandbox_layers before; /* PEEK_LOOK: `lower` of the older of two views */
+	const void *tool;	      /* a program of ours, put to /run/tool; borrowed */
+	size_t tool_len;
 	/* level landlock: a private directory of the host that takes the place of the layer */
 	const char *host_home;
 };
+
+/* Is what the command changes kept as a layer? */
+static inline bool spec_in_workspace(const struct sandbox_spec *spec)
+{
+	return spec->layers.upper && !spec->peek;
+}
 
 /* How many of its processes are ours: the guest and, at level landlock, its witness. */
 static inline unsigned spec_guests(const struct sandbox_spec *spec)

@@ -121,3 +121,14 @@ int store_collect(struct store *s, uint64_t *ret_bytes, struct err *e)
 		r = remove_dead(s, ret_bytes, e);
 	return r;
 }
+
+int store_collect_undone(struct store *s, int64_t workspace, struct err *e)
+{
+	uint64_t bytes = 0;
+	int r = db_run(s->db, e,
+		       "DELETE FROM snap WHERE workspace = ?1 AND dropped > 0 AND label IS NULL"
+		       " AND id NOT IN (SELECT head FROM workspace)",
+		       "i", workspace);
+
+	return r < 0 ? r : store_collect(s, &bytes, e);
+}

@@ -37,5 +37,7 @@ int upper_used(const struct upper *u, uint64_t *ret_bytes, struct err *e);
 /* Remove open layers that nobody holds, and frozen ones that no snapshot and nobody who runs has.
  * *ret_bytes is what that gave back, about. */
 int store_collect(struct store *s, uint64_t *ret_bytes, struct err *e);
+/* The same after giving up at once what was taken back in one workspace: its room is needed. */
+int store_collect_undone(struct store *s, int64_t workspace, struct err *e);
 
 #endif
