@@ -218,30 +218,15 @@ int upper_freeze(struct upper *u, struct snap *snap, struct err *e)
 	return r;
 }
 
-static int add_bytes(struct store *s, uint32_t number, uint64_t *bytes, struct err *e)
-{
-	auto_rows struct db_rows *rows = NULL;
-	int r = db_query(s->db, &rows, e, "SELECT bytes FROM layer WHERE id = ?1", "i",
-			 (int64_t)number);
-
-	if (r >= 0)
-		r = db_next(rows, e);
-	if (r > 0)
-		*bytes += (uint64_t)db_int(rows, 0);
-	return r;
-}
-
 int upper_used(const struct upper *u, uint64_t *ret_bytes, struct err *e)
 {
-	const struct stack *stack = &u->w.stack;
-	uint64_t bytes = 0;
-	int r = 0;
+	auto_rows struct db_rows *rows = NULL;
+	int r = db_query(u->store->db, &rows, e,
+			 "SELECT id, bytes FROM layer WHERE workspace = ?1 AND state = 1", "i",
+			 u->w.id);
 
-	/* Not what was taken back: undo makes room. But what a fork has from another. */
-	for (unsigned i = 0; r >= 0 && i < stack->n; i++)
-		r = add_bytes(u->store, stack->layer[i].number, &bytes, e);
-	if (r < 0)
-		return r;
-	*ret_bytes = bytes;
-	return 0;
+	*ret_bytes = 0;
+	while (r >= 0 && (r = db_next(rows, e)) > 0)
+		*ret_bytes += (uint64_t)db_int(rows, 1);
+	return r;
 }
