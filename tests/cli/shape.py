@@ -14,7 +14,7 @@ STREAM = {"text": str, "encoding": "utf-8|base64", "bytes": int, "truncated": bo
           "omitted_bytes": int, "artifact": (str, OPT)}
 LIMIT_ROW = {"value": (int, float), "held_by": "cgroup|rlimit|tmpfs|quota|timer|polled|absent"}
 SHAPE = {
-    "id": "run" + ID, "sandbox": "sbx" + ID, "workspace": OPT, "isolation": "strict|landlock",
+    "id": "run" + ID, "sandbox": "sbx" + ID, "workspace": (str, OPT), "isolation": "strict|landlock",
     "status": "exited|signaled|timeout|oom|killed|failed",
     "exit_code": (int, OPT), "signal": (int, OPT), "stdout": STREAM, "stderr": STREAM,
     "usage": {"wall_ms": (int, float), "cpu_ms": (int, float), "memory_peak_bytes": int,
@@ -106,6 +106,8 @@ def main():
     if d.get("status") == "failed":
         # A run that could not start may have no id, no sandbox and no level.
         shape["id"] = shape["sandbox"] = shape["isolation"] = (str, OPT)
+    if d.get("workspace") is not None:
+        shape["snapshot"] = (int, OPT)
     match("document", d, shape)
     if not wrong:
         check_stream("stdout", d["stdout"])
