@@ -448,7 +448,7 @@ int tree_unpack(int in_fd, int dirfd, const struct tree_unpack_opts *opts,
 	*ret = u.stats;
 	if (name && (strchr(name, '/') || tree_path_check(name, strlen(name), e) < 0))
 		return err_set(e, ERR_INVALID, "not a name for the root of a tree");
-	tree_links_init(&u.made, TREE_LINKED_BYTES_MAX);
+	tree_links_init(&u.made, TREE_LINKED_MAX, TREE_LINKED_BYTES_MAX);
 	int r = tree_dec_init(&u.dec, in_fd, &opts->limits, e);
 	if (r >= 0)
 		r = tree_cursor_init(&u.at, dirfd, e);

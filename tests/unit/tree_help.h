@@ -14,6 +14,7 @@
 #include "tap.h"
 #include "tree/pack.h"
 #include "tree/unpack.h"
+#include "tree/walk.h"
 
 #define DIR_OPEN (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
