@@ -175,7 +175,7 @@ int pinfold_workspace_copy_out(struct pinfold_store *store, const char *name, co
 static int copy_in(struct store *s, const char *name, const char *from, const char *to,
 		   struct err *e)
 {
-	char path[STORE_PATH_MAX], what[1024];
+	char path[STORE_PATH_MAX], what[STORE_PATH_MAX + 300];
 	struct reader r = READER_INIT;
 	struct place at = {.dir = FD_NONE};
 	struct tree_pack_opts opts = {.strict = true};

@@ -136,11 +136,12 @@ static int decode(const struct reader *r, pinfold_change_fn *each, void *arg, ui
 		  struct err *e)
 {
 	auto_free struct tree_change_dec *dec = calloc(1, sizeof(*dec));
+	static const struct tree_change_limits most = {0};
 	struct tree_change change;
 
 	if (!dec)
 		return err_sys(e, "diff");
-	int k = tree_change_dec_init(dec, r->out, NULL, e);
+	int k = tree_change_dec_init(dec, r->out, &most, e);
 	while (k >= 0 && (k = tree_change_dec_next(dec, &change, e)) > 0)
 		k = tell(&change, each, arg, e);
 	*ret_omitted = dec->counts.omitted;

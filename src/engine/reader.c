@@ -9,7 +9,7 @@
 #include "engine/run_int.h"
 #include "engine/workspace_int.h"
 
-extern const char reader_image[], reader_image_end[];
+#include "sandbox/reader_image.h"
 
 #define ARGS_MAX 160u
 #define TIME_MS (30u * 60 * 1000)

@@ -15,7 +15,7 @@
 
 /* The kernel takes 255 bytes for the value of an option. */
 #define LOWERS_SIZE 256u
-#define NOTHING (HOLD_SYS ? "/sys/e" : "/mnt/e")
+#define NOTHING (HOLD_SYS ? "/sys/none" : "/mnt/none")
 
 struct part {
 	const char *name;
@@ -145,7 +145,7 @@ void plan_peek_layers(struct plan *p, const struct sandbox_spec *spec)
 
 	if (!spec->peek)
 		return;
-	plan_mkdir(p, "e", 0755, -1);
+	plan_mkdir(p, "none", 0755, -1);
 	plan_mkdir(p, "r/v", 0755, -1);
 	plan_mkdir(p, "r/v/l", 0755, -1);
 	plan_two(p, spec->layers.attached ? PLAN_BIND_STAGE : PLAN_BIND_HOST, flags,
