@@ -14,6 +14,7 @@
 #include "engine/reader.h"
 #include "engine/run_int.h"
 #include "store/history.h"
+#include "tree/answer.h"
 #include "tree/pack.h"
 #include "tree/unpack.h"
 
@@ -180,18 +181,26 @@ static int copy_in(struct store *s, const char *name, const char *from, const ch
 	struct place at = {.dir = FD_NONE};
 	struct tree_pack_opts opts = {.strict = true};
 	struct tree_pack_stats stats;
+	union tree_answer answer;
+	struct err theirs = ERR_INIT;
 	int k = inside_path(to, path, sizeof(path), e);
 
 	if (k >= 0)
 		k = open_place(from, &at, e);
 	if (k < 0)
 		return k;
-	const char *argv[] = {"unpack", "--into", at.name, "/", path + 1, NULL};
+	const char *argv[] = {"unpack", "--into", "--name", at.name, "/", path + 1, NULL};
 	(void)snprintf(what, sizeof(what), "%s %s", at.name, path);
 	k = reader_enter(s, name, argv, "cp", what, &r, e);
 	if (k >= 0)
 		k = tree_pack(at.dir, at.name, &opts, r.in, &stats, e);
 	fd_close(&at.dir);
+	fd_close(&r.in);
+	/* What the other side says is why it stopped reading. */
+	if (r.run && tree_answer_read(r.out, &answer, k < 0 ? &theirs : e) < 0 && k >= 0)
+		k = -EIO;
+	else if (k < 0 && theirs.text[0])
+		*e = theirs;
 	return reader_end(&r, k, e);
 }
 

@@ -82,6 +82,7 @@ static bool make_words(struct words *w, const struct snap *old, const struct sna
 		if (found + add_between(w, &new->stack, &old->stack, views[i][3], bits[i]) == 0)
 			w->n = n;
 	}
+	w->argv[w->n] = NULL;
 	return w->n > begin;
 }
 
@@ -108,16 +109,19 @@ static int tell(const struct tree_change *c, pinfold_change_fn *each, void *arg,
 	static const char *const kinds[] = {
 		[TREE_ADDED] = "added", [TREE_MODIFIED] = "modified", [TREE_DELETED] = "deleted"};
 	auto_free char *head = NULL;
+	auto_free char *path = NULL;
 	int r = tree_patch_head(c, &head, e);
 
+	if (r >= 0 && asprintf(&path, "/%s", c->path) < 0)
+		r = err_sys(e, "diff");
 	if (r < 0)
 		return r;
 	struct pinfold_change out = {
 		.change = kinds[c->kind],
 		.type_old = type_name(c->type_old),
 		.type_new = type_name(c->type_new),
-		.path = c->path,
-		.path_len = c->path_len,
+		.path = path,
+		.path_len = c->path_len + 1,
 		.mode_old = c->mode_old,
 		.mode_new = c->mode_new,
 		.size_old = c->size_old,

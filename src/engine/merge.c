@@ -8,6 +8,7 @@
 #include "engine/reader.h"
 #include "engine/workspace_int.h"
 #include "store/merge.h"
+#include "tree/answer.h"
 
 #define WORD_SIZE 40u
 
@@ -20,6 +21,7 @@ static int merge_part(struct store *s, const struct merge *m, const char *part, 
 	unsigned n = 2;
 	struct reader_ask ask = {.argv = argv, .peek = PEEK_MERGE, .out = m->number};
 	struct reader r = READER_INIT;
+	union tree_answer answer;
 
 	if (!(m->parts & bit))
 		return 0;
@@ -34,6 +36,8 @@ static int merge_part(struct store *s, const struct merge *m, const char *part, 
 		n++;
 	}
 	int k = reader_look(s, &ask, &r, e);
+	if (k >= 0)
+		k = tree_answer_read(r.out, &answer, e);
 	return reader_end(&r, k, e);
 }
 

@@ -49,7 +49,9 @@ static const struct proc_mask {
 
 static int owner_of_home(const struct sandbox_spec *spec)
 {
-	return spec->ids.range && !spec->as_root && !spec->zygote ? (int)SANDBOX_UID : -1;
+	bool user = !spec->as_root || spec->peek; /* as it was for who made the layers */
+
+	return spec->ids.range && user && !spec->zygote ? (int)SANDBOX_UID : -1;
 }
 
 static void plan_stage(struct plan *p, const struct sandbox_spec *spec)

@@ -4,7 +4,6 @@
  * kind that a workspace has. What is seen through the merged layer must be what was seen before,
  * byte for byte of the tree stream. tree_diff() is held against the same stacks.
  */
-#include <sched.h>
 #include <sys/mount.h>
 #include <sys/sysmacros.h>
 
@@ -24,31 +23,12 @@ static unsigned pick(unsigned n)
 	return (seed >> 16) % n;
 }
 
-static bool put_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : write(fd, text, strlen(text));
-
-	if (fd >= 0)
-		close(fd);
-	return n == (ssize_t)strlen(text);
-}
-
-/* Root of a user namespace of our own, with a tmpfs to work in. */
+/* In namespaces of our own, with a tmpfs to work in. */
 static bool inside(void)
 {
-	char map[64], path[80];
-	uid_t uid = geteuid();
-	gid_t gid = getegid();
+	char path[80];
 
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
-		return false;
-	(void)put_text("/proc/self/setgroups", "deny");
-	snprintf(map, sizeof(map), "0 %u 1", uid);
-	if (!put_text("/proc/self/uid_map", map))
-		return false;
-	snprintf(map, sizeof(map), "0 %u 1", gid);
-	if (!put_text("/proc/self/gid_map", map))
+	if (!own_namespace(CLONE_NEWNS))
 		return false;
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 	    mount("tmpfs", top, "tmpfs", 0, "") < 0)

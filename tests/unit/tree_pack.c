@@ -59,7 +59,7 @@ static void put_rich(int dir)
 	put_attr(dir, "d/e", "user.dir", "yes");
 	put_attr(dir, "d", "user.overlay.origin", "note");
 	(void)!fchmodat(dir, "plain", 04755, 0);
-	(void)!fchmodat(dir, "d/e/deep", 0, 0);
+	(void)!fchmodat(dir, "d/e/deep", geteuid() ? 0400 : 0, 0);
 	put_time(dir, "plain", 1000000000, 123456789);
 	put_time(dir, "out", 1000000001, 1);
 	put_time(dir, "d/e", 1000000002, 2);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A stream into a directory that has something in the way, or somebody at work in it. */
-#include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <time.h>
@@ -179,8 +178,7 @@ static void full(void)
 	struct err e = ERR_INIT;
 	int d = fresh(top), from = fresh(outside), fd = -1;
 
-	if (unshare(geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) < 0 ||
-	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	if (!own_namespace(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 	    mount("tmpfs", top, "tmpfs", 0, "size=256k") < 0) {
 		skip("a full disk", "no namespace to mount in");
 	} else {
