@@ -59,8 +59,8 @@ static bool make_words(struct words *w, const struct snap *old, const struct sna
 {
 	static const char *const views[3][4] = {
 		{"/v/old.root", "/v/new.root", "", "root"},
-		{"/v/old.usr", "/v/new.usr", "/usr", "usr"},
-		{"/v/old.work", "/v/new.work", "/work", "work"},
+		{"/v/old.usr", "/v/new.usr", "usr", "usr"},
+		{"/v/old.work", "/v/new.work", "work", "work"},
 	};
 	static const uint32_t bits[] = {LAYER_ROOT, LAYER_USR, LAYER_WORK};
 

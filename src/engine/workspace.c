@@ -62,10 +62,7 @@ int pinfold_store_settle(struct pinfold_store *store, struct pinfold_error *ret_
 {
 	struct err e = ERR_INIT;
 
-	int r = store_settle(store->store, &e);
-	if (r >= 0)
-		r = workspace_merge_all(store->store, &e);
-	return result(r, &e, ret_error);
+	return result(store_settle(store->store, workspace_merge_all, &e), &e, ret_error);
 }
 
 static int take_dir(struct workspace *w, const char *dir, struct err *e)

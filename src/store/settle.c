@@ -42,7 +42,6 @@ static int64_t ask(struct store *s, const char *sql, struct err *e)
 
 static int settle(struct store *s, struct err *e)
 {
-	uint64_t bytes = 0;
 	int64_t last = ask(s, "SELECT coalesce(max(id), 0) FROM snap", e);
 
 	if (last < 0)
@@ -62,17 +61,22 @@ static int settle(struct store *s, struct err *e)
 			return r;
 		db_checkpoint(s->db);
 	}
-	return store_collect(s, &bytes, e);
+	return 0;
 }
 
-int store_settle(struct store *s, struct err *e)
+int store_settle(struct store *s, int (*merge)(struct store *s, struct err *e), struct err *e)
 {
 	auto_close int next = FD_NONE, mine = FD_NONE;
+	uint64_t bytes = 0;
 	int r = lock_file(s, "locks/next", false, &next, e);
 
 	if (r <= 0)
 		return r;
 	r = lock_file(s, "locks/settle", true, &mine, e);
 	fd_close(&next);
-	return r < 0 ? r : settle(s, e);
+	if (r >= 0)
+		r = settle(s, e);
+	if (r >= 0)
+		r = merge(s, e);
+	return r < 0 ? r : store_collect(s, &bytes, e);
 }

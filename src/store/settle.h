@@ -7,7 +7,8 @@
 
 struct store;
 
-/* Everything that is acknowledged survives a power cut; what nobody needs is removed. */
-int store_settle(struct store *s, struct err *e);
+/* Everything that is acknowledged survives a power cut, long stacks are made shorter, what nobody needs
+ * is removed. */
+int store_settle(struct store *s, int (*merge)(struct store *s, struct err *e), struct err *e);
 
 #endif
