@@ -188,7 +188,7 @@ int attach_usr(struct sandbox_spec *spec, int *ret_fd, struct err *e)
 {
 	struct idmap map = whole_range(spec);
 
-	if (!spec->as_root || spec->peek || !can_map(spec))
+	if (!spec->as_root || (spec->peek && !spec_sees(spec, LAYER_USR)) || !can_map(spec))
 		return 0;
 	auto_close int usr = open("/usr", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (usr < 0)

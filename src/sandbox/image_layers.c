@@ -119,21 +119,10 @@ static void plan_view(struct plan *p, const struct sandbox_layers *l, const char
 	plan_two(p, PLAN_OVERLAY, STEP_OWN | STEP_RDONLY | STEP_LAYERS, at + 2, text);
 }
 
-static bool has_part(const struct sandbox_spec *spec, uint32_t bit)
-{
-	for (unsigned i = 0; i < spec->layers.n; i++)
-		if (spec->layers.lower[i].parts & bit)
-			return true;
-	for (unsigned i = 0; i < spec->before.n; i++)
-		if (spec->before.lower[i].parts & bit)
-			return true;
-	return false;
-}
-
 void plan_peek_views(struct plan *p, const struct sandbox_spec *spec, const char *name,
 		     const char *base)
 {
-	if (spec->peek != PEEK_LOOK || !has_part(spec, part_named(name).bit))
+	if (spec->peek != PEEK_LOOK || !spec_sees(spec, part_named(name).bit))
 		return;
 	plan_view(p, &spec->before, "old", name, base);
 	plan_view(p, &spec->layers, "new", name, base);

@@ -117,6 +117,18 @@ static inline bool spec_in_workspace(const struct sandbox_spec *spec)
 	return spec->layers.upper && !spec->peek;
 }
 
+/* Is there something of this part in the layers that are looked at? */
+static inline bool spec_sees(const struct sandbox_spec *spec, uint32_t part)
+{
+	for (unsigned i = 0; i < spec->layers.n; i++)
+		if (spec->layers.lower[i].parts & part)
+			return true;
+	for (unsigned i = 0; i < spec->before.n; i++)
+		if (spec->before.lower[i].parts & part)
+			return true;
+	return false;
+}
+
 /* How many of its processes are ours: the guest and, at level landlock, its witness. */
 static inline unsigned spec_guests(const struct sandbox_spec *spec)
 {
