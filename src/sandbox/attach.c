@@ -210,3 +210,15 @@ int attach_layers(struct sandbox_spec *spec, int *ret_fd, struct err *e)
 	spec->layers.attached = true;
 	return 0;
 }
+
+int attach_state(struct sandbox_spec *spec, int *ret_fd, struct err *e)
+{
+	struct idmap map = whole_range(spec);
+
+	if (!spec->state.path || !can_map(spec))
+		return 0;
+	if (clone_mapped(spec->state.fd, &map, true, ret_fd, e) < 0)
+		return err_wrap(e, "the data directory");
+	spec->state.attached = true;
+	return 0;
+}

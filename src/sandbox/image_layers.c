@@ -114,9 +114,16 @@ static void plan_view(struct plan *p, const struct sandbox_layers *l, const char
 
 	(void)put_lowers(p, l, part_named(name), base, lowers);
 	(void)snprintf(text, sizeof(text), "lowerdir=%s:%s,userxattr", lowers, NOTHING);
+	(void)snprintf(at, sizeof(at), "v/%s.%s", side, name);
+	plan_two(p, PLAN_OVERLAY, STEP_OWN | STEP_RDONLY | STEP_LAYERS, at, text);
+}
+
+static void plan_view_place(struct plan *p, const char *side, const char *name)
+{
+	char at[32];
+
 	(void)snprintf(at, sizeof(at), "r/v/%s.%s", side, name);
 	plan_mkdir(p, at, 0755, -1);
-	plan_two(p, PLAN_OVERLAY, STEP_OWN | STEP_RDONLY | STEP_LAYERS, at + 2, text);
 }
 
 void plan_peek_views(struct plan *p, const struct sandbox_spec *spec, const char *name,
@@ -124,7 +131,9 @@ void plan_peek_views(struct plan *p, const struct sandbox_spec *spec, const char
 {
 	if (spec->peek != PEEK_LOOK || !spec_sees(spec, part_named(name).bit))
 		return;
+	plan_view_place(p, "old", name);
 	plan_view(p, &spec->before, "old", name, base);
+	plan_view_place(p, "new", name);
 	plan_view(p, &spec->layers, "new", name, base);
 }
 
@@ -139,4 +148,29 @@ void plan_peek_layers(struct plan *p, const struct sandbox_spec *spec)
 	plan_mkdir(p, "r/v/l", 0755, -1);
 	plan_two(p, spec->layers.attached ? PLAN_BIND_STAGE : PLAN_BIND_HOST, flags,
 		 spec->layers.attached ? "l" : spec->layers.path, "v/l");
+}
+
+void plan_tool_places(struct plan *p, const struct sandbox_spec *spec)
+{
+	if (!spec_in_workspace(spec) || !spec->state.path)
+		return;
+	plan_mkdir(p, "none", 0755, -1);
+	plan_mkdir(p, "r/v", 0755, -1);
+	plan_mkdir(p, "r/v/state", 0755, -1);
+	plan_view_place(p, "old", "root");
+	if (spec->state.attached) {
+		plan_mkdir(p, "state", 0755, -1);
+		plan_one(p, PLAN_ATTACH, 0, "state");
+		p->steps[p->n_steps - 1].a = ATTACH_STATE;
+	}
+}
+
+void plan_tool_views(struct plan *p, const struct sandbox_spec *spec, const char *base)
+{
+	if (!spec_in_workspace(spec) || !spec->state.path)
+		return;
+	plan_two(p, spec->state.attached ? PLAN_BIND_STAGE : PLAN_BIND_HOST, 0,
+		 spec->state.attached ? "state" : spec->state.path, "v/state");
+	if (spec->before.n)
+		plan_view(p, &spec->before, "old", "root", base);
 }

@@ -104,8 +104,16 @@ struct sandbox_spec {
 	bool dir_attached; /* handed over as a mount descriptor (root) instead of by path */
 	struct sandbox_layers layers;
 	enum sandbox_peek peek;
-	struct sandbox_layers before; /* PEEK_LOOK: `lower` of the older of two views */
-	const void *tool;	      /* a program of ours, put to /run/tool; borrowed */
+	/* PEEK_LOOK: `lower` of the older of two views. In a workspace: of a view that is shown to a
+	 * tool of ours at /v/old.root, n = 0: none. */
+	struct sandbox_layers before;
+	/* For a tool of ours in a workspace: a directory of the store, at /v/state. */
+	struct {
+		const char *path; /* NULL: none; borrowed */
+		int fd;		  /* borrowed */
+		bool attached;
+	} state;
+	const void *tool; /* a program of ours, put to /run/tool; borrowed */
 	size_t tool_len;
 	/* level landlock: a private directory of the host that takes the place of the layer */
 	const char *host_home;
