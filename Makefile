@@ -52,7 +52,7 @@ else
 LDFLAGS_ALL += -static-pie
 endif
 endif
-LIBS := -lcrypto
+LIBS := -lcrypto -lzstd
 
 GUEST_CFLAGS := -std=gnu17 -O2 $(WARN) -ffreestanding -fno-stack-protector -fno-pie \
 	-fno-asynchronous-unwind-tables -fcf-protection=none
@@ -62,7 +62,7 @@ endif
 GUEST_LDFLAGS := -static -nostdlib -no-pie -Wl,--build-id=none -Wl,-z,noseparate-code \
 	-Wl,-z,norelro -Wl,-z,noexecstack -s
 
-LIB_ROOMS := base kernel wire sandbox warden engine
+LIB_ROOMS := base sync kernel wire sandbox warden engine
 LIB_SRC := $(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c)))
 CMD_SRC := $(sort $(wildcard src/cmd/*.c src/measure/*.c))
 # The loader is an object for interpreters to load, and bytes for the guest.
@@ -155,6 +155,8 @@ check-deps:
 		{ echo 'seccomp.h is missing: install the package libseccomp-dev' >&2; exit 1; }
 	@echo '#include <openssl/sha.h>' | $(CC) -E - >/dev/null 2>&1 || \
 		{ echo 'openssl/sha.h is missing: install the package libssl-dev' >&2; exit 1; }
+	@echo '#include <zstd.h>' | $(CC) -E - >/dev/null 2>&1 || \
+		{ echo 'zstd.h is missing: install the package libzstd-dev' >&2; exit 1; }
 
 clean:
 	rm -rf build
@@ -215,7 +217,7 @@ BINDIR := $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
 PC = prefix=$(PREFIX)\nlibdir=$(LIBDIR)\nincludedir=$(PREFIX)/include\n\nName: pinfold\n$\
 	Description: Runs untrusted code in a fresh sandbox\nVersion: $(VERSION)\n$\
-	Requires: libcrypto\nLibs: -L$${libdir} -lpinfold -pthread\nCflags: -I$${includedir}\n
+	Requires: libcrypto libzstd\nLibs: -L$${libdir} -lpinfold -pthread\nCflags: -I$${includedir}\n
 PROFILE := /etc/apparmor.d/pinfold
 # systemd looks below /usr/lib and /usr/local/lib. Nothing is enabled or started here.
 SYSTEMDDIR ?= $(PREFIX)/lib/systemd

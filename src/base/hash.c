@@ -7,18 +7,56 @@
 #define OPENSSL_API_COMPAT 0x10100000L
 #include "base/hash.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <openssl/sha.h>
-#include <stdio.h>
 #include <unistd.h>
+
+static_assert(sizeof(SHA256_CTX) <= sizeof(struct hash), "the library's own must fit");
+static_assert(HASH_SIZE == SHA256_DIGEST_LENGTH, "SHA-256 has 32 bytes");
+
+void hash_init(struct hash *h)
+{
+	SHA256_Init((SHA256_CTX *)h);
+}
+
+void hash_add(struct hash *h, const void *data, size_t len)
+{
+	SHA256_Update((SHA256_CTX *)h, data, len);
+}
+
+void hash_end(struct hash *h, uint8_t ret[HASH_SIZE])
+{
+	SHA256_Final(ret, (SHA256_CTX *)h);
+}
+
+void hash_bytes(const void *data, size_t len, uint8_t ret[HASH_SIZE])
+{
+	struct hash h;
+
+	hash_init(&h);
+	hash_add(&h, data, len);
+	hash_end(&h, ret);
+}
+
+void hash_text(const uint8_t hash[HASH_SIZE], char ret[HASH_TEXT_SIZE])
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (int i = 0; i < HASH_SIZE; i++) {
+		ret[2 * i] = digits[hash[i] >> 4];
+		ret[2 * i + 1] = digits[hash[i] & 15];
+	}
+	ret[2 * HASH_SIZE] = 0;
+}
 
 int hash_fd(int fd, uint64_t max, char ret[HASH_TEXT_SIZE])
 {
-	unsigned char buf[32768], digest[SHA256_DIGEST_LENGTH];
+	unsigned char buf[32768], digest[HASH_SIZE];
 	uint64_t total = 0;
-	SHA256_CTX ctx;
+	struct hash h;
 
-	SHA256_Init(&ctx);
+	hash_init(&h);
 	for (;;) {
 		ssize_t n = pread(fd, buf, sizeof(buf), (off_t)total);
 
@@ -31,10 +69,9 @@ int hash_fd(int fd, uint64_t max, char ret[HASH_TEXT_SIZE])
 		total += (uint64_t)n;
 		if (total > max)
 			return -EFBIG;
-		SHA256_Update(&ctx, buf, (size_t)n);
+		hash_add(&h, buf, (size_t)n);
 	}
-	SHA256_Final(digest, &ctx);
-	for (int i = 0; i < SHA256_DIGEST_LENGTH; i++)
-		(void)snprintf(ret + 2 * i, 3, "%02x", digest[i]);
+	hash_end(&h, digest);
+	hash_text(digest, ret);
 	return 0;
 }
