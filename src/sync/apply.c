@@ -22,7 +22,14 @@
 struct applying {
 	struct receiver *r;
 	struct place place;
+	bool unlocked; /* a directory's mode was changed to write there */
 };
+
+static bool unlock(struct applying *a, int dir)
+{
+	a->unlocked = true;
+	return place_unlock(dir) == 0;
+}
 
 static int failed(int result, const char *path, struct err *e)
 {
@@ -39,7 +46,7 @@ static int remove_one(struct applying *a, const struct manifest_entry *was, stru
 	if (dir < 0)
 		return place_is_missing(dir) ? 0 : failed(dir, was->path, e);
 	int result = unlinkat(dir, name, is_dir ? AT_REMOVEDIR : 0) < 0 ? -errno : 1;
-	if (result == -EACCES && place_unlock(dir) == 0)
+	if (result == -EACCES && unlock(a, dir))
 		result = unlinkat(dir, name, is_dir ? AT_REMOVEDIR : 0) < 0 ? -errno : 1;
 	if (result == 1)
 		a->r->stats->files_gone += !is_dir;
@@ -52,13 +59,18 @@ static int remove_one(struct applying *a, const struct manifest_entry *was, stru
 
 static int remove_gone(struct applying *a, struct err *e)
 {
-	const struct manifest *old = &a->r->old.tree;
+	const struct manifest *old = &a->r->old.tree, *new = &a->r->tree;
+	size_t at = new->n;
 	int result = 0;
 
 	for (size_t i = old->n; i-- > 0 && result == 0;) {
 		const struct manifest_entry *was = &old->entries[i];
-		const struct manifest_entry *now = manifest_find(&a->r->tree, was->path);
+		int order = 1;
 
+		while (at > 0 &&
+		       (order = manifest_path_cmp(new->entries[at - 1].path, was->path)) > 0)
+			at--;
+		const struct manifest_entry *now = at && order == 0 ? &new->entries[at - 1] : NULL;
 		if (now && (now->kind == MANIFEST_DIR) == (was->kind == MANIFEST_DIR))
 			continue;
 		result = remove_one(a, was, e);
@@ -177,7 +189,7 @@ static int make_link(struct applying *a, int dir, const char *name,
 static int make_once(struct applying *a, size_t i, int dir, const char *name)
 {
 	const struct manifest_entry *entry = &a->r->tree.entries[i];
-	char from[HASH_TEXT_SIZE];
+	char from[PARTIAL_NAME_SIZE];
 
 	switch ((enum manifest_kind)entry->kind) {
 	case MANIFEST_DIR: return make_dir(a, dir, name);
@@ -198,7 +210,7 @@ static int put_one(struct applying *a, size_t i, struct err *e)
 
 	if (result == 0 && r->todo[i] == TODO_MAKE) {
 		result = make_once(a, i, dir, name);
-		if (result == -EACCES && place_unlock(dir) == 0)
+		if (result == -EACCES && unlock(a, dir))
 			result = make_once(a, i, dir, name);
 		r->stats->files_made += entry->kind == MANIFEST_FILE;
 	} else if (result == 0 && entry->kind == MANIFEST_FILE) {
@@ -229,7 +241,7 @@ static int put_all(struct applying *a, struct err *e)
 	return result;
 }
 
-/* From the leaves up. All of them are looked at: we may have opened one to write there. */
+/* From the leaves up. */
 static int dress_dirs(struct applying *a, struct err *e)
 {
 	const struct manifest *tree = &a->r->tree;
@@ -240,7 +252,7 @@ static int dress_dirs(struct applying *a, struct err *e)
 		const char *name = NULL;
 		struct stat st;
 
-		if (entry->kind != MANIFEST_DIR)
+		if (entry->kind != MANIFEST_DIR || (a->r->todo[i] == TODO_NOTHING && !a->unlocked))
 			continue;
 		int dir = place_at(&a->place, entry->path, &name);
 		if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)

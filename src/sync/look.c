@@ -16,11 +16,12 @@
 #include "sync/digest.h"
 #include "sync/receive_int.h"
 
+#define AHEAD_MAX 200000
+
 struct looking {
 	struct receiver *r;
 	struct place place;
 	size_t old_at;
-	struct timespec start;
 	size_t fresh_cap;
 };
 
@@ -75,11 +76,10 @@ static int keep_fresh(struct looking *l, const struct manifest_entry *entry, str
 }
 
 /* 1: *ret is what is in the file; 0: it is not to be had. */
-static int read_file(struct looking *l, int dir, const char *name, const struct stat *st,
-		     const struct manifest_entry *entry, uint8_t ret[HASH_SIZE], struct err *e)
+static int read_file(struct looking *l, const struct stat *st, const struct manifest_entry *entry,
+		     uint8_t ret[HASH_SIZE], struct err *e)
 {
-	auto_close int fd =
-		openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	auto_close int fd = open_below(l->r->opts->tree_fd, entry->path, O_RDONLY, 0);
 	auto_digest struct digest d = {0};
 	struct err ignored = ERR_INIT;
 	struct stat now;
@@ -100,8 +100,7 @@ static bool is_dressed(const struct manifest_entry *entry, const struct stat *st
 }
 
 /* What the tree has under the file's name is a regular file. */
-static int look_at_file(struct looking *l, size_t i, int dir, const char *name,
-			const struct stat *st, struct err *e)
+static int look_at_file(struct looking *l, size_t i, const struct stat *st, struct err *e)
 {
 	struct receiver *r = l->r;
 	const struct manifest_entry *entry = &r->tree.entries[i];
@@ -116,7 +115,7 @@ static int look_at_file(struct looking *l, size_t i, int dir, const char *name,
 		known = 1;
 	} else if (size_fits || r->opts->keep_changed ||
 		   (entry->n_chunks && st->st_size > (off_t)CHUNK_WHOLE_MAX)) {
-		known = read_file(l, dir, name, st, entry, hash, e);
+		known = read_file(l, st, entry, hash, e);
 	}
 	if (known < 0)
 		return known;
@@ -124,9 +123,9 @@ static int look_at_file(struct looking *l, size_t i, int dir, const char *name,
 		r->todo[i] = is_dressed(entry, st) ? TODO_NOTHING : TODO_DRESS;
 		r->stats_now[i] = index_stat_of(st);
 		/* It may change once more within this tick of the clock, unseen. */
-		if (st->st_ctim.tv_sec > l->start.tv_sec ||
-		    (st->st_ctim.tv_sec == l->start.tv_sec &&
-		     st->st_ctim.tv_nsec >= l->start.tv_nsec))
+		if (st->st_ctim.tv_sec > r->start.tv_sec ||
+		    (st->st_ctim.tv_sec == r->start.tv_sec &&
+		     st->st_ctim.tv_nsec >= r->start.tv_nsec))
 			r->stats_now[i] = (struct index_stat){0};
 		return 0;
 	}
@@ -136,12 +135,15 @@ static int look_at_file(struct looking *l, size_t i, int dir, const char *name,
 	return 0;
 }
 
-static bool is_link_to(int dir, const char *name, const char *target)
+static bool is_link_to(struct place *place, const struct manifest_entry *entry)
 {
 	char now[MANIFEST_PATH_MAX + 2];
-	ssize_t n = readlinkat(dir, name, now, sizeof(now));
+	const char *name = NULL;
+	int dir = place_at(place, entry->path, &name);
+	ssize_t n = dir < 0 ? -1 : readlinkat(dir, name, now, sizeof(now));
 
-	return n >= 0 && (size_t)n == strlen(target) && memcmp(now, target, (size_t)n) == 0;
+	return n >= 0 && (size_t)n == strlen(entry->target) &&
+	       memcmp(now, entry->target, (size_t)n) == 0;
 }
 
 /* A directory is where something else is to be: everything in it must be the sender's own. */
@@ -171,32 +173,61 @@ static int check_ours(struct receiver *r, const char *path, struct err *e)
 	return result;
 }
 
+static bool stat_at(struct place *place, const char *path, struct stat *ret)
+{
+	const char *name = NULL;
+	int dir = place_at(place, path, &name);
+
+	return dir >= 0 && fstatat(dir, name, ret, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+void look_ahead(struct receiver *r)
+{
+	struct place place;
+
+	place_init(&place, r->opts->tree_fd);
+	r->start = index_now();
+	if (r->old.tree.n <= AHEAD_MAX)
+		r->ahead = calloc(r->old.tree.n + 1, sizeof(r->ahead[0]));
+	for (size_t i = 0; r->ahead && i < r->old.tree.n; i++)
+		if (!stat_at(&place, r->old.tree.entries[i].path, &r->ahead[i]))
+			r->ahead[i].st_mode = 0;
+	place_done(&place);
+}
+
+static bool stat_entry(struct looking *l, const char *path, struct stat *ret)
+{
+	size_t old = l->r->ahead ? old_number(l, path) : l->r->old.tree.n;
+
+	if (old == l->r->old.tree.n)
+		return stat_at(&l->place, path, ret);
+	*ret = l->r->ahead[old];
+	return ret->st_mode != 0;
+}
+
 static int look_at(struct looking *l, size_t i, struct err *e)
 {
 	struct receiver *r = l->r;
 	const struct manifest_entry *entry = &r->tree.entries[i];
-	const char *name = NULL;
-	int dir = place_at(&l->place, entry->path, &name);
 	struct stat st;
 
 	r->todo[i] = TODO_MAKE;
-	if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (!stat_entry(l, entry->path, &st))
 		return 0; /* what is in the way is met when it is made */
 	if (S_ISDIR(st.st_mode) && entry->kind != MANIFEST_DIR && !r->opts->mirror)
 		return check_ours(r, entry->path, e);
 	if (entry->kind == MANIFEST_DIR && S_ISDIR(st.st_mode))
 		r->todo[i] = (st.st_mode & 07777) == entry->mode ? TODO_NOTHING : TODO_DRESS;
-	if (entry->kind == MANIFEST_LINK && S_ISLNK(st.st_mode) &&
-	    is_link_to(dir, name, entry->target))
+	if (entry->kind == MANIFEST_LINK && S_ISLNK(st.st_mode) && is_link_to(&l->place, entry))
 		r->todo[i] = TODO_NOTHING;
 	if (entry->kind == MANIFEST_FILE && S_ISREG(st.st_mode))
-		return look_at_file(l, i, dir, name, &st, e);
+		return look_at_file(l, i, &st, e);
 	return 0;
 }
 
 int look(struct receiver *r, struct err *e)
 {
-	struct looking l = {.r = r, .start = index_now()};
+	struct looking l = {.r = r};
 	int result = 0;
 
 	place_init(&l.place, r->opts->tree_fd);
@@ -210,20 +241,26 @@ int look(struct receiver *r, struct err *e)
 static void mark_needs(struct receiver *r)
 {
 	for (size_t i = 0; i < r->chunks.n; i++)
-		r->needs[i] = (struct need){.owner = CHUNKS_NONE};
+		r->needs[i] = (struct need){.owner = CHUNKS_NONE, .home = CHUNKS_NONE};
 	for (size_t i = 0; i < r->tree.n; i++) {
 		const struct manifest_entry *entry = &r->tree.entries[i];
 		uint32_t n = chunks_count(entry);
+		uint64_t offset = 0;
 
-		if (entry->kind != MANIFEST_FILE || r->todo[i] != TODO_MAKE)
+		if (r->todo[i] != TODO_MAKE)
 			continue;
 		for (uint32_t j = 0; j < n; j++) {
 			uint32_t chunk = chunks_find(&r->chunks, chunks_at(entry, j).hash);
 
 			r->stats->chunks_need += r->needs[chunk].source == SOURCE_UNUSED;
 			r->needs[chunk].source = SOURCE_NONE;
-			if (n == 1)
+			if (n == 1) {
 				r->needs[chunk].owner = (uint32_t)i;
+			} else if (r->needs[chunk].home == CHUNKS_NONE) {
+				r->needs[chunk].home = (uint32_t)i;
+				r->needs[chunk].home_at = offset;
+			}
+			offset += r->chunks.refs[chunk].len;
 		}
 	}
 }
@@ -260,8 +297,7 @@ static int find_one(struct receiver *r, uint32_t chunk, struct err *e)
 	if (need->source == SOURCE_NONE)
 		return 0;
 	r->stats->chunks_found++;
-	/* A file of one chunk is ready with that. Those of many are put together later. */
-	return need->owner == CHUNKS_NONE ? 0 : partial_put(r, chunk, r->buffer, e);
+	return partial_put(r, chunk, r->buffer, e);
 }
 
 int look_find(struct receiver *r, struct err *e)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The partial directory. A chunk that arrived is a file there, named by its hash; when a session is
- * cut off, the next one finds it, checks it and does not ask for it again. Files are made whole here
- * before anything in the tree changes: one of a single chunk is the chunk's own file, others have
- * the name `f` and their number. Whatever has another name, or is not needed, is removed, so that
- * never more is here than one tree.
+ * The partial directory. What has arrived lies here until all has. A file of one chunk has the hash
+ * for a name; one of many, `m` and its hash, with holes where chunks lack; a second file with the
+ * same content, `f` and its number. When a session is cut off, the next one finds these, checks
+ * chunk by chunk what is there and does not ask for it again. Whatever has another name, or is not
+ * needed, is removed, so that never more is here than one tree.
  */
 #include <assert.h>
 #include <dirent.h>
@@ -18,6 +18,7 @@
 #include "sync/receive_int.h"
 
 #define READ_FLAGS (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+#define HOME_FLAGS (O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
 int partial_open(struct receiver *r, struct err *e)
 {
@@ -33,19 +34,33 @@ int partial_open(struct receiver *r, struct err *e)
 	return r->partial < 0 ? err_sys(e, "open the directory for what arrives") : 0;
 }
 
+/* The file that a chunk is kept in. */
+static void kept_name(const struct receiver *r, uint32_t chunk, char ret[PARTIAL_NAME_SIZE])
+{
+	const struct need *need = &r->needs[chunk];
+
+	if (need->owner != CHUNKS_NONE) {
+		hash_text(r->chunks.refs[chunk].hash, ret);
+		return;
+	}
+	ret[0] = 'm';
+	hash_text(r->tree.entries[need->home].hash, ret + 1);
+}
+
 static int open_source(struct receiver *r, uint32_t chunk, uint64_t *ret_offset, bool *ret_ours)
 {
 	const struct chunks_ref *ref = &r->chunks.refs[chunk];
 	const struct need *need = &r->needs[chunk];
 	const struct chunks_ref *place;
-	char name[HASH_TEXT_SIZE];
+	char name[PARTIAL_NAME_SIZE];
 	int fd = -1;
 
 	*ret_offset = 0;
 	*ret_ours = true;
 	switch ((enum source)need->source) {
 	case SOURCE_PARTIAL:
-		hash_text(ref->hash, name);
+		kept_name(r, chunk, name);
+		*ret_offset = need->owner == CHUNKS_NONE ? need->home_at : 0;
 		return openat(r->partial, name, READ_FLAGS);
 	case SOURCE_TREE:
 		place = &r->places.refs[need->place];
@@ -86,6 +101,22 @@ int chunk_read(struct receiver *r, uint32_t chunk, uint8_t *to)
 	return memcmp(hash, ref->hash, HASH_SIZE) != 0;
 }
 
+static int write_all_at(int fd, const uint8_t *data, size_t len, uint64_t offset)
+{
+	while (len > 0) {
+		ssize_t n = pwrite(fd, data, len, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		data += n;
+		offset += (uint64_t)n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
 static int dress(int fd, const struct manifest_entry *entry)
 {
 	struct timespec times[2] = {
@@ -111,22 +142,22 @@ int partial_put(struct receiver *r, uint32_t chunk, const uint8_t *data, struct 
 {
 	const struct chunks_ref *ref = &r->chunks.refs[chunk];
 	struct need *need = &r->needs[chunk];
-	char name[HASH_TEXT_SIZE];
+	bool is_own = need->owner != CHUNKS_NONE;
+	char name[PARTIAL_NAME_SIZE];
 
-	hash_text(ref->hash, name);
-	auto_close int fd = create(r, name);
+	kept_name(r, chunk, name);
+	auto_close int fd = is_own ? create(r, name) : openat(r->partial, name, HOME_FLAGS, 0600);
 	if (fd < 0)
 		return err_sys(e, "keep what arrived");
-	int result = fd_write_all(fd, data, ref->len);
-	if (result == 0 && need->owner != CHUNKS_NONE)
+	int result = write_all_at(fd, data, ref->len, is_own ? 0 : need->home_at);
+	if (result == 0 && is_own)
 		result = dress(fd, &r->tree.entries[need->owner]);
 	if (result < 0) {
-		(void)unlinkat(r->partial, name, 0); /* told below */
-		errno = -result;
+		errno = -result; /* a piece that is left there will not fit its hash */
 		return err_sys(e, "keep what arrived");
 	}
 	need->source = SOURCE_PARTIAL;
-	need->is_dressed = need->owner != CHUNKS_NONE;
+	need->is_dressed = is_own;
 	return 0;
 }
 
@@ -149,19 +180,47 @@ static bool parse_name(const char *name, uint8_t ret[HASH_SIZE])
 	return true;
 }
 
-/* One file from an earlier session. */
-static bool is_of_use(struct receiver *r, const char *name)
+/* Was it kept by an earlier session, and is it still what it should be? */
+static bool check_kept(struct receiver *r, uint32_t chunk)
+{
+	struct need *need = &r->needs[chunk];
+
+	if (need->source != SOURCE_NONE)
+		return false;
+	need->source = SOURCE_PARTIAL;
+	if (chunk_read(r, chunk, r->buffer) == 0) {
+		r->stats->chunks_found++;
+		return true;
+	}
+	need->source = SOURCE_NONE;
+	return false;
+}
+
+/* The files of many chunks that chunks may lie in. */
+static int list_homes(const struct receiver *r, struct chunks *ret, struct err *e)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < r->chunks.n && result == 0; i++) {
+		const struct need *need = &r->needs[i];
+
+		if (need->owner != CHUNKS_NONE || need->home == CHUNKS_NONE)
+			continue;
+		struct chunks_ref ref = {.hash = r->tree.entries[need->home].hash};
+		result = chunks_add(ret, &ref, e);
+	}
+	return result;
+}
+
+/* 1: keep it; 2: keep it, and look for chunks in it; 0: it is of no use. */
+static int judge_kept(struct receiver *r, const struct chunks *homes, const char *name)
 {
 	uint8_t hash[HASH_SIZE];
-	uint32_t chunk = parse_name(name, hash) ? chunks_find(&r->chunks, hash) : CHUNKS_NONE;
 
-	if (chunk == CHUNKS_NONE || r->needs[chunk].source != SOURCE_NONE)
-		return false;
-	r->needs[chunk].source = SOURCE_PARTIAL;
-	if (chunk_read(r, chunk, r->buffer) == 0)
-		return true;
-	r->needs[chunk].source = SOURCE_NONE;
-	return false;
+	if (name[0] == 'm' && parse_name(name + 1, hash))
+		return chunks_find(homes, hash) == CHUNKS_NONE ? 0 : 2;
+	uint32_t chunk = parse_name(name, hash) ? chunks_find(&r->chunks, hash) : CHUNKS_NONE;
+	return chunk != CHUNKS_NONE && r->needs[chunk].owner != CHUNKS_NONE && check_kept(r, chunk);
 }
 
 static DIR *list(int fd)
@@ -176,21 +235,28 @@ static DIR *list(int fd)
 
 int partial_take_stock(struct receiver *r, struct err *e)
 {
-	DIR *all = list(r->partial);
+	auto_chunks struct chunks homes = {0};
+	bool any_home = false;
 	struct dirent *d;
-	int result = 0;
+	int result = list_homes(r, &homes, e);
 
+	if (result < 0)
+		return result;
+	DIR *all = list(r->partial);
 	if (!all)
 		return err_sys(e, "list what has arrived");
 	while (result == 0 && (d = readdir(all))) {
 		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
 			continue;
-		if (is_of_use(r, d->d_name))
-			r->stats->chunks_found++;
-		else
+		int kept = judge_kept(r, &homes, d->d_name);
+		any_home |= kept == 2;
+		if (!kept)
 			result = place_remove(r->partial, d->d_name);
 	}
 	closedir(all);
+	for (size_t i = 0; any_home && i < r->chunks.n; i++)
+		if (r->needs[i].owner == CHUNKS_NONE && r->needs[i].home != CHUNKS_NONE)
+			(void)check_kept(r, (uint32_t)i); /* what is not there is asked for */
 	errno = -result;
 	return result < 0 ? err_sys(e, "clear what has arrived") : 0;
 }
@@ -216,48 +282,68 @@ int sync_forget_partial(int partial_fd, struct err *e)
 	return partial_clear(partial_fd, e);
 }
 
-/* The chunk whose own file becomes this entry's, or CHUNKS_NONE. */
-static uint32_t own_chunk(const struct receiver *r, size_t i)
+/* What an entry's file is while it is not in its place. */
+enum form {
+	FORM_OWN,  /* the file of its only chunk */
+	FORM_HOME, /* chunks lie in it already */
+	FORM_COPY, /* none does: all are elsewhere */
+};
+
+static enum form form_of(const struct receiver *r, size_t i)
 {
 	const struct manifest_entry *entry = &r->tree.entries[i];
 
-	if (chunks_count(entry) != 1)
-		return CHUNKS_NONE;
-	uint32_t chunk = chunks_find(&r->chunks, entry->hash);
-	return r->needs[chunk].owner == i ? chunk : CHUNKS_NONE;
+	for (uint32_t j = 0; j < chunks_count(entry); j++) {
+		const struct need *need =
+			&r->needs[chunks_find(&r->chunks, chunks_at(entry, j).hash)];
+
+		if (chunks_count(entry) == 1 && need->owner == i)
+			return FORM_OWN;
+		if (need->owner == CHUNKS_NONE && need->home == i)
+			return FORM_HOME;
+	}
+	return FORM_COPY;
 }
 
-void partial_name(const struct receiver *r, size_t i, char ret[HASH_TEXT_SIZE])
+void partial_name(const struct receiver *r, size_t i, char ret[PARTIAL_NAME_SIZE])
 {
-	if (own_chunk(r, i) == CHUNKS_NONE)
-		(void)snprintf(ret, HASH_TEXT_SIZE, "f%zu", i);
-	else
-		hash_text(r->tree.entries[i].hash, ret);
+	switch (form_of(r, i)) {
+	case FORM_OWN: hash_text(r->tree.entries[i].hash, ret); return;
+	case FORM_HOME:
+		ret[0] = 'm';
+		hash_text(r->tree.entries[i].hash, ret + 1);
+		return;
+	case FORM_COPY: (void)snprintf(ret, PARTIAL_NAME_SIZE, "f%zu", i);
+	}
 }
 
-/* Chunks were checked when they came, but they come from files that others may write to, and how
- * they make up a file is the sender's word: the whole is hashed, too. */
-static int write_chunks(struct receiver *r, const struct manifest_entry *entry, int fd,
-			struct err *e)
+/* Chunks were checked when they came, but how they make up a file is the sender's word: the whole is
+ * hashed, too. */
+static int write_chunks(struct receiver *r, size_t number, int fd, struct err *e)
 {
+	const struct manifest_entry *entry = &r->tree.entries[number];
 	uint8_t hash[HASH_SIZE];
+	uint64_t offset = 0;
 	struct hash whole;
 
 	hash_init(&whole);
 	for (uint32_t i = 0; i < chunks_count(entry); i++) {
 		uint32_t chunk = chunks_find(&r->chunks, chunks_at(entry, i).hash);
+		const struct need *need = &r->needs[chunk];
 		uint32_t len = r->chunks.refs[chunk].len;
-		int result = chunk_read(r, chunk, r->buffer);
+		bool is_there = need->owner == CHUNKS_NONE && need->home == number &&
+				need->home_at == offset;
+		int result = is_there ? read_all_at(fd, r->buffer, len, offset)
+				      : chunk_read(r, chunk, r->buffer);
 
-		if (result != 0)
-			return err_set(e, ERR_BUSY,
-				       "%.200s: what it is made of changed while it was received",
-				       entry->path);
 		hash_add(&whole, r->buffer, len);
-		result = fd_write_all(fd, r->buffer, len);
+		if (result == 0 && !is_there)
+			result = write_all_at(fd, r->buffer, len, offset);
 		errno = -result;
-		if (result < 0)
-			return err_sys(e, "%.200s", entry->path);
+		if (result != 0)
+			return result < 0 ? err_sys(e, "%.200s", entry->path)
+					  : err_set(e, ERR_INTERNAL, "%.200s: lost", entry->path);
+		offset += len;
 	}
 	hash_end(&whole, hash);
 	if (entry->size && memcmp(hash, entry->hash, HASH_SIZE) != 0)
@@ -268,19 +354,22 @@ static int write_chunks(struct receiver *r, const struct manifest_entry *entry, 
 static int make_file(struct receiver *r, size_t i, struct err *e)
 {
 	const struct manifest_entry *entry = &r->tree.entries[i];
-	uint32_t own = own_chunk(r, i);
-	char name[HASH_TEXT_SIZE];
+	enum form form = form_of(r, i);
+	char name[PARTIAL_NAME_SIZE];
 	int result = 0;
 
 	partial_name(r, i, name);
-	if (own != CHUNKS_NONE && r->needs[own].is_dressed)
+	if (form == FORM_OWN && r->needs[chunks_find(&r->chunks, entry->hash)].is_dressed)
 		return 0;
-	auto_close int fd =
-		own == CHUNKS_NONE ? create(r, name) : openat(r->partial, name, READ_FLAGS);
+	auto_close int fd = form == FORM_COPY	? create(r, name)
+			    : form == FORM_HOME ? openat(r->partial, name, HOME_FLAGS & ~O_CREAT)
+						: openat(r->partial, name, READ_FLAGS);
 	if (fd < 0)
 		return err_sys(e, "%.200s", entry->path);
-	if (own == CHUNKS_NONE)
-		result = write_chunks(r, entry, fd, e);
+	if (form != FORM_OWN)
+		result = write_chunks(r, i, fd, e);
+	if (result == 0 && form == FORM_HOME && ftruncate(fd, (off_t)entry->size) < 0)
+		result = err_sys(e, "%.200s", entry->path); /* of an older, longer one */
 	if (result < 0)
 		return result;
 	errno = -dress(fd, entry);

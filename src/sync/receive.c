@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "sync/digest.h"
 #include "sync/pack.h"
 #include "sync/receive_int.h"
 #include "sync/session_int.h"
@@ -101,13 +102,11 @@ static int check_tree(struct receiver *r, struct err *e)
 	r->stats_now = calloc(r->tree.n + 1, sizeof(r->stats_now[0]));
 	r->todo = calloc(r->tree.n + 1, sizeof(r->todo[0]));
 	r->needs = calloc(r->chunks.n + 1, sizeof(r->needs[0]));
-	r->buffer = malloc(PACK_RAW_MAX + 1);
-	return r->stats_now && r->todo && r->needs && r->buffer ? 0 : err_sys(e, "receive");
-}
-
-static bool is_wanted(const struct receiver *r, size_t i)
-{
-	return i < r->chunks.n && r->needs[i].source == SOURCE_NONE;
+	r->wanted = calloc(r->chunks.n + 1, sizeof(r->wanted[0]));
+	r->buffer = malloc(DIGEST_BUFFER);
+	return r->stats_now && r->todo && r->needs && r->wanted && r->buffer
+		       ? 0
+		       : err_sys(e, "receive");
 }
 
 static int send_want(struct receiver *r, struct err *e)
@@ -120,74 +119,18 @@ static int send_want(struct receiver *r, struct err *e)
 	for (size_t i = 0; i < r->chunks.n; i++) {
 		size_t start = i;
 
-		while (is_wanted(r, i))
-			i++;
+		while (i < r->chunks.n && r->needs[i].source == SOURCE_NONE)
+			r->wanted[r->n_wanted++] = (uint32_t)i++;
 		if (i == start)
 			continue;
 		buf_varint(&runs, start - behind);
 		buf_varint(&runs, i - start);
-		r->stats->chunks_sent += i - start;
 		behind = i;
 		n++;
 	}
+	r->stats->chunks_sent = r->n_wanted;
 	buf_varint(&head, n);
 	return stream_send(&r->stream, STREAM_WANT, &head, &runs, e);
-}
-
-/* The chunks of one pack, from number *at on. */
-static int take_pack(struct receiver *r, struct pack *pack, size_t *at, uint64_t *done,
-		     struct err *e)
-{
-	struct cursor c;
-	uint64_t expect = 0;
-	size_t end = *at;
-	int result = stream_expect(&r->stream, STREAM_PACK, &c, e);
-
-	if (result < 0)
-		return result;
-	uint32_t n = cursor_u32(&c), len = cursor_u32(&c);
-	for (uint32_t i = 0; i < n && end < r->chunks.n; end++) {
-		expect += is_wanted(r, end) ? r->chunks.refs[end].len : 0;
-		i += is_wanted(r, end);
-		if (expect > PACK_RAW_MAX)
-			break;
-	}
-	if (c.bad || n == 0 || expect != len || len > PACK_RAW_MAX)
-		return err_set(e, ERR_INVALID, "a pack of %u chunks and %u bytes", n, len);
-	result = pack_open(pack, c.at, cursor_left(&c), r->buffer, len, e);
-	const uint8_t *data = r->buffer;
-	for (; *at < end && result == 0; (*at)++) {
-		uint8_t hash[HASH_SIZE];
-
-		if (!is_wanted(r, *at))
-			continue;
-		uint32_t size = r->chunks.refs[*at].len;
-		hash_bytes(data, size, hash);
-		if (memcmp(hash, r->chunks.refs[*at].hash, HASH_SIZE) != 0)
-			return err_set(e, ERR_INVALID, "%.200s: its hash does not fit",
-				       r->tree.entries[r->chunks.refs[*at].entry].path);
-		result = partial_put(r, (uint32_t)*at, data, e);
-		data += size;
-	}
-	*done += len;
-	return result;
-}
-
-static int take_packs(struct receiver *r, struct err *e)
-{
-	struct sync_progress now = {.files = r->tree.n};
-	auto_pack struct pack *pack = NULL;
-	int result = pack_new(1, &pack, e);
-	size_t at = 0;
-
-	for (size_t i = 0; i < r->chunks.n; i++)
-		now.bytes_total += is_wanted(r, i) ? r->chunks.refs[i].len : 0;
-	while (result == 0 && now.bytes_done < now.bytes_total) {
-		result = take_pack(r, pack, &at, &now.bytes_done, e);
-		if (result == 0 && r->opts->progress)
-			r->opts->progress(r->opts->context, &now);
-	}
-	return result;
 }
 
 static int expect_commit(struct receiver *r, struct err *e)
@@ -204,6 +147,16 @@ static int expect_commit(struct receiver *r, struct err *e)
 	return 0;
 }
 
+static bool has_news(const struct receiver *r)
+{
+	if (r->stats->files_read || memcmp(r->name, r->last, HASH_SIZE) != 0)
+		return true;
+	for (size_t i = 0; i < r->tree.n; i++)
+		if (r->todo[i] != TODO_NOTHING)
+			return true;
+	return false;
+}
+
 /* The tree is written: remember it. */
 static int finish(struct receiver *r, struct err *e)
 {
@@ -211,7 +164,7 @@ static int finish(struct receiver *r, struct err *e)
 	struct buf none = {0};
 	int result = r->opts->durable && syncfs(r->opts->tree_fd) < 0 ? err_sys(e, "sync") : 0;
 
-	if (result == 0)
+	if (result == 0 && has_news(r))
 		result = index_save(r->opts->state_fd, "index", &now, r->opts->durable, e);
 	if (result == 0)
 		result = partial_clear(r->partial, e);
@@ -230,6 +183,8 @@ static int converse(struct receiver *r, struct err *e)
 	if (result == 0)
 		result = partial_open(r, e);
 	if (result == 0)
+		look_ahead(r);
+	if (result == 0)
 		result = take_manifest(r, e);
 	if (result == 0)
 		result = check_tree(r, e);
@@ -240,7 +195,7 @@ static int converse(struct receiver *r, struct err *e)
 	if (result == 0)
 		result = send_want(r, e);
 	if (result == 0)
-		result = take_packs(r, e);
+		result = unpack_all(r, e);
 	if (result == 0)
 		result = expect_commit(r, e);
 	if (result == 0)
@@ -260,6 +215,8 @@ static void receiver_done(struct receiver *r)
 	chunks_done(&r->places);
 	chunks_done(&r->chunks);
 	free(r->needs);
+	free(r->wanted);
+	free(r->ahead);
 	free(r->todo);
 	free(r->stats_now);
 	free(r->buffer);
