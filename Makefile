@@ -52,7 +52,7 @@ else
 LDFLAGS_ALL += -static-pie
 endif
 endif
-LIBS := -lcrypto -lsqlite3 -lm
+LIBS := -lcrypto -lsqlite3 -lzstd -lm
 
 GUEST_CFLAGS := -std=gnu17 -O2 $(WARN) -ffreestanding -fno-stack-protector -fno-pie \
 	-fno-asynchronous-unwind-tables -fcf-protection=none
@@ -67,14 +67,14 @@ READER_CFLAGS := -std=gnu17 -O2 $(WARN) -fno-strict-aliasing -fstack-protector-s
 	-ffunction-sections -fdata-sections
 READER_LDFLAGS := -static-pie -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,relro -Wl,-z,now -s
 
-LIB_ROOMS := base kernel wire tree sandbox warden store engine
+LIB_ROOMS := base kernel wire tree sync sandbox warden store engine
 LIB_SRC := $(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c)))
 CMD_SRC := $(sort $(wildcard src/cmd/*.c src/measure/*.c))
 # The loader is an object for interpreters to load, and bytes for the guest.
 LOADER_SRC := src/guest/loader.c src/guest/forked.c
 GUEST_SRC := $(filter-out $(LOADER_SRC),$(sort $(wildcard src/guest/*.c))) src/wire/plan.c
 READER_SRC := $(addprefix src/base/,err.c fd.c hash.c parse.c utf8.c) \
-	$(sort $(wildcard src/tree/*.c src/reader/*.c))
+	$(sort $(wildcard src/tree/*.c src/sync/*.c src/reader/*.c))
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)
 CMD_OBJ := $(CMD_SRC:src/%.c=$(B)/%.o)
 GUEST_OBJ := $(GUEST_SRC:src/%.c=$(B)/in-guest/%.o)
@@ -234,7 +234,7 @@ BINDIR := $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
 PC = prefix=$(PREFIX)\nlibdir=$(LIBDIR)\nincludedir=$(PREFIX)/include\n\nName: pinfold\n$\
 	Description: Runs untrusted code in a fresh sandbox\nVersion: $(VERSION)\n$\
-	Requires: libcrypto sqlite3\nLibs: -L$${libdir} -lpinfold -pthread\nCflags: -I$${includedir}\n
+	Requires: libcrypto sqlite3 libzstd\nLibs: -L$${libdir} -lpinfold -pthread\nCflags: -I$${includedir}\n
 PROFILE := /etc/apparmor.d/pinfold
 # systemd looks below /usr/lib and /usr/local/lib. Nothing is enabled or started here.
 SYSTEMDDIR ?= $(PREFIX)/lib/systemd
