@@ -191,7 +191,8 @@ static int copy_in(struct store *s, const char *name, const char *from, const ch
 		return k;
 	const char *argv[] = {"unpack", "--into", "--name", at.name, "/", path + 1, NULL};
 	(void)snprintf(what, sizeof(what), "%s %s", at.name, path);
-	k = reader_enter(s, name, argv, "cp", what, &r, e);
+	struct workspace_how how = {.kind = "cp", .command = what};
+	k = reader_enter(s, name, argv, &how, &r, e);
 	if (k >= 0)
 		k = tree_pack(at.dir, at.name, &opts, r.in, &stats, e);
 	fd_close(&at.dir);

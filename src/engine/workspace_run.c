@@ -95,6 +95,14 @@ static int start(struct pinfold_run *run, struct pinfold_run_options *o, struct 
 		r = request_init(&run->req, o, &layers, false, e);
 	run->req.spec.tool = how->tool;
 	run->req.spec.tool_len = how->tool_len;
+	run->req.spec.state.path = how->state;
+	run->req.spec.state.fd = how->state_fd;
+	run->socket = how->socket;
+	if (how->before && how->before->n <= LAYERS_MAX) {
+		run->req.spec.before.n = how->before->n;
+		memcpy(run->req.spec.before.lower, how->before->layer,
+		       how->before->n * sizeof(struct sandbox_layer));
+	}
 	if (r >= 0)
 		r = find_room(run, u, e);
 	run->disk_free = run_disk_free(run);

@@ -10,6 +10,7 @@
  *	layer		a directory below layers/. `state` LAYER_OPEN while a command writes to it,
  *			with `stack` what it lies over; LAYER_FROZEN: never changed again. `bytes` is
  *			what it added to the disk; `merged` the layer that has its files, too.
+ *	sync		what a workspace got by its last push from one directory (`key`): the snapshot
  *	meta		`settled`: the last row of snap that a power cut cannot take back
  *
  * A connection is open for one command, so closing must not wait for the disk: the log is kept, and
@@ -49,6 +50,8 @@ static const char schema[] =
 	"CREATE TABLE layer(id INTEGER PRIMARY KEY AUTOINCREMENT, workspace INTEGER NOT NULL,"
 	" state INTEGER NOT NULL, parts INTEGER NOT NULL, files INTEGER NOT NULL,"
 	" bytes INTEGER NOT NULL, stack TEXT, digest TEXT, merged INTEGER NOT NULL DEFAULT 0);"
+	"CREATE TABLE sync(workspace INTEGER NOT NULL, key TEXT NOT NULL, snap INTEGER NOT NULL,"
+	" made INTEGER NOT NULL, PRIMARY KEY(workspace, key)) WITHOUT ROWID;"
 	"CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
 	"PRAGMA user_version = 1;";
 

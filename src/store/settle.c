@@ -40,7 +40,7 @@ static int64_t ask(struct store *s, const char *sql, struct err *e)
 	return r < 0 ? r : r == 0 ? 0 : db_int(rows, 0);
 }
 
-static int settle(struct store *s, struct err *e)
+int store_sync(struct store *s, struct err *e)
 {
 	int64_t last = ask(s, "SELECT coalesce(max(id), 0) FROM snap", e);
 
@@ -75,7 +75,7 @@ int store_settle(struct store *s, int (*merge)(struct store *s, struct err *e), 
 	r = lock_file(s, "locks/settle", true, &mine, e);
 	fd_close(&next);
 	if (r >= 0)
-		r = settle(s, e);
+		r = store_sync(s, e);
 	if (r >= 0)
 		r = merge(s, e);
 	return r < 0 ? r : store_collect(s, &bytes, e);
