@@ -98,65 +98,189 @@ static int explain(struct reader *r, int k, struct err *e)
 	return reader_end(r, k, e);
 }
 
-static int push(struct store *s, const struct transfer *t, struct err *e)
-{
-	auto_free struct workspace *w = calloc(1, sizeof(*w));
-	auto_free char *real = NULL;
-	char key[DONOR_KEY_SIZE], path[4400];
+/* All that a push holds open. */
+struct pushing {
+	struct workspace w;
+	char *real;
+	char key[DONOR_KEY_SIZE], path[STORE_PATH_MAX + 256];
 	struct donor donor;
-	struct reader r = READER_INIT;
-	auto_close int state = FD_NONE, mine = FD_NONE, tree = FD_NONE;
-	struct sync_stats stats = {0};
-	uint64_t snapshot = 0;
+	int state, mine, tree;
+};
 
-	int k = w ? workspace_find(s, t->name, w, e) : err_sys(e, "push");
+static int push_open(struct store *s, const struct transfer *t, struct pushing *p, struct err *e)
+{
+	int k = workspace_find(s, t->name, &p->w, e);
+
+	p->state = p->mine = p->tree = FD_NONE;
 	if (k >= 0)
-		k = make_key(t->dir, t->to, key, &real, e);
-	if (k >= 0)
-		k = donor_state(s, w, key, path, sizeof(path), &state, &donor, e);
-	if (k >= 0)
-		k = open_state(s, "send", key, &mine, e);
+		k = make_key(t->dir, t->to, p->key, &p->real, e);
 	if (k < 0)
 		return k;
-	tree = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (tree < 0)
-		return err_sys(e, "%s", real);
-	const char *argv[6] = {"receive"};
-	unsigned n = 1;
-	if (t->o->flags & PINFOLD_SYNC_MIRROR)
-		argv[n++] = "--mirror";
-	argv[n++] = "--links-out";
-	argv[n++] = t->to;
+	p->tree = open(p->real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (p->tree < 0)
+		return err_sys(e, "%s", p->real);
+	k = donor_state(s, &p->w, p->key, p->path, sizeof(p->path), &p->state, &p->donor, e);
+	return k < 0 ? k : open_state(s, "send", p->key, &p->mine, e);
+}
+
+static void push_close(struct pushing *p)
+{
+	fd_close(&p->state);
+	fd_close(&p->mine);
+	fd_close(&p->tree);
+	free(p->real);
+	free(p);
+}
+
+static int push_start(struct store *s, const struct transfer *t, const struct pushing *p,
+		      struct reader *r, struct err *e)
+{
+	bool mirror = t->o->flags & PINFOLD_SYNC_MIRROR;
+	const char *argv[] = {"receive", "--links-out", mirror ? "--mirror" : t->to,
+			      mirror ? t->to : NULL, NULL};
 	struct workspace_how how = {
 		.kind = "push",
-		.command = real,
+		.command = p->real,
 		.socket = true,
-		.state = path,
-		.state_fd = state,
-		.before = donor.found ? &donor.stack : NULL,
+		.state = p->path,
+		.state_fd = p->state,
+		.before = p->donor.found ? &p->donor.stack : NULL,
 	};
-	k = reader_enter(s, t->name, argv, &how, &r, e);
+
+	return reader_enter(s, t->name, argv, &how, r, e);
+}
+
+/* As the sandbox reported them. */
+static void count_changes(const struct pinfold_run *run, struct pinfold_sync_stats *to)
+{
+	for (unsigned i = 0; i < run->n_files; i++)
+		*(run->files[i].change == MSG_DELETED ? &to->files_removed : &to->files_changed) +=
+			1;
+	to->files_changed += run->files_omitted;
+}
+
+static int push(struct store *s, const struct transfer *t, struct pushing *p, struct err *e)
+{
+	struct reader r = READER_INIT;
+	struct sync_stats stats = {0};
+	int k = push_start(s, t, p, &r, e);
 	struct sync_send_opts opts = {
-		.tree_fd = tree,
-		.state_fd = mine,
+		.tree_fd = p->tree,
+		.state_fd = p->mine,
 		.skip_git = (t->o->flags & PINFOLD_SYNC_NO_GIT) != 0,
 		.take_all = (t->o->flags & PINFOLD_SYNC_ALL) != 0,
 		.idle_ms = IDLE_MS,
 		.progress = tell_progress,
 		.context = (void *)(uintptr_t)t,
 	};
+
 	if (k >= 0)
 		k = sync_send(&opts, r.in, &stats, e);
 	take_stats(&stats, t->stats);
-	struct pinfold_run *run = r.run;
 	if (k >= 0) {
 		fd_close(&r.in);
-		pinfold_run_wait(run);
-		snapshot = run->snapshot;
+		pinfold_run_wait(r.run);
+		t->stats->snapshot = r.run->snapshot;
+		count_changes(r.run, t->stats);
 	}
 	k = explain(&r, k, e);
 	if (k >= 0)
-		k = donor_note(s, w, key, snapshot, e);
-	t->stats->snapshot = snapshot;
+		k = donor_note(s, &p->w, p->key, t->stats->snapshot, e);
 	return k < 0 ? k : store_sync(s, e);
+}
+
+static int pull(struct store *s, const struct transfer *t, struct err *e)
+{
+	static const struct stack none = {.n = 0};
+	auto_free struct workspace *w = calloc(1, sizeof(*w));
+	auto_free char *real = NULL;
+	auto_close int state = FD_NONE, tree = FD_NONE;
+	char key[DONOR_KEY_SIZE];
+	struct reader r = READER_INIT;
+	struct sync_stats stats = {0};
+	int k = w ? workspace_find(s, t->name, w, e) : err_sys(e, "pull");
+
+	if (k >= 0)
+		k = make_key(t->dir, t->to, key, &real, e);
+	if (k >= 0)
+		k = open_state(s, t->name, key, &state, e);
+	if (k < 0)
+		return k;
+	tree = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (tree < 0)
+		return err_sys(e, "%s", real);
+	const char *rest = "";
+	const char *argv[] = {"send", "--skip-links-out", workspace_view(&w->stack, t->to, &rest),
+			      NULL, NULL};
+	argv[3] = *rest ? rest : ".";
+	struct reader_ask ask = {.argv = argv,
+				 .peek = PEEK_LOOK,
+				 .before = &none,
+				 .now = &w->stack,
+				 .dir = w->dir[0] ? w->dir : NULL,
+				 .socket = true};
+	k = reader_look(s, &ask, &r, e);
+	struct sync_receive_opts opts = {
+		.tree_fd = tree,
+		.state_fd = state,
+		.partial_fd = FD_NONE,
+		.mirror = (t->o->flags & PINFOLD_SYNC_MIRROR) != 0,
+		.keep_changed = !(t->o->flags & PINFOLD_SYNC_FORCE),
+		.durable = true,
+		.idle_ms = IDLE_MS,
+		.progress = tell_progress,
+		.context = (void *)(uintptr_t)t,
+	};
+	if (k >= 0)
+		k = sync_receive(&opts, r.in, &stats, e);
+	take_stats(&stats, t->stats);
+	return explain(&r, k, e);
+}
+
+static int take_target(const char *to, char path[STORE_PATH_MAX], struct err *e)
+{
+	return workspace_path(to ? to : "", path, STORE_PATH_MAX, e);
+}
+
+int pinfold_workspace_push(struct pinfold_store *store, const char *name, const char *dir,
+			   const struct pinfold_sync_options *options,
+			   struct pinfold_sync_stats *ret_stats, struct pinfold_error *ret_error)
+{
+	static const struct pinfold_sync_options standard = {.size = sizeof(standard)};
+	struct pushing *p = calloc(1, sizeof(*p));
+	char to[STORE_PATH_MAX];
+	struct transfer t = {name, dir, to, options ? options : &standard, ret_stats};
+	struct err e = ERR_INIT;
+
+	assert(store && name && dir && ret_stats && ret_error);
+	*ret_stats = (struct pinfold_sync_stats){0};
+	int r = p ? take_target(t.o->to, to, &e) : err_sys(&e, "push");
+	if (r >= 0)
+		r = push_open(store->store, &t, p, &e);
+	if (r >= 0)
+		r = push(store->store, &t, p, &e);
+	if (p)
+		push_close(p);
+	if (r < 0)
+		error_public(&e, ret_error);
+	return r < 0 ? -1 : 0;
+}
+
+int pinfold_workspace_pull(struct pinfold_store *store, const char *name, const char *dir,
+			   const struct pinfold_sync_options *options,
+			   struct pinfold_sync_stats *ret_stats, struct pinfold_error *ret_error)
+{
+	static const struct pinfold_sync_options standard = {.size = sizeof(standard)};
+	char to[STORE_PATH_MAX];
+	struct transfer t = {name, dir, to, options ? options : &standard, ret_stats};
+	struct err e = ERR_INIT;
+
+	assert(store && name && dir && ret_stats && ret_error);
+	*ret_stats = (struct pinfold_sync_stats){0};
+	int r = take_target(t.o->to, to, &e);
+	if (r >= 0)
+		r = pull(store->store, &t, &e);
+	if (r < 0)
+		error_public(&e, ret_error);
+	return r < 0 ? -1 : 0;
 }

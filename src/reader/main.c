@@ -35,7 +35,7 @@ static const struct {
 	reader_verb *run;
 } verbs[] = {
 	{"diff", reader_diff},	 {"pack", reader_pack},	    {"unpack", reader_unpack},
-	{"merge", reader_merge}, {"digest", reader_digest},  {"receive", reader_receive},
+	{"merge", reader_merge}, {"digest", reader_digest}, {"receive", reader_receive},
 	{"send", reader_send},
 };
 

@@ -105,7 +105,8 @@ static bool lookup(void *context, const uint8_t hash[HASH_BYTES], uint32_t len, 
 {
 	struct donor *d = context;
 	const struct spot key = {.hash = hash};
-	const struct spot *found = d->n ? bsearch(&key, d->spots, d->n, sizeof(key), by_hash) : NULL;
+	const struct spot *found =
+		d->n ? bsearch(&key, d->spots, d->n, sizeof(key), by_hash) : NULL;
 
 	(void)len;
 	fd_close(&d->open);

@@ -14,10 +14,11 @@ static int find(struct store *s, const struct workspace *w, const char *key, int
 		struct donor *donor, struct err *e)
 {
 	auto_rows struct db_rows *rows = NULL;
-	int r = db_query(s->db, &rows, e,
-			 "SELECT y.workspace, s.stack FROM sync y JOIN snap s ON s.id = y.snap WHERE"
-			 " y.key = ?1 AND y.workspace <> ?2 ORDER BY y.made DESC LIMIT 1",
-			 "ti", key, w->id);
+	int r = db_query(
+		s->db, &rows, e,
+		"SELECT y.workspace, s.stack FROM sync y JOIN snap s ON s.id = y.snap WHERE"
+		" y.key = ?1 AND y.workspace <> ?2 ORDER BY y.made DESC LIMIT 1",
+		"ti", key, w->id);
 
 	if (r >= 0)
 		r = db_next(rows, e);
@@ -29,7 +30,8 @@ static int find(struct store *s, const struct workspace *w, const char *key, int
 }
 
 /* A link would let its owner change what the donor has; a copy is small and made once. */
-static void copy_index(const struct store *s, int64_t workspace, const char *key, int to, bool owned)
+static void copy_index(const struct store *s, int64_t workspace, const char *key, int to,
+		       bool owned)
 {
 	char name[80], buf[65536];
 	ssize_t n = 0;
@@ -42,7 +44,7 @@ static void copy_index(const struct store *s, int64_t workspace, const char *key
 		if (fd_write_all(out, buf, (size_t)n) < 0)
 			break; /* a damaged one is no good, and no harm */
 	if (owned && out >= 0)
-		(void)fchown(out, SANDBOX_UID, SANDBOX_UID);
+		(void)!fchown(out, SANDBOX_UID, SANDBOX_UID); /* then it cannot be read, and no harm */
 }
 
 int donor_state(struct store *s, const struct workspace *w, const char *key, char *path,
@@ -58,7 +60,8 @@ int donor_state(struct store *s, const struct workspace *w, const char *key, cha
 	if (mkdirat(s->home_fd, "sync", 0700) < 0 && errno != EEXIST)
 		return err_sys(e, "%s/sync", s->home);
 	bool fresh = mkdirat(s->home_fd, name, 0700) == 0;
-	auto_close int fd = openat(s->home_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	auto_close int fd =
+		openat(s->home_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0 || (fresh && s->owned && fchown(fd, SANDBOX_UID, SANDBOX_UID) < 0))
 		return err_sys(e, "%s", path);
 	if (fresh)
@@ -73,8 +76,9 @@ int donor_state(struct store *s, const struct workspace *w, const char *key, cha
 int donor_note(struct store *s, const struct workspace *w, const char *key, uint64_t seq,
 	       struct err *e)
 {
-	return db_run(s->db, e,
-		      "REPLACE INTO sync(workspace, key, snap, made) SELECT ?1, ?2, id, ?4 FROM snap"
-		      " WHERE workspace = ?1 AND seq = ?3",
-		      "itii", w->id, key, (int64_t)seq, store_now_ms());
+	return db_run(
+		s->db, e,
+		"REPLACE INTO sync(workspace, key, snap, made) SELECT ?1, ?2, id, ?4 FROM snap"
+		" WHERE workspace = ?1 AND seq = ?3",
+		"itii", w->id, key, (int64_t)seq, store_now_ms());
 }
