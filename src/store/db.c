@@ -110,7 +110,10 @@ static int migrate(struct db *db, struct err *e)
 			      (long long)version, VERSION);
 		return err_remedy(e, "use that pinfold, or another data directory (PINFOLD_HOME)");
 	}
-	int r = db_begin(db, true, e);
+	/* The file remembers it. */
+	int r = simple(db, "PRAGMA journal_mode=WAL", e);
+	if (r >= 0)
+		r = db_begin(db, true, e);
 	if (r >= 0 && pragma(db, "PRAGMA user_version", e) == 0) /* nobody was faster */
 		r = simple(db, schema, e);
 	if (r >= 0)
@@ -140,10 +143,7 @@ int db_open(const char *path, struct db **ret, struct err *e)
 		(void)sqlite3_db_config(db->sqlite, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 		(void)sqlite3_db_config(db->sqlite, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 		(void)sqlite3_file_control(db->sqlite, NULL, SQLITE_FCNTL_PERSIST_WAL, &keep);
-		r = simple(db,
-			   "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
-			   "PRAGMA wal_autocheckpoint=0",
-			   e);
+		r = simple(db, "PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0", e);
 	}
 	if (r >= 0)
 		r = migrate(db, e);

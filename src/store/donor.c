@@ -44,7 +44,8 @@ static void copy_index(const struct store *s, int64_t workspace, const char *key
 		if (fd_write_all(out, buf, (size_t)n) < 0)
 			break; /* a damaged one is no good, and no harm */
 	if (owned && out >= 0)
-		(void)!fchown(out, SANDBOX_UID, SANDBOX_UID); /* then it cannot be read, and no harm */
+		(void)!fchown(out, SANDBOX_UID,
+			      SANDBOX_UID); /* then it cannot be read, and no harm */
 }
 
 int donor_state(struct store *s, const struct workspace *w, const char *key, char *path,
