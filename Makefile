@@ -224,6 +224,8 @@ tidy:
 	@tools/tidy
 bench: all
 	@bench/run $(BENCH_ARGS)
+	@bench/workspace
+	@bench/sync.sh
 phases: all
 	@bench/phases >build/phases.svg && mv build/phases.svg docs/phases.svg
 soak: all unit
