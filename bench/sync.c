@@ -6,7 +6,6 @@
  */
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -58,7 +57,6 @@ int main(int argc, char **argv)
 	struct sync_send_opts opts = {
 		.tree_fd = dir_in(AT_FDCWD, argv[1]),
 		.state_fd = dir_in(state, "from"),
-		.level = getenv("LEVEL") ? (int)strtol(getenv("LEVEL"), NULL, 10) : 0,
 	};
 	close(pair[1]);
 	int r = tell("from", sync_send(&opts, pair[0], &stats, &e), &stats, &e);
