@@ -778,6 +778,25 @@ static void traps(void)
 	describe(outside, "one", now, sizeof(now));
 	ok(strstr(now, " 8 ") != NULL, "nothing is written elsewhere");
 	ok(faccessat(outside, "two", F_OK, 0) == 0, "and nothing removed");
+	(void)mkdirat(t.from, "d/deep", 0755);
+	put(t.from, "d/deep/one", "one");
+	is_int(push(&t, &s), 0, "a directory in it");
+	int deep = subdir(outside, "deep");
+	put(deep, "one", "precious");
+	put(deep, "two", "precious");
+	put(t.from, "d/deep/one", "changed");
+	empty_dir(t.to);
+	put_link(t.to, "d", "../outside");
+	is_int(push(&t, &s), 0, "with the link above it");
+	describe(deep, "one", now, sizeof(now));
+	ok(same_trees(&t) && strstr(now, " 8 "), "nothing is written elsewhere");
+	close(deep);
+	(void)unlinkat(t.from, "d/deep/one", 0);
+	empty_dir(t.to);
+	put_link(t.to, "d", "../outside");
+	is_int(push(&t, &s), 0, "something goes that was below it");
+	ok(same_trees(&t) && faccessat(outside, "deep/one", F_OK, 0) == 0,
+	   "nothing is removed elsewhere");
 	empty_dir(t.to);
 	put_link(t.to, "trap", "../outside");
 	session_init(&s, &t);

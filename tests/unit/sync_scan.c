@@ -139,6 +139,9 @@ static void racy_by_hand(void)
 	ok(index_holds(&x, 0, &st, false), "a file that is older than the index is known");
 	x.time = st.st_ctim;
 	ok(!index_holds(&x, 0, &st, false), "one of the same moment is not");
+	x.time.tv_sec--;
+	ok(!index_holds(&x, 0, &st, false), "nor one that is younger");
+	x.time = st.st_ctim;
 	x.time.tv_nsec++;
 	ok(index_holds(&x, 0, &st, false), "one of the moment before is");
 	st.st_ctim.tv_nsec = x.stats[0].ctime_ns = 0;
