@@ -151,7 +151,7 @@ static void get_stat(struct cursor *c, struct index_stat *s)
 
 int index_save(int dir, const char *name, const struct index *x, bool durable, struct err *e)
 {
-	auto_buf struct buf tree, all;
+	auto_buf struct buf tree = {0}, all = {0};
 	uint8_t hash[HASH_SIZE];
 
 	buf_init(&tree, MANIFEST_BYTES_MAX);
@@ -181,7 +181,7 @@ static int parse(const struct buf *all, const struct manifest_limits *limits, st
 {
 	struct cursor c = cursor_of(all->data, all->len - HASH_SIZE);
 	const uint8_t *start = cursor_bytes(&c, sizeof(magic));
-	auto_index struct index x;
+	auto_index struct index x = {0};
 	struct err e = ERR_INIT;
 
 	index_init(&x, limits);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is in the tree against what is to be there. A file that the index still knows is not read; one
- * of the right size that it does not know is. Where large files differ, their chunks are looked at,
- * so that only new ones are sent.
+ * What is in the tree against what is to be there. A file that the index still knows is not read;
+ * one of the right size that it does not know is. Where large files differ, their chunks are looked
+ * at, so that only new ones are sent.
  */
 #include <assert.h>
 #include <dirent.h>

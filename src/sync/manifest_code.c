@@ -218,7 +218,7 @@ int manifest_decode(const void *data, size_t len, const struct manifest_limits *
 {
 	__attribute__((cleanup(scratch_done))) struct scratch s = {0};
 	struct cursor c = cursor_of(data, len);
-	auto_manifest struct manifest m;
+	auto_manifest struct manifest m = {0};
 	struct manifest_entry entry;
 	uint64_t n = 0;
 
@@ -245,7 +245,7 @@ int manifest_decode(const void *data, size_t len, const struct manifest_limits *
 int manifest_diff(const struct manifest *from, const struct manifest *to, struct buf *ret,
 		  struct err *e)
 {
-	auto_buf struct buf body;
+	auto_buf struct buf body = {0};
 	const char *last = "";
 	size_t a = 0, b = 0, n = 0;
 
@@ -295,7 +295,7 @@ int manifest_patch(const struct manifest *from, const void *data, size_t len,
 {
 	__attribute__((cleanup(scratch_done))) struct scratch s = {0};
 	struct cursor c = cursor_of(data, len);
-	auto_manifest struct manifest m;
+	auto_manifest struct manifest m = {0};
 	struct manifest_entry entry;
 	uint64_t n = 0;
 	size_t at = 0;

@@ -317,8 +317,8 @@ void partial_name(const struct receiver *r, size_t i, char ret[PARTIAL_NAME_SIZE
 	}
 }
 
-/* Chunks were checked when they came, but how they make up a file is the sender's word: the whole is
- * hashed, too. */
+/* Chunks were checked when they came, but how they make up a file is the sender's word: the whole
+ * is hashed, too. */
 static int write_chunks(struct receiver *r, size_t number, int fd, struct err *e)
 {
 	const struct manifest_entry *entry = &r->tree.entries[number];

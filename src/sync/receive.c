@@ -16,7 +16,7 @@
 
 static int recall(struct receiver *r, struct err *e)
 {
-	auto_buf struct buf data;
+	auto_buf struct buf data = {0};
 
 	buf_init(&data, MANIFEST_BYTES_MAX);
 	if (!index_load(r->opts->state_fd, "index", &r->limits, &r->old))
@@ -54,7 +54,7 @@ static int take_blocks(struct receiver *r, uint64_t total, struct buf *to, struc
 static int take_manifest(struct receiver *r, struct err *e)
 {
 	uint8_t base[HASH_SIZE], name[HASH_SIZE];
-	auto_buf struct buf data;
+	auto_buf struct buf data = {0};
 	struct cursor c;
 	int result = stream_expect(&r->stream, STREAM_MANIFEST, &c, e);
 
@@ -111,7 +111,7 @@ static int check_tree(struct receiver *r, struct err *e)
 
 static int send_want(struct receiver *r, struct err *e)
 {
-	auto_buf struct buf runs, head;
+	auto_buf struct buf runs = {0}, head = {0};
 	size_t n = 0, behind = 0;
 
 	buf_init(&runs, STREAM_MAX - SESSION_HEAD_MAX);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The receiver in its steps, one file each: receive.c talks, look.c finds out what is there and what
- * lacks, unpack.c opens and checks what comes, partial.c keeps it and makes whole files of it,
+ * The receiver in its steps, one file each: receive.c talks, look.c finds out what is there and
+ * what lacks, unpack.c opens and checks what comes, partial.c keeps it and makes whole files of it,
  * apply.c puts them in place.
  */
 #ifndef SYNC_RECEIVE_INT_H

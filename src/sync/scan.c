@@ -216,7 +216,7 @@ int scan_tree(int root, const struct scan_opts *opts, const struct index *old, s
 	      struct scan_counts *counts, struct err *e)
 {
 	__attribute__((cleanup(found_done))) struct found_list list = {0};
-	auto_index struct index x;
+	auto_index struct index x = {0};
 
 	index_init(&x, &opts->limits);
 	x.time = index_now();

@@ -51,7 +51,7 @@ static int look_around(struct sender *s, struct err *e)
 	};
 	struct scan_counts counts = {0};
 	struct err ignored = ERR_INIT;
-	auto_index struct index old;
+	auto_index struct index old = {0};
 
 	index_init(&old, &s->limits);
 	if (o->state_fd >= 0)
@@ -62,8 +62,8 @@ static int look_around(struct sender *s, struct err *e)
 	s->stats->files_read = counts.read;
 	s->stats->skipped = counts.special;
 	s->stats->links_out = counts.links_out;
-	/* Now, not at the end: whatever becomes of this session, nothing is read twice. A cache that
-	 * cannot be written is none. */
+	/* Now, not at the end: whatever becomes of this session, nothing is read twice. A cache
+	 * that cannot be written is none. */
 	if (r == 0 && o->state_fd >= 0 && counts.read > 0)
 		(void)index_save(o->state_fd, "index", &s->index, false, &ignored);
 	if (r == 0)
@@ -144,7 +144,7 @@ static void remember(const struct sender *s)
 static int send_blocks(struct sender *s, const struct buf *data, struct err *e)
 {
 	auto_pack struct pack *pack = NULL;
-	auto_buf struct buf head, body;
+	auto_buf struct buf head = {0}, body = {0};
 	int r = pack_new(s->opts->level ? s->opts->level : LEVEL, &pack, e);
 
 	buf_init(&head, SESSION_HEAD_MAX);
@@ -167,7 +167,7 @@ static int send_manifest(struct sender *s, struct err *e)
 {
 	static const uint8_t none[HASH_SIZE];
 	auto_manifest struct manifest old = {0};
-	auto_buf struct buf delta, head;
+	auto_buf struct buf delta = {0}, head = {0};
 	const struct buf *data = &s->tree;
 	bool is_delta = recall(s, &old);
 
@@ -236,7 +236,7 @@ static int send_packs(struct sender *s, struct err *e)
 
 static int commit(struct sender *s, struct err *e)
 {
-	auto_buf struct buf name;
+	auto_buf struct buf name = {0};
 	struct cursor c;
 
 	buf_init(&name, SESSION_HEAD_MAX);

@@ -24,7 +24,7 @@ bool session_is_none(const uint8_t name[HASH_SIZE])
 
 int session_hello(struct stream *s, const uint8_t last[HASH_SIZE], struct err *e)
 {
-	auto_buf struct buf hello;
+	auto_buf struct buf hello = {0};
 
 	buf_init(&hello, SESSION_HEAD_MAX);
 	buf_add(&hello, magic, sizeof(magic));

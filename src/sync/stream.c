@@ -207,7 +207,7 @@ int stream_send(struct stream *s, enum stream_type type, const struct buf *head,
 
 void stream_give_up(struct stream *s, const struct err *why)
 {
-	auto_buf struct buf text;
+	auto_buf struct buf text = {0};
 	struct err ignored = ERR_INIT;
 
 	buf_init(&text, ERROR_TEXT_MAX + 2);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One side of a session is played by this test, badly: cut off anywhere, with damaged bytes, or with
- * messages that are well-formed and lie. The other must refuse, say so, and leave its tree alone.
+ * One side of a session is played by this test, badly: cut off anywhere, with damaged bytes, or
+ * with messages that are well-formed and lie. The other must refuse, say so, and leave its tree alone.
  */
 #include <poll.h>
 #include <sys/resource.h>
@@ -28,6 +28,8 @@ static void *play(void *arg)
 	uint8_t buffer[65536];
 	bool open = true;
 
+	if (s->say.len == 0)
+		(void)shutdown(s->sock, SHUT_WR);
 	while (open) {
 		struct pollfd p = {.fd = s->sock,
 				   .events = (short)(POLLIN | (at < s->say.len ? POLLOUT : 0))};
@@ -459,7 +461,6 @@ static void lying_sizes(void)
 /* What an honest sender says to an honest receiver, as a script. */
 static void record(struct trees *t, struct script *s)
 {
-	struct half half = {0};
 	struct session all;
 	int up[2], down[2];
 	pthread_t a, b;
@@ -471,7 +472,6 @@ static void record(struct trees *t, struct script *s)
 	(void)socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, down);
 	all.sender.sock = up[0];
 	all.receiver.sock = down[0];
-	(void)half;
 	pthread_create(&a, NULL, send_half, &all.sender);
 	pthread_create(&b, NULL, receive_half, &all.receiver);
 	struct pollfd p[2] = {{.fd = up[1], .events = POLLIN}, {.fd = down[1], .events = POLLIN}};
@@ -778,6 +778,25 @@ static void traps(void)
 	describe(outside, "one", now, sizeof(now));
 	ok(strstr(now, " 8 ") != NULL, "nothing is written elsewhere");
 	ok(faccessat(outside, "two", F_OK, 0) == 0, "and nothing removed");
+	(void)mkdirat(t.from, "d/deep", 0755);
+	put(t.from, "d/deep/one", "one");
+	is_int(push(&t, &s), 0, "a directory in it");
+	int deep = subdir(outside, "deep");
+	put(deep, "one", "precious");
+	put(deep, "two", "precious");
+	put(t.from, "d/deep/one", "changed");
+	empty_dir(t.to);
+	put_link(t.to, "d", "../outside");
+	is_int(push(&t, &s), 0, "with the link above it");
+	describe(deep, "one", now, sizeof(now));
+	ok(same_trees(&t) && strstr(now, " 8 "), "nothing is written elsewhere");
+	close(deep);
+	(void)unlinkat(t.from, "d/deep/one", 0);
+	empty_dir(t.to);
+	put_link(t.to, "d", "../outside");
+	is_int(push(&t, &s), 0, "something goes that was below it");
+	ok(same_trees(&t) && faccessat(outside, "deep/one", F_OK, 0) == 0,
+	   "nothing is removed elsewhere");
 	empty_dir(t.to);
 	put_link(t.to, "trap", "../outside");
 	session_init(&s, &t);

@@ -299,6 +299,10 @@ static void bombs(void)
 	buf_varint(&b, UINT64_MAX);
 	ok(manifest_decode(b.data, b.len, &small, &back, &e) < 0 && e.kind == ERR_LIMIT,
 	   "more entries than there can be");
+	ok(manifest_decode("PFM1W\0", 6, &small, &back, &e) == 0, "an empty one");
+	manifest_done(&back);
+	ok(manifest_decode("PFM1W\200\0", 7, &small, &back, &e) < 0,
+	   "with a longer zero it is none");
 	b.len = 5;
 	buf_varint(&b, 50000);
 	/* Directories of 250 bytes down to a path of 4000, then names that share all of it. */
