@@ -52,7 +52,7 @@ else
 LDFLAGS_ALL += -static-pie
 endif
 endif
-LIBS := -lcrypto -lsqlite3 -lm
+LIBS := -lcrypto -lsqlite3 -lzstd -lm
 
 GUEST_CFLAGS := -std=gnu17 -O2 $(WARN) -ffreestanding -fno-stack-protector -fno-pie \
 	-fno-asynchronous-unwind-tables -fcf-protection=none
@@ -62,15 +62,23 @@ endif
 GUEST_LDFLAGS := -static -nostdlib -no-pie -Wl,--build-id=none -Wl,-z,noseparate-code \
 	-Wl,-z,norelro -Wl,-z,noexecstack -s
 
-LIB_ROOMS := base kernel wire tree sandbox warden store engine
+# The reader, too, is static and never instrumented: it runs in a sandbox that shows no library.
+READER_CFLAGS := -std=gnu17 -O2 $(WARN) -fno-strict-aliasing -fstack-protector-strong -fPIE \
+	-ffunction-sections -fdata-sections
+READER_LDFLAGS := -static-pie -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,relro -Wl,-z,now -s
+
+LIB_ROOMS := base kernel wire tree sync sandbox warden store engine
 LIB_SRC := $(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c)))
 CMD_SRC := $(sort $(wildcard src/cmd/*.c src/measure/*.c))
 # The loader is an object for interpreters to load, and bytes for the guest.
 LOADER_SRC := src/guest/loader.c src/guest/forked.c
 GUEST_SRC := $(filter-out $(LOADER_SRC),$(sort $(wildcard src/guest/*.c))) src/wire/plan.c
+READER_SRC := $(addprefix src/base/,err.c fd.c hash.c parse.c utf8.c) \
+	$(sort $(wildcard src/tree/*.c src/sync/*.c src/reader/*.c))
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)
 CMD_OBJ := $(CMD_SRC:src/%.c=$(B)/%.o)
 GUEST_OBJ := $(GUEST_SRC:src/%.c=$(B)/in-guest/%.o)
+READER_OBJ := $(READER_SRC:src/%.c=$(B)/in-reader/%.o)
 UNIT := $(patsubst tests/unit/%.c,$(B)/unit/%,$(sort $(wildcard tests/unit/*.c)))
 
 .DEFAULT_GOAL := all
@@ -79,8 +87,10 @@ UNIT := $(patsubst tests/unit/%.c,$(B)/unit/%,$(sort $(wildcard tests/unit/*.c))
 .PHONY: all unit clean help check-deps
 
 ifeq ($(VARIANT),release)
-all: build/pinfold build/libpinfold.a build/doc.stamp
+all: build/pinfold build/libpinfold.a build/reader build/doc.stamp
 build/pinfold: $(B)/pinfold
+	@ln -f $< $@
+build/reader: $(B)/reader
 	@ln -f $< $@
 build/libpinfold.a: $(B)/libpinfold.a
 	@ln -f $< $@
@@ -89,7 +99,8 @@ all: $(B)/pinfold $(B)/libpinfold.a
 endif
 
 # Flags in a file: objects are rebuilt when they change.
-FLAGS := $(CC) $(CFLAGS_ALL) $(CPPFLAGS_ALL) $(GUEST_CFLAGS) $(GUEST_LDFLAGS) $(LDFLAGS_ALL)
+FLAGS := $(CC) $(CFLAGS_ALL) $(CPPFLAGS_ALL) $(GUEST_CFLAGS) $(GUEST_LDFLAGS) $(LDFLAGS_ALL) \
+	$(READER_CFLAGS) $(READER_LDFLAGS)
 $(shell mkdir -p $(B); echo '$(subst ','"'"',$(FLAGS))' | cmp -s - $(B)/flags || \
 	echo '$(subst ','"'"',$(FLAGS))' > $(B)/flags)
 
@@ -115,6 +126,14 @@ $(B)/in-guest/guest/loader_image.o: $(B)/loader.so
 
 $(B)/guest: $(GUEST_OBJ)
 	$(CC) $(GUEST_CFLAGS) $(GUEST_LDFLAGS) -o $@ $^
+
+$(B)/in-reader/%.o: src/%.c $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) $(READER_CFLAGS) $(CPPFLAGS_ALL) -MMD -MP -c -o $@ $<
+$(B)/reader: $(READER_OBJ)
+	$(CC) $(READER_CFLAGS) $(READER_LDFLAGS) -o $@ $^ $(LIBS)
+$(B)/sandbox/reader_image.o: CPPFLAGS_ALL += -DREADER_IMAGE='"$(B)/reader"'
+$(B)/sandbox/reader_image.o: $(B)/reader
 
 $(B)/sandbox/guest_image.o: CPPFLAGS_ALL += -DGUEST_IMAGE='"$(B)/guest"'
 $(B)/sandbox/guest_image.o: $(B)/guest $(wildcard src/guest/driver.*)
@@ -215,7 +234,7 @@ BINDIR := $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
 PC = prefix=$(PREFIX)\nlibdir=$(LIBDIR)\nincludedir=$(PREFIX)/include\n\nName: pinfold\n$\
 	Description: Runs untrusted code in a fresh sandbox\nVersion: $(VERSION)\n$\
-	Requires: libcrypto sqlite3\nLibs: -L$${libdir} -lpinfold -pthread\nCflags: -I$${includedir}\n
+	Requires: libcrypto sqlite3 libzstd\nLibs: -L$${libdir} -lpinfold -pthread\nCflags: -I$${includedir}\n
 PROFILE := /etc/apparmor.d/pinfold
 # systemd looks below /usr/lib and /usr/local/lib. Nothing is enabled or started here.
 SYSTEMDDIR ?= $(PREFIX)/lib/systemd
@@ -277,4 +296,4 @@ help:
 	@echo 'make DROP=name      build/drop-name/pinfold, without one protection (src/sandbox/hold.h)'
 	@echo 'make DEV=1          warnings are errors'
 
--include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(GUEST_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(GUEST_OBJ:.o=.d) $(READER_OBJ:.o=.d)

@@ -351,6 +351,79 @@ PINFOLD_API int pinfold_workspace_log(struct pinfold_store *store, const char *n
 				      struct pinfold_error *ret_error);
 PINFOLD_API void pinfold_workspace_log_free(struct pinfold_snapshot *list);
 
+/* A file or tree out of a workspace, as it is in a snapshot (NULL: where it stands), or into it, as a
+ * command that can be undone. Paths inside are absolute, or below /home/user. `to` is a directory that
+ * exists, or the new name. Links are copied as links; who owns the copy is who makes it. */
+PINFOLD_API int pinfold_workspace_copy_out(struct pinfold_store *store, const char *name,
+					   const char *snapshot, const char *from, const char *to,
+					   struct pinfold_error *ret_error);
+PINFOLD_API int pinfold_workspace_copy_in(struct pinfold_store *store, const char *name,
+					  const char *from, const char *to,
+					  struct pinfold_error *ret_error);
+
+/* Delta synchronisation with a directory of the host: only what the other side lacks travels. */
+#define PINFOLD_SYNC_MIRROR 0x1u /* remove what the sender does not have */
+#define PINFOLD_SYNC_NO_GIT 0x2u /* leave .git out */
+#define PINFOLD_SYNC_ALL 0x4u	 /* also what .gitignore and .pinfoldignore name */
+#define PINFOLD_SYNC_FORCE 0x8u	 /* pull: also over what changed in the directory since the last */
+
+struct pinfold_sync_options {
+	size_t size;
+	const char *to; /* path inside; NULL: /home/user */
+	uint32_t flags;
+	/* Called now and then; bytes are of what the other side lacks. */
+	void (*progress)(void *context, uint64_t files, uint64_t bytes_done, uint64_t bytes_total);
+	void *context;
+};
+
+struct pinfold_sync_stats {
+	uint64_t files, bytes; /* of the tree */
+	uint64_t files_changed, files_removed;
+	uint64_t chunks_sent;
+	uint64_t wire_bytes; /* both ways */
+	uint64_t skipped;    /* FIFOs, sockets, devices */
+	uint64_t snapshot;   /* push: the number of what it made */
+};
+
+/* The directory's files into the workspace, as one command, whole or not at all; on disk when this
+ * returns. Files that the workspace made itself stay. */
+PINFOLD_API int pinfold_workspace_push(struct pinfold_store *store, const char *name,
+				       const char *dir, const struct pinfold_sync_options *options,
+				       struct pinfold_sync_stats *ret_stats,
+				       struct pinfold_error *ret_error);
+/* The workspace's files, as it stands, into the directory, as the caller; never through a link. */
+PINFOLD_API int pinfold_workspace_pull(struct pinfold_store *store, const char *name,
+				       const char *dir, const struct pinfold_sync_options *options,
+				       struct pinfold_sync_stats *ret_stats,
+				       struct pinfold_error *ret_error);
+
+/* One path that differs between two snapshots. Valid during the call. */
+struct pinfold_change {
+	const char *change; /* added, modified, deleted */
+	const char *type_old,
+		*type_new; /* file, directory, symlink, fifo, socket, device; or NULL */
+	const char *path;  /* absolute, any bytes; ends with a NUL */
+	size_t path_len;
+	uint32_t mode_old, mode_new;
+	uint64_t size_old, size_new;
+	char sha256_old[65], sha256_new[65]; /* of files, else "" */
+	int binary;
+	const char *patch_head; /* as git writes it; "" for what git does not know */
+	const char *patch;	/* unified hunks, or NULL */
+	size_t patch_len;
+};
+
+/* Return nonzero to hear no more. */
+typedef int pinfold_change_fn(const struct pinfold_change *change, void *arg);
+
+/* What differs between two snapshots, in the order of their paths. to NULL: where it stands; from NULL:
+ * what was before `to`, so that it is what that command did. */
+#define PINFOLD_DIFF_TEXT 0x1u /* with patches */
+PINFOLD_API int pinfold_workspace_diff(struct pinfold_store *store, const char *name,
+				       const char *from, const char *to, uint32_t flags,
+				       pinfold_change_fn *each, void *arg, uint64_t *ret_omitted,
+				       struct pinfold_error *ret_error);
+
 /*
  * Be the daemon that runs of this user (as root: of everybody in group pinfold) go to when they find
  * its socket. Returns 0 after SIGTERM or SIGINT, or -1 and *ret_error. Uses fork() and changes

@@ -6,6 +6,8 @@
 #include <stdint.h>
 
 #define HASH_BYTES 32
+#define HASH_SIZE HASH_BYTES
+#define hash_end hash_done
 #define HASH_TEXT_SIZE 65
 
 /* SHA-256 as it goes. No heap: a hash that is not finished is just forgotten. */
@@ -17,6 +19,7 @@ void hash_init(struct hash *h);
 void hash_add(struct hash *h, const void *data, size_t len);
 /* `h` is used up. */
 void hash_done(struct hash *h, uint8_t ret[HASH_BYTES]);
+void hash_bytes(const void *data, size_t len, uint8_t ret[HASH_BYTES]);
 void hash_text(const uint8_t digest[HASH_BYTES], char ret[HASH_TEXT_SIZE]);
 
 /* SHA-256 of at most `max` bytes of a file, in hexadecimal. 0, or -errno; -EFBIG when there are

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "engine/run_int.h"
+#include "engine/workspace_int.h"
 #include "store/history.h"
 #include "store/settle.h"
 #include "store/store.h"
@@ -62,7 +62,7 @@ int pinfold_store_settle(struct pinfold_store *store, struct pinfold_error *ret_
 {
 	struct err e = ERR_INIT;
 
-	return result(store_settle(store->store, &e), &e, ret_error);
+	return result(store_settle(store->store, workspace_merge_all, &e), &e, ret_error);
 }
 
 static int take_dir(struct workspace *w, const char *dir, struct err *e)

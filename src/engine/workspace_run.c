@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "engine/run_int.h"
+#include "engine/workspace_int.h"
 
 /* What a person recognises in the log. */
 static void describe(const struct pinfold_run_options *o, char *to, size_t size)
@@ -68,9 +69,10 @@ static void complete(struct pinfold_run_options *o, const struct workspace *w)
 static int find_room(struct pinfold_run *run, struct upper *u, struct err *e)
 {
 	uint64_t most = run->req.spec.limits.disk_bytes;
-	int r = upper_used(u, &run->disk_used, e);
+	int r = 0;
 
-	if (r >= 0 && run->disk_used >= most)
+	run->disk_used = u->used_bytes;
+	if (run->disk_used >= most)
 		r = store_collect_undone(u->store, u->w.id, e);
 	if (r >= 0 && run->disk_used >= most)
 		r = upper_used(u, &run->disk_used, e);
@@ -83,7 +85,7 @@ static int find_room(struct pinfold_run *run, struct upper *u, struct err *e)
 }
 
 static int start(struct pinfold_run *run, struct pinfold_run_options *o, struct upper *u,
-		 struct err *e)
+		 const struct workspace_how *how, struct err *e)
 {
 	struct sandbox_layers layers;
 	int r = upper_layers(u, &layers, e);
@@ -92,39 +94,80 @@ static int start(struct pinfold_run *run, struct pinfold_run_options *o, struct 
 	(void)snprintf(run->workspace, sizeof(run->workspace), "%s", u->w.name);
 	if (r >= 0)
 		r = request_init(&run->req, o, &layers, false, e);
+	run->req.spec.tool = how->tool;
+	run->req.spec.tool_len = how->tool_len;
+	run->req.spec.state.path = how->state;
+	run->req.spec.state.fd = how->state_fd;
+	run->socket = how->socket;
+	if (how->before && how->before->n <= LAYERS_MAX) {
+		run->req.spec.before.n = how->before->n;
+		memcpy(run->req.spec.before.lower, how->before->layer,
+		       how->before->n * sizeof(struct sandbox_layer));
+	}
 	if (r >= 0)
 		r = find_room(run, u, e);
 	run->disk_free = run_disk_free(run);
 	return r < 0 ? r : run_begin(run, e);
 }
 
+/* The ordinary user can change nothing there. */
+static bool changes_usr(const struct pinfold_run_options *o)
+{
+	return o->user && strcmp(o->user, "root") == 0;
+}
+
+/* Nobody got to merging it while there was time. What is opened on it meanwhile has to wait. */
+static int shorten(struct store *s, const char *name, enum workspace_use use, bool usr,
+		   struct upper **upper, struct err *e)
+{
+	upper_drop(*upper);
+	*upper = NULL;
+	int r = workspace_merge(s, name, true, e);
+	return r < 0 ? r : upper_open(s, name, use, usr, upper, e);
+}
+
+int workspace_start(struct store *s, const char *name, struct pinfold_run_options *o,
+		    const struct workspace_how *how, struct pinfold_run **ret_run, struct err *e)
+{
+	struct pinfold_run *run = run_new();
+	int r = run ? check(o, e) : err_sys(e, "run");
+
+	if (r >= 0)
+		r = upper_open(s, name, how->use, changes_usr(o), &run->upper, e);
+	if (r >= 0 && run->upper->w.stack.n >= LAYERS_MAX)
+		r = shorten(s, name, how->use, changes_usr(o), &run->upper, e);
+	if (r >= 0) {
+		run->upper_kind = how->kind;
+		if (how->command)
+			(void)snprintf(run->command, sizeof(run->command), "%s", how->command);
+		else
+			describe(o, run->command, sizeof(run->command));
+		r = start(run, o, run->upper, how, e);
+	}
+	if (r < 0)
+		pinfold_run_free(run);
+	else
+		*ret_run = run;
+	return r;
+}
+
 int pinfold_workspace_exec(struct pinfold_store *store, const char *name,
 			   const struct pinfold_run_options *options, uint32_t flags,
 			   struct pinfold_run **ret_run, struct pinfold_error *ret_error)
 {
+	struct workspace_how how = {
+		.use = flags & PINFOLD_WORKSPACE_SHARE ? USE_SHARED : USE_ALONE,
+		.kind = flags & PINFOLD_WORKSPACE_SHELL ? "shell" : "exec",
+	};
 	struct pinfold_run_options o;
 	struct err e = ERR_INIT;
-	struct pinfold_run *run = run_new();
 
 	assert(store && name && options && ret_run && ret_error);
 	options_take(&o, options);
-	int r = run ? check(&o, &e) : err_sys(&e, "run");
-	if (r >= 0)
-		r = upper_open(store->store, name,
-			       flags & PINFOLD_WORKSPACE_SHARE ? USE_SHARED : USE_ALONE,
-			       &run->upper, &e);
-	if (r >= 0) {
-		run->upper_kind = flags & PINFOLD_WORKSPACE_SHELL ? "shell" : "exec";
-		describe(&o, run->command, sizeof(run->command));
-		r = start(run, &o, run->upper, &e);
-	}
-	if (r < 0) {
-		error_public(&e, ret_error);
-		pinfold_run_free(run);
-		return -1;
-	}
-	*ret_run = run;
-	return 0;
+	if (workspace_start(store->store, name, &o, &how, ret_run, &e) >= 0)
+		return 0;
+	error_public(&e, ret_error);
+	return -1;
 }
 
 void workspace_end(struct pinfold_run *run)

@@ -74,6 +74,8 @@ static void plan_landlock(struct plan *p, const struct sandbox_spec *spec)
 		plan_allow(p, filled[i], landlock_write(abi), 0);
 	if (spec->dir_fd >= 0)
 		plan_allow(p, "/work", landlock_write(abi), 0);
+	if (spec_in_workspace(spec) && spec->state.path)
+		plan_allow(p, "/v/state", landlock_write(abi), 0);
 }
 
 void plan_filter(struct plan *p, const struct sandbox_spec *spec)

@@ -49,7 +49,9 @@ static const struct proc_mask {
 
 static int owner_of_home(const struct sandbox_spec *spec)
 {
-	return spec->ids.range && !spec->as_root && !spec->zygote ? (int)SANDBOX_UID : -1;
+	bool user = !spec->as_root || spec->peek; /* as it was for who made the layers */
+
+	return spec->ids.range && user && !spec->zygote ? (int)SANDBOX_UID : -1;
 }
 
 static void plan_stage(struct plan *p, const struct sandbox_spec *spec)
@@ -132,6 +134,7 @@ static void plan_skeleton(struct plan *p, const struct sandbox_spec *spec)
 	plan_two(p, PLAN_SYMLINK, 0, "r/var/tmp", "/tmp");
 	if (spec->dir_fd >= 0)
 		plan_mkdir(p, "r/work", 0755, -1);
+	plan_tool_places(p, spec);
 	for (size_t i = 0; i < sizeof(usr_links) / sizeof(usr_links[0]); i++)
 		plan_usr_link(p, usr_links[i], false);
 	plan_skeleton_etc(p, spec);
@@ -366,6 +369,7 @@ void plan_image_host(struct plan *p, const struct sandbox_spec *spec)
 	plan_root(p, spec, layered);
 	plan_peek_layers(p, spec);
 	plan_peek_views(p, spec, "root", SKELETON);
+	plan_tool_views(p, spec, SKELETON);
 	plan_usr(p, spec, layered, below.usr);
 	for (size_t i = 0; i < sizeof(usr_links) / sizeof(usr_links[0]); i++)
 		plan_usr_link(p, usr_links[i], true);

@@ -104,8 +104,16 @@ struct sandbox_spec {
 	bool dir_attached; /* handed over as a mount descriptor (root) instead of by path */
 	struct sandbox_layers layers;
 	enum sandbox_peek peek;
-	struct sandbox_layers before; /* PEEK_LOOK: `lower` of the older of two views */
-	const void *tool;	      /* a program of ours, put to /run/tool; borrowed */
+	/* PEEK_LOOK: `lower` of the older of two views. In a workspace: of a view that is shown to a
+	 * tool of ours at /v/old.root, n = 0: none. */
+	struct sandbox_layers before;
+	/* For a tool of ours in a workspace: a directory of the store, at /v/state. */
+	struct {
+		const char *path; /* NULL: none; borrowed */
+		int fd;		  /* borrowed */
+		bool attached;
+	} state;
+	const void *tool; /* a program of ours, put to /run/tool; borrowed */
 	size_t tool_len;
 	/* level landlock: a private directory of the host that takes the place of the layer */
 	const char *host_home;
@@ -115,6 +123,18 @@ struct sandbox_spec {
 static inline bool spec_in_workspace(const struct sandbox_spec *spec)
 {
 	return spec->layers.upper && !spec->peek;
+}
+
+/* Is there something of this part in the layers that are looked at? */
+static inline bool spec_sees(const struct sandbox_spec *spec, uint32_t part)
+{
+	for (unsigned i = 0; i < spec->layers.n; i++)
+		if (spec->layers.lower[i].parts & part)
+			return true;
+	for (unsigned i = 0; i < spec->before.n; i++)
+		if (spec->before.lower[i].parts & part)
+			return true;
+	return false;
 }
 
 /* How many of its processes are ours: the guest and, at level landlock, its witness. */

@@ -104,7 +104,13 @@ static int remove_dead(struct store *s, uint64_t *ret_bytes, struct err *e)
 		if (remove_tree_at(s->layers_fd, name) < 0)
 			continue; /* the next collection tries again */
 		*ret_bytes += (uint64_t)bytes;
-		r = db_run(s->db, e, "DELETE FROM layer WHERE id = ?1", "i", id);
+		/* What was merged is still on disk, and counts for the layer that has it now. */
+		r = db_run(s->db, e,
+			   "UPDATE layer SET bytes = bytes + ?2 WHERE state = 1 AND id ="
+			   " (SELECT merged FROM layer WHERE id = ?1)",
+			   "ii", id, bytes);
+		if (r >= 0)
+			r = db_run(s->db, e, "DELETE FROM layer WHERE id = ?1", "i", id);
 		if (r < 0)
 			break;
 	}

@@ -7,7 +7,11 @@
 
 struct store;
 
-/* Everything that is acknowledged survives a power cut; what nobody needs is removed. */
-int store_settle(struct store *s, struct err *e);
+/* Everything that is acknowledged survives a power cut, long stacks are made shorter, what nobody needs
+ * is removed. */
+int store_settle(struct store *s, int (*merge)(struct store *s, struct err *e), struct err *e);
+
+/* Only that: what has been acknowledged so far is on disk when this returns. */
+int store_sync(struct store *s, struct err *e);
 
 #endif

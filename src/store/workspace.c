@@ -157,12 +157,12 @@ bool workspace_is_used(struct store *s, int64_t id)
 int workspace_lock(struct store *s, const struct workspace *w, enum workspace_use use, int *ret_fd,
 		   struct err *e)
 {
-	struct flock lock = {.l_type = use == USE_ALONE ? F_WRLCK : F_RDLCK, .l_whence = SEEK_SET};
+	struct flock lock = {.l_type = use == USE_SHARED ? F_RDLCK : F_WRLCK, .l_whence = SEEK_SET};
 	auto_close int fd = open_lock(s, w->id, O_CREAT);
 
 	if (fd < 0)
 		return err_sys(e, "%s/locks", s->home);
-	if (fcntl(fd, F_OFD_SETLK, &lock) < 0) {
+	if (fcntl(fd, use == USE_WAIT ? F_OFD_SETLKW : F_OFD_SETLK, &lock) < 0) {
 		if (errno != EAGAIN && errno != EACCES)
 			return err_sys(e, "%s/locks", s->home);
 		(void)err_set(e, ERR_BUSY, "workspace %s: a command is running in it", w->name);
@@ -184,6 +184,8 @@ int workspace_remove(struct store *s, const char *name, struct err *e)
 		r = db_begin(s->db, false, e);
 	if (r >= 0)
 		r = db_run(s->db, e, "DELETE FROM snap WHERE workspace = ?1", "i", w->id);
+	if (r >= 0)
+		r = db_run(s->db, e, "DELETE FROM sync WHERE workspace = ?1", "i", w->id);
 	if (r >= 0)
 		r = db_run(s->db, e, "DELETE FROM workspace WHERE id = ?1", "i", w->id);
 	if (r >= 0)

@@ -37,7 +37,7 @@ int workspace_each(struct store *s, int (*each)(const struct workspace *w, void 
 int workspace_sizes(struct store *s, const struct workspace *w, uint64_t *ret_own,
 		    uint64_t *ret_shared, struct err *e);
 
-enum workspace_use { USE_SHARED, USE_ALONE };
+enum workspace_use { USE_SHARED, USE_ALONE, USE_WAIT /* alone, and wait for it */ };
 /* Hold it while something runs in it or its history is changed. ERR_BUSY. */
 int workspace_lock(struct store *s, const struct workspace *w, enum workspace_use use, int *ret_fd,
 		   struct err *e);

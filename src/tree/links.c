@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tree/stream.h"
-
 struct tree_link {
 	dev_t dev;
 	ino_t ino;
@@ -13,9 +11,9 @@ struct tree_link {
 	uint64_t value;
 };
 
-void tree_links_init(struct tree_links *links, size_t paths_max)
+void tree_links_init(struct tree_links *links, size_t n_max, size_t paths_max)
 {
-	*links = (struct tree_links){.paths_max = paths_max};
+	*links = (struct tree_links){.n_max = n_max, .paths_max = paths_max};
 }
 
 void tree_links_done(struct tree_links *links)
@@ -75,7 +73,7 @@ int tree_links_note(struct tree_links *links, dev_t dev, ino_t ino, const char *
 {
 	size_t len = strlen(path) + 1;
 
-	if (links->n >= TREE_LINKED_MAX || links->paths_len + len > links->paths_max)
+	if (links->n >= links->n_max || links->paths_len + len > links->paths_max)
 		return 0;
 	int r = more_slots(links, e);
 	if (r < 0)

@@ -14,10 +14,10 @@ struct tree_links {
 	size_t n, n_slots;
 	char *paths;
 	size_t paths_len, paths_room;
-	size_t paths_max; /* bytes of paths that are kept, at most */
+	size_t n_max, paths_max; /* inodes and bytes of paths that are kept, at most */
 };
 
-void tree_links_init(struct tree_links *links, size_t paths_max);
+void tree_links_init(struct tree_links *links, size_t n_max, size_t paths_max);
 void tree_links_done(struct tree_links *links);
 /* The path that was noted for this inode, or NULL; good until the next one is noted. `ret_value`,
  * which may be NULL, gets its value. */

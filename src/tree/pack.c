@@ -273,7 +273,7 @@ int tree_pack(int dirfd, const char *path, const struct tree_pack_opts *opts, in
 	struct err second;
 
 	assert(dirfd >= 0 && out_fd >= 0);
-	tree_links_init(&p.links, TREE_LINKED_BYTES_MAX);
+	tree_links_init(&p.links, TREE_LINKED_MAX, TREE_LINKED_BYTES_MAX);
 	int r = p.buf ? tree_enc_init(&p.enc, out_fd, e) : err_sys(e, "pack a tree");
 	if (r >= 0) {
 		r = pack_all(&p, dirfd, path, e);

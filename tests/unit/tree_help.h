@@ -4,6 +4,7 @@
 #define TESTS_TREE_HELP_H
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 #include "tap.h"
 #include "tree/pack.h"
 #include "tree/unpack.h"
+#include "tree/walk.h"
 
 #define DIR_OPEN (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
@@ -27,6 +29,29 @@ __attribute__((unused)) static int fresh(char path[64])
 			return -1;
 	}
 	return open(path, DIR_OPEN);
+}
+
+__attribute__((unused)) static bool put_map(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : write(fd, text, strlen(text));
+
+	if (fd >= 0)
+		close(fd);
+	return n == (ssize_t)strlen(text);
+}
+
+/* Root of a user namespace of our own, and whatever else. */
+__attribute__((unused)) static bool own_namespace(int flags)
+{
+	char uid[64], gid[64];
+
+	snprintf(uid, sizeof(uid), "0 %u 1", geteuid());
+	snprintf(gid, sizeof(gid), "0 %u 1", getegid());
+	if (unshare(CLONE_NEWUSER | flags) < 0)
+		return false;
+	(void)put_map("/proc/self/setgroups", "deny"); /* not there for who may set them */
+	return put_map("/proc/self/uid_map", uid) && put_map("/proc/self/gid_map", gid);
 }
 
 __attribute__((unused)) static void put_file(int dir, const char *name, const char *text)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A stream into a directory that has something in the way, or somebody at work in it. */
-#include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <time.h>
@@ -111,6 +110,9 @@ static void through_links(void)
 	(void)unlinkat(d, "in", 0);
 	ok(unpack(d, in, 1, &careful, &e) == -ENOENT, "a parent that is missing");
 	is_int(unpack(d, in, 1, &parents, &e), 0, "is made when asked for");
+	static const struct tree_entry none[] = {GONE("no/such")};
+	is_int(unpack(d, none, 1, &parents, &e), 0, "but not for what is to be gone");
+	ok(fstatat(d, "no", &st, 0) < 0, "it is not there");
 	close(d);
 	close(o);
 	remove_tree(top);
@@ -179,8 +181,7 @@ static void full(void)
 	struct err e = ERR_INIT;
 	int d = fresh(top), from = fresh(outside), fd = -1;
 
-	if (unshare(geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) < 0 ||
-	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	if (!own_namespace(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 	    mount("tmpfs", top, "tmpfs", 0, "size=256k") < 0) {
 		skip("a full disk", "no namespace to mount in");
 	} else {

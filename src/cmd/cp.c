@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/say.h"
+#include "cmd/verb.h"
+#include "cmd/workspace.h"
+
+static const char *const paragraphs[] = {
+	"Copies a file or a directory with all below it into a workspace or out of one; one of SRC and "
+	"DST is NAME:PATH. A PATH that does not begin with / is below /home/user. DST is a directory "
+	"that exists, or the new name. Links are copied as links and never followed. Into a workspace "
+	"it is a command of its own: pinfold undo takes it back. Out of one works while commands run, and "
+	"sees where the workspace stood before them.",
+	NULL,
+};
+
+const struct verb_doc cp_doc = {
+	.usage = {"[options] SRC NAME:PATH", "[options] NAME:PATH DST"},
+	.paragraphs = paragraphs,
+	.examples =
+		{
+			{"In:", "pinfold cp data.csv demo:data.csv"},
+			{"Out:", "pinfold cp demo:/home/user/plot.png ."},
+			{"As it was:", "pinfold cp --at 7 demo:notes.txt old-notes.txt"},
+		},
+};
+
+/* "NAME:PATH" with a name of a workspace; anything with a slash before the colon is a path. */
+static const char *remote_path(const char *word, char name[PINFOLD_NAME_SIZE])
+{
+	size_t n = strcspn(word, ":/");
+
+	if (word[n] != ':' || n == 0 || n >= PINFOLD_NAME_SIZE)
+		return NULL;
+	memcpy(name, word, n);
+	name[n] = '\0';
+	return word + n + 1;
+}
+
+int cmd_cp(const struct verb *v, int argc, char **argv)
+{
+	auto_named struct named n = NAMED_INIT;
+	struct pinfold_error error;
+	struct err e = ERR_INIT;
+	char from_name[PINFOLD_NAME_SIZE], to_name[PINFOLD_NAME_SIZE];
+	int status = 0;
+
+	if (!named_begin(&n, v, argc, argv, 1, 1, &status))
+		return status;
+	const char *from = remote_path(n.name, from_name), *to = remote_path(n.word[0], to_name);
+	if (!from == !to) {
+		(void)err_set(&e, ERR_INVALID,
+			      from ? "SRC and DST: both are in a workspace"
+				   : "SRC and DST: none is in a workspace");
+		(void)err_remedy(&e, "write one of them as NAME:PATH");
+		return say_failure(&e, n.r.json);
+	}
+	if (strcmp(from ? n.word[0] : n.name, "-") == 0) {
+		(void)err_set(&e, ERR_UNSUPPORTED, "-: standard input and output are not copied");
+		(void)err_remedy(&e, "pinfold exec NAME -- cat PATH prints a file");
+		return say_failure(&e, n.r.json);
+	}
+	int r = from ? pinfold_workspace_copy_out(n.store, from_name, n.r.at, from, n.word[0],
+						  &error)
+		     : pinfold_workspace_copy_in(n.store, to_name, n.name, to, &error);
+	if (r == 0 && to) {
+		pinfold_store_close(n.store);
+		n.store = NULL;
+		store_settle_later();
+	}
+	return r < 0 ? say_library_failure(&error, n.r.json) : 0;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/escape.h"
+#include "cmd/help.h"
+#include "cmd/say.h"
+#include "cmd/show.h"
+#include "cmd/verb.h"
+#include "cmd/workspace.h"
+
+static const char *const paragraphs[] = {
+	"Shows what the last command in a workspace changed: the names, then text as a patch that git "
+	"apply takes, other files by size and hash. With A: from that snapshot to where the workspace "
+	"stands; with A and B: from one to the other. --command N shows what one command did.",
+	NULL,
+};
+
+const struct verb_doc diff_doc = {
+	.usage = {"[options] NAME [A [B]]", "[options] --command N NAME"},
+	.paragraphs = paragraphs,
+	.examples =
+		{
+			{"What did it do?", "pinfold diff demo"},
+			{"Since the last good state:", "pinfold diff demo before-upgrade"},
+			{"As JSON, names only:", "pinfold diff --json --names demo"},
+		},
+};
+
+/* Names are printed as they come, patches behind them: those are kept in a temporary file. */
+struct shown {
+	struct json j;
+	bool json, names, terminal;
+	FILE *patches;
+	uint64_t count;
+};
+
+static void put_bytes(FILE *to, const char *data, size_t len, bool terminal)
+{
+	if (!terminal) {
+		(void)fwrite(data, 1, len, to);
+		return;
+	}
+	char buf[4096];
+	struct escape esc = {0};
+	for (size_t used = 0, took = 0; used < len; used += took) {
+		size_t n = escape_feed(&esc, data + used, len - used, &took, buf, sizeof(buf));
+
+		(void)fwrite(buf, 1, n, to);
+	}
+	(void)fwrite(buf, 1, escape_end(&esc, buf, sizeof(buf)), to);
+}
+
+static void put_change(struct json *j, const struct pinfold_change *c)
+{
+	json_open(j, NULL, '{');
+	json_bytes(j, "path", c->path, c->path_len);
+	json_str(j, "change", c->change);
+	json_str(j, "type", c->type_new ? c->type_new : c->type_old);
+	if (c->type_new && c->type_old && strcmp(c->type_new, c->type_old) != 0)
+		json_str(j, "type_before", c->type_old);
+	json_u64(j, "size_before", c->size_old);
+	json_u64(j, "size", c->size_new);
+	json_u64(j, "mode_before", c->mode_old);
+	json_u64(j, "mode", c->mode_new);
+	json_str(j, "sha256_before", c->sha256_old[0] ? c->sha256_old : NULL);
+	json_str(j, "sha256", c->sha256_new[0] ? c->sha256_new : NULL);
+	json_bool(j, "binary", c->binary);
+	if (c->patch)
+		json_bytes(j, "patch", c->patch, c->patch_len);
+	else
+		json_null(j, "patch");
+	json_close(j, '}');
+}
+
+static void put_name(const struct pinfold_change *c)
+{
+	char before[24], after[24];
+
+	printf("%c ", c->change[0] == 'a' ? 'A' : c->change[0] == 'd' ? 'D' : 'M');
+	put_bytes(stdout, c->path, c->path_len, true);
+	if (c->binary)
+		printf("  (%s to %s bytes, sha256 %.12s)",
+		       show_size(c->size_old, before, sizeof(before)),
+		       show_size(c->size_new, after, sizeof(after)),
+		       c->sha256_new[0] ? c->sha256_new : c->sha256_old);
+	else if (c->type_new && strcmp(c->type_new, "file") != 0)
+		printf("  (%s)", c->type_new);
+	(void)putchar('\n');
+}
+
+static int show_change(const struct pinfold_change *c, void *arg)
+{
+	struct shown *s = arg;
+
+	s->count++;
+	if (s->json) {
+		put_change(&s->j, c);
+		return 0;
+	}
+	put_name(c);
+	if (!s->names) {
+		put_bytes(s->patches, c->patch_head, strlen(c->patch_head), s->terminal);
+		if (c->patch)
+			put_bytes(s->patches, c->patch, c->patch_len, s->terminal);
+	}
+	return ferror(stdout) || ferror(s->patches);
+}
+
+static void put_patches(FILE *from)
+{
+	char buf[8192];
+	size_t n;
+
+	if (ftell(from) > 0)
+		(void)putchar('\n');
+	rewind(from);
+	while ((n = fread(buf, 1, sizeof(buf), from)) > 0)
+		(void)fwrite(buf, 1, n, stdout);
+}
+
+static int print(struct named *n, const char *from, const char *to)
+{
+	struct shown s = {
+		.json = n->r.json, .names = n->r.names, .terminal = isatty(STDOUT_FILENO)};
+	struct pinfold_error error;
+	uint64_t omitted = 0;
+	int status = 0;
+
+	s.patches = tmpfile();
+	if (!s.patches) {
+		say("internal: cannot make a temporary file: %s", strerror(errno));
+		return EXIT_PINFOLD;
+	}
+	if (s.json)
+		show_list_begin(&s.j);
+	int r = pinfold_workspace_diff(n->store, n->name, from, to, s.names ? 0 : PINFOLD_DIFF_TEXT,
+				       show_change, &s, &omitted, &error);
+	if (r < 0 && s.json && s.count == 0) {
+		/* Nothing of the list has left the buffer yet. */
+		(void)fclose(s.patches);
+		return say_library_failure(&error, true);
+	}
+	if (s.json) {
+		status = show_list_end(&s.j) < 0 ? EXIT_PINFOLD : 0;
+	} else {
+		put_patches(s.patches);
+		status = help_flush();
+	}
+	(void)fclose(s.patches);
+	if (omitted)
+		say("%llu more changes are not shown", (unsigned long long)omitted);
+	return r < 0 ? say_library_failure(&error, false) : status;
+}
+
+int cmd_diff(const struct verb *v, int argc, char **argv)
+{
+	auto_named struct named n = NAMED_INIT;
+	struct err e = ERR_INIT;
+	int status = 0;
+
+	if (!named_begin(&n, v, argc, argv, 0, 2, &status))
+		return status;
+	if (n.r.at && n.word[0]) {
+		(void)err_set(&e, ERR_INVALID, "--command: not with snapshots");
+		(void)err_remedy(&e, "leave one of the two out");
+		return say_failure(&e, n.r.json);
+	}
+	return print(&n, n.word[0], n.r.at ? n.r.at : n.word[1]);
+}

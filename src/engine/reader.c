@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/reader.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "engine/run_int.h"
+
+#include "sandbox/reader_image.h"
+
+#define ARGS_MAX 160u
+#define TIME_MS (30u * 60 * 1000)
+#define MEMORY_BYTES (1ull << 30)
+#define DISK_BYTES (16ull << 20) /* it writes nothing */
+
+static void put_argv(const char *const *argv, const char *to[ARGS_MAX])
+{
+	unsigned n = 0;
+
+	to[n++] = "/run/tool";
+	for (; *argv && n + 1 < ARGS_MAX; argv++)
+		to[n++] = *argv;
+	to[n] = NULL;
+}
+
+/* Its pipes are read and written here, and block: nothing else happens meanwhile, and the guest keeps
+ * the time. */
+static int take_pipes(struct reader *r, struct err *e)
+{
+	r->out = take_fd(&r->run->out[0]);
+	r->in = take_fd(&r->run->input);
+	if (r->out < 0 || fcntl(r->out, F_SETFL, 0) < 0 ||
+	    (r->in >= 0 && fcntl(r->in, F_SETFL, 0) < 0))
+		return err_sys(e, "reader");
+	return 0;
+}
+
+static int prepare(struct request *req, const struct reader_ask *ask, struct store *s,
+		   struct err *e)
+{
+	struct sandbox_layers here = store_layers(s);
+
+	req->spec.peek = ask->peek;
+	req->spec.as_root = true;
+	req->spec.tool = reader_image;
+	req->spec.tool_len = (size_t)(reader_image_end - reader_image);
+	req->spec.layers = here;
+	req->spec.layers.upper = ask->out;
+	if (ask->peek == PEEK_MERGE)
+		return 0;
+	if (ask->before->n > LAYERS_MAX || ask->now->n > LAYERS_MAX)
+		return err_set(e, ERR_LIMIT, "more than %u layers", LAYERS_MAX);
+	req->spec.before = here;
+	req->spec.before.n = ask->before->n;
+	memcpy(req->spec.before.lower, ask->before->layer,
+	       ask->before->n * sizeof(struct sandbox_layer));
+	req->spec.layers.n = ask->now->n;
+	memcpy(req->spec.layers.lower, ask->now->layer, ask->now->n * sizeof(struct sandbox_layer));
+	return 0;
+}
+
+int reader_look(struct store *s, const struct reader_ask *ask, struct reader *ret, struct err *e)
+{
+	const char *argv[ARGS_MAX];
+	struct pinfold_run_options o = {
+		.size = sizeof(o),
+		.argv = argv,
+		.workdir = "/",
+		.dir = ask->dir,
+		.limits = "best-effort",
+		.time_ms = TIME_MS,
+		.memory_bytes = MEMORY_BYTES,
+		.disk_bytes = DISK_BYTES,
+		.flags = PINFOLD_LOCAL | PINFOLD_NO_STDIN,
+	};
+
+	put_argv(ask->argv, argv);
+	ret->run = run_new();
+	int r = ret->run ? request_init(&ret->run->req, &o, NULL, false, e) : err_sys(e, "reader");
+	if (r >= 0)
+		r = prepare(&ret->run->req, ask, s, e);
+	if (r >= 0)
+		ret->run->socket = ask->socket;
+	if (r >= 0)
+		r = run_begin(ret->run, e);
+	return r < 0 ? r : take_pipes(ret, e);
+}
+
+int reader_enter(struct store *s, const char *name, const char *const *argv,
+		 struct workspace_how *how, struct reader *ret, struct err *e)
+{
+	const char *full[ARGS_MAX];
+	struct pinfold_run_options o = {
+		.size = sizeof(o),
+		.argv = full,
+		.workdir = "/",
+		.limits = "best-effort",
+		.time_ms = TIME_MS,
+		.memory_bytes = MEMORY_BYTES,
+		.flags = PINFOLD_LOCAL,
+	};
+
+	put_argv(argv, full);
+	how->use = USE_ALONE;
+	how->tool = reader_image;
+	how->tool_len = (size_t)(reader_image_end - reader_image);
+	int r = workspace_start(s, name, &o, how, &ret->run, e);
+	return r < 0 ? r : take_pipes(ret, e);
+}
+
+int reader_end(struct reader *r, int result, struct err *e)
+{
+	const struct pinfold_run *run = r->run;
+
+	fd_close(&r->in);
+	fd_close(&r->out);
+	if (run && result >= 0) {
+		pinfold_run_wait(r->run);
+		if (run->failed)
+			result = err_set(e, ERR_INTERNAL, "reader: %s", run->error.message);
+		else if (run->exit_status != 0)
+			result = err_set(e, ERR_INTERNAL, "reader: %s, exit status %d", run->status,
+					 run->exit_status);
+	}
+	/* Before its end: then what it changed never was. */
+	pinfold_run_free(r->run);
+	r->run = NULL;
+	return result;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Our own program, reader/, in a sandbox: the only one that reads or merges layers at rest, or walks
+ * the files of a workspace for us. It speaks over its standard output, in the formats of tree/, and
+ * is believed no more than any other program in a sandbox.
+ */
+#ifndef ENGINE_READER_H
+#define ENGINE_READER_H
+
+#include "base/err.h"
+#include "pinfold/pinfold.h"
+#include "engine/workspace_int.h"
+
+struct reader {
+	struct pinfold_run *run;
+	int in, out; /* blocking */
+};
+
+#define READER_INIT                                                                                \
+	{                                                                                          \
+		.in = FD_NONE, .out = FD_NONE                                                      \
+	}
+
+struct reader_ask {
+	const char *const *argv; /* what follows the program's name; ends with NULL */
+	enum sandbox_peek peek;
+	const struct stack *before, *now; /* PEEK_LOOK: the two views, or PEEK_MERGE: NULL */
+	uint32_t out;			  /* PEEK_MERGE: the layer that is made */
+	const char *dir;		  /* what a workspace shows at /work, NULL: nothing */
+	bool socket;			  /* its standard input is one, r->in the other end */
+};
+
+/* Start it on layers at rest. */
+int reader_look(struct store *s, const struct reader_ask *ask, struct reader *ret, struct err *e);
+/* Start it in a workspace. Of `how`, the tool is filled in. */
+int reader_enter(struct store *s, const char *name, const char *const *argv,
+		 struct workspace_how *how, struct reader *ret, struct err *e);
+/* Wait until it has ended; r < 0: with what was wrong already. Fails when it did. */
+int reader_end(struct reader *r, int result, struct err *e);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/merge.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/fd.h"
+#include "store/db.h"
+#include "store/upper.h"
+
+#define SLACK 2u /* how much larger than what lies on it a layer may be */
+
+static int entries(struct store *s, uint32_t number, uint64_t *ret, struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	int r = db_query(s->db, &rows, e, "SELECT files FROM layer WHERE id = ?1", "i",
+			 (int64_t)number);
+
+	if (r >= 0)
+		r = db_next(rows, e);
+	*ret = r > 0 ? (uint64_t)db_int(rows, 0) + 1 : 1;
+	return r;
+}
+
+/* How many from the top belong together; at least two where it has to get shorter. */
+static int choose(struct store *s, struct merge *m, bool must, struct err *e)
+{
+	uint64_t sum = 0, next = 0;
+	unsigned n = 0;
+	int r = 0;
+
+	for (; n < m->w.stack.n; n++) {
+		r = entries(s, m->w.stack.layer[n].number, &next, e);
+		if (r < 0)
+			return r;
+		if (n > 1 && next > SLACK * sum && !(must && m->w.stack.n - n >= LAYERS_MAX - 1))
+			break;
+		sum += next;
+	}
+	m->count = n;
+	for (unsigned i = 0; i < n; i++)
+		m->parts |= m->w.stack.layer[i].parts;
+	return n >= 2;
+}
+
+/* Open, as what a command writes to is; a merger that dies leaves it to store_collect(). */
+static int make_layer(struct store *s, struct merge *m, struct err *e)
+{
+	char text[STACK_TEXT_SIZE], name[16];
+
+	stack_print(&m->w.stack, text);
+	int r = db_run(s->db, e,
+		       "INSERT INTO layer(workspace, state, parts, files, bytes, stack)"
+		       " VALUES(?1, 0, 0, 0, 0, ?2)",
+		       "it", (int64_t)MERGE_LOCK, text);
+	if (r < 0)
+		return r;
+	m->number = (uint32_t)db_last_id(s->db);
+	(void)snprintf(name, sizeof(name), "%u", m->number);
+	if (mkdirat(s->layers_fd, name, 0700) < 0)
+		return err_sys(e, "make a layer");
+	auto_close int dir =
+		openat(s->layers_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	return dir < 0 ? err_sys(e, "make a layer") : layer_make_parts(s, dir, m->parts, e);
+}
+
+int merge_begin(struct store *s, const char *name, bool must, struct merge *ret, struct err *e)
+{
+	struct workspace one = {.id = MERGE_LOCK};
+	int r = 0;
+
+	*ret = (struct merge){.lock = FD_NONE};
+	r = workspace_lock(s, &one, must ? USE_WAIT : USE_ALONE, &ret->lock, e);
+	if (r == -EBUSY && !must)
+		return 0;
+	if (r >= 0)
+		r = workspace_find(s, name, &ret->w, e);
+	if (r >= 0 && ret->w.stack.n < (must ? 2 : MERGE_FROM))
+		return 0;
+	if (r >= 0)
+		r = choose(s, ret, must, e);
+	if (r > 0) {
+		r = make_layer(s, ret, e);
+		r = r < 0 ? r : 1;
+	}
+	return r;
+}
+
+/* Where in the stack those are that were merged; -1: not any more. */
+static int find_run(const struct stack *now, const struct merge *m)
+{
+	for (unsigned at = 0; at + m->count <= now->n; at++) {
+		unsigned i = 0;
+
+		while (i < m->count && now->layer[at + i].number == m->w.stack.layer[i].number)
+			i++;
+		if (i == m->count)
+			return (int)at;
+	}
+	return -1;
+}
+
+static int replace_run(struct store *s, struct workspace *now, unsigned at, const struct merge *m,
+		       struct err *e)
+{
+	char text[STACK_TEXT_SIZE];
+	struct stack *stack = &now->stack;
+	uint64_t files = 0, sum = 0;
+	int r = 0;
+
+	for (unsigned i = 0; r >= 0 && i < m->count; i++) {
+		r = entries(s, stack->layer[at + i].number, &files, e);
+		sum += files - 1;
+		if (r >= 0)
+			r = db_run(s->db, e, "UPDATE layer SET merged = ?2 WHERE id = ?1", "ii",
+				   (int64_t)stack->layer[at + i].number, (int64_t)m->number);
+	}
+	memmove(&stack->layer[at + 1], &stack->layer[at + m->count],
+		(stack->n - at - m->count) * sizeof(stack->layer[0]));
+	stack->n -= m->count - 1;
+	stack->layer[at] = (struct sandbox_layer){m->number, m->parts};
+	stack_print(stack, text);
+	if (r >= 0)
+		r = db_run(s->db, e, "UPDATE snap SET stack = ?2 WHERE id = ?1", "it", now->head,
+			   text);
+	if (r >= 0)
+		r = db_run(s->db, e,
+			   "UPDATE layer SET state = 1, parts = ?2, files = ?3, workspace = ?4,"
+			   " stack = NULL WHERE id = ?1",
+			   "iiii", (int64_t)m->number, (int64_t)m->parts, (int64_t)sum, now->id);
+	return r;
+}
+
+int merge_commit(struct store *s, struct merge *m, struct err *e)
+{
+	auto_free struct workspace *now = calloc(1, sizeof(*now));
+	int r = now ? db_begin(s->db, false, e) : err_sys(e, "store");
+
+	if (r >= 0)
+		r = workspace_find(s, m->w.name, now, e);
+	int at = r < 0 ? -1 : find_run(&now->stack, m);
+	if (at >= 0)
+		r = replace_run(s, now, (unsigned)at, m, e);
+	if (r >= 0)
+		r = db_commit(s->db, e);
+	db_rollback(s->db);
+	if (r >= 0 && at >= 0)
+		m->number = 0; /* it belongs to the workspace */
+	return r;
+}
+
+void merge_end(struct store *s, struct merge *m)
+{
+	if (m->number)
+		layer_forget(s, m->number);
+	m->number = 0;
+	fd_close(&m->lock);
+}

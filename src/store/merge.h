@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Many small layers become one, so that a stack stays short enough to be mounted. The old ones stay
+ * for as long as a snapshot needs them; files in both are one file on disk.
+ *
+ * Which: from the top down as long as the next one is not much larger than all above it together. So
+ * a layer is merged again only when what lies on it has grown as large, which is rare, and a stack
+ * has about as many layers as its size has doublings.
+ */
+#ifndef STORE_MERGE_H
+#define STORE_MERGE_H
+
+#include "store/workspace.h"
+
+#define MERGE_FROM 8u /* layers in a stack: below that there is no need */
+#define MERGE_LOCK 0  /* number of no workspace: held by who merges */
+
+struct merge {
+	struct workspace w;
+	uint32_t number; /* the layer that is to be made */
+	uint32_t parts;	 /* LAYER_* that those have which it replaces */
+	unsigned count;	 /* how many of w.stack it replaces, from the top */
+	int lock;
+};
+
+/* Names the layer that will hold what is merged of this workspace, and makes its directories. One at a
+ * time: without `must` there is nothing to do while somebody else merges, or as long as the stack is
+ * short. 1, or 0: nothing to do. */
+int merge_begin(struct store *s, const char *name, bool must, struct merge *ret, struct err *e);
+/* The layer is whole: the workspace stands on it, if it still has those that it replaces. */
+int merge_commit(struct store *s, struct merge *m, struct err *e);
+/* After either of them, or instead of the second. */
+void merge_end(struct store *s, struct merge *m);
+
+#endif
