@@ -79,16 +79,24 @@ class Model:
 
     # --- both sides
 
-    def pinfold(self, *words, fails=False):
+    def start(self, words):
         who = {} if self.args.uid is None else {
             "user": self.args.uid, "group": self.args.gid, "extra_groups": []}
-        done = subprocess.run([self.args.pinfold, *words], stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, cwd="/",
-                              check=False, **who)
+        return subprocess.Popen([self.args.pinfold, *words], stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/", **who)
+
+    def pinfold(self, *words, fails=False):
+        done = self.start(words)
+        out, err = done.communicate(timeout=60)
         self.history.append((words, done.returncode))
         if (done.returncode != 0) != fails:
-            raise Different(f"status {done.returncode}: {done.stderr.decode(errors='replace')}")
-        return done.stdout.decode()
+            raise Different(f"status {done.returncode}: {err.decode(errors='replace')}")
+        return out.decode()
+
+    def number(self, said, want, what):
+        """Of a verb that prints where the workspace stands; one that was killed printed nothing."""
+        if said is not None:
+            self.expect(int(said), want, what)
 
     def new_tree(self, of=None):
         """Links of a frozen layer do not outlive a write: each file of a copy is its own."""
@@ -117,9 +125,11 @@ class Model:
         os.chdir(at)
         self.expect(found.splitlines(), want, f"the files of {name}")
         w.append("exec", w.tree())
+        self.expect(self.log(name), w.rows(), f"the log of {name}")
+
+    def log(self, name):
         rows = json.loads(self.pinfold("log", "--json", "--all", name))["items"]
-        self.expect([(r["snapshot"], r["kind"], r["label"], r["undone"], r["current"]) for r in rows],
-                    w.rows(), f"the log of {name}")
+        return [(r["snapshot"], r["kind"], r["label"], r["undone"], r["current"]) for r in rows]
 
     # --- what can happen
 
@@ -144,14 +154,14 @@ class Model:
         if LAYERS_MAX and json.loads(self.pinfold("info", "--json", name))["layers"] >= LAYERS_MAX:
             self.make_room(name)
             return
-        result = json.loads(self.pinfold(*words))
+        said = self.pinfold(*words)
         tree = self.new_tree(w.tree())
         at = os.getcwd()
         os.chdir(tree)
         operations.apply(todo)
         os.chdir(at)
         w.append("exec", tree)
-        self.expect(result["snapshot"], w.head, "the number of a command")
+        self.number(said and json.loads(said)["snapshot"], w.head, "the number of a command")
 
     def make_room(self, name):
         count = self.random.randint(4, 8)
@@ -165,17 +175,17 @@ class Model:
         if self.random.random() < 0.5:
             self.labels += 1
             label = f"mark-{self.labels}"
-        number = self.pinfold("snap", name, *([label] if label else []))
+        said = self.pinfold("snap", name, *([label] if label else []))
         w.append("snap", w.tree(), label)
-        self.expect(int(number), w.head, "the number of a snapshot")
+        self.number(said, w.head, "the number of a snapshot")
 
     def do_undo(self, name, count=0):
         w, count = self.workspaces[name], count or self.random.choice((1, 1, 1, 2, 3))
         to = w.undo_target(count)
-        number = self.pinfold("undo", name, str(count), fails=to is None)
+        said = self.pinfold("undo", name, str(count), fails=to is None)
         if to is not None:
             w.undo(to)
-            self.expect(int(number), to, "where undo leads")
+            self.number(said, to, "where undo leads")
 
     def any_snapshot(self, w):
         number = self.random.choice(list(w.snaps))
@@ -185,9 +195,9 @@ class Model:
     def do_rollback(self, name):
         w = self.workspaces[name]
         number, word = self.any_snapshot(w)
-        got = self.pinfold("rollback", name, word)
+        said = self.pinfold("rollback", name, word)
         w.append("rollback", w.snaps[number]["tree"])
-        self.expect(int(got), w.head, "the number of a rollback")
+        self.number(said, w.head, "the number of a rollback")
 
     def do_fork(self, name):
         if len(self.workspaces) >= WORKSPACES_MAX:
@@ -215,13 +225,21 @@ class Model:
         self.pinfold("new", f"w{self.names}")
         self.workspaces[f"w{self.names}"] = Workspace("new", self.new_tree())
 
-    def step(self, i):
+    def act(self):
+        """Something happens to one of them; returns which."""
         name = self.random.choice(list(self.workspaces))
         what = self.random.choices([self.do_exec, self.do_snap, self.do_undo, self.do_rollback,
                                     self.do_fork, self.do_rm], [55, 10, 12, 9, 10, 4])[0]
         what(name)
+        return name
+
+    def step(self, i):
+        name = self.act()
         if i % COMPARE_EVERY == 0 and name in self.workspaces:
             self.compare(name)
+        self.forget_trees()
+
+    def forget_trees(self):
         kept = {s["tree"] for w in self.workspaces.values() for s in w.snaps.values()}
         for path in set(self.dir.iterdir()) - kept:
             shutil.rmtree(path)
@@ -236,13 +254,13 @@ class Model:
             self.pinfold("rm", name)
 
 
-def main():
+def main(kind=Model):
     parser = argparse.ArgumentParser()
     for name in ("--pinfold", "--dir"):
         parser.add_argument(name, required=True)
     for name in ("--steps", "--seed", "--uid", "--gid"):
         parser.add_argument(name, type=int)
-    model = Model(parser.parse_args())
+    model = kind(parser.parse_args())
     os.umask(0o022)
     try:
         model.run()
