@@ -37,7 +37,7 @@ class Killer(model.Model):
         self.armed = False
         begun = time.monotonic()
         running = self.start(words)
-        time.sleep(self.random.uniform(0, 1.3 * self.took.get(words[0], 0.03)))
+        time.sleep(self.random.uniform(0, 1.3 * self.took.get(words[0], 0.03)))  # tidy: a random moment
         if running.poll() is None:
             running.kill()
         if self.random.random() < 0.3:
@@ -62,7 +62,7 @@ class Killer(model.Model):
                     if time.monotonic() > until:
                         names = [pathlib.Path(f"/proc/{p}/comm").read_text() for p in children()]
                         raise model.Different(f"processes are left: {names}")
-                    time.sleep(0.002)
+                    time.sleep(0.002)  # tidy: as wait_for does
             except ChildProcessError:
                 return
 
