@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -74,6 +75,11 @@ static int take_dir(struct workspace *w, const char *dir, struct err *e)
 		(void)err_sys(e, "--dir %s", dir);
 		return err_remedy(e, "name a directory that exists and that you may read");
 	}
+	struct stat st;
+	if (stat(real, &st) < 0)
+		return err_sys(e, "--dir %s", dir);
+	w->dir_dev = st.st_dev;
+	w->dir_ino = st.st_ino;
 	int n = snprintf(w->dir, sizeof(w->dir), "%s", real);
 	return n < (int)sizeof(w->dir) ? 0 : err_set(e, ERR_INVALID, "--dir: the path is too long");
 }
