@@ -5,17 +5,19 @@
  * pipes to the host side. No network, no /proc, no /etc, no locale; 64 descriptors and 512 MiB are
  * enough. What we read was made by hostile code, and whoever reads us believes nothing.
  *
- *	reader diff [--text] [--hash] [--max N] [--text-bytes N] [--hash-bytes N]
+ *	reader diff [--split] [--text] [--hash] [--max N] [--text-bytes N] [--hash-bytes N]
  *		OLD NEW PREFIX [LAYER...] [-- OLD NEW PREFIX [LAYER...]]...
  *	reader pack [--layer] [--strict] DIR PATH
+ *	reader fetch DIR
  *	reader unpack [--into] [--replace] [--parents] [--owners] [--root-meta] [--name NAME]
  *		[--bytes N] [--entries N] DIR PATH
  *	reader merge [--bottom] OUT [--bottom] LAYER...
  *	reader digest LAYER
  *
  * With --into, PATH is a directory to put NAME into, or the new name in its parent directory.
- * Directories are absolute paths; OLD and NEW may be "-" for nothing, PREFIX "" for none. pack
- * writes a tree stream (tree/stream.h), diff changes (tree/change.h), the others an answer
+ * Directories are absolute paths; OLD and NEW may be "-" for nothing, PREFIX "" for none. With
+ * --split what has become another type went, and then came. fetch reads paths from standard input,
+ * each ended by a NUL. pack and fetch write a tree stream (tree/stream.h), diff changes (tree/change.h), the others an answer
  * (tree/answer.h). Every one of them can be an error, and then we exit with 1.
  */
 #include <fcntl.h>
@@ -32,8 +34,8 @@ static const struct {
 	const char *name;
 	reader_verb *run;
 } verbs[] = {
-	{"diff", reader_diff},	 {"pack", reader_pack},	    {"unpack", reader_unpack},
-	{"merge", reader_merge}, {"digest", reader_digest},
+	{"diff", reader_diff},	   {"pack", reader_pack},   {"fetch", reader_fetch},
+	{"unpack", reader_unpack}, {"merge", reader_merge}, {"digest", reader_digest},
 };
 
 int reader_open(const char *path, bool none, int *ret_fd, struct err *e)
