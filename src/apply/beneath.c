@@ -68,3 +68,28 @@ int beneath_look(int dir, const char *path, struct stat *ret, struct err *e)
 	memset(ret, 0, sizeof(*ret));
 	return errno == ENOENT ? 0 : err_sys(e, "look at %s", path);
 }
+
+static bool is_up(const char *at, size_t n)
+{
+	return n == 2 && at[0] == '.' && at[1] == '.';
+}
+
+bool beneath_target(const char *path, const char *target)
+{
+	unsigned depth = 0;
+	bool down = false;
+
+	if (target[0] == '/' || target[0] == '\0')
+		return false;
+	for (const char *c = path; *c; c++)
+		depth += *c == '/';
+	for (const char *at = target; *at;) {
+		size_t n = strcspn(at, "/");
+
+		if (is_up(at, n) && (down || depth-- == 0))
+			return false;
+		down = down || (n > 0 && !is_up(at, n) && !(n == 1 && at[0] == '.'));
+		at += n + (at[n] == '/');
+	}
+	return true;
+}

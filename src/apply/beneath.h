@@ -4,6 +4,7 @@
 #ifndef APPLY_BENEATH_H
 #define APPLY_BENEATH_H
 
+#include <stdbool.h>
 #include <sys/stat.h>
 
 #include "base/err.h"
@@ -12,5 +13,9 @@
 int beneath_parent(int dir, const char *path, int *ret_fd, const char **ret_name, struct err *e);
 /* What is there. Nothing, too, where the way to it is not one of directories: st_mode 0. */
 int beneath_look(int dir, const char *path, struct stat *ret, struct err *e);
+
+/* Does a link at `path` with this target stay below the directory? Only targets that begin with all
+ * their ".." are believed: behind another name that may lead through a link. Pure. */
+bool beneath_target(const char *path, const char *target);
 
 #endif

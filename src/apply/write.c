@@ -59,7 +59,9 @@ static int make_file(const struct apply_item *item, const struct apply_set *set,
 
 	if (r < 0)
 		return r;
-	auto_close int to = openat(at->dir, at->temp, MAKE_FLAGS, (item->mode & 0777) | 0600);
+	/* Nobody reads more of it meanwhile than of what it takes the place of. */
+	mode_t mode = exact || item->old == APPLY_FILE ? 0600 : (item->mode & 0777) | 0600;
+	auto_close int to = openat(at->dir, at->temp, MAKE_FLAGS, mode);
 	if (to < 0)
 		return err_sys(e, "make");
 	r = file_copy(from, to, hash, e);

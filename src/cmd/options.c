@@ -83,7 +83,7 @@ const struct opt opt_table[] = {
 
 	{"json", NULL, OPT_FLAG, GROUP_OUTPUT,
 	 RUN_EXEC | VERB_DOCTOR | VERB_VERSION | VERB_PS | VERB_LOGS | VERB_BENCH | VERB_NEW |
-		 VERB_DATA | VERB_LOG | VERB_FORK | VERB_DIFF | VERB_CP,
+		 VERB_DATA | VERB_LOG | VERB_FORK | VERB_DIFF | VERB_CP | VERB_REVIEW | VERB_APPLY,
 	 AT(json), .help = "Print one JSON document instead of text"},
 	{"raw", NULL, OPT_FLAG, GROUP_OUTPUT, RUN_EXEC, AT(raw),
 	 .help = "Pass control sequences to a terminal; otherwise they are shown escaped"},
@@ -96,8 +96,12 @@ const struct opt opt_table[] = {
 	 .help = "In a workspace: run beside other commands that share it; who ends last is on top"},
 	{"all", NULL, OPT_FLAG, GROUP_OUTPUT, VERB_LOG, AT(all),
 	 .help = "Also what was taken back in the last hour"},
-	{"names", NULL, OPT_FLAG, GROUP_OUTPUT, VERB_DIFF, AT(names),
+	{"names", NULL, OPT_FLAG, GROUP_OUTPUT, VERB_DIFF | VERB_REVIEW, AT(names),
 	 .help = "Names only, no text"},
+	{"dry-run", NULL, OPT_FLAG, GROUP_OTHER, VERB_APPLY, AT(dry_run),
+	 .help = "Write nothing: say what would be written, or why not"},
+	{"revert", NULL, OPT_FLAG, GROUP_OTHER, VERB_APPLY, AT(revert),
+	 .help = "Take the last apply back, or then the one before it"},
 	{"command", "N", OPT_TEXT, GROUP_OTHER, VERB_DIFF, AT(at),
 	 .help = "What this one did, by its number in the log"},
 	{"at", "SNAPSHOT", OPT_TEXT, GROUP_OTHER, VERB_FORK | VERB_CP, AT(at),

@@ -18,7 +18,7 @@ struct request {
 	struct opt_list env, allow;
 	const char *stdin_path;
 	bool pty, json, raw, daemon, no_daemon, help;
-	bool detach, follow, share, all, names;
+	bool detach, follow, share, all, names, dry_run, revert;
 	const char *at; /* of fork and diff */
 	bool leaves;	/* a signal, or Ctrl-], ends our part and not the command */
 	const char *signal_name;

@@ -211,7 +211,7 @@ int apply_prune(struct store *s, int64_t workspace, bool all, struct err *e)
 
 	while (r > 0) {
 		r = find(s,
-			 all ? COLUMNS "WHERE workspace = ?1 AND state = 2 LIMIT 1"
+			 all ? COLUMNS "WHERE workspace = ?1 LIMIT 1"
 			     : COLUMNS "WHERE workspace = ?1 AND state = 2 ORDER BY id DESC"
 				       " LIMIT 1 OFFSET 8",
 			 workspace, NULL, &row, e);
