@@ -424,6 +424,41 @@ PINFOLD_API int pinfold_workspace_diff(struct pinfold_store *store, const char *
 				       pinfold_change_fn *each, void *arg, uint64_t *ret_omitted,
 				       struct pinfold_error *ret_error);
 
+/* One change of a workspace against the directory that it shows at /work. Valid during the call. */
+struct pinfold_review {
+	struct pinfold_change change; /* its path is relative to the directory */
+	const char *runs_on_host;     /* why the host may run it without being told to, or NULL */
+	const char *conflict;	      /* why it cannot be written, or NULL */
+	const char *skipped;	      /* why it is left out, or NULL */
+};
+
+/* Return nonzero to hear no more. */
+typedef int pinfold_review_fn(const struct pinfold_review *item, void *arg);
+
+/* What a workspace changed of its directory, against what that is now. Something that became another
+ * type comes twice: it went, and came. With PINFOLD_DIFF_TEXT the patches together are one that git
+ * apply takes in the directory, but for binary files. */
+PINFOLD_API int pinfold_workspace_review(struct pinfold_store *store, const char *name,
+					 uint32_t flags, pinfold_review_fn *each, void *arg,
+					 uint64_t *ret_omitted, struct pinfold_error *ret_error);
+
+/*
+ * Write changes to the directory: all, or those at or below `paths` (relative to it; NULL: all). All
+ * or none: where the directory has changed since the workspace saw it, the code is conflict, `each`
+ * hears of every conflict, and nothing is written. A process that is killed in the middle has written
+ * nothing either, once the next of these functions has looked at the directory. Otherwise `each` hears
+ * what was written. A link that leads out of the directory is a conflict unless `paths` names it.
+ */
+#define PINFOLD_APPLY_DRY_RUN 0x1u /* only say what would be written */
+PINFOLD_API int pinfold_workspace_apply(struct pinfold_store *store, const char *name,
+					const char *const *paths, uint32_t flags,
+					pinfold_review_fn *each, void *arg,
+					struct pinfold_error *ret_error);
+/* Take the last apply back, or then the one before. Files that changed since are conflicts. */
+PINFOLD_API int pinfold_workspace_revert(struct pinfold_store *store, const char *name,
+					 uint32_t flags, pinfold_review_fn *each, void *arg,
+					 struct pinfold_error *ret_error);
+
 /*
  * Be the daemon that runs of this user (as root: of everybody in group pinfold) go to when they find
  * its socket. Returns 0 after SIGTERM or SIGINT, or -1 and *ret_error. Uses fork() and changes

@@ -5,11 +5,13 @@
 
 #include "cmd/request.h"
 
-/* NAME and up to two words behind it. */
+/* NAME and the words behind it. */
 struct named {
 	struct request r;
 	struct pinfold_store *store;
 	const char *name, *word[2];
+	char **words; /* all behind NAME, ended by NULL */
+	char **all;   /* owned */
 };
 
 /* Parses the options of a verb, takes NAME and between `least` and `most` further words (`what` names

@@ -127,10 +127,12 @@ static int replace_run(struct store *s, struct workspace *now, unsigned at, cons
 		r = db_run(s->db, e, "UPDATE snap SET stack = ?2 WHERE id = ?1", "it", now->head,
 			   text);
 	if (r >= 0)
-		r = db_run(s->db, e,
-			   "UPDATE layer SET state = 1, parts = ?2, files = ?3, workspace = ?4,"
-			   " stack = NULL WHERE id = ?1",
-			   "iiii", (int64_t)m->number, (int64_t)m->parts, (int64_t)sum, now->id);
+		r = db_run(
+			s->db, e,
+			"UPDATE layer SET state = 1, parts = ?2, files = ?3, workspace = ?4,"
+			" stack = NULL, opened = (SELECT min(opened) FROM layer WHERE merged = ?1)"
+			" WHERE id = ?1",
+			"iiii", (int64_t)m->number, (int64_t)m->parts, (int64_t)sum, now->id);
 	return r;
 }
 
