@@ -325,9 +325,12 @@ struct pinfold_snapshot {
 	char status[16];    /* as of a run, "" for others */
 	int exit_status;
 	uint64_t wall_us, files, bytes;
+	int while_running; /* snap: a command was running, and stood still for stopped_us */
+	uint64_t stopped_us;
 };
 
-/* A point to come back to; it is on disk when this returns. label may be NULL. */
+/* A point to come back to; it is on disk when this returns. label may be NULL. While a command is running
+ * it stands still until what it has changed so far is copied; the snapshot is beside the history then. */
 PINFOLD_API int pinfold_workspace_snap(struct pinfold_store *store, const char *name,
 				       const char *label, struct pinfold_snapshot *ret_snapshot,
 				       struct pinfold_error *ret_error);

@@ -258,8 +258,18 @@ int pinfold_workspace_snap(struct pinfold_store *store, const char *name, const 
 	struct err e = ERR_INIT;
 	struct snap snap;
 	int r = history_snap(store->store, name, label, &snap, &e);
+	bool running = r == -EBUSY;
 
-	return moved(r, &snap, ret_snapshot, &e, ret_error);
+	if (running) {
+		e = (struct err)ERR_INIT;
+		r = workspace_snap_running(store->store, name, label, &snap, &e);
+	}
+	if (moved(r, &snap, ret_snapshot, &e, ret_error) < 0)
+		return -1;
+	ret_snapshot->while_running = running;
+	ret_snapshot->current = !running;
+	ret_snapshot->stopped_us = running ? snap.wall_us : 0;
+	return 0;
 }
 
 int pinfold_workspace_undo(struct pinfold_store *store, const char *name, uint64_t count,

@@ -9,7 +9,7 @@
  *			topmost first. `dropped`: when it was taken back, 0 while it counts.
  *	layer		a directory below layers/. `state` LAYER_OPEN while a command writes to it,
  *			with `stack` what it lies over; LAYER_FROZEN: never changed again. `bytes` is
- *			what it added to the disk; `merged` the layer that has its files, too.
+ *			what it added to the disk; `sandbox` who writes to an open one; `merged` the layer that has its files, too.
  *			`opened` is when the first thing could be copied up into it, by the clock that
  *			files get their times from, in ns: what a directory of the host has had since
  *			before that is what the layer lies over.
@@ -58,7 +58,7 @@ static const char schema[] =
 	"CREATE TABLE layer(id INTEGER PRIMARY KEY AUTOINCREMENT, workspace INTEGER NOT NULL,"
 	" state INTEGER NOT NULL, parts INTEGER NOT NULL, files INTEGER NOT NULL,"
 	" bytes INTEGER NOT NULL, stack TEXT, digest TEXT, merged INTEGER NOT NULL DEFAULT 0,"
-	" opened INTEGER NOT NULL DEFAULT 0);"
+	" opened INTEGER NOT NULL DEFAULT 0, sandbox TEXT);"
 	"CREATE TABLE apply(id INTEGER PRIMARY KEY AUTOINCREMENT, workspace INTEGER NOT NULL,"
 	" seq INTEGER NOT NULL, dir TEXT NOT NULL, state INTEGER NOT NULL, reverts INTEGER NOT NULL,"
 	" made INTEGER NOT NULL);"

@@ -91,9 +91,9 @@ static int write_down(struct upper *u, const char *name, enum workspace_use use,
 	if (r >= 0) {
 		stack_print(&u->w.stack, text);
 		r = db_run(u->store->db, e,
-			   "INSERT INTO layer(workspace, state, parts, files, bytes, stack, opened)"
-			   " VALUES(?1, 0, 0, 0, 0, ?2, ?3)",
-			   "iti", u->w.id, text, file_clock_ns());
+			   "INSERT INTO layer(workspace, state, parts, files, bytes, stack, opened,"
+			   " sandbox) VALUES(?1, 0, 0, 0, 0, ?2, ?3, ?4)",
+			   "itit", u->w.id, text, file_clock_ns(), u->sandbox);
 	}
 	if (r >= 0)
 		u->number = (uint32_t)db_last_id(u->store->db);
@@ -111,7 +111,9 @@ int upper_open(struct store *s, const char *name, enum workspace_use use, bool u
 	if (!u)
 		return err_sys(e, "store");
 	*u = (struct upper){.store = s, .lock = FD_NONE, .dir = FD_NONE};
-	int r = write_down(u, name, use, e);
+	int r = id_make("sbx", u->sandbox, e);
+	if (r >= 0)
+		r = write_down(u, name, use, e);
 	if (r >= 0)
 		r = make_directories(
 			u, LAYER_ROOT | (usr ? LAYER_USR : 0) | (u->w.dir[0] ? LAYER_WORK : 0), e);
@@ -158,6 +160,20 @@ static uint32_t trim(const struct upper *u)
 			left |= parts[i].bit; /* ENOTEMPTY, or whatever: it is kept */
 	}
 	return left;
+}
+
+uint32_t layer_parts(const struct store *s, uint32_t number)
+{
+	uint32_t found = 0;
+	struct stat st;
+	char path[64];
+
+	for (size_t i = 0; i < PARTS; i++) {
+		(void)snprintf(path, sizeof(path), "%u/%s", number, parts[i].name);
+		if (fstatat(s->layers_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			found |= parts[i].bit;
+	}
+	return found;
 }
 
 void layer_tidy(const struct store *s, uint32_t number)
