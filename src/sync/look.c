@@ -64,7 +64,7 @@ static int keep_fresh(struct looking *l, const struct manifest_entry *entry, str
 	}
 	struct manifest_entry *f = &r->fresh[r->n_fresh++];
 	*f = (struct manifest_entry){
-		.path = entry->path, /* the new tree's */
+		.path = entry->path, /* the new or the old tree's */
 		.kind = MANIFEST_FILE,
 		.size = d->size,
 		.chunks = d->chunks,
@@ -225,6 +225,26 @@ static int look_at(struct looking *l, size_t i, struct err *e)
 	return 0;
 }
 
+/* A file that is to be removed must be as it came, where that is asked for. */
+static int check_gone(struct looking *l, size_t old, struct err *e)
+{
+	struct receiver *r = l->r;
+	const struct manifest_entry *was = &r->old.tree.entries[old];
+	uint8_t hash[HASH_SIZE];
+	struct stat st;
+
+	if (was->kind != MANIFEST_FILE || manifest_find(&r->tree, was->path) ||
+	    !stat_at(&l->place, was->path, &st) || !S_ISREG(st.st_mode) ||
+	    index_holds(&r->old, old, &st, r->opts->any_dev))
+		return 0;
+	int known = read_file(l, &st, was, hash, e);
+	if (known < 0)
+		return known;
+	if (known && memcmp(hash, was->hash, HASH_SIZE) == 0)
+		return 0;
+	return conflict(was->path, "is gone there, and has changed here since the last time", e);
+}
+
 int look(struct receiver *r, struct err *e)
 {
 	struct looking l = {.r = r};
@@ -233,6 +253,8 @@ int look(struct receiver *r, struct err *e)
 	place_init(&l.place, r->opts->tree_fd);
 	for (size_t i = 0; i < r->tree.n && result == 0; i++)
 		result = look_at(&l, i, e);
+	for (size_t i = 0; r->opts->keep_changed && i < r->old.tree.n && result == 0; i++)
+		result = check_gone(&l, i, e);
 	place_done(&l.place);
 	return result;
 }

@@ -317,6 +317,11 @@ void partial_name(const struct receiver *r, size_t i, char ret[PARTIAL_NAME_SIZE
 	}
 }
 
+static bool is_zero(const uint8_t *data, size_t len)
+{
+	return data[0] == 0 && memcmp(data, data + 1, len - 1) == 0;
+}
+
 /* Chunks were checked when they came, but how they make up a file is the sender's word: the whole
  * is hashed, too. */
 static int write_chunks(struct receiver *r, size_t number, int fd, struct err *e)
@@ -337,7 +342,8 @@ static int write_chunks(struct receiver *r, size_t number, int fd, struct err *e
 				      : chunk_read(r, chunk, r->buffer);
 
 		hash_add(&whole, r->buffer, len);
-		if (result == 0 && !is_there)
+		/* Zeros stay a hole: a large and empty file takes no room, here as there. */
+		if (result == 0 && !is_there && !is_zero(r->buffer, len))
 			result = write_all_at(fd, r->buffer, len, offset);
 		errno = -result;
 		if (result != 0)
@@ -368,8 +374,9 @@ static int make_file(struct receiver *r, size_t i, struct err *e)
 		return err_sys(e, "%.200s", entry->path);
 	if (form != FORM_OWN)
 		result = write_chunks(r, i, fd, e);
-	if (result == 0 && form == FORM_HOME && ftruncate(fd, (off_t)entry->size) < 0)
-		result = err_sys(e, "%.200s", entry->path); /* of an older, longer one */
+	/* It may end with a hole, or be left over from a session with a longer one. */
+	if (result == 0 && form != FORM_OWN && ftruncate(fd, (off_t)entry->size) < 0)
+		result = err_sys(e, "%.200s", entry->path);
 	if (result < 0)
 		return result;
 	errno = -dress(fd, entry);
