@@ -876,6 +876,45 @@ static void no_room(void)
 	trees_close(&t);
 }
 
+/* A receiver that gives up in the middle, and neither reads on nor closes. */
+static void deaf(void)
+{
+	struct trees t;
+	struct session s;
+	struct script script;
+	pthread_t thread;
+	uint8_t buffer[100];
+	int pair[2];
+
+	trees_open(&t);
+	put_noise(t.from, "big", 30 << 20, 5);
+	session_init(&s, &t);
+	(void)socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair);
+	s.sender.sock = pair[0];
+	s.sender.send.idle_ms = 0;
+	script_init(&script);
+	hello(&script, none);
+	/* The number of chunks is not known here: one is enough to be sent for a while, 100 of them
+	 * fill the socket. */
+	message(&script, WANT, "\001\000\100", 3);
+	pthread_create(&thread, NULL, send_half, &s.sender);
+	(void)fd_write_all(pair[1], script.say.data, script.say.len);
+	for (unsigned got = 0; got < 1000;) {
+		ssize_t n = recv(pair[1], buffer, sizeof(buffer), 0);
+
+		got += n > 0 ? (unsigned)n : 1000;
+	}
+	script.say.len = 0;
+	message(&script, ERROR, "\005\0no more room", 14);
+	(void)fd_write_all(pair[1], script.say.data, script.say.len);
+	pthread_join(thread, NULL);
+	ok(s.sender.result < 0 && strstr(s.sender.e.text, "no more room"),
+	   "a sender hears what is said while it sends");
+	close(pair[1]);
+	script_done(&script);
+	trees_close(&t);
+}
+
 /* The sender's file changes after it was scanned: by a progress call that comes between packs. */
 static int changing_dir;
 
@@ -925,5 +964,6 @@ int main(void)
 	TAP_RUN(traps);
 	TAP_RUN(no_room);
 	TAP_RUN(changing);
+	TAP_RUN(deaf);
 	return tap_done();
 }
