@@ -43,7 +43,7 @@ static int other_open(struct other *o, const char *tree, const char *state)
 	return chunks_add_tree(&o->chunks, &o->index.tree, &e);
 }
 
-static bool find_in_other(void *context, const uint8_t hash[HASH_SIZE], uint32_t len, int *ret_fd,
+static bool find_in_other(void *context, const uint8_t hash[HASH_BYTES], uint32_t len, int *ret_fd,
 			  uint64_t *ret_offset)
 {
 	struct other *o = context;

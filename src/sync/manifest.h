@@ -37,7 +37,7 @@ enum manifest_kind {
 };
 
 struct manifest_chunk {
-	uint8_t hash[HASH_SIZE];
+	uint8_t hash[HASH_BYTES];
 	uint32_t len;
 };
 
@@ -52,7 +52,7 @@ struct manifest_entry {
 	uint32_t mtime_ns; /* files alone have a time */
 	int64_t mtime_s;
 	uint64_t size;
-	uint8_t hash[HASH_SIZE];
+	uint8_t hash[HASH_BYTES];
 };
 
 struct manifest_limits {

@@ -81,13 +81,13 @@ static void put_entry(struct buf *b, const char *last, const struct manifest_ent
 	buf_varint(b, entry->mtime_ns);
 	buf_varint(b, entry->size);
 	if (entry->size)
-		buf_add(b, entry->hash, HASH_SIZE);
+		buf_add(b, entry->hash, HASH_BYTES);
 	if (entry->size <= CHUNK_WHOLE_MAX)
 		return;
 	buf_varint(b, entry->n_chunks);
 	for (uint32_t i = 0; i < entry->n_chunks; i++) {
 		buf_varint(b, entry->chunks[i].len);
-		buf_add(b, entry->chunks[i].hash, HASH_SIZE);
+		buf_add(b, entry->chunks[i].hash, HASH_BYTES);
 	}
 }
 
@@ -145,7 +145,7 @@ static void get_target(struct cursor *c, struct scratch *s, struct manifest_entr
 static int get_chunks(struct cursor *c, struct scratch *s, struct manifest_entry *ret)
 {
 	/* At least 33 bytes each: a number that cannot be true takes no memory. */
-	size_t n = (size_t)cursor_upto(c, cursor_left(c) / (HASH_SIZE + 1));
+	size_t n = (size_t)cursor_upto(c, cursor_left(c) / (HASH_BYTES + 1));
 
 	if (n > s->chunks_cap) {
 		struct manifest_chunk *grown = reallocarray(s->chunks, n, sizeof(*grown));
@@ -157,7 +157,7 @@ static int get_chunks(struct cursor *c, struct scratch *s, struct manifest_entry
 	}
 	for (size_t i = 0; i < n; i++) {
 		s->chunks[i].len = (uint32_t)cursor_upto(c, CHUNK_MAX);
-		cursor_copy(c, s->chunks[i].hash, HASH_SIZE);
+		cursor_copy(c, s->chunks[i].hash, HASH_BYTES);
 	}
 	ret->chunks = s->chunks;
 	ret->n_chunks = (uint32_t)n;
@@ -172,7 +172,7 @@ static int get_file(struct cursor *c, struct scratch *s, struct manifest_entry *
 	ret->mtime_ns = (uint32_t)cursor_upto(c, 999999999);
 	ret->size = cursor_varint(c);
 	if (ret->size)
-		cursor_copy(c, ret->hash, HASH_SIZE);
+		cursor_copy(c, ret->hash, HASH_BYTES);
 	else
 		hash_bytes("", 0, ret->hash);
 	return ret->size > CHUNK_WHOLE_MAX ? get_chunks(c, s, ret) : 0;

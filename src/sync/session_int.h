@@ -31,9 +31,9 @@
 #define SESSION_BLOCK_RAW (1u << 20)
 #define SESSION_HEAD_MAX 256 /* of a message's fixed part */
 
-int session_hello(struct stream *s, const uint8_t last[HASH_SIZE], struct err *e);
-int session_expect_hello(struct stream *s, uint8_t ret_last[HASH_SIZE], struct err *e);
-bool session_is_none(const uint8_t name[HASH_SIZE]);
+int session_hello(struct stream *s, const uint8_t last[HASH_BYTES], struct err *e);
+int session_expect_hello(struct stream *s, uint8_t ret_last[HASH_BYTES], struct err *e);
+bool session_is_none(const uint8_t name[HASH_BYTES]);
 uint64_t session_ms(void);
 
 #endif

@@ -102,11 +102,11 @@ static void racy(void)
 		struct scan_counts counts;
 		struct index x = {0};
 		struct stat before, after;
-		uint8_t first[HASH_SIZE];
+		uint8_t first[HASH_BYTES];
 
 		put(t.from, "f", "one");
 		(void)scan_again(t.from, &x, &counts);
-		memcpy(first, manifest_find(&x.tree, "f")->hash, HASH_SIZE);
+		memcpy(first, manifest_find(&x.tree, "f")->hash, HASH_BYTES);
 		(void)fstatat(t.from, "f", &before, 0);
 		int fd = openat(t.from, "f", O_WRONLY | O_CLOEXEC);
 		(void)!pwrite(fd, "two", 3, 0);
@@ -115,7 +115,7 @@ static void racy(void)
 		(void)fstatat(t.from, "f", &after, 0);
 		hard += before.st_ctim.tv_nsec == after.st_ctim.tv_nsec;
 		(void)scan_again(t.from, &x, &counts);
-		missed += memcmp(first, manifest_find(&x.tree, "f")->hash, HASH_SIZE) == 0;
+		missed += memcmp(first, manifest_find(&x.tree, "f")->hash, HASH_BYTES) == 0;
 		index_done(&x);
 	}
 	diag("%u of 200 changes left no trace in the times", hard);
