@@ -31,6 +31,7 @@
 
 #define VERSION 1
 #define WAIT_MS 10000
+#define STEP_MS 5
 #define CHECKPOINT_FRAMES 64
 
 struct db {
@@ -105,34 +106,52 @@ static int simple(struct db *db, const char *sql, struct err *e)
 	return r == SQLITE_OK ? 0 : fail(db, r, "store.db", e);
 }
 
-static int64_t pragma(struct db *db, const char *sql, struct err *e)
+static int get_version(struct db *db, int64_t *ret, struct err *e)
 {
 	auto_rows struct db_rows *rows = NULL;
-	int r = db_query(db, &rows, e, sql, "");
+	int r = db_query(db, &rows, e, "PRAGMA user_version", "");
 
 	if (r >= 0)
 		r = db_next(rows, e);
-	return r < 0 ? r : r == 0 ? 0 : db_int(rows, 0);
+	if (r < 0)
+		return r;
+	*ret = r > 0 ? db_int(rows, 0) : 0;
+	return 0;
+}
+
+/* The file remembers it. Where another does the same just now SQLite does not wait, as it does
+ * elsewhere: each could be waiting for the other. */
+static int keep_log(struct db *db, struct err *e)
+{
+	for (int waited = 0;; waited += STEP_MS) {
+		int r = simple(db, "PRAGMA journal_mode=WAL", e);
+
+		if (r >= 0 || e->kind != ERR_BUSY || waited >= WAIT_MS)
+			return r;
+		(void)sqlite3_sleep(STEP_MS);
+	}
 }
 
 static int migrate(struct db *db, struct err *e)
 {
-	int64_t version = pragma(db, "PRAGMA user_version", e);
+	int64_t version = 0;
+	int r = get_version(db, &version, e);
 
-	if (version < 0 || version == VERSION)
-		return (int)(version < 0 ? version : 0);
-	if (version > VERSION) {
+	if (r < 0 || version == VERSION)
+		return r;
+	if (version > VERSION || version < 0) {
 		(void)err_set(e, ERR_UNSUPPORTED,
 			      "the store was written by a newer pinfold (version %lld of it, this "
 			      "one knows %d)",
 			      (long long)version, VERSION);
 		return err_remedy(e, "use that pinfold, or another data directory (PINFOLD_HOME)");
 	}
-	/* The file remembers it. */
-	int r = simple(db, "PRAGMA journal_mode=WAL", e);
+	r = keep_log(db, e);
 	if (r >= 0)
 		r = db_begin(db, true, e);
-	if (r >= 0 && pragma(db, "PRAGMA user_version", e) == 0) /* nobody was faster */
+	if (r >= 0)
+		r = get_version(db, &version, e);
+	if (r >= 0 && version == 0) /* nobody was faster */
 		r = simple(db, schema, e);
 	if (r >= 0)
 		r = db_commit(db, e);

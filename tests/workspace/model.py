@@ -22,7 +22,7 @@ os.environ.update(TIMES="0", LINKS="0", OWNERS="0", BLOCKS="0")
 import listing  # noqa: E402
 import operations  # noqa: E402
 
-LAYERS_MAX = 15  # on more no command is started; None when layers are merged
+LAYERS_MAX = None  # how many a workspace is held to; None: layers are merged
 WORKSPACES_MAX = 4
 NAMES = ["a", "b", "c", "d", "new\nline", "é", "x" * 40]
 COMPARE_EVERY = 4
