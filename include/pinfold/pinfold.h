@@ -267,6 +267,8 @@ PINFOLD_API void pinfold_store_close(struct pinfold_store *store);
  * see to it that everything survives a power cut. To be called now and then; commands that end do not
  * wait for it. */
 PINFOLD_API int pinfold_store_settle(struct pinfold_store *store, struct pinfold_error *ret_error);
+/* Is there anything for it to do, because of what was done through this handle? */
+PINFOLD_API int pinfold_store_unsettled(const struct pinfold_store *store);
 
 struct pinfold_workspace_options {
 	size_t size;

@@ -61,6 +61,11 @@ void pinfold_store_close(struct pinfold_store *store)
 	free(store);
 }
 
+int pinfold_store_unsettled(const struct pinfold_store *store)
+{
+	return store_unsettled(store->store);
+}
+
 int pinfold_store_settle(struct pinfold_store *store, struct pinfold_error *ret_error)
 {
 	struct err e = ERR_INIT;

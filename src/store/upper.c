@@ -245,6 +245,7 @@ int upper_freeze(struct upper *u, struct snap *snap, struct err *e)
 	uint32_t left = trim(u);
 	int r = append(u, left, snap, e);
 
+	u->store->changed |= r >= 0 && left;
 	if (r < 0 || !left)
 		upper_drop(u);
 	else
