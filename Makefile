@@ -162,7 +162,7 @@ $(B)/unit/%: tests/unit/%.c $(LIB_OBJ) $(CMD_OBJ) $(B)/libpinfold.a $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) $(CPPFLAGS_ALL) -Itests/unit $(LDFLAGS_ALL) -o $@ $< \
 		$(if $(filter cmd_%,$*),$(CMD_OBJ:%/main.o=%/main-as-part.o) $(BASE_OBJ) \
-		$(B)/libpinfold.a,$(LIB_OBJ)) $(LIBS)
+		$(B)/libpinfold.a,$(LIB_OBJ) $(B)/cmd/nodl.o) $(LIBS)
 unit: $(UNIT)
 $(filter $(B)/unit/cmd_%,$(UNIT)): $(B)/cmd/main-as-part.o
 $(B)/cmd/main-as-part.o: src/cmd/main.c $(B)/flags
