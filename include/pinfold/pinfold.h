@@ -89,6 +89,9 @@ struct pinfold_run_options {
 	uint16_t rows;	/* with PINFOLD_PTY */
 	uint16_t cols;
 	int cancel_fd; /* give up when this becomes readable while the daemon lets us wait; 0: none */
+	/* With dir: files that look like secrets are hidden. Patterns of names or paths, or NULL. */
+	const char *const *hide; /* hide these, too */
+	const char *const *show; /* do not hide these */
 };
 
 #ifdef __cplusplus
