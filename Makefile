@@ -67,7 +67,7 @@ READER_CFLAGS := -std=gnu17 -O2 $(WARN) -fno-strict-aliasing -fstack-protector-s
 	-ffunction-sections -fdata-sections
 READER_LDFLAGS := -static-pie -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,relro -Wl,-z,now -s
 
-LIB_ROOMS := base kernel wire tree sync sandbox warden store engine
+LIB_ROOMS := base kernel wire tree sync sandbox warden apply store engine
 LIB_SRC := $(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c)))
 CMD_SRC := $(sort $(wildcard src/cmd/*.c src/measure/*.c))
 # The loader is an object for interpreters to load, and bytes for the guest.
@@ -162,7 +162,7 @@ $(B)/unit/%: tests/unit/%.c $(LIB_OBJ) $(CMD_OBJ) $(B)/libpinfold.a $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) $(CPPFLAGS_ALL) -Itests/unit $(LDFLAGS_ALL) -o $@ $< \
 		$(if $(filter cmd_%,$*),$(CMD_OBJ:%/main.o=%/main-as-part.o) $(BASE_OBJ) \
-		$(B)/libpinfold.a,$(LIB_OBJ)) $(LIBS)
+		$(B)/libpinfold.a,$(LIB_OBJ) $(B)/cmd/nodl.o) $(LIBS)
 unit: $(UNIT)
 $(filter $(B)/unit/cmd_%,$(UNIT)): $(B)/cmd/main-as-part.o
 $(B)/cmd/main-as-part.o: src/cmd/main.c $(B)/flags
@@ -224,6 +224,8 @@ tidy:
 	@tools/tidy
 bench: all
 	@bench/run $(BENCH_ARGS)
+	@bench/workspace
+	@bench/sync.sh
 phases: all
 	@bench/phases >build/phases.svg && mv build/phases.svg docs/phases.svg
 soak: all unit

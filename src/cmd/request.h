@@ -18,7 +18,7 @@ struct request {
 	struct opt_list env, allow;
 	const char *stdin_path;
 	bool pty, json, raw, daemon, no_daemon, help;
-	bool detach, follow, share, all, names, mirror, no_git, force;
+	bool detach, follow, share, all, names, mirror, no_git, force, dry_run, revert;
 	const char *at, *to;
 	bool leaves; /* a signal, or Ctrl-], ends our part and not the command */
 	const char *signal_name;

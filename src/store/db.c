@@ -9,7 +9,14 @@
  *			topmost first. `dropped`: when it was taken back, 0 while it counts.
  *	layer		a directory below layers/. `state` LAYER_OPEN while a command writes to it,
  *			with `stack` what it lies over; LAYER_FROZEN: never changed again. `bytes` is
- *			what it added to the disk; `merged` the layer that has its files, too.
+ *			what it added to the disk; `sandbox` who writes to an open one; `merged` the layer that has its files, too.
+ *			`opened` is when the first thing could be copied up into it, by the clock that
+ *			files get their times from, in ns: what a directory of the host has had since
+ *			before that is what the layer lies over.
+ *	apply		changes that were written to a directory of the host (apply.h has its states)
+ *	apply_item	and which: what was there, what is there now. Their bytes are below applies/N.
+ *	applied		files of the directory that we wrote ourselves last: this inode, changed then,
+ *			is no change that a workspace does not know of
  *	sync		what a workspace got by its last push from one directory (`key`): the snapshot
  *	meta		`settled`: the last row of snap that a power cut cannot take back
  *
@@ -40,7 +47,8 @@ struct db_rows {
 static const char schema[] =
 	"CREATE TABLE workspace(id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE,"
 	" created INTEGER NOT NULL, head INTEGER NOT NULL, seq INTEGER NOT NULL,"
-	" disk INTEGER NOT NULL, inodes INTEGER NOT NULL, dir TEXT);"
+	" disk INTEGER NOT NULL, inodes INTEGER NOT NULL, dir TEXT, dir_dev INTEGER,"
+	" dir_ino INTEGER);"
 	"CREATE TABLE snap(id INTEGER PRIMARY KEY AUTOINCREMENT, workspace INTEGER NOT NULL,"
 	" seq INTEGER NOT NULL, before INTEGER NOT NULL, kind TEXT NOT NULL, stack TEXT NOT NULL,"
 	" layer INTEGER NOT NULL, run TEXT, command TEXT, status TEXT, exit INTEGER,"
@@ -50,7 +58,17 @@ static const char schema[] =
 	"CREATE UNIQUE INDEX snap_label ON snap(workspace, label) WHERE label IS NOT NULL;"
 	"CREATE TABLE layer(id INTEGER PRIMARY KEY AUTOINCREMENT, workspace INTEGER NOT NULL,"
 	" state INTEGER NOT NULL, parts INTEGER NOT NULL, files INTEGER NOT NULL,"
-	" bytes INTEGER NOT NULL, stack TEXT, digest TEXT, merged INTEGER NOT NULL DEFAULT 0);"
+	" bytes INTEGER NOT NULL, stack TEXT, digest TEXT, merged INTEGER NOT NULL DEFAULT 0,"
+	" opened INTEGER NOT NULL DEFAULT 0, sandbox TEXT);"
+	"CREATE TABLE apply(id INTEGER PRIMARY KEY AUTOINCREMENT, workspace INTEGER NOT NULL,"
+	" seq INTEGER NOT NULL, dir TEXT NOT NULL, state INTEGER NOT NULL, reverts INTEGER NOT NULL,"
+	" made INTEGER NOT NULL);"
+	"CREATE TABLE apply_item(apply INTEGER NOT NULL, n INTEGER NOT NULL, path TEXT NOT NULL,"
+	" old INTEGER NOT NULL, new INTEGER NOT NULL, old_x INTEGER NOT NULL,"
+	" new_x INTEGER NOT NULL, old_hash TEXT, new_hash TEXT, PRIMARY KEY(apply, n))"
+	" WITHOUT ROWID;"
+	"CREATE TABLE applied(workspace INTEGER NOT NULL, path TEXT NOT NULL, ino INTEGER NOT NULL,"
+	" changed INTEGER NOT NULL, PRIMARY KEY(workspace, path)) WITHOUT ROWID;"
 	"CREATE TABLE sync(workspace INTEGER NOT NULL, key TEXT NOT NULL, snap INTEGER NOT NULL,"
 	" made INTEGER NOT NULL, PRIMARY KEY(workspace, key)) WITHOUT ROWID;"
 	"CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
