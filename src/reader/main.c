@@ -12,6 +12,8 @@
  *		[--bytes N] [--entries N] DIR PATH
  *	reader merge [--bottom] OUT [--bottom] LAYER...
  *	reader digest LAYER
+ *	reader export [--layer] [--owner UID] [DIR PREFIX]...
+ *	reader import [--tree] [--owners] [--bytes N] [--entries N] PATH
  *
  * With --into, PATH is a directory to put NAME into, or the new name in its parent directory.
  * Directories are absolute paths; OLD and NEW may be "-" for nothing, PREFIX "" for none. pack
@@ -34,6 +36,7 @@ static const struct {
 } verbs[] = {
 	{"diff", reader_diff},	 {"pack", reader_pack},	    {"unpack", reader_unpack},
 	{"merge", reader_merge}, {"digest", reader_digest},
+	{"export", reader_export}, {"import", reader_import},
 };
 
 int reader_open(const char *path, bool none, int *ret_fd, struct err *e)
