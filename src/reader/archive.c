@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "archive/chunks.h"
+#include "archive/pieces.h"
 #include "archive/export.h"
 #include "archive/import.h"
 #include "base/fd.h"
@@ -13,9 +13,9 @@
 #include "tree/answer.h"
 #include "tree/walk.h"
 
-static int put_chunk(void *context, const void *data, size_t len, struct err *e)
+static int put_piece(void *context, const void *data, size_t len, struct err *e)
 {
-	return chunks_put(context, data, len, e);
+	return pieces_put(context, data, len, e);
 }
 
 static int export_all(struct export *x, char **args, struct archive_stats *stats, struct err *e)
@@ -47,7 +47,7 @@ int reader_export(char **args, bool *told, struct err *e)
 	struct err second = ERR_INIT;
 	struct export *x = NULL;
 	uint64_t owner = 0;
-	auto_free struct chunks_out *out = calloc(1, sizeof(*out));
+	auto_free struct pieces_out *out = calloc(1, sizeof(*out));
 	int r = out ? reader_number(&args, "--owner", &owner, e) : err_sys(e, "export");
 
 	(void)told;
@@ -56,12 +56,12 @@ int reader_export(char **args, bool *told, struct err *e)
 	if (r > 0)
 		opts.owner = (int64_t)owner;
 	out->fd = STDOUT_FILENO;
-	r = export_open(&x, &opts, put_chunk, out, e);
+	r = export_open(&x, &opts, put_piece, out, e);
 	if (r >= 0)
 		r = export_all(x, args, &stats, e);
 	export_close(x);
-	/* The answer comes behind the last chunk, also when it is an error. */
-	if (chunks_end(out, r < 0 ? &second : e) < 0 && r >= 0)
+	/* The answer comes behind the last piece, also when it is an error. */
+	if (pieces_end(out, r < 0 ? &second : e) < 0 && r >= 0)
 		r = -EIO;
 	return r < 0 ? r : answer_with(&stats, e);
 }

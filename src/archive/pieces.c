@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "archive/chunks.h"
+#include "archive/pieces.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/fd.h"
 #include "tree/frame.h"
 
-static int flush(struct chunks_out *out, struct err *e)
+static int flush(struct pieces_out *out, struct err *e)
 {
 	(void)frame_le32(out->buf, (uint32_t)out->used);
 	int r = fd_write_all(out->fd, out->buf, 4 + out->used);
@@ -19,25 +19,25 @@ static int flush(struct chunks_out *out, struct err *e)
 	return 0;
 }
 
-int chunks_put(struct chunks_out *out, const void *data, size_t len, struct err *e)
+int pieces_put(struct pieces_out *out, const void *data, size_t len, struct err *e)
 {
 	const uint8_t *p = data;
 	int r = 0;
 
 	while (len > 0 && r >= 0) {
-		size_t room = CHUNK_BYTES_MAX - out->used, n = len < room ? len : room;
+		size_t room = PIECE_BYTES_MAX - out->used, n = len < room ? len : room;
 
 		memcpy(out->buf + 4 + out->used, p, n);
 		out->used += n;
 		p += n;
 		len -= n;
-		if (out->used == CHUNK_BYTES_MAX)
+		if (out->used == PIECE_BYTES_MAX)
 			r = flush(out, e);
 	}
 	return r;
 }
 
-int chunks_end(struct chunks_out *out, struct err *e)
+int pieces_end(struct pieces_out *out, struct err *e)
 {
 	int r = out->used ? flush(out, e) : 0;
 
@@ -56,9 +56,9 @@ static int take(int fd, void *data, size_t len, struct err *e)
 	return have == len ? 0 : err_set(e, ERR_INTERNAL, "the archive ends too early");
 }
 
-int chunks_copy(int from, int to, uint64_t *ret_bytes, struct err *e)
+int pieces_copy(int from, int to, uint64_t *ret_bytes, struct err *e)
 {
-	auto_free uint8_t *buf = malloc(CHUNK_BYTES_MAX);
+	auto_free uint8_t *buf = malloc(PIECE_BYTES_MAX);
 	uint8_t head[4];
 
 	*ret_bytes = 0;
@@ -71,7 +71,7 @@ int chunks_copy(int from, int to, uint64_t *ret_bytes, struct err *e)
 
 		if (r < 0 || len == 0)
 			return r;
-		if (len > CHUNK_BYTES_MAX)
+		if (len > PIECE_BYTES_MAX)
 			return err_set(e, ERR_INTERNAL, "the archive comes in a piece too large");
 		r = take(from, buf, len, e);
 		if (r < 0)
