@@ -361,6 +361,42 @@ PINFOLD_API int pinfold_workspace_copy_in(struct pinfold_store *store, const cha
 					  const char *from, const char *to,
 					  struct pinfold_error *ret_error);
 
+/* Delta synchronisation with a directory of the host: only what the other side lacks travels. */
+#define PINFOLD_SYNC_MIRROR 0x1u /* remove what the sender does not have */
+#define PINFOLD_SYNC_NO_GIT 0x2u /* leave .git out */
+#define PINFOLD_SYNC_ALL 0x4u	 /* also what .gitignore and .pinfoldignore name */
+#define PINFOLD_SYNC_FORCE 0x8u	 /* pull: also over what changed in the directory since the last */
+
+struct pinfold_sync_options {
+	size_t size;
+	const char *to; /* path inside; NULL: /home/user */
+	uint32_t flags;
+	/* Called now and then; bytes are of what the other side lacks. */
+	void (*progress)(void *context, uint64_t files, uint64_t bytes_done, uint64_t bytes_total);
+	void *context;
+};
+
+struct pinfold_sync_stats {
+	uint64_t files, bytes; /* of the tree */
+	uint64_t files_changed, files_removed;
+	uint64_t chunks_sent;
+	uint64_t wire_bytes; /* both ways */
+	uint64_t skipped;    /* FIFOs, sockets, devices */
+	uint64_t snapshot;   /* push: the number of what it made */
+};
+
+/* The directory's files into the workspace, as one command, whole or not at all; on disk when this
+ * returns. Files that the workspace made itself stay. */
+PINFOLD_API int pinfold_workspace_push(struct pinfold_store *store, const char *name,
+				       const char *dir, const struct pinfold_sync_options *options,
+				       struct pinfold_sync_stats *ret_stats,
+				       struct pinfold_error *ret_error);
+/* The workspace's files, as it stands, into the directory, as the caller; never through a link. */
+PINFOLD_API int pinfold_workspace_pull(struct pinfold_store *store, const char *name,
+				       const char *dir, const struct pinfold_sync_options *options,
+				       struct pinfold_sync_stats *ret_stats,
+				       struct pinfold_error *ret_error);
+
 /* One path that differs between two snapshots. Valid during the call. */
 struct pinfold_change {
 	const char *change; /* added, modified, deleted */

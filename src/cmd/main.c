@@ -27,6 +27,9 @@ const struct verb verb_table[] = {
 	{"exec", "run a command in a workspace, or in a sandbox that lives", cmd_exec, VERB_EXEC,
 	 &exec_doc},
 	{"cp", "copy files into a workspace or out of it", cmd_cp, VERB_CP, &cp_doc},
+	{"push", "bring a workspace up to date with a directory", cmd_push, VERB_PUSH, &push_doc},
+	{"watch", "keep pushing as files change", cmd_watch, VERB_WATCH, &watch_doc},
+	{"pull", "bring a directory up to date with a workspace", cmd_pull, VERB_PULL, &pull_doc},
 	{"log", "list what happened in a workspace", cmd_log, VERB_LOG, &log_doc},
 	{"diff", "show what a command changed in a workspace", cmd_diff, VERB_DIFF, &diff_doc},
 	{"snap", "mark where a workspace stands", cmd_snap, VERB_DATA, &snap_doc},
@@ -52,9 +55,9 @@ const struct verb verb_table[] = {
 
 /* Verbs of the contract whose part does not exist yet: refused by name, never "unknown". */
 static const char *const later_verbs[] = {
-	"push",	  "pull",      "watch",	  "review", "apply",  "mcp",   "token",	  "allow",
-	"trust",  "approvals", "approve", "deny",   "secret", "audit", "receipt", "verify",
-	"replay", "deps",      "image",	  "export", "import", "fsck",  NULL,
+	"review",  "apply", "mcp",    "token",	"allow",   "trust",  "approvals",
+	"approve", "deny",  "secret", "audit",	"receipt", "verify", "replay",
+	"deps",	   "image", "export", "import", "fsck",	   NULL,
 };
 
 static const struct verb *unknown_verb(const char *name, struct err *e)

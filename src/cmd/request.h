@@ -18,9 +18,9 @@ struct request {
 	struct opt_list env, allow;
 	const char *stdin_path;
 	bool pty, json, raw, daemon, no_daemon, help;
-	bool detach, follow, share, all, names;
-	const char *at; /* of fork and diff */
-	bool leaves;	/* a signal, or Ctrl-], ends our part and not the command */
+	bool detach, follow, share, all, names, mirror, no_git, force;
+	const char *at, *to;
+	bool leaves; /* a signal, or Ctrl-], ends our part and not the command */
 	const char *signal_name;
 	const char *socket, *preload; /* of serve */
 	uint64_t samples;	      /* of bench */

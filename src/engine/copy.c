@@ -20,8 +20,7 @@
 
 #define HOME "/home/user"
 
-/* A path inside, absolute and without . and .. ; relative ones are below the home directory. */
-static int inside_path(const char *path, char *to, size_t size, struct err *e)
+int workspace_path(const char *path, char *to, size_t size, struct err *e)
 {
 	size_t n = 0;
 	const char *prefix = path[0] == '/' ? "" : HOME;
@@ -94,8 +93,7 @@ static int open_target(const char *to, const char *name, struct place *ret, stru
 	return 0;
 }
 
-/* Which view a path is in, and where there. */
-static const char *view_of(const struct stack *stack, const char *path, const char **ret_rest)
+const char *workspace_view(const struct stack *stack, const char *path, const char **ret_rest)
 {
 	static const struct {
 		const char *prefix, *view, *host;
@@ -130,14 +128,14 @@ static int copy_out(struct store *s, const struct workspace *w, const struct sna
 	char path[STORE_PATH_MAX];
 	struct reader r = READER_INIT;
 	struct place at = {.dir = FD_NONE};
-	int k = inside_path(from, path, sizeof(path), e);
+	int k = workspace_path(from, path, sizeof(path), e);
 
 	if (k >= 0)
 		k = open_target(to, last_name(path), &at, e);
 	if (k < 0)
 		return k;
 	const char *rest = "";
-	const char *view = view_of(&snap->stack, path, &rest);
+	const char *view = workspace_view(&snap->stack, path, &rest);
 	const char *argv[] = {"pack", view, *rest ? rest : ".", NULL};
 	struct reader_ask ask = {
 		.argv = argv,
@@ -183,7 +181,7 @@ static int copy_in(struct store *s, const char *name, const char *from, const ch
 	struct tree_pack_stats stats;
 	union tree_answer answer;
 	struct err theirs = ERR_INIT;
-	int k = inside_path(to, path, sizeof(path), e);
+	int k = workspace_path(to, path, sizeof(path), e);
 
 	if (k >= 0)
 		k = open_place(from, &at, e);
@@ -191,7 +189,8 @@ static int copy_in(struct store *s, const char *name, const char *from, const ch
 		return k;
 	const char *argv[] = {"unpack", "--into", "--name", at.name, "/", path + 1, NULL};
 	(void)snprintf(what, sizeof(what), "%s %s", at.name, path);
-	k = reader_enter(s, name, argv, "cp", what, &r, e);
+	struct workspace_how how = {.kind = "cp", .command = what};
+	k = reader_enter(s, name, argv, &how, &r, e);
 	if (k >= 0)
 		k = tree_pack(at.dir, at.name, &opts, r.in, &stats, e);
 	fd_close(&at.dir);

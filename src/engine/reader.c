@@ -7,7 +7,6 @@
 
 #include "base/fd.h"
 #include "engine/run_int.h"
-#include "engine/workspace_int.h"
 
 #include "sandbox/reader_image.h"
 
@@ -83,12 +82,14 @@ int reader_look(struct store *s, const struct reader_ask *ask, struct reader *re
 	if (r >= 0)
 		r = prepare(&ret->run->req, ask, s, e);
 	if (r >= 0)
+		ret->run->socket = ask->socket;
+	if (r >= 0)
 		r = run_begin(ret->run, e);
 	return r < 0 ? r : take_pipes(ret, e);
 }
 
-int reader_enter(struct store *s, const char *name, const char *const *argv, const char *kind,
-		 const char *what, struct reader *ret, struct err *e)
+int reader_enter(struct store *s, const char *name, const char *const *argv,
+		 struct workspace_how *how, struct reader *ret, struct err *e)
 {
 	const char *full[ARGS_MAX];
 	struct pinfold_run_options o = {
@@ -100,16 +101,12 @@ int reader_enter(struct store *s, const char *name, const char *const *argv, con
 		.memory_bytes = MEMORY_BYTES,
 		.flags = PINFOLD_LOCAL,
 	};
-	struct workspace_how how = {
-		.use = USE_ALONE,
-		.kind = kind,
-		.command = what,
-		.tool = reader_image,
-		.tool_len = (size_t)(reader_image_end - reader_image),
-	};
 
 	put_argv(argv, full);
-	int r = workspace_start(s, name, &o, &how, &ret->run, e);
+	how->use = USE_ALONE;
+	how->tool = reader_image;
+	how->tool_len = (size_t)(reader_image_end - reader_image);
+	int r = workspace_start(s, name, &o, how, &ret->run, e);
 	return r < 0 ? r : take_pipes(ret, e);
 }
 

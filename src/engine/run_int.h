@@ -121,6 +121,7 @@ struct pinfold_run {
 	uint64_t disk_free;	/* where they are, when it started */
 	uint64_t measure_us;	/* when the upper is looked at again */
 	uint64_t snapshot;	/* number of what came of it, 0: nothing */
+	bool socket;		/* standard input is a stream socket, for a tool of ours */
 	uint64_t skipped;	/* bytes that were not kept for us */
 	int cancel_fd;		/* the caller's; readable: give up waiting for the daemon */
 	int out[2];		/* read ends of the command's stdout and stderr */

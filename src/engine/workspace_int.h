@@ -11,12 +11,20 @@ struct workspace_how {
 	const char *command; /* and says that it was; NULL: the command itself */
 	const void *tool;    /* a program of ours, at /run/tool; NULL: none */
 	size_t tool_len;
+	bool socket;	   /* standard input of the tool is one */
+	const char *state; /* directory of the store for the tool, at /v/state; NULL: none */
+	int state_fd;	   /* the same */
+	const struct stack *before; /* with state: another view for it, at /v/old.root; NULL: none */
 };
 
 /* `o` is changed. *ret_run is NULL when it fails. */
 int workspace_start(struct store *s, const char *name, struct pinfold_run_options *o,
 		    const struct workspace_how *how, struct pinfold_run **ret_run, struct err *e);
 
+/* copy.c: a path inside, absolute and without . and .. ; relative ones are below the home directory. */
+int workspace_path(const char *path, char *to, size_t size, struct err *e);
+/* Which view of the reader such a path is in, and where there. */
+const char *workspace_view(const struct stack *stack, const char *path, const char **ret_rest);
 /* merge.c: make the stack of a workspace shorter; without `must` only if it has grown long. */
 int workspace_merge(struct store *s, const char *name, bool must, struct err *e);
 int workspace_merge_all(struct store *s, struct err *e);

@@ -15,6 +15,7 @@
 
 /* The kernel takes 255 bytes for the value of an option. */
 #define LOWERS_SIZE 256u
+#define PLACE (HOLD_SYS ? "/sys" : "/mnt") /* of the stage */
 #define NOTHING (HOLD_SYS ? "/sys/none" : "/mnt/none")
 
 struct part {
@@ -79,9 +80,18 @@ void plan_layer_part(struct plan *p, const struct sandbox_spec *spec, const char
 	char lowers[LOWERS_SIZE], text[LOWERS_SIZE + 128];
 
 	(void)put_lowers(p, l, part_named(name), base, lowers);
-	(void)snprintf(text, sizeof(text),
-		       "lowerdir=%s,upperdir=%u/%s,workdir=%u/w.%s,userxattr,volatile", lowers,
-		       l->upper, name, l->upper, name);
+	if (strcmp(name, "usr") == 0 && !spec->as_root) {
+		/* Nothing can be written there, so nothing has to be kept. */
+		plan_mkdir(p, "u.usr", 0755, -1);
+		plan_mkdir(p, "w.usr", 0755, -1);
+		(void)snprintf(text, sizeof(text),
+			       "lowerdir=%s,upperdir=%s/u.usr,workdir=%s/w.usr,userxattr", lowers,
+			       PLACE, PLACE);
+	} else {
+		(void)snprintf(text, sizeof(text),
+			       "lowerdir=%s,upperdir=%u/%s,workdir=%u/w.%s,userxattr,volatile",
+			       lowers, l->upper, name, l->upper, name);
+	}
 	plan_two(p, PLAN_OVERLAY, STEP_OWN | STEP_LAYERS, target, text);
 }
 

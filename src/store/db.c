@@ -10,6 +10,7 @@
  *	layer		a directory below layers/. `state` LAYER_OPEN while a command writes to it,
  *			with `stack` what it lies over; LAYER_FROZEN: never changed again. `bytes` is
  *			what it added to the disk; `merged` the layer that has its files, too.
+ *	sync		what a workspace got by its last push from one directory (`key`): the snapshot
  *	meta		`settled`: the last row of snap that a power cut cannot take back
  *
  * A connection is open for one command, so closing must not wait for the disk: the log is kept, and
@@ -49,6 +50,8 @@ static const char schema[] =
 	"CREATE TABLE layer(id INTEGER PRIMARY KEY AUTOINCREMENT, workspace INTEGER NOT NULL,"
 	" state INTEGER NOT NULL, parts INTEGER NOT NULL, files INTEGER NOT NULL,"
 	" bytes INTEGER NOT NULL, stack TEXT, digest TEXT, merged INTEGER NOT NULL DEFAULT 0);"
+	"CREATE TABLE sync(workspace INTEGER NOT NULL, key TEXT NOT NULL, snap INTEGER NOT NULL,"
+	" made INTEGER NOT NULL, PRIMARY KEY(workspace, key)) WITHOUT ROWID;"
 	"CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
 	"PRAGMA user_version = 1;";
 
@@ -107,7 +110,10 @@ static int migrate(struct db *db, struct err *e)
 			      (long long)version, VERSION);
 		return err_remedy(e, "use that pinfold, or another data directory (PINFOLD_HOME)");
 	}
-	int r = db_begin(db, true, e);
+	/* The file remembers it. */
+	int r = simple(db, "PRAGMA journal_mode=WAL", e);
+	if (r >= 0)
+		r = db_begin(db, true, e);
 	if (r >= 0 && pragma(db, "PRAGMA user_version", e) == 0) /* nobody was faster */
 		r = simple(db, schema, e);
 	if (r >= 0)
@@ -137,10 +143,7 @@ int db_open(const char *path, struct db **ret, struct err *e)
 		(void)sqlite3_db_config(db->sqlite, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 		(void)sqlite3_db_config(db->sqlite, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 		(void)sqlite3_file_control(db->sqlite, NULL, SQLITE_FCNTL_PERSIST_WAL, &keep);
-		r = simple(db,
-			   "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
-			   "PRAGMA wal_autocheckpoint=0",
-			   e);
+		r = simple(db, "PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0", e);
 	}
 	if (r >= 0)
 		r = migrate(db, e);

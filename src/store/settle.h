@@ -11,4 +11,7 @@ struct store;
  * is removed. */
 int store_settle(struct store *s, int (*merge)(struct store *s, struct err *e), struct err *e);
 
+/* Only that: what has been acknowledged so far is on disk when this returns. */
+int store_sync(struct store *s, struct err *e);
+
 #endif

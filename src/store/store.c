@@ -125,20 +125,34 @@ static int open_dirs(struct store *s, struct err *e)
 	return 0;
 }
 
+static int refuse_read_only(const struct store *s, struct err *e)
+{
+	(void)err_set(e, ERR_DENIED, "the data directory %s cannot be written: it is read-only",
+		      s->home);
+	return err_remedy(e, "make it writable, or name another with PINFOLD_HOME");
+}
+
 int store_open(const char *home, struct store **ret, struct err *e)
 {
 	struct store *s = calloc(1, sizeof(*s));
 	char path[4200];
+	int r = 0;
 
 	if (!s)
 		return err_sys(e, "store");
 	s->home_fd = s->layers_fd = s->lock_fd = FD_NONE;
 	s->owned = geteuid() == 0;
-	s->home = strdup(home);
-	(void)snprintf(path, sizeof(path), "%s/layers", home);
+	/* A link on the way is the caller's affair; to the database nothing but our own path leads. */
+	s->home = realpath(home, NULL);
+	if (!s->home)
+		r = err_sys(e, "the data directory %s", home);
+	(void)snprintf(path, sizeof(path), "%s/layers", s->home ? s->home : "");
 	s->layers_path = strdup(path);
-	int r = s->home && s->layers_path ? open_dirs(s, e) : err_sys(e, "store");
-	(void)snprintf(path, sizeof(path), "%s/store.db", home);
+	if (r >= 0)
+		r = s->layers_path ? open_dirs(s, e) : err_sys(e, "store");
+	if (r < 0 && e->num == EROFS)
+		r = refuse_read_only(s, e);
+	(void)snprintf(path, sizeof(path), "%s/store.db", s->home ? s->home : "");
 	if (r >= 0)
 		r = db_open(path, &s->db, e);
 	if (r < 0) {
