@@ -37,6 +37,10 @@ const struct verb verb_table[] = {
 	{"rollback", "bring a workspace back to a snapshot", cmd_rollback, VERB_DATA,
 	 &rollback_doc},
 	{"fork", "make a workspace out of another", cmd_fork, VERB_FORK, &fork_doc},
+	{"export", "write a workspace, or one layer, as a tar file", cmd_export, VERB_EXPORT,
+	 &export_doc},
+	{"import", "take files into a workspace from a tar file or an image", cmd_import,
+	 VERB_IMPORT, &import_doc},
 	{"ps", "list the sandboxes that live", cmd_ps, VERB_PS, &ps_doc},
 	{"logs", "print what a detached command printed", cmd_logs, VERB_LOGS, &logs_doc},
 	{"attach", "follow a detached command", cmd_attach, VERB_PLAIN, &attach_doc},
@@ -57,7 +61,7 @@ const struct verb verb_table[] = {
 static const char *const later_verbs[] = {
 	"review",  "apply", "mcp",    "token",	"allow",   "trust",  "approvals",
 	"approve", "deny",  "secret", "audit",	"receipt", "verify", "replay",
-	"deps",	   "image", "export", "import", "fsck",	   NULL,
+	"deps",	   "image", "fsck",   NULL,
 };
 
 static const struct verb *unknown_verb(const char *name, struct err *e)
