@@ -25,6 +25,7 @@
 struct source {
 	int fd;	   /* borrowed: where the archive comes from */
 	int spool; /* a copy of it */
+	int dir;   /* borrowed: what that is in */
 	uint8_t *buf;
 	bool keeps; /* what was read is kept in `head` */
 	uint8_t *head;
@@ -66,19 +67,19 @@ static ssize_t from_spool(void *context, const void **ret, struct err *e)
 }
 
 /* A file that has no name, or has none any more. */
-static int open_spool(struct source *s, int root, struct err *e)
+static int open_spool(struct source *s, struct err *e)
 {
 	char name[40];
 	uint64_t random = 0;
 
-	s->spool = openat(root, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	s->spool = openat(s->dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (s->spool >= 0)
 		return 0;
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 		return err_sys(e, "find a name");
 	(void)snprintf(name, sizeof(name), ".pinfold-%016llx", (unsigned long long)random);
-	s->spool = openat(root, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (s->spool < 0 || unlinkat(root, name, 0) < 0)
+	s->spool = openat(s->dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (s->spool < 0 || unlinkat(s->dir, name, 0) < 0)
 		return err_sys(e, "keep the image");
 	return 0;
 }
@@ -98,9 +99,9 @@ static int write_spool(struct source *s, const void *data, size_t len, struct er
 	return 0;
 }
 
-static int fill_spool(struct source *s, int root, struct err *e)
+static int fill_spool(struct source *s, struct err *e)
 {
-	int r = open_spool(s, root, e);
+	int r = open_spool(s, e);
 	ssize_t n = 1;
 
 	if (r >= 0)
@@ -259,7 +260,7 @@ static int plant_image(struct plant *p, struct source *s, struct err *e)
 static int plant_spooled(struct plant *p, struct source *s, struct err *e)
 {
 	struct tar_in *t = NULL;
-	int r = fill_spool(s, p->root, e);
+	int r = fill_spool(s, e);
 
 	if (r >= 0)
 		r = plant_image(p, s, e);
@@ -300,6 +301,7 @@ int import_archive(int fd, int root, const struct import_opts *opts, struct arch
 	struct source s = {
 		.fd = fd,
 		.spool = FD_NONE,
+		.dir = opts->spool_dir >= 0 ? opts->spool_dir : root,
 		.keeps = true,
 		.buf = malloc(READ_BYTES),
 		.head = malloc(HEAD_BYTES_MAX),

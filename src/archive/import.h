@@ -6,6 +6,7 @@
 
 struct import_opts {
 	bool owners;
+	int spool_dir; /* borrowed: where an image is kept meanwhile; negative: in `root` */
 	struct plant_limits limits;
 };
 

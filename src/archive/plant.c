@@ -23,6 +23,7 @@
 #define TIME_MIN (-(INT64_C(1) << 31))
 #define TIME_MAX ((INT64_C(1) << 34) - 1)
 #define USER_ID 1000
+#define LARGER "make a workspace with more room: pinfold new NAME --disk SIZE"
 #define ID_MAX 65535
 
 struct plant_later {
@@ -203,6 +204,7 @@ static int write_block(struct plant *p, int fd, const char *data, size_t len, ui
 	if (len > p->limits.bytes - p->stats.bytes) {
 		(void)err_set(e, ERR_LIMIT, "the archive holds more than the %llu MiB that are left",
 			      (unsigned long long)(p->limits.bytes >> 20));
+		(void)err_remedy(e, LARGER);
 		return err_detail(e, "disk");
 	}
 	while (len > 0) {
@@ -251,6 +253,7 @@ static int plant_file(struct plant *p, struct tar_in *t, const struct tar_entry 
 	if (!en->sparse && en->size > p->limits.bytes - p->stats.bytes) {
 		(void)err_set(e, ERR_LIMIT, "%s: %llu bytes are more than is left",
 			      tree_show(&s, path, strlen(path)), (unsigned long long)en->size);
+		(void)err_remedy(e, LARGER);
 		return err_detail(e, "disk");
 	}
 	auto_close int fd =
@@ -312,7 +315,8 @@ static int plant_dir(struct plant *p, struct tar_in *t, const struct tar_entry *
 	struct plant_later m = meta_of(p, en);
 	m.was_there = was_there;
 	/* Until the end we have to be able to write in it. */
-	if (was_there && fchmod(fd, m.mode | 0700) < 0 && errno != EPERM)
+	if (was_there && (st.st_mode & 0700) != 0700 && fchmod(fd, m.mode | 0700) < 0 &&
+	    errno != EPERM)
 		return fail(e, "set the mode of", path);
 	return note_later(p, &m, path, e);
 }

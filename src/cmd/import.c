@@ -95,6 +95,7 @@ int cmd_import(const struct verb *v, int argc, char **argv)
 				   : open(src, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
 		(void)err_sys(&e, "%s", src);
+		(void)err_remedy(&e, "name a file or directory that exists, or - for standard input");
 		return say_failure(&e, n.r.json);
 	}
 	struct pinfold_import_options o = {.size = sizeof(o), .to = n.r.to, .source = src};

@@ -115,11 +115,14 @@ static int import_tree(int root, const struct plant_limits *limits, struct archi
 int reader_import(char **args, bool *told, struct err *e)
 {
 	struct import_opts opts = {.limits = {UINT64_MAX, UINT64_MAX}};
+	/* On the disk, and the user's, wherever it is imported to. */
+	auto_close int home = open("/home/user", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct archive_stats stats = {0};
 	auto_close int root = FD_NONE;
 	bool tree = reader_option(&args, "--tree", NULL);
 
 	(void)told;
+	opts.spool_dir = home;
 	opts.owners = reader_option(&args, "--owners", NULL);
 	int r = reader_number(&args, "--bytes", &opts.limits.bytes, e);
 	if (r >= 0)

@@ -62,7 +62,7 @@ static void plan_stage(struct plan *p, const struct sandbox_spec *spec)
 	if (spec_in_workspace(spec) && disk > spec->limits.memory_bytes / 2)
 		disk = spec->limits.memory_bytes / 2;
 	/* The skeleton is ours, not the sandbox's: room for it on top of the limit. */
-	uint64_t size = disk + (256 << 10) + spec->code_len;
+	uint64_t size = disk + (256 << 10) + spec->code_len + spec->tool_len;
 	uint64_t inodes = disk / 4096 + 256;
 	char options[96];
 
