@@ -465,6 +465,31 @@ PINFOLD_API int pinfold_workspace_diff(struct pinfold_store *store, const char *
 				       struct pinfold_error *ret_error);
 
 /*
+ * Check the store of a data directory (NULL: the contract's): its database, every layer against the content
+ * that was written down of it, every snapshot. Nobody else may have it open (busy). each() is called for
+ * every problem; what it gets is valid during the call. 0: it was checked, whatever was found.
+ */
+struct pinfold_fsck_problem {
+	const char *kind; /* database, orphan, missing, unreadable, changed, row, snapshot, head */
+	uint64_t layer;	  /* 0: it is about none */
+	const char *message;
+	const char *used_by; /* "NAME NUMBER NUMBER, NAME NUMBER": snapshots that need it; or "" */
+	int repaired;
+};
+typedef void pinfold_fsck_fn(const struct pinfold_fsck_problem *problem, void *arg);
+
+struct pinfold_fsck_stats {
+	uint64_t workspaces, snapshots, layers;
+	uint64_t recorded; /* layers whose content was written down for the first time */
+	uint64_t problems, repaired;
+};
+
+#define PINFOLD_FSCK_REPAIR 0x1u
+PINFOLD_API int pinfold_store_fsck(const char *home, uint32_t flags, pinfold_fsck_fn *each, void *arg,
+				   struct pinfold_fsck_stats *ret_stats,
+				   struct pinfold_error *ret_error);
+
+/*
  * Be the daemon that runs of this user (as root: of everybody in group pinfold) go to when they find
  * its socket. Returns 0 after SIGTERM or SIGINT, or -1 and *ret_error. Uses fork() and changes
  * signal masks: for a process that does nothing else.

@@ -22,7 +22,8 @@
 
 #define EXTENTS_MAX (1u << 18)
 
-struct export {
+struct export
+{
 	struct export_opts opts;
 	struct pax_out out;
 	struct archive_stats stats;

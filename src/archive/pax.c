@@ -302,14 +302,8 @@ int pax_entry(struct pax_out *out, const struct pax_file *f, struct err *e)
 		r = add_all(out, f, map_len + data, e);
 	if (r >= 0 && out->ext_len)
 		r = put_ext(out, en, e);
-	struct header h = {type_of(en->kind),
-			   en->path,
-			   en->target,
-			   en->mode,
-			   (uint64_t)en->uid,
-			   (uint64_t)en->gid,
-			   map_len + data,
-			   en->mtime.tv_sec};
+	struct header h = {type_of(en->kind), en->path,		 en->target,	 en->mode,
+			   (uint64_t)en->uid, (uint64_t)en->gid, map_len + data, en->mtime.tv_sec};
 	if (r >= 0)
 		r = put_header(out, &h, e);
 	if (r >= 0)

@@ -92,8 +92,7 @@ static int step(struct plant *p, int from, const char *name, bool make, const ch
 }
 
 /* p->dir becomes the directory that holds `path`. */
-static int go_to(struct plant *p, const char *path, bool make, const char **ret_name,
-		 struct err *e)
+static int go_to(struct plant *p, const char *path, bool make, const char **ret_name, struct err *e)
 {
 	const char *slash = strrchr(path, '/');
 	size_t len = slash ? (size_t)(slash - path) : 0;
@@ -202,7 +201,8 @@ static int write_block(struct plant *p, int fd, const char *data, size_t len, ui
 		       const char *path, struct err *e)
 {
 	if (len > p->limits.bytes - p->stats.bytes) {
-		(void)err_set(e, ERR_LIMIT, "the archive holds more than the %llu MiB that are left",
+		(void)err_set(e, ERR_LIMIT,
+			      "the archive holds more than the %llu MiB that are left",
 			      (unsigned long long)(p->limits.bytes >> 20));
 		(void)err_remedy(e, LARGER);
 		return err_detail(e, "disk");

@@ -97,8 +97,7 @@ static int check_ratio(const struct tar_in *t, struct err *e)
 {
 	int64_t out = archive_filter_bytes(t->lib, 0);
 
-	if (out < 0 || (uint64_t)out <= TAR_RATIO_FREE ||
-	    (uint64_t)out / TAR_RATIO_MAX <= t->taken)
+	if (out < 0 || (uint64_t)out <= TAR_RATIO_FREE || (uint64_t)out / TAR_RATIO_MAX <= t->taken)
 		return 0;
 	(void)err_set(e, ERR_LIMIT, "the archive becomes more than %u times as large",
 		      TAR_RATIO_MAX);

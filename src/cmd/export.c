@@ -99,9 +99,8 @@ int cmd_export(const struct verb *v, int argc, char **argv)
 		return status;
 	if (target_open(&t, n.r.output_file, &e) < 0)
 		return say_failure(&e, false);
-	if (pinfold_workspace_export(n.store, n.name, n.r.at,
-				     n.r.layer ? PINFOLD_EXPORT_LAYER : 0, t.fd, &stats,
-				     &error) < 0)
+	if (pinfold_workspace_export(n.store, n.name, n.r.at, n.r.layer ? PINFOLD_EXPORT_LAYER : 0,
+				     t.fd, &stats, &error) < 0)
 		status = say_library_failure(&error, false);
 	else if (target_keep(&t, &e) < 0)
 		status = say_failure(&e, false);

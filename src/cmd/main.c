@@ -41,6 +41,7 @@ const struct verb verb_table[] = {
 	 &export_doc},
 	{"import", "take files into a workspace from a tar file or an image", cmd_import,
 	 VERB_IMPORT, &import_doc},
+	{"fsck", "check the data directory, and repair it", cmd_fsck, VERB_FSCK, &fsck_doc},
 	{"ps", "list the sandboxes that live", cmd_ps, VERB_PS, &ps_doc},
 	{"logs", "print what a detached command printed", cmd_logs, VERB_LOGS, &logs_doc},
 	{"attach", "follow a detached command", cmd_attach, VERB_PLAIN, &attach_doc},
@@ -61,7 +62,7 @@ const struct verb verb_table[] = {
 static const char *const later_verbs[] = {
 	"review",  "apply", "mcp",    "token",	"allow",   "trust",  "approvals",
 	"approve", "deny",  "secret", "audit",	"receipt", "verify", "replay",
-	"deps",	   "image", "fsck",   NULL,
+	"deps",	   "image",  NULL,
 };
 
 static const struct verb *unknown_verb(const char *name, struct err *e)

@@ -84,7 +84,7 @@ const struct opt opt_table[] = {
 	{"json", NULL, OPT_FLAG, GROUP_OUTPUT,
 	 RUN_EXEC | VERB_DOCTOR | VERB_VERSION | VERB_PS | VERB_LOGS | VERB_BENCH | VERB_NEW |
 		 VERB_DATA | VERB_LOG | VERB_FORK | VERB_DIFF | VERB_CP | VERB_PUSH | VERB_PULL |
-		 VERB_IMPORT,
+		 VERB_IMPORT | VERB_FSCK,
 	 AT(json), .help = "Print one JSON document instead of text"},
 	{"raw", NULL, OPT_FLAG, GROUP_OUTPUT, RUN_EXEC, AT(raw),
 	 .help = "Pass control sequences to a terminal; otherwise they are shown escaped"},
@@ -122,6 +122,9 @@ const struct opt opt_table[] = {
 	 .help = "The same as --output-file"},
 	{"layer", NULL, OPT_FLAG, GROUP_OTHER, VERB_EXPORT, AT(layer),
 	 .help = "Only what the snapshot itself added, as a layer of an OCI image"},
+
+	{"repair", NULL, OPT_FLAG, GROUP_OTHER, VERB_FSCK, AT(repair),
+	 .help = "Remove what belongs to nobody, and drop snapshots that cannot be had any more"},
 
 	{"detach", NULL, OPT_FLAG, GROUP_PROGRAM, VERB_RUN | VERB_EXEC, AT(detach),
 	 .help = "Run in the background: print the id and return. It lives in the daemon until it "

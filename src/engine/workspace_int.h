@@ -4,6 +4,7 @@
 #define ENGINE_WORKSPACE_INT_H
 
 #include "engine/run_int.h"
+#include "store/check.h"
 
 struct workspace_how {
 	enum workspace_use use;
@@ -29,5 +30,9 @@ const char *workspace_view(const struct stack *stack, const char *path, const ch
 /* merge.c: make the stack of a workspace shorter; without `must` only if it has grown long. */
 int workspace_merge(struct store *s, const char *name, bool must, struct err *e);
 int workspace_merge_all(struct store *s, struct err *e);
+
+/* fsck.c: the content of a layer, as a text. */
+int layer_digest(struct store *s, uint32_t layer, uint32_t parts, char ret[CHECK_DIGEST_SIZE],
+		 struct err *e);
 
 #endif
