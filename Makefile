@@ -69,7 +69,7 @@ READER_CFLAGS := -std=gnu17 -O2 $(WARN) -fno-strict-aliasing -fstack-protector-s
 	-ffunction-sections -fdata-sections
 READER_LDFLAGS := -static-pie -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,relro -Wl,-z,now -s
 
-LIB_ROOMS := base kernel wire tree sync sandbox warden store engine
+LIB_ROOMS := base kernel wire tree sync sandbox warden apply store engine
 # Of archive/ the host side has what parses no archive.
 LIB_SRC := $(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c))) src/archive/pieces.c
 ARCHIVE_SRC := $(filter-out src/archive/pieces.c,$(sort $(wildcard src/archive/*.c)))
@@ -167,8 +167,8 @@ $(B)/unit/%: tests/unit/%.c $(LIB_OBJ) $(CMD_OBJ) $(ARCHIVE_OBJ) $(B)/libpinfold
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) $(CPPFLAGS_ALL) -Itests/unit $(LDFLAGS_ALL) -o $@ $< \
 		$(if $(filter cmd_%,$*),$(CMD_OBJ:%/main.o=%/main-as-part.o) $(BASE_OBJ) \
-		$(B)/libpinfold.a,$(LIB_OBJ)) $(if $(filter archive_%,$*),$(ARCHIVE_OBJ) \
-		$(ARCHIVE_LIBS)) $(LIBS)
+		$(B)/libpinfold.a,$(LIB_OBJ) $(B)/cmd/nodl.o) \
+		$(if $(filter archive_%,$*),$(ARCHIVE_OBJ) $(ARCHIVE_LIBS)) $(LIBS)
 unit: $(UNIT)
 $(filter $(B)/unit/cmd_%,$(UNIT)): $(B)/cmd/main-as-part.o
 $(B)/cmd/main-as-part.o: src/cmd/main.c $(B)/flags
@@ -232,6 +232,8 @@ tidy:
 	@tools/tidy
 bench: all
 	@bench/run $(BENCH_ARGS)
+	@bench/workspace
+	@bench/sync.sh
 phases: all
 	@bench/phases >build/phases.svg && mv build/phases.svg docs/phases.svg
 soak: all unit

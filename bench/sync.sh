@@ -10,6 +10,7 @@
 
 PROJECT=$(cd "$(dirname "$0")/.." && pwd)
 FILES=${FILES:-10000}
+ALSO=
 ROUNDS=${ROUNDS:-5}
 DIR=$(mktemp -d "${TMPDIR:-/tmp}/pinfold-sync.XXXXXX") && cd "$DIR" || exit
 trap 'cd / && rm -rf "$DIR"' EXIT
@@ -25,6 +26,7 @@ main()
 	printf '%-28s %12s %12s %9s %9s %7s %7s\n' push 'rsync bytes' 'ours' 'rsync ms' 'ours' \
 		bytes time
 	compare 'first' first
+	compare 'again into another tree' another
 	compare 'one changed line' line
 	compare 'nothing changed' nothing
 	compare 'one line of a 6 MB file' large
@@ -85,10 +87,14 @@ PY
 	sync
 }
 
+# New directories, and none is removed before the end: ext4 is slow to make files for some seconds
+# after many were removed, whoever makes them.
 fresh()
 {
-	rm -rf rsync ours state
-	mkdir -p rsync ours state/from state/to
+	SERIAL=$((${SERIAL:-0} + 1))
+	THEIRS=$DIR/rsync$SERIAL OURS=$DIR/ours$SERIAL STATE=$DIR/state$SERIAL
+	mkdir -p "$THEIRS" "$OURS" "$STATE/from" "$STATE/to"
+	sync
 }
 
 now()
@@ -100,7 +106,7 @@ now()
 push_rsync()
 {
 	_start=$(now)
-	rsync -az --delete --stats -e "$DIR/shell" tree/ host:"$DIR/rsync/" >log || exit
+	rsync -az --delete --stats -e "$DIR/shell" tree/ host:"$THEIRS/" >log || exit
 	_end=$(now)
 	awk -v us=$(((_end - _start) / 1000)) '/^Total bytes (sent|received)/ {
 		gsub(",", "", $4); bytes += $4 } END { print bytes, us }' log >>rsync.result
@@ -109,7 +115,8 @@ push_rsync()
 push_ours()
 {
 	_start=$(now)
-	./sync tree ours state >log || exit
+	# shellcheck disable=SC2086 # two words or none
+	./sync tree "$OURS" "$STATE" $ALSO >log || exit
 	_end=$(now)
 	awk -v us=$(((_end - _start) / 1000)) '/^from:/ {
 		for (i = 2; i <= NF; i++) if (split($i, kv, "=") == 2) v[kv[1]] = kv[2]
@@ -118,7 +125,8 @@ push_ours()
 
 # What happens to the tree before a push.
 before_first() { fresh; }
-before_line() { sed -i "1s/^/$1/" tree/src7/part407/file_01007.c; }
+before_another() { FIRST=${FIRST:-"$OURS $STATE"} && fresh && ALSO=$FIRST; }
+before_line() { ALSO= && sed -i "1s/^/$1/" tree/src7/part407/file_01007.c; }
 before_nothing() { :; }
 before_large() { sed -i "1000s/^/$1/" tree/src4/part4/file_00004.c; }
 before_renamed() { mv "$(ls -d tree/src11*)" "tree/src11-$1"; }
@@ -135,10 +143,10 @@ compare()
 	while [ "$_i" -lt "$ROUNDS" ]; do
 		_i=$((_i + 1))
 		"before_$2" "$_i"
-		push_rsync
-		push_ours
+		# In turns, so that neither always finds the files in memory.
+		if [ $((_i % 2)) = 0 ]; then push_rsync && push_ours; else push_ours && push_rsync; fi
 	done
-	diff -r tree ours >/dev/null || { echo "sync: $1: not the same" >&2; exit 1; }
+	diff -r tree "$OURS" >/dev/null || { echo "sync: $1: not the same" >&2; exit 1; }
 	echo "$(middle rsync.result) $(middle ours.result)" | awk -v name="$1" '{
 		printf "%-28s %12d %12d %9.1f %9.1f %7.3f %7.2f\n", name, $1, $3, $2 / 1000,
 			$4 / 1000, $3 / $1, $4 / $2 }'

@@ -267,6 +267,8 @@ PINFOLD_API void pinfold_store_close(struct pinfold_store *store);
  * see to it that everything survives a power cut. To be called now and then; commands that end do not
  * wait for it. */
 PINFOLD_API int pinfold_store_settle(struct pinfold_store *store, struct pinfold_error *ret_error);
+/* Is there anything for it to do, because of what was done through this handle? */
+PINFOLD_API int pinfold_store_unsettled(const struct pinfold_store *store);
 
 struct pinfold_workspace_options {
 	size_t size;
@@ -325,9 +327,12 @@ struct pinfold_snapshot {
 	char status[16];    /* as of a run, "" for others */
 	int exit_status;
 	uint64_t wall_us, files, bytes;
+	int while_running; /* snap: a command was running, and stood still for stopped_us */
+	uint64_t stopped_us;
 };
 
-/* A point to come back to; it is on disk when this returns. label may be NULL. */
+/* A point to come back to; it is on disk when this returns. label may be NULL. While a command is running
+ * it stands still until what it has changed so far is copied; the snapshot is beside the history then. */
 PINFOLD_API int pinfold_workspace_snap(struct pinfold_store *store, const char *name,
 				       const char *label, struct pinfold_snapshot *ret_snapshot,
 				       struct pinfold_error *ret_error);
@@ -463,6 +468,41 @@ PINFOLD_API int pinfold_workspace_diff(struct pinfold_store *store, const char *
 				       const char *from, const char *to, uint32_t flags,
 				       pinfold_change_fn *each, void *arg, uint64_t *ret_omitted,
 				       struct pinfold_error *ret_error);
+
+/* One change of a workspace against the directory that it shows at /work. Valid during the call. */
+struct pinfold_review {
+	struct pinfold_change change; /* its path is relative to the directory */
+	const char *runs_on_host;     /* why the host may run it without being told to, or NULL */
+	const char *conflict;	      /* why it cannot be written, or NULL */
+	const char *skipped;	      /* why it is left out, or NULL */
+};
+
+/* Return nonzero to hear no more. */
+typedef int pinfold_review_fn(const struct pinfold_review *item, void *arg);
+
+/* What a workspace changed of its directory, against what that is now. Something that became another
+ * type comes twice: it went, and came. With PINFOLD_DIFF_TEXT the patches together are one that git
+ * apply takes in the directory, but for binary files. */
+PINFOLD_API int pinfold_workspace_review(struct pinfold_store *store, const char *name,
+					 uint32_t flags, pinfold_review_fn *each, void *arg,
+					 uint64_t *ret_omitted, struct pinfold_error *ret_error);
+
+/*
+ * Write changes to the directory: all, or those at or below `paths` (relative to it; NULL: all). All
+ * or none: where the directory has changed since the workspace saw it, the code is conflict, `each`
+ * hears of every conflict, and nothing is written. A process that is killed in the middle has written
+ * nothing either, once the next of these functions has looked at the directory. Otherwise `each` hears
+ * what was written. A link that leads out of the directory is a conflict unless `paths` names it.
+ */
+#define PINFOLD_APPLY_DRY_RUN 0x1u /* only say what would be written */
+PINFOLD_API int pinfold_workspace_apply(struct pinfold_store *store, const char *name,
+					const char *const *paths, uint32_t flags,
+					pinfold_review_fn *each, void *arg,
+					struct pinfold_error *ret_error);
+/* Take the last apply back, or then the one before. Files that changed since are conflicts. */
+PINFOLD_API int pinfold_workspace_revert(struct pinfold_store *store, const char *name,
+					 uint32_t flags, pinfold_review_fn *each, void *arg,
+					 struct pinfold_error *ret_error);
 
 /*
  * Check the store of a data directory (NULL: the contract's): its database, every layer against the content

@@ -6,8 +6,6 @@
 #include <stdint.h>
 
 #define HASH_BYTES 32
-#define HASH_SIZE HASH_BYTES
-#define hash_end hash_done
 #define HASH_TEXT_SIZE 65
 
 /* SHA-256 as it goes. No heap: a hash that is not finished is just forgotten. */

@@ -64,10 +64,6 @@ int cmd_cp(const struct verb *v, int argc, char **argv)
 	int r = from ? pinfold_workspace_copy_out(n.store, from_name, n.r.at, from, n.word[0],
 						  &error)
 		     : pinfold_workspace_copy_in(n.store, to_name, n.name, to, &error);
-	if (r == 0 && to) {
-		pinfold_store_close(n.store);
-		n.store = NULL;
-		store_settle_later();
-	}
+	store_leave(&n.store);
 	return r < 0 ? say_library_failure(&error, n.r.json) : 0;
 }

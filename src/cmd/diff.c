@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/escape.h"
+#include "cmd/change.h"
 #include "cmd/help.h"
 #include "cmd/say.h"
 #include "cmd/show.h"
@@ -37,37 +37,10 @@ struct shown {
 	uint64_t count;
 };
 
-static void put_bytes(FILE *to, const char *data, size_t len, bool terminal)
-{
-	if (!terminal) {
-		(void)fwrite(data, 1, len, to);
-		return;
-	}
-	char buf[4096];
-	struct escape esc = {0};
-	for (size_t used = 0, took = 0; used < len; used += took) {
-		size_t n = escape_feed(&esc, data + used, len - used, &took, buf, sizeof(buf));
-
-		(void)fwrite(buf, 1, n, to);
-	}
-	(void)fwrite(buf, 1, escape_end(&esc, buf, sizeof(buf)), to);
-}
-
 static void put_change(struct json *j, const struct pinfold_change *c)
 {
 	json_open(j, NULL, '{');
-	json_bytes(j, "path", c->path, c->path_len);
-	json_str(j, "change", c->change);
-	json_str(j, "type", c->type_new ? c->type_new : c->type_old);
-	if (c->type_new && c->type_old && strcmp(c->type_new, c->type_old) != 0)
-		json_str(j, "type_before", c->type_old);
-	json_u64(j, "size_before", c->size_old);
-	json_u64(j, "size", c->size_new);
-	json_u64(j, "mode_before", c->mode_old);
-	json_u64(j, "mode", c->mode_new);
-	json_str(j, "sha256_before", c->sha256_old[0] ? c->sha256_old : NULL);
-	json_str(j, "sha256", c->sha256_new[0] ? c->sha256_new : NULL);
-	json_bool(j, "binary", c->binary);
+	change_json(j, c);
 	if (c->patch)
 		json_bytes(j, "patch", c->patch, c->patch_len);
 	else
@@ -79,8 +52,8 @@ static void put_name(const struct pinfold_change *c)
 {
 	char before[24], after[24];
 
-	printf("%c ", c->change[0] == 'a' ? 'A' : c->change[0] == 'd' ? 'D' : 'M');
-	put_bytes(stdout, c->path, c->path_len, true);
+	printf("%c ", change_letter(c));
+	change_name(c->path, c->path_len);
 	if (c->binary)
 		printf("  (%s to %s bytes, sha256 %.12s)",
 		       show_size(c->size_old, before, sizeof(before)),
@@ -102,23 +75,11 @@ static int show_change(const struct pinfold_change *c, void *arg)
 	}
 	put_name(c);
 	if (!s->names) {
-		put_bytes(s->patches, c->patch_head, strlen(c->patch_head), s->terminal);
+		change_text(s->patches, c->patch_head, strlen(c->patch_head), s->terminal);
 		if (c->patch)
-			put_bytes(s->patches, c->patch, c->patch_len, s->terminal);
+			change_text(s->patches, c->patch, c->patch_len, s->terminal);
 	}
 	return ferror(stdout) || ferror(s->patches);
-}
-
-static void put_patches(FILE *from)
-{
-	char buf[8192];
-	size_t n;
-
-	if (ftell(from) > 0)
-		(void)putchar('\n');
-	rewind(from);
-	while ((n = fread(buf, 1, sizeof(buf), from)) > 0)
-		(void)fwrite(buf, 1, n, stdout);
 }
 
 static int print(struct named *n, const char *from, const char *to)
@@ -146,7 +107,7 @@ static int print(struct named *n, const char *from, const char *to)
 	if (s.json) {
 		status = show_list_end(&s.j) < 0 ? EXIT_PINFOLD : 0;
 	} else {
-		put_patches(s.patches);
+		change_patches(s.patches);
 		status = help_flush();
 	}
 	(void)fclose(s.patches);

@@ -102,8 +102,6 @@ int cmd_import(const struct verb *v, int argc, char **argv)
 	if (pinfold_workspace_import(n.store, n.name, fd, &o, &stats, &error) < 0)
 		return say_library_failure(&error, n.r.json);
 	status = report(&stats, n.r.json);
-	pinfold_store_close(n.store);
-	n.store = NULL;
-	store_settle_later();
+	store_leave(&n.store);
 	return status;
 }

@@ -32,6 +32,10 @@ const struct verb verb_table[] = {
 	{"pull", "bring a directory up to date with a workspace", cmd_pull, VERB_PULL, &pull_doc},
 	{"log", "list what happened in a workspace", cmd_log, VERB_LOG, &log_doc},
 	{"diff", "show what a command changed in a workspace", cmd_diff, VERB_DIFF, &diff_doc},
+	{"review", "show what a workspace changed of its directory, as a patch", cmd_review,
+	 VERB_REVIEW, &review_doc},
+	{"apply", "write those changes to the directory, or take them back", cmd_apply, VERB_APPLY,
+	 &apply_doc},
 	{"snap", "mark where a workspace stands", cmd_snap, VERB_DATA, &snap_doc},
 	{"undo", "take back the last commands of a workspace", cmd_undo, VERB_DATA, &undo_doc},
 	{"rollback", "bring a workspace back to a snapshot", cmd_rollback, VERB_DATA,
@@ -60,9 +64,8 @@ const struct verb verb_table[] = {
 
 /* Verbs of the contract whose part does not exist yet: refused by name, never "unknown". */
 static const char *const later_verbs[] = {
-	"review",  "apply", "mcp",    "token",	"allow",   "trust",  "approvals",
-	"approve", "deny",  "secret", "audit",	"receipt", "verify", "replay",
-	"deps",	   "image",  NULL,
+	"mcp",	 "token",   "allow",  "trust",	"approvals", "approve", "deny", "secret",
+	"audit", "receipt", "verify", "replay", "deps",	     "image",	NULL,
 };
 
 static const struct verb *unknown_verb(const char *name, struct err *e)

@@ -84,7 +84,7 @@ const struct opt opt_table[] = {
 	{"json", NULL, OPT_FLAG, GROUP_OUTPUT,
 	 RUN_EXEC | VERB_DOCTOR | VERB_VERSION | VERB_PS | VERB_LOGS | VERB_BENCH | VERB_NEW |
 		 VERB_DATA | VERB_LOG | VERB_FORK | VERB_DIFF | VERB_CP | VERB_PUSH | VERB_PULL |
-		 VERB_IMPORT | VERB_FSCK,
+		 VERB_REVIEW | VERB_APPLY | VERB_IMPORT | VERB_FSCK,
 	 AT(json), .help = "Print one JSON document instead of text"},
 	{"raw", NULL, OPT_FLAG, GROUP_OUTPUT, RUN_EXEC, AT(raw),
 	 .help = "Pass control sequences to a terminal; otherwise they are shown escaped"},
@@ -108,8 +108,12 @@ const struct opt opt_table[] = {
 	 .help = "Also what .gitignore and .pinfoldignore name"},
 	{"force", NULL, OPT_FLAG, GROUP_OTHER, VERB_PULL, AT(force),
 	 .help = "Overwrite what changed in DIR since the last pull"},
-	{"names", NULL, OPT_FLAG, GROUP_OUTPUT, VERB_DIFF, AT(names),
+	{"names", NULL, OPT_FLAG, GROUP_OUTPUT, VERB_DIFF | VERB_REVIEW, AT(names),
 	 .help = "Names only, no text"},
+	{"dry-run", NULL, OPT_FLAG, GROUP_OTHER, VERB_APPLY, AT(dry_run),
+	 .help = "Write nothing: say what would be written, or why not"},
+	{"revert", NULL, OPT_FLAG, GROUP_OTHER, VERB_APPLY, AT(revert),
+	 .help = "Take the last apply back, or then the one before it"},
 	{"command", "N", OPT_TEXT, GROUP_OTHER, VERB_DIFF, AT(at),
 	 .help = "What this one did, by its number in the log"},
 	{"at", "SNAPSHOT", OPT_TEXT, GROUP_OTHER, VERB_FORK | VERB_CP | VERB_EXPORT, AT(at),

@@ -108,11 +108,7 @@ static int synchronise(const struct verb *v, int argc, char **argv, bool push)
 	if (r < 0)
 		return say_library_failure(&error, n.r.json);
 	status = report(&n, &stats, push);
-	if (push) {
-		pinfold_store_close(n.store);
-		n.store = NULL;
-		store_settle_later();
-	}
+	store_leave(&n.store);
 	return status;
 }
 

@@ -137,7 +137,7 @@ int cmd_watch(const struct verb *v, int argc, char **argv)
 			(void)poll(NULL, 0, 200);
 			continue;
 		}
-		store_settle_later();
+		(void)pinfold_store_settle(n.store, &error); /* else the next one does */
 		r = wait_for_change(fd);
 	}
 	say("internal: %s cannot be watched: %s", n.word[0], strerror(-r));

@@ -41,10 +41,14 @@ static void settle(void)
 	_exit(0);
 }
 
-void store_settle_later(void)
+void store_leave(struct pinfold_store **store)
 {
+	bool unsettled = *store && pinfold_store_unsettled(*store);
+
+	pinfold_store_close(*store);
+	*store = NULL;
 	(void)fflush(NULL);
-	if (fork() == 0)
+	if (unsettled && fork() == 0)
 		settle();
 }
 
@@ -61,7 +65,8 @@ static int take_words(struct named *n, int argc, char **argv, int least, int mos
 	if (argc > 1 + most)
 		return request_end(argc - 1 - most, argv + 1 + most, e);
 	n->name = argv[0];
-	for (int i = 0; i < argc - 1; i++)
+	n->words = argv + 1;
+	for (int i = 0; i < argc - 1 && i < 2; i++)
 		n->word[i] = argv[1 + i];
 	return 0;
 }
@@ -74,14 +79,14 @@ bool named_begin(struct named *n, const struct verb *v, int argc, char **argv, i
 	int used = 0, count = 0;
 
 	/* Options may stand before and behind the words. */
-	words = calloc((size_t)argc + 1, sizeof(*words));
-	if (!words)
+	words = n->all = calloc((size_t)argc + 1, sizeof(*words));
+	if (!words) {
+		*ret_status = EXIT_PINFOLD;
 		return false;
+	}
 	for (int left = argc; left > 0; left--, argv++) {
-		if (!request_begin(&n->r, v, left, argv, &used, ret_status)) {
-			free(words);
+		if (!request_begin(&n->r, v, left, argv, &used, ret_status))
 			return false;
-		}
 		left -= used;
 		argv += used;
 		if (left > 0)
@@ -89,9 +94,7 @@ bool named_begin(struct named *n, const struct verb *v, int argc, char **argv, i
 		else
 			break;
 	}
-	int r = take_words(n, count, words, least, most, &e);
-	free(words);
-	if (r < 0) {
+	if (take_words(n, count, words, least, most, &e) < 0) {
 		*ret_status = say_failure(&e, n->r.json);
 		return false;
 	}
@@ -104,6 +107,7 @@ bool named_begin(struct named *n, const struct verb *v, int argc, char **argv, i
 void named_done(struct named *n)
 {
 	pinfold_store_close(n->store);
+	free(n->all);
 	request_done(&n->r);
 }
 

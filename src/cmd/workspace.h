@@ -5,11 +5,13 @@
 
 #include "cmd/request.h"
 
-/* NAME and up to two words behind it. */
+/* NAME and the words behind it. */
 struct named {
 	struct request r;
 	struct pinfold_store *store;
 	const char *name, *word[2];
+	char **words; /* all behind NAME, ended by NULL */
+	char **all;   /* owned */
 };
 
 /* Parses the options of a verb, takes NAME and between `least` and `most` further words (`what` names
@@ -25,7 +27,7 @@ void named_done(struct named *n);
 
 /* Opens the store; false: said why. */
 bool store_ready(struct pinfold_store **ret, bool json);
-/* In a process that nobody waits for: what can wait. */
-void store_settle_later(void);
+/* Closes it; what can wait is done in a process that nobody waits for. */
+void store_leave(struct pinfold_store **store);
 
 #endif

@@ -6,56 +6,29 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "engine/change.h"
 #include "engine/reader.h"
 #include "engine/run_int.h"
 #include "store/history.h"
 #include "tree/change.h"
-#include "tree/patch.h"
-
-#define ARGS_MAX 128u
-#define WORDS_SIZE (ARGS_MAX * 24u)
-
-/* Words of a command line, with room for those that are made up. */
-struct words {
-	const char *argv[ARGS_MAX + 1];
-	unsigned n;
-	char text[WORDS_SIZE];
-	size_t used;
-};
-
-static void add(struct words *w, const char *word)
-{
-	if (w->n < ARGS_MAX)
-		w->argv[w->n++] = word;
-}
-
-static void add_layer(struct words *w, uint32_t number, const char *part)
-{
-	char *at = w->text + w->used;
-	int n = snprintf(at, WORDS_SIZE - w->used, "/v/l/%u/%s", number, part);
-
-	if (n < 0 || (size_t)n >= WORDS_SIZE - w->used)
-		return;
-	w->used += (size_t)n + 1;
-	add(w, at);
-}
 
 /* Layers that one of the two has and the other has not. */
-static unsigned add_between(struct words *w, const struct stack *a, const struct stack *b,
+static unsigned add_between(struct reader_words *w, const struct stack *a, const struct stack *b,
 			    const char *part, uint32_t bit)
 {
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < a->n; i++)
 		if ((a->layer[i].parts & bit) && !stack_has(b, a->layer[i].number)) {
-			add_layer(w, a->layer[i].number, part);
+			reader_word_layer(w, a->layer[i].number, part);
 			count++;
 		}
 	return count;
 }
 
 /* The reader's command line; false: there is nothing that could differ. */
-static bool make_words(struct words *w, const struct snap *old, const struct snap *new, bool text)
+static bool make_words(struct reader_words *w, const struct snap *old, const struct snap *new,
+		       bool text)
 {
 	static const char *const views[3][4] = {
 		{"/v/old.root", "/v/new.root", "", "root"},
@@ -64,20 +37,20 @@ static bool make_words(struct words *w, const struct snap *old, const struct sna
 	};
 	static const uint32_t bits[] = {LAYER_ROOT, LAYER_USR, LAYER_WORK};
 
-	*w = (struct words){.n = 0};
-	add(w, "diff");
-	add(w, "--hash");
+	*w = (struct reader_words){.n = 0};
+	reader_word(w, "diff");
+	reader_word(w, "--hash");
 	if (text)
-		add(w, "--text");
+		reader_word(w, "--text");
 	unsigned begin = w->n;
 	for (int i = 0; i < 3; i++) {
 		unsigned n = w->n;
 
 		if (n > begin)
-			add(w, "--");
-		add(w, views[i][0]);
-		add(w, views[i][1]);
-		add(w, views[i][2]);
+			reader_word(w, "--");
+		reader_word(w, views[i][0]);
+		reader_word(w, views[i][1]);
+		reader_word(w, views[i][2]);
 		unsigned found = add_between(w, &old->stack, &new->stack, views[i][3], bits[i]);
 		if (found + add_between(w, &new->stack, &old->stack, views[i][3], bits[i]) == 0)
 			w->n = n;
@@ -86,54 +59,14 @@ static bool make_words(struct words *w, const struct snap *old, const struct sna
 	return w->n > begin;
 }
 
-static void hex(const uint8_t hash[HASH_BYTES], bool known, char to[65])
-{
-	to[0] = '\0';
-	for (unsigned i = 0; known && i < HASH_BYTES; i++)
-		(void)snprintf(to + 2 * i, 3, "%02x", hash[i]);
-}
-
-static const char *type_name(enum tree_type type)
-{
-	static const char *const names[TREE_TYPES] = {
-		[TREE_TYPE_FILE] = "file",	 [TREE_TYPE_DIR] = "directory",
-		[TREE_TYPE_SYMLINK] = "symlink", [TREE_TYPE_FIFO] = "fifo",
-		[TREE_TYPE_SOCKET] = "socket",	 [TREE_TYPE_DEVICE] = "device",
-	};
-
-	return type < TREE_TYPES ? names[type] : NULL;
-}
-
 static int tell(const struct tree_change *c, pinfold_change_fn *each, void *arg, struct err *e)
 {
-	static const char *const kinds[] = {
-		[TREE_ADDED] = "added", [TREE_MODIFIED] = "modified", [TREE_DELETED] = "deleted"};
-	auto_free char *head = NULL;
-	auto_free char *path = NULL;
-	int r = tree_patch_head(c, &head, e);
+	auto_change struct change_shown shown = {0};
+	int r = change_show(c, "/", &shown, e);
 
-	if (r >= 0 && asprintf(&path, "/%s", c->path) < 0)
-		r = err_sys(e, "diff");
 	if (r < 0)
 		return r;
-	struct pinfold_change out = {
-		.change = kinds[c->kind],
-		.type_old = type_name(c->type_old),
-		.type_new = type_name(c->type_new),
-		.path = path,
-		.path_len = c->path_len + 1,
-		.mode_old = c->mode_old,
-		.mode_new = c->mode_new,
-		.size_old = c->size_old,
-		.size_new = c->size_new,
-		.binary = (c->flags & TREE_DIFF_BINARY) != 0,
-		.patch_head = head,
-		.patch = c->flags & TREE_DIFF_TEXT ? c->text : NULL,
-		.patch_len = c->flags & TREE_DIFF_TEXT ? c->text_len : 0,
-	};
-	hex(c->hash_old, c->flags & TREE_DIFF_HASH_OLD, out.sha256_old);
-	hex(c->hash_new, c->flags & TREE_DIFF_HASH_NEW, out.sha256_new);
-	return each(&out, arg) ? -ECANCELED : 0;
+	return each(&shown.change, arg) ? -ECANCELED : 0;
 }
 
 static int decode(const struct reader *r, pinfold_change_fn *each, void *arg, uint64_t *ret_omitted,
@@ -157,7 +90,7 @@ static int diff(struct store *s, const struct workspace *w, const struct snap tw
 		uint32_t flags, pinfold_change_fn *each, void *arg, uint64_t *ret_omitted,
 		struct err *e)
 {
-	auto_free struct words *words = calloc(1, sizeof(*words));
+	auto_free struct reader_words *words = calloc(1, sizeof(*words));
 	struct reader r = READER_INIT;
 
 	*ret_omitted = 0;

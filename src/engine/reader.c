@@ -10,10 +10,44 @@
 
 #include "sandbox/reader_image.h"
 
-#define ARGS_MAX 160u
+#define ARGS_MAX (READER_ARGS_MAX + 2)
 #define TIME_MS (30u * 60 * 1000)
 #define MEMORY_BYTES (1ull << 30)
 #define DISK_BYTES (16ull << 20) /* it writes nothing */
+
+void reader_word(struct reader_words *w, const char *word)
+{
+	if (w->n < READER_ARGS_MAX)
+		w->argv[w->n++] = word;
+}
+
+static void keep_word(struct reader_words *w, const char *word)
+{
+	size_t n = strlen(word) + 1;
+	char *at = w->text + w->used;
+
+	if (n > sizeof(w->text) - w->used)
+		return;
+	memcpy(at, word, n);
+	w->used += n;
+	reader_word(w, at);
+}
+
+void reader_word_layer(struct reader_words *w, uint32_t number, const char *part)
+{
+	char word[40];
+
+	(void)snprintf(word, sizeof(word), "/v/l/%u/%s", number, part);
+	keep_word(w, word);
+}
+
+void reader_word_number(struct reader_words *w, uint32_t number)
+{
+	char word[16];
+
+	(void)snprintf(word, sizeof(word), "%u", number);
+	keep_word(w, word);
+}
 
 static void put_argv(const char *const *argv, const char *to[ARGS_MAX])
 {
@@ -49,7 +83,7 @@ static int prepare(struct request *req, const struct reader_ask *ask, struct sto
 	req->spec.tool_len = (size_t)(reader_image_end - reader_image);
 	req->spec.layers = here;
 	req->spec.layers.upper = ask->out;
-	if (ask->peek == PEEK_MERGE)
+	if (ask->peek != PEEK_LOOK)
 		return 0;
 	if (ask->before->n > LAYERS_MAX || ask->now->n > LAYERS_MAX)
 		return err_set(e, ERR_LIMIT, "more than %u layers", LAYERS_MAX);
@@ -74,7 +108,7 @@ int reader_look(struct store *s, const struct reader_ask *ask, struct reader *re
 		.time_ms = TIME_MS,
 		.memory_bytes = MEMORY_BYTES,
 		.disk_bytes = DISK_BYTES,
-		.flags = PINFOLD_LOCAL | PINFOLD_NO_STDIN,
+		.flags = PINFOLD_LOCAL | (ask->fed ? 0 : PINFOLD_NO_STDIN),
 	};
 
 	put_argv(ask->argv, argv);

@@ -21,6 +21,21 @@ struct reader {
 		.in = FD_NONE, .out = FD_NONE                                                      \
 	}
 
+/* Words of its command line, with room for those that are made up. */
+#define READER_ARGS_MAX 158u
+struct reader_words {
+	const char *argv[READER_ARGS_MAX + 1]; /* ends with NULL */
+	unsigned n;
+	char text[READER_ARGS_MAX * 24u];
+	size_t used;
+};
+
+/* Starts as zeros. A word is borrowed; there is always room for what a stack of layers needs. */
+void reader_word(struct reader_words *w, const char *word);
+/* A part of a layer, and the number of a layer by itself. */
+void reader_word_layer(struct reader_words *w, uint32_t number, const char *part);
+void reader_word_number(struct reader_words *w, uint32_t number);
+
 struct reader_ask {
 	const char *const *argv; /* what follows the program's name; ends with NULL */
 	enum sandbox_peek peek;
@@ -29,6 +44,7 @@ struct reader_ask {
 	const char *dir;		  /* what a workspace shows at /work, NULL: nothing */
 	bool bare;			  /* PEEK_LOOK: `now` alone, over nothing */
 	bool socket;			  /* its standard input is one, r->in the other end */
+	bool fed;			  /* it reads from r->in */
 };
 
 /* Start it on layers at rest. */

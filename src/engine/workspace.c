@@ -4,10 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "engine/host_dir.h"
 #include "engine/workspace_int.h"
+#include "store/apply.h"
 #include "store/history.h"
 #include "store/settle.h"
 #include "store/store.h"
@@ -59,6 +62,11 @@ void pinfold_store_close(struct pinfold_store *store)
 	free(store);
 }
 
+int pinfold_store_unsettled(const struct pinfold_store *store)
+{
+	return store_unsettled(store->store);
+}
+
 int pinfold_store_settle(struct pinfold_store *store, struct pinfold_error *ret_error)
 {
 	struct err e = ERR_INIT;
@@ -79,6 +87,11 @@ static int take_dir(struct workspace *w, const char *dir, struct err *e)
 		(void)err_sys(e, "--dir %s", dir);
 		return err_remedy(e, "name a directory that exists and that you may read");
 	}
+	struct stat st;
+	if (stat(real, &st) < 0)
+		return err_sys(e, "--dir %s", dir);
+	w->dir_dev = st.st_dev;
+	w->dir_ino = st.st_ino;
 	int n = snprintf(w->dir, sizeof(w->dir), "%s", real);
 	return n < (int)sizeof(w->dir) ? 0 : err_set(e, ERR_INVALID, "--dir: the path is too long");
 }
@@ -189,13 +202,34 @@ void pinfold_workspace_list_free(struct pinfold_workspace_info *list)
 	free(list);
 }
 
+/* Nothing that was written by halves may stay so; what was written stays for good. */
+static int forget_applies(struct store *s, const char *name, struct err *e)
+{
+	struct err ignored = ERR_INIT;
+	auto_free struct workspace *w = calloc(1, sizeof(*w));
+	struct host_dir *d = NULL;
+	int r = w ? workspace_find(s, name, w, e) : err_sys(e, "store");
+
+	if (r < 0 || !w->dir[0])
+		return r;
+	/* A directory that is gone has nothing to be taken back in. */
+	if (host_dir_open(s, name, false, &d, &ignored) < 0 && ignored.kind == ERR_BUSY) {
+		*e = ignored;
+		return -EBUSY;
+	}
+	host_dir_close(d);
+	return apply_prune(s, w->id, true, e);
+}
+
 int pinfold_workspace_remove(struct pinfold_store *store, const char *name,
 			     struct pinfold_error *ret_error)
 {
 	struct err e = ERR_INIT;
 	uint64_t bytes = 0;
-	int r = workspace_remove(store->store, name, &e);
+	int r = forget_applies(store->store, name, &e);
 
+	if (r >= 0)
+		r = workspace_remove(store->store, name, &e);
 	if (r >= 0)
 		r = store_collect(store->store, &bytes, &e);
 	return result(r, &e, ret_error);
@@ -234,8 +268,18 @@ int pinfold_workspace_snap(struct pinfold_store *store, const char *name, const 
 	struct err e = ERR_INIT;
 	struct snap snap;
 	int r = history_snap(store->store, name, label, &snap, &e);
+	bool running = r == -EBUSY;
 
-	return moved(r, &snap, ret_snapshot, &e, ret_error);
+	if (running) {
+		e = (struct err)ERR_INIT;
+		r = workspace_snap_running(store->store, name, label, &snap, &e);
+	}
+	if (moved(r, &snap, ret_snapshot, &e, ret_error) < 0)
+		return -1;
+	ret_snapshot->while_running = running;
+	ret_snapshot->current = !running;
+	ret_snapshot->stopped_us = running ? snap.wall_us : 0;
+	return 0;
 }
 
 int pinfold_workspace_undo(struct pinfold_store *store, const char *name, uint64_t count,

@@ -27,6 +27,9 @@ int workspace_start(struct store *s, const char *name, struct pinfold_run_option
 int workspace_path(const char *path, char *to, size_t size, struct err *e);
 /* Which view of the reader such a path is in, and where there. */
 const char *workspace_view(const struct stack *stack, const char *path, const char **ret_rest);
+/* still.c: a snapshot while a command is running. */
+int workspace_snap_running(struct store *s, const char *name, const char *label, struct snap *ret,
+			   struct err *e);
 /* merge.c: make the stack of a workspace shorter; without `must` only if it has grown long. */
 int workspace_merge(struct store *s, const char *name, bool must, struct err *e);
 int workspace_merge_all(struct store *s, struct err *e);

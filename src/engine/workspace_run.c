@@ -94,6 +94,7 @@ static int start(struct pinfold_run *run, struct pinfold_run_options *o, struct 
 	(void)snprintf(run->workspace, sizeof(run->workspace), "%s", u->w.name);
 	if (r >= 0)
 		r = request_init(&run->req, o, &layers, false, e);
+	memcpy(run->req.spec.id, u->sandbox, sizeof(run->req.spec.id));
 	run->req.spec.tool = how->tool;
 	run->req.spec.tool_len = how->tool_len;
 	run->req.spec.state.path = how->state;

@@ -190,8 +190,7 @@ static void descend(struct walk *w, const char *name, const struct stat *st, siz
 	long fd = -1;
 
 	if (w->depth + 1 < DEPTH_MAX && (len || w->disarm))
-		fd = sys3(SYS_openat, w->fd, name,
-			  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		fd = sys3(SYS_openat, w->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || sys4(SYS_newfstatat, fd, "..", &up, 0) < 0) {
 		if (unlocked)
 			(void)sys3(SYS_fchmodat, w->fd, name, st->st_mode & 07777);

@@ -15,12 +15,11 @@ struct asked {
 	struct tree_change_counts counts;
 	struct tree_detail detail;
 	uint64_t max;
+	bool split;
 };
 
-static int tell(void *ctx, struct tree_change *c, const struct tree_diff_at *at, struct err *e)
+static int put(struct asked *a, struct tree_change *c, const struct tree_diff_at *at, struct err *e)
 {
-	struct asked *a = ctx;
-
 	a->counts.added += c->kind == TREE_ADDED;
 	a->counts.modified += c->kind == TREE_MODIFIED;
 	a->counts.deleted += c->kind == TREE_DELETED;
@@ -32,6 +31,30 @@ static int tell(void *ctx, struct tree_change *c, const struct tree_diff_at *at,
 	return r < 0 ? r : tree_change_enc_put(&a->enc, c, e);
 }
 
+/* As git and apply see it: what was there goes, and something else comes. */
+static int tell(void *ctx, struct tree_change *c, const struct tree_diff_at *at, struct err *e)
+{
+	struct asked *a = ctx;
+	struct tree_change went = *c, came = *c;
+	struct tree_diff_at before = *at, after = *at;
+
+	if (!a->split || c->kind != TREE_MODIFIED || c->type_old == c->type_new)
+		return put(a, c, at, e);
+	went.kind = TREE_DELETED;
+	went.type_new = TREE_TYPE_NONE;
+	went.mode_new = 0;
+	went.size_new = 0;
+	before.new_st = (struct stat){0};
+	came.kind = TREE_ADDED;
+	came.type_old = TREE_TYPE_NONE;
+	came.mode_old = 0;
+	came.size_old = 0;
+	after.old_st = (struct stat){0};
+	went.flags = came.flags = TREE_DIFF_CONTENT;
+	int r = put(a, &went, &before, e);
+	return r < 0 ? r : put(a, &came, &after, e);
+}
+
 static int options(struct asked *a, char ***args, struct err *e)
 {
 	int r = 1;
@@ -40,6 +63,8 @@ static int options(struct asked *a, char ***args, struct err *e)
 		r = 1;
 		if (reader_option(args, "--text", NULL))
 			a->detail.text = true;
+		else if (reader_option(args, "--split", NULL))
+			a->split = true;
 		else if (reader_option(args, "--hash", NULL))
 			a->detail.hash = true;
 		else if ((r = reader_number(args, "--max", &a->max, e)) == 0 &&

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -7,6 +8,8 @@
 #include "tree/answer.h"
 #include "tree/pack.h"
 #include "tree/walk.h"
+
+#define PATHS_MAX (64u << 20)
 
 /* Also what goes wrong before there is a tree is said as a tree stream. */
 static void pack_error(const struct err *what)
@@ -39,6 +42,38 @@ int reader_pack(char **args, bool *told, struct err *e)
 	if (r < 0)
 		pack_error(e);
 	return r < 0 ? r : tree_pack(dir, args[1], &opts, STDOUT_FILENO, &stats, e);
+}
+
+/* All paths are read before the first file is, so nobody waits for the other. */
+static int read_paths(char **ret, size_t *ret_len, struct err *e)
+{
+	size_t room = PATHS_MAX + 1;
+	char *paths = malloc(room);
+	int r = paths ? fd_read_max(STDIN_FILENO, paths, room, ret_len) : -ENOMEM;
+
+	errno = -r;
+	*ret = paths;
+	if (r < 0)
+		return err_sys(e, "read paths");
+	return *ret_len < room ? 0
+			       : err_set(e, ERR_LIMIT, "more than %u bytes of paths", PATHS_MAX);
+}
+
+int reader_fetch(char **args, bool *told, struct err *e)
+{
+	auto_close int dir = FD_NONE;
+	auto_free char *paths = NULL;
+	struct tree_pack_stats stats;
+	size_t len = 0;
+
+	*told = true;
+	int r = args[0] && !args[1] ? reader_open(args[0], false, &dir, e)
+				    : err_set(e, ERR_INVALID, "fetch: DIR");
+	if (r >= 0)
+		r = read_paths(&paths, &len, e);
+	if (r < 0)
+		pack_error(e);
+	return r < 0 ? r : tree_pack_some(dir, paths, len, STDOUT_FILENO, &stats, e);
 }
 
 static int unpack_options(struct tree_unpack_opts *opts, char ***args, struct err *e)

@@ -65,6 +65,8 @@ static void plan_landlock(struct plan *p, const struct sandbox_spec *spec)
 	plan_allow(p, "/proc", landlock_files(abi), 0);
 	if (spec->peek == PEEK_MERGE)
 		plan_allow(p, "/v/l", landlock_link(abi), 0);
+	if (spec->peek == PEEK_COPY) /* and a whiteout is a device, of no use */
+		plan_allow(p, "/v/out", landlock_write(abi) | landlock_link(abi), 0);
 	if (spec->as_root && !spec->peek) {
 		plan_allow(p, "/", landlock_write(abi), 0);
 		return;

@@ -152,7 +152,7 @@ void plan_peek_views(struct plan *p, const struct sandbox_spec *spec, const char
 
 void plan_peek_layers(struct plan *p, const struct sandbox_spec *spec)
 {
-	unsigned flags = STEP_OWN | (spec->peek == PEEK_LOOK ? STEP_RDONLY : 0);
+	unsigned flags = STEP_OWN | (spec->peek == PEEK_MERGE ? 0 : STEP_RDONLY);
 
 	if (!spec->peek)
 		return;
@@ -161,6 +161,15 @@ void plan_peek_layers(struct plan *p, const struct sandbox_spec *spec)
 	plan_mkdir(p, "r/v/l", 0755, -1);
 	plan_two(p, spec->layers.attached ? PLAN_BIND_STAGE : PLAN_BIND_HOST, flags,
 		 spec->layers.attached ? "l" : spec->layers.path, "v/l");
+	if (spec->peek == PEEK_COPY) {
+		char out[4200];
+
+		(void)snprintf(out, sizeof(out), "%s/%u",
+			       spec->layers.attached ? "l" : spec->layers.path, spec->layers.upper);
+		plan_mkdir(p, "r/v/out", 0755, -1);
+		plan_two(p, spec->layers.attached ? PLAN_BIND_STAGE : PLAN_BIND_HOST, STEP_OWN, out,
+			 "v/out");
+	}
 }
 
 void plan_tool_places(struct plan *p, const struct sandbox_spec *spec)

@@ -67,7 +67,8 @@ struct sandbox_layers {
 
 /* Layers at rest, looked at or merged: the command is our own reader, which sees them below /v, and is
  * root there so that no file is hidden from it. */
-enum sandbox_peek { PEEK_NONE, PEEK_LOOK, PEEK_MERGE };
+/* PEEK_COPY: what it makes is reached by another mount, /v/out, so that nothing can be linked. */
+enum sandbox_peek { PEEK_NONE, PEEK_LOOK, PEEK_MERGE, PEEK_COPY };
 
 struct sandbox_spec {
 	char id[SANDBOX_ID_SIZE];

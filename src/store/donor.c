@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "kernel/remove.h"
 #include "store/db.h"
 
 static int find(struct store *s, const struct workspace *w, const char *key, int64_t *ret_workspace,
@@ -48,6 +49,34 @@ static void copy_index(const struct store *s, int64_t workspace, const char *key
 			      SANDBOX_UID); /* then it cannot be read, and no harm */
 }
 
+/* Is what the last push made still below where the workspace stands, by itself or merged? */
+static int still_there(struct store *s, const struct workspace *w, const char *key, struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	int r = db_query(
+		s->db, &rows, e,
+		"WITH RECURSIVE up(id) AS (SELECT n.layer FROM sync y JOIN snap n ON n.id = y.snap"
+		" WHERE y.workspace = ?1 AND y.key = ?2 UNION SELECT l.merged FROM up JOIN layer l"
+		" ON l.id = up.id WHERE l.merged > 0) SELECT id FROM up",
+		"it", w->id, key);
+	bool found = false;
+
+	while (r >= 0 && (r = db_next(rows, e)) > 0)
+		found = found || stack_has(&w->stack, (uint32_t)db_int(rows, 0));
+	return r < 0 ? r : found;
+}
+
+/* What is remembered of a push that was taken back would be wrong now. */
+static int forget_undone(struct store *s, const struct workspace *w, const char *key,
+			 const char *name, struct err *e)
+{
+	int r = still_there(s, w, key, e);
+
+	if (r == 0)
+		r = remove_tree_at(s->home_fd, name);
+	return r < 0 && !e->text[0] ? err_set(e, ERR_INTERNAL, "%s cannot be removed", name) : r;
+}
+
 int donor_state(struct store *s, const struct workspace *w, const char *key, char *path,
 		size_t size, int *ret_fd, struct donor *donor, struct err *e)
 {
@@ -60,6 +89,8 @@ int donor_state(struct store *s, const struct workspace *w, const char *key, cha
 	(void)snprintf(path, size, "%s/%s", s->home, name);
 	if (mkdirat(s->home_fd, "sync", 0700) < 0 && errno != EEXIST)
 		return err_sys(e, "%s/sync", s->home);
+	if (forget_undone(s, w, key, name, e) < 0)
+		return -EIO;
 	bool fresh = mkdirat(s->home_fd, name, 0700) == 0;
 	auto_close int fd =
 		openat(s->home_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);

@@ -7,11 +7,14 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "store/db.h"
 #include "store/upper.h"
+
+#define LOG_BYTES_MAX (256 << 10) /* who opens the store reads it all */
 
 static int lock_file(const struct store *s, const char *name, bool wait, int *ret_fd, struct err *e)
 {
@@ -38,6 +41,14 @@ static int64_t ask(struct store *s, const char *sql, struct err *e)
 	if (r >= 0)
 		r = db_next(rows, e);
 	return r < 0 ? r : r == 0 ? 0 : db_int(rows, 0);
+}
+
+bool store_unsettled(const struct store *s)
+{
+	struct stat st;
+
+	return s->changed ||
+	       (fstatat(s->home_fd, "store.db-wal", &st, 0) == 0 && st.st_size > LOG_BYTES_MAX);
 }
 
 int store_sync(struct store *s, struct err *e)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -65,6 +66,15 @@ static int make_directories(struct upper *u, uint32_t which, struct err *e)
 	return r;
 }
 
+/* The clock of the kernel's that files get their times from: it stands still between two ticks. */
+static int64_t file_clock_ns(void)
+{
+	struct timespec ts = {0};
+
+	(void)clock_gettime(CLOCK_REALTIME_COARSE, &ts); /* cannot fail for this clock */
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
 /* In one transaction: where the workspace stands, that nobody else is in it, and that there will be a
  * layer on that. */
 static int write_down(struct upper *u, const char *name, enum workspace_use use, struct err *e)
@@ -81,9 +91,9 @@ static int write_down(struct upper *u, const char *name, enum workspace_use use,
 	if (r >= 0) {
 		stack_print(&u->w.stack, text);
 		r = db_run(u->store->db, e,
-			   "INSERT INTO layer(workspace, state, parts, files, bytes, stack)"
-			   " VALUES(?1, 0, 0, 0, 0, ?2)",
-			   "it", u->w.id, text);
+			   "INSERT INTO layer(workspace, state, parts, files, bytes, stack, opened,"
+			   " sandbox) VALUES(?1, 0, 0, 0, 0, ?2, ?3, ?4)",
+			   "itit", u->w.id, text, file_clock_ns(), u->sandbox);
 	}
 	if (r >= 0)
 		u->number = (uint32_t)db_last_id(u->store->db);
@@ -101,7 +111,9 @@ int upper_open(struct store *s, const char *name, enum workspace_use use, bool u
 	if (!u)
 		return err_sys(e, "store");
 	*u = (struct upper){.store = s, .lock = FD_NONE, .dir = FD_NONE};
-	int r = write_down(u, name, use, e);
+	int r = id_make("sbx", u->sandbox, e);
+	if (r >= 0)
+		r = write_down(u, name, use, e);
 	if (r >= 0)
 		r = make_directories(
 			u, LAYER_ROOT | (usr ? LAYER_USR : 0) | (u->w.dir[0] ? LAYER_WORK : 0), e);
@@ -148,6 +160,20 @@ static uint32_t trim(const struct upper *u)
 			left |= parts[i].bit; /* ENOTEMPTY, or whatever: it is kept */
 	}
 	return left;
+}
+
+uint32_t layer_parts(const struct store *s, uint32_t number)
+{
+	uint32_t found = 0;
+	struct stat st;
+	char path[64];
+
+	for (size_t i = 0; i < PARTS; i++) {
+		(void)snprintf(path, sizeof(path), "%u/%s", number, parts[i].name);
+		if (fstatat(s->layers_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			found |= parts[i].bit;
+	}
+	return found;
 }
 
 void layer_tidy(const struct store *s, uint32_t number)
@@ -219,6 +245,7 @@ int upper_freeze(struct upper *u, struct snap *snap, struct err *e)
 	uint32_t left = trim(u);
 	int r = append(u, left, snap, e);
 
+	u->store->changed |= r >= 0 && left;
 	if (r < 0 || !left)
 		upper_drop(u);
 	else

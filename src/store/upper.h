@@ -17,7 +17,8 @@ struct upper {
 	struct store *store; /* borrowed */
 	struct workspace w;  /* as it was when the command began */
 	uint32_t number;
-	uint64_t used_bytes; /* by the layers of the workspace before it */
+	char sandbox[ID_SIZE]; /* the id of who will write to it */
+	uint64_t used_bytes;   /* by the layers of the workspace before it */
 	int lock, dir;
 };
 
@@ -31,6 +32,8 @@ int upper_freeze(struct upper *u, struct snap *snap, struct err *e);
 void upper_drop(struct upper *u);
 /* The directories of a layer's parts (LAYER_*), empty. */
 int layer_make_parts(const struct store *s, int dir, uint32_t parts, struct err *e);
+/* Which parts of a layer there are. */
+uint32_t layer_parts(const struct store *s, uint32_t number);
 /* Remove one that never came to be: its files, then its row. */
 void layer_forget(struct store *s, uint32_t number);
 /* Where layers are, for a sandbox that looks at them. */

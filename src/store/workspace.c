@@ -12,8 +12,8 @@
 #include "store/used.h"
 
 #define COLUMNS                                                                                    \
-	"SELECT w.id, w.name, w.created, w.head, w.seq, w.disk, w.inodes, w.dir, s.stack"          \
-	" FROM workspace w JOIN snap s ON s.id = w.head "
+	"SELECT w.id, w.name, w.created, w.head, w.seq, w.disk, w.inodes, w.dir, w.dir_dev,"       \
+	" w.dir_ino, s.stack FROM workspace w JOIN snap s ON s.id = w.head "
 
 static int fill(struct db_rows *rows, struct workspace *w, struct err *e)
 {
@@ -25,7 +25,9 @@ static int fill(struct db_rows *rows, struct workspace *w, struct err *e)
 	w->disk_bytes = (uint64_t)db_int(rows, 5);
 	w->inodes = (uint64_t)db_int(rows, 6);
 	(void)snprintf(w->dir, sizeof(w->dir), "%s", db_text(rows, 7));
-	return stack_parse(db_text(rows, 8), &w->stack, e);
+	w->dir_dev = (uint64_t)db_int(rows, 8);
+	w->dir_ino = (uint64_t)db_int(rows, 9);
+	return stack_parse(db_text(rows, 10), &w->stack, e);
 }
 
 static int refuse_twin(struct store *s, const char *name, struct err *e)
@@ -48,10 +50,11 @@ static int insert(struct store *s, struct workspace *w, const char *from, struct
 
 	stack_print(&w->stack, text);
 	int r = db_run(s->db, e,
-		       "INSERT INTO workspace(name, created, head, seq, disk, inodes, dir)"
-		       " VALUES(?1, ?2, 0, 1, ?3, ?4, ?5)",
-		       "tiiit", w->name, w->created_ms, (int64_t)w->disk_bytes, (int64_t)w->inodes,
-		       w->dir[0] ? w->dir : NULL);
+		       "INSERT INTO workspace(name, created, head, seq, disk, inodes, dir, dir_dev,"
+		       " dir_ino) VALUES(?1, ?2, 0, 1, ?3, ?4, ?5, ?6, ?7)",
+		       "tiiitii", w->name, w->created_ms, (int64_t)w->disk_bytes,
+		       (int64_t)w->inodes, w->dir[0] ? w->dir : NULL, (int64_t)w->dir_dev,
+		       (int64_t)w->dir_ino);
 	w->id = db_last_id(s->db);
 	if (r >= 0)
 		r = db_run(

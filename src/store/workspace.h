@@ -19,8 +19,9 @@ struct workspace {
 	int64_t head; /* row of snap */
 	int64_t seq;  /* last number that was given to one */
 	uint64_t disk_bytes, inodes;
-	char dir[STORE_PATH_MAX]; /* of the host, shown at /work; "" for none */
-	struct stack stack;	  /* of head */
+	char dir[STORE_PATH_MAX];  /* of the host, shown at /work; "" for none */
+	uint64_t dir_dev, dir_ino; /* what that was when the workspace was made */
+	struct stack stack;	   /* of head */
 };
 
 /* name, disk_bytes, inodes, dir and stack say what it is to be. Fills the rest. ERR_CONFLICT: there

@@ -15,11 +15,11 @@ void chunks_done(struct chunks *c)
 
 /* The hashes of a manifest are what its sender says. A salt that it does not know keeps it from
  * choosing ones that all meet in one slot. */
-static size_t first_slot(const struct chunks *c, const uint8_t hash[HASH_SIZE])
+static size_t first_slot(const struct chunks *c, const uint8_t hash[HASH_BYTES])
 {
 	uint64_t mixed = c->salt, word;
 
-	for (int i = 0; i < HASH_SIZE; i += 8) {
+	for (int i = 0; i < HASH_BYTES; i += 8) {
 		memcpy(&word, hash + i, sizeof(word));
 		mixed = (mixed ^ word) * UINT64_C(0x9e3779b97f4a7c15);
 		mixed ^= mixed >> 32;
@@ -28,12 +28,12 @@ static size_t first_slot(const struct chunks *c, const uint8_t hash[HASH_SIZE])
 }
 
 /* The slot of the hash, or the free one where it would be. */
-static size_t find_slot(const struct chunks *c, const uint8_t hash[HASH_SIZE])
+static size_t find_slot(const struct chunks *c, const uint8_t hash[HASH_BYTES])
 {
 	size_t slot = first_slot(c, hash);
 
 	while (c->slots[slot] != CHUNKS_NONE &&
-	       memcmp(c->refs[c->slots[slot]].hash, hash, HASH_SIZE) != 0)
+	       memcmp(c->refs[c->slots[slot]].hash, hash, HASH_BYTES) != 0)
 		slot = (slot + 1) & (c->n_slots - 1);
 	return slot;
 }
@@ -121,7 +121,7 @@ int chunks_add_tree(struct chunks *c, const struct manifest *m, struct err *e)
 	return 0;
 }
 
-uint32_t chunks_find(const struct chunks *c, const uint8_t hash[HASH_SIZE])
+uint32_t chunks_find(const struct chunks *c, const uint8_t hash[HASH_BYTES])
 {
 	return c->n ? c->slots[find_slot(c, hash)] : CHUNKS_NONE;
 }

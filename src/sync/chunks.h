@@ -40,7 +40,7 @@ int chunks_add_entry(struct chunks *c, const struct manifest_entry *entry, uint3
 		     struct err *e);
 int chunks_add_tree(struct chunks *c, const struct manifest *m, struct err *e);
 /* Its number, or CHUNKS_NONE. */
-uint32_t chunks_find(const struct chunks *c, const uint8_t hash[HASH_SIZE]);
+uint32_t chunks_find(const struct chunks *c, const uint8_t hash[HASH_BYTES]);
 
 /* How many an entry has, whatever its size; and hash and length of the i-th. */
 uint32_t chunks_count(const struct manifest_entry *entry);

@@ -93,7 +93,7 @@ static int end_chunk(struct cutter *c)
 		c->cap = cap;
 	}
 	d->chunks[d->n_chunks].len = c->len;
-	hash_end(&c->part, d->chunks[d->n_chunks++].hash);
+	hash_done(&c->part, d->chunks[d->n_chunks++].hash);
 	hash_init(&c->part);
 	c->len = 0;
 	return 0;
@@ -140,7 +140,7 @@ int digest_fd(int fd, uint8_t *buffer, struct digest *ret, struct err *e)
 	}
 	if (n < 0 || (c.len && end_chunk(&c) < 0))
 		return err_sys(e, "read");
-	hash_end(&c.whole, d.hash);
+	hash_done(&c.whole, d.hash);
 	*ret = d;
 	d.chunks = NULL;
 	return 0;

@@ -15,7 +15,7 @@ struct digest {
 	uint64_t size;
 	struct manifest_chunk *chunks; /* owned; NULL for a file of one chunk */
 	uint32_t n_chunks;
-	uint8_t hash[HASH_SIZE];
+	uint8_t hash[HASH_BYTES];
 };
 
 void digest_done(struct digest *d);

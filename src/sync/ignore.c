@@ -4,9 +4,9 @@
  * else about the whole path from the directory of its file. `*`, `?` and `[...]` never match a
  * slash there; a `**` between slashes, or at an end, matches any number of directories.
  *
- * The glob is matched without recursion. On a mismatch the last `*` takes one byte more, and when it
- * has come to a slash, the last `**` one directory more: earlier ones never need to be tried again,
- * so that a rule made to be slow is not.
+ * The glob is matched without recursion. On a mismatch the last `*` takes one byte more, and when
+ * it has come to a slash, the last `**` one directory more: earlier ones never need to be tried
+ * again, so that a rule made to be slow is not.
  */
 #include "sync/ignore.h"
 
@@ -38,36 +38,27 @@ struct glob {
 	bool path;	/* a slash is no ordinary byte */
 };
 
-static bool in_class(const char *name, size_t len, unsigned char c)
+static const struct class
 {
-	static const struct {
-		const char *name;
-		int (*is)(int);
-	} classes[] = {
-		{"alnum", isalnum}, {"alpha", isalpha}, {"blank", isblank}, {"cntrl", iscntrl},
-		{"digit", isdigit}, {"graph", isgraph}, {"lower", islower}, {"print", isprint},
-		{"punct", ispunct}, {"space", isspace}, {"upper", isupper}, {"xdigit", isxdigit},
-	};
+	const char *name;
+	int (*is)(int);
+} classes[] = {
+	{"alnum", isalnum}, {"alpha", isalpha}, {"blank", isblank}, {"cntrl", iscntrl},
+	{"digit", isdigit}, {"graph", isgraph}, {"lower", islower}, {"print", isprint},
+	{"punct", ispunct}, {"space", isspace}, {"upper", isupper}, {"xdigit", isxdigit},
+};
 
-	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
-		if (strlen(classes[i].name) == len && memcmp(classes[i].name, name, len) == 0)
-			return c < 0x80 && classes[i].is(c);
-	return false;
-}
-
-static bool is_class(const char *p, const char **ret_end)
+/* `p` is behind "[:". The class that it names, or NULL; *ret_end is at the bracket, or the end. */
+static const struct class *find_class(const char *p, const char **ret_end)
 {
-	static const char *const known[] = {"alnum", "alpha", "blank", "cntrl", "digit", "graph",
-					    "lower", "print", "punct", "space", "upper", "xdigit"};
 	size_t len = strcspn(p, "]");
 
 	*ret_end = p + len;
-	if (len < 2 || !p[len] || p[len - 1] != ':')
-		return false;
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (strlen(known[i]) == len - 1 && memcmp(known[i], p, len - 1) == 0)
-			return true;
-	return false;
+	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
+		if (p[len] && strlen(classes[i].name) + 1 == len && p[len - 1] == ':' &&
+		    memcmp(classes[i].name, p, len - 1) == 0)
+			return &classes[i];
+	return NULL;
 }
 
 /*
@@ -85,9 +76,7 @@ static const char *bracket(const char *p, unsigned char c, bool *ret_match)
 		unsigned char at = (unsigned char)*p;
 
 		if (at == '-' && low && p[1] && p[1] != ']') {
-			p++;
-			if (*p == '\\')
-				p++;
+			p += 1 + (p[1] == '\\');
 			if (!*p)
 				return NULL;
 			match |= c >= low && c <= (unsigned char)*p;
@@ -95,12 +84,12 @@ static const char *bracket(const char *p, unsigned char c, bool *ret_match)
 			continue;
 		}
 		if (at == '[' && p[1] == ':') {
-			bool known = is_class(p + 2, &end);
+			const struct class *known = find_class(p + 2, &end);
 
 			if (!*end || (!known && end > p + 2 && end[-1] == ':'))
 				return NULL;
 			if (known) {
-				match |= in_class(p + 2, (size_t)(end - p) - 3, c);
+				match |= c < 0x80 && known->is(c);
 				p = end;
 				low = 0;
 				continue;

@@ -151,8 +151,8 @@ static void get_stat(struct cursor *c, struct index_stat *s)
 
 int index_save(int dir, const char *name, const struct index *x, bool durable, struct err *e)
 {
-	auto_buf struct buf tree, all;
-	uint8_t hash[HASH_SIZE];
+	auto_buf struct buf tree = {0}, all = {0};
+	uint8_t hash[HASH_BYTES];
 
 	buf_init(&tree, MANIFEST_BYTES_MAX);
 	buf_init(&all, FILE_MAX);
@@ -172,16 +172,16 @@ int index_save(int dir, const char *name, const struct index *x, bool durable, s
 		return err_sys(e, "index");
 	}
 	hash_bytes(all.data, all.len, hash);
-	buf_add(&all, hash, HASH_SIZE);
+	buf_add(&all, hash, HASH_BYTES);
 	return save_file(dir, name, &all, durable, e);
 }
 
 /* Its bytes are known to be those that were written; they may still be another version's. */
 static int parse(const struct buf *all, const struct manifest_limits *limits, struct index *ret)
 {
-	struct cursor c = cursor_of(all->data, all->len - HASH_SIZE);
+	struct cursor c = cursor_of(all->data, all->len - HASH_BYTES);
 	const uint8_t *start = cursor_bytes(&c, sizeof(magic));
-	auto_index struct index x;
+	auto_index struct index x = {0};
 	struct err e = ERR_INIT;
 
 	index_init(&x, limits);
@@ -207,13 +207,13 @@ static int parse(const struct buf *all, const struct manifest_limits *limits, st
 int index_load(int dir, const char *name, const struct manifest_limits *limits, struct index *ret)
 {
 	auto_buf struct buf all = {0};
-	uint8_t hash[HASH_SIZE];
+	uint8_t hash[HASH_BYTES];
 
 	index_init(ret, limits);
-	if (load_file(dir, name, FILE_MAX, &all) < 0 || all.len < HASH_SIZE)
+	if (load_file(dir, name, FILE_MAX, &all) < 0 || all.len < HASH_BYTES)
 		return 0;
-	hash_bytes(all.data, all.len - HASH_SIZE, hash);
-	if (memcmp(hash, all.data + all.len - HASH_SIZE, HASH_SIZE) != 0)
+	hash_bytes(all.data, all.len - HASH_BYTES, hash);
+	if (memcmp(hash, all.data + all.len - HASH_BYTES, HASH_BYTES) != 0)
 		return 0;
 	return parse(&all, limits, ret);
 }

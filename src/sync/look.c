@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is in the tree against what is to be there. A file that the index still knows is not read; one
- * of the right size that it does not know is. Where large files differ, their chunks are looked at,
- * so that only new ones are sent.
+ * What is in the tree against what is to be there. A file that the index still knows is not read;
+ * one of the right size that it does not know is. Where large files differ, their chunks are looked
+ * at, so that only new ones are sent.
  */
 #include <assert.h>
 #include <dirent.h>
@@ -64,20 +64,20 @@ static int keep_fresh(struct looking *l, const struct manifest_entry *entry, str
 	}
 	struct manifest_entry *f = &r->fresh[r->n_fresh++];
 	*f = (struct manifest_entry){
-		.path = entry->path, /* the new tree's */
+		.path = entry->path, /* the new or the old tree's */
 		.kind = MANIFEST_FILE,
 		.size = d->size,
 		.chunks = d->chunks,
 		.n_chunks = d->n_chunks,
 	};
-	memcpy(f->hash, d->hash, HASH_SIZE);
+	memcpy(f->hash, d->hash, HASH_BYTES);
 	d->chunks = NULL;
 	return 0;
 }
 
 /* 1: *ret is what is in the file; 0: it is not to be had. */
 static int read_file(struct looking *l, const struct stat *st, const struct manifest_entry *entry,
-		     uint8_t ret[HASH_SIZE], struct err *e)
+		     uint8_t ret[HASH_BYTES], struct err *e)
 {
 	auto_close int fd = open_below(l->r->opts->tree_fd, entry->path, O_RDONLY, 0);
 	auto_digest struct digest d = {0};
@@ -87,7 +87,7 @@ static int read_file(struct looking *l, const struct stat *st, const struct mani
 	if (fd < 0 || fstat(fd, &now) < 0 || now.st_ino != st->st_ino || !S_ISREG(now.st_mode) ||
 	    digest_fd(fd, l->r->buffer, &d, &ignored) < 0)
 		return 0; /* then it is made anew */
-	memcpy(ret, d.hash, HASH_SIZE);
+	memcpy(ret, d.hash, HASH_BYTES);
 	l->r->stats->files_read++;
 	int r = keep_fresh(l, entry, &d, e);
 	return r < 0 ? r : 1;
@@ -107,11 +107,11 @@ static int look_at_file(struct looking *l, size_t i, const struct stat *st, stru
 	size_t old = old_number(l, entry->path);
 	const struct manifest_entry *was = old < r->old.tree.n ? &r->old.tree.entries[old] : NULL;
 	bool size_fits = (uint64_t)st->st_size == entry->size;
-	uint8_t hash[HASH_SIZE];
+	uint8_t hash[HASH_BYTES];
 	int known = 0;
 
 	if (was && index_holds(&r->old, old, st, r->opts->any_dev)) {
-		memcpy(hash, was->hash, HASH_SIZE);
+		memcpy(hash, was->hash, HASH_BYTES);
 		known = 1;
 	} else if (size_fits || r->opts->keep_changed ||
 		   (entry->n_chunks && st->st_size > (off_t)CHUNK_WHOLE_MAX)) {
@@ -119,7 +119,7 @@ static int look_at_file(struct looking *l, size_t i, const struct stat *st, stru
 	}
 	if (known < 0)
 		return known;
-	if (known && size_fits && memcmp(hash, entry->hash, HASH_SIZE) == 0) {
+	if (known && size_fits && memcmp(hash, entry->hash, HASH_BYTES) == 0) {
 		r->todo[i] = is_dressed(entry, st) ? TODO_NOTHING : TODO_DRESS;
 		r->stats_now[i] = index_stat_of(st);
 		/* It may change once more within this tick of the clock, unseen. */
@@ -130,7 +130,7 @@ static int look_at_file(struct looking *l, size_t i, const struct stat *st, stru
 		return 0;
 	}
 	if (r->opts->keep_changed &&
-	    !(known && was && was->kind == MANIFEST_FILE && !memcmp(hash, was->hash, HASH_SIZE)))
+	    !(known && was && was->kind == MANIFEST_FILE && !memcmp(hash, was->hash, HASH_BYTES)))
 		return conflict(entry->path, "has changed here since the last time", e);
 	return 0;
 }
@@ -225,6 +225,26 @@ static int look_at(struct looking *l, size_t i, struct err *e)
 	return 0;
 }
 
+/* A file that is to be removed must be as it came, where that is asked for. */
+static int check_gone(struct looking *l, size_t old, struct err *e)
+{
+	struct receiver *r = l->r;
+	const struct manifest_entry *was = &r->old.tree.entries[old];
+	uint8_t hash[HASH_BYTES];
+	struct stat st;
+
+	if (was->kind != MANIFEST_FILE || manifest_find(&r->tree, was->path) ||
+	    !stat_at(&l->place, was->path, &st) || !S_ISREG(st.st_mode) ||
+	    index_holds(&r->old, old, &st, r->opts->any_dev))
+		return 0;
+	int known = read_file(l, &st, was, hash, e);
+	if (known < 0)
+		return known;
+	if (known && memcmp(hash, was->hash, HASH_BYTES) == 0)
+		return 0;
+	return conflict(was->path, "is gone there, and has changed here since the last time", e);
+}
+
 int look(struct receiver *r, struct err *e)
 {
 	struct looking l = {.r = r};
@@ -233,6 +253,8 @@ int look(struct receiver *r, struct err *e)
 	place_init(&l.place, r->opts->tree_fd);
 	for (size_t i = 0; i < r->tree.n && result == 0; i++)
 		result = look_at(&l, i, e);
+	for (size_t i = 0; r->opts->keep_changed && i < r->old.tree.n && result == 0; i++)
+		result = check_gone(&l, i, e);
 	place_done(&l.place);
 	return result;
 }

@@ -64,11 +64,11 @@ bool manifest_same(const struct manifest_entry *a, const struct manifest_entry *
 	if (a->kind == MANIFEST_DIR)
 		return true;
 	if (a->size != b->size || a->mtime_s != b->mtime_s || a->mtime_ns != b->mtime_ns ||
-	    memcmp(a->hash, b->hash, HASH_SIZE) != 0 || a->n_chunks != b->n_chunks)
+	    memcmp(a->hash, b->hash, HASH_BYTES) != 0 || a->n_chunks != b->n_chunks)
 		return false;
 	for (uint32_t i = 0; i < a->n_chunks; i++)
 		if (a->chunks[i].len != b->chunks[i].len ||
-		    memcmp(a->chunks[i].hash, b->chunks[i].hash, HASH_SIZE) != 0)
+		    memcmp(a->chunks[i].hash, b->chunks[i].hash, HASH_BYTES) != 0)
 			return false;
 	return true;
 }

@@ -3,9 +3,9 @@
  * A tree as a list: one entry for each directory, file and symbolic link, with what is in the files
  * said by hashes. Pure: no I/O.
  *
- * Entries are in the order of a walk: a directory is followed at once by all that is below it. Every
- * parent is there, as a directory, before its children. So a list that was accepted names each path
- * once, never through a link or a file, never outside.
+ * Entries are in the order of a walk: a directory is followed at once by all that is below it.
+ * Every parent is there, as a directory, before its children. So a list that was accepted names each
+ * path once, never through a link or a file, never outside.
  *
  * A file of at most CHUNK_WHOLE_MAX bytes is one chunk, and the hash of the file is the chunk's; an
  * empty one has none. A larger file lists its chunks.
@@ -37,7 +37,7 @@ enum manifest_kind {
 };
 
 struct manifest_chunk {
-	uint8_t hash[HASH_SIZE];
+	uint8_t hash[HASH_BYTES];
 	uint32_t len;
 };
 
@@ -52,7 +52,7 @@ struct manifest_entry {
 	uint32_t mtime_ns; /* files alone have a time */
 	int64_t mtime_s;
 	uint64_t size;
-	uint8_t hash[HASH_SIZE];
+	uint8_t hash[HASH_BYTES];
 };
 
 struct manifest_limits {

@@ -81,13 +81,13 @@ static void put_entry(struct buf *b, const char *last, const struct manifest_ent
 	buf_varint(b, entry->mtime_ns);
 	buf_varint(b, entry->size);
 	if (entry->size)
-		buf_add(b, entry->hash, HASH_SIZE);
+		buf_add(b, entry->hash, HASH_BYTES);
 	if (entry->size <= CHUNK_WHOLE_MAX)
 		return;
 	buf_varint(b, entry->n_chunks);
 	for (uint32_t i = 0; i < entry->n_chunks; i++) {
 		buf_varint(b, entry->chunks[i].len);
-		buf_add(b, entry->chunks[i].hash, HASH_SIZE);
+		buf_add(b, entry->chunks[i].hash, HASH_BYTES);
 	}
 }
 
@@ -145,7 +145,7 @@ static void get_target(struct cursor *c, struct scratch *s, struct manifest_entr
 static int get_chunks(struct cursor *c, struct scratch *s, struct manifest_entry *ret)
 {
 	/* At least 33 bytes each: a number that cannot be true takes no memory. */
-	size_t n = (size_t)cursor_upto(c, cursor_left(c) / (HASH_SIZE + 1));
+	size_t n = (size_t)cursor_upto(c, cursor_left(c) / (HASH_BYTES + 1));
 
 	if (n > s->chunks_cap) {
 		struct manifest_chunk *grown = reallocarray(s->chunks, n, sizeof(*grown));
@@ -157,7 +157,7 @@ static int get_chunks(struct cursor *c, struct scratch *s, struct manifest_entry
 	}
 	for (size_t i = 0; i < n; i++) {
 		s->chunks[i].len = (uint32_t)cursor_upto(c, CHUNK_MAX);
-		cursor_copy(c, s->chunks[i].hash, HASH_SIZE);
+		cursor_copy(c, s->chunks[i].hash, HASH_BYTES);
 	}
 	ret->chunks = s->chunks;
 	ret->n_chunks = (uint32_t)n;
@@ -172,7 +172,7 @@ static int get_file(struct cursor *c, struct scratch *s, struct manifest_entry *
 	ret->mtime_ns = (uint32_t)cursor_upto(c, 999999999);
 	ret->size = cursor_varint(c);
 	if (ret->size)
-		cursor_copy(c, ret->hash, HASH_SIZE);
+		cursor_copy(c, ret->hash, HASH_BYTES);
 	else
 		hash_bytes("", 0, ret->hash);
 	return ret->size > CHUNK_WHOLE_MAX ? get_chunks(c, s, ret) : 0;
@@ -218,7 +218,7 @@ int manifest_decode(const void *data, size_t len, const struct manifest_limits *
 {
 	__attribute__((cleanup(scratch_done))) struct scratch s = {0};
 	struct cursor c = cursor_of(data, len);
-	auto_manifest struct manifest m;
+	auto_manifest struct manifest m = {0};
 	struct manifest_entry entry;
 	uint64_t n = 0;
 
@@ -245,7 +245,7 @@ int manifest_decode(const void *data, size_t len, const struct manifest_limits *
 int manifest_diff(const struct manifest *from, const struct manifest *to, struct buf *ret,
 		  struct err *e)
 {
-	auto_buf struct buf body;
+	auto_buf struct buf body = {0};
 	const char *last = "";
 	size_t a = 0, b = 0, n = 0;
 
@@ -295,7 +295,7 @@ int manifest_patch(const struct manifest *from, const void *data, size_t len,
 {
 	__attribute__((cleanup(scratch_done))) struct scratch s = {0};
 	struct cursor c = cursor_of(data, len);
-	auto_manifest struct manifest m;
+	auto_manifest struct manifest m = {0};
 	struct manifest_entry entry;
 	uint64_t n = 0;
 	size_t at = 0;

@@ -85,7 +85,7 @@ static int open_source(struct receiver *r, uint32_t chunk, uint64_t *ret_offset,
 int chunk_read(struct receiver *r, uint32_t chunk, uint8_t *to)
 {
 	const struct chunks_ref *ref = &r->chunks.refs[chunk];
-	uint8_t hash[HASH_SIZE];
+	uint8_t hash[HASH_BYTES];
 	uint64_t offset = 0;
 	bool ours = true;
 	int fd = open_source(r, chunk, &offset, &ours);
@@ -98,7 +98,7 @@ int chunk_read(struct receiver *r, uint32_t chunk, uint8_t *to)
 	if (result < 0)
 		return result;
 	hash_bytes(to, ref->len, hash);
-	return memcmp(hash, ref->hash, HASH_SIZE) != 0;
+	return memcmp(hash, ref->hash, HASH_BYTES) != 0;
 }
 
 static int write_all_at(int fd, const uint8_t *data, size_t len, uint64_t offset)
@@ -166,11 +166,11 @@ static int hex(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static bool parse_name(const char *name, uint8_t ret[HASH_SIZE])
+static bool parse_name(const char *name, uint8_t ret[HASH_BYTES])
 {
 	if (strlen(name) != HASH_TEXT_SIZE - 1)
 		return false;
-	for (int i = 0; i < HASH_SIZE; i++) {
+	for (int i = 0; i < HASH_BYTES; i++) {
 		int high = hex(name[2 * i]), low = hex(name[2 * i + 1]);
 
 		if (high < 0 || low < 0)
@@ -215,7 +215,7 @@ static int list_homes(const struct receiver *r, struct chunks *ret, struct err *
 /* 1: keep it; 2: keep it, and look for chunks in it; 0: it is of no use. */
 static int judge_kept(struct receiver *r, const struct chunks *homes, const char *name)
 {
-	uint8_t hash[HASH_SIZE];
+	uint8_t hash[HASH_BYTES];
 
 	if (name[0] == 'm' && parse_name(name + 1, hash))
 		return chunks_find(homes, hash) == CHUNKS_NONE ? 0 : 2;
@@ -317,12 +317,17 @@ void partial_name(const struct receiver *r, size_t i, char ret[PARTIAL_NAME_SIZE
 	}
 }
 
-/* Chunks were checked when they came, but how they make up a file is the sender's word: the whole is
- * hashed, too. */
+static bool is_zero(const uint8_t *data, size_t len)
+{
+	return data[0] == 0 && memcmp(data, data + 1, len - 1) == 0;
+}
+
+/* Chunks were checked when they came, but how they make up a file is the sender's word: the whole
+ * is hashed, too. */
 static int write_chunks(struct receiver *r, size_t number, int fd, struct err *e)
 {
 	const struct manifest_entry *entry = &r->tree.entries[number];
-	uint8_t hash[HASH_SIZE];
+	uint8_t hash[HASH_BYTES];
 	uint64_t offset = 0;
 	struct hash whole;
 
@@ -337,7 +342,8 @@ static int write_chunks(struct receiver *r, size_t number, int fd, struct err *e
 				      : chunk_read(r, chunk, r->buffer);
 
 		hash_add(&whole, r->buffer, len);
-		if (result == 0 && !is_there)
+		/* Zeros stay a hole: a large and empty file takes no room, here as there. */
+		if (result == 0 && !is_there && !is_zero(r->buffer, len))
 			result = write_all_at(fd, r->buffer, len, offset);
 		errno = -result;
 		if (result != 0)
@@ -345,8 +351,8 @@ static int write_chunks(struct receiver *r, size_t number, int fd, struct err *e
 					  : err_set(e, ERR_INTERNAL, "%.200s: lost", entry->path);
 		offset += len;
 	}
-	hash_end(&whole, hash);
-	if (entry->size && memcmp(hash, entry->hash, HASH_SIZE) != 0)
+	hash_done(&whole, hash);
+	if (entry->size && memcmp(hash, entry->hash, HASH_BYTES) != 0)
 		return err_set(e, ERR_INVALID, "%.200s: its hash does not fit", entry->path);
 	return 0;
 }
@@ -368,8 +374,9 @@ static int make_file(struct receiver *r, size_t i, struct err *e)
 		return err_sys(e, "%.200s", entry->path);
 	if (form != FORM_OWN)
 		result = write_chunks(r, i, fd, e);
-	if (result == 0 && form == FORM_HOME && ftruncate(fd, (off_t)entry->size) < 0)
-		result = err_sys(e, "%.200s", entry->path); /* of an older, longer one */
+	/* It may end with a hole, or be left over from a session with a longer one. */
+	if (result == 0 && form != FORM_OWN && ftruncate(fd, (off_t)entry->size) < 0)
+		result = err_sys(e, "%.200s", entry->path);
 	if (result < 0)
 		return result;
 	errno = -dress(fd, entry);

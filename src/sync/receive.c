@@ -16,7 +16,7 @@
 
 static int recall(struct receiver *r, struct err *e)
 {
-	auto_buf struct buf data;
+	auto_buf struct buf data = {0};
 
 	buf_init(&data, MANIFEST_BYTES_MAX);
 	if (!index_load(r->opts->state_fd, "index", &r->limits, &r->old))
@@ -53,8 +53,8 @@ static int take_blocks(struct receiver *r, uint64_t total, struct buf *to, struc
 
 static int take_manifest(struct receiver *r, struct err *e)
 {
-	uint8_t base[HASH_SIZE], name[HASH_SIZE];
-	auto_buf struct buf data;
+	uint8_t base[HASH_BYTES], name[HASH_BYTES];
+	auto_buf struct buf data = {0};
 	struct cursor c;
 	int result = stream_expect(&r->stream, STREAM_MANIFEST, &c, e);
 
@@ -62,12 +62,12 @@ static int take_manifest(struct receiver *r, struct err *e)
 		return result;
 	uint8_t form = cursor_u8(&c);
 	uint64_t total = cursor_u64(&c);
-	cursor_copy(&c, r->name, HASH_SIZE);
-	cursor_copy(&c, base, HASH_SIZE);
+	cursor_copy(&c, r->name, HASH_BYTES);
+	cursor_copy(&c, base, HASH_BYTES);
 	bool is_delta = form == 'D';
 	if (c.bad || cursor_left(&c) || (!is_delta && form != 'W') ||
 	    session_is_none(base) == is_delta ||
-	    (is_delta && memcmp(base, r->last, HASH_SIZE) != 0))
+	    (is_delta && memcmp(base, r->last, HASH_BYTES) != 0))
 		return err_set(e, ERR_INVALID, "a manifest that is not one, or against another");
 	if (total > MANIFEST_BYTES_MAX)
 		return err_set(e, ERR_LIMIT, "manifest: larger than %zu bytes", MANIFEST_BYTES_MAX);
@@ -84,7 +84,7 @@ static int take_manifest(struct receiver *r, struct err *e)
 	data.len = 0;
 	result = manifest_encode(&r->tree, &data, e);
 	hash_bytes(data.data, data.len, name);
-	if (result == 0 && memcmp(name, r->name, HASH_SIZE) != 0)
+	if (result == 0 && memcmp(name, r->name, HASH_BYTES) != 0)
 		return err_set(e, ERR_INVALID, "manifest: its hash does not fit");
 	return result;
 }
@@ -111,7 +111,7 @@ static int check_tree(struct receiver *r, struct err *e)
 
 static int send_want(struct receiver *r, struct err *e)
 {
-	auto_buf struct buf runs, head;
+	auto_buf struct buf runs = {0}, head = {0};
 	size_t n = 0, behind = 0;
 
 	buf_init(&runs, STREAM_MAX - SESSION_HEAD_MAX);
@@ -135,21 +135,21 @@ static int send_want(struct receiver *r, struct err *e)
 
 static int expect_commit(struct receiver *r, struct err *e)
 {
-	uint8_t name[HASH_SIZE];
+	uint8_t name[HASH_BYTES];
 	struct cursor c;
 	int result = stream_expect(&r->stream, STREAM_COMMIT, &c, e);
 
 	if (result < 0)
 		return result;
-	cursor_copy(&c, name, HASH_SIZE);
-	if (c.bad || cursor_left(&c) || memcmp(name, r->name, HASH_SIZE) != 0)
+	cursor_copy(&c, name, HASH_BYTES);
+	if (c.bad || cursor_left(&c) || memcmp(name, r->name, HASH_BYTES) != 0)
 		return err_set(e, ERR_INVALID, "a commit of another manifest");
 	return 0;
 }
 
 static bool has_news(const struct receiver *r)
 {
-	if (r->stats->files_read || memcmp(r->name, r->last, HASH_SIZE) != 0)
+	if (r->stats->files_read || memcmp(r->name, r->last, HASH_BYTES) != 0)
 		return true;
 	for (size_t i = 0; i < r->tree.n; i++)
 		if (r->todo[i] != TODO_NOTHING)
@@ -173,7 +173,7 @@ static int finish(struct receiver *r, struct err *e)
 
 static int converse(struct receiver *r, struct err *e)
 {
-	uint8_t ignored[HASH_SIZE];
+	uint8_t ignored[HASH_BYTES];
 	int result = session_expect_hello(&r->stream, ignored, e);
 
 	if (result == 0)

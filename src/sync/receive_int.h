@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The receiver in its steps, one file each: receive.c talks, look.c finds out what is there and what
- * lacks, unpack.c opens and checks what comes, partial.c keeps it and makes whole files of it,
+ * The receiver in its steps, one file each: receive.c talks, look.c finds out what is there and
+ * what lacks, unpack.c opens and checks what comes, partial.c keeps it and makes whole files of it,
  * apply.c puts them in place.
  */
 #ifndef SYNC_RECEIVE_INT_H
@@ -54,9 +54,9 @@ struct receiver {
 	int partial; /* owned when the caller gave none */
 	bool owns_partial;
 	struct index old; /* the tree as it was left last, and its manifest */
-	uint8_t last[HASH_SIZE];
+	uint8_t last[HASH_BYTES];
 	struct manifest tree; /* as it is to be */
-	uint8_t name[HASH_SIZE];
+	uint8_t name[HASH_BYTES];
 	struct index_stat *stats_now; /* for each entry of it */
 	uint8_t *todo;		      /* enum todo for each */
 	struct chunks chunks;	      /* of the tree to be */

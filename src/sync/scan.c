@@ -54,7 +54,7 @@ static int read_once(struct found *f, int fd, uint8_t *buffer, struct err *e)
 	struct index_stat now = index_stat_of(&after);
 	if (!index_stat_same(&f->stat, &now, false) || d.size != now.size)
 		return 0;
-	memcpy(f->hash, d.hash, HASH_SIZE);
+	memcpy(f->hash, d.hash, HASH_BYTES);
 	f->chunks = take_ptr(&d.chunks);
 	f->n_chunks = d.n_chunks;
 	return 1;
@@ -159,7 +159,7 @@ static int add_found(struct index *x, const struct found *f, struct err *e)
 		entry.mtime_ns = f->stat.mtime_ns;
 		entry.chunks = known ? known->chunks : f->chunks;
 		entry.n_chunks = known ? known->n_chunks : f->n_chunks;
-		memcpy(entry.hash, known ? known->hash : f->hash, HASH_SIZE);
+		memcpy(entry.hash, known ? known->hash : f->hash, HASH_BYTES);
 	}
 	int r = manifest_add(&x->tree, &entry, e);
 	if (r == 0)
@@ -216,7 +216,7 @@ int scan_tree(int root, const struct scan_opts *opts, const struct index *old, s
 	      struct scan_counts *counts, struct err *e)
 {
 	__attribute__((cleanup(found_done))) struct found_list list = {0};
-	auto_index struct index x;
+	auto_index struct index x = {0};
 
 	index_init(&x, &opts->limits);
 	x.time = index_now();

@@ -15,7 +15,7 @@ struct found {
 	uint8_t kind;
 	bool gone;
 	struct index_stat stat;
-	uint8_t hash[HASH_SIZE];
+	uint8_t hash[HASH_BYTES];
 };
 
 struct found_list {

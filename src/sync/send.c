@@ -31,8 +31,8 @@ struct sender {
 	struct stream stream;
 	struct index index;
 	struct buf tree; /* the manifest's bytes */
-	uint8_t name[HASH_SIZE];
-	uint8_t last[HASH_SIZE]; /* what the receiver has */
+	uint8_t name[HASH_BYTES];
+	uint8_t last[HASH_BYTES]; /* what the receiver has */
 	struct chunks chunks;
 	uint32_t *wanted;
 	size_t n_wanted;
@@ -51,7 +51,7 @@ static int look_around(struct sender *s, struct err *e)
 	};
 	struct scan_counts counts = {0};
 	struct err ignored = ERR_INIT;
-	auto_index struct index old;
+	auto_index struct index old = {0};
 
 	index_init(&old, &s->limits);
 	if (o->state_fd >= 0)
@@ -62,8 +62,8 @@ static int look_around(struct sender *s, struct err *e)
 	s->stats->files_read = counts.read;
 	s->stats->skipped = counts.special;
 	s->stats->links_out = counts.links_out;
-	/* Now, not at the end: whatever becomes of this session, nothing is read twice. A cache that
-	 * cannot be written is none. */
+	/* Now, not at the end: whatever becomes of this session, nothing is read twice. A cache
+	 * that cannot be written is none. */
 	if (r == 0 && o->state_fd >= 0 && counts.read > 0)
 		(void)index_save(o->state_fd, "index", &s->index, false, &ignored);
 	if (r == 0)
@@ -72,7 +72,7 @@ static int look_around(struct sender *s, struct err *e)
 	return r;
 }
 
-static void sent_name(const uint8_t name[HASH_SIZE], char ret[32])
+static void sent_name(const uint8_t name[HASH_BYTES], char ret[32])
 {
 	char text[HASH_TEXT_SIZE];
 
@@ -84,7 +84,7 @@ static void sent_name(const uint8_t name[HASH_SIZE], char ret[32])
 static bool recall(const struct sender *s, struct manifest *ret)
 {
 	auto_buf struct buf data = {0};
-	uint8_t name[HASH_SIZE];
+	uint8_t name[HASH_BYTES];
 	struct err e = ERR_INIT;
 	char file[32];
 
@@ -94,7 +94,7 @@ static bool recall(const struct sender *s, struct manifest *ret)
 	if (load_file(s->opts->state_fd, file, MANIFEST_BYTES_MAX, &data) < 0)
 		return false;
 	hash_bytes(data.data, data.len, name);
-	return memcmp(name, s->last, HASH_SIZE) == 0 &&
+	return memcmp(name, s->last, HASH_BYTES) == 0 &&
 	       manifest_decode(data.data, data.len, &s->limits, ret, &e) == 0;
 }
 
@@ -133,7 +133,7 @@ static void remember(const struct sender *s)
 	struct err ignored = ERR_INIT;
 	char file[32];
 
-	if (s->opts->state_fd < 0 || memcmp(s->name, s->last, HASH_SIZE) == 0)
+	if (s->opts->state_fd < 0 || memcmp(s->name, s->last, HASH_BYTES) == 0)
 		return;
 	sent_name(s->name, file);
 	/* Without it the next manifest goes whole. */
@@ -144,7 +144,7 @@ static void remember(const struct sender *s)
 static int send_blocks(struct sender *s, const struct buf *data, struct err *e)
 {
 	auto_pack struct pack *pack = NULL;
-	auto_buf struct buf head, body;
+	auto_buf struct buf head = {0}, body = {0};
 	int r = pack_new(s->opts->level ? s->opts->level : LEVEL, &pack, e);
 
 	buf_init(&head, SESSION_HEAD_MAX);
@@ -165,9 +165,9 @@ static int send_blocks(struct sender *s, const struct buf *data, struct err *e)
 
 static int send_manifest(struct sender *s, struct err *e)
 {
-	static const uint8_t none[HASH_SIZE];
+	static const uint8_t none[HASH_BYTES];
 	auto_manifest struct manifest old = {0};
-	auto_buf struct buf delta, head;
+	auto_buf struct buf delta = {0}, head = {0};
 	const struct buf *data = &s->tree;
 	bool is_delta = recall(s, &old);
 
@@ -184,8 +184,8 @@ static int send_manifest(struct sender *s, struct err *e)
 	s->stats->is_delta = is_delta;
 	buf_u8(&head, is_delta ? 'D' : 'W');
 	buf_u64(&head, data->len);
-	buf_add(&head, s->name, HASH_SIZE);
-	buf_add(&head, is_delta ? s->last : none, HASH_SIZE);
+	buf_add(&head, s->name, HASH_BYTES);
+	buf_add(&head, is_delta ? s->last : none, HASH_BYTES);
 	int r = stream_send(&s->stream, STREAM_MANIFEST, &head, NULL, e);
 	return r < 0 ? r : send_blocks(s, data, e);
 }
@@ -236,11 +236,11 @@ static int send_packs(struct sender *s, struct err *e)
 
 static int commit(struct sender *s, struct err *e)
 {
-	auto_buf struct buf name;
+	auto_buf struct buf name = {0};
 	struct cursor c;
 
 	buf_init(&name, SESSION_HEAD_MAX);
-	buf_add(&name, s->name, HASH_SIZE);
+	buf_add(&name, s->name, HASH_BYTES);
 	int r = stream_send(&s->stream, STREAM_COMMIT, &name, NULL, e);
 	if (r == 0)
 		r = stream_expect(&s->stream, STREAM_OK, &c, e);
@@ -251,7 +251,7 @@ static int commit(struct sender *s, struct err *e)
 
 static int converse(struct sender *s, struct err *e)
 {
-	static const uint8_t none[HASH_SIZE];
+	static const uint8_t none[HASH_BYTES];
 	int r = session_hello(&s->stream, none, e);
 
 	if (r == 0)

@@ -42,8 +42,8 @@ typedef void sync_progress_fn(void *context, const struct sync_progress *now);
  * Something with that hash may be in `*ret_fd` at `*ret_offset`; the descriptor stays the callee's
  * until the next call. It is checked before it counts. False: not known.
  */
-typedef bool sync_lookup_fn(void *context, const uint8_t hash[HASH_SIZE], uint32_t len, int *ret_fd,
-			    uint64_t *ret_offset);
+typedef bool sync_lookup_fn(void *context, const uint8_t hash[HASH_BYTES], uint32_t len,
+			    int *ret_fd, uint64_t *ret_offset);
 
 struct sync_stats {
 	uint64_t files;	       /* in the tree */

@@ -22,7 +22,7 @@ void stream_done(struct stream *s)
 	buf_done(&s->in);
 }
 
-/* 0: ready. */
+/* 0: ready, or something else has happened. */
 static int wait_for(struct stream *s, short events, struct err *e)
 {
 	struct pollfd pfd = {.fd = s->fd, .events = events};
@@ -158,7 +158,10 @@ static int send_iov(struct stream *s, struct iovec *iov, int n, struct err *e)
 		}
 		ssize_t sent = sendmsg(s->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (sent < 0 && errno == EAGAIN) {
-			int r = wait_for(s, POLLOUT, e);
+			/* Nobody has to say anything while we send, unless it gives up. */
+			int r = wait_for(s, POLLOUT | POLLIN, e);
+			if (r == 0)
+				r = stream_heard(s, e);
 			if (r < 0)
 				return r;
 			continue;
@@ -207,7 +210,7 @@ int stream_send(struct stream *s, enum stream_type type, const struct buf *head,
 
 void stream_give_up(struct stream *s, const struct err *why)
 {
-	auto_buf struct buf text;
+	auto_buf struct buf text = {0};
 	struct err ignored = ERR_INIT;
 
 	buf_init(&text, ERROR_TEXT_MAX + 2);

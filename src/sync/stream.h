@@ -43,8 +43,8 @@ void stream_init(struct stream *s, int fd, int idle_ms);
 void stream_done(struct stream *s);
 #define auto_stream __attribute__((cleanup(stream_done)))
 
-/* A message of two parts, the second of which may be empty. When the peer has given up, the error
- * is what it said. */
+/* A message of two parts, the second of which may be NULL. When the peer has given up, the error is
+ * what it said. */
 int stream_send(struct stream *s, enum stream_type type, const struct buf *head,
 		const struct buf *body, struct err *e);
 /* The next message, which must be of that type; an ERROR becomes this side's error. What *ret

@@ -72,10 +72,10 @@ static int open_parcel(struct receiver *r, const struct parcel *p, struct pack *
 	for (size_t i = 0; i < p->n && result == 0; i++) {
 		uint32_t chunk = r->wanted[p->first + i];
 		const struct chunks_ref *ref = &r->chunks.refs[chunk];
-		uint8_t hash[HASH_SIZE];
+		uint8_t hash[HASH_BYTES];
 
 		hash_bytes(raw, ref->len, hash);
-		if (memcmp(hash, ref->hash, HASH_SIZE) != 0)
+		if (memcmp(hash, ref->hash, HASH_BYTES) != 0)
 			return err_set(e, ERR_INVALID, "%.200s: its hash does not fit",
 				       r->tree.entries[ref->entry].path);
 		result = partial_put(r, chunk, raw, e);

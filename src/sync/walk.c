@@ -35,7 +35,7 @@ struct walk {
 /* One directory's names: for each the type, the name and a NUL. */
 struct names {
 	struct buf text;
-	const char **sorted; /* at the names; the type is a byte before */
+	const char **sorted; /* each at its type; the name is behind it */
 	size_t n;
 	bool has_git;
 	bool has_pinfold;
@@ -60,7 +60,7 @@ static void names_done(struct names *names)
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
+	return strcmp(*(const char *const *)a + 1, *(const char *const *)b + 1);
 }
 
 static void take_names(struct names *names, const char *block, size_t len)
@@ -95,7 +95,7 @@ static int read_names(int fd, struct names *ret, struct err *e)
 		return err_sys(e, "list");
 	const char *at = (const char *)ret->text.data;
 	for (size_t i = 0; i < ret->n; i++) {
-		ret->sorted[i] = at + 1;
+		ret->sorted[i] = at;
 		at += strlen(at + 1) + 2;
 	}
 	qsort(ret->sorted, ret->n, sizeof(ret->sorted[0]), by_name);
@@ -254,10 +254,11 @@ static unsigned char real_type(int dir, const char *name, unsigned char type)
 	return IFTODT(st.st_mode);
 }
 
-static int visit(struct walk *w, int dir, const char *name, unsigned depth, struct err *e)
+static int visit(struct walk *w, int dir, const char *typed, unsigned depth, struct err *e)
 {
+	const char *name = typed + 1;
 	size_t old_len = w->path_len, len = strlen(name);
-	unsigned char type = real_type(dir, name, (unsigned char)name[-1]);
+	unsigned char type = real_type(dir, name, (unsigned char)*typed);
 	int r = 0;
 
 	if (w->opts->skip_git && strcmp(name, ".git") == 0)

@@ -266,24 +266,76 @@ static int pack_all(struct pack *p, int dirfd, const char *path, struct err *e)
 	return r < 0 ? r : tree_enc_end(&p->enc, e);
 }
 
+static int pack_one(struct pack *p, int dirfd, const char *path, struct err *e)
+{
+	auto_close int fd = FD_NONE;
+	const char *name = NULL;
+	int r = tree_path_check(path, strlen(path), e);
+
+	if (r >= 0)
+		r = tree_open_parent(dirfd, path, &fd, &name, e);
+	if (r >= 0)
+		r = tree_cursor_init(&p->at, fd, e);
+	if (r >= 0)
+		r = put_tries(p, name, path, e);
+	tree_cursor_done(&p->at);
+	p->at = (struct tree_cursor)TREE_CURSOR_INIT;
+	return r == -ENOENT ? 0 : r;
+}
+
+static int pack_paths(struct pack *p, int dirfd, const char *paths, size_t len, struct err *e)
+{
+	int r = len == 0 || paths[len - 1] == '\0' ? 0 : err_set(e, ERR_INVALID, "cut paths");
+
+	for (size_t at = 0; r >= 0 && at < len; at += strlen(paths + at) + 1)
+		r = pack_one(p, dirfd, paths + at, e);
+	return r < 0 ? r : tree_enc_end(&p->enc, e);
+}
+
+/* The stream around it, which ends with what went wrong. */
+static int pack_ended(struct pack *p, int r, struct tree_pack_stats *ret, struct err *e)
+{
+	struct err second;
+
+	if (r < 0)
+		(void)tree_enc_error(&p->enc, e, &second); /* the first one counts */
+	tree_enc_done(&p->enc);
+	tree_links_done(&p->links);
+	tree_cursor_done(&p->at);
+	free(p->buf);
+	*ret = p->stats;
+	return r < 0 ? r : 0;
+}
+
+int tree_pack_some(int dirfd, const char *paths, size_t len, int out_fd,
+		   struct tree_pack_stats *ret, struct err *e)
+{
+	static const struct tree_pack_opts opts = {.strict = true};
+	struct pack p = {.opts = &opts, .at = TREE_CURSOR_INIT, .buf = malloc(TREE_CHUNK_MAX)};
+
+	assert(dirfd >= 0 && out_fd >= 0);
+	tree_links_init(&p.links, 0, 0); /* nothing is said of links */
+	int r = p.buf ? tree_enc_init(&p.enc, out_fd, e) : err_sys(e, "pack files");
+	if (r >= 0)
+		return pack_ended(&p, pack_paths(&p, dirfd, paths, len, e), ret, e);
+	tree_enc_done(&p.enc);
+	free(p.buf);
+	*ret = p.stats;
+	return r;
+}
+
 int tree_pack(int dirfd, const char *path, const struct tree_pack_opts *opts, int out_fd,
 	      struct tree_pack_stats *ret, struct err *e)
 {
 	struct pack p = {.opts = opts, .at = TREE_CURSOR_INIT, .buf = malloc(TREE_CHUNK_MAX)};
-	struct err second;
 
 	assert(dirfd >= 0 && out_fd >= 0);
 	tree_links_init(&p.links, TREE_LINKED_MAX, TREE_LINKED_BYTES_MAX);
 	int r = p.buf ? tree_enc_init(&p.enc, out_fd, e) : err_sys(e, "pack a tree");
-	if (r >= 0) {
-		r = pack_all(&p, dirfd, path, e);
-		if (r < 0)
-			(void)tree_enc_error(&p.enc, e, &second); /* the first one counts */
-	}
+	if (r >= 0)
+		return pack_ended(&p, pack_all(&p, dirfd, path, e), ret, e);
 	tree_enc_done(&p.enc);
-	tree_links_done(&p.links);
-	tree_cursor_done(&p.at);
 	free(p.buf);
 	*ret = p.stats;
-	return r < 0 ? r : 0;
+	return r;
 }

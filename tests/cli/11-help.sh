@@ -4,8 +4,8 @@
 . "$(dirname "$0")/../lib/cli.sh"
 
 verbs="run shell plan doctor bench version help exec ps logs attach kill pause resume extend new ls rm info
-snap log diff cp push pull watch undo rollback fork"
-later="review apply mcp token
+snap log diff review apply cp push pull watch undo rollback fork"
+later="mcp token
 allow trust approvals approve deny secret audit
 receipt verify replay deps image export import fsck"
 run_options="--json --dir --env --workdir --stdin --pty --image --isolation --limits --allow

@@ -20,7 +20,7 @@ static void fill(uint8_t *data, size_t len, uint64_t seed)
 struct cuts {
 	size_t n;
 	size_t len[CUTS_MAX];
-	uint8_t hash[CUTS_MAX][HASH_SIZE];
+	uint8_t hash[CUTS_MAX][HASH_BYTES];
 };
 
 static void cut(const uint8_t *data, size_t len, size_t step, struct cuts *ret)
@@ -49,7 +49,7 @@ static unsigned differ(const struct cuts *a, const struct cuts *b)
 		bool found = false;
 
 		for (size_t j = 0; j < a->n && !found; j++)
-			found = memcmp(a->hash[j], b->hash[i], HASH_SIZE) == 0;
+			found = memcmp(a->hash[j], b->hash[i], HASH_BYTES) == 0;
 		n += !found;
 	}
 	return n;
@@ -85,13 +85,13 @@ static void sizes(void)
 /* The cuts are part of the format: all that was ever sent is sent again if they move. */
 static void fixed(void)
 {
-	uint8_t *data = malloc(SIZE), all[HASH_SIZE];
+	uint8_t *data = malloc(SIZE), all[HASH_BYTES];
 	static struct cuts one;
 	char text[HASH_TEXT_SIZE];
 
 	fill(data, SIZE, 1);
 	cut(data, SIZE, SIZE, &one);
-	hash_bytes(one.hash, one.n * HASH_SIZE, all);
+	hash_bytes(one.hash, one.n * HASH_BYTES, all);
 	hash_text(all, text);
 	is_str(text, "44ea04d858ca472aea10df675cb615962c7f85555a9497d1153aa0e9be8a9be4",
 	       "the cuts are where they have always been");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One side of a session is played by this test, badly: cut off anywhere, with damaged bytes, or with
- * messages that are well-formed and lie. The other must refuse, say so, and leave its tree alone.
+ * One side of a session is played by this test, badly: cut off anywhere, with damaged bytes, or
+ * with messages that are well-formed and lie. The other must refuse, say so, and leave its tree alone.
  */
 #include <poll.h>
 #include <sys/resource.h>
@@ -12,14 +12,28 @@
 
 enum { HELLO = 1, MANIFEST, BLOCK, WANT, PACK, COMMIT, OK, ERROR };
 
-static const uint8_t none[HASH_SIZE];
+static const uint8_t none[HASH_BYTES];
 
 /* What a side of ours says, all at once; what it hears is dropped, or kept in `heard`. */
 struct script {
 	struct buf say;
 	struct buf heard;
+	size_t hold; /* what comes behind is said after COMMIT was heard; 0: all at once */
+	int idle_ms; /* how long the other side waits for it; 0: long */
 	int sock;
 };
+
+static bool heard_commit(const struct script *s)
+{
+	const uint8_t *d = s->heard.data;
+	bool found = false;
+
+	for (size_t at = 0; at + 8 <= s->heard.len && !found;) {
+		found = d[at + 4] == COMMIT;
+		at += 8 + (d[at] | (size_t)d[at + 1] << 8 | (size_t)d[at + 2] << 16);
+	}
+	return found;
+}
 
 static void *play(void *arg)
 {
@@ -28,9 +42,13 @@ static void *play(void *arg)
 	uint8_t buffer[65536];
 	bool open = true;
 
+	if (s->say.len == 0)
+		(void)shutdown(s->sock, SHUT_WR);
 	while (open) {
+		size_t end =
+			s->hold && s->hold < s->say.len && !heard_commit(s) ? s->hold : s->say.len;
 		struct pollfd p = {.fd = s->sock,
-				   .events = (short)(POLLIN | (at < s->say.len ? POLLOUT : 0))};
+				   .events = (short)(POLLIN | (at < end ? POLLOUT : 0))};
 
 		(void)poll(&p, 1, -1);
 		if (p.revents & POLLIN) {
@@ -40,7 +58,7 @@ static void *play(void *arg)
 			if (n > 0)
 				buf_add(&s->heard, buffer, (size_t)n);
 		} else if (p.revents & POLLOUT) {
-			ssize_t n = send(s->sock, s->say.data + at, s->say.len - at,
+			ssize_t n = send(s->sock, s->say.data + at, end - at,
 					 MSG_NOSIGNAL | MSG_DONTWAIT);
 
 			open = n >= 0 || errno == EAGAIN;
@@ -58,6 +76,8 @@ static void *play(void *arg)
 
 static void script_init(struct script *s)
 {
+	s->hold = 0;
+	s->idle_ms = 0;
 	buf_init(&s->say, 64 << 20);
 	buf_init(&s->heard, 64 << 20);
 }
@@ -75,13 +95,13 @@ static void message(struct script *s, int type, const void *body, size_t len)
 	buf_add(&s->say, body, len);
 }
 
-static void hello(struct script *s, const uint8_t last[HASH_SIZE])
+static void hello(struct script *s, const uint8_t last[HASH_BYTES])
 {
 	struct buf b;
 
 	buf_init(&b, 100);
 	buf_add(&b, "PFSY\001\0\0\0", 8);
-	buf_add(&b, last, HASH_SIZE);
+	buf_add(&b, last, HASH_BYTES);
 	message(s, HELLO, b.data, b.len);
 	buf_done(&b);
 }
@@ -112,6 +132,7 @@ static int against_receiver(const struct trees *t, struct script *script, struct
 
 	session_init(&s, t);
 	*h = s.sender;
+	h->send.idle_ms = script->idle_ms ? script->idle_ms : h->send.idle_ms;
 	(void)socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair);
 	script->sock = pair[0];
 	h->sock = pair[1];
@@ -146,15 +167,15 @@ static void pressed(struct buf *to, const void *data, size_t len)
 static void manifest(struct script *s, const struct buf *tree)
 {
 	struct buf b;
-	uint8_t name[HASH_SIZE];
+	uint8_t name[HASH_BYTES];
 
 	buf_init(&b, 8 << 20);
 	hello(s, none);
 	hash_bytes(tree->data, tree->len, name);
 	buf_u8(&b, 'W');
 	buf_u64(&b, tree->len);
-	buf_add(&b, name, HASH_SIZE);
-	buf_add(&b, none, HASH_SIZE);
+	buf_add(&b, name, HASH_BYTES);
+	buf_add(&b, none, HASH_BYTES);
 	message(s, MANIFEST, b.data, b.len);
 	b.len = 0;
 	buf_u32(&b, (uint32_t)tree->len);
@@ -165,10 +186,10 @@ static void manifest(struct script *s, const struct buf *tree)
 
 static void commit(struct script *s, const struct buf *tree)
 {
-	uint8_t name[HASH_SIZE];
+	uint8_t name[HASH_BYTES];
 
 	hash_bytes(tree->data, tree->len, name);
-	message(s, COMMIT, name, HASH_SIZE);
+	message(s, COMMIT, name, HASH_BYTES);
 }
 
 static void pack_of(struct script *s, uint32_t n, uint32_t said, const void *data, size_t len)
@@ -202,13 +223,13 @@ static void path_of(struct buf *tree, size_t kept, const char *more, int kind, u
 
 static void file_of(struct buf *tree, uint64_t size, const void *data, size_t len)
 {
-	uint8_t hash[HASH_SIZE];
+	uint8_t hash[HASH_BYTES];
 
 	hash_bytes(data, len, hash);
 	buf_varint(tree, 0);
 	buf_varint(tree, 0);
 	buf_varint(tree, size);
-	buf_add(tree, hash, HASH_SIZE);
+	buf_add(tree, hash, HASH_BYTES);
 }
 
 static void refused(const struct trees *t, struct script *s, enum err_kind kind, const char *what)
@@ -349,7 +370,7 @@ static void lying_packs(void)
 	script_init(&s);
 	manifest(&s, &tree);
 	pack_of(&s, 1, sizeof(text), text, sizeof(text));
-	message(&s, COMMIT, none, HASH_SIZE);
+	message(&s, COMMIT, none, HASH_BYTES);
 	refused(&t, &s, ERR_INVALID, "a commit of something else");
 	script_init(&s);
 	manifest(&s, &tree);
@@ -367,7 +388,7 @@ static void lying_whole(void)
 	struct trees t;
 	struct script s;
 	struct buf tree;
-	uint8_t *data = malloc(2 << 20), hash[HASH_SIZE];
+	uint8_t *data = malloc(2 << 20), hash[HASH_BYTES];
 
 	trees_open(&t);
 	script_init(&s);
@@ -380,7 +401,7 @@ static void lying_whole(void)
 	for (int i = 0; i < 2; i++) {
 		hash_bytes(data + ((size_t)i << 20), 1 << 20, hash);
 		buf_varint(&tree, 1 << 20);
-		buf_add(&tree, hash, HASH_SIZE);
+		buf_add(&tree, hash, HASH_BYTES);
 	}
 	path_of(&tree, 0, "g", 1, 0644);
 	file_of(&tree, sizeof(text), text, sizeof(text));
@@ -413,8 +434,8 @@ static void lying_sizes(void)
 	hello(&s, none);
 	buf_u8(&b, 'W');
 	buf_u64(&b, UINT64_MAX);
-	buf_add(&b, none, HASH_SIZE);
-	buf_add(&b, none, HASH_SIZE);
+	buf_add(&b, none, HASH_BYTES);
+	buf_add(&b, none, HASH_BYTES);
 	message(&s, MANIFEST, b.data, b.len);
 	refused(&t, &s, ERR_LIMIT, "a manifest without end");
 
@@ -422,8 +443,8 @@ static void lying_sizes(void)
 	hello(&s, none);
 	b.len = 1;
 	buf_u64(&b, 100);
-	buf_add(&b, none, HASH_SIZE);
-	buf_add(&b, none, HASH_SIZE);
+	buf_add(&b, none, HASH_BYTES);
+	buf_add(&b, none, HASH_BYTES);
 	message(&s, MANIFEST, b.data, b.len);
 	for (int i = 0; i < 100; i++)
 		message(&s, BLOCK, "\0\0\0\0", 4);
@@ -434,9 +455,9 @@ static void lying_sizes(void)
 	b.len = 0;
 	buf_u8(&b, 'D');
 	buf_u64(&b, 100);
-	buf_add(&b, none, HASH_SIZE);
+	buf_add(&b, none, HASH_BYTES);
 	buf_add(&b, text, 22);
-	buf_add(&b, none, HASH_SIZE - 22);
+	buf_add(&b, none, HASH_BYTES - 22);
 	message(&s, MANIFEST, b.data, b.len);
 	refused(&t, &s, ERR_INVALID, "a difference to what was never sent");
 
@@ -445,7 +466,7 @@ static void lying_sizes(void)
 	refused(&t, &s, ERR_UNSUPPORTED, "a version that is not ours");
 
 	script_init(&s);
-	message(&s, COMMIT, none, HASH_SIZE);
+	message(&s, COMMIT, none, HASH_BYTES);
 	refused(&t, &s, ERR_INVALID, "a commit before all else");
 
 	script_init(&s);
@@ -459,7 +480,6 @@ static void lying_sizes(void)
 /* What an honest sender says to an honest receiver, as a script. */
 static void record(struct trees *t, struct script *s)
 {
-	struct half half = {0};
 	struct session all;
 	int up[2], down[2];
 	pthread_t a, b;
@@ -471,7 +491,6 @@ static void record(struct trees *t, struct script *s)
 	(void)socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, down);
 	all.sender.sock = up[0];
 	all.receiver.sock = down[0];
-	(void)half;
 	pthread_create(&a, NULL, send_half, &all.sender);
 	pthread_create(&b, NULL, receive_half, &all.receiver);
 	struct pollfd p[2] = {{.fd = up[1], .events = POLLIN}, {.fd = down[1], .events = POLLIN}};
@@ -642,16 +661,47 @@ static void cut_receiver(void)
 	trees_open(&t);
 	small_tree(&t);
 	record(&t, &all);
-	for (size_t len = 0; len < all.heard.len; len++) {
+	for (size_t len = 0; len <= all.heard.len; len++) {
 		struct script s;
 		struct half h;
 
 		script_init(&s);
 		buf_add(&s.say, all.heard.data, len);
+		s.hold = all.heard.len - 8;
 		taken += against_receiver(&t, &s, &h) == 0;
 		script_done(&s);
 	}
-	is_int((int)taken, 0, "a receiver that is cut off anywhere is not believed");
+	is_int((int)taken, 1,
+	       "a receiver that is cut off anywhere is not believed, a whole one is");
+	script_done(&all);
+	trees_close(&t);
+}
+
+static void damaged_receiver(void)
+{
+	struct trees t;
+	struct script all;
+	unsigned taken = 0, silent = 0;
+
+	trees_open(&t);
+	small_tree(&t);
+	record(&t, &all);
+	for (int i = 0; i < 1000; i++) {
+		struct script s;
+		struct half h;
+
+		script_init(&s);
+		buf_add(&s.say, all.heard.data, all.heard.len);
+		s.say.data[trees_random((uint32_t)s.say.len)] ^= (uint8_t)(1u << trees_random(8));
+		s.hold = all.heard.len - 8;
+		s.idle_ms = 50; /* where it waits for what never comes */
+		taken += against_receiver(&t, &s, &h) == 0;
+		silent += h.result < 0 && h.e.kind == ERR_TIMEOUT;
+		script_done(&s);
+	}
+	diag("%u of 1000 damaged answers were good all the same", taken);
+	ok(taken > 0 && taken < 900, "damaged answers are noticed, and the sender lives");
+	ok(silent > 0, "and does not wait for ever for the rest of one");
 	script_done(&all);
 	trees_close(&t);
 }
@@ -778,6 +828,25 @@ static void traps(void)
 	describe(outside, "one", now, sizeof(now));
 	ok(strstr(now, " 8 ") != NULL, "nothing is written elsewhere");
 	ok(faccessat(outside, "two", F_OK, 0) == 0, "and nothing removed");
+	(void)mkdirat(t.from, "d/deep", 0755);
+	put(t.from, "d/deep/one", "one");
+	is_int(push(&t, &s), 0, "a directory in it");
+	int deep = subdir(outside, "deep");
+	put(deep, "one", "precious");
+	put(deep, "two", "precious");
+	put(t.from, "d/deep/one", "changed");
+	empty_dir(t.to);
+	put_link(t.to, "d", "../outside");
+	is_int(push(&t, &s), 0, "with the link above it");
+	describe(deep, "one", now, sizeof(now));
+	ok(same_trees(&t) && strstr(now, " 8 "), "nothing is written elsewhere");
+	close(deep);
+	(void)unlinkat(t.from, "d/deep/one", 0);
+	empty_dir(t.to);
+	put_link(t.to, "d", "../outside");
+	is_int(push(&t, &s), 0, "something goes that was below it");
+	ok(same_trees(&t) && faccessat(outside, "deep/one", F_OK, 0) == 0,
+	   "nothing is removed elsewhere");
 	empty_dir(t.to);
 	put_link(t.to, "trap", "../outside");
 	session_init(&s, &t);
@@ -804,6 +873,45 @@ static void no_room(void)
 	ok(push(&t, &s) != 0, "no room for what arrives");
 	ok(is_empty(t.to), "nothing has changed");
 	ok(strstr(s.sender.e.text, "File too large") != NULL, "and the sender knows why");
+	trees_close(&t);
+}
+
+/* A receiver that gives up in the middle, and neither reads on nor closes. */
+static void deaf(void)
+{
+	struct trees t;
+	struct session s;
+	struct script script;
+	pthread_t thread;
+	uint8_t buffer[100];
+	int pair[2];
+
+	trees_open(&t);
+	put_noise(t.from, "big", 30 << 20, 5);
+	session_init(&s, &t);
+	(void)socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair);
+	s.sender.sock = pair[0];
+	s.sender.send.idle_ms = 0;
+	script_init(&script);
+	hello(&script, none);
+	/* The number of chunks is not known here: one is enough to be sent for a while, 100 of them
+	 * fill the socket. */
+	message(&script, WANT, "\001\000\100", 3);
+	pthread_create(&thread, NULL, send_half, &s.sender);
+	(void)fd_write_all(pair[1], script.say.data, script.say.len);
+	for (unsigned got = 0; got < 1000;) {
+		ssize_t n = recv(pair[1], buffer, sizeof(buffer), 0);
+
+		got += n > 0 ? (unsigned)n : 1000;
+	}
+	script.say.len = 0;
+	message(&script, ERROR, "\005\0no more room", 14);
+	(void)fd_write_all(pair[1], script.say.data, script.say.len);
+	pthread_join(thread, NULL);
+	ok(s.sender.result < 0 && strstr(s.sender.e.text, "no more room"),
+	   "a sender hears what is said while it sends");
+	close(pair[1]);
+	script_done(&script);
 	trees_close(&t);
 }
 
@@ -850,10 +958,12 @@ int main(void)
 	TAP_RUN(damaged_sender);
 	TAP_RUN(lying_receiver);
 	TAP_RUN(cut_receiver);
+	TAP_RUN(damaged_receiver);
 	TAP_RUN(resumed);
 	TAP_RUN(spoiled_parts);
 	TAP_RUN(traps);
 	TAP_RUN(no_room);
 	TAP_RUN(changing);
+	TAP_RUN(deaf);
 	return tap_done();
 }

@@ -32,7 +32,7 @@ static struct manifest_entry entry(const char *path, enum manifest_kind kind)
 	e.mtime_s = (int64_t)rnd(2000000000) - 1000;
 	e.mtime_ns = rnd(1000000000);
 	e.size = rnd(4) ? rnd(100000) : rnd(2) ? 0 : 3000000;
-	for (int i = 0; i < HASH_SIZE; i++)
+	for (int i = 0; i < HASH_BYTES; i++)
 		e.hash[i] = (uint8_t)rnd(256);
 	if (e.size == 0)
 		hash_bytes("", 0, e.hash);
@@ -299,6 +299,10 @@ static void bombs(void)
 	buf_varint(&b, UINT64_MAX);
 	ok(manifest_decode(b.data, b.len, &small, &back, &e) < 0 && e.kind == ERR_LIMIT,
 	   "more entries than there can be");
+	ok(manifest_decode("PFM1W\0", 6, &small, &back, &e) == 0, "an empty one");
+	manifest_done(&back);
+	ok(manifest_decode("PFM1W\200\0", 7, &small, &back, &e) < 0,
+	   "with a longer zero it is none");
 	b.len = 5;
 	buf_varint(&b, 50000);
 	/* Directories of 250 bytes down to a path of 4000, then names that share all of it. */
@@ -335,7 +339,7 @@ static void bombs(void)
 	buf_varint(&b, 1);
 	buf_add(&b, "x\001\0\0\0", 5);
 	buf_varint(&b, 900000000);
-	buf_add(&b, many[0].hash, HASH_SIZE);
+	buf_add(&b, many[0].hash, HASH_BYTES);
 	buf_varint(&b, UINT32_MAX);
 	ok(manifest_decode(b.data, b.len, &small, &back, &e) < 0,
 	   "more chunks than there are bytes");

@@ -146,6 +146,70 @@ static void changed_there(void)
 	trees_close(&t);
 }
 
+static void gone_there(void)
+{
+	struct trees t;
+	struct session s;
+
+	trees_open(&t);
+	fill(&t);
+	is_int(push(&t, &s), 0, "a first push");
+	(void)unlinkat(t.from, "a/run", 0);
+	(void)unlinkat(t.from, "a.txt", 0);
+	put(t.to, "a.txt", "my own changes");
+	session_init(&s, &t);
+	s.receiver.receive.keep_changed = true;
+	ok(session_run(&s) != 0 && s.receiver.e.kind == ERR_CONFLICT,
+	   "what changed here does not go with what is gone there");
+	ok(faccessat(t.to, "a/run", F_OK, 0) == 0, "nothing has changed");
+	put(t.to, "a.txt", "a.txt");
+	session_init(&s, &t);
+	s.receiver.receive.keep_changed = true;
+	is_int(session_run(&s), 0, "what is as it was");
+	ok(same_trees(&t), "goes");
+	trees_close(&t);
+}
+
+static void holes(void)
+{
+	struct trees t;
+	struct session s;
+	struct stat st = {0};
+
+	trees_open(&t);
+	int fd = openat(t.from, "sparse", O_CREAT | O_RDWR | O_CLOEXEC, 0644);
+	(void)!ftruncate(fd, 200 << 20);
+	(void)!pwrite(fd, "in the middle", 13, 100 << 20);
+	close(fd);
+	is_int(push(&t, &s), 0, "a file that is mostly holes");
+	ok(same_trees(&t), "arrives");
+	(void)fstatat(t.to, "sparse", &st, 0);
+	ok(st.st_blocks * 512 < 8 << 20 && s.sender.stats.wire_out < 100000, "and stays small");
+	trees_close(&t);
+}
+
+static unsigned progressed;
+
+static void count_progress(void *context, const struct sync_progress *now)
+{
+	(void)context;
+	progressed += now->bytes_done <= now->bytes_total && now->bytes_total > 0;
+}
+
+static void told(void)
+{
+	struct trees t;
+	struct session s;
+
+	trees_open(&t);
+	fill(&t);
+	session_init(&s, &t);
+	s.receiver.receive.progress = count_progress;
+	is_int(session_run(&s), 0, "a push with someone who watches");
+	ok(progressed >= 2, "who is told how far it is");
+	trees_close(&t);
+}
+
 static void kinds_change(void)
 {
 	struct trees t;
@@ -204,7 +268,7 @@ static void locked(void)
 	trees_close(&t);
 }
 
-static bool in_from(void *context, const uint8_t hash[HASH_SIZE], uint32_t len, int *ret_fd,
+static bool in_from(void *context, const uint8_t hash[HASH_BYTES], uint32_t len, int *ret_fd,
 		    uint64_t *ret_offset)
 {
 	static int fd = -1;
@@ -371,6 +435,9 @@ int main(void)
 	TAP_RUN(only_what_changed);
 	TAP_RUN(what_goes);
 	TAP_RUN(changed_there);
+	TAP_RUN(gone_there);
+	TAP_RUN(holes);
+	TAP_RUN(told);
 	TAP_RUN(kinds_change);
 	TAP_RUN(locked);
 	TAP_RUN(looked_up);

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """listing.py [DIR...]: everything about the trees that must not change by itself, a line for each
 name, sorted; run inside of a workspace, and by model.py on its own directories. Hard links are told by
-the first name of the same file. chain=DIR: how deep DIR is in itself, and what is at its bottom. With TIMES=0 no times, with LINKS=0 no hard links."""
+the first name of the same file. chain=DIR: how deep DIR is in itself, and what is at its bottom. TIMES, LINKS, OWNERS and BLOCKS set to 0 leave those out."""
 import hashlib
 import os
 import stat
 import sys
 
-TIMES = os.environ.get("TIMES", "1") == "1"
-LINKS = os.environ.get("LINKS", "1") == "1"
+TIMES, LINKS, OWNERS, BLOCKS = (os.environ.get(name, "1") == "1"
+                                for name in ("TIMES", "LINKS", "OWNERS", "BLOCKS"))
 KINDS = {stat.S_IFREG: "file", stat.S_IFDIR: "dir", stat.S_IFLNK: "link", stat.S_IFIFO: "fifo",
          stat.S_IFSOCK: "socket", stat.S_IFCHR: "char", stat.S_IFBLK: "block"}
 
@@ -38,13 +38,15 @@ def attributes(path):
 def line(path, st, first):
     kind = KINDS[stat.S_IFMT(st.st_mode)]
     row = [path.hex() if any(c < 33 or c > 126 for c in path) else path.decode(), kind,
-           f"{stat.S_IMODE(st.st_mode):o}", f"{st.st_uid}:{st.st_gid}"]
+           f"{stat.S_IMODE(st.st_mode):o}"]
+    if OWNERS:
+        row.append(f"{st.st_uid}:{st.st_gid}")
     if TIMES:
         row.append(f"{st.st_mtime_ns}")
     if kind == "file":
         row += [str(st.st_size), str(attempt(lambda: content(path)))]
         # Holes stay holes: a rough measure, for file systems round in their own way.
-        row.append("sparse" if st.st_blocks * 512 < st.st_size // 2 - 65536 else "full")
+        row.append("" if not BLOCKS else "sparse" if st.st_blocks * 512 < st.st_size // 2 - 65536 else "full")
     if kind == "link":
         row.append(os.readlink(path).hex())
     if kind in ("file", "dir"):

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Changes of a workspace become changes of its directory.
+ *
+ *	judge (review.c)  -->  choose  -->  stage  -->  save  -->  write  -->  remember
+ *
+ * Up to `write` nothing of the directory was touched; from there on the rows of store/apply.h say what
+ * there is to take back.
+ */
+#include <assert.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "apply/write.h"
+#include "base/fd.h"
+#include "engine/apply.h"
+#include "engine/reader.h"
+#include "engine/run_int.h"
+#include "store/apply.h"
+#include "tree/stream.h"
+
+/* A reader that has died is an error, and no signal for whoever uses this library. */
+static int write_quietly(int fd, const char *data, size_t len)
+{
+	static const struct timespec now = {0};
+	sigset_t pipe, before;
+
+	(void)sigemptyset(&pipe);
+	(void)sigaddset(&pipe, SIGPIPE);
+	(void)pthread_sigmask(SIG_BLOCK, &pipe, &before); /* cannot fail for a signal */
+	int r = fd_write_all(fd, data, len);
+	if (r == -EPIPE)
+		(void)sigtimedwait(&pipe, NULL, &now);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return r;
+}
+
+static bool has_bytes(const struct apply_item *item)
+{
+	return item->new == APPLY_FILE || item->new == APPLY_LINK;
+}
+
+/* The paths of what has to be fetched, each with its NUL. */
+static int feed(const struct apply_set *set, int fd, struct err *e)
+{
+	size_t len = 0, n = 0;
+
+	for (size_t i = 0; i < set->n; i++)
+		len += has_bytes(&set->items[i]) ? strlen(set->items[i].path) + 1 : 0;
+	auto_free char *paths = malloc(len + 1);
+	if (!paths)
+		return err_sys(e, "fetch changes");
+	for (size_t i = 0; i < set->n; i++) {
+		size_t one = strlen(set->items[i].path) + 1;
+
+		if (!has_bytes(&set->items[i]))
+			continue;
+		memcpy(paths + n, set->items[i].path, one);
+		n += one;
+	}
+	int r = write_quietly(fd, paths, len);
+	/* Why it stopped reading comes over the other pipe. */
+	errno = -r;
+	return r < 0 && r != -EPIPE ? err_sys(e, "fetch changes") : 0;
+}
+
+static int write_at(int fd, const char *data, size_t len, uint64_t at)
+{
+	while (len > 0) {
+		ssize_t n = pwrite(fd, data, len, (off_t)at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -1;
+		data += n;
+		at += (uint64_t)n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static int stage_bytes(struct tree_dec *dec, int fd, uint64_t size, struct err *e)
+{
+	const void *data;
+	uint64_t at;
+	size_t len;
+	int r;
+
+	while ((r = tree_dec_data(dec, &at, &data, &len, e)) > 0)
+		if (write_at(fd, data, len, at) < 0)
+			return err_sys(e, "write");
+	if (r >= 0 && ftruncate(fd, (off_t)size) < 0)
+		return err_sys(e, "write");
+	return r;
+}
+
+static void hash_target(const char *target, size_t len, char ret[HASH_TEXT_SIZE])
+{
+	uint8_t digest[HASH_BYTES];
+	struct hash h;
+
+	hash_init(&h);
+	hash_add(&h, target, len);
+	hash_done(&h, digest);
+	hash_text(digest, ret);
+}
+
+static int stage_one(struct tree_dec *dec, const struct tree_entry *en, struct apply_set *set,
+		     size_t i, struct err *e)
+{
+	struct apply_item *item = &set->items[i];
+	char name[32], hash[HASH_TEXT_SIZE] = "";
+	int r = 0;
+
+	(void)snprintf(name, sizeof(name), "n%zu", i);
+	if (en->kind == TREE_SYMLINK && item->new == APPLY_LINK) {
+		if (symlinkat(en->target, set->stage, name) < 0)
+			return err_sys(e, "stage %s", item->path);
+		hash_target(en->target, en->target_len, hash);
+	} else if (en->kind == TREE_FILE && item->new == APPLY_FILE) {
+		auto_close int fd =
+			openat(set->stage, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+		r = fd < 0 ? err_sys(e, "stage %s", item->path) : stage_bytes(dec, fd, en->size, e);
+		if (r >= 0 && hash_fd(fd, UINT64_MAX, hash) < 0)
+			r = err_sys(e, "stage %s", item->path);
+	}
+	if (r >= 0 && (!hash[0] || (item->new_hash[0] && strcmp(hash, item->new_hash) != 0)))
+		r = err_set(e, ERR_INTERNAL, "%s: what came is not what was announced", item->path);
+	if (r >= 0)
+		memcpy(item->new_hash, hash, sizeof(hash));
+	return r;
+}
+
+/* Records come in the order in which we asked, and every one of them. */
+static int stage_all(int fd, struct apply_set *set, uint64_t bytes, struct err *e)
+{
+	struct tree_limits limits = {.entries = set->n + 1, .bytes = bytes + 1};
+	auto_free struct tree_dec *dec = calloc(1, sizeof(*dec));
+	struct tree_entry en;
+	size_t i = 0;
+	int r = dec ? tree_dec_init(dec, fd, &limits, e) : err_sys(e, "fetch changes");
+
+	while (r >= 0 && (r = tree_dec_next(dec, &en, e)) > 0) {
+		while (i < set->n && !has_bytes(&set->items[i]))
+			i++;
+		if (i == set->n || strcmp(set->items[i].path, en.path) != 0) {
+			r = err_set(e, ERR_INTERNAL, "other files came than those asked for");
+			break;
+		}
+		r = stage_one(dec, &en, set, i++, e);
+	}
+	while (r >= 0 && i < set->n && !has_bytes(&set->items[i]))
+		i++;
+	if (r >= 0 && i < set->n)
+		r = err_set(e, ERR_INTERNAL, "%s did not come", set->items[i].path);
+	if (dec)
+		tree_dec_done(dec);
+	return r;
+}
+
+static int check_room(int dir, uint64_t bytes, const char *where, struct err *e)
+{
+	struct statvfs fs;
+
+	if (fstatvfs(dir, &fs) < 0)
+		return err_sys(e, "%s", where);
+	if (bytes <= (uint64_t)fs.f_bavail * fs.f_frsize)
+		return 0;
+	(void)err_set(e, ERR_LIMIT, "the changes have %lluM, and there is no room for that in %s",
+		      (unsigned long long)(bytes >> 20), where);
+	(void)err_detail(e, "disk");
+	return err_remedy(e, "make room there, or name some paths only");
+}
+
+static int fetch(struct host_dir *d, struct picked *p, struct err *e)
+{
+	static const struct stack none = {.n = 0};
+	static const char *const argv[] = {"fetch", "/v/new.work", NULL};
+	struct reader_ask ask = {
+		.argv = argv,
+		.peek = PEEK_LOOK,
+		.before = &none,
+		.now = &d->head.stack,
+		.dir = d->w.dir,
+		.fed = true,
+	};
+	struct reader r = READER_INIT;
+	uint64_t bytes = 0;
+	bool any = false;
+
+	for (size_t i = 0; i < p->set.n; i++) {
+		any = any || has_bytes(&p->set.items[i]);
+		bytes += p->set.items[i].new == APPLY_FILE ? p->more[i].size_new : 0;
+	}
+	int k = check_room(p->set.stage, bytes, "the data directory", e);
+	if (k >= 0)
+		k = check_room(d->fd, bytes, "the directory", e);
+	if (k < 0 || !any)
+		return k;
+	k = reader_look(d->store, &ask, &r, e);
+	if (k >= 0)
+		k = feed(&p->set, r.in, e);
+	fd_close(&r.in);
+	if (k >= 0)
+		k = stage_all(r.out, &p->set, bytes, e);
+	return reader_end(&r, k, e);
+}
+
+int apply_staged(struct host_dir *d, struct apply_set *set, int64_t reverts, struct err *e)
+{
+	struct err second = ERR_INIT;
+	int r = apply_save(set, e);
+
+	if (r >= 0)
+		r = apply_commit_writing(d->store, set, e);
+	if (r >= 0) {
+		r = apply_write(set, e);
+		if (r >= 0)
+			r = apply_commit_done(d->store, &d->w, set, reverts, e);
+		/* Where that fails, too, the row stays, and who comes next tries again. */
+		if (r < 0 && (apply_back(set, &second) < 0 ||
+			      apply_note(d->store, d->w.id, set, false, &second) < 0))
+			return err_wrap(e, "%s; and taking it back failed: %s", d->w.dir,
+					second.text);
+	}
+	if (r < 0)
+		(void)apply_forget(d->store, set->id, &second); /* the next who looks does */
+	return r;
+}
+
+static int write_changes(struct host_dir *d, struct picked *p, struct err *e)
+{
+	struct err second = ERR_INIT;
+	int r = 0;
+
+	p->set.dir = dup(d->fd);
+	if (p->set.dir < 0)
+		return err_sys(e, "apply");
+	r = apply_begin(d->store, &d->w, d->head.seq, 0, &p->set, e);
+	if (r < 0)
+		return r;
+	r = fetch(d, p, e);
+	if (r < 0) {
+		(void)apply_forget(d->store, p->set.id, &second); /* the next who looks does */
+		return r;
+	}
+	r = apply_staged(d, &p->set, 0, e);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < p->set.n; i++) {
+		char name[32];
+
+		(void)snprintf(name, sizeof(name), "n%zu", i);
+		(void)unlinkat(p->set.stage, name, 0); /* only what was there is needed again */
+	}
+	return apply_prune(d->store, d->w.id, false, e);
+}
+
+static int apply(struct store *s, const char *name, const char *const *paths, uint32_t flags,
+		 pinfold_review_fn *each, void *arg, struct err *e)
+{
+	struct picked p = {.set = APPLY_SET_INIT};
+	struct host_dir *d = NULL;
+	int r = host_dir_open(s, name, true, &d, e);
+
+	if (r >= 0)
+		r = picked_collect(&p, d, e);
+	if (r >= 0)
+		r = picked_choose(&p, paths, e);
+	if (r >= 0)
+		r = picked_refuse(&p, each, arg, e);
+	if (r >= 0 && p.set.n > 0 && !(flags & PINFOLD_APPLY_DRY_RUN))
+		r = write_changes(d, &p, e);
+	if (r >= 0)
+		picked_tell(&p, each, arg);
+	picked_done(&p);
+	host_dir_close(d);
+	return r;
+}
+
+int pinfold_workspace_apply(struct pinfold_store *store, const char *name, const char *const *paths,
+			    uint32_t flags, pinfold_review_fn *each, void *arg,
+			    struct pinfold_error *ret_error)
+{
+	struct err e = ERR_INIT;
+
+	assert(store && name && each && ret_error);
+	int r = apply(store->store, name, paths, flags, each, arg, &e);
+	if (r < 0)
+		error_public(&e, ret_error);
+	return r < 0 ? -1 : 0;
+}

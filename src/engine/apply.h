@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef ENGINE_APPLY_H
+#define ENGINE_APPLY_H
+
+#include "engine/host_dir.h"
+#include "engine/picked.h"
+
+/* Write a set whose new files are staged and whose row there is; `reverts` is the row that this takes
+ * back, or 0. All of it or, with an error, nothing. */
+int apply_staged(struct host_dir *d, struct apply_set *set, int64_t reverts, struct err *e);
+
+#endif

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/review.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apply/beneath.h"
+#include "apply/set.h"
+#include "base/fd.h"
+#include "engine/change.h"
+#include "engine/host_runs.h"
+#include "engine/reader.h"
+#include "engine/run_int.h"
+#include "store/apply.h"
+
+/* Since when a workspace has a path. */
+struct since {
+	char *path;
+	int64_t opened;
+};
+
+struct review {
+	struct host_dir *d;
+	judged_fn *each;
+	void *arg;
+	struct since *since; /* sorted; none: all have `opened` */
+	size_t n, room;
+	int64_t opened;	       /* of the only layer */
+	int64_t of[STACK_MAX]; /* of each layer of the stack */
+	char *went;	       /* the path that went last, and may come again as something else */
+};
+
+typedef int change_fn(struct review *rv, const struct tree_change *c, struct err *e);
+
+static int ask(struct review *rv, struct reader_words *words, change_fn *each,
+	       uint64_t *ret_omitted, struct err *e)
+{
+	static const struct stack none = {.n = 0};
+	static const struct tree_change_limits most = {.changes = REVIEW_CHANGES_MAX};
+	auto_free struct tree_change_dec *dec = calloc(1, sizeof(*dec));
+	struct reader r = READER_INIT;
+	struct tree_change change;
+	struct reader_ask ask = {
+		.argv = words->argv,
+		.peek = PEEK_LOOK,
+		.before = &none,
+		.now = &rv->d->head.stack,
+		.dir = rv->d->w.dir,
+	};
+
+	words->argv[words->n] = NULL;
+	int k = dec ? reader_look(rv->d->store, &ask, &r, e) : err_sys(e, "review");
+	if (k >= 0)
+		k = tree_change_dec_init(dec, r.out, &most, e);
+	while (k >= 0 && (k = tree_change_dec_next(dec, &change, e)) > 0)
+		k = each(rv, &change, e);
+	if (dec) {
+		*ret_omitted = dec->counts.omitted;
+		tree_change_dec_done(dec);
+	}
+	return reader_end(&r, k, e);
+}
+
+static void add_views(struct reader_words *w)
+{
+	reader_word(w, "/v/old.work");
+	reader_word(w, "/v/new.work");
+}
+
+static int note_since(struct review *rv, const struct tree_change *c, struct err *e)
+{
+	const struct stack *stack = &rv->d->head.stack;
+	const char *slash = strchr(c->path, '/');
+	unsigned number = 0, i = 0;
+
+	if (!slash)
+		return 0; /* the top itself */
+	(void)sscanf(c->path, "%9u", &number);
+	while (i < stack->n && stack->layer[i].number != number)
+		i++;
+	if (i == stack->n)
+		return err_set(e, ERR_INVALID, "the reader tells of another layer");
+	if (rv->n == rv->room) {
+		size_t room = rv->room ? rv->room * 2 : 64;
+		void *more = reallocarray(rv->since, room, sizeof(*rv->since));
+
+		if (!more)
+			return err_sys(e, "review");
+		rv->since = more;
+		rv->room = room;
+	}
+	char *path = strdup(slash + 1);
+	if (!path)
+		return err_sys(e, "review");
+	rv->since[rv->n++] = (struct since){path, rv->of[i]};
+	return 0;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct since *)a)->path, ((const struct since *)b)->path);
+}
+
+/* Each path once, with the earliest. */
+static void sort_since(struct review *rv)
+{
+	size_t n = 0;
+
+	if (rv->n > 1)
+		qsort(rv->since, rv->n, sizeof(*rv->since), by_path);
+	for (size_t i = 0; i < rv->n; i++) {
+		struct since *s = &rv->since[i];
+
+		if (n > 0 && strcmp(rv->since[n - 1].path, s->path) == 0) {
+			if (s->opened < rv->since[n - 1].opened)
+				rv->since[n - 1].opened = s->opened;
+			free(s->path);
+		} else {
+			rv->since[n++] = *s;
+		}
+	}
+	rv->n = n;
+}
+
+/* One group for each layer, with that layer alone as the place to look and its number as prefix. */
+static int find_since(struct review *rv, unsigned *ret_layers, struct err *e)
+{
+	const struct stack *stack = &rv->d->head.stack;
+	auto_free struct reader_words *w = calloc(1, sizeof(*w));
+	uint64_t omitted = 0;
+	int r = w ? 0 : err_sys(e, "review");
+
+	*ret_layers = 0;
+	if (r >= 0)
+		reader_word(w, "diff");
+	for (unsigned i = 0; r >= 0 && i < stack->n; i++) {
+		if (!(stack->layer[i].parts & LAYER_WORK))
+			continue;
+		r = layer_opened(rv->d->store, stack->layer[i].number, &rv->of[i], e);
+		rv->opened = rv->of[i];
+		if ((*ret_layers)++ > 0)
+			reader_word(w, "--");
+		add_views(w);
+		reader_word_number(w, stack->layer[i].number);
+		reader_word_layer(w, stack->layer[i].number, "work");
+	}
+	if (r < 0 || *ret_layers < 2)
+		return r < 0 ? r : 0;
+	r = ask(rv, w, note_since, &omitted, e);
+	sort_since(rv);
+	return r;
+}
+
+static int64_t since(const struct review *rv, const char *path)
+{
+	struct since key = {.path = (char *)(uintptr_t)path};
+
+	if (!rv->since)
+		return rv->opened;
+	const struct since *found =
+		rv->n ? bsearch(&key, rv->since, rv->n, sizeof(key), by_path) : NULL;
+	return found ? found->opened : 0; /* not known: then everything is too new */
+}
+
+enum apply_type review_type(enum tree_type type)
+{
+	switch (type) {
+	case TREE_TYPE_NONE: return APPLY_NONE;
+	case TREE_TYPE_FILE: return APPLY_FILE;
+	case TREE_TYPE_DIR: return APPLY_DIR;
+	case TREE_TYPE_SYMLINK: return APPLY_LINK;
+	case TREE_TYPE_FIFO:
+	case TREE_TYPE_SOCKET:
+	case TREE_TYPE_DEVICE:
+	case TREE_TYPES: break;
+	}
+	return APPLY_OTHER;
+}
+
+/* Of modes git knows one bit, and so do we: who may read a file is its owner's affair. */
+static bool matters(const struct tree_change *c)
+{
+	bool exec = (c->mode_old & 0100) != (c->mode_new & 0100);
+
+	if (c->kind != TREE_MODIFIED)
+		return true;
+	return (c->flags & TREE_DIFF_CONTENT) || (c->type_new == TREE_TYPE_FILE && exec);
+}
+
+/* 1: the directory's file is what it was when the workspace first had it. */
+static int is_unchanged(struct review *rv, const struct tree_change *c, const struct stat *st,
+			struct err *e)
+{
+	int64_t changed = (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec;
+
+	if (review_type(c->type_old) != apply_type_of(st))
+		return 0;
+	if (S_ISDIR(st->st_mode))
+		return 1; /* what is in it is told of, too */
+	if ((uint64_t)st->st_size != c->size_old)
+		return 0;
+	if (changed < since(rv, c->path))
+		return 1;
+	return apply_is_ours(rv->d->store, rv->d->w.id, c->path, st, e);
+}
+
+static int find_conflict(struct review *rv, struct judged *j, struct err *e)
+{
+	const struct tree_change *c = j->change;
+	enum apply_type there = apply_type_of(&j->seen);
+
+	if (c->kind == TREE_ADDED) {
+		bool again = rv->went && strcmp(rv->went, c->path) == 0;
+		bool both = there == APPLY_DIR && c->type_new == TREE_TYPE_DIR;
+
+		if (there != APPLY_NONE && !again && !both)
+			j->conflict = "something else is there";
+		return 0;
+	}
+	int r = is_unchanged(rv, c, &j->seen, e);
+	if (r == 0)
+		j->conflict = "it changed in the directory since the workspace had it";
+	return r < 0 ? r : 0;
+}
+
+/* The hunks of a link are its targets. NULL: not all of it is there. */
+static char *link_target(const struct tree_change *c)
+{
+	char *target = calloc(1, c->text_len + 2), *to = target;
+	bool ours = false;
+
+	for (const char *at = c->text, *end = c->text + c->text_len; target && at < end;) {
+		const char *line = memchr(at, '\n', (size_t)(end - at));
+		size_t n = line ? (size_t)(line - at) : (size_t)(end - at);
+
+		if (*at == '+' || *at == ' ') {
+			memcpy(to, at + 1, n - 1);
+			to += n - 1;
+			*to++ = '\n';
+		} else if (*at == '\\' && ours) {
+			to--;
+		}
+		if (*at != '\\')
+			ours = *at == '+' || *at == ' ';
+		at += n + 1;
+	}
+	if (target && (uint64_t)(to - target) != c->size_new)
+		free_ptr(&target);
+	if (target)
+		*to = '\0';
+	return target;
+}
+
+static void judge_link(struct judged *j)
+{
+	const struct tree_change *c = j->change;
+	auto_free char *target = c->flags & TREE_DIFF_TEXT ? link_target(c) : NULL;
+
+	if (target && beneath_target(c->path, target))
+		return;
+	j->leads_out = true;
+	j->conflict = "it is a link that leads out of the directory";
+}
+
+static const char *find_runner(const struct tree_change *c)
+{
+	bool link = c->type_new == TREE_TYPE_SYMLINK;
+	bool gains = (c->mode_new & 0111) && !(c->mode_old & 0111);
+	const char *why = NULL;
+
+	if (c->type_new == TREE_TYPE_FILE || link)
+		why = host_runs(c->path, link);
+	return why ? why : c->type_new == TREE_TYPE_FILE && gains ? "it can be executed" : NULL;
+}
+
+static int judge(struct review *rv, const struct tree_change *c, struct err *e)
+{
+	struct judged j = {.change = c};
+	int r = 0;
+
+	if (!matters(c))
+		return 0;
+	r = beneath_look(rv->d->fd, c->path, &j.seen, e);
+	if (r < 0)
+		return r;
+	j.runs = find_runner(c);
+	if (review_type(c->type_new) == APPLY_OTHER || review_type(c->type_old) == APPLY_OTHER)
+		j.skipped = "sockets, FIFOs and devices are not written";
+	else
+		r = find_conflict(rv, &j, e);
+	if (r >= 0 && !j.conflict && c->type_new == TREE_TYPE_SYMLINK)
+		judge_link(&j);
+	free_ptr(&rv->went);
+	if (r >= 0 && c->kind == TREE_DELETED) {
+		rv->went = strdup(c->path);
+		r = rv->went ? 0 : err_sys(e, "review");
+	}
+	return r < 0 ? r : rv->each(&j, rv->arg, e);
+}
+
+int review_each(struct host_dir *d, judged_fn *each, void *arg, uint64_t *ret_omitted,
+		struct err *e)
+{
+	const struct stack *stack = &d->head.stack;
+	struct review rv = {.d = d, .each = each, .arg = arg};
+	auto_free struct reader_words *w = calloc(1, sizeof(*w));
+	unsigned layers = 0;
+	int r = w ? find_since(&rv, &layers, e) : err_sys(e, "review");
+
+	*ret_omitted = 0;
+	if (r >= 0 && layers > 0) {
+		reader_word(w, "diff");
+		reader_word(w, "--split");
+		reader_word(w, "--hash");
+		reader_word(w, "--text");
+		add_views(w);
+		reader_word(w, "");
+		for (unsigned i = 0; i < stack->n; i++)
+			if (stack->layer[i].parts & LAYER_WORK)
+				reader_word_layer(w, stack->layer[i].number, "work");
+		r = ask(&rv, w, judge, ret_omitted, e);
+	}
+	for (size_t i = 0; i < rv.n; i++)
+		free(rv.since[i].path);
+	free(rv.since);
+	free(rv.went);
+	return r;
+}
+
+struct heard {
+	pinfold_review_fn *each;
+	void *arg;
+	bool text;
+};
+
+static int tell(const struct judged *j, void *arg, struct err *e)
+{
+	const struct heard *h = arg;
+	auto_change struct change_shown shown = {0};
+	int r = change_show(j->change, "", &shown, e);
+
+	if (r < 0)
+		return r;
+	struct pinfold_review item = {
+		.change = shown.change,
+		.runs_on_host = j->runs,
+		.conflict = j->conflict,
+		.skipped = j->skipped,
+	};
+	if (!h->text)
+		item.change.patch = NULL;
+	item.change.patch_len = item.change.patch ? item.change.patch_len : 0;
+	return h->each(&item, h->arg) ? -ECANCELED : 0;
+}
+
+int pinfold_workspace_review(struct pinfold_store *store, const char *name, uint32_t flags,
+			     pinfold_review_fn *each, void *arg, uint64_t *ret_omitted,
+			     struct pinfold_error *ret_error)
+{
+	struct heard h = {.each = each, .arg = arg, .text = flags & PINFOLD_DIFF_TEXT};
+	struct host_dir *d = NULL;
+	struct err e = ERR_INIT;
+
+	assert(store && name && each && ret_omitted && ret_error);
+	int r = host_dir_open(store->store, name, false, &d, &e);
+	if (r >= 0)
+		r = review_each(d, tell, &h, ret_omitted, &e);
+	host_dir_close(d);
+	if (r == -ECANCELED)
+		return 0;
+	if (r < 0)
+		error_public(&e, ret_error);
+	return r < 0 ? -1 : 0;
+}
