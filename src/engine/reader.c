@@ -77,6 +77,7 @@ static int prepare(struct request *req, const struct reader_ask *ask, struct sto
 	struct sandbox_layers here = store_layers(s);
 
 	req->spec.peek = ask->peek;
+	req->spec.bare = ask->bare;
 	req->spec.as_root = true;
 	req->spec.tool = reader_image;
 	req->spec.tool_len = (size_t)(reader_image_end - reader_image);
@@ -137,6 +138,7 @@ int reader_enter(struct store *s, const char *name, const char *const *argv,
 	};
 
 	put_argv(argv, full);
+	o.user = how->user;
 	how->use = USE_ALONE;
 	how->tool = reader_image;
 	how->tool_len = (size_t)(reader_image_end - reader_image);

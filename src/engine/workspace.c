@@ -17,6 +17,7 @@
 #include "warden/place.h"
 
 #define DISK_BYTES (10ull << 30)
+#define RECORD_MOST 4u /* layers that are hashed behind one command */
 #define INODES (1ull << 20)
 
 static int result(int r, const struct err *e, struct pinfold_error *ret_error)
@@ -70,7 +71,11 @@ int pinfold_store_settle(struct pinfold_store *store, struct pinfold_error *ret_
 {
 	struct err e = ERR_INIT;
 
-	return result(store_settle(store->store, workspace_merge_all, &e), &e, ret_error);
+	int r = store_settle(store->store, workspace_merge_all, &e);
+
+	if (r >= 0)
+		r = check_record_some(store->store, RECORD_MOST, layer_digest, &e);
+	return result(r, &e, ret_error);
 }
 
 static int take_dir(struct workspace *w, const char *dir, struct err *e)

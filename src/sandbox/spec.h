@@ -107,6 +107,7 @@ struct sandbox_spec {
 	bool dir_attached; /* handed over as a mount descriptor (root) instead of by path */
 	struct sandbox_layers layers;
 	enum sandbox_peek peek;
+	bool bare; /* PEEK_LOOK: only what the layers hold, not what they lie over */
 	/* PEEK_LOOK: `lower` of the older of two views. In a workspace: of a view that is shown to a
 	 * tool of ours at /v/old.root, n = 0: none. */
 	struct sandbox_layers before;
