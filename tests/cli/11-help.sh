@@ -5,7 +5,7 @@
 
 verbs="run shell plan doctor bench version help exec ps logs attach kill pause resume extend new ls rm info
 snap log diff cp undo rollback fork"
-later="push pull watch review apply mcp token
+later="push pull watch mcp token
 allow trust approvals approve deny secret audit
 receipt verify replay deps image export import fsck"
 run_options="--json --dir --env --workdir --stdin --pty --image --isolation --limits --allow
