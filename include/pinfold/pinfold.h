@@ -413,15 +413,15 @@ struct pinfold_archive_stats {
 	uint64_t files, directories, symlinks, links, fifos;
 	uint64_t bytes;		/* of files, without holes */
 	uint64_t archive_bytes; /* export: of the archive */
-	uint64_t layers;	/* import: of an image that were applied; 0: it was a plain archive */
-	uint64_t removed;	/* whiteouts */
-	uint64_t replaced;	/* import: something was there before */
-	uint64_t devices;	/* left out, and sockets */
-	uint64_t setid;		/* files that lost their set-id bits */
-	uint64_t attributes;	/* extended ones and ACLs that were left out */
-	uint64_t owners;	/* whose owner became the sandbox's user */
-	uint64_t times;		/* out of range, set to 1970 */
-	uint64_t snapshot;	/* import: the number of what it made */
+	uint64_t layers;     /* import: of an image that were applied; 0: it was a plain archive */
+	uint64_t removed;    /* whiteouts */
+	uint64_t replaced;   /* import: something was there before */
+	uint64_t devices;    /* left out, and sockets */
+	uint64_t setid;	     /* files that lost their set-id bits */
+	uint64_t attributes; /* extended ones and ACLs that were left out */
+	uint64_t owners;     /* whose owner became the sandbox's user */
+	uint64_t times;	     /* out of range, set to 1970 */
+	uint64_t snapshot;   /* import: the number of what it made */
 };
 
 /* A tar of what differs from the base image in a snapshot (NULL: where it stands), written to `fd`: paths
@@ -466,7 +466,8 @@ typedef int pinfold_change_fn(const struct pinfold_change *change, void *arg);
 
 /* What differs between two snapshots, in the order of their paths. to NULL: where it stands; from NULL:
  * what was before `to`, so that it is what that command did. */
-#define PINFOLD_DIFF_TEXT 0x1u /* with patches; what became another type comes twice: it went, and came */
+#define PINFOLD_DIFF_TEXT                                                                          \
+	0x1u /* with patches; what became another type comes twice: it went, and came */
 PINFOLD_API int pinfold_workspace_diff(struct pinfold_store *store, const char *name,
 				       const char *from, const char *to, uint32_t flags,
 				       pinfold_change_fn *each, void *arg, uint64_t *ret_omitted,
@@ -528,8 +529,8 @@ struct pinfold_fsck_stats {
 };
 
 #define PINFOLD_FSCK_REPAIR 0x1u
-PINFOLD_API int pinfold_store_fsck(const char *home, uint32_t flags, pinfold_fsck_fn *each, void *arg,
-				   struct pinfold_fsck_stats *ret_stats,
+PINFOLD_API int pinfold_store_fsck(const char *home, uint32_t flags, pinfold_fsck_fn *each,
+				   void *arg, struct pinfold_fsck_stats *ret_stats,
 				   struct pinfold_error *ret_error);
 
 /*

@@ -74,7 +74,8 @@ static int show_stats(struct shown *s, const struct pinfold_fsck_stats *stats)
 		       (unsigned long long)stats->workspaces, (unsigned long long)stats->snapshots,
 		       (unsigned long long)stats->layers);
 		if (stats->problems)
-			printf("%llu problems, %llu repaired\n", (unsigned long long)stats->problems,
+			printf("%llu problems, %llu repaired\n",
+			       (unsigned long long)stats->problems,
 			       (unsigned long long)stats->repaired);
 		else
 			printf("clean\n");

@@ -39,10 +39,13 @@ static const struct {
 	const char *name;
 	size_t offset;
 } counts[] = {
-#define COUNT(field) {#field, offsetof(struct pinfold_archive_stats, field)}
-	COUNT(snapshot), COUNT(files),	  COUNT(directories), COUNT(symlinks),	 COUNT(links),
-	COUNT(fifos),	 COUNT(bytes),	  COUNT(layers),      COUNT(removed),	 COUNT(replaced),
-	COUNT(devices),	 COUNT(setid),	  COUNT(attributes),  COUNT(owners),	 COUNT(times),
+#define COUNT(field)                                                                               \
+	{                                                                                          \
+#field, offsetof(struct pinfold_archive_stats, field)                              \
+	}
+	COUNT(snapshot), COUNT(files), COUNT(directories), COUNT(symlinks), COUNT(links),
+	COUNT(fifos),	 COUNT(bytes), COUNT(layers),	   COUNT(removed),  COUNT(replaced),
+	COUNT(devices),	 COUNT(setid), COUNT(attributes),  COUNT(owners),   COUNT(times),
 #undef COUNT
 };
 #define COUNTS (sizeof(counts) / sizeof(counts[0]))
@@ -69,8 +72,7 @@ static int report(const struct pinfold_archive_stats *s, bool as_json)
 		return show_end(&j) < 0 ? EXIT_PINFOLD : 0;
 	}
 	printf("%llu files, %llu directories, %llu links, %s\n", (unsigned long long)s->files,
-	       (unsigned long long)s->directories,
-	       (unsigned long long)(s->symlinks + s->links),
+	       (unsigned long long)s->directories, (unsigned long long)(s->symlinks + s->links),
 	       show_size(s->bytes, size, sizeof(size)));
 	if (s->devices || s->setid || s->attributes || s->times)
 		say("left out: %llu devices, set-id bits of %llu, %llu attributes, times of %llu",
@@ -95,7 +97,8 @@ int cmd_import(const struct verb *v, int argc, char **argv)
 				   : open(src, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
 		(void)err_sys(&e, "%s", src);
-		(void)err_remedy(&e, "name a file or directory that exists, or - for standard input");
+		(void)err_remedy(&e,
+				 "name a file or directory that exists, or - for standard input");
 		return say_failure(&e, n.r.json);
 	}
 	struct pinfold_import_options o = {.size = sizeof(o), .to = n.r.to, .source = src};

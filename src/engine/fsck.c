@@ -65,10 +65,10 @@ struct listener {
 static void tell(void *context, const struct check_problem *p)
 {
 	static const char *const kinds[CHECK_KINDS] = {
-		[CHECK_DATABASE] = "database",	   [CHECK_ORPHAN] = "orphan",
-		[CHECK_MISSING] = "missing",	   [CHECK_UNREADABLE] = "unreadable",
-		[CHECK_CHANGED] = "changed",	   [CHECK_ROW] = "row",
-		[CHECK_SNAPSHOT] = "snapshot",	   [CHECK_HEAD] = "head",
+		[CHECK_DATABASE] = "database", [CHECK_ORPHAN] = "orphan",
+		[CHECK_MISSING] = "missing",   [CHECK_UNREADABLE] = "unreadable",
+		[CHECK_CHANGED] = "changed",   [CHECK_ROW] = "row",
+		[CHECK_SNAPSHOT] = "snapshot", [CHECK_HEAD] = "head",
 	};
 	const struct listener *l = context;
 	struct pinfold_fsck_problem out = {

@@ -33,9 +33,9 @@ enum check_kind {
 
 struct check_problem {
 	enum check_kind kind;
-	int64_t layer;	     /* 0: it is about no layer */
-	char text[320];	     /* what is wrong */
-	char used_by[320];   /* "NAME SEQ SEQ, NAME SEQ": snapshots that need it; may be cut with ... */
+	int64_t layer;	   /* 0: it is about no layer */
+	char text[320];	   /* what is wrong */
+	char used_by[320]; /* "NAME SEQ SEQ, NAME SEQ": snapshots that need it; may be cut with ... */
 	bool repaired;
 };
 
