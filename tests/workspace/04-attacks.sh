@@ -304,7 +304,7 @@ other_versions()
 	own "$W/broken"
 	STORE=$(sha256sum <"$W/broken/store.db")
 	at "$W/broken" ls
-	check "a store that is rubbish: refused" grep -qE '^pinfold: internal: .*damaged' "$ERR"
+	check "a store that is rubbish: refused" grep -qE '^pinfold: internal(\.damaged)?: .*damaged' "$ERR"
 	check "and has a remedy" grep -q '^pinfold: remedy: ' "$ERR"
 	check "it is left alone" test "$(sha256sum <"$W/broken/store.db")" = "$STORE"
 	rm "$W/broken/store.db"

@@ -27,7 +27,7 @@ tick()
 {
 	/usr/bin/python3 -I -c '
 import time
-now = lambda: time.clock_gettime_ns(time.CLOCK_REALTIME_COARSE)
+now = lambda: time.clock_gettime_ns(5) # CLOCK_REALTIME_COARSE
 start = now()
 while now() == start:
     pass'
