@@ -2,7 +2,8 @@
 # shellcheck shell=sh disable=SC2034 # used by who sources it
 # Which packages of Debian 12 and Ubuntu 24.04 what needs, and a way to have them. To be sourced.
 
-BUILD_PACKAGES="gcc make libc6-dev linux-libc-dev libseccomp-dev libssl-dev libsqlite3-dev python3"
+BUILD_PACKAGES="gcc make libc6-dev linux-libc-dev libseccomp-dev libssl-dev libsqlite3-dev
+	libzstd-dev libarchive-dev libjansson-dev zlib1g-dev liblzma-dev python3"
 
 # perl has prove, uidmap newuidmap, bsdextrautils col; the rest is what the tests run inside and
 # compare with. Java and npm are tried where they are, and not worth what they weigh.

@@ -89,6 +89,9 @@ struct pinfold_run_options {
 	uint16_t rows;	/* with PINFOLD_PTY */
 	uint16_t cols;
 	int cancel_fd; /* give up when this becomes readable while the daemon lets us wait; 0: none */
+	/* With dir: files that look like secrets are hidden. Patterns of names or paths, or NULL. */
+	const char *const *hide; /* hide these, too */
+	const char *const *show; /* do not hide these */
 };
 
 #ifdef __cplusplus
@@ -267,6 +270,8 @@ PINFOLD_API void pinfold_store_close(struct pinfold_store *store);
  * see to it that everything survives a power cut. To be called now and then; commands that end do not
  * wait for it. */
 PINFOLD_API int pinfold_store_settle(struct pinfold_store *store, struct pinfold_error *ret_error);
+/* Is there anything for it to do, because of what was done through this handle? */
+PINFOLD_API int pinfold_store_unsettled(const struct pinfold_store *store);
 
 struct pinfold_workspace_options {
 	size_t size;
@@ -325,9 +330,12 @@ struct pinfold_snapshot {
 	char status[16];    /* as of a run, "" for others */
 	int exit_status;
 	uint64_t wall_us, files, bytes;
+	int while_running; /* snap: a command was running, and stood still for stopped_us */
+	uint64_t stopped_us;
 };
 
-/* A point to come back to; it is on disk when this returns. label may be NULL. */
+/* A point to come back to; it is on disk when this returns. label may be NULL. While a command is running
+ * it stands still until what it has changed so far is copied; the snapshot is beside the history then. */
 PINFOLD_API int pinfold_workspace_snap(struct pinfold_store *store, const char *name,
 				       const char *label, struct pinfold_snapshot *ret_snapshot,
 				       struct pinfold_error *ret_error);
@@ -361,6 +369,82 @@ PINFOLD_API int pinfold_workspace_copy_in(struct pinfold_store *store, const cha
 					  const char *from, const char *to,
 					  struct pinfold_error *ret_error);
 
+/* Delta synchronisation with a directory of the host: only what the other side lacks travels. */
+#define PINFOLD_SYNC_MIRROR 0x1u /* remove what the sender does not have */
+#define PINFOLD_SYNC_NO_GIT 0x2u /* leave .git out */
+#define PINFOLD_SYNC_ALL 0x4u	 /* also what .gitignore and .pinfoldignore name */
+#define PINFOLD_SYNC_FORCE 0x8u	 /* pull: also over what changed in the directory since the last */
+
+struct pinfold_sync_options {
+	size_t size;
+	const char *to; /* path inside; NULL: /home/user */
+	uint32_t flags;
+	/* Called now and then; bytes are of what the other side lacks. */
+	void (*progress)(void *context, uint64_t files, uint64_t bytes_done, uint64_t bytes_total);
+	void *context;
+};
+
+struct pinfold_sync_stats {
+	uint64_t files, bytes; /* of the tree */
+	uint64_t files_changed, files_removed;
+	uint64_t chunks_sent;
+	uint64_t wire_bytes; /* both ways */
+	uint64_t skipped;    /* FIFOs, sockets, devices */
+	uint64_t snapshot;   /* push: the number of what it made */
+};
+
+/* The directory's files into the workspace, as one command, whole or not at all; on disk when this
+ * returns. Files that the workspace made itself stay. */
+PINFOLD_API int pinfold_workspace_push(struct pinfold_store *store, const char *name,
+				       const char *dir, const struct pinfold_sync_options *options,
+				       struct pinfold_sync_stats *ret_stats,
+				       struct pinfold_error *ret_error);
+/* The workspace's files, as it stands, into the directory, as the caller; never through a link. */
+PINFOLD_API int pinfold_workspace_pull(struct pinfold_store *store, const char *name,
+				       const char *dir, const struct pinfold_sync_options *options,
+				       struct pinfold_sync_stats *ret_stats,
+				       struct pinfold_error *ret_error);
+
+/*
+ * Archives. What is in one is hostile: it is read in a sandbox, and what must not get in is left out and
+ * counted, or ends the import; then the workspace is as it was.
+ */
+struct pinfold_archive_stats {
+	uint64_t files, directories, symlinks, links, fifos;
+	uint64_t bytes;		/* of files, without holes */
+	uint64_t archive_bytes; /* export: of the archive */
+	uint64_t layers;     /* import: of an image that were applied; 0: it was a plain archive */
+	uint64_t removed;    /* whiteouts */
+	uint64_t replaced;   /* import: something was there before */
+	uint64_t devices;    /* left out, and sockets */
+	uint64_t setid;	     /* files that lost their set-id bits */
+	uint64_t attributes; /* extended ones and ACLs that were left out */
+	uint64_t owners;     /* whose owner became the sandbox's user */
+	uint64_t times;	     /* out of range, set to 1970 */
+	uint64_t snapshot;   /* import: the number of what it made */
+};
+
+/* A tar of what differs from the base image in a snapshot (NULL: where it stands), written to `fd`: paths
+ * relative to /, in order, owners as seen inside. The same snapshot is the same bytes. */
+#define PINFOLD_EXPORT_LAYER 0x1u /* only what that snapshot added, as a layer of an OCI image */
+PINFOLD_API int pinfold_workspace_export(struct pinfold_store *store, const char *name,
+					 const char *snapshot, uint32_t flags, int fd,
+					 struct pinfold_archive_stats *ret_stats,
+					 struct pinfold_error *ret_error);
+
+struct pinfold_import_options {
+	size_t size;
+	const char *to;	    /* directory inside, made where it is not there; NULL: /home/user */
+	const char *source; /* what the log calls it; NULL: "-" */
+};
+
+/* A tar file (plain, gzip, xz, zstd), an image of `docker save` or OCI tools, or a directory, from `fd`, as
+ * one command that can be undone. A workspace that is not there is made. It is on disk when this returns. */
+PINFOLD_API int pinfold_workspace_import(struct pinfold_store *store, const char *name, int fd,
+					 const struct pinfold_import_options *options,
+					 struct pinfold_archive_stats *ret_stats,
+					 struct pinfold_error *ret_error);
+
 /* One path that differs between two snapshots. Valid during the call. */
 struct pinfold_change {
 	const char *change; /* added, modified, deleted */
@@ -382,7 +466,8 @@ typedef int pinfold_change_fn(const struct pinfold_change *change, void *arg);
 
 /* What differs between two snapshots, in the order of their paths. to NULL: where it stands; from NULL:
  * what was before `to`, so that it is what that command did. */
-#define PINFOLD_DIFF_TEXT 0x1u /* with patches */
+#define PINFOLD_DIFF_TEXT                                                                          \
+	0x1u /* with patches; what became another type comes twice: it went, and came */
 PINFOLD_API int pinfold_workspace_diff(struct pinfold_store *store, const char *name,
 				       const char *from, const char *to, uint32_t flags,
 				       pinfold_change_fn *each, void *arg, uint64_t *ret_omitted,
@@ -422,6 +507,31 @@ PINFOLD_API int pinfold_workspace_apply(struct pinfold_store *store, const char 
 PINFOLD_API int pinfold_workspace_revert(struct pinfold_store *store, const char *name,
 					 uint32_t flags, pinfold_review_fn *each, void *arg,
 					 struct pinfold_error *ret_error);
+
+/*
+ * Check the store of a data directory (NULL: the contract's): its database, every layer against the content
+ * that was written down of it, every snapshot. Nobody else may have it open (busy). each() is called for
+ * every problem; what it gets is valid during the call. 0: it was checked, whatever was found.
+ */
+struct pinfold_fsck_problem {
+	const char *kind; /* database, orphan, missing, unreadable, changed, row, snapshot, head */
+	uint64_t layer;	  /* 0: it is about none */
+	const char *message;
+	const char *used_by; /* "NAME NUMBER NUMBER, NAME NUMBER": snapshots that need it; or "" */
+	int repaired;
+};
+typedef void pinfold_fsck_fn(const struct pinfold_fsck_problem *problem, void *arg);
+
+struct pinfold_fsck_stats {
+	uint64_t workspaces, snapshots, layers;
+	uint64_t recorded; /* layers whose content was written down for the first time */
+	uint64_t problems, repaired;
+};
+
+#define PINFOLD_FSCK_REPAIR 0x1u
+PINFOLD_API int pinfold_store_fsck(const char *home, uint32_t flags, pinfold_fsck_fn *each,
+				   void *arg, struct pinfold_fsck_stats *ret_stats,
+				   struct pinfold_error *ret_error);
 
 /*
  * Be the daemon that runs of this user (as root: of everybody in group pinfold) go to when they find

@@ -30,6 +30,15 @@ void hash_done(struct hash *h, uint8_t ret[HASH_BYTES])
 	SHA256_Final(ret, (SHA256_CTX *)(void *)h);
 }
 
+void hash_bytes(const void *data, size_t len, uint8_t ret[HASH_BYTES])
+{
+	struct hash h;
+
+	hash_init(&h);
+	hash_add(&h, data, len);
+	hash_done(&h, ret);
+}
+
 void hash_text(const uint8_t digest[HASH_BYTES], char ret[HASH_TEXT_SIZE])
 {
 	for (int i = 0; i < HASH_BYTES; i++)

@@ -17,6 +17,7 @@ void hash_init(struct hash *h);
 void hash_add(struct hash *h, const void *data, size_t len);
 /* `h` is used up. */
 void hash_done(struct hash *h, uint8_t ret[HASH_BYTES]);
+void hash_bytes(const void *data, size_t len, uint8_t ret[HASH_BYTES]);
 void hash_text(const uint8_t digest[HASH_BYTES], char ret[HASH_TEXT_SIZE]);
 
 /* SHA-256 of at most `max` bytes of a file, in hexadecimal. 0, or -errno; -EFBIG when there are

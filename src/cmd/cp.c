@@ -56,13 +56,14 @@ int cmd_cp(const struct verb *v, int argc, char **argv)
 		(void)err_remedy(&e, "write one of them as NAME:PATH");
 		return say_failure(&e, n.r.json);
 	}
+	if (strcmp(from ? n.word[0] : n.name, "-") == 0) {
+		(void)err_set(&e, ERR_UNSUPPORTED, "-: standard input and output are not copied");
+		(void)err_remedy(&e, "pinfold exec NAME -- cat PATH prints a file");
+		return say_failure(&e, n.r.json);
+	}
 	int r = from ? pinfold_workspace_copy_out(n.store, from_name, n.r.at, from, n.word[0],
 						  &error)
 		     : pinfold_workspace_copy_in(n.store, to_name, n.name, to, &error);
-	if (r == 0 && to) {
-		pinfold_store_close(n.store);
-		n.store = NULL;
-		store_settle_later();
-	}
+	store_leave(&n.store);
 	return r < 0 ? say_library_failure(&error, n.r.json) : 0;
 }

@@ -38,6 +38,8 @@ static void put_snapshot(struct json *j, const struct pinfold_snapshot *s)
 	json_ms(j, "wall_ms", s->wall_us);
 	json_u64(j, "files_changed", s->files);
 	json_u64(j, "bytes_changed", s->bytes);
+	if (s->while_running)
+		json_ms(j, "stopped_ms", s->stopped_us);
 	json_close(j, '}');
 }
 
@@ -79,6 +81,10 @@ int cmd_snap(const struct verb *v, int argc, char **argv)
 		return status;
 	if (pinfold_workspace_snap(n.store, n.name, n.word[0], &s, &error) < 0)
 		return say_library_failure(&error, n.r.json);
+	if (s.while_running)
+		say("a command is running: it stood still for %.1f ms, while what it has changed was "
+		    "copied",
+		    (double)s.stopped_us / 1e3);
 	return stands(&n, &s);
 }
 

@@ -27,6 +27,9 @@ const struct verb verb_table[] = {
 	{"exec", "run a command in a workspace, or in a sandbox that lives", cmd_exec, VERB_EXEC,
 	 &exec_doc},
 	{"cp", "copy files into a workspace or out of it", cmd_cp, VERB_CP, &cp_doc},
+	{"push", "bring a workspace up to date with a directory", cmd_push, VERB_PUSH, &push_doc},
+	{"watch", "keep pushing as files change", cmd_watch, VERB_WATCH, &watch_doc},
+	{"pull", "bring a directory up to date with a workspace", cmd_pull, VERB_PULL, &pull_doc},
 	{"log", "list what happened in a workspace", cmd_log, VERB_LOG, &log_doc},
 	{"diff", "show what a command changed in a workspace", cmd_diff, VERB_DIFF, &diff_doc},
 	{"review", "show what a workspace changed of its directory, as a patch", cmd_review,
@@ -38,6 +41,11 @@ const struct verb verb_table[] = {
 	{"rollback", "bring a workspace back to a snapshot", cmd_rollback, VERB_DATA,
 	 &rollback_doc},
 	{"fork", "make a workspace out of another", cmd_fork, VERB_FORK, &fork_doc},
+	{"export", "write a workspace, or one layer, as a tar file", cmd_export, VERB_EXPORT,
+	 &export_doc},
+	{"import", "take files into a workspace from a tar file or an image", cmd_import,
+	 VERB_IMPORT, &import_doc},
+	{"fsck", "check the data directory, and repair it", cmd_fsck, VERB_FSCK, &fsck_doc},
 	{"ps", "list the sandboxes that live", cmd_ps, VERB_PS, &ps_doc},
 	{"logs", "print what a detached command printed", cmd_logs, VERB_LOGS, &logs_doc},
 	{"attach", "follow a detached command", cmd_attach, VERB_PLAIN, &attach_doc},
@@ -56,9 +64,8 @@ const struct verb verb_table[] = {
 
 /* Verbs of the contract whose part does not exist yet: refused by name, never "unknown". */
 static const char *const later_verbs[] = {
-	"push",	     "pull",	"watch", "mcp",	   "token",  "allow",	"trust",
-	"approvals", "approve", "deny",	 "secret", "audit",  "receipt", "verify",
-	"replay",    "deps",	"image", "export", "import", "fsck",	NULL,
+	"mcp",	 "token",   "allow",  "trust",	"approvals", "approve", "deny", "secret",
+	"audit", "receipt", "verify", "replay", "deps",	     "image",	NULL,
 };
 
 static const struct verb *unknown_verb(const char *name, struct err *e)

@@ -185,9 +185,7 @@ int session_workspace(struct request *r, const char *name, uint32_t flags, bool 
 			(void)pinfold_workspace_remove(store, name, &ignored);
 	}
 	int status = stay(r, started, run, &error);
-	pinfold_store_close(store);
-	if (started == 0)
-		store_settle_later();
+	store_leave(&store);
 	return status;
 }
 

@@ -41,10 +41,14 @@ static void settle(void)
 	_exit(0);
 }
 
-void store_settle_later(void)
+void store_leave(struct pinfold_store **store)
 {
+	bool unsettled = *store && pinfold_store_unsettled(*store);
+
+	pinfold_store_close(*store);
+	*store = NULL;
 	(void)fflush(NULL);
-	if (fork() == 0)
+	if (unsettled && fork() == 0)
 		settle();
 }
 

@@ -27,7 +27,7 @@ void named_done(struct named *n);
 
 /* Opens the store; false: said why. */
 bool store_ready(struct pinfold_store **ret, bool json);
-/* In a process that nobody waits for: what can wait. */
-void store_settle_later(void);
+/* Closes it; what can wait is done in a process that nobody waits for. */
+void store_leave(struct pinfold_store **store);
 
 #endif

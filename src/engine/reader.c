@@ -7,7 +7,6 @@
 
 #include "base/fd.h"
 #include "engine/run_int.h"
-#include "engine/workspace_int.h"
 
 #include "sandbox/reader_image.h"
 
@@ -78,12 +77,13 @@ static int prepare(struct request *req, const struct reader_ask *ask, struct sto
 	struct sandbox_layers here = store_layers(s);
 
 	req->spec.peek = ask->peek;
+	req->spec.bare = ask->bare;
 	req->spec.as_root = true;
 	req->spec.tool = reader_image;
 	req->spec.tool_len = (size_t)(reader_image_end - reader_image);
 	req->spec.layers = here;
 	req->spec.layers.upper = ask->out;
-	if (ask->peek == PEEK_MERGE)
+	if (ask->peek != PEEK_LOOK)
 		return 0;
 	if (ask->before->n > LAYERS_MAX || ask->now->n > LAYERS_MAX)
 		return err_set(e, ERR_LIMIT, "more than %u layers", LAYERS_MAX);
@@ -117,12 +117,14 @@ int reader_look(struct store *s, const struct reader_ask *ask, struct reader *re
 	if (r >= 0)
 		r = prepare(&ret->run->req, ask, s, e);
 	if (r >= 0)
+		ret->run->socket = ask->socket;
+	if (r >= 0)
 		r = run_begin(ret->run, e);
 	return r < 0 ? r : take_pipes(ret, e);
 }
 
-int reader_enter(struct store *s, const char *name, const char *const *argv, const char *kind,
-		 const char *what, struct reader *ret, struct err *e)
+int reader_enter(struct store *s, const char *name, const char *const *argv,
+		 struct workspace_how *how, struct reader *ret, struct err *e)
 {
 	const char *full[ARGS_MAX];
 	struct pinfold_run_options o = {
@@ -134,17 +136,38 @@ int reader_enter(struct store *s, const char *name, const char *const *argv, con
 		.memory_bytes = MEMORY_BYTES,
 		.flags = PINFOLD_LOCAL,
 	};
-	struct workspace_how how = {
-		.use = USE_ALONE,
-		.kind = kind,
-		.command = what,
-		.tool = reader_image,
-		.tool_len = (size_t)(reader_image_end - reader_image),
-	};
 
 	put_argv(argv, full);
-	int r = workspace_start(s, name, &o, &how, &ret->run, e);
+	o.user = how->user;
+	how->use = USE_ALONE;
+	how->tool = reader_image;
+	how->tool_len = (size_t)(reader_image_end - reader_image);
+	int r = workspace_start(s, name, &o, how, &ret->run, e);
 	return r < 0 ? r : take_pipes(ret, e);
+}
+
+static void only_pipe(sigset_t *set)
+{
+	(void)sigemptyset(set);
+	(void)sigaddset(set, SIGPIPE); /* cannot fail for a signal */
+}
+
+void reader_hush(sigset_t *ret_before)
+{
+	sigset_t pipe;
+
+	only_pipe(&pipe);
+	(void)pthread_sigmask(SIG_BLOCK, &pipe, ret_before);
+}
+
+void reader_unhush(const sigset_t *before)
+{
+	static const struct timespec now = {0};
+	sigset_t pipe;
+
+	only_pipe(&pipe);
+	(void)sigtimedwait(&pipe, NULL, &now); /* ours, if there is one */
+	(void)pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
 int reader_end(struct reader *r, int result, struct err *e)

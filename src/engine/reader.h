@@ -7,13 +7,15 @@
 #ifndef ENGINE_READER_H
 #define ENGINE_READER_H
 
+#include <signal.h>
+
 #include "base/err.h"
 #include "pinfold/pinfold.h"
-#include "store/workspace.h"
+#include "engine/workspace_int.h"
 
 struct reader {
 	struct pinfold_run *run;
-	int in, out; /* blocking; `in` is FD_NONE where it is not fed */
+	int in, out; /* blocking */
 };
 
 #define READER_INIT                                                                                \
@@ -42,15 +44,20 @@ struct reader_ask {
 	const struct stack *before, *now; /* PEEK_LOOK: the two views, or PEEK_MERGE: NULL */
 	uint32_t out;			  /* PEEK_MERGE: the layer that is made */
 	const char *dir;		  /* what a workspace shows at /work, NULL: nothing */
+	bool bare;			  /* PEEK_LOOK: `now` alone, over nothing */
+	bool socket;			  /* its standard input is one, r->in the other end */
 	bool fed;			  /* it reads from r->in */
 };
 
 /* Start it on layers at rest. */
 int reader_look(struct store *s, const struct reader_ask *ask, struct reader *ret, struct err *e);
-/* Start it in a workspace, as a command that its log calls `kind` and describes with `what`. With
- * `fed`, r->in goes to its standard input. */
-int reader_enter(struct store *s, const char *name, const char *const *argv, const char *kind,
-		 const char *what, struct reader *ret, struct err *e);
+/* Start it in a workspace. Of `how`, the tool is filled in. */
+int reader_enter(struct store *s, const char *name, const char *const *argv,
+		 struct workspace_how *how, struct reader *ret, struct err *e);
+/* Between the two, writing to one that has died is an error (EPIPE) and no signal for whoever uses this
+ * library. */
+void reader_hush(sigset_t *ret_before);
+void reader_unhush(const sigset_t *before);
 /* Wait until it has ended; r < 0: with what was wrong already. Fails when it did. */
 int reader_end(struct reader *r, int result, struct err *e);
 

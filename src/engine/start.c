@@ -52,7 +52,14 @@ int run_make_stdio(struct pinfold_run *run, int theirs[3], struct err *e)
 		theirs[i] = fcntl(i, F_DUPFD_CLOEXEC, 3);
 	return 0;
 #endif
-	if (run->req.spec.pty || (run->req.flags & PINFOLD_NO_STDIN)) {
+	if (run->socket) {
+		int pair[2];
+
+		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+			return err_sys(e, "socket");
+		run->input = pair[0];
+		theirs[0] = pair[1];
+	} else if (run->req.spec.pty || (run->req.flags & PINFOLD_NO_STDIN)) {
 		theirs[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		if (theirs[0] < 0)
 			return err_sys(e, "open /dev/null");

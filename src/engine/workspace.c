@@ -17,6 +17,7 @@
 #include "warden/place.h"
 
 #define DISK_BYTES (10ull << 30)
+#define RECORD_MOST 4u /* layers that are hashed behind one command */
 #define INODES (1ull << 20)
 
 static int result(int r, const struct err *e, struct pinfold_error *ret_error)
@@ -61,11 +62,20 @@ void pinfold_store_close(struct pinfold_store *store)
 	free(store);
 }
 
+int pinfold_store_unsettled(const struct pinfold_store *store)
+{
+	return store_unsettled(store->store);
+}
+
 int pinfold_store_settle(struct pinfold_store *store, struct pinfold_error *ret_error)
 {
 	struct err e = ERR_INIT;
 
-	return result(store_settle(store->store, workspace_merge_all, &e), &e, ret_error);
+	int r = store_settle(store->store, workspace_merge_all, &e);
+
+	if (r >= 0)
+		r = check_record_some(store->store, RECORD_MOST, layer_digest, &e);
+	return result(r, &e, ret_error);
 }
 
 static int take_dir(struct workspace *w, const char *dir, struct err *e)
@@ -262,8 +272,18 @@ int pinfold_workspace_snap(struct pinfold_store *store, const char *name, const 
 	struct err e = ERR_INIT;
 	struct snap snap;
 	int r = history_snap(store->store, name, label, &snap, &e);
+	bool running = r == -EBUSY;
 
-	return moved(r, &snap, ret_snapshot, &e, ret_error);
+	if (running) {
+		e = (struct err)ERR_INIT;
+		r = workspace_snap_running(store->store, name, label, &snap, &e);
+	}
+	if (moved(r, &snap, ret_snapshot, &e, ret_error) < 0)
+		return -1;
+	ret_snapshot->while_running = running;
+	ret_snapshot->current = !running;
+	ret_snapshot->stopped_us = running ? snap.wall_us : 0;
+	return 0;
 }
 
 int pinfold_workspace_undo(struct pinfold_store *store, const char *name, uint64_t count,

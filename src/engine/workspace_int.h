@@ -4,6 +4,9 @@
 #define ENGINE_WORKSPACE_INT_H
 
 #include "engine/run_int.h"
+#include "store/check.h"
+
+#define ROOM_SIZE 24u
 
 struct workspace_how {
 	enum workspace_use use;
@@ -11,14 +14,35 @@ struct workspace_how {
 	const char *command; /* and says that it was; NULL: the command itself */
 	const void *tool;    /* a program of ours, at /run/tool; NULL: none */
 	size_t tool_len;
+	const char *user;  /* who the tool is inside, NULL: the user */
+	bool socket;	   /* standard input of the tool is one */
+	const char *state; /* directory of the store for the tool, at /v/state; NULL: none */
+	int state_fd;	   /* the same */
+	char *room; /* a word of its arguments that is to be the bytes it may write; or NULL */
+	const struct stack *before; /* with state: another view for it, at /v/old.root; NULL: none */
 };
 
 /* `o` is changed. *ret_run is NULL when it fails. */
 int workspace_start(struct store *s, const char *name, struct pinfold_run_options *o,
 		    const struct workspace_how *how, struct pinfold_run **ret_run, struct err *e);
 
+/* copy.c: a path inside, absolute and without . and .. ; relative ones are below the home directory. */
+int workspace_path(const char *path, char *to, size_t size, struct err *e);
+/* Fails where nothing of such a path outlives a command. */
+int workspace_keeps(const char *path, struct err *e);
+/* What to do about an error that has no remedy yet; `conflict`: what if something is in the way. */
+void workspace_remedy(struct err *e, const char *conflict);
+/* Which view of the reader such a path is in, and where there. */
+const char *workspace_view(const struct stack *stack, const char *path, const char **ret_rest);
+/* still.c: a snapshot while a command is running. */
+int workspace_snap_running(struct store *s, const char *name, const char *label, struct snap *ret,
+			   struct err *e);
 /* merge.c: make the stack of a workspace shorter; without `must` only if it has grown long. */
 int workspace_merge(struct store *s, const char *name, bool must, struct err *e);
 int workspace_merge_all(struct store *s, struct err *e);
+
+/* fsck.c: the content of a layer, as a text. */
+int layer_digest(struct store *s, uint32_t layer, uint32_t parts, char ret[CHECK_DIGEST_SIZE],
+		 struct err *e);
 
 #endif

@@ -69,9 +69,10 @@ static void complete(struct pinfold_run_options *o, const struct workspace *w)
 static int find_room(struct pinfold_run *run, struct upper *u, struct err *e)
 {
 	uint64_t most = run->req.spec.limits.disk_bytes;
-	int r = upper_used(u, &run->disk_used, e);
+	int r = 0;
 
-	if (r >= 0 && run->disk_used >= most)
+	run->disk_used = u->used_bytes;
+	if (run->disk_used >= most)
 		r = store_collect_undone(u->store, u->w.id, e);
 	if (r >= 0 && run->disk_used >= most)
 		r = upper_used(u, &run->disk_used, e);
@@ -93,22 +94,42 @@ static int start(struct pinfold_run *run, struct pinfold_run_options *o, struct 
 	(void)snprintf(run->workspace, sizeof(run->workspace), "%s", u->w.name);
 	if (r >= 0)
 		r = request_init(&run->req, o, &layers, false, e);
+	memcpy(run->req.spec.id, u->sandbox, sizeof(run->req.spec.id));
 	run->req.spec.tool = how->tool;
 	run->req.spec.tool_len = how->tool_len;
+	run->req.spec.state.path = how->state;
+	run->req.spec.state.fd = how->state_fd;
+	run->socket = how->socket;
+	if (how->before && how->before->n <= LAYERS_MAX) {
+		run->req.spec.before.n = how->before->n;
+		memcpy(run->req.spec.before.lower, how->before->layer,
+		       how->before->n * sizeof(struct sandbox_layer));
+	}
 	if (r >= 0)
 		r = find_room(run, u, e);
+	/* Who feeds a tool of ours looks after nothing else meanwhile, so it has to stop by itself. */
+	if (r >= 0 && how->room)
+		(void)snprintf(
+			how->room, ROOM_SIZE, "%llu",
+			(unsigned long long)(run->req.spec.limits.disk_bytes - run->disk_used));
 	run->disk_free = run_disk_free(run);
 	return r < 0 ? r : run_begin(run, e);
 }
 
+/* The ordinary user can change nothing there. */
+static bool changes_usr(const struct pinfold_run_options *o)
+{
+	return o->user && strcmp(o->user, "root") == 0;
+}
+
 /* Nobody got to merging it while there was time. What is opened on it meanwhile has to wait. */
-static int shorten(struct store *s, const char *name, enum workspace_use use, struct upper **upper,
-		   struct err *e)
+static int shorten(struct store *s, const char *name, enum workspace_use use, bool usr,
+		   struct upper **upper, struct err *e)
 {
 	upper_drop(*upper);
 	*upper = NULL;
 	int r = workspace_merge(s, name, true, e);
-	return r < 0 ? r : upper_open(s, name, use, upper, e);
+	return r < 0 ? r : upper_open(s, name, use, usr, upper, e);
 }
 
 int workspace_start(struct store *s, const char *name, struct pinfold_run_options *o,
@@ -118,9 +139,9 @@ int workspace_start(struct store *s, const char *name, struct pinfold_run_option
 	int r = run ? check(o, e) : err_sys(e, "run");
 
 	if (r >= 0)
-		r = upper_open(s, name, how->use, &run->upper, e);
+		r = upper_open(s, name, how->use, changes_usr(o), &run->upper, e);
 	if (r >= 0 && run->upper->w.stack.n >= LAYERS_MAX)
-		r = shorten(s, name, how->use, &run->upper, e);
+		r = shorten(s, name, how->use, changes_usr(o), &run->upper, e);
 	if (r >= 0) {
 		run->upper_kind = how->kind;
 		if (how->command)
@@ -169,8 +190,10 @@ void workspace_end(struct pinfold_run *run)
 	if (!u)
 		return;
 	run->upper = NULL;
-	/* Whatever hangs in the kernel may still write: what it has is not the workspace. */
-	if (run->gave_up || (run->failed && run->exit_status == 125)) {
+	/* Whatever hangs in the kernel may still write: what it has is not the workspace. A tool of ours
+	 * has done all that it should, or nothing. */
+	if (run->gave_up || (run->failed && run->exit_status == 125) ||
+	    (run->req.spec.tool && run->exit_status != 0)) {
 		upper_drop(u);
 		return;
 	}

@@ -3,6 +3,10 @@
  * After the last process has ended: walk the uppers and report what changed. The tree was made by
  * hostile code, so: no link is followed, nothing but regular files is opened, depth and count are
  * bounded. The host side gets descriptors, never names to resolve.
+ *
+ * Of what stays on the host all is seen, however deep or locked away: only one directory is open at a
+ * time, the way up is its "..", which nobody is left to move, and names that no longer fit into a path
+ * are counted.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +17,7 @@
 #include "base/sys.h"
 #include "guest/guest.h"
 
-#define DEPTH_MAX 64
+#define DEPTH_MAX 65536
 #ifdef DROP_FILES_NOFOLLOW
 #define LINKS 0
 #define OPENED(mode) (S_ISREG(mode) || S_ISLNK(mode))
@@ -44,25 +48,30 @@ struct dirent_head {
 	char name[];
 };
 
-struct level {
-	int fd;
-	size_t path_len; /* of the directory's own path */
-	long have;	 /* bytes in buf */
-	long pos;
-	char buf[4096] __attribute__((aligned(8)));
+/* What is kept of a directory while the walk is below it. */
+struct place {
+	int64_t next;  /* the entry behind the one that the walk went into */
+	uint32_t mode; /* that it gets back when it is left, 0: it has it */
 };
 
 struct walk {
 	const struct guest_keep *keep;
 	size_t prefix_len;
+	int fd; /* the directory where the walk is */
+	uint32_t depth;
+	uint32_t unnamed; /* levels of them whose path does not fit */
+	size_t len;	  /* of its path, or of the last that fitted */
+	int64_t next;
+	long have, pos; /* bytes in buf */
 	uint32_t sent;
 	uint64_t omitted;
 	uint64_t bytes; /* on disk, of all that was seen */
 	int disarm;	/* what stays on the host makes nobody anybody else */
 	char path[MSG_NAME_MAX + 1];
+	char buf[4096] __attribute__((aligned(8)));
 };
 
-static struct level levels[DEPTH_MAX];
+static struct place places[DEPTH_MAX];
 static struct walk walk;
 
 /* What this path is in what the upper lies over: its mode, 0 when it is not there. */
@@ -167,70 +176,110 @@ static void report_hidden(struct walk *w, int upper, size_t len)
 	(void)sys1(SYS_close, dir);
 }
 
-static int descend(struct walk *w, int depth, int dir, const char *name, size_t len)
+/* Its owner may have locked himself out of it. */
+static int unlock(const struct walk *w, const char *name, uint32_t mode)
 {
-	if (depth + 1 >= DEPTH_MAX) {
-		w->omitted++;
-		return 0;
-	}
-	long fd = sys3(SYS_openat, dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0) {
-		w->omitted++;
-		return 0;
-	}
-	report_hidden(w, (int)fd, len);
-	levels[depth + 1].fd = (int)fd;
-	levels[depth + 1].path_len = len;
-	levels[depth + 1].have = levels[depth + 1].pos = 0;
-	return 1;
+	return w->disarm && (mode & 0500) != 0500 &&
+	       sys3(SYS_fchmodat, w->fd, name, (mode & 07777) | 0700) >= 0;
 }
 
-/* One entry of the directory at `depth`; 1 when the walk goes down into it. */
-static int visit(struct walk *w, int depth, const char *name)
+static void descend(struct walk *w, const char *name, const struct stat *st, size_t len)
 {
-	struct level *l = &levels[depth];
+	struct stat up;
+	int unlocked = unlock(w, name, st->st_mode);
+	long fd = -1;
+
+	if (w->depth + 1 < DEPTH_MAX && (len || w->disarm))
+		fd = sys3(SYS_openat, w->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || sys4(SYS_newfstatat, fd, "..", &up, 0) < 0) {
+		if (unlocked)
+			(void)sys3(SYS_fchmodat, w->fd, name, st->st_mode & 07777);
+		if (fd >= 0)
+			(void)sys1(SYS_close, fd);
+		w->omitted++;
+		return;
+	}
+	if (len)
+		report_hidden(w, (int)fd, len);
+	places[w->depth++].next = w->next;
+	places[w->depth].mode = unlocked ? st->st_mode : 0;
+	(void)sys1(SYS_close, w->fd);
+	w->fd = (int)fd;
+	w->have = w->pos = 0;
+	if (len)
+		w->len = len;
+	else
+		w->unnamed++;
+}
+
+/* Back to the directory above; 0 when there is no way. */
+static int ascend(struct walk *w)
+{
+	uint32_t mode = places[w->depth].mode;
+	long up = sys3(SYS_openat, w->fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (mode)
+		(void)sys2(SYS_fchmod, w->fd, mode & 07777);
+	(void)sys1(SYS_close, w->fd);
+	w->fd = (int)up;
+	w->depth--;
+	if (w->unnamed)
+		w->unnamed--;
+	else
+		while (w->path[--w->len] != '/')
+			;
+	w->path[w->len] = '\0';
+	return up >= 0 && sys3(SYS_lseek, up, places[w->depth].next, 0) >= 0;
+}
+
+static void visit(struct walk *w, const char *name)
+{
 	struct stat st;
 
 	if (str_eq(name, ".") || str_eq(name, ".."))
-		return 0;
-	size_t len = join(w, l->path_len, name);
-	if (!len || sys4(SYS_newfstatat, l->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+		return;
+	size_t len = w->unnamed ? 0 : join(w, w->len, name);
+	if (sys4(SYS_newfstatat, w->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
 		w->omitted++;
-		return 0;
+		return;
 	}
 	w->bytes += (uint64_t)st.st_blocks * 512;
 	if (w->disarm && S_ISREG(st.st_mode) && (st.st_mode & (S_ISUID | S_ISGID))) {
 		st.st_mode &= ~(unsigned)(S_ISUID | S_ISGID);
-		(void)sys3(SYS_fchmodat, l->fd, name,
+		(void)sys3(SYS_fchmodat, w->fd, name,
 			   st.st_mode & 07777); /* no link: it is regular */
 	}
-	report(w, l->fd, name, &st, len);
-	return S_ISDIR(st.st_mode) ? descend(w, depth, l->fd, name, len) : 0;
+	if (len)
+		report(w, w->fd, name, &st, len);
+	else if (!S_ISDIR(st.st_mode))
+		w->omitted++;
+	if (S_ISDIR(st.st_mode))
+		descend(w, name, &st, len);
 }
 
 static void walk_tree(struct walk *w)
 {
-	int depth = 0;
-
-	levels[0].fd = w->keep->upper;
-	levels[0].path_len = w->prefix_len;
-	levels[0].have = levels[0].pos = 0;
-	while (depth >= 0) {
-		struct level *l = &levels[depth];
-
-		if (l->pos >= l->have) {
-			l->have = sys3(SYS_getdents64, l->fd, l->buf, sizeof(l->buf));
-			l->pos = 0;
-			if (l->have <= 0) {
-				(void)sys1(SYS_close, l->fd);
-				depth--;
+	w->fd = w->keep->upper;
+	w->len = w->prefix_len;
+	w->depth = w->unnamed = 0;
+	w->have = w->pos = 0;
+	for (;;) {
+		if (w->pos >= w->have) {
+			w->have = sys3(SYS_getdents64, w->fd, w->buf, sizeof(w->buf));
+			w->pos = 0;
+			if (w->have <= 0) {
+				if (w->depth == 0 || !ascend(w))
+					break;
+				w->have = 0;
 				continue;
 			}
 		}
-		struct dirent_head *d = (struct dirent_head *)(void *)(l->buf + l->pos);
-		l->pos += d->reclen;
-		depth += visit(w, depth, d->name);
+		struct dirent_head *d = (struct dirent_head *)(void *)(w->buf + w->pos);
+		w->pos += d->reclen;
+		w->next = d->off;
+		visit(w, d->name);
 	}
+	(void)sys1(SYS_close, w->fd);
 }
 
 uint64_t guest_used(const struct guest *g)

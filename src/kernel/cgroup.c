@@ -3,6 +3,7 @@
 #include "kernel/cgroup.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
@@ -359,6 +360,24 @@ int cgroup_freeze(const struct cgroup *cg, bool freeze)
 	if (!cg->ops || !cg->part[CG_UNIFIED][0])
 		return -EOPNOTSUPP;
 	return cgroup_put_text(cg->part[CG_UNIFIED], "cgroup.freeze", freeze ? "1" : "0", &e);
+}
+
+int cgroup_await_frozen(const struct cgroup *cg, int timeout_ms)
+{
+	char path[CGROUP_PATH_MAX + 20], text[256];
+
+	(void)snprintf(path, sizeof(path), "%s/cgroup.events", cg->part[CG_UNIFIED]);
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct pollfd changed = {.fd = fd, .events = POLLPRI};
+	for (int i = 0; fd >= 0 && i < 2 + timeout_ms / 100; i++) {
+		ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+
+		text[n > 0 ? n : 0] = '\0';
+		if (strstr(text, "frozen 1"))
+			return 0;
+		(void)poll(&changed, 1, 100); /* the file tells when it changes */
+	}
+	return fd < 0 ? -errno : -ETIMEDOUT;
 }
 
 /* Held by descriptor before it is looked for once more: the number may be another's by now. */

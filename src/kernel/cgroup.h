@@ -92,6 +92,8 @@ int cgroup_doors(const struct cgroup *cg, int ret_fds[CGROUP_PARTS + 1], struct 
 void cgroup_kill(const struct cgroup *cg);
 /* Stop everything in it, or let it go on. 0 or -errno; -EOPNOTSUPP where there is no group for that. */
 int cgroup_freeze(const struct cgroup *cg, bool freeze);
+/* Until every process in it stands still. -ETIMEDOUT after so many milliseconds. */
+int cgroup_await_frozen(const struct cgroup *cg, int timeout_ms);
 /* Remove the directories; waits up to a second for dying processes. 0 or -errno. */
 int cgroup_remove(const struct cgroup *cg);
 /* The same for one directory by its path, waiting at most about `patience_ms`. */

@@ -13,12 +13,17 @@
  *		[--bytes N] [--entries N] DIR PATH
  *	reader merge [--bottom] OUT [--bottom] LAYER...
  *	reader digest LAYER
+ *	reader receive [--mirror] [--links-out] PATH
+ *	reader send [--skip-links-out] DIR PATH
+ *	reader export [--layer] [--owner UID] [DIR PREFIX]...
+ *	reader import [--tree] [--owners] [--bytes N] [--entries N] PATH
  *
  * With --into, PATH is a directory to put NAME into, or the new name in its parent directory.
  * Directories are absolute paths; OLD and NEW may be "-" for nothing, PREFIX "" for none. With
  * --split what has become another type went, and then came. fetch reads paths from standard input,
- * each ended by a NUL. pack and fetch write a tree stream (tree/stream.h), diff changes (tree/change.h), the others an answer
- * (tree/answer.h). Every one of them can be an error, and then we exit with 1.
+ * each ended by a NUL. pack and fetch write a tree stream (tree/stream.h), diff changes
+ * (tree/change.h); receive and send speak sync/session.h over standard input, which is a socket; the
+ * others give an answer (tree/answer.h). Every one of them can be an error, and then we exit with 1.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -34,8 +39,10 @@ static const struct {
 	const char *name;
 	reader_verb *run;
 } verbs[] = {
-	{"diff", reader_diff},	   {"pack", reader_pack},   {"fetch", reader_fetch},
-	{"unpack", reader_unpack}, {"merge", reader_merge}, {"digest", reader_digest},
+	{"diff", reader_diff},	     {"pack", reader_pack},   {"fetch", reader_fetch},
+	{"unpack", reader_unpack},   {"merge", reader_merge}, {"digest", reader_digest},
+	{"receive", reader_receive}, {"send", reader_send},   {"export", reader_export},
+	{"import", reader_import},
 };
 
 int reader_open(const char *path, bool none, int *ret_fd, struct err *e)

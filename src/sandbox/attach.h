@@ -20,10 +20,14 @@ int attach_usr(struct sandbox_spec *spec, int *ret_fd, struct err *e);
  * of the sandbox's range. Sets spec->layers.attached. */
 int attach_layers(struct sandbox_spec *spec, int *ret_fd, struct err *e);
 
+/* The same for the state of a synchronisation. Sets spec->state.attached. */
+int attach_state(struct sandbox_spec *spec, int *ret_fd, struct err *e);
+
 /* Which of the inherited descriptors is which. */
 #define ATTACH_DIR (GUEST_EXTRA + 0)
 #define ATTACH_USR (GUEST_EXTRA + 1)
 #define ATTACH_VOLUME (GUEST_EXTRA + 2)
 #define ATTACH_LAYERS (GUEST_EXTRA + 3)
+#define ATTACH_STATE (GUEST_EXTRA + 4)
 
 #endif

@@ -65,6 +65,8 @@ static void plan_landlock(struct plan *p, const struct sandbox_spec *spec)
 	plan_allow(p, "/proc", landlock_files(abi), 0);
 	if (spec->peek == PEEK_MERGE)
 		plan_allow(p, "/v/l", landlock_link(abi), 0);
+	if (spec->peek == PEEK_COPY) /* and a whiteout is a device, of no use */
+		plan_allow(p, "/v/out", landlock_write(abi) | landlock_link(abi), 0);
 	if (spec->as_root && !spec->peek) {
 		plan_allow(p, "/", landlock_write(abi), 0);
 		return;
@@ -74,6 +76,8 @@ static void plan_landlock(struct plan *p, const struct sandbox_spec *spec)
 		plan_allow(p, filled[i], landlock_write(abi), 0);
 	if (spec->dir_fd >= 0)
 		plan_allow(p, "/work", landlock_write(abi), 0);
+	if (spec_in_workspace(spec) && spec->state.path)
+		plan_allow(p, "/v/state", landlock_write(abi), 0);
 }
 
 void plan_filter(struct plan *p, const struct sandbox_spec *spec)

@@ -15,6 +15,7 @@
 
 /* The kernel takes 255 bytes for the value of an option. */
 #define LOWERS_SIZE 256u
+#define PLACE (HOLD_SYS ? "/sys" : "/mnt") /* of the stage */
 #define NOTHING (HOLD_SYS ? "/sys/none" : "/mnt/none")
 
 struct part {
@@ -79,9 +80,18 @@ void plan_layer_part(struct plan *p, const struct sandbox_spec *spec, const char
 	char lowers[LOWERS_SIZE], text[LOWERS_SIZE + 128];
 
 	(void)put_lowers(p, l, part_named(name), base, lowers);
-	(void)snprintf(text, sizeof(text),
-		       "lowerdir=%s,upperdir=%u/%s,workdir=%u/w.%s,userxattr,volatile", lowers,
-		       l->upper, name, l->upper, name);
+	if (strcmp(name, "usr") == 0 && !spec->as_root) {
+		/* Nothing can be written there, so nothing has to be kept. */
+		plan_mkdir(p, "u.usr", 0755, -1);
+		plan_mkdir(p, "w.usr", 0755, -1);
+		(void)snprintf(text, sizeof(text),
+			       "lowerdir=%s,upperdir=%s/u.usr,workdir=%s/w.usr,userxattr", lowers,
+			       PLACE, PLACE);
+	} else {
+		(void)snprintf(text, sizeof(text),
+			       "lowerdir=%s,upperdir=%u/%s,workdir=%u/w.%s,userxattr,volatile",
+			       lowers, l->upper, name, l->upper, name);
+	}
 	plan_two(p, PLAN_OVERLAY, STEP_OWN | STEP_LAYERS, target, text);
 }
 
@@ -105,43 +115,44 @@ void plan_layer_keep(struct plan *p, const struct sandbox_spec *spec, const char
 	plan_two(p, PLAN_KEEP, STEP_KEEP_FD | STEP_LAYERS, text, shown);
 }
 
-/* One of the two views of a part, read-only. Always over something empty, too: an overlay without an
+/* One of the two views of a part, read-only, over `base` or (NULL) over nothing. Always over something empty, too: an overlay without an
  * upper needs two. */
 static void plan_view(struct plan *p, const struct sandbox_layers *l, const char *side,
 		      const char *name, const char *base)
 {
 	char lowers[LOWERS_SIZE], text[LOWERS_SIZE + 64], at[32];
 
-	(void)put_lowers(p, l, part_named(name), base, lowers);
-	(void)snprintf(text, sizeof(text), "lowerdir=%s:%s,userxattr", lowers, NOTHING);
-	(void)snprintf(at, sizeof(at), "r/v/%s.%s", side, name);
-	plan_mkdir(p, at, 0755, -1);
-	plan_two(p, PLAN_OVERLAY, STEP_OWN | STEP_RDONLY | STEP_LAYERS, at + 2, text);
+	(void)put_lowers(p, l, part_named(name), base ? base : NOTHING, lowers);
+	(void)snprintf(text, sizeof(text), "lowerdir=%s%s%s,userxattr", lowers, base ? ":" : "",
+		       base ? NOTHING : "");
+	(void)snprintf(at, sizeof(at), "v/%s.%s", side, name);
+	plan_two(p, PLAN_OVERLAY, STEP_OWN | STEP_RDONLY | STEP_LAYERS, at, text);
 }
 
-static bool has_part(const struct sandbox_spec *spec, uint32_t bit)
+static void plan_view_place(struct plan *p, const char *side, const char *name)
 {
-	for (unsigned i = 0; i < spec->layers.n; i++)
-		if (spec->layers.lower[i].parts & bit)
-			return true;
-	for (unsigned i = 0; i < spec->before.n; i++)
-		if (spec->before.lower[i].parts & bit)
-			return true;
-	return false;
+	char at[32];
+
+	(void)snprintf(at, sizeof(at), "r/v/%s.%s", side, name);
+	plan_mkdir(p, at, 0755, -1);
 }
 
 void plan_peek_views(struct plan *p, const struct sandbox_spec *spec, const char *name,
 		     const char *base)
 {
-	if (spec->peek != PEEK_LOOK || !has_part(spec, part_named(name).bit))
+	if (spec->peek != PEEK_LOOK || !spec_sees(spec, part_named(name).bit))
 		return;
-	plan_view(p, &spec->before, "old", name, base);
-	plan_view(p, &spec->layers, "new", name, base);
+	if (!spec->bare) {
+		plan_view_place(p, "old", name);
+		plan_view(p, &spec->before, "old", name, base);
+	}
+	plan_view_place(p, "new", name);
+	plan_view(p, &spec->layers, "new", name, spec->bare ? NULL : base);
 }
 
 void plan_peek_layers(struct plan *p, const struct sandbox_spec *spec)
 {
-	unsigned flags = STEP_OWN | (spec->peek == PEEK_LOOK ? STEP_RDONLY : 0);
+	unsigned flags = STEP_OWN | (spec->peek == PEEK_MERGE ? 0 : STEP_RDONLY);
 
 	if (!spec->peek)
 		return;
@@ -150,4 +161,38 @@ void plan_peek_layers(struct plan *p, const struct sandbox_spec *spec)
 	plan_mkdir(p, "r/v/l", 0755, -1);
 	plan_two(p, spec->layers.attached ? PLAN_BIND_STAGE : PLAN_BIND_HOST, flags,
 		 spec->layers.attached ? "l" : spec->layers.path, "v/l");
+	if (spec->peek == PEEK_COPY) {
+		char out[4200];
+
+		(void)snprintf(out, sizeof(out), "%s/%u",
+			       spec->layers.attached ? "l" : spec->layers.path, spec->layers.upper);
+		plan_mkdir(p, "r/v/out", 0755, -1);
+		plan_two(p, spec->layers.attached ? PLAN_BIND_STAGE : PLAN_BIND_HOST, STEP_OWN, out,
+			 "v/out");
+	}
+}
+
+void plan_tool_places(struct plan *p, const struct sandbox_spec *spec)
+{
+	if (!spec_in_workspace(spec) || !spec->state.path)
+		return;
+	plan_mkdir(p, "none", 0755, -1);
+	plan_mkdir(p, "r/v", 0755, -1);
+	plan_mkdir(p, "r/v/state", 0755, -1);
+	plan_view_place(p, "old", "root");
+	if (spec->state.attached) {
+		plan_mkdir(p, "state", 0755, -1);
+		plan_one(p, PLAN_ATTACH, 0, "state");
+		p->steps[p->n_steps - 1].a = ATTACH_STATE;
+	}
+}
+
+void plan_tool_views(struct plan *p, const struct sandbox_spec *spec, const char *base)
+{
+	if (!spec_in_workspace(spec) || !spec->state.path)
+		return;
+	plan_two(p, spec->state.attached ? PLAN_BIND_STAGE : PLAN_BIND_HOST, 0,
+		 spec->state.attached ? "state" : spec->state.path, "v/state");
+	if (spec->before.n)
+		plan_view(p, &spec->before, "old", "root", base);
 }

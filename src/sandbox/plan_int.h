@@ -48,6 +48,10 @@ void plan_layer_keep(struct plan *p, const struct sandbox_spec *spec, const char
 void plan_peek_layers(struct plan *p, const struct sandbox_spec *spec);
 void plan_peek_views(struct plan *p, const struct sandbox_spec *spec, const char *name,
 		     const char *base);
+/* For a tool of ours in a workspace: /v/state, and another view at /v/old.root; their places in the
+ * skeleton first, which does not change once something is mounted over it. */
+void plan_tool_places(struct plan *p, const struct sandbox_spec *spec);
+void plan_tool_views(struct plan *p, const struct sandbox_spec *spec, const char *base);
 /* The text of the program below `run`, the place of /run. */
 void plan_code(struct plan *p, const struct sandbox_spec *spec, const char *run, int owner);
 /* level_landlock.c: the whole plan of level `landlock`. */

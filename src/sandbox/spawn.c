@@ -124,27 +124,39 @@ IN_CHILD static void child_main(void *arg)
 		(void)sys1(SYS_exit_group, 127);
 }
 
-/* The guest's program in a sealed memfd, made once per process. */
+static int make_image(void)
+{
+	size_t size = (size_t)(guest_image_end - guest_image);
+	int fd = memfd_create("pinfold", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
+
+	if (fd < 0 && errno == EINVAL) /* before Linux 6.3 every memfd is executable */
+		fd = memfd_create("pinfold", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd >= 0 &&
+	    (fd_write_all(fd, guest_image, size) < 0 || fchmod(fd, 0555) < 0 ||
+	     (HOLD_SEAL && fcntl(fd, F_ADD_SEALS,
+				 F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)))
+		fd_close(&fd);
+	return fd;
+}
+
+/* The guest's program in a sealed memfd, made once per process. A process that forked, and closed what
+ * it did not know, has something else by that number, or nothing. */
 static int image_fd(struct err *e)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	static int cached = FD_NONE;
-	size_t size = (size_t)(guest_image_end - guest_image);
-	int fd;
+	static struct stat made;
+	struct stat now;
 
 	pthread_mutex_lock(&lock);
-	fd = cached;
-	if (fd < 0) {
-		fd = memfd_create("pinfold", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
-		if (fd < 0 && errno == EINVAL) /* before Linux 6.3 every memfd is executable */
-			fd = memfd_create("pinfold", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-		if (fd >= 0 && (fd_write_all(fd, guest_image, size) < 0 || fchmod(fd, 0555) < 0 ||
-				(HOLD_SEAL && fcntl(fd, F_ADD_SEALS,
-						    F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK |
-							    F_SEAL_SEAL) < 0)))
-			fd_close(&fd);
-		cached = fd;
+	bool ours = cached >= 0 && fstat(cached, &now) == 0 && now.st_dev == made.st_dev &&
+		    now.st_ino == made.st_ino;
+	if (!ours) {
+		cached = make_image();
+		if (cached >= 0 && fstat(cached, &made) < 0)
+			fd_close(&cached);
 	}
+	int fd = cached;
 	pthread_mutex_unlock(&lock);
 	if (fd < 0) {
 		(void)err_sys(e, "put the guest into a memfd");

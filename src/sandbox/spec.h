@@ -67,7 +67,8 @@ struct sandbox_layers {
 
 /* Layers at rest, looked at or merged: the command is our own reader, which sees them below /v, and is
  * root there so that no file is hidden from it. */
-enum sandbox_peek { PEEK_NONE, PEEK_LOOK, PEEK_MERGE };
+/* PEEK_COPY: what it makes is reached by another mount, /v/out, so that nothing can be linked. */
+enum sandbox_peek { PEEK_NONE, PEEK_LOOK, PEEK_MERGE, PEEK_COPY };
 
 struct sandbox_spec {
 	char id[SANDBOX_ID_SIZE];
@@ -97,6 +98,8 @@ struct sandbox_spec {
 	int dir_fd; /* FD_NONE: none */
 	const char *dir_path;
 	uint64_t dir_dev, dir_ino;
+	const char *const
+		*hidden; /* paths in it that are not shown, in the order of a walk, or NULL */
 	uid_t dir_uid; /* whose files are shown as the sandbox's own; 0: the directory's owner's */
 	gid_t dir_gid;
 	bool usr_attached;
@@ -104,8 +107,17 @@ struct sandbox_spec {
 	bool dir_attached; /* handed over as a mount descriptor (root) instead of by path */
 	struct sandbox_layers layers;
 	enum sandbox_peek peek;
-	struct sandbox_layers before; /* PEEK_LOOK: `lower` of the older of two views */
-	const void *tool;	      /* a program of ours, put to /run/tool; borrowed */
+	bool bare; /* PEEK_LOOK: only what the layers hold, not what they lie over */
+	/* PEEK_LOOK: `lower` of the older of two views. In a workspace: of a view that is shown to a
+	 * tool of ours at /v/old.root, n = 0: none. */
+	struct sandbox_layers before;
+	/* For a tool of ours in a workspace: a directory of the store, at /v/state. */
+	struct {
+		const char *path; /* NULL: none; borrowed */
+		int fd;		  /* borrowed */
+		bool attached;
+	} state;
+	const void *tool; /* a program of ours, put to /run/tool; borrowed */
 	size_t tool_len;
 	/* level landlock: a private directory of the host that takes the place of the layer */
 	const char *host_home;
@@ -115,6 +127,18 @@ struct sandbox_spec {
 static inline bool spec_in_workspace(const struct sandbox_spec *spec)
 {
 	return spec->layers.upper && !spec->peek;
+}
+
+/* Is there something of this part in the layers that are looked at? */
+static inline bool spec_sees(const struct sandbox_spec *spec, uint32_t part)
+{
+	for (unsigned i = 0; i < spec->layers.n; i++)
+		if (spec->layers.lower[i].parts & part)
+			return true;
+	for (unsigned i = 0; i < spec->before.n; i++)
+		if (spec->before.lower[i].parts & part)
+			return true;
+	return false;
 }
 
 /* How many of its processes are ours: the guest and, at level landlock, its witness. */

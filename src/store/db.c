@@ -9,7 +9,7 @@
  *			topmost first. `dropped`: when it was taken back, 0 while it counts.
  *	layer		a directory below layers/. `state` LAYER_OPEN while a command writes to it,
  *			with `stack` what it lies over; LAYER_FROZEN: never changed again. `bytes` is
- *			what it added to the disk; `merged` the layer that has its files, too.
+ *			what it added to the disk; `sandbox` who writes to an open one; `merged` the layer that has its files, too.
  *			`opened` is when the first thing could be copied up into it, by the clock that
  *			files get their times from, in ns: what a directory of the host has had since
  *			before that is what the layer lies over.
@@ -17,6 +17,7 @@
  *	apply_item	and which: what was there, what is there now. Their bytes are below applies/N.
  *	applied		files of the directory that we wrote ourselves last: this inode, changed then,
  *			is no change that a workspace does not know of
+ *	sync		what a workspace got by its last push from one directory (`key`): the snapshot
  *	meta		`settled`: the last row of snap that a power cut cannot take back
  *
  * A connection is open for one command, so closing must not wait for the disk: the log is kept, and
@@ -30,6 +31,7 @@
 
 #define VERSION 1
 #define WAIT_MS 10000
+#define STEP_MS 5
 #define CHECKPOINT_FRAMES 64
 
 struct db {
@@ -57,7 +59,7 @@ static const char schema[] =
 	"CREATE TABLE layer(id INTEGER PRIMARY KEY AUTOINCREMENT, workspace INTEGER NOT NULL,"
 	" state INTEGER NOT NULL, parts INTEGER NOT NULL, files INTEGER NOT NULL,"
 	" bytes INTEGER NOT NULL, stack TEXT, digest TEXT, merged INTEGER NOT NULL DEFAULT 0,"
-	" opened INTEGER NOT NULL DEFAULT 0);"
+	" opened INTEGER NOT NULL DEFAULT 0, sandbox TEXT);"
 	"CREATE TABLE apply(id INTEGER PRIMARY KEY AUTOINCREMENT, workspace INTEGER NOT NULL,"
 	" seq INTEGER NOT NULL, dir TEXT NOT NULL, state INTEGER NOT NULL, reverts INTEGER NOT NULL,"
 	" made INTEGER NOT NULL);"
@@ -67,6 +69,8 @@ static const char schema[] =
 	" WITHOUT ROWID;"
 	"CREATE TABLE applied(workspace INTEGER NOT NULL, path TEXT NOT NULL, ino INTEGER NOT NULL,"
 	" changed INTEGER NOT NULL, PRIMARY KEY(workspace, path)) WITHOUT ROWID;"
+	"CREATE TABLE sync(workspace INTEGER NOT NULL, key TEXT NOT NULL, snap INTEGER NOT NULL,"
+	" made INTEGER NOT NULL, PRIMARY KEY(workspace, key)) WITHOUT ROWID;"
 	"CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
 	"PRAGMA user_version = 1;";
 
@@ -90,6 +94,7 @@ static int fail(const struct db *db, int code, const char *what, struct err *e)
 	if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB) {
 		(void)err_set(e, ERR_INTERNAL, "store.db is damaged: %s",
 			      sqlite3_errmsg(db->sqlite));
+		(void)err_detail(e, "damaged");
 		return err_remedy(e, "run pinfold fsck, which says what can be kept");
 	}
 	return err_set(e, ERR_INTERNAL, "%s: %s", what, sqlite3_errmsg(db->sqlite));
@@ -102,31 +107,52 @@ static int simple(struct db *db, const char *sql, struct err *e)
 	return r == SQLITE_OK ? 0 : fail(db, r, "store.db", e);
 }
 
-static int64_t pragma(struct db *db, const char *sql, struct err *e)
+static int get_version(struct db *db, int64_t *ret, struct err *e)
 {
 	auto_rows struct db_rows *rows = NULL;
-	int r = db_query(db, &rows, e, sql, "");
+	int r = db_query(db, &rows, e, "PRAGMA user_version", "");
 
 	if (r >= 0)
 		r = db_next(rows, e);
-	return r < 0 ? r : r == 0 ? 0 : db_int(rows, 0);
+	if (r < 0)
+		return r;
+	*ret = r > 0 ? db_int(rows, 0) : 0;
+	return 0;
+}
+
+/* The file remembers it. Where another does the same just now SQLite does not wait, as it does
+ * elsewhere: each could be waiting for the other. */
+static int keep_log(struct db *db, struct err *e)
+{
+	for (int waited = 0;; waited += STEP_MS) {
+		int r = simple(db, "PRAGMA journal_mode=WAL", e);
+
+		if (r >= 0 || e->kind != ERR_BUSY || waited >= WAIT_MS)
+			return r;
+		(void)sqlite3_sleep(STEP_MS);
+	}
 }
 
 static int migrate(struct db *db, struct err *e)
 {
-	int64_t version = pragma(db, "PRAGMA user_version", e);
+	int64_t version = 0;
+	int r = get_version(db, &version, e);
 
-	if (version < 0 || version == VERSION)
-		return (int)(version < 0 ? version : 0);
-	if (version > VERSION) {
+	if (r < 0 || version == VERSION)
+		return r;
+	if (version > VERSION || version < 0) {
 		(void)err_set(e, ERR_UNSUPPORTED,
 			      "the store was written by a newer pinfold (version %lld of it, this "
 			      "one knows %d)",
 			      (long long)version, VERSION);
 		return err_remedy(e, "use that pinfold, or another data directory (PINFOLD_HOME)");
 	}
-	int r = db_begin(db, true, e);
-	if (r >= 0 && pragma(db, "PRAGMA user_version", e) == 0) /* nobody was faster */
+	r = keep_log(db, e);
+	if (r >= 0)
+		r = db_begin(db, true, e);
+	if (r >= 0)
+		r = get_version(db, &version, e);
+	if (r >= 0 && version == 0) /* nobody was faster */
 		r = simple(db, schema, e);
 	if (r >= 0)
 		r = db_commit(db, e);
@@ -155,10 +181,7 @@ int db_open(const char *path, struct db **ret, struct err *e)
 		(void)sqlite3_db_config(db->sqlite, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 		(void)sqlite3_db_config(db->sqlite, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 		(void)sqlite3_file_control(db->sqlite, NULL, SQLITE_FCNTL_PERSIST_WAL, &keep);
-		r = simple(db,
-			   "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
-			   "PRAGMA wal_autocheckpoint=0",
-			   e);
+		r = simple(db, "PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0", e);
 	}
 	if (r >= 0)
 		r = migrate(db, e);

@@ -44,7 +44,7 @@ static const char *or_null(const char *s)
 	return s[0] ? s : NULL;
 }
 
-int history_append(struct store *s, struct workspace *w, struct snap *snap, struct err *e)
+int history_beside(struct store *s, struct workspace *w, struct snap *snap, struct err *e)
 {
 	char text[STACK_TEXT_SIZE];
 
@@ -63,12 +63,22 @@ int history_append(struct store *s, struct workspace *w, struct snap *snap, stru
 		       or_null(snap->label));
 	snap->id = db_last_id(s->db);
 	if (r >= 0)
-		r = db_run(s->db, e, "UPDATE workspace SET head = ?2, seq = ?3 WHERE id = ?1",
-			   "iii", w->id, snap->id, snap->seq);
+		r = db_run(s->db, e, "UPDATE workspace SET seq = ?2 WHERE id = ?1", "ii", w->id,
+			   snap->seq);
+	w->seq = snap->seq;
+	return r;
+}
+
+int history_append(struct store *s, struct workspace *w, struct snap *snap, struct err *e)
+{
+	int r = history_beside(s, w, snap, e);
+
+	if (r >= 0)
+		r = db_run(s->db, e, "UPDATE workspace SET head = ?2 WHERE id = ?1", "ii", w->id,
+			   snap->id);
 	if (r < 0)
 		return r;
 	w->head = snap->id;
-	w->seq = snap->seq;
 	w->stack = snap->stack;
 	return 0;
 }
@@ -168,8 +178,8 @@ static int sync_layers(const struct store *s, struct err *e)
 	return syncfs(s->layers_fd) < 0 ? err_sys(e, "write the layers to disk") : 0;
 }
 
-static int refuse_label(struct store *s, const struct workspace *w, const char *label,
-			struct err *e)
+int history_refuse_label(struct store *s, const struct workspace *w, const char *label,
+			 struct err *e)
 {
 	struct snap found;
 	struct err none = ERR_INIT;
@@ -192,7 +202,7 @@ int history_snap(struct store *s, const char *name, const char *label, struct sn
 		return r;
 	r = change_begin(&c, s, name, true, e);
 	if (r >= 0 && label)
-		r = refuse_label(s, &c.w, label, e);
+		r = history_refuse_label(s, &c.w, label, e);
 	if (r >= 0) {
 		*ret = (struct snap){.kind = "snap", .stack = c.w.stack};
 		if (label)

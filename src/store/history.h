@@ -40,6 +40,9 @@ struct snap {
  * In a transaction of the caller's. */
 int history_append(struct store *s, struct workspace *w, struct snap *snap, struct err *e);
 
+/* The same without going there: a snapshot that is found by its number or label. */
+int history_beside(struct store *s, struct workspace *w, struct snap *snap, struct err *e);
+
 /* A number or a label; "head" and NULL: where it stands. Those that were taken back are found until
  * they are collected. ERR_MISSING. */
 int history_find(struct store *s, const struct workspace *w, const char *name, struct snap *ret,
@@ -49,6 +52,9 @@ int history_get(struct store *s, int64_t id, struct snap *ret, struct err *e);
 int history_each(struct store *s, const struct workspace *w, bool all,
 		 int (*each)(const struct snap *snap, void *arg), void *arg, struct err *e);
 
+/* ERR_CONFLICT: there is one of that label. */
+int history_refuse_label(struct store *s, const struct workspace *w, const char *label,
+			 struct err *e);
 /* Each takes the workspace's lock, moves its head and says where it stands now. */
 int history_snap(struct store *s, const char *name, const char *label, struct snap *ret,
 		 struct err *e);

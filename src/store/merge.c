@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "store/db.h"
@@ -160,4 +161,75 @@ void merge_end(struct store *s, struct merge *m)
 		layer_forget(s, m->number);
 	m->number = 0;
 	fd_close(&m->lock);
+}
+
+/* Who is running. */
+static int find_open(struct store *s, struct merge *m, struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	int r = db_query(s->db, &rows, e,
+			 "SELECT id, sandbox FROM layer WHERE workspace = ?1 AND state = 0", "i",
+			 m->w.id);
+
+	if (r >= 0)
+		r = db_next(rows, e);
+	if (r > 0) {
+		m->open = (uint32_t)db_int(rows, 0);
+		(void)snprintf(m->sandbox, sizeof(m->sandbox), "%s", db_text(rows, 1));
+		r = db_next(rows, e) == 0;
+	}
+	if (r < 0 || (r > 0 && workspace_is_used(s, m->w.id)))
+		return r;
+	(void)err_set(e, ERR_BUSY,
+		      "workspace %s: several commands are running in it, or none any more",
+		      m->w.name);
+	return err_remedy(e, "try again in a moment");
+}
+
+int merge_begin_copy(struct store *s, const char *name, struct merge *ret, struct err *e)
+{
+	struct workspace one = {.id = MERGE_LOCK};
+
+	*ret = (struct merge){.lock = FD_NONE, .parts = LAYER_ROOT | LAYER_USR | LAYER_WORK};
+	int r = workspace_lock(s, &one, USE_WAIT, &ret->lock, e);
+	if (r >= 0)
+		r = workspace_find(s, name, &ret->w, e);
+	if (r >= 0)
+		r = find_open(s, ret, e);
+	if (r >= 0)
+		ret->parts = layer_parts(s, ret->open);
+	return r < 0 ? r : make_layer(s, ret, e);
+}
+
+int merge_commit_copy(struct store *s, struct merge *m, struct snap *snap, struct err *e)
+{
+	struct sandbox_layer layer = {m->number, layer_parts(s, m->number)};
+	auto_free struct workspace *now = calloc(1, sizeof(*now));
+
+	if (!now)
+		return err_sys(e, "store");
+	if (syncfs(s->layers_fd) < 0)
+		return err_sys(e, "write the layers to disk");
+	int r = db_begin(s->db, true, e);
+	if (r >= 0)
+		r = workspace_find(s, m->w.name, now, e);
+	snap->stack = m->w.stack; /* what the command lies on */
+	snap->layer = m->number;
+	if (r >= 0)
+		r = stack_push(&snap->stack, layer, e);
+	if (r >= 0)
+		r = history_beside(s, now, snap, e);
+	if (r >= 0)
+		r = db_run(
+			s->db, e,
+			"UPDATE layer SET state = 1, parts = ?2, files = ?3, bytes = ?4, workspace = ?5,"
+			" stack = NULL WHERE id = ?1",
+			"iiiii", (int64_t)m->number, (int64_t)layer.parts, (int64_t)snap->files,
+			(int64_t)snap->bytes, now->id);
+	if (r >= 0)
+		r = db_commit(s->db, e);
+	db_rollback(s->db);
+	if (r >= 0)
+		m->number = 0;
+	return r;
 }

@@ -10,7 +10,7 @@
 #ifndef STORE_MERGE_H
 #define STORE_MERGE_H
 
-#include "store/workspace.h"
+#include "store/history.h"
 
 #define MERGE_FROM 8u /* layers in a stack: below that there is no need */
 #define MERGE_LOCK 0  /* number of no workspace: held by who merges */
@@ -20,6 +20,8 @@ struct merge {
 	uint32_t number; /* the layer that is to be made */
 	uint32_t parts;	 /* LAYER_* that those have which it replaces */
 	unsigned count;	 /* how many of w.stack it replaces, from the top */
+	uint32_t open;	 /* or what it is a copy of: the layer that a command is writing to, */
+	char sandbox[ID_SIZE]; /* in this sandbox */
 	int lock;
 };
 
@@ -27,6 +29,12 @@ struct merge {
  * time: without `must` there is nothing to do while somebody else merges, or as long as the stack is
  * short. 1, or 0: nothing to do. */
 int merge_begin(struct store *s, const char *name, bool must, struct merge *ret, struct err *e);
+/* The same for a copy of what a command that is running has changed so far. ERR_BUSY: there is none, or
+ * several share the workspace. */
+int merge_begin_copy(struct store *s, const char *name, struct merge *ret, struct err *e);
+/* That copy is whole: it is a snapshot beside the workspace's history, which goes on as if nothing were.
+ * On disk when this returns. */
+int merge_commit_copy(struct store *s, struct merge *m, struct snap *snap, struct err *e);
 /* The layer is whole: the workspace stands on it, if it still has those that it replaces. */
 int merge_commit(struct store *s, struct merge *m, struct err *e);
 /* After either of them, or instead of the second. */

@@ -7,11 +7,14 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "store/db.h"
 #include "store/upper.h"
+
+#define LOG_BYTES_MAX (256 << 10) /* who opens the store reads it all */
 
 static int lock_file(const struct store *s, const char *name, bool wait, int *ret_fd, struct err *e)
 {
@@ -40,7 +43,15 @@ static int64_t ask(struct store *s, const char *sql, struct err *e)
 	return r < 0 ? r : r == 0 ? 0 : db_int(rows, 0);
 }
 
-static int settle(struct store *s, struct err *e)
+bool store_unsettled(const struct store *s)
+{
+	struct stat st;
+
+	return s->changed ||
+	       (fstatat(s->home_fd, "store.db-wal", &st, 0) == 0 && st.st_size > LOG_BYTES_MAX);
+}
+
+int store_sync(struct store *s, struct err *e)
 {
 	int64_t last = ask(s, "SELECT coalesce(max(id), 0) FROM snap", e);
 
@@ -64,6 +75,25 @@ static int settle(struct store *s, struct err *e)
 	return 0;
 }
 
+/* Layers that were frozen since the last time. */
+static int tidy(struct store *s, struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	int64_t done = ask(s, "SELECT value FROM meta WHERE key = 'tidied'", e), last = done;
+	int r = db_query(s->db, &rows, e,
+			 "SELECT id FROM layer WHERE state = 1 AND id > ?1 ORDER BY id", "i", done);
+
+	while (r >= 0 && (r = db_next(rows, e)) > 0) {
+		last = db_int(rows, 0);
+		layer_tidy(s, (uint32_t)last);
+	}
+	db_done(&rows);
+	if (r >= 0 && last > done)
+		r = db_run(s->db, e, "REPLACE INTO meta(key, value) VALUES('tidied', ?1)", "i",
+			   last);
+	return r;
+}
+
 int store_settle(struct store *s, int (*merge)(struct store *s, struct err *e), struct err *e)
 {
 	auto_close int next = FD_NONE, mine = FD_NONE;
@@ -75,7 +105,9 @@ int store_settle(struct store *s, int (*merge)(struct store *s, struct err *e), 
 	r = lock_file(s, "locks/settle", true, &mine, e);
 	fd_close(&next);
 	if (r >= 0)
-		r = settle(s, e);
+		r = store_sync(s, e);
+	if (r >= 0)
+		r = tidy(s, e);
 	if (r >= 0)
 		r = merge(s, e);
 	return r < 0 ? r : store_collect(s, &bytes, e);

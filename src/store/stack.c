@@ -4,19 +4,37 @@
 #include <stdio.h>
 #include <string.h>
 
+#define NUMBER_DIGITS 9
+
+/* "NUMBER:PARTS" and what ends it. Digits alone: sscanf would take signs and blanks. */
+static const char *parse_layer(const char *text, struct sandbox_layer *ret)
+{
+	size_t digits = strspn(text, "0123456789");
+
+	if (digits == 0 || digits > NUMBER_DIGITS || text[digits] != ':')
+		return NULL;
+	ret->number = 0;
+	for (size_t i = 0; i < digits; i++)
+		ret->number = ret->number * 10 + (uint32_t)(text[i] - '0');
+	ret->parts = (uint32_t)(unsigned char)text[digits + 1] - '0';
+	if (!ret->number || ret->parts == 0 || ret->parts > (LAYER_ROOT | LAYER_USR | LAYER_WORK))
+		return NULL;
+	return text + digits + 2;
+}
+
 int stack_parse(const char *text, struct stack *ret, struct err *e)
 {
+	struct sandbox_layer layer;
+
 	ret->n = 0;
 	while (*text) {
-		struct sandbox_layer layer;
-		int used = 0;
+		const char *end = ret->n < STACK_MAX ? parse_layer(text, &layer) : NULL;
 
-		if (ret->n == STACK_MAX ||
-		    sscanf(text, "%9u:%1u%n", &layer.number, &layer.parts, &used) != 2 ||
-		    !layer.number || (text[used] && text[used] != ','))
+		/* A layer is mounted once, and a comma has something behind it. */
+		if (!end || stack_has(ret, layer.number) || (*end && (*end != ',' || !end[1])))
 			return err_set(e, ERR_INTERNAL, "store.db: a stack is damaged");
 		ret->layer[ret->n++] = layer;
-		text += used + (text[used] == ',');
+		text = end + (*end == ',');
 	}
 	return 0;
 }

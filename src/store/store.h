@@ -33,9 +33,13 @@ struct store {
 	char *layers_path;
 	int home_fd, layers_fd, lock_fd;
 	uint64_t layers_dev, layers_ino;
-	bool owned; /* we are root: files of a layer have the ids seen inside */
+	bool changed; /* by us: there are layers that a power cut could take back */
+	bool owned;   /* we are root: files of a layer have the ids seen inside */
 };
 
+/* The same for who repairs it: nobody else has it open, nor can open it. Waits a moment for those who
+ * settle. ERR_BUSY. */
+int store_open_alone(const char *home, struct store **ret, struct err *e);
 int store_open(const char *home, struct store **ret, struct err *e);
 void store_close(struct store *s);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/upper.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +48,7 @@ int layer_make_parts(const struct store *s, int dir, uint32_t which, struct err 
 	return r;
 }
 
-static int make_directories(struct upper *u, struct err *e)
+static int make_directories(struct upper *u, uint32_t which, struct err *e)
 {
 	char name[16];
 	int r = 0;
@@ -60,9 +59,9 @@ static int make_directories(struct upper *u, struct err *e)
 	u->dir = openat(u->store->layers_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (u->dir < 0 || flock(u->dir, LOCK_EX | LOCK_NB) < 0)
 		return err_sys(e, "make a layer");
-	r = layer_make_parts(u->store, u->dir, LAYER_ROOT | LAYER_USR | LAYER_WORK, e);
+	r = layer_make_parts(u->store, u->dir, which, e);
 	for (size_t i = 0; r >= 0 && i < PARTS; i++)
-		if (mkdirat(u->dir, parts[i].work, 0700) < 0)
+		if ((which & parts[i].bit) && mkdirat(u->dir, parts[i].work, 0700) < 0)
 			r = err_sys(e, "make a layer");
 	return r;
 }
@@ -76,20 +75,25 @@ static int64_t file_clock_ns(void)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-/* In one transaction: where the workspace stands, and that there will be a layer on that. */
-static int write_down(struct upper *u, const char *name, struct err *e)
+/* In one transaction: where the workspace stands, that nobody else is in it, and that there will be a
+ * layer on that. */
+static int write_down(struct upper *u, const char *name, enum workspace_use use, struct err *e)
 {
 	char text[STACK_TEXT_SIZE];
 	int r = db_begin(u->store->db, false, e);
 
 	if (r >= 0)
 		r = workspace_find(u->store, name, &u->w, e);
+	if (r >= 0)
+		r = workspace_lock(u->store, &u->w, use, &u->lock, e);
+	if (r >= 0)
+		r = upper_used(u, &u->used_bytes, e);
 	if (r >= 0) {
 		stack_print(&u->w.stack, text);
 		r = db_run(u->store->db, e,
-			   "INSERT INTO layer(workspace, state, parts, files, bytes, stack, opened)"
-			   " VALUES(?1, 0, 0, 0, 0, ?2, ?3)",
-			   "iti", u->w.id, text, file_clock_ns());
+			   "INSERT INTO layer(workspace, state, parts, files, bytes, stack, opened,"
+			   " sandbox) VALUES(?1, 0, 0, 0, 0, ?2, ?3, ?4)",
+			   "itit", u->w.id, text, file_clock_ns(), u->sandbox);
 	}
 	if (r >= 0)
 		u->number = (uint32_t)db_last_id(u->store->db);
@@ -99,21 +103,20 @@ static int write_down(struct upper *u, const char *name, struct err *e)
 	return r;
 }
 
-int upper_open(struct store *s, const char *name, enum workspace_use use, struct upper **ret,
-	       struct err *e)
+int upper_open(struct store *s, const char *name, enum workspace_use use, bool usr,
+	       struct upper **ret, struct err *e)
 {
 	struct upper *u = calloc(1, sizeof(*u));
 
 	if (!u)
 		return err_sys(e, "store");
 	*u = (struct upper){.store = s, .lock = FD_NONE, .dir = FD_NONE};
-	int r = workspace_find(s, name, &u->w, e);
+	int r = id_make("sbx", u->sandbox, e);
 	if (r >= 0)
-		r = workspace_lock(s, &u->w, use, &u->lock, e);
+		r = write_down(u, name, use, e);
 	if (r >= 0)
-		r = write_down(u, name, e);
-	if (r >= 0)
-		r = make_directories(u, e);
+		r = make_directories(
+			u, LAYER_ROOT | (usr ? LAYER_USR : 0) | (u->w.dir[0] ? LAYER_WORK : 0), e);
 	if (r < 0) {
 		upper_drop(u);
 		return r;
@@ -146,37 +149,41 @@ int upper_layers(const struct upper *u, struct sandbox_layers *ret, struct err *
 	return 0;
 }
 
-static bool is_empty(int dir, const char *name)
-{
-	auto_close int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	const struct dirent *entry = NULL;
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	unsigned n = 0;
-
-	if (!d)
-		return false; /* then it is kept, whatever it is */
-	(void)take_fd(&fd);
-	while (n <= 2 && (entry = readdir(d)))
-		n++;
-	(void)closedir(d); /* only read */
-	return n <= 2;
-}
-
-/* A part where nothing changed is not there; nor are the directories that overlayfs worked in. */
+/* A part where nothing changed is not there. The directories that overlayfs worked in are in nobody's
+ * way, and go when there is time (layer_tidy). */
 static uint32_t trim(const struct upper *u)
 {
-	char path[64];
 	uint32_t left = 0;
 
 	for (size_t i = 0; i < PARTS; i++) {
-		(void)snprintf(path, sizeof(path), "%u/%s", u->number, parts[i].work);
-		(void)remove_tree_at(u->store->layers_fd, path); /* else it takes a little room */
-		if (is_empty(u->dir, parts[i].name) &&
-		    unlinkat(u->dir, parts[i].name, AT_REMOVEDIR) == 0)
-			continue;
-		left |= parts[i].bit;
+		if (unlinkat(u->dir, parts[i].name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+			left |= parts[i].bit; /* ENOTEMPTY, or whatever: it is kept */
 	}
 	return left;
+}
+
+uint32_t layer_parts(const struct store *s, uint32_t number)
+{
+	uint32_t found = 0;
+	struct stat st;
+	char path[64];
+
+	for (size_t i = 0; i < PARTS; i++) {
+		(void)snprintf(path, sizeof(path), "%u/%s", number, parts[i].name);
+		if (fstatat(s->layers_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			found |= parts[i].bit;
+	}
+	return found;
+}
+
+void layer_tidy(const struct store *s, uint32_t number)
+{
+	char path[64];
+
+	for (size_t i = 0; i < PARTS; i++) {
+		(void)snprintf(path, sizeof(path), "%u/%s", number, parts[i].work);
+		(void)remove_tree_at(s->layers_fd, path); /* else it takes a little room */
+	}
 }
 
 void layer_forget(struct store *s, uint32_t number)
@@ -238,6 +245,7 @@ int upper_freeze(struct upper *u, struct snap *snap, struct err *e)
 	uint32_t left = trim(u);
 	int r = append(u, left, snap, e);
 
+	u->store->changed |= r >= 0 && left;
 	if (r < 0 || !left)
 		upper_drop(u);
 	else

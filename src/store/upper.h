@@ -17,19 +17,23 @@ struct upper {
 	struct store *store; /* borrowed */
 	struct workspace w;  /* as it was when the command began */
 	uint32_t number;
+	char sandbox[ID_SIZE]; /* the id of who will write to it */
+	uint64_t used_bytes;   /* by the layers of the workspace before it */
 	int lock, dir;
 };
 
 /* Make an empty layer on top of a workspace, and hold the workspace: alone, or beside others who also
- * share. ERR_BUSY. */
-int upper_open(struct store *s, const char *name, enum workspace_use use, struct upper **ret,
-	       struct err *e);
+ * share. `usr`: the command may change /usr. ERR_BUSY. */
+int upper_open(struct store *s, const char *name, enum workspace_use use, bool usr,
+	       struct upper **ret, struct err *e);
 /* What it holds is the workspace from now on, with `snap` (kind, run, command and so on) as its
  * description; fills in the rest. Frees the upper, whatever happens. */
 int upper_freeze(struct upper *u, struct snap *snap, struct err *e);
 void upper_drop(struct upper *u);
 /* The directories of a layer's parts (LAYER_*), empty. */
 int layer_make_parts(const struct store *s, int dir, uint32_t parts, struct err *e);
+/* Which parts of a layer there are. */
+uint32_t layer_parts(const struct store *s, uint32_t number);
 /* Remove one that never came to be: its files, then its row. */
 void layer_forget(struct store *s, uint32_t number);
 /* Where layers are, for a sandbox that looks at them. */
@@ -37,8 +41,10 @@ struct sandbox_layers store_layers(const struct store *s);
 /* What a sandbox on it needs to know; borrows from it. ERR_LIMIT: too many layers to mount. */
 int upper_layers(const struct upper *u, struct sandbox_layers *ret, struct err *e);
 
-/* Bytes that the layers below it hold. */
+/* Bytes that the layers of its workspace hold now. */
 int upper_used(const struct upper *u, uint64_t *ret_bytes, struct err *e);
+/* Remove what only an open layer needs from a frozen one. */
+void layer_tidy(const struct store *s, uint32_t number);
 
 /* Remove open layers that nobody holds, and frozen ones that no snapshot and nobody who runs has.
  * *ret_bytes is what that gave back, about. */

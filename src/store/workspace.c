@@ -188,6 +188,8 @@ int workspace_remove(struct store *s, const char *name, struct err *e)
 	if (r >= 0)
 		r = db_run(s->db, e, "DELETE FROM snap WHERE workspace = ?1", "i", w->id);
 	if (r >= 0)
+		r = db_run(s->db, e, "DELETE FROM sync WHERE workspace = ?1", "i", w->id);
+	if (r >= 0)
 		r = db_run(s->db, e, "DELETE FROM workspace WHERE id = ?1", "i", w->id);
 	if (r >= 0)
 		r = db_commit(s->db, e);

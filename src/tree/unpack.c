@@ -39,6 +39,7 @@ struct unpack {
 	int root;
 	char path[2 * TREE_PATH_MAX]; /* of the directory that `at` is in */
 	size_t path_len;
+	bool parents;	     /* what is missing on the way to this record is made */
 	struct later *later; /* by depth */
 	size_t later_room;
 	struct tree_links made; /* files that links may follow to, by their path's hash */
@@ -149,7 +150,7 @@ static int enter_parent(struct unpack *u, const char *name, const char *path, st
 {
 	int r = enter(u, name, e);
 
-	if (r == -ENOENT && u->opts->parents) {
+	if (r == -ENOENT && u->parents) {
 		if (mkdirat(u->at.fd, name, 0755) < 0 && errno != EEXIST)
 			return fail(e, "make the directory of", path);
 		u->stats.dirs++;
@@ -204,7 +205,7 @@ static int place(struct unpack *u, const char *name, const char *path, struct er
 static int write_data(struct unpack *u, int fd, uint64_t size, const char *path, struct err *e)
 {
 	const void *data;
-	uint64_t at;
+	uint64_t at = 0;
 	size_t len;
 	int r;
 
@@ -224,7 +225,8 @@ static int write_data(struct unpack *u, int fd, uint64_t size, const char *path,
 			u->stats.bytes += (uint64_t)n;
 		}
 	}
-	if (r >= 0 && ftruncate(fd, (off_t)size) < 0)
+	/* A hole at the end. */
+	if (r >= 0 && at != size && ftruncate(fd, (off_t)size) < 0)
 		return fail(e, "write", path);
 	return r;
 }
@@ -371,8 +373,9 @@ static int make_named(struct unpack *u, const struct tree_entry *en, const char 
 		      const char *target, struct err *e)
 {
 	const char *name;
-	int r = go_to(u, path, &name, e);
 
+	u->parents = u->opts->parents && en->kind != TREE_GONE;
+	int r = go_to(u, path, &name, e);
 	if (en->kind == TREE_GONE)
 		return r == -ENOENT ? 0 : r < 0 ? r : make_gone(u, name, path, e);
 	if (r >= 0 && en->kind == TREE_DIR)

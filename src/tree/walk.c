@@ -169,8 +169,9 @@ int tree_open_dir(int dirfd, const char *path, size_t len, int *ret_fd, struct e
 
 	if (len == 1 && path[0] == '.')
 		len = 0;
-	if (len > 0 && tree_path_check(path, len, e) < 0)
-		return -EINVAL;
+	int r = len > 0 ? tree_path_check(path, len, e) : 0;
+	if (r < 0)
+		return r;
 	for (size_t at = 0; fd >= 0 && at < len;) {
 		const char *end = memchr(path + at, '/', len - at);
 		size_t n = end ? (size_t)(end - path) - at : len - at;
@@ -194,9 +195,10 @@ int tree_open_dir(int dirfd, const char *path, size_t len, int *ret_fd, struct e
 int tree_open_parent(int dirfd, const char *path, int *ret_fd, const char **ret_name, struct err *e)
 {
 	const char *slash = strrchr(path, '/');
+	int r = tree_path_check(path, strlen(path), e);
 
-	if (tree_path_check(path, strlen(path), e) < 0)
-		return -EINVAL;
+	if (r < 0)
+		return r;
 	*ret_name = slash ? slash + 1 : path;
 	return tree_open_dir(dirfd, path, slash ? (size_t)(slash - path) : 0, ret_fd, e);
 }

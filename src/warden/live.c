@@ -133,10 +133,11 @@ static int born(struct live *l, int r, struct err *e)
 int live_make(struct live *l, struct sandbox_spec *spec, const struct cgroup_host *host,
 	      const int stdio[3], struct err *e)
 {
-	struct sandbox_fds fds = {
-		{stdio[0], stdio[1], stdio[2]}, {FD_NONE, FD_NONE, FD_NONE, FD_NONE}, FD_NONE};
+	struct sandbox_fds fds = {{stdio[0], stdio[1], stdio[2]},
+				  {FD_NONE, FD_NONE, FD_NONE, FD_NONE, FD_NONE},
+				  FD_NONE};
 	auto_close int dir = FD_NONE, usr = FD_NONE, volume = FD_NONE, group = FD_NONE,
-		       layers = FD_NONE;
+		       layers = FD_NONE, state = FD_NONE;
 
 	l->limits = (struct cgroup_limits){
 		.memory_bytes = spec->limits.memory_bytes,
@@ -155,6 +156,8 @@ int live_make(struct live *l, struct sandbox_spec *spec, const struct cgroup_hos
 	if (r >= 0)
 		r = attach_layers(spec, &layers, e);
 	if (r >= 0)
+		r = attach_state(spec, &state, e);
+	if (r >= 0)
 		r = use_volume(l, spec, &volume, e);
 	if (r >= 0 && l->cgroup.ops)
 		r = cgroup_make_unified(&l->cgroup, &group, e);
@@ -162,6 +165,7 @@ int live_make(struct live *l, struct sandbox_spec *spec, const struct cgroup_hos
 	fds.extra[ATTACH_USR - GUEST_EXTRA] = usr;
 	fds.extra[ATTACH_VOLUME - GUEST_EXTRA] = volume;
 	fds.extra[ATTACH_LAYERS - GUEST_EXTRA] = layers;
+	fds.extra[ATTACH_STATE - GUEST_EXTRA] = state;
 	fds.cgroup = group;
 	if (r >= 0)
 		r = sandbox_spawn(spec, &fds, &l->sb, e);

@@ -124,3 +124,20 @@ settled()
 	[ -z "$(sql 'SELECT id FROM layer WHERE state <> 1')" ] &&
 		[ "$(ls "$M/home/layers" | sort)" = "$(sql 'SELECT id FROM layer' | sort)" ]
 }
+
+# drive PROGRAM.py ARG...: a driver of this directory, with pinfold as the user of this mode calls it.
+drive()
+{
+	local as=() environment=(PATH=/usr/bin:/bin "HOME=$USER_HOME" "PINFOLD_HOME=$M/home" "PINFOLD_SOCKET=$M/none")
+
+	if [ "$MODE" = U ]; then
+		environment+=("XDG_RUNTIME_DIR=$M/run")
+		[ "$EUID" = 0 ] && as=(--uid "$USER_ID" --gid "$(id -g "$USER_NAME")")
+	fi
+	mkdir -p "$M/model"
+	call_files "$@"
+	env -i "${environment[@]}" /usr/bin/python3 -B "$TEST_DIR/$1" --pinfold "$PINFOLD_COPY" --dir "$M/model" \
+		"${@:2}" "${as[@]}" >"$OUT" 2>"$ERR" {LIVE_FD}>&-
+	RC=$?
+	[ "$RC" = 0 ] || diag "$(cat "$OUT")"
+}

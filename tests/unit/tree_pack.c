@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <time.h>
 
@@ -164,6 +165,46 @@ static void one_file(void)
 	lseek(out, 0, SEEK_SET);
 	opts.root_name = "../copy";
 	ok(tree_unpack(out, to, &opts, &stats, &e) < 0, "a name is no path");
+	close(out);
+	close(from);
+	close(to);
+	remove_tree(src);
+	remove_tree(dst);
+}
+
+/* A raw layer, put over a copy of what it lies over, is what overlayfs would show. */
+static void layer(void)
+{
+	struct tree_pack_opts opts = {.layer = true};
+	struct tree_unpack_opts over = {.replace = true};
+	struct tree_pack_stats stats;
+	struct tree_unpack_stats made;
+	struct err e = ERR_INIT;
+	int from = fresh(src), to = fresh(dst), out = temp_file();
+	struct stat st;
+
+	put_file(to, "file", "old");
+	(void)mkdirat(to, "dir", 0755);
+	put_file(to, "dir/hidden", "old");
+	(void)mkdirat(to, "other", 0755);
+	put_file(to, "other/kept", "old");
+	(void)mknodat(from, "file", S_IFCHR, makedev(0, 0));
+	(void)mkdirat(from, "dir", 0755);
+	put_attr(from, "dir", "user.overlay.opaque", "y");
+	put_file(from, "dir/new", "new");
+	(void)mkdirat(from, "other", 0755);
+	put_attr(from, "other", "user.overlay.opaque", "x");
+	put_file(from, "other/white", "");
+	put_attr(from, "other/white", "user.overlay.whiteout", "");
+	put_file(to, "other/white", "old");
+	is_int(tree_pack(from, "", &opts, out, &stats, &e), 0, "a layer");
+	lseek(out, 0, SEEK_SET);
+	is_int(tree_unpack(out, to, &over, &made, &e), 0, "over what it lies over");
+	ok(fstatat(to, "file", &st, 0) < 0 && fstatat(to, "other/white", &st, 0) < 0,
+	   "whiteouts of both kinds are gone");
+	ok(fstatat(to, "dir/hidden", &st, 0) < 0 && fstatat(to, "dir/new", &st, 0) == 0,
+	   "an opaque directory hides");
+	ok(fstatat(to, "other/kept", &st, 0) == 0, "another does not");
 	close(out);
 	close(from);
 	close(to);
@@ -377,6 +418,7 @@ int main(void)
 	TAP_RUN(comes_back);
 	TAP_RUN(special);
 	TAP_RUN(one_file);
+	TAP_RUN(layer);
 	TAP_RUN(deep);
 	TAP_RUN(many);
 	TAP_RUN(shrinks);

@@ -110,6 +110,9 @@ static void through_links(void)
 	(void)unlinkat(d, "in", 0);
 	ok(unpack(d, in, 1, &careful, &e) == -ENOENT, "a parent that is missing");
 	is_int(unpack(d, in, 1, &parents, &e), 0, "is made when asked for");
+	static const struct tree_entry none[] = {GONE("no/such")};
+	is_int(unpack(d, none, 1, &parents, &e), 0, "but not for what is to be gone");
+	ok(fstatat(d, "no", &st, 0) < 0, "it is not there");
 	close(d);
 	close(o);
 	remove_tree(top);

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * push and pull: the host's side of a synchronisation is here, as the caller; the workspace's is the
+ * reader, in a sandbox, with the files of the workspace and nothing else.
+ */
+#include <assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/fd.h"
+#include "base/hash.h"
+#include "engine/reader.h"
+#include "engine/run_int.h"
+#include "store/donor.h"
+#include "store/settle.h"
+#include "sync/session.h"
+#include "tree/answer.h"
+
+#define IDLE_MS (5 * 60 * 1000)
+
+struct transfer {
+	const char *name, *dir, *to;
+	const struct pinfold_sync_options *o;
+	struct pinfold_sync_stats *stats;
+};
+
+/* A directory and where it goes to, as a short name. */
+static int make_key(const char *dir, const char *to, char key[DONOR_KEY_SIZE], char **ret_real,
+		    struct err *e)
+{
+	uint8_t hash[HASH_BYTES];
+	char text[HASH_TEXT_SIZE];
+	struct hash h;
+	char *real = realpath(dir, NULL);
+
+	if (!real) {
+		(void)err_sys(e, "%s", dir);
+		return err_remedy(e, "name a directory that exists");
+	}
+	hash_init(&h);
+	hash_add(&h, real, strlen(real) + 1);
+	hash_add(&h, to, strlen(to));
+	hash_done(&h, hash);
+	hash_text(hash, text);
+	(void)snprintf(key, DONOR_KEY_SIZE, "%.32s", text);
+	*ret_real = real;
+	return 0;
+}
+
+/* What the host's side remembers of a directory. */
+static int open_state(const struct store *s, const char *what, const char *key, int *ret_fd,
+		      struct err *e)
+{
+	char name[80];
+
+	(void)snprintf(name, sizeof(name), "sync/%s-%s", what, key);
+	if ((mkdirat(s->home_fd, "sync", 0700) < 0 && errno != EEXIST) ||
+	    (mkdirat(s->home_fd, name, 0700) < 0 && errno != EEXIST))
+		return err_sys(e, "%s/%s", s->home, name);
+	*ret_fd = openat(s->home_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	return *ret_fd < 0 ? err_sys(e, "%s/%s", s->home, name) : 0;
+}
+
+static void tell_progress(void *context, const struct sync_progress *now)
+{
+	const struct transfer *t = context;
+
+	if (t->o->progress)
+		t->o->progress(t->o->context, now->files, now->bytes_done, now->bytes_total);
+}
+
+static void take_stats(const struct sync_stats *from, struct pinfold_sync_stats *to)
+{
+	*to = (struct pinfold_sync_stats){
+		.files = from->files,
+		.bytes = from->bytes,
+		.files_changed = from->files_made,
+		.files_removed = from->files_gone,
+		.chunks_sent = from->chunks_sent,
+		.wire_bytes = from->wire_out + from->wire_in,
+		.skipped = from->skipped,
+	};
+}
+
+/* A side that could not even begin says why on its standard output. */
+static int explain(struct reader *r, int k, struct err *e)
+{
+	union tree_answer answer;
+	struct err theirs = ERR_INIT;
+
+	fd_close(&r->in);
+	if (k < 0 && r->run && tree_answer_read(r->out, &answer, &theirs) < 0 && theirs.text[0] &&
+	    theirs.kind != ERR_INVALID)
+		*e = theirs;
+	return reader_end(r, k, e);
+}
+
+/* All that a push holds open. */
+struct pushing {
+	struct workspace w;
+	char *real;
+	char key[DONOR_KEY_SIZE], path[STORE_PATH_MAX + 256];
+	struct donor donor;
+	int state, mine, tree;
+};
+
+static int push_open(struct store *s, const struct transfer *t, struct pushing *p, struct err *e)
+{
+	int k = workspace_find(s, t->name, &p->w, e);
+
+	p->state = p->mine = p->tree = FD_NONE;
+	if (k >= 0)
+		k = make_key(t->dir, t->to, p->key, &p->real, e);
+	if (k < 0)
+		return k;
+	p->tree = open(p->real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (p->tree < 0)
+		return err_sys(e, "%s", p->real);
+	k = donor_state(s, &p->w, p->key, p->path, sizeof(p->path), &p->state, &p->donor, e);
+	return k < 0 ? k : open_state(s, "send", p->key, &p->mine, e);
+}
+
+static void push_close(struct pushing *p)
+{
+	fd_close(&p->state);
+	fd_close(&p->mine);
+	fd_close(&p->tree);
+	free(p->real);
+	free(p);
+}
+
+static int push_start(struct store *s, const struct transfer *t, const struct pushing *p,
+		      struct reader *r, struct err *e)
+{
+	bool mirror = t->o->flags & PINFOLD_SYNC_MIRROR;
+	char room[ROOM_SIZE] = "";
+	const char *argv[] = {"receive",
+			      "--links-out",
+			      "--bytes",
+			      room,
+			      mirror ? "--mirror" : t->to,
+			      mirror ? t->to : NULL,
+			      NULL};
+	struct workspace_how how = {
+		.kind = "push",
+		.command = p->real,
+		.socket = true,
+		.state = p->path,
+		.state_fd = p->state,
+		.room = room,
+		.before = p->donor.found ? &p->donor.stack : NULL,
+	};
+
+	return reader_enter(s, t->name, argv, &how, r, e);
+}
+
+/* As the sandbox reported them. */
+static void count_changes(const struct pinfold_run *run, struct pinfold_sync_stats *to)
+{
+	for (unsigned i = 0; i < run->n_files; i++)
+		*(run->files[i].change == MSG_DELETED ? &to->files_removed : &to->files_changed) +=
+			1;
+	to->files_changed += run->files_omitted;
+}
+
+static int push(struct store *s, const struct transfer *t, struct pushing *p, struct err *e)
+{
+	struct reader r = READER_INIT;
+	struct sync_stats stats = {0};
+	int k = push_start(s, t, p, &r, e);
+	struct sync_send_opts opts = {
+		.tree_fd = p->tree,
+		.state_fd = p->mine,
+		.skip_git = (t->o->flags & PINFOLD_SYNC_NO_GIT) != 0,
+		.take_all = (t->o->flags & PINFOLD_SYNC_ALL) != 0,
+		.idle_ms = IDLE_MS,
+		.progress = tell_progress,
+		.context = (void *)(uintptr_t)t,
+	};
+
+	if (k >= 0)
+		k = sync_send(&opts, r.in, &stats, e);
+	take_stats(&stats, t->stats);
+	if (k >= 0) {
+		fd_close(&r.in);
+		pinfold_run_wait(r.run);
+		t->stats->snapshot = r.run->snapshot;
+		count_changes(r.run, t->stats);
+	}
+	k = explain(&r, k, e);
+	if (k >= 0)
+		k = donor_note(s, &p->w, p->key, t->stats->snapshot, e);
+	return k < 0 ? k : store_sync(s, e);
+}
+
+static int pull(struct store *s, const struct transfer *t, struct err *e)
+{
+	static const struct stack none = {.n = 0};
+	auto_free struct workspace *w = calloc(1, sizeof(*w));
+	auto_free char *real = NULL;
+	auto_close int state = FD_NONE, tree = FD_NONE;
+	char key[DONOR_KEY_SIZE];
+	struct reader r = READER_INIT;
+	struct sync_stats stats = {0};
+	int k = w ? workspace_find(s, t->name, w, e) : err_sys(e, "pull");
+
+	if (k >= 0)
+		k = make_key(t->dir, t->to, key, &real, e);
+	if (k >= 0)
+		k = open_state(s, t->name, key, &state, e);
+	if (k < 0)
+		return k;
+	tree = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (tree < 0)
+		return err_sys(e, "%s", real);
+	const char *rest = "";
+	const char *argv[] = {"send", "--skip-links-out", workspace_view(&w->stack, t->to, &rest),
+			      NULL, NULL};
+	argv[3] = *rest ? rest : ".";
+	struct reader_ask ask = {.argv = argv,
+				 .peek = PEEK_LOOK,
+				 .before = &none,
+				 .now = &w->stack,
+				 .dir = w->dir[0] ? w->dir : NULL,
+				 .socket = true};
+	k = reader_look(s, &ask, &r, e);
+	struct sync_receive_opts opts = {
+		.tree_fd = tree,
+		.state_fd = state,
+		.partial_fd = FD_NONE,
+		.mirror = (t->o->flags & PINFOLD_SYNC_MIRROR) != 0,
+		.keep_changed = !(t->o->flags & PINFOLD_SYNC_FORCE),
+		.durable = true,
+		.idle_ms = IDLE_MS,
+		.progress = tell_progress,
+		.context = (void *)(uintptr_t)t,
+	};
+	if (k >= 0)
+		k = sync_receive(&opts, r.in, &stats, e);
+	take_stats(&stats, t->stats);
+	return explain(&r, k, e);
+}
+
+static int take_target(const char *to, char path[STORE_PATH_MAX], struct err *e)
+{
+	int r = workspace_path(to ? to : "", path, STORE_PATH_MAX, e);
+
+	return r < 0 ? r : workspace_keeps(path, e);
+}
+
+int pinfold_workspace_push(struct pinfold_store *store, const char *name, const char *dir,
+			   const struct pinfold_sync_options *options,
+			   struct pinfold_sync_stats *ret_stats, struct pinfold_error *ret_error)
+{
+	static const struct pinfold_sync_options standard = {.size = sizeof(standard)};
+	struct pushing *p = calloc(1, sizeof(*p));
+	char to[STORE_PATH_MAX];
+	struct transfer t = {name, dir, to, options ? options : &standard, ret_stats};
+	struct err e = ERR_INIT;
+
+	assert(store && name && dir && ret_stats && ret_error);
+	*ret_stats = (struct pinfold_sync_stats){0};
+	int r = p ? take_target(t.o->to, to, &e) : err_sys(&e, "push");
+	if (r >= 0)
+		r = push_open(store->store, &t, p, &e);
+	if (r >= 0)
+		r = push(store->store, &t, p, &e);
+	if (p)
+		push_close(p);
+	if (r < 0) {
+		workspace_remedy(&e, "remove what is in the way, or use --mirror");
+		error_public(&e, ret_error);
+	}
+	return r < 0 ? -1 : 0;
+}
+
+int pinfold_workspace_pull(struct pinfold_store *store, const char *name, const char *dir,
+			   const struct pinfold_sync_options *options,
+			   struct pinfold_sync_stats *ret_stats, struct pinfold_error *ret_error)
+{
+	static const struct pinfold_sync_options standard = {.size = sizeof(standard)};
+	char to[STORE_PATH_MAX];
+	struct transfer t = {name, dir, to, options ? options : &standard, ret_stats};
+	struct err e = ERR_INIT;
+
+	assert(store && name && dir && ret_stats && ret_error);
+	*ret_stats = (struct pinfold_sync_stats){0};
+	int r = take_target(t.o->to, to, &e);
+	if (r >= 0)
+		r = pull(store->store, &t, &e);
+	if (r < 0) {
+		workspace_remedy(&e, "keep a copy of it and use --force");
+		error_public(&e, ret_error);
+	}
+	return r < 0 ? -1 : 0;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/donor.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "kernel/remove.h"
+#include "store/db.h"
+
+static int find(struct store *s, const struct workspace *w, const char *key, int64_t *ret_workspace,
+		struct donor *donor, struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	int r = db_query(
+		s->db, &rows, e,
+		"SELECT y.workspace, s.stack FROM sync y JOIN snap s ON s.id = y.snap WHERE"
+		" y.key = ?1 AND y.workspace <> ?2 ORDER BY y.made DESC LIMIT 1",
+		"ti", key, w->id);
+
+	if (r >= 0)
+		r = db_next(rows, e);
+	if (r <= 0)
+		return r;
+	*ret_workspace = db_int(rows, 0);
+	donor->found = true;
+	return stack_parse(db_text(rows, 1), &donor->stack, e);
+}
+
+/* A link would let its owner change what the donor has; a copy is small and made once. */
+static void copy_index(const struct store *s, int64_t workspace, const char *key, int to,
+		       bool owned)
+{
+	char name[80], buf[65536];
+	ssize_t n = 0;
+
+	(void)snprintf(name, sizeof(name), "sync/%lld-%s/index", (long long)workspace, key);
+	auto_close int from = openat(s->home_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	auto_close int out =
+		openat(to, "donor", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+	while (from >= 0 && out >= 0 && (n = read(from, buf, sizeof(buf))) > 0)
+		if (fd_write_all(out, buf, (size_t)n) < 0)
+			break; /* a damaged one is no good, and no harm */
+	if (owned && out >= 0)
+		(void)!fchown(out, SANDBOX_UID,
+			      SANDBOX_UID); /* then it cannot be read, and no harm */
+}
+
+/* Is what the last push made still below where the workspace stands, by itself or merged? */
+static int still_there(struct store *s, const struct workspace *w, const char *key, struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	int r = db_query(
+		s->db, &rows, e,
+		"WITH RECURSIVE up(id) AS (SELECT n.layer FROM sync y JOIN snap n ON n.id = y.snap"
+		" WHERE y.workspace = ?1 AND y.key = ?2 UNION SELECT l.merged FROM up JOIN layer l"
+		" ON l.id = up.id WHERE l.merged > 0) SELECT id FROM up",
+		"it", w->id, key);
+	bool found = false;
+
+	while (r >= 0 && (r = db_next(rows, e)) > 0)
+		found = found || stack_has(&w->stack, (uint32_t)db_int(rows, 0));
+	return r < 0 ? r : found;
+}
+
+/* What is remembered of a push that was taken back would be wrong now. */
+static int forget_undone(struct store *s, const struct workspace *w, const char *key,
+			 const char *name, struct err *e)
+{
+	int r = still_there(s, w, key, e);
+
+	if (r == 0)
+		r = remove_tree_at(s->home_fd, name);
+	return r < 0 && !e->text[0] ? err_set(e, ERR_INTERNAL, "%s cannot be removed", name) : r;
+}
+
+int donor_state(struct store *s, const struct workspace *w, const char *key, char *path,
+		size_t size, int *ret_fd, struct donor *donor, struct err *e)
+{
+	char name[80];
+	int64_t other = 0;
+	int r = 0;
+
+	*donor = (struct donor){.found = false};
+	(void)snprintf(name, sizeof(name), "sync/%lld-%s", (long long)w->id, key);
+	(void)snprintf(path, size, "%s/%s", s->home, name);
+	if (mkdirat(s->home_fd, "sync", 0700) < 0 && errno != EEXIST)
+		return err_sys(e, "%s/sync", s->home);
+	if (forget_undone(s, w, key, name, e) < 0)
+		return -EIO;
+	bool fresh = mkdirat(s->home_fd, name, 0700) == 0;
+	auto_close int fd =
+		openat(s->home_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || (fresh && s->owned && fchown(fd, SANDBOX_UID, SANDBOX_UID) < 0))
+		return err_sys(e, "%s", path);
+	if (fresh)
+		r = find(s, w, key, &other, donor, e);
+	if (r >= 0 && donor->found)
+		copy_index(s, other, key, fd, s->owned);
+	if (r >= 0)
+		*ret_fd = take_fd(&fd);
+	return r;
+}
+
+int donor_note(struct store *s, const struct workspace *w, const char *key, uint64_t seq,
+	       struct err *e)
+{
+	return db_run(
+		s->db, e,
+		"REPLACE INTO sync(workspace, key, snap, made) SELECT ?1, ?2, id, ?4 FROM snap"
+		" WHERE workspace = ?1 AND seq = ?3",
+		"itii", w->id, key, (int64_t)seq, store_now_ms());
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What nobody needs is removed, and nothing else: whatever died in the middle, whoever still runs. */
+#include "store_help.h"
+
+static void collect(struct store *s)
+{
+	uint64_t bytes = 0;
+
+	is_int(store_collect(s, &bytes, &error), 0, "collected");
+}
+
+/* A process that opens a layer and dies. Returns its number. */
+static uint32_t abandon(const char *name)
+{
+	int result[2], status = 0;
+	uint32_t number = 0;
+
+	if (pipe2(result, O_CLOEXEC) < 0)
+		return 0;
+	pid_t pid = fork();
+	if (pid == 0) {
+		struct store *s = store_again();
+		struct upper *u = NULL;
+
+		if (upper_open(s, name, USE_ALONE, true, &u, &error) < 0)
+			_exit(1);
+		(void)mkdirat(u->dir, "root/locked", 0);
+		(void)!write(result[1], &u->number, sizeof(u->number));
+		_exit(0);
+	}
+	(void)!read(result[0], &number, sizeof(number));
+	close(result[0]);
+	close(result[1]);
+	(void)waitpid(pid, &status, 0);
+	return number;
+}
+
+static void abandoned(void)
+{
+	struct store *s = store_fresh();
+	struct upper *u = NULL;
+
+	(void)make(s, "w");
+	(void)make(s, "v");
+	(void)command(s, "w", "a");
+	uint32_t kept = top_of(s, "w"), dead = abandon("w");
+	ok(dead && layer_there(s, dead), "a layer of somebody dead");
+	is_int(upper_open(s, "v", USE_ALONE, false, &u, &error), 0, "and of somebody who lives");
+	collect(s);
+	ok(!layer_there(s, dead), "the dead one's is gone");
+	ok(layer_there(s, u->number), "the living one's is not");
+	ok(layer_there(s, kept), "nor what is frozen");
+	is_int(ask(s, "SELECT count(*) FROM layer"), 2, "so are the rows");
+	upper_drop(u);
+	dead = abandon("w");
+	is_int(command(s, "w", "b"), 3, "a command after such a death");
+	collect(s);
+	ok(!layer_there(s, dead) && layer_there(s, top_of(s, "w")), "then, too");
+	store_away(s);
+}
+
+/* A row is written first and removed last: either may be there alone. */
+static void halves(void)
+{
+	struct store *s = store_fresh();
+
+	(void)make(s, "w");
+	is_int(db_run(s->db, &error,
+		      "INSERT INTO layer(workspace, state, parts, files, bytes, stack) VALUES(1, 0, 0, 0, 0, '')",
+		      ""),
+	       0, "an open row without a directory");
+	is_int(db_run(s->db, &error,
+		      "INSERT INTO layer(workspace, state, parts, files, bytes) VALUES(1, 2, 0, 0, 0)",
+		      ""),
+	       0, "a dead one");
+	is_int(db_run(s->db, &error,
+		      "INSERT INTO layer(workspace, state, parts, files, bytes, stack) VALUES(99, 0, 0, 0, 0, '')",
+		      ""),
+	       0, "one of a workspace that is gone");
+	collect(s);
+	is_int(ask(s, "SELECT count(*) FROM layer"), 0, "all are gone");
+	is_int(command(s, "w", "a"), 2, "and it goes on");
+	ok(top_of(s, "w") > 3, "with a number that was never used");
+	store_away(s);
+}
+
+static void removed(void)
+{
+	struct store *s = store_fresh();
+	struct snap snap;
+
+	(void)make(s, "w");
+	(void)command(s, "w", "a");
+	uint32_t shared = top_of(s, "w");
+	is_int(history_fork(s, "w", NULL, "f", &snap, &error), 0, "a fork");
+	(void)command(s, "w", "b");
+	uint32_t own = top_of(s, "w");
+	is_int(workspace_remove(s, "w", &error), 0, "the origin is removed");
+	collect(s);
+	ok(layer_there(s, shared) && !layer_there(s, own),
+	   "what the fork has stays, the rest goes");
+	is_int(workspace_remove(s, "f", &error), 0, "then the fork");
+	collect(s);
+	is_int(ask(s, "SELECT count(*) FROM layer"), 0, "nothing stays");
+	ok(!layer_there(s, shared), "nor on disk");
+	store_away(s);
+}
+
+/* Who runs holds what he runs on, whatever happens to its name. */
+static void under_way(void)
+{
+	struct store *s = store_fresh();
+	struct upper *u = NULL;
+	struct snap snap;
+
+	(void)make(s, "w");
+	(void)command(s, "w", "a");
+	uint32_t below = top_of(s, "w");
+	is_int(history_fork(s, "w", NULL, "f", &snap, &error), 0, "a fork");
+	is_int(upper_open(s, "f", USE_ALONE, false, &u, &error), 0, "in which somebody runs");
+	is_int(db_run(s->db, &error, "DELETE FROM snap WHERE kind <> 'new'", ""), 0,
+	       "and no snapshot has its layer");
+	collect(s);
+	ok(layer_there(s, below), "it stays");
+	upper_drop(u);
+	collect(s);
+	ok(!layer_there(s, below), "until he is done");
+	store_away(s);
+}
+
+static void regrets(void)
+{
+	struct store *s = store_fresh();
+	struct snap snap;
+
+	(void)make(s, "w");
+	(void)command(s, "w", "a");
+	uint32_t kept = top_of(s, "w");
+	(void)command(s, "w", "b");
+	uint32_t undone = top_of(s, "w");
+	is_int(history_undo(s, "w", 1, &snap, &error), 0, "something is undone");
+	collect(s);
+	ok(layer_there(s, undone), "for an hour it stays");
+	is_int(history_rollback(s, "w", "3", &snap, &error), 0, "and can be gone back to");
+	(void)history_undo(s, "w", 1, &snap, &error);
+	is_int(db_run(s->db, &error, "UPDATE snap SET dropped = 1 WHERE dropped > 0", ""), 0,
+	       "the hour is over");
+	collect(s);
+	ok(!layer_there(s, undone), "then it goes");
+	ok(layer_there(s, kept), "and nothing else");
+	ok(history_rollback(s, "w", "3", &snap, &error) < 0 && error.kind == ERR_MISSING,
+	   "for good");
+	(void)command(s, "w", "c");
+	uint32_t labelled = top_of(s, "w");
+	(void)history_snap(s, "w", "mark", &snap, &error);
+	(void)history_undo(s, "w", 1, &snap, &error);
+	(void)db_run(s->db, &error, "UPDATE snap SET dropped = 1 WHERE dropped > 0", "");
+	collect(s);
+	ok(layer_there(s, labelled), "what has a label stays for ever");
+	is_int(history_rollback(s, "w", "mark", &snap, &error), 0, "and is found by it");
+	(void)history_undo(s, "w", 1, &snap, &error);
+	(void)command(s, "w", "d");
+	undone = top_of(s, "w");
+	(void)history_undo(s, "w", 1, &snap, &error);
+	is_int(store_collect_undone(s, 1, &error), 0, "when its room is needed");
+	ok(!layer_there(s, undone) && layer_there(s, labelled), "it goes at once");
+	store_away(s);
+}
+
+/* A layer is what hostile code made of it. */
+static void hostile(void)
+{
+	char victim[] = "/tmp/pinfold-victim-XXXXXX", path[64];
+	struct store *s = store_fresh();
+	struct upper *u = NULL;
+	struct snap snap = {.kind = "exec"};
+	struct stat st;
+
+	ok(mkdtemp(victim), "a directory of the host");
+	(void)snprintf(path, sizeof(path), "%s/kept", victim);
+	close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	(void)make(s, "w");
+	is_int(upper_open(s, "w", USE_ALONE, false, &u, &error), 0, "a command");
+	(void)mkdirat(u->dir, "root/d", 0700);
+	(void)mkdirat(u->dir, "root/d/e", 0700);
+	ok(symlinkat(victim, u->dir, "root/link") == 0 &&
+		   symlinkat("/", u->dir, "root/d/e/top") == 0 &&
+		   fchmodat(u->dir, "root/d", 0, 0) == 0,
+	   "that leaves links, also where nobody may look");
+	int fd = openat(u->dir, "root", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 0; i < 3000 && fd >= 0; i++) {
+		(void)mkdirat(fd, "deep", 0700);
+		int next = openat(fd, "deep", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		close(fd);
+		fd = next;
+	}
+	close(fd);
+	is_int(upper_freeze(u, &snap, &error), 0, "and depths");
+	uint32_t number = top_of(s, "w");
+	is_int(workspace_remove(s, "w", &error), 0, "is removed");
+	collect(s);
+	ok(!layer_there(s, number), "all of it");
+	ok(stat(path, &st) == 0, "and nothing behind its links");
+	(void)remove_tree(victim);
+	store_away(s);
+}
+
+/* Where the rows cannot be understood, nothing is removed for it. */
+static void damaged(void)
+{
+	struct store *s = store_fresh();
+	uint64_t bytes = 0;
+
+	(void)make(s, "w");
+	(void)make(s, "v");
+	(void)command(s, "w", "a");
+	(void)command(s, "v", "b");
+	uint32_t one = top_of(s, "w"), two = top_of(s, "v");
+	is_int(db_run(s->db, &error, "UPDATE snap SET stack = '1:1,junk' WHERE workspace = 1", ""),
+	       0, "a damaged row");
+	ok(store_collect(s, &bytes, &error) < 0, "is an error");
+	ok(layer_there(s, one) && layer_there(s, two), "and everything stays");
+	store_away(s);
+}
+
+int main(void)
+{
+	TAP_RUN(abandoned);
+	TAP_RUN(halves);
+	TAP_RUN(removed);
+	TAP_RUN(under_way);
+	TAP_RUN(regrets);
+	TAP_RUN(hostile);
+	TAP_RUN(damaged);
+	return tap_done();
+}

@@ -1,0 +1,278 @@
+#!/usr/bin/python3 -I
+# SPDX-License-Identifier: Apache-2.0
+"""model.py --pinfold PATH --dir DIR --steps N --seed N [--uid N --gid N]: draws random sequences of
+what can happen to workspaces, does the same to plain directories, and compares: the whole tree as it is
+seen from inside, and the whole history. Prints what differs and the way there; exits 1 then.
+
+The calls are made as users make them, one right behind the other, so that what settles behind one runs
+beside the next.
+"""
+import argparse
+import json
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+os.environ.update(TIMES="0", LINKS="0", OWNERS="0", BLOCKS="0")
+import listing  # noqa: E402
+import operations  # noqa: E402
+
+LAYERS_MAX = None  # how many a workspace is held to; None: layers are merged
+WORKSPACES_MAX = 4
+NAMES = ["a", "b", "c", "d", "new\nline", "é", "x" * 40]
+COMPARE_EVERY = 4
+
+
+class Different(Exception):
+    pass
+
+
+class Workspace:
+    """One of the model: its snapshots by number, each with a tree of its own."""
+
+    def __init__(self, kind, tree):
+        self.seq, self.head = 1, 1
+        self.snaps = {1: {"kind": kind, "before": 0, "tree": tree, "label": None, "undone": False}}
+
+    def tree(self):
+        return self.snaps[self.head]["tree"]
+
+    def append(self, kind, tree, label=None):
+        self.seq += 1
+        self.snaps[self.seq] = {"kind": kind, "before": self.head, "tree": tree, "label": label,
+                                "undone": False}
+        self.head = self.seq
+
+    def undo_target(self, count):
+        at = self.head
+        while count > 0:
+            if not self.snaps[at]["before"]:
+                return None
+            count -= self.snaps[at]["kind"] != "snap"
+            at = self.snaps[at]["before"]
+        return at
+
+    def undo(self, to):
+        self.head = to
+        for number, snap in self.snaps.items():
+            if number > to and snap["label"] is None:
+                snap["undone"] = True
+
+    def rows(self):
+        return [(n, s["kind"], s["label"], s["undone"], n == self.head)
+                for n, s in sorted(self.snaps.items(), reverse=True)]
+
+
+class Model:
+    def __init__(self, args):
+        self.args = args
+        self.random = random.Random(args.seed)
+        self.dir = pathlib.Path(args.dir)
+        self.workspaces = {}
+        self.trees = self.labels = self.names = 0
+        self.history = []
+
+    # --- both sides
+
+    def start(self, words):
+        who = {} if self.args.uid is None else {
+            "user": self.args.uid, "group": self.args.gid, "extra_groups": []}
+        return subprocess.Popen([self.args.pinfold, *words], stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/", **who)
+
+    def pinfold(self, *words, fails=False):
+        done = self.start(words)
+        out, err = done.communicate(timeout=60)
+        self.history.append((words, done.returncode))
+        if (done.returncode != 0) != fails:
+            raise Different(f"status {done.returncode}: {err.decode(errors='replace')}")
+        return out.decode()
+
+    def number(self, said, want, what):
+        """Of a verb that prints where the workspace stands; one that was killed printed nothing."""
+        if said is not None:
+            self.expect(int(said), want, what)
+
+    def new_tree(self, of=None):
+        """Links of a frozen layer do not outlive a write: each file of a copy is its own."""
+        self.trees += 1
+        path = self.dir / str(self.trees)
+        if of is None:
+            path.mkdir()
+        else:
+            subprocess.run(["cp", "-a", "--no-preserve=links", str(of), str(path)], check=True)
+        return path
+
+    def expect(self, got, want, what):
+        if got != want:
+            lines = [f"only {side}: {row}" for side, one, other in (("there", got, want),
+                     ("in the model", want, got)) for row in one if row not in other] \
+                if isinstance(got, list) else [f"got {got!r}, want {want!r}"]
+            raise Different(f"{what}:\n" + "\n".join(lines[:20]))
+
+    def compare(self, name):
+        w = self.workspaces[name]
+        found = self.pinfold("exec", "--env", "TIMES=0", "--env", "LINKS=0", "--env", "OWNERS=0",
+                             "--env", "BLOCKS=0", name, "--lang", "python", str(HERE / "listing.py"))
+        at = os.getcwd()
+        os.chdir(w.tree())
+        want = listing.listing(["."])
+        os.chdir(at)
+        self.expect(found.splitlines(), want, f"the files of {name}")
+        w.append("exec", w.tree())
+        self.expect(self.log(name), w.rows(), f"the log of {name}")
+
+    def log(self, name):
+        rows = json.loads(self.pinfold("log", "--json", "--all", name))["items"]
+        return [(r["snapshot"], r["kind"], r["label"], r["undone"], r["current"]) for r in rows]
+
+    # --- what can happen
+
+    def path(self):
+        return "/".join(self.random.choice(NAMES) for _ in range(self.random.choice((1, 1, 2, 2, 3))))
+
+    def operation(self, links):
+        r = self.random
+        kind = r.choices(["write", "append", "mkdir", "remove", "anew", "symlink", "chmod", "attribute",
+                          "truncate", "link" if links else "move"],
+                         [6, 3, 6, 4, 2, 2, 2, 1, 1, 4])[0]
+        extra = {"write": [f"{r.random()}\n"], "append": [f"{r.random()}\n"], "attribute": ["note"],
+                 "chmod": [r.choice((0o644, 0o600, 0o755, 0o711, 0o777))], "move": [self.path()],
+                 "symlink": [r.choice(NAMES)], "link": [self.path()], "truncate": [r.choice((0, 3, 5000))]}
+        return [kind, self.path(), *extra.get(kind, [])]
+
+    def do_exec(self, name):
+        w = self.workspaces[name]
+        links = self.random.random() < 0.3
+        todo = [self.operation(links) for _ in range(self.random.randint(1, 12))]
+        words = ["exec", "--json", name, "--lang", "python", str(HERE / "operations.py"), json.dumps(todo)]
+        if LAYERS_MAX and json.loads(self.pinfold("info", "--json", name))["layers"] >= LAYERS_MAX:
+            self.make_room(name)
+            return
+        said = self.pinfold(*words)
+        tree = self.new_tree(w.tree())
+        at = os.getcwd()
+        os.chdir(tree)
+        operations.apply(todo)
+        os.chdir(at)
+        w.append("exec", tree)
+        self.number(said and json.loads(said)["snapshot"], w.head, "the number of a command")
+
+    def make_room(self, name):
+        count = self.random.randint(4, 8)
+        if self.workspaces[name].undo_target(count) is None:
+            self.do_rm(name)
+        else:
+            self.do_undo(name, count)
+
+    def do_snap(self, name):
+        w, label = self.workspaces[name], None
+        if self.random.random() < 0.5:
+            self.labels += 1
+            label = f"mark-{self.labels}"
+        said = self.pinfold("snap", name, *([label] if label else []))
+        w.append("snap", w.tree(), label)
+        self.number(said, w.head, "the number of a snapshot")
+
+    def do_undo(self, name, count=0):
+        w, count = self.workspaces[name], count or self.random.choice((1, 1, 1, 2, 3))
+        to = w.undo_target(count)
+        said = self.pinfold("undo", name, str(count), fails=to is None)
+        if to is not None:
+            w.undo(to)
+            self.number(said, to, "where undo leads")
+
+    def any_snapshot(self, w):
+        number = self.random.choice(list(w.snaps))
+        label = w.snaps[number]["label"]
+        return number, label if label and self.random.random() < 0.5 else str(number)
+
+    def do_rollback(self, name):
+        w = self.workspaces[name]
+        number, word = self.any_snapshot(w)
+        said = self.pinfold("rollback", name, word)
+        w.append("rollback", w.snaps[number]["tree"])
+        self.number(said, w.head, "the number of a rollback")
+
+    def do_fork(self, name):
+        if len(self.workspaces) >= WORKSPACES_MAX:
+            self.do_rm(self.random.choice(list(self.workspaces)))
+            return
+        w = self.workspaces[name]
+        self.names += 1
+        twin = f"w{self.names}"
+        if self.random.random() < 0.5:
+            number, word = self.any_snapshot(w)
+            self.pinfold("fork", "--at", word, name, twin)
+        else:
+            number = w.head
+            self.pinfold("fork", name, twin)
+        self.workspaces[twin] = Workspace("fork", w.snaps[number]["tree"])
+
+    def do_rm(self, name):
+        self.pinfold("rm", name)
+        del self.workspaces[name]
+
+    def do_new(self):
+        self.names += 1
+        self.pinfold("new", f"w{self.names}")
+        self.workspaces[f"w{self.names}"] = Workspace("new", self.new_tree())
+        return f"w{self.names}"
+
+    def act(self):
+        """Something happens to one of them; returns which."""
+        if not self.workspaces:
+            return self.do_new()
+        name = self.random.choice(list(self.workspaces))
+        what = self.random.choices([self.do_exec, self.do_snap, self.do_undo, self.do_rollback,
+                                    self.do_fork, self.do_rm], [55, 10, 12, 9, 10, 4])[0]
+        what(name)
+        return name
+
+    def step(self, i):
+        name = self.act()
+        if i % COMPARE_EVERY == 0 and name in self.workspaces:
+            self.compare(name)
+        self.forget_trees()
+
+    def forget_trees(self):
+        kept = {s["tree"] for w in self.workspaces.values() for s in w.snaps.values()}
+        for path in set(self.dir.iterdir()) - kept:
+            shutil.rmtree(path)
+
+    def run(self):
+        self.do_new()
+        for i in range(1, self.args.steps + 1):
+            self.step(i)
+        for name in list(self.workspaces):
+            self.compare(name)
+        for name in list(self.workspaces):
+            self.pinfold("rm", name)
+
+
+def main(kind=Model):
+    parser = argparse.ArgumentParser()
+    for name in ("--pinfold", "--dir"):
+        parser.add_argument(name, required=True)
+    for name in ("--steps", "--seed", "--uid", "--gid"):
+        parser.add_argument(name, type=int)
+    model = kind(parser.parse_args())
+    os.umask(0o022)
+    try:
+        model.run()
+    except Different as e:
+        print(f"seed {model.args.seed}, call {len(model.history)}: {e}\nthe last calls:")
+        for words, status in model.history[-6:]:
+            print(status, " ".join(words)[:600])
+        return 1
+    print(f"{len(model.history)} calls")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
