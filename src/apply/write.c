@@ -236,8 +236,10 @@ static int take(const struct apply_set *set, size_t i, struct err *e)
 		r = take_file(item, &at, e);
 	else if (unlinkat(at.dir, at.name, AT_REMOVEDIR) < 0)
 		r = errno != ENOTEMPTY && errno != EEXIST ? err_sys(e, "remove %s", item->path)
-		    : set->keep_full			  ? 0
-				     : conflict(item, "has something new in it", e);
+		    : set->keep_full
+			    ? 0
+			    : conflict(item, "has something in it that the workspace did not see",
+				       e);
 	fd_close(&at.dir);
 	return r;
 }
