@@ -79,9 +79,11 @@ static int collect(const struct judged *j, void *arg, struct err *e)
 	if (c->kind != TREE_DELETED)
 		take_new(item, m, c);
 	m->runs = j->runs;
-	m->conflict = m->conflict ? m->conflict : j->conflict;
+	if (!m->conflict) {
+		m->conflict = j->conflict;
+		m->unless_named = j->unless_named;
+	}
 	m->skipped = m->skipped ? m->skipped : j->skipped;
-	m->leads_out = j->leads_out;
 	/* Somebody made the same directory meanwhile. */
 	if (!m->conflict && !m->skipped && item->old == APPLY_NONE && S_ISDIR(item->seen.st_mode))
 		m->skipped = "it is there";
@@ -140,7 +142,7 @@ static int choose_path(struct picked *p, const char *path, struct err *e)
 			continue;
 		found = true;
 		p->more[i].chosen = true;
-		if (itself && p->more[i].leads_out)
+		if (itself && p->more[i].unless_named)
 			p->more[i].conflict = NULL;
 	}
 	if (r < 0 || found || !*want)

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "apply/beneath.h"
 #include "base/fd.h"
 
 #define ENTRIES_MAX 50000u
@@ -170,4 +171,34 @@ void secrets_done(struct secrets *s)
 	for (unsigned i = 0; i < s->n; i++)
 		free(s->path[i]);
 	*s = (struct secrets){0};
+}
+
+static const char *what_at(struct search *s, int dir, size_t len)
+{
+	auto_close int parent = FD_NONE;
+	const char *name = NULL;
+	struct err ignored = ERR_INIT;
+	char next = s->path[len];
+
+	s->path[len] = '\0';
+	const char *what = beneath_parent(dir, s->path, &parent, &name, &ignored) < 0
+				   ? NULL
+				   : judge(s, parent, name);
+	s->path[len] = next;
+	return what;
+}
+
+const char *secrets_what(int dir, const char *path)
+{
+	auto_free struct search *s = calloc(1, sizeof(*s));
+	size_t n = strlen(path);
+	const char *what = NULL;
+
+	if (!s || n >= sizeof(s->path))
+		return "a path that could not be looked at";
+	memcpy(s->path, path, n + 1);
+	for (size_t at = 1; at <= n && !what; at++)
+		if (at == n || path[at] == '/')
+			what = what_at(s, dir, at);
+	return what;
 }

@@ -21,4 +21,7 @@ int secrets_find(int dir, const char *const *hide, const char *const *show, stru
 		 struct err *e);
 void secrets_done(struct secrets *s);
 
+/* What a path of that directory looks like, or a directory on the way to it; NULL: like no secret. */
+const char *secrets_what(int dir, const char *path);
+
 #endif

@@ -267,7 +267,7 @@ static void killed_with_theirs(void)
 	put_file(h, "a", "one");
 	put_file(h, "d/.pinfold-7-2", "theirs, too");
 	(void)unlinkat(h, "d/y", 0);
-	put_file(h, "d/.pinfold-7-1", "tw");
+	put_file(h, "d/.pinfold-7-1.part", "tw");
 	is_int(apply_back(&set, &e), 0, "taken back");
 	is_str(show(h, all, buf, sizeof(buf)),
 	       "a=theirs d/ d/x=2* d/y=theirs, too f=4 gone/ gone/z=5 l>a swap/ swap/s=6 ",
@@ -336,15 +336,26 @@ static void through_links(void)
 	leave();
 }
 
-/* The directory is there for longer than the link, so that some writes get through. */
-static void swap(void)
+/* Swaps the two without end; with `some` the directory is there for longer than the link, so that some
+ * writes get through. */
+static pid_t swapping(bool some)
 {
-	for (;;) {
+	pid_t pid = fork();
+
+	while (pid == 0) {
 		(void)renameat2(h, "d", h, "link", RENAME_EXCHANGE);
-		(void)renameat2(h, "d", h, "link", RENAME_EXCHANGE);
-		for (int i = 0; i < 2000; i++)
+		if (some)
+			(void)renameat2(h, "d", h, "link", RENAME_EXCHANGE);
+		for (int i = 0; some && i < 2000; i++)
 			(void)getppid();
 	}
+	return pid;
+}
+
+static void end_swapping(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
 }
 
 static void naive(void)
@@ -385,9 +396,7 @@ static void race(void)
 	put_file(o, "y", "kept");
 	(void)!symlinkat(outside, h, "link");
 	int d = openat(h, "d", DIR_OPEN);
-	pid_t pid = fork();
-	if (pid == 0)
-		swap();
+	pid_t pid = swapping(true);
 	for (time_t until = time(NULL) + 3; time(NULL) < until; tries++) {
 		struct apply_set set = begin();
 
@@ -402,13 +411,14 @@ static void race(void)
 		outs += harmed();
 		end(&set);
 	}
+	end_swapping(pid);
+	pid = swapping(false);
 	for (time_t until = time(NULL) + 20; time(NULL) < until && reds < 10;) {
 		naive();
 		reds += harmed();
 		put_file(o, "x", "kept");
 	}
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	end_swapping(pid);
 	diag("%d of %d went well, the naive writer landed outside %d times", whole, tries, reds);
 	ok(whole > 0, "into a directory that is swapped for a link all the time");
 	ok(reds > 0, "a writer by path lands outside");

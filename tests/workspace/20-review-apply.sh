@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib/cli.sh"
 . "$(dirname "$0")/../lib/workspace.sh"
 
-KILLS=20
+KILLS=${KILLS:-20}
 
 # as_caller COMMAND...: on the host, in the directory $D, as who calls pinfold.
 as_caller()
@@ -283,6 +283,32 @@ links()
 	check "nothing lands outside" test "$before" = "$(cd "$M/outside" && cat -- *)"
 }
 
+# What a workspace could not see it cannot have meant to change, and its review does not show it.
+secrets()
+{
+	project secret
+	on_host 'mkdir d; echo KEY=hunter2 >.env; echo KEY=hunter2 >d/.env; echo x >d/x'
+	tick
+	sh_in secret 'cd /work; echo mine >.env; rm -r d; echo K >other.env; echo x >fine'
+	pinfold review secret
+	check "a secret that is in the way is marked" grep -qE '^C. M \.env  — it looks like a secret' "$OUT"
+	check "also below what was removed" grep -qE '^C. D d/\.env  — it looks like a secret' "$OUT"
+	check "and not shown" not grep -q hunter2 "$OUT"
+	pinfold review --json secret
+	check "nor as JSON" not grep -q hunter2 "$OUT"
+	doc_has 'all(i["sha256_before"] is None for i in d["items"] if i["path"].endswith(".env"))' "nor its hash"
+	pinfold apply secret
+	exits 125 "it is not written over"
+	check "it is there" test "$(cat "$D/.env" "$D/d/.env" | uniq)" = KEY=hunter2
+	pinfold apply secret d
+	exits 125 "nor removed"
+	pinfold apply secret .env fine
+	exits 0 "unless it is named"
+	check "then it is" test "$(cat "$D/.env")" = mine
+	pinfold apply --revert secret
+	check "and can be taken back" test "$(cat "$D/.env")" = KEY=hunter2
+}
+
 names()
 {
 	project odd
@@ -406,6 +432,7 @@ checks()
 	conflicts
 	selecting
 	links
+	secrets
 	names
 	kinds
 	huge
