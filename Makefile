@@ -88,6 +88,7 @@ UNIT := $(patsubst tests/unit/%.c,$(B)/unit/%,$(sort $(wildcard tests/unit/*.c))
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
+.SECONDARY: $(ARCHIVE_OBJ)
 .SUFFIXES:
 .PHONY: all unit clean help check-deps
 
