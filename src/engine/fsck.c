@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The check of the store for the public. What a layer holds is hashed by the reader, in a sandbox. */
+/* The check of the store for the public. What a layer holds is hashed by the reader, in a
+ * sandbox. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -65,10 +66,10 @@ struct listener {
 static void tell(void *context, const struct check_problem *p)
 {
 	static const char *const kinds[CHECK_KINDS] = {
-		[CHECK_DATABASE] = "database",	   [CHECK_ORPHAN] = "orphan",
-		[CHECK_MISSING] = "missing",	   [CHECK_UNREADABLE] = "unreadable",
-		[CHECK_CHANGED] = "changed",	   [CHECK_ROW] = "row",
-		[CHECK_SNAPSHOT] = "snapshot",	   [CHECK_HEAD] = "head",
+		[CHECK_DATABASE] = "database", [CHECK_ORPHAN] = "orphan",
+		[CHECK_MISSING] = "missing",   [CHECK_UNREADABLE] = "unreadable",
+		[CHECK_CHANGED] = "changed",   [CHECK_ROW] = "row",
+		[CHECK_SNAPSHOT] = "snapshot", [CHECK_HEAD] = "head",
 	};
 	const struct listener *l = context;
 	struct pinfold_fsck_problem out = {

@@ -12,7 +12,7 @@ struct workspace_how {
 	const char *command; /* and says that it was; NULL: the command itself */
 	const void *tool;    /* a program of ours, at /run/tool; NULL: none */
 	size_t tool_len;
-	const char *user;    /* who the tool is inside, NULL: the user */
+	const char *user;  /* who the tool is inside, NULL: the user */
 	bool socket;	   /* standard input of the tool is one */
 	const char *state; /* directory of the store for the tool, at /v/state; NULL: none */
 	int state_fd;	   /* the same */

@@ -39,9 +39,9 @@ static const struct {
 	const char *name;
 	reader_verb *run;
 } verbs[] = {
-	{"diff", reader_diff},	     {"pack", reader_pack},	{"fetch", reader_fetch},
-	{"unpack", reader_unpack},   {"merge", reader_merge},	{"digest", reader_digest},
-	{"receive", reader_receive}, {"send", reader_send},	{"export", reader_export},
+	{"diff", reader_diff},	     {"pack", reader_pack},   {"fetch", reader_fetch},
+	{"unpack", reader_unpack},   {"merge", reader_merge}, {"digest", reader_digest},
+	{"receive", reader_receive}, {"send", reader_send},   {"export", reader_export},
 	{"import", reader_import},
 };
 

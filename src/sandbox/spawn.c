@@ -133,15 +133,14 @@ static int make_image(void)
 		fd = memfd_create("pinfold", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd >= 0 &&
 	    (fd_write_all(fd, guest_image, size) < 0 || fchmod(fd, 0555) < 0 ||
-	     (HOLD_SEAL &&
-	      fcntl(fd, F_ADD_SEALS,
-		    F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)))
+	     (HOLD_SEAL && fcntl(fd, F_ADD_SEALS,
+				 F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)))
 		fd_close(&fd);
 	return fd;
 }
 
-/* The guest's program in a sealed memfd, made once per process. A process that forked, and closed what
- * it did not know, has something else by that number, or nothing. */
+/* The guest's program in a sealed memfd, made once per process. A process that forked, and closed
+ * what it did not know, has something else by that number, or nothing. */
 static int image_fd(struct err *e)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

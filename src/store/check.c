@@ -125,8 +125,8 @@ static int count(struct job *j, const char *sql, uint64_t *ret, struct err *e)
 static int load(struct job *j, struct err *e)
 {
 	auto_rows struct db_rows *rows = NULL;
-	int r = db_query(j->s->db, &rows, e, "SELECT id, state, parts, digest FROM layer ORDER BY id",
-			 "");
+	int r = db_query(j->s->db, &rows, e,
+			 "SELECT id, state, parts, digest FROM layer ORDER BY id", "");
 
 	while (r >= 0 && (r = db_next(rows, e)) > 0) {
 		if (j->n == j->room) {
@@ -348,8 +348,8 @@ static int restore_row(struct job *j, int64_t snap, struct sandbox_layer layer, 
 
 	if (lacks(j->s, layer.number, layer.parts))
 		return lost(j, &row, "its directory", e);
-	struct check_problem p = problem(j, CHECK_ROW, layer.number, "layer %u has no row",
-					 layer.number);
+	struct check_problem p =
+		problem(j, CHECK_ROW, layer.number, "layer %u has no row", layer.number);
 	int r = find_users(j, &p, e);
 	if (r >= 0 && j->c->repair)
 		r = db_run(j->s->db, e,
@@ -415,12 +415,13 @@ static int check_snapshots(struct job *j, struct err *e)
 /* To the newest snapshot that counts; where there is none, to a beginning without files. */
 static int move_head(struct job *j, int64_t workspace, struct err *e)
 {
-	int r = db_run(j->s->db, e,
-		       "INSERT INTO snap(workspace, seq, before, kind, stack, layer, made, wall_us,"
-		       " files, bytes) SELECT id, seq + 1, 0, 'new', '', 0, ?2, 0, 0, 0 FROM workspace"
-		       " WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM snap WHERE workspace = ?1 AND"
-		       " dropped = 0)",
-		       "ii", workspace, store_now_ms());
+	int r = db_run(
+		j->s->db, e,
+		"INSERT INTO snap(workspace, seq, before, kind, stack, layer, made, wall_us,"
+		" files, bytes) SELECT id, seq + 1, 0, 'new', '', 0, ?2, 0, 0, 0 FROM workspace"
+		" WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM snap WHERE workspace = ?1 AND"
+		" dropped = 0)",
+		"ii", workspace, store_now_ms());
 
 	return r < 0 ? r
 		     : db_run(j->s->db, e,
@@ -501,10 +502,11 @@ static int next_blank(struct store *s, int64_t last, int64_t *ret_id, int64_t *r
 		      struct err *e)
 {
 	auto_rows struct db_rows *rows = NULL;
-	int r = db_query(s->db, &rows, e,
-			 "SELECT id, parts FROM layer WHERE state = 1 AND digest IS NULL AND id > ?1"
-			 " ORDER BY id LIMIT 1",
-			 "i", last);
+	int r = db_query(
+		s->db, &rows, e,
+		"SELECT id, parts FROM layer WHERE state = 1 AND digest IS NULL AND id > ?1"
+		" ORDER BY id LIMIT 1",
+		"i", last);
 
 	if (r >= 0)
 		r = db_next(rows, e);

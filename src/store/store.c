@@ -100,7 +100,8 @@ static int lock_alone(const struct store *s, struct err *e)
 	for (unsigned i = 0; i < ALONE_TRIES; i++) {
 		if (flock(s->lock_fd, LOCK_EX | LOCK_NB) == 0)
 			return 0;
-		(void)nanosleep(&moment, NULL); /* tidy: who settles has no end that could be waited for */
+		(void)nanosleep(&moment,
+				NULL); /* tidy: who settles has no end that could be waited for */
 	}
 	(void)err_set(e, ERR_BUSY, "the data directory is in use");
 	return err_remedy(e, "wait until no command is running in a workspace");
