@@ -179,13 +179,14 @@ $(B)/cmd/main-as-part.o: src/cmd/main.c $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) $(CPPFLAGS_ALL) -Dmain=pinfold_main -Wno-missing-prototypes -c -o $@ $<
 
+# Header and package of each library.
+DEPS := seccomp.h:libseccomp-dev openssl/sha.h:libssl-dev sqlite3.h:libsqlite3-dev zstd.h:libzstd-dev \
+	archive.h:libarchive-dev jansson.h:libjansson-dev lzma.h:liblzma-dev zlib.h:zlib1g-dev
 check-deps:
-	@echo '#include <seccomp.h>' | $(CC) -E - >/dev/null 2>&1 || \
-		{ echo 'seccomp.h is missing: install the package libseccomp-dev' >&2; exit 1; }
-	@echo '#include <archive.h>' | $(CC) -E - >/dev/null 2>&1 || \
-		{ echo 'archive.h is missing: install the package libarchive-dev' >&2; exit 1; }
-	@echo '#include <openssl/sha.h>' | $(CC) -E - >/dev/null 2>&1 || \
-		{ echo 'openssl/sha.h is missing: install the package libssl-dev' >&2; exit 1; }
+	@for dep in $(DEPS); do \
+		echo "#include <$${dep%:*}>" | $(CC) -E - >/dev/null 2>&1 || \
+			{ echo "$${dep%:*} is missing: install the package $${dep#*:}" >&2; exit 1; }; \
+	done
 
 clean:
 	rm -rf build

@@ -89,6 +89,9 @@ struct pinfold_run_options {
 	uint16_t rows;	/* with PINFOLD_PTY */
 	uint16_t cols;
 	int cancel_fd; /* give up when this becomes readable while the daemon lets us wait; 0: none */
+	/* With dir: files that look like secrets are hidden. Patterns of names or paths, or NULL. */
+	const char *const *hide; /* hide these, too */
+	const char *const *show; /* do not hide these */
 };
 
 #ifdef __cplusplus
@@ -465,7 +468,8 @@ typedef int pinfold_change_fn(const struct pinfold_change *change, void *arg);
 
 /* What differs between two snapshots, in the order of their paths. to NULL: where it stands; from NULL:
  * what was before `to`, so that it is what that command did. */
-#define PINFOLD_DIFF_TEXT 0x1u /* with patches */
+#define PINFOLD_DIFF_TEXT                                                                          \
+	0x1u /* with patches; what became another type comes twice: it went, and came */
 PINFOLD_API int pinfold_workspace_diff(struct pinfold_store *store, const char *name,
 				       const char *from, const char *to, uint32_t flags,
 				       pinfold_change_fn *each, void *arg, uint64_t *ret_omitted,

@@ -15,7 +15,7 @@
 
 struct request {
 	struct pinfold_run_options run; /* borrows from argv and from below */
-	struct opt_list env, allow;
+	struct opt_list env, allow, hide, show;
 	const char *stdin_path;
 	bool pty, json, raw, daemon, no_daemon, help;
 	bool detach, follow, share, all, names, mirror, no_git, force, dry_run, revert, layer,

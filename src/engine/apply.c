@@ -9,7 +9,6 @@
  */
 #include <assert.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,22 +21,6 @@
 #include "engine/run_int.h"
 #include "store/apply.h"
 #include "tree/stream.h"
-
-/* A reader that has died is an error, and no signal for whoever uses this library. */
-static int write_quietly(int fd, const char *data, size_t len)
-{
-	static const struct timespec now = {0};
-	sigset_t pipe, before;
-
-	(void)sigemptyset(&pipe);
-	(void)sigaddset(&pipe, SIGPIPE);
-	(void)pthread_sigmask(SIG_BLOCK, &pipe, &before); /* cannot fail for a signal */
-	int r = fd_write_all(fd, data, len);
-	if (r == -EPIPE)
-		(void)sigtimedwait(&pipe, NULL, &now);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return r;
-}
 
 static bool has_bytes(const struct apply_item *item)
 {
@@ -62,7 +45,10 @@ static int feed(const struct apply_set *set, int fd, struct err *e)
 		memcpy(paths + n, set->items[i].path, one);
 		n += one;
 	}
-	int r = write_quietly(fd, paths, len);
+	sigset_t before;
+	reader_hush(&before);
+	int r = fd_write_all(fd, paths, len);
+	reader_unhush(&before);
 	/* Why it stopped reading comes over the other pipe. */
 	errno = -r;
 	return r < 0 && r != -EPIPE ? err_sys(e, "fetch changes") : 0;

@@ -19,6 +19,7 @@
 #include "tree/unpack.h"
 
 #define HOME "/home/user"
+#define IN_THE_WAY "name another place, or remove what is in the way"
 
 int workspace_path(const char *path, char *to, size_t size, struct err *e)
 {
@@ -44,6 +45,35 @@ int workspace_path(const char *path, char *to, size_t size, struct err *e)
 	}
 	to[n] = '\0';
 	return 0;
+}
+
+int workspace_keeps(const char *path, struct err *e)
+{
+	static const char *const lost[] = {"/tmp", "/run", "/dev", "/proc", "/sys"};
+
+	for (size_t i = 0; i < sizeof(lost) / sizeof(lost[0]); i++) {
+		size_t n = strlen(lost[i]);
+
+		if (strncmp(path, lost[i], n) != 0 || (path[n] && path[n] != '/'))
+			continue;
+		(void)err_set(e, ERR_INVALID, "%s: nothing in it outlives a command", lost[i]);
+		return err_remedy(e, "name a place that is kept, such as " HOME);
+	}
+	return 0;
+}
+
+void workspace_remedy(struct err *e, const char *conflict)
+{
+	if (e->kind == ERR_LIMIT)
+		(void)err_remedy(e, "make room with pinfold undo, or make a larger workspace");
+	if (e->kind == ERR_MISSING)
+		(void)err_remedy(e, "name a file or a directory that exists");
+	if (e->kind == ERR_DENIED)
+		(void)err_remedy(e, "leave it out, or name a place where you may read and write");
+	if (e->kind == ERR_BUSY)
+		(void)err_remedy(e, "try again in a moment");
+	if (e->kind == ERR_CONFLICT)
+		(void)err_remedy(e, "%s", conflict);
 }
 
 /* The directory of a host path, open, and its last name. */
@@ -131,6 +161,8 @@ static int copy_out(struct store *s, const struct workspace *w, const struct sna
 	int k = workspace_path(from, path, sizeof(path), e);
 
 	if (k >= 0)
+		k = workspace_keeps(path, e);
+	if (k >= 0)
 		k = open_target(to, last_name(path), &at, e);
 	if (k < 0)
 		return k;
@@ -166,8 +198,10 @@ int pinfold_workspace_copy_out(struct pinfold_store *store, const char *name, co
 		r = history_find(store->store, w, snapshot, &snap, &e);
 	if (r >= 0)
 		r = copy_out(store->store, w, &snap, from, to, &e);
-	if (r < 0)
+	if (r < 0) {
+		workspace_remedy(&e, IN_THE_WAY);
 		error_public(&e, ret_error);
+	}
 	return r < 0 ? -1 : 0;
 }
 
@@ -184,15 +218,22 @@ static int copy_in(struct store *s, const char *name, const char *from, const ch
 	int k = workspace_path(to, path, sizeof(path), e);
 
 	if (k >= 0)
+		k = workspace_keeps(path, e);
+	if (k >= 0)
 		k = open_place(from, &at, e);
 	if (k < 0)
 		return k;
-	const char *argv[] = {"unpack", "--into", "--name", at.name, "/", path + 1, NULL};
+	char room[ROOM_SIZE] = "";
+	const char *argv[] = {"unpack", "--into", "--name", at.name, "--bytes",
+			      room,	"/",	  path + 1, NULL};
 	(void)snprintf(what, sizeof(what), "%s %s", at.name, path);
-	struct workspace_how how = {.kind = "cp", .command = what};
+	struct workspace_how how = {.kind = "cp", .command = what, .room = room};
+	sigset_t before;
 	k = reader_enter(s, name, argv, &how, &r, e);
+	reader_hush(&before);
 	if (k >= 0)
 		k = tree_pack(at.dir, at.name, &opts, r.in, &stats, e);
+	reader_unhush(&before);
 	fd_close(&at.dir);
 	fd_close(&r.in);
 	/* What the other side says is why it stopped reading. */
@@ -210,7 +251,9 @@ int pinfold_workspace_copy_in(struct pinfold_store *store, const char *name, con
 
 	assert(store && name && from && to && ret_error);
 	int r = copy_in(store->store, name, from, to, &e);
-	if (r < 0)
+	if (r < 0) {
+		workspace_remedy(&e, IN_THE_WAY);
 		error_public(&e, ret_error);
+	}
 	return r < 0 ? -1 : 0;
 }

@@ -40,8 +40,11 @@ static bool make_words(struct reader_words *w, const struct snap *old, const str
 	*w = (struct reader_words){.n = 0};
 	reader_word(w, "diff");
 	reader_word(w, "--hash");
-	if (text)
+	if (text) {
+		/* A patch knows no change of type: one file goes, another comes. */
+		reader_word(w, "--split");
 		reader_word(w, "--text");
+	}
 	unsigned begin = w->n;
 	for (int i = 0; i < 3; i++) {
 		unsigned n = w->n;

@@ -146,6 +146,30 @@ int reader_enter(struct store *s, const char *name, const char *const *argv,
 	return r < 0 ? r : take_pipes(ret, e);
 }
 
+static void only_pipe(sigset_t *set)
+{
+	(void)sigemptyset(set);
+	(void)sigaddset(set, SIGPIPE); /* cannot fail for a signal */
+}
+
+void reader_hush(sigset_t *ret_before)
+{
+	sigset_t pipe;
+
+	only_pipe(&pipe);
+	(void)pthread_sigmask(SIG_BLOCK, &pipe, ret_before);
+}
+
+void reader_unhush(const sigset_t *before)
+{
+	static const struct timespec now = {0};
+	sigset_t pipe;
+
+	only_pipe(&pipe);
+	(void)sigtimedwait(&pipe, NULL, &now); /* ours, if there is one */
+	(void)pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
 int reader_end(struct reader *r, int result, struct err *e)
 {
 	const struct pinfold_run *run = r->run;

@@ -7,6 +7,8 @@
 #ifndef ENGINE_READER_H
 #define ENGINE_READER_H
 
+#include <signal.h>
+
 #include "base/err.h"
 #include "pinfold/pinfold.h"
 #include "engine/workspace_int.h"
@@ -52,6 +54,10 @@ int reader_look(struct store *s, const struct reader_ask *ask, struct reader *re
 /* Start it in a workspace. Of `how`, the tool is filled in. */
 int reader_enter(struct store *s, const char *name, const char *const *argv,
 		 struct workspace_how *how, struct reader *ret, struct err *e);
+/* Between the two, writing to one that has died is an error (EPIPE) and no signal for whoever uses this
+ * library. */
+void reader_hush(sigset_t *ret_before);
+void reader_unhush(const sigset_t *before);
 /* Wait until it has ended; r < 0: with what was wrong already. Fails when it did. */
 int reader_end(struct reader *r, int result, struct err *e);
 

@@ -136,14 +136,21 @@ static int push_start(struct store *s, const struct transfer *t, const struct pu
 		      struct reader *r, struct err *e)
 {
 	bool mirror = t->o->flags & PINFOLD_SYNC_MIRROR;
-	const char *argv[] = {"receive", "--links-out", mirror ? "--mirror" : t->to,
-			      mirror ? t->to : NULL, NULL};
+	char room[ROOM_SIZE] = "";
+	const char *argv[] = {"receive",
+			      "--links-out",
+			      "--bytes",
+			      room,
+			      mirror ? "--mirror" : t->to,
+			      mirror ? t->to : NULL,
+			      NULL};
 	struct workspace_how how = {
 		.kind = "push",
 		.command = p->real,
 		.socket = true,
 		.state = p->path,
 		.state_fd = p->state,
+		.room = room,
 		.before = p->donor.found ? &p->donor.stack : NULL,
 	};
 
@@ -239,7 +246,9 @@ static int pull(struct store *s, const struct transfer *t, struct err *e)
 
 static int take_target(const char *to, char path[STORE_PATH_MAX], struct err *e)
 {
-	return workspace_path(to ? to : "", path, STORE_PATH_MAX, e);
+	int r = workspace_path(to ? to : "", path, STORE_PATH_MAX, e);
+
+	return r < 0 ? r : workspace_keeps(path, e);
 }
 
 int pinfold_workspace_push(struct pinfold_store *store, const char *name, const char *dir,
@@ -261,8 +270,10 @@ int pinfold_workspace_push(struct pinfold_store *store, const char *name, const 
 		r = push(store->store, &t, p, &e);
 	if (p)
 		push_close(p);
-	if (r < 0)
+	if (r < 0) {
+		workspace_remedy(&e, "remove what is in the way, or use --mirror");
 		error_public(&e, ret_error);
+	}
 	return r < 0 ? -1 : 0;
 }
 
@@ -280,7 +291,9 @@ int pinfold_workspace_pull(struct pinfold_store *store, const char *name, const 
 	int r = take_target(t.o->to, to, &e);
 	if (r >= 0)
 		r = pull(store->store, &t, &e);
-	if (r < 0)
+	if (r < 0) {
+		workspace_remedy(&e, "keep a copy of it and use --force");
 		error_public(&e, ret_error);
+	}
 	return r < 0 ? -1 : 0;
 }

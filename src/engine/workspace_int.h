@@ -6,6 +6,8 @@
 #include "engine/run_int.h"
 #include "store/check.h"
 
+#define ROOM_SIZE 24u
+
 struct workspace_how {
 	enum workspace_use use;
 	const char *kind;    /* what the log calls it */
@@ -16,6 +18,7 @@ struct workspace_how {
 	bool socket;	   /* standard input of the tool is one */
 	const char *state; /* directory of the store for the tool, at /v/state; NULL: none */
 	int state_fd;	   /* the same */
+	char *room; /* a word of its arguments that is to be the bytes it may write; or NULL */
 	const struct stack *before; /* with state: another view for it, at /v/old.root; NULL: none */
 };
 
@@ -25,6 +28,10 @@ int workspace_start(struct store *s, const char *name, struct pinfold_run_option
 
 /* copy.c: a path inside, absolute and without . and .. ; relative ones are below the home directory. */
 int workspace_path(const char *path, char *to, size_t size, struct err *e);
+/* Fails where nothing of such a path outlives a command. */
+int workspace_keeps(const char *path, struct err *e);
+/* What to do about an error that has no remedy yet; `conflict`: what if something is in the way. */
+void workspace_remedy(struct err *e, const char *conflict);
 /* Which view of the reader such a path is in, and where there. */
 const char *workspace_view(const struct stack *stack, const char *path, const char **ret_rest);
 /* still.c: a snapshot while a command is running. */

@@ -107,6 +107,11 @@ static int start(struct pinfold_run *run, struct pinfold_run_options *o, struct 
 	}
 	if (r >= 0)
 		r = find_room(run, u, e);
+	/* Who feeds a tool of ours looks after nothing else meanwhile, so it has to stop by itself. */
+	if (r >= 0 && how->room)
+		(void)snprintf(
+			how->room, ROOM_SIZE, "%llu",
+			(unsigned long long)(run->req.spec.limits.disk_bytes - run->disk_used));
 	run->disk_free = run_disk_free(run);
 	return r < 0 ? r : run_begin(run, e);
 }
@@ -185,8 +190,10 @@ void workspace_end(struct pinfold_run *run)
 	if (!u)
 		return;
 	run->upper = NULL;
-	/* Whatever hangs in the kernel may still write: what it has is not the workspace. */
-	if (run->gave_up || (run->failed && run->exit_status == 125)) {
+	/* Whatever hangs in the kernel may still write: what it has is not the workspace. A tool of ours
+	 * has done all that it should, or nothing. */
+	if (run->gave_up || (run->failed && run->exit_status == 125) ||
+	    (run->req.spec.tool && run->exit_status != 0)) {
 		upper_drop(u);
 		return;
 	}

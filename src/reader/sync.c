@@ -147,11 +147,22 @@ int reader_receive(char **args, bool *told, struct err *e)
 	struct donor donor;
 	auto_close int tree = FD_NONE, state = FD_NONE;
 
-	opts.mirror = reader_option(&args, "--mirror", NULL);
-	opts.keep_links_out = reader_option(&args, "--links-out", NULL);
+	int r = 1;
+
+	while (r > 0) {
+		r = 1;
+		if (reader_option(&args, "--mirror", NULL))
+			opts.mirror = true;
+		else if (reader_option(&args, "--links-out", NULL))
+			opts.keep_links_out = true;
+		else
+			r = reader_number(&args, "--bytes", &opts.write_bytes_max, e);
+	}
+	if (r < 0)
+		return r;
 	if (!args[0] || args[1])
 		return err_set(e, ERR_INVALID, "receive: PATH");
-	int r = reader_open(STATE, false, &state, e);
+	r = reader_open(STATE, false, &state, e);
 	if (r >= 0)
 		r = open_tree_dir(args[0], &tree, e);
 	if (r < 0)

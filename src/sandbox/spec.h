@@ -98,6 +98,8 @@ struct sandbox_spec {
 	int dir_fd; /* FD_NONE: none */
 	const char *dir_path;
 	uint64_t dir_dev, dir_ino;
+	const char *const
+		*hidden; /* paths in it that are not shown, in the order of a walk, or NULL */
 	uid_t dir_uid; /* whose files are shown as the sandbox's own; 0: the directory's owner's */
 	gid_t dir_gid;
 	bool usr_attached;

@@ -322,10 +322,27 @@ static int find_one(struct receiver *r, uint32_t chunk, struct err *e)
 	return partial_put(r, chunk, r->buffer, e);
 }
 
+/* Refused before anything has come. */
+static int check_room(const struct receiver *r, struct err *e)
+{
+	uint64_t most = r->opts->write_bytes_max, sum = 0;
+
+	for (size_t i = 0; i < r->tree.n; i++)
+		if (r->todo[i] == TODO_MAKE && r->tree.entries[i].kind == MANIFEST_FILE)
+			sum += r->tree.entries[i].size; /* with a limit on the whole: no overflow */
+	if (!most || sum <= most)
+		return 0;
+	(void)err_set(e, ERR_LIMIT, "%llu bytes of files, and there is room for %llu",
+		      (unsigned long long)sum, (unsigned long long)most);
+	return err_detail(e, "disk");
+}
+
 int look_find(struct receiver *r, struct err *e)
 {
 	mark_needs(r);
-	int result = partial_take_stock(r, e);
+	int result = check_room(r, e);
+	if (result == 0)
+		result = partial_take_stock(r, e);
 	if (result == 0 && r->stats->chunks_need > r->stats->chunks_found)
 		result = list_places(r, e);
 	for (size_t i = 0; i < r->chunks.n && result == 0; i++)

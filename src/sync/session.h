@@ -83,8 +83,9 @@ struct sync_receive_opts {
 	int partial_fd; /* an empty directory for what has arrived, best on the tree's file system;
 			   FD_NONE: `partial` in state_fd */
 	struct manifest_limits limits;
-	bool mirror;	     /* remove whatever the sender does not have */
-	bool keep_links_out; /* else a tree with a link that leads out of it is refused */
+	uint64_t write_bytes_max; /* of files that are written anew; 0: any */
+	bool mirror;		  /* remove whatever the sender does not have */
+	bool keep_links_out;	  /* else a tree with a link that leads out of it is refused */
 	bool keep_changed; /* refuse to overwrite or remove what changed here since the last one */
 	bool any_dev;
 	bool durable; /* on disk before OK is said */
