@@ -9,7 +9,7 @@ BUILD_PACKAGES="gcc make libc6-dev linux-libc-dev libseccomp-dev libssl-dev libs
 # compare with. Java and npm are tried where they are, and not worth what they weigh.
 TEST_PACKAGES="perl uidmap passwd procps util-linux bsdextrautils e2fsprogs bubblewrap g++ git patch strace
 	gdb nodejs r-base-core python3-numpy python3-pandas python3-matplotlib python3-pip groff-base
-	mandoc zsh fish"
+	mandoc zsh fish libarchive-tools xz-utils zstd"
 
 as_root()
 {

@@ -406,8 +406,8 @@ PINFOLD_API int pinfold_workspace_pull(struct pinfold_store *store, const char *
 				       struct pinfold_error *ret_error);
 
 /*
- * Archives. What is in one is hostile: it is read in a sandbox, and what must not get in is left out and
- * counted, or ends the import; then the workspace is as it was.
+ * Archives. What is in one is hostile: it is read in a sandbox, and what must not get in is left
+ * out and counted, or ends the import; then the workspace is as it was.
  */
 struct pinfold_archive_stats {
 	uint64_t files, directories, symlinks, links, fifos;
@@ -424,8 +424,9 @@ struct pinfold_archive_stats {
 	uint64_t snapshot;   /* import: the number of what it made */
 };
 
-/* A tar of what differs from the base image in a snapshot (NULL: where it stands), written to `fd`: paths
- * relative to /, in order, owners as seen inside. The same snapshot is the same bytes. */
+/* A tar of what differs from the base image in a snapshot (NULL: where it stands), written to
+ * `fd`: paths relative to /, in order, owners as seen inside. The same snapshot is the same
+ * bytes. */
 #define PINFOLD_EXPORT_LAYER 0x1u /* only what that snapshot added, as a layer of an OCI image */
 PINFOLD_API int pinfold_workspace_export(struct pinfold_store *store, const char *name,
 					 const char *snapshot, uint32_t flags, int fd,
@@ -438,8 +439,9 @@ struct pinfold_import_options {
 	const char *source; /* what the log calls it; NULL: "-" */
 };
 
-/* A tar file (plain, gzip, xz, zstd), an image of `docker save` or OCI tools, or a directory, from `fd`, as
- * one command that can be undone. A workspace that is not there is made. It is on disk when this returns. */
+/* A tar file (plain, gzip, xz, zstd), an image of `docker save` or OCI tools, or a directory,
+ * from `fd`, as one command that can be undone. A workspace that is not there is made. It is on
+ * disk when this returns. */
 PINFOLD_API int pinfold_workspace_import(struct pinfold_store *store, const char *name, int fd,
 					 const struct pinfold_import_options *options,
 					 struct pinfold_archive_stats *ret_stats,
@@ -509,9 +511,10 @@ PINFOLD_API int pinfold_workspace_revert(struct pinfold_store *store, const char
 					 struct pinfold_error *ret_error);
 
 /*
- * Check the store of a data directory (NULL: the contract's): its database, every layer against the content
- * that was written down of it, every snapshot. Nobody else may have it open (busy). each() is called for
- * every problem; what it gets is valid during the call. 0: it was checked, whatever was found.
+ * Check the store of a data directory (NULL: the contract's): its database, every layer against
+ * the content that was written down of it, every snapshot. Nobody else may have it open (busy).
+ * each() is called for every problem; what it gets is valid during the call. 0: it was checked,
+ * whatever was found.
  */
 struct pinfold_fsck_problem {
 	const char *kind; /* database, orphan, missing, unreadable, changed, row, snapshot, head */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A tree at rest as an archive. It is walked as every tree is (tree/walk.h); nothing changes under us
- * here, and a file that is not as long as it was is an error, since its header has been written.
+ * A tree at rest as an archive. It is walked as every tree is (tree/walk.h); nothing changes
+ * under us here, and a file that is not as long as it was is an error, since its header has been
+ * written.
  */
 #include "archive/export.h"
 

@@ -16,8 +16,8 @@ struct export;
 
 int export_open(struct export **ret, const struct export_opts *opts, pax_write_fn *write,
 		void *context, struct err *e);
-/* All below `dirfd`, with `prefix` in front of its names; with one, also the directory itself. In the order
- * of names. Sockets and devices are left out and counted. */
+/* All below `dirfd`, with `prefix` in front of its names; with one, also the directory itself. In
+ * the order of names. Sockets and devices are left out and counted. */
 int export_tree(struct export *x, int dirfd, const char *prefix, struct err *e);
 /* The archive's end. */
 int export_end(struct export *x, struct archive_stats *ret, struct err *e);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  *	docker save	manifest.json: [{"Layers": [NAME, ...]}]
- *	OCI layout	oci-layout, index.json: {"manifests": [{"digest"}]}; the blob of that digest is
- *			{"layers": [{"digest"}]}, or once more an index
+ *	OCI layout	oci-layout, index.json: {"manifests": [{"digest"}]}; the blob of that digest
+ *			is {"layers": [{"digest"}]}, or once more an index
  *
  * Newer dockers write both; they agree.
  */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether an archive is an image is known when its manifest was seen, which may be its last file, and its
- * layers come in any order. So one that may be an image, by the name of its first entry, is first written
- * to a file without a name; it is then read from the beginning for every file that is wanted.
+ * Whether an archive is an image is known when its manifest was seen, which may be its last file,
+ * and its layers come in any order. So one that may be an image, by the name of its first entry,
+ * is first written to a file without a name; it is then read from the beginning for every file
+ * that is wanted.
  *
  * A layer is read twice: first its whiteouts, which are about lower layers, then all else.
  */

@@ -11,9 +11,9 @@ struct import_opts {
 };
 
 /*
- * Make below `root` what the archive that `fd` gives holds: a tar file, or an image as `docker save` and
- * OCI tools write it, whose layers are put on each other. An image is kept whole in a file without a name
- * meanwhile. After an error what was made so far stays, and is worth nothing.
+ * Make below `root` what the archive that `fd` gives holds: a tar file, or an image as `docker
+ * save` and OCI tools write it, whose layers are put on each other. An image is kept whole in a
+ * file without a name meanwhile. After an error what was made so far stays, and is worth nothing.
  */
 int import_archive(int fd, int root, const struct import_opts *opts, struct archive_stats *ret,
 		   struct err *e);

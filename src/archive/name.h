@@ -9,8 +9,8 @@
 #include "base/err.h"
 #include "tree/path.h"
 
-/* The path that `raw` means, without "./", "//" and a slash at its end; "" is the top itself. Refuses
- * what is absolute, has a component "..", or could be no path in a tree. */
+/* The path that `raw` means, without "./", "//" and a slash at its end; "" is the top itself.
+ * Refuses what is absolute, has a component "..", or could be no path in a tree. */
 int name_clean(const char *raw, char ret[TREE_PATH_MAX + 1], struct err *e);
 
 /* In a layer of an image: .wh.NAME means that NAME is gone, .wh..wh..opq that all that lower layers

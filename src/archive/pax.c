@@ -5,9 +5,10 @@
  *	0 name 100	100 mode 8	108 uid 8	116 gid 8	124 size 12	136 mtime 12
  *	148 checksum 8	156 type 1	157 target 100	257 "ustar\0" "00"	345 prefix 155
  *
- * An extended header (type x) is a file of lines "LENGTH KEY=VALUE\n", LENGTH counting itself. A file with
- * holes (GNU.sparse 1.0) begins with a map, in decimal lines: how many extents, then offset and length
- * of each, padded to 512; an extent of no bytes at the end of the file says how long it is.
+ * An extended header (type x) is a file of lines "LENGTH KEY=VALUE\n", LENGTH counting itself. A
+ * file with holes (GNU.sparse 1.0) begins with a map, in decimal lines: how many extents, then
+ * offset and length of each, padded to 512; an extent of no bytes at the end of the file says how
+ * long it is.
  */
 #include "archive/pax.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A tar file of ours, in pax format: ustar headers, and before them an extended one for what does not fit
- * (long or odd names, nanoseconds, large sizes, attributes, holes). Its bytes depend on what is put in and
- * on nothing else. Reads back with GNU tar, bsdtar and Python.
+ * A tar file of ours, in pax format: ustar headers, and before them an extended one for what does
+ * not fit (long or odd names, nanoseconds, large sizes, attributes, holes). Its bytes depend on
+ * what is put in and on nothing else. Reads back with GNU tar, bsdtar and Python.
  */
 #ifndef ARCHIVE_PAX_H
 #define ARCHIVE_PAX_H

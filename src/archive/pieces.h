@@ -25,8 +25,8 @@ int pieces_put(struct pieces_out *out, const void *data, size_t len, struct err 
 /* All that is left, and that there is no more. */
 int pieces_end(struct pieces_out *out, struct err *e);
 
-/* Read them, and write the bytes to `to`; returns at their end, before the answer. *ret_bytes is how many
- * there were. */
+/* Read them, and write the bytes to `to`; returns at their end, before the answer. *ret_bytes is
+ * how many there were. */
 int pieces_copy(int from, int to, uint64_t *ret_bytes, struct err *e);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The archive is hostile, and so may be the tree that it goes into: what a command left there before.
- * No path is resolved: each component is opened from its parent, and a link is no directory. What is
- * made is made new (O_EXCL), never by opening what is there.
+ * The archive is hostile, and so may be the tree that it goes into: what a command left there
+ * before. No path is resolved: each component is opened from its parent, and a link is no
+ * directory. What is made is made new (O_EXCL), never by opening what is there.
  */
 #include "archive/plant.h"
 

@@ -30,8 +30,8 @@ struct plant {
 void plant_init(struct plant *p, int root, const struct plant_limits *limits);
 void plant_done(struct plant *p);
 
-/* One entry; `path` is its name, cleaned (name.h). What is in the way is replaced, but a directory by
- * nothing else unless p->layers. A link on the way is an error. */
+/* One entry; `path` is its name, cleaned (name.h). What is in the way is replaced, but a
+ * directory by nothing else unless p->layers. A link on the way is an error. */
 int plant_entry(struct plant *p, struct tar_in *t, const struct tar_entry *en, const char *path,
 		struct err *e);
 /* What a whiteout says: this is gone, or all that is in this directory. */

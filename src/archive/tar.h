@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The entries of a tar file that somebody made who means harm: plain, or compressed once with gzip, xz
- * or zstd. Names and numbers are as they are in there; who uses them checks them.
+ * The entries of a tar file that somebody made who means harm: plain, or compressed once with
+ * gzip, xz or zstd. Names and numbers are as they are in there; who uses them checks them.
  */
 #ifndef ARCHIVE_TAR_H
 #define ARCHIVE_TAR_H

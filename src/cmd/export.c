@@ -13,9 +13,10 @@
 #include "cmd/workspace.h"
 
 static const char *const paragraphs[] = {
-	"Writes what differs from the base image in a workspace as a tar file, in pax format: paths relative to "
-	"/, in order, owners as inside, times with nanoseconds, holes as holes. The same snapshot is the same "
-	"bytes. With --layer it is what one command changed, and what it removed, as a layer of an OCI image.",
+	"Writes what differs from the base image in a workspace as a tar file, in pax format: "
+	"paths relative to /, in order, owners as inside, times with nanoseconds, holes as "
+	"holes. The same snapshot is the same bytes. With --layer it is what one command "
+	"changed, and what it removed, as a layer of an OCI image.",
 	"Works while commands run, and sees where the workspace stood before them.",
 	NULL,
 };

@@ -9,12 +9,14 @@
 #include "cmd/verb.h"
 
 static const char *const paragraphs[] = {
-	"Checks the data directory: the database, that every layer is there and has the content that was "
-	"written down of it, that every snapshot has its layers and every workspace a snapshot to stand on. "
-	"Nothing else may use it meanwhile. A layer of which nothing is written down yet is written down.",
-	"With --repair, directories that belong to nobody are removed, and snapshots whose layers are gone "
-	"are dropped; a workspace that stood on one stands on its newest whole snapshot then. What is good "
-	"is not touched, nor is a layer that was changed: go before it with pinfold rollback.",
+	"Checks the data directory: the database, that every layer is there and has the content "
+	"that was written down of it, that every snapshot has its layers and every workspace a "
+	"snapshot to stand on. Nothing else may use it meanwhile. A layer of which nothing is "
+	"written down yet is written down.",
+	"With --repair, directories that belong to nobody are removed, and snapshots whose "
+	"layers are gone are dropped; a workspace that stood on one stands on its newest whole "
+	"snapshot then. What is good is not touched, nor is a layer that was changed: go before "
+	"it with pinfold rollback.",
 	"Exit status 0: all is well, or was repaired; 1: it is not; 125: it could not be checked.",
 	NULL,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,13 +14,15 @@
 #include "cmd/workspace.h"
 
 static const char *const paragraphs[] = {
-	"Takes files into a workspace, below /home/user or --to PATH. SRC is a tar file (plain, or compressed "
-	"with gzip, xz or zstd), an image as docker save and OCI tools write it, whose layers are put on each "
-	"other, a directory, or - for standard input. A workspace that is not there is made.",
-	"It is one command: pinfold undo takes it back, and an archive that is not good leaves the workspace as "
-	"it was. Names that are absolute or lead out by .. and whatever would be written through a link end the "
-	"import. Devices, set-id bits and attributes that are not user.* are left out and counted. Owners are "
-	"kept where root imports to another place than a home directory; else everything is the user's.",
+	"Takes files into a workspace, below /home/user or --to PATH. SRC is a tar file (plain, "
+	"or compressed with gzip, xz or zstd), an image as docker save and OCI tools write it, "
+	"whose layers are put on each other, a directory, or - for standard input. A workspace "
+	"that is not there is made.",
+	"It is one command: pinfold undo takes it back, and an archive that is not good leaves "
+	"the workspace as it was. Names that are absolute or lead out by .. and whatever would "
+	"be written through a link end the import. Devices, set-id bits and attributes that are "
+	"not user.* are left out and counted. Owners are kept where root imports to another "
+	"place than a home directory; else everything is the user's.",
 	NULL,
 };
 
@@ -35,18 +38,18 @@ const struct verb_doc import_doc = {
 		},
 };
 
+#define AT(field) offsetof(struct pinfold_archive_stats, field)
+
+/* Of the document, in its order. */
 static const struct {
 	const char *name;
 	size_t offset;
 } counts[] = {
-#define COUNT(field)                                                                               \
-	{                                                                                          \
-#field, offsetof(struct pinfold_archive_stats, field)                              \
-	}
-	COUNT(snapshot), COUNT(files), COUNT(directories), COUNT(symlinks), COUNT(links),
-	COUNT(fifos),	 COUNT(bytes), COUNT(layers),	   COUNT(removed),  COUNT(replaced),
-	COUNT(devices),	 COUNT(setid), COUNT(attributes),  COUNT(owners),   COUNT(times),
-#undef COUNT
+	{"snapshot", AT(snapshot)},	{"files", AT(files)},	  {"directories", AT(directories)},
+	{"symlinks", AT(symlinks)},	{"links", AT(links)},	  {"fifos", AT(fifos)},
+	{"bytes", AT(bytes)},		{"layers", AT(layers)},	  {"removed", AT(removed)},
+	{"replaced", AT(replaced)},	{"devices", AT(devices)}, {"setid", AT(setid)},
+	{"attributes", AT(attributes)}, {"owners", AT(owners)},	  {"times", AT(times)},
 };
 #define COUNTS (sizeof(counts) / sizeof(counts[0]))
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Archives out of a workspace and into one. They are read and written by the reader, in a sandbox; here
- * bytes are passed on that nobody has looked at.
+ * Archives out of a workspace and into one. They are read and written by the reader, in a
+ * sandbox; here bytes are passed on that nobody has looked at.
  */
 #include <assert.h>
 #include <signal.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The check of the store for the public. What a layer holds is hashed by the reader, in a sandbox. */
+/* The check of the store for the public. What a layer holds is hashed by the reader, in a
+ * sandbox. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>

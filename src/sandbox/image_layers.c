@@ -115,8 +115,8 @@ void plan_layer_keep(struct plan *p, const struct sandbox_spec *spec, const char
 	plan_two(p, PLAN_KEEP, STEP_KEEP_FD | STEP_LAYERS, text, shown);
 }
 
-/* One of the two views of a part, read-only, over `base` or (NULL) over nothing. Always over something empty, too: an overlay without an
- * upper needs two. */
+/* One of the two views of a part, read-only, over `base` or (NULL) over nothing. Always over
+ * something empty, too: an overlay without an upper needs two. */
 static void plan_view(struct plan *p, const struct sandbox_layers *l, const char *side,
 		      const char *name, const char *base)
 {

@@ -139,8 +139,8 @@ static int make_image(void)
 	return fd;
 }
 
-/* The guest's program in a sealed memfd, made once per process. A process that forked, and closed what
- * it did not know, has something else by that number, or nothing. */
+/* The guest's program in a sealed memfd, made once per process. A process that forked, and closed
+ * what it did not know, has something else by that number, or nothing. */
 static int image_fd(struct err *e)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Is the store what it says it is? Every frozen layer has its row, its directory and the content that
- * was written down of it; every directory has a row; every snapshot has its layers and every
+ * Is the store what it says it is? Every frozen layer has its row, its directory and the content
+ * that was written down of it; every directory has a row; every snapshot has its layers and every
  * workspace its head.
  *
  * Repair only drops what is lost already: a snapshot that needs a layer that is gone, a directory
@@ -35,7 +35,7 @@ struct check_problem {
 	enum check_kind kind;
 	int64_t layer;	   /* 0: it is about no layer */
 	char text[320];	   /* what is wrong */
-	char used_by[320]; /* "NAME SEQ SEQ, NAME SEQ": snapshots that need it; may be cut with ... */
+	char used_by[320]; /* "NAME SEQ SEQ, NAME SEQ": who needs it; may be cut with ... */
 	bool repaired;
 };
 
@@ -45,8 +45,8 @@ struct check_stats {
 	uint64_t problems, repaired;
 };
 
-/* The content of a layer's parts as a text. 1; 0: it cannot be read, `e` says why; negative: nothing can
- * be looked at. */
+/* The content of a layer's parts as a text. 1; 0: it cannot be read, `e` says why; negative:
+ * nothing can be looked at. */
 typedef int check_digest_fn(struct store *s, uint32_t layer, uint32_t parts,
 			    char ret[CHECK_DIGEST_SIZE], struct err *e);
 
