@@ -30,10 +30,12 @@ int workspace_path(const char *path, char *to, size_t size, struct err *e)
 	while (*path) {
 		size_t len = strcspn(path, "/");
 
-		if (len == 2 && strncmp(path, "..", 2) == 0)
-			return err_set(e, ERR_INVALID,
-				       "\"%.200s\": .. is not allowed in a path of a workspace",
-				       path);
+		if (len == 2 && strncmp(path, "..", 2) == 0) {
+			(void)err_set(e, ERR_INVALID,
+				      "\"%.200s\": .. is not allowed in a path of a workspace",
+				      path);
+			return err_remedy(e, "write the path without it");
+		}
 		if (len > 0 && !(len == 1 && path[0] == '.')) {
 			if (n + len + 2 > size)
 				return err_set(e, ERR_INVALID, "the path is too long");
