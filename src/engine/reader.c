@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 
 #include "base/fd.h"
 #include "engine/run_int.h"
@@ -65,8 +66,9 @@ static int take_pipes(struct reader *r, struct err *e)
 {
 	r->out = take_fd(&r->run->out[0]);
 	r->in = take_fd(&r->run->input);
-	if (r->out < 0 || fcntl(r->out, F_SETFL, 0) < 0 ||
-	    (r->in >= 0 && fcntl(r->in, F_SETFL, 0) < 0))
+	/* Whoever waits for the run's end later must not be woken by what is ours now. */
+	if (r->out < 0 || epoll_ctl(r->run->epoll, EPOLL_CTL_DEL, r->out, NULL) < 0 ||
+	    fcntl(r->out, F_SETFL, 0) < 0 || (r->in >= 0 && fcntl(r->in, F_SETFL, 0) < 0))
 		return err_sys(e, "reader");
 	return 0;
 }
