@@ -227,7 +227,7 @@ static int write_data(struct plant *p, struct tar_in *t, int fd, const struct ta
 {
 	struct tree_shown s;
 	const void *data;
-	uint64_t at;
+	uint64_t at, end = 0;
 	size_t len;
 	int r;
 
@@ -238,8 +238,10 @@ static int write_data(struct plant *p, struct tar_in *t, int fd, const struct ta
 		r = write_block(p, fd, data, len, at, path, e);
 		if (r < 0)
 			return r;
+		end = len > 0 ? at + len : end;
 	}
-	if (r >= 0 && ftruncate(fd, (off_t)en->size) < 0)
+	/* A hole at its end. */
+	if (r >= 0 && end != en->size && ftruncate(fd, (off_t)en->size) < 0)
 		return fail(e, "write", path);
 	return r;
 }

@@ -107,6 +107,8 @@ class Killer(model.Model):
         if name in self.workspaces:
             self.compare(name)
         self.reap()
+        if self.kills % 4 == 0:
+            self.pinfold("fsck")
         if name in self.workspaces:
             self.compare(name)
 
