@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "cmd/change.h"
 #include "cmd/help.h"
 #include "cmd/say.h"
 #include "cmd/show.h"
@@ -64,8 +65,9 @@ static int add_watches(int fd, const char *dir, int depth)
 static int put_change(const struct pinfold_change *c, void *arg)
 {
 	(void)arg;
-	printf("%c ", c->change[0] == 'a' ? 'A' : c->change[0] == 'd' ? 'D' : 'M');
-	show_text(c->path);
+	printf("%c ", change_letter(c));
+	change_name(c->path, c->path_len);
+	(void)putchar('\n');
 	return 0;
 }
 

@@ -196,6 +196,15 @@ static int push(struct store *s, const struct transfer *t, struct pushing *p, st
 	return k < 0 ? k : store_sync(s, e);
 }
 
+/* There is no way to ask; for this moment it is a stricter one. */
+static unsigned own_umask(void)
+{
+	mode_t mask = umask(077);
+
+	(void)umask(mask);
+	return mask;
+}
+
 static int pull(struct store *s, const struct transfer *t, struct err *e)
 {
 	static const struct stack none = {.n = 0};
@@ -207,10 +216,13 @@ static int pull(struct store *s, const struct transfer *t, struct err *e)
 	struct sync_stats stats = {0};
 	int k = w ? workspace_find(s, t->name, w, e) : err_sys(e, "pull");
 
+	char whose[32] = "";
+	if (k >= 0)
+		(void)snprintf(whose, sizeof(whose), "pull-%lld", (long long)w->id);
 	if (k >= 0)
 		k = make_key(t->dir, t->to, key, &real, e);
 	if (k >= 0)
-		k = open_state(s, t->name, key, &state, e);
+		k = open_state(s, whose, key, &state, e);
 	if (k < 0)
 		return k;
 	tree = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -231,6 +243,7 @@ static int pull(struct store *s, const struct transfer *t, struct err *e)
 		.tree_fd = tree,
 		.state_fd = state,
 		.partial_fd = FD_NONE,
+		.mode_off = own_umask(),
 		.mirror = (t->o->flags & PINFOLD_SYNC_MIRROR) != 0,
 		.keep_changed = !(t->o->flags & PINFOLD_SYNC_FORCE),
 		.durable = true,

@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "kernel/remove.h"
 #include "store/db.h"
+#include "store/donor.h"
 #include "store/upper.h"
 #include "store/used.h"
 
@@ -125,7 +126,7 @@ int store_collect(struct store *s, uint64_t *ret_bytes, struct err *e)
 		r = find_dead(s, e);
 	if (r >= 0)
 		r = remove_dead(s, ret_bytes, e);
-	return r;
+	return r < 0 ? r : donor_collect(s, e);
 }
 
 int store_collect_undone(struct store *s, int64_t workspace, struct err *e)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/donor.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -66,15 +68,17 @@ static int still_there(struct store *s, const struct workspace *w, const char *k
 	return r < 0 ? r : found;
 }
 
-/* What is remembered of a push that was taken back would be wrong now. */
-static int forget_undone(struct store *s, const struct workspace *w, const char *key,
-			 const char *name, struct err *e)
+/* What is remembered of a push that was taken back would be wrong now. What has arrived for one that
+ * was cut off is good: each piece is known by its hash. */
+static int forget_undone(struct store *s, const struct workspace *w, const char *key, int fd,
+			 struct err *e)
 {
 	int r = still_there(s, w, key, e);
 
-	if (r == 0)
-		r = remove_tree_at(s->home_fd, name);
-	return r < 0 && !e->text[0] ? err_set(e, ERR_INTERNAL, "%s cannot be removed", name) : r;
+	if (r == 0 && ((unlinkat(fd, "index", 0) < 0 && errno != ENOENT) ||
+		       (unlinkat(fd, "donor", 0) < 0 && errno != ENOENT)))
+		r = err_sys(e, "forget a push that was taken back");
+	return r;
 }
 
 int donor_state(struct store *s, const struct workspace *w, const char *key, char *path,
@@ -89,14 +93,13 @@ int donor_state(struct store *s, const struct workspace *w, const char *key, cha
 	(void)snprintf(path, size, "%s/%s", s->home, name);
 	if (mkdirat(s->home_fd, "sync", 0700) < 0 && errno != EEXIST)
 		return err_sys(e, "%s/sync", s->home);
-	if (forget_undone(s, w, key, name, e) < 0)
-		return -EIO;
 	bool fresh = mkdirat(s->home_fd, name, 0700) == 0;
 	auto_close int fd =
 		openat(s->home_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0 || (fresh && s->owned && fchown(fd, SANDBOX_UID, SANDBOX_UID) < 0))
 		return err_sys(e, "%s", path);
-	if (fresh)
+	r = forget_undone(s, w, key, fd, e);
+	if (r == 0)
 		r = find(s, w, key, &other, donor, e);
 	if (r >= 0 && donor->found)
 		copy_index(s, other, key, fd, s->owned);
@@ -111,6 +114,46 @@ int donor_note(struct store *s, const struct workspace *w, const char *key, uint
 	return db_run(
 		s->db, e,
 		"REPLACE INTO sync(workspace, key, snap, made) SELECT ?1, ?2, id, ?4 FROM snap"
-		" WHERE workspace = ?1 AND seq = ?3",
+		" WHERE workspace = ?1 AND seq = ?3 AND layer > 0",
 		"itii", w->id, key, (int64_t)seq, store_now_ms());
+}
+
+static int is_workspace(struct store *s, int64_t id, struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	int r = db_query(s->db, &rows, e, "SELECT 1 FROM workspace WHERE id = ?1", "i", id);
+
+	return r < 0 ? r : db_next(rows, e);
+}
+
+/* W-KEY and pull-W-KEY; else 0. */
+static int64_t whose(const char *name)
+{
+	long long id = 0;
+	int n = 0;
+
+	name += strncmp(name, "pull-", 5) == 0 ? 5 : 0;
+	return sscanf(name, "%lld-%n", &id, &n) == 1 && n > 0 ? id : 0;
+}
+
+int donor_collect(struct store *s, struct err *e)
+{
+	const struct dirent *d = NULL;
+	int fd = openat(s->home_fd, "sync", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	DIR *all = fd < 0 ? NULL : fdopendir(fd);
+	int r = 0;
+
+	if (!all) {
+		fd_close(&fd);
+		return 0; /* nobody has pushed anything */
+	}
+	while (r >= 0 && (d = readdir(all))) {
+		int64_t id = whose(d->d_name);
+
+		r = id > 0 ? is_workspace(s, id, e) : 1;
+		if (r == 0)
+			(void)remove_tree_at(dirfd(all), d->d_name); /* or the next time */
+	}
+	(void)closedir(all); /* only read */
+	return r < 0 ? r : 0;
 }

@@ -136,7 +136,7 @@ static int copy_over(struct applying *a, const char *from, int dir, const char *
 		if (result == 0)
 			result = fd_write_all(out, a->r->buffer, n);
 	}
-	if (result == 0 && (futimens(out, times) < 0 || fchmod(out, entry->mode) < 0 ||
+	if (result == 0 && (futimens(out, times) < 0 || fchmod(out, mode_here(a->r, entry)) < 0 ||
 			    renameat(dir, temp, dir, name) < 0))
 		result = -errno;
 	if (result < 0)
@@ -218,7 +218,7 @@ static int put_one(struct applying *a, size_t i, struct err *e)
 			{.tv_nsec = UTIME_OMIT},
 			{.tv_sec = entry->mtime_s, .tv_nsec = entry->mtime_ns},
 		};
-		result = place_set_mode(dir, name, entry->mode);
+		result = place_set_mode(dir, name, mode_here(a->r, entry));
 		if (result == 0 && utimensat(dir, name, times, AT_SYMLINK_NOFOLLOW) < 0)
 			result = -errno;
 	}
@@ -257,9 +257,9 @@ static int dress_dirs(struct applying *a, struct err *e)
 		int dir = place_at(&a->place, entry->path, &name);
 		if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			return failed(dir < 0 ? dir : -errno, entry->path, e);
-		if ((st.st_mode & 07777) == entry->mode)
+		if ((st.st_mode & 07777) == mode_here(a->r, entry))
 			continue;
-		result = place_set_mode(dir, name, entry->mode);
+		result = place_set_mode(dir, name, mode_here(a->r, entry));
 		if (result < 0)
 			return failed(result, entry->path, e);
 	}

@@ -93,10 +93,11 @@ static int read_file(struct looking *l, const struct stat *st, const struct mani
 	return r < 0 ? r : 1;
 }
 
-static bool is_dressed(const struct manifest_entry *entry, const struct stat *st)
+static bool is_dressed(const struct receiver *r, const struct manifest_entry *entry,
+		       const struct stat *st)
 {
-	return (st->st_mode & 07777) == entry->mode && st->st_mtim.tv_sec == entry->mtime_s &&
-	       st->st_mtim.tv_nsec == entry->mtime_ns;
+	return (st->st_mode & 07777) == mode_here(r, entry) &&
+	       st->st_mtim.tv_sec == entry->mtime_s && st->st_mtim.tv_nsec == entry->mtime_ns;
 }
 
 /* What the tree has under the file's name is a regular file. */
@@ -120,7 +121,7 @@ static int look_at_file(struct looking *l, size_t i, const struct stat *st, stru
 	if (known < 0)
 		return known;
 	if (known && size_fits && memcmp(hash, entry->hash, HASH_BYTES) == 0) {
-		r->todo[i] = is_dressed(entry, st) ? TODO_NOTHING : TODO_DRESS;
+		r->todo[i] = is_dressed(l->r, entry, st) ? TODO_NOTHING : TODO_DRESS;
 		r->stats_now[i] = index_stat_of(st);
 		/* It may change once more within this tick of the clock, unseen. */
 		if (st->st_ctim.tv_sec > r->start.tv_sec ||
@@ -217,7 +218,8 @@ static int look_at(struct looking *l, size_t i, struct err *e)
 	if (S_ISDIR(st.st_mode) && entry->kind != MANIFEST_DIR && !r->opts->mirror)
 		return check_ours(r, entry->path, e);
 	if (entry->kind == MANIFEST_DIR && S_ISDIR(st.st_mode))
-		r->todo[i] = (st.st_mode & 07777) == entry->mode ? TODO_NOTHING : TODO_DRESS;
+		r->todo[i] =
+			(st.st_mode & 07777) == mode_here(r, entry) ? TODO_NOTHING : TODO_DRESS;
 	if (entry->kind == MANIFEST_LINK && S_ISLNK(st.st_mode) && is_link_to(&l->place, entry))
 		r->todo[i] = TODO_NOTHING;
 	if (entry->kind == MANIFEST_FILE && S_ISREG(st.st_mode))

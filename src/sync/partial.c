@@ -117,7 +117,7 @@ static int write_all_at(int fd, const uint8_t *data, size_t len, uint64_t offset
 	return 0;
 }
 
-static int dress(int fd, const struct manifest_entry *entry)
+static int dress(const struct receiver *r, int fd, const struct manifest_entry *entry)
 {
 	struct timespec times[2] = {
 		{.tv_nsec = UTIME_OMIT},
@@ -125,7 +125,7 @@ static int dress(int fd, const struct manifest_entry *entry)
 	};
 
 	/* The mode last: it may take our own right to write. */
-	return futimens(fd, times) < 0 || fchmod(fd, entry->mode) < 0 ? -errno : 0;
+	return futimens(fd, times) < 0 || fchmod(fd, mode_here(r, entry)) < 0 ? -errno : 0;
 }
 
 static int create(struct receiver *r, const char *name)
@@ -151,7 +151,7 @@ int partial_put(struct receiver *r, uint32_t chunk, const uint8_t *data, struct 
 		return err_sys(e, "keep what arrived");
 	int result = write_all_at(fd, data, ref->len, is_own ? 0 : need->home_at);
 	if (result == 0 && is_own)
-		result = dress(fd, &r->tree.entries[need->owner]);
+		result = dress(r, fd, &r->tree.entries[need->owner]);
 	if (result < 0) {
 		errno = -result; /* a piece that is left there will not fit its hash */
 		return err_sys(e, "keep what arrived");
@@ -379,7 +379,7 @@ static int make_file(struct receiver *r, size_t i, struct err *e)
 		result = err_sys(e, "%.200s", entry->path);
 	if (result < 0)
 		return result;
-	errno = -dress(fd, entry);
+	errno = -dress(r, fd, entry);
 	return errno ? err_sys(e, "%.200s", entry->path) : 0;
 }
 

@@ -71,6 +71,11 @@ struct receiver {
 	size_t n_wanted;
 };
 
+static inline unsigned mode_here(const struct receiver *r, const struct manifest_entry *entry)
+{
+	return entry->mode & ~r->opts->mode_off;
+}
+
 /* While the sender is busy: look at what was there the last time. */
 void look_ahead(struct receiver *r);
 /* Fill todo and needs; keeps what is found at once. Nothing in the tree changes. */
