@@ -53,6 +53,8 @@ LDFLAGS_ALL += -static-pie
 endif
 endif
 LIBS := -lcrypto -lsqlite3 -lzstd -lm
+# Static libarchive leaves it to us to name what its filters need; of its formats only tar is linked.
+ARCHIVE_LIBS := -larchive -ljansson -llzma -lz -lzstd
 
 GUEST_CFLAGS := -std=gnu17 -O2 $(WARN) -ffreestanding -fno-stack-protector -fno-pie \
 	-fno-asynchronous-unwind-tables -fcf-protection=none
@@ -68,21 +70,25 @@ READER_CFLAGS := -std=gnu17 -O2 $(WARN) -fno-strict-aliasing -fstack-protector-s
 READER_LDFLAGS := -static-pie -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,relro -Wl,-z,now -s
 
 LIB_ROOMS := base kernel wire tree sync sandbox warden apply store engine
-LIB_SRC := $(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c)))
+# Of archive/ the host side has what parses no archive.
+LIB_SRC := $(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c))) src/archive/pieces.c
+ARCHIVE_SRC := $(filter-out src/archive/pieces.c,$(sort $(wildcard src/archive/*.c)))
 CMD_SRC := $(sort $(wildcard src/cmd/*.c src/measure/*.c))
 # The loader is an object for interpreters to load, and bytes for the guest.
 LOADER_SRC := src/guest/loader.c src/guest/forked.c
 GUEST_SRC := $(filter-out $(LOADER_SRC),$(sort $(wildcard src/guest/*.c))) src/wire/plan.c
 READER_SRC := $(addprefix src/base/,err.c fd.c hash.c parse.c utf8.c) \
-	$(sort $(wildcard src/tree/*.c src/sync/*.c src/reader/*.c))
+	$(sort $(wildcard src/tree/*.c src/sync/*.c src/archive/*.c src/reader/*.c))
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)
 CMD_OBJ := $(CMD_SRC:src/%.c=$(B)/%.o)
+ARCHIVE_OBJ := $(ARCHIVE_SRC:src/%.c=$(B)/%.o)
 GUEST_OBJ := $(GUEST_SRC:src/%.c=$(B)/in-guest/%.o)
 READER_OBJ := $(READER_SRC:src/%.c=$(B)/in-reader/%.o)
 UNIT := $(patsubst tests/unit/%.c,$(B)/unit/%,$(sort $(wildcard tests/unit/*.c)))
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
+.SECONDARY: $(ARCHIVE_OBJ)
 .SUFFIXES:
 .PHONY: all unit clean help check-deps
 
@@ -131,7 +137,7 @@ $(B)/in-reader/%.o: src/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(READER_CFLAGS) $(CPPFLAGS_ALL) -MMD -MP -c -o $@ $<
 $(B)/reader: $(READER_OBJ)
-	$(CC) $(READER_CFLAGS) $(READER_LDFLAGS) -o $@ $^ $(LIBS)
+	$(CC) $(READER_CFLAGS) $(READER_LDFLAGS) -o $@ $^ $(ARCHIVE_LIBS) $(LIBS)
 $(B)/sandbox/reader_image.o: CPPFLAGS_ALL += -DREADER_IMAGE='"$(B)/reader"'
 $(B)/sandbox/reader_image.o: $(B)/reader
 
@@ -158,22 +164,29 @@ $(B)/libpinfold.a: $(LIB_OBJ)
 	@rm -f $@
 	ar rcs $@ $(B)/libpinfold.o
 
-$(B)/unit/%: tests/unit/%.c $(LIB_OBJ) $(CMD_OBJ) $(B)/libpinfold.a $(B)/flags
+# jansson has names that base/json.c has, too; they meet in no program of ours.
+WITH_ARCHIVE = $(filter-out $(B)/base/json.o,$(filter $(addprefix $(B)/,base/% kernel/% tree/% \
+	archive/%),$(LIB_OBJ))) $(ARCHIVE_OBJ) $(ARCHIVE_LIBS)
+$(B)/unit/%: tests/unit/%.c $(LIB_OBJ) $(CMD_OBJ) $(ARCHIVE_OBJ) $(B)/libpinfold.a $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) $(CPPFLAGS_ALL) -Itests/unit $(LDFLAGS_ALL) -o $@ $< \
 		$(if $(filter cmd_%,$*),$(CMD_OBJ:%/main.o=%/main-as-part.o) $(BASE_OBJ) \
-		$(B)/libpinfold.a,$(LIB_OBJ)) $(LIBS)
+		$(B)/libpinfold.a,$(if $(filter archive_%,$*),$(WITH_ARCHIVE),$(LIB_OBJ)) \
+		$(B)/cmd/nodl.o) $(LIBS)
 unit: $(UNIT)
 $(filter $(B)/unit/cmd_%,$(UNIT)): $(B)/cmd/main-as-part.o
 $(B)/cmd/main-as-part.o: src/cmd/main.c $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) $(CPPFLAGS_ALL) -Dmain=pinfold_main -Wno-missing-prototypes -c -o $@ $<
 
+# Header and package of each library.
+DEPS := seccomp.h:libseccomp-dev openssl/sha.h:libssl-dev sqlite3.h:libsqlite3-dev zstd.h:libzstd-dev \
+	archive.h:libarchive-dev jansson.h:libjansson-dev lzma.h:liblzma-dev zlib.h:zlib1g-dev
 check-deps:
-	@echo '#include <seccomp.h>' | $(CC) -E - >/dev/null 2>&1 || \
-		{ echo 'seccomp.h is missing: install the package libseccomp-dev' >&2; exit 1; }
-	@echo '#include <openssl/sha.h>' | $(CC) -E - >/dev/null 2>&1 || \
-		{ echo 'openssl/sha.h is missing: install the package libssl-dev' >&2; exit 1; }
+	@for dep in $(DEPS); do \
+		echo "#include <$${dep%:*}>" | $(CC) -E - >/dev/null 2>&1 || \
+			{ echo "$${dep%:*} is missing: install the package $${dep#*:}" >&2; exit 1; }; \
+	done
 
 clean:
 	rm -rf build
@@ -298,4 +311,4 @@ help:
 	@echo 'make DROP=name      build/drop-name/pinfold, without one protection (src/sandbox/hold.h)'
 	@echo 'make DEV=1          warnings are errors'
 
--include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(GUEST_OBJ:.o=.d) $(READER_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(GUEST_OBJ:.o=.d) $(READER_OBJ:.o=.d)

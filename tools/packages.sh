@@ -3,13 +3,13 @@
 # Which packages of Debian 12 and Ubuntu 24.04 what needs, and a way to have them. To be sourced.
 
 BUILD_PACKAGES="gcc make libc6-dev linux-libc-dev libseccomp-dev libssl-dev libsqlite3-dev
-	libzstd-dev python3"
+	libzstd-dev libarchive-dev libjansson-dev zlib1g-dev liblzma-dev python3"
 
 # perl has prove, uidmap newuidmap, bsdextrautils col; the rest is what the tests run inside and
 # compare with. Java and npm are tried where they are, and not worth what they weigh.
 TEST_PACKAGES="perl uidmap passwd procps util-linux bsdextrautils e2fsprogs bubblewrap g++ git patch strace
 	gdb nodejs r-base-core python3-numpy python3-pandas python3-matplotlib python3-pip groff-base
-	mandoc zsh fish"
+	mandoc zsh fish libarchive-tools xz-utils zstd"
 
 as_root()
 {

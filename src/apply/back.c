@@ -55,21 +55,21 @@ bool apply_is(const struct apply_set *set, const struct apply_item *item, bool n
 }
 
 /*
- * A name of ours is a file that we had not finished, or one that we moved aside. We may have died just
- * when we saw that somebody had changed that one: then it is his, and goes back to its place.
+ * What is aside is whole and new, or what was there. We may have died just when we saw that somebody had
+ * changed that one: then it is his, and goes back to its place.
  */
-static void settle_temp(const struct apply_item *item, const struct apply_at *at)
+static void settle_aside(const struct apply_item *item, const struct apply_at *at)
 {
 	struct stat st;
 
-	if (fstatat(at->dir, at->temp, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fstatat(at->dir, at->aside, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
-	bool ours = is_at(item, false, at->dir, at->temp) || is_at(item, true, at->dir, at->temp);
-	bool aside = item->new == APPLY_NONE || item->new == APPLY_DIR
-			     ? fstatat(at->dir, at->name, &st, AT_SYMLINK_NOFOLLOW) < 0
-			     : item->old != APPLY_NONE &&is_at(item, true, at->dir, at->name);
-	if (ours || !aside || renameat(at->dir, at->temp, at->dir, at->name) < 0)
-		(void)unlinkat(at->dir, at->temp, 0); /* the next who looks tries again */
+	bool ours = is_at(item, false, at->dir, at->aside) || is_at(item, true, at->dir, at->aside);
+	bool out = item->new == APPLY_NONE || item->new == APPLY_DIR
+			   ? fstatat(at->dir, at->name, &st, AT_SYMLINK_NOFOLLOW) < 0
+			   : is_at(item, true, at->dir, at->name);
+	if (ours || !out || renameat(at->dir, at->aside, at->dir, at->name) < 0)
+		(void)unlinkat(at->dir, at->aside, 0); /* the next who looks tries again */
 }
 
 /* What came goes, unless it can be exchanged for what was there. */
@@ -82,7 +82,8 @@ static int drop_new(const struct apply_set *set, size_t i, struct err *e)
 
 	if (apply_find(set, i, false, &at, &gone) < 0)
 		return 0;
-	settle_temp(item, &at);
+	(void)unlinkat(at.dir, at.part, 0); /* most have none */
+	settle_aside(item, &at);
 	bool goes = item->new != APPLY_NONE && (item->old == APPLY_NONE || apply_is_swap(item));
 	if (goes && is_at(item, true, at.dir, at.name) &&
 	    unlinkat(at.dir, at.name, item->new == APPLY_DIR ? AT_REMOVEDIR : 0) < 0 &&
@@ -92,7 +93,8 @@ static int drop_new(const struct apply_set *set, size_t i, struct err *e)
 	return r;
 }
 
-static int restore(const struct apply_set *set, size_t i, struct err *e)
+/* What is to be restored is made beside its place, or, a directory, there. */
+static int make_old(const struct apply_set *set, size_t i, struct err *e)
 {
 	const struct apply_item *item = &set->items[i];
 	struct apply_at at = {.dir = FD_NONE};
@@ -104,38 +106,57 @@ static int restore(const struct apply_set *set, size_t i, struct err *e)
 	if (r < 0)
 		return r;
 	bool absent = fstatat(at.dir, at.name, &st, AT_SYMLINK_NOFOLLOW) < 0;
-	if (absent && item->old == APPLY_DIR) {
+	if (absent && item->old == APPLY_DIR)
 		r = apply_make_dir(set, &at, e);
-	} else if (absent || (item->old != APPLY_DIR && is_at(item, true, at.dir, at.name) &&
-			      !is_at(item, false, at.dir, at.name))) {
+	else if (absent || (item->old != APPLY_DIR && is_at(item, true, at.dir, at.name) &&
+			    !is_at(item, false, at.dir, at.name)))
 		r = apply_make(item, set, &at, true, e);
-		if (r >= 0 && renameat(at.dir, at.temp, at.dir, at.name) < 0)
-			r = err_sys(e, "put %s back", item->path);
-	}
 	fd_close(&at.dir);
 	return r;
 }
 
-int apply_back(struct apply_set *set, struct err *e)
+/* And gets its name when all are on disk. */
+static int put_old(const struct apply_set *set, size_t i, struct err *e)
 {
-	struct err first = ERR_INIT;
+	struct apply_at at = {.dir = FD_NONE};
+	int r = set->items[i].old == APPLY_NONE ? 0 : apply_find(set, i, false, &at, e);
+
+	if (r >= 0 && at.dir >= 0 && renameat(at.dir, at.part, at.dir, at.name) < 0 &&
+	    errno != ENOENT)
+		r = err_sys(e, "put %s back", set->items[i].path);
+	fd_close(&at.dir);
+	return r;
+}
+
+typedef int back_fn(const struct apply_set *set, size_t i, struct err *e);
+
+/* For every item, whatever went wrong with another; the first failure is told. */
+static int each(const struct apply_set *set, back_fn *fn, bool leaves_first, struct err *e)
+{
+	struct err next = ERR_INIT;
 	int result = 0;
 
-	for (size_t i = set->n; i-- > 0;) {
-		int r = drop_new(set, i, &first);
-
-		if (r < 0 && result >= 0) {
-			*e = first;
-			result = r;
-		}
-	}
 	for (size_t i = 0; i < set->n; i++) {
-		int r = restore(set, i, &first);
+		int r = fn(set, leaves_first ? set->n - 1 - i : i, &next);
 
 		if (r < 0 && result >= 0) {
-			*e = first;
+			*e = next;
 			result = r;
 		}
 	}
-	return result < 0 ? result : apply_sync_names(set, e);
+	return result;
+}
+
+int apply_back(struct apply_set *set, struct err *e)
+{
+	struct err more = ERR_INIT;
+	int r = each(set, drop_new, true, e);
+	int k = each(set, make_old, false, r < 0 ? &more : e);
+
+	r = r < 0 ? r : k;
+	k = apply_sync(set, r < 0 ? &more : e);
+	r = r < 0 ? r : k;
+	k = each(set, put_old, false, r < 0 ? &more : e);
+	r = r < 0 ? r : k;
+	return r < 0 ? r : apply_sync(set, e);
 }

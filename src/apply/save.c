@@ -11,7 +11,8 @@
 
 int apply_find(const struct apply_set *set, size_t i, bool new, struct apply_at *ret, struct err *e)
 {
-	(void)snprintf(ret->temp, sizeof(ret->temp), ".pinfold-%lld-%zu", (long long)set->id, i);
+	(void)snprintf(ret->aside, sizeof(ret->aside), ".pinfold-%lld-%zu", (long long)set->id, i);
+	(void)snprintf(ret->part, sizeof(ret->part), "%s.part", ret->aside);
 	(void)snprintf(ret->staged, sizeof(ret->staged), "%c%zu", new ? 'n' : 'o', i);
 	return beneath_parent(set->dir, set->items[i].path, &ret->dir, &ret->name, e);
 }

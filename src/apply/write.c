@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * First what goes, from the leaves up; then what comes, from the root down. Something that takes the
- * place of something is made beside it, under a name of ours, and the two are exchanged; then what
- * came out is looked at. So there is no moment at which a change of somebody else's could be lost.
+ * First what goes, from the leaves up; then directories and, beside where they will be, files are made
+ * and brought to disk; then they get their names. Something that takes the place of something is
+ * exchanged for it, and what came out is looked at. So there is no moment at which a change of somebody
+ * else's could be lost, nor one at which a name stands for half a file.
  */
 #include "apply/write.h"
 
@@ -16,6 +17,7 @@
 #include "apply/write_int.h"
 #include "base/fd.h"
 
+#define SYNC_SINGLE_MAX 8u
 #define MAKE_FLAGS (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
 
 static int conflict(const struct apply_item *item, const char *what, struct err *e)
@@ -61,7 +63,7 @@ static int make_file(const struct apply_item *item, const struct apply_set *set,
 		return r;
 	/* Nobody reads more of it meanwhile than of what it takes the place of. */
 	mode_t mode = exact || item->old == APPLY_FILE ? 0600 : (item->mode & 0777) | 0600;
-	auto_close int to = openat(at->dir, at->temp, MAKE_FLAGS, mode);
+	auto_close int to = openat(at->dir, at->part, MAKE_FLAGS, mode);
 	if (to < 0)
 		return err_sys(e, "make");
 	r = file_copy(from, to, hash, e);
@@ -73,8 +75,6 @@ static int make_file(const struct apply_item *item, const struct apply_set *set,
 	} else if (r >= 0 && item->old == APPLY_FILE) {
 		r = take_over(item, at, to, e);
 	}
-	if (r >= 0 && fsync(to) < 0)
-		r = err_sys(e, "write to disk");
 	return r;
 }
 
@@ -85,11 +85,11 @@ int apply_make(const struct apply_item *item, const struct apply_set *set,
 	char hash[HASH_TEXT_SIZE];
 	int r = 0;
 
-	(void)unlinkat(at->dir, at->temp, 0); /* of a try before */
+	(void)unlinkat(at->dir, at->part, 0); /* of a try before */
 	if (type == APPLY_FILE)
 		r = make_file(item, set, at, exact, e);
 	else
-		r = file_copy_link(set->stage, at->staged, at->dir, at->temp, hash, e);
+		r = file_copy_link(set->stage, at->staged, at->dir, at->part, hash, e);
 	return r < 0 ? err_wrap(e, "%s", item->path) : 0;
 }
 
@@ -128,7 +128,7 @@ static int plain(const struct apply_item *item, const struct apply_at *at, bool 
 	if (!fits)
 		return conflict(item, "changed in the directory meanwhile", e);
 	if (remove ? unlinkat(at->dir, at->name, 0) < 0
-		   : renameat(at->dir, at->temp, at->dir, at->name) < 0)
+		   : renameat(at->dir, at->part, at->dir, at->name) < 0)
 		return err_sys(e, "%s", item->path);
 	return 0;
 }
@@ -140,7 +140,7 @@ static int move(const struct apply_at *at, const char *from, const char *to, uns
 
 static int put_new(const struct apply_item *item, const struct apply_at *at, struct err *e)
 {
-	int r = move(at, at->temp, at->name, RENAME_NOREPLACE);
+	int r = move(at, at->part, at->name, RENAME_NOREPLACE);
 
 	if (r == -EEXIST)
 		return conflict(item, "came into the directory meanwhile", e);
@@ -152,19 +152,44 @@ static int put_new(const struct apply_item *item, const struct apply_at *at, str
 
 static int put_over(const struct apply_item *item, const struct apply_at *at, struct err *e)
 {
-	int r = move(at, at->temp, at->name, RENAME_EXCHANGE);
+	/* Whoever finds it there knows that it is whole, or not ours. */
+	int r = move(at, at->part, at->aside, 0);
 
-	if (r == -EINVAL || r == -ENOSYS)
+	if (r >= 0)
+		r = move(at, at->aside, at->name, RENAME_EXCHANGE);
+	if (r == -EINVAL || r == -ENOSYS) {
+		(void)move(at, at->aside, at->part, 0);
 		return plain(item, at, false, e);
+	}
 	if (r == -ENOENT)
 		return conflict(item, "is gone from the directory", e);
 	errno = -r;
 	if (r < 0)
 		return err_sys(e, "%s", item->path);
-	if (was_seen(item, at, at->temp))
-		return unlinkat(at->dir, at->temp, 0) < 0 ? err_sys(e, "%s", item->path) : 0;
-	(void)move(at, at->temp, at->name, RENAME_EXCHANGE); /* theirs again, whatever it is */
+	if (was_seen(item, at, at->aside))
+		return unlinkat(at->dir, at->aside, 0) < 0 ? err_sys(e, "%s", item->path) : 0;
+	(void)move(at, at->aside, at->name, RENAME_EXCHANGE); /* theirs again, whatever it is */
 	return conflict(item, "changed in the directory meanwhile", e);
+}
+
+/* A directory, or the part that will become a file. */
+static int make(const struct apply_set *set, size_t i, struct err *e)
+{
+	const struct apply_item *item = &set->items[i];
+	struct apply_at at = {.dir = FD_NONE};
+	int r = apply_find(set, i, true, &at, e);
+
+	if (r < 0)
+		return r;
+	if (item->new != APPLY_DIR)
+		r = apply_make(item, set, &at, set->exact, e);
+	else if (set->exact)
+		r = apply_make_dir(set, &at, e);
+	else if (mkdirat(at.dir, at.name, (item->mode & 0777) | 0700) < 0)
+		r = errno == EEXIST ? conflict(item, "came into the directory meanwhile", e)
+				    : err_sys(e, "make %s", item->path);
+	fd_close(&at.dir);
+	return r;
 }
 
 static int put(const struct apply_set *set, size_t i, struct err *e)
@@ -175,27 +200,15 @@ static int put(const struct apply_set *set, size_t i, struct err *e)
 
 	if (r < 0)
 		return r;
-	if (item->new == APPLY_DIR && set->exact) {
-		r = apply_make_dir(set, &at, e);
-	} else if (item->new == APPLY_DIR) {
-		if (mkdirat(at.dir, at.name, (item->mode & 0777) | 0700) < 0)
-			r = errno == EEXIST ? conflict(item, "came into the directory meanwhile", e)
-					    : err_sys(e, "make %s", item->path);
-	} else {
-		r = apply_make(item, set, &at, set->exact, e);
-		if (r >= 0)
-			r = item->old == APPLY_NONE || apply_is_swap(item) ? put_new(item, &at, e)
-									   : put_over(item, &at, e);
-		if (r < 0)
-			(void)unlinkat(at.dir, at.temp, 0); /* may never have been made */
-	}
+	r = item->old == APPLY_NONE || apply_is_swap(item) ? put_new(item, &at, e)
+							   : put_over(item, &at, e);
 	fd_close(&at.dir);
 	return r;
 }
 
 static int take_file(const struct apply_item *item, const struct apply_at *at, struct err *e)
 {
-	int r = move(at, at->name, at->temp, RENAME_NOREPLACE);
+	int r = move(at, at->name, at->aside, RENAME_NOREPLACE);
 
 	if (r == -EINVAL || r == -ENOSYS)
 		return plain(item, at, true, e);
@@ -204,9 +217,10 @@ static int take_file(const struct apply_item *item, const struct apply_at *at, s
 	errno = -r;
 	if (r < 0)
 		return err_sys(e, "remove %s", item->path);
-	if (was_seen(item, at, at->temp))
-		return unlinkat(at->dir, at->temp, 0) < 0 ? err_sys(e, "remove %s", item->path) : 0;
-	(void)move(at, at->temp, at->name, RENAME_NOREPLACE); /* or a newer one is there already */
+	if (was_seen(item, at, at->aside))
+		return unlinkat(at->dir, at->aside, 0) < 0 ? err_sys(e, "remove %s", item->path)
+							   : 0;
+	(void)move(at, at->aside, at->name, RENAME_NOREPLACE); /* or a newer one is there already */
 	return conflict(item, "changed in the directory meanwhile", e);
 }
 
@@ -222,51 +236,63 @@ static int take(const struct apply_set *set, size_t i, struct err *e)
 		r = take_file(item, &at, e);
 	else if (unlinkat(at.dir, at.name, AT_REMOVEDIR) < 0)
 		r = errno != ENOTEMPTY && errno != EEXIST ? err_sys(e, "remove %s", item->path)
-		    : set->keep_full			  ? 0
-				     : conflict(item, "has something new in it", e);
+		    : set->keep_full
+			    ? 0
+			    : conflict(item, "has something in it that the workspace did not see",
+				       e);
 	fd_close(&at.dir);
 	return r;
+}
+
+static bool comes(const struct apply_item *item)
+{
+	return item->new != APPLY_NONE && !(item->new == APPLY_DIR && item->old == APPLY_DIR);
 }
 
 int apply_write(struct apply_set *set, struct err *e)
 {
 	int r = 0;
 
-	for (size_t i = set->n; r >= 0 && i-- > 0;) {
-		const struct apply_item *item = &set->items[i];
-
-		if (item->new == APPLY_NONE || apply_is_swap(item))
+	for (size_t i = set->n; r >= 0 && i-- > 0;)
+		if (set->items[i].new == APPLY_NONE || apply_is_swap(&set->items[i]))
 			r = take(set, i, e);
-	}
-	for (size_t i = 0; r >= 0 && i < set->n; i++) {
-		const struct apply_item *item = &set->items[i];
-
-		if (item->new != APPLY_NONE && !(item->new == APPLY_DIR && item->old == APPLY_DIR))
+	for (size_t i = 0; r >= 0 && i < set->n; i++)
+		if (comes(&set->items[i]))
+			r = make(set, i, e);
+	if (r >= 0)
+		r = apply_sync(set, e);
+	for (size_t i = 0; r >= 0 && i < set->n; i++)
+		if (comes(&set->items[i]) && set->items[i].new != APPLY_DIR)
 			r = put(set, i, e);
-	}
-	return r < 0 ? r : apply_sync_names(set, e);
+	return r < 0 ? r : apply_sync(set, e);
 }
 
-static size_t parent_len(const char *path)
+/* The part of one item, if it has one, and the names beside it. */
+static int sync_one(const struct apply_set *set, size_t i, struct err *e)
 {
-	const char *slash = strrchr(path, '/');
+	struct apply_at at = {.dir = FD_NONE};
+	auto_close int part = FD_NONE;
+	struct err gone = ERR_INIT;
+	struct stat st;
 
-	return slash ? (size_t)(slash - path) : 0;
+	if (apply_find(set, i, true, &at, &gone) < 0)
+		return 0;
+	int r = fsync(at.dir) < 0 ? err_sys(e, "write to disk") : 0;
+	if (r >= 0 && file_open(at.dir, at.part, &part, &st, &gone) >= 0 && fsync(part) < 0)
+		r = err_sys(e, "write to disk");
+	fd_close(&at.dir);
+	return r;
 }
 
-int apply_sync_names(const struct apply_set *set, struct err *e)
+int apply_sync(const struct apply_set *set, struct err *e)
 {
-	for (size_t i = 0; i < set->n; i++) {
-		const char *path = set->items[i].path, *before = i ? set->items[i - 1].path : NULL;
-		size_t n = parent_len(path);
-		auto_close int dir = FD_NONE;
-		const char *name = NULL;
+	int r = 0;
 
-		if (before && parent_len(before) == n && memcmp(before, path, n) == 0)
-			continue;
-		/* One that was removed has no names to wait for. */
-		if (beneath_parent(set->dir, path, &dir, &name, e) >= 0 && fsync(dir) < 0)
-			return err_sys(e, "write to disk");
-	}
-	return 0;
+	/* A disk that is asked for every file takes its time for each; asked for all that it has, it
+	 * may have much of others. */
+	if (set->n > SYNC_SINGLE_MAX)
+		return syncfs(set->dir) < 0 ? err_sys(e, "write to disk") : 0;
+	for (size_t i = 0; r >= 0 && i < set->n; i++)
+		r = sync_one(set, i, e);
+	return r;
 }

@@ -28,14 +28,6 @@ void change_name(const char *path, size_t len)
 	put_escaped(stdout, path, len, true);
 }
 
-void change_text(FILE *to, const char *data, size_t len, bool terminal)
-{
-	if (terminal)
-		put_escaped(to, data, len, false);
-	else
-		(void)fwrite(data, 1, len, to);
-}
-
 static const char *colour_of(char first)
 {
 	return first == '+'   ? "\033[32m"
@@ -44,21 +36,39 @@ static const char *colour_of(char first)
 			      : "";
 }
 
-void change_colour(FILE *to, const char *data, size_t len)
+/* Line by line: the end of a line is ours, so that no colour runs on and no comment is left. */
+static void put_lines(FILE *to, const char *data, size_t len, bool terminal, const char *before,
+		      bool coloured)
 {
 	while (len > 0) {
 		const char *end = memchr(data, '\n', len);
 		size_t n = end ? (size_t)(end - data) : len;
-		const char *colour = n ? colour_of(data[0]) : "";
+		const char *colour = coloured && n ? colour_of(data[0]) : "";
 
-		/* The end of the line is ours, so that no colour runs on. */
-		fputs(colour, to);
-		put_escaped(to, data, n, false);
-		fputs(*colour ? "\033[m" : "", to);
-		fputs(end ? "\n" : "", to);
+		fprintf(to, "%s%s", colour, before);
+		if (terminal)
+			put_escaped(to, data, n, false);
+		else
+			(void)fwrite(data, 1, n, to);
+		fprintf(to, "%s%s", *colour ? "\033[m" : "", end ? "\n" : "");
 		data += n + (end != NULL);
 		len -= n + (end != NULL);
 	}
+}
+
+void change_text(FILE *to, const char *data, size_t len, bool terminal, bool comment)
+{
+	if (comment)
+		put_lines(to, data, len, terminal, "# ", false);
+	else if (terminal)
+		put_escaped(to, data, len, false);
+	else
+		(void)fwrite(data, 1, len, to);
+}
+
+void change_colour(FILE *to, const char *data, size_t len, bool comment)
+{
+	put_lines(to, data, len, true, comment ? "# " : "", true);
 }
 
 void change_json(struct json *j, const struct pinfold_change *c)

@@ -13,10 +13,10 @@
 char change_letter(const struct pinfold_change *c);
 /* A path on standard output, as one line, whatever is in it. */
 void change_name(const char *path, size_t len);
-/* Text as it is, or such that a terminal only displays it. */
-void change_text(FILE *to, const char *data, size_t len, bool terminal);
+/* Text as it is, or such that a terminal only displays it. `comment`: a # before every line. */
+void change_text(FILE *to, const char *data, size_t len, bool terminal, bool comment);
 /* The same of hunks, with colours. */
-void change_colour(FILE *to, const char *data, size_t len);
+void change_colour(FILE *to, const char *data, size_t len, bool comment);
 /* All fields but the patch, in an object that is open. */
 void change_json(struct json *j, const struct pinfold_change *c);
 /* What was written to a temporary file, to standard output, behind an empty line. */

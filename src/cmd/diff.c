@@ -75,9 +75,9 @@ static int show_change(const struct pinfold_change *c, void *arg)
 	}
 	put_name(c);
 	if (!s->names) {
-		change_text(s->patches, c->patch_head, strlen(c->patch_head), s->terminal);
+		change_text(s->patches, c->patch_head, strlen(c->patch_head), s->terminal, false);
 		if (c->patch)
-			change_text(s->patches, c->patch, c->patch_len, s->terminal);
+			change_text(s->patches, c->patch, c->patch_len, s->terminal, false);
 	}
 	return ferror(stdout) || ferror(s->patches);
 }

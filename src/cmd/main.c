@@ -41,6 +41,11 @@ const struct verb verb_table[] = {
 	{"rollback", "bring a workspace back to a snapshot", cmd_rollback, VERB_DATA,
 	 &rollback_doc},
 	{"fork", "make a workspace out of another", cmd_fork, VERB_FORK, &fork_doc},
+	{"export", "write a workspace, or one layer, as a tar file", cmd_export, VERB_EXPORT,
+	 &export_doc},
+	{"import", "take files into a workspace from a tar file or an image", cmd_import,
+	 VERB_IMPORT, &import_doc},
+	{"fsck", "check the data directory, and repair it", cmd_fsck, VERB_FSCK, &fsck_doc},
 	{"ps", "list the sandboxes that live", cmd_ps, VERB_PS, &ps_doc},
 	{"logs", "print what a detached command printed", cmd_logs, VERB_LOGS, &logs_doc},
 	{"attach", "follow a detached command", cmd_attach, VERB_PLAIN, &attach_doc},
@@ -59,8 +64,8 @@ const struct verb verb_table[] = {
 
 /* Verbs of the contract whose part does not exist yet: refused by name, never "unknown". */
 static const char *const later_verbs[] = {
-	"mcp",	   "token",  "allow",  "trust", "approvals", "approve", "deny",	  "secret", "audit",
-	"receipt", "verify", "replay", "deps",	"image",     "export",	"import", "fsck",   NULL,
+	"mcp",	 "token",   "allow",  "trust",	"approvals", "approve", "deny", "secret",
+	"audit", "receipt", "verify", "replay", "deps",	     "image",	NULL,
 };
 
 static const struct verb *unknown_verb(const char *name, struct err *e)

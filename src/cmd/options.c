@@ -27,6 +27,10 @@ const struct opt opt_table[] = {
 	 .help = "With --lang: the text of the program"},
 	{"dir", "DIR", OPT_TEXT, GROUP_PROGRAM, RUN_SHELL | VERB_NEW, AT(run.dir),
 	 .help = "Show this directory of the host at /work, copy-on-write; it is never written"},
+	{"hide", "PATTERN", OPT_LIST, GROUP_PROGRAM, RUN_SHELL_EXEC, AT(hide),
+	 .help = "With --dir: hide these files, too; may be repeated. What looks like a secret is hidden"},
+	{"show", "PATTERN", OPT_LIST, GROUP_PROGRAM, RUN_SHELL_EXEC, AT(show),
+	 .help = "With --dir: do not hide these, although they look like secrets; may be repeated"},
 	{"workdir", "PATH", OPT_ABSOLUTE, GROUP_PROGRAM, RUN_SHELL_EXEC, AT(run.workdir),
 	 .help = "Working directory inside", .standard = "/home/user"},
 	{"env", "KEY=VALUE", OPT_ENV, GROUP_PROGRAM, RUN_SHELL_EXEC, AT(env),
@@ -84,7 +88,7 @@ const struct opt opt_table[] = {
 	{"json", NULL, OPT_FLAG, GROUP_OUTPUT,
 	 RUN_EXEC | VERB_DOCTOR | VERB_VERSION | VERB_PS | VERB_LOGS | VERB_BENCH | VERB_NEW |
 		 VERB_DATA | VERB_LOG | VERB_FORK | VERB_DIFF | VERB_CP | VERB_PUSH | VERB_PULL |
-		 VERB_REVIEW | VERB_APPLY,
+		 VERB_REVIEW | VERB_APPLY | VERB_IMPORT | VERB_FSCK,
 	 AT(json), .help = "Print one JSON document instead of text"},
 	{"raw", NULL, OPT_FLAG, GROUP_OUTPUT, RUN_EXEC, AT(raw),
 	 .help = "Pass control sequences to a terminal; otherwise they are shown escaped"},
@@ -97,8 +101,8 @@ const struct opt opt_table[] = {
 	 .help = "In a workspace: run beside other commands that share it; who ends last is on top"},
 	{"all", NULL, OPT_FLAG, GROUP_OUTPUT, VERB_LOG, AT(all),
 	 .help = "Also what was taken back in the last hour"},
-	{"to", "PATH", OPT_TEXT, GROUP_OTHER, VERB_PUSH | VERB_PULL | VERB_WATCH, AT(to),
-	 .help = "The directory inside", .standard = "/home/user"},
+	{"to", "PATH", OPT_TEXT, GROUP_OTHER, VERB_PUSH | VERB_PULL | VERB_WATCH | VERB_IMPORT,
+	 AT(to), .help = "The directory inside", .standard = "/home/user"},
 	{"mirror", NULL, OPT_FLAG, GROUP_OTHER, VERB_PUSH | VERB_PULL | VERB_WATCH, AT(mirror),
 	 .help = "Remove whatever the other side does not have"},
 	{"no-git", NULL, OPT_FLAG, GROUP_OTHER, VERB_PUSH | VERB_WATCH, AT(no_git),
@@ -115,8 +119,19 @@ const struct opt opt_table[] = {
 	 .help = "Take the last apply back, or then the one before it"},
 	{"command", "N", OPT_TEXT, GROUP_OTHER, VERB_DIFF, AT(at),
 	 .help = "What this one did, by its number in the log"},
-	{"at", "SNAPSHOT", OPT_TEXT, GROUP_OTHER, VERB_FORK | VERB_CP, AT(at),
+	{"at", "SNAPSHOT", OPT_TEXT, GROUP_OTHER, VERB_FORK | VERB_CP | VERB_EXPORT, AT(at),
 	 .help = "This snapshot, by its number or label", .standard = "where the workspace stands"},
+
+	{"output-file", "FILE", OPT_TEXT, GROUP_OUTPUT, VERB_EXPORT, AT(output_file),
+	 .help = "Write the archive to this file; it is there whole or not at all",
+	 .standard = "standard output"},
+	{"o", "FILE", OPT_TEXT, GROUP_OUTPUT, VERB_EXPORT, AT(output_file),
+	 .help = "The same as --output-file"},
+	{"layer", NULL, OPT_FLAG, GROUP_OTHER, VERB_EXPORT, AT(layer),
+	 .help = "Only what the snapshot itself added, as a layer of an OCI image"},
+
+	{"repair", NULL, OPT_FLAG, GROUP_OTHER, VERB_FSCK, AT(repair),
+	 .help = "Remove what belongs to nobody, and drop snapshots that cannot be had any more"},
 
 	{"detach", NULL, OPT_FLAG, GROUP_PROGRAM, VERB_RUN | VERB_EXEC, AT(detach),
 	 .help = "Run in the background: print the id and return. It lives in the daemon until it "

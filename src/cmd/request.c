@@ -31,6 +31,8 @@ bool request_begin(struct request *r, const struct verb *v, int argc, char **arg
 
 	r->run.env = (const char *const *)r->env.items;
 	r->run.allow = (const char *const *)r->allow.items;
+	r->run.hide = (const char *const *)r->hide.items;
+	r->run.show = (const char *const *)r->show.items;
 	if (used >= 0 && r->help) {
 		*ret_status = help_verb(v);
 		return false;
@@ -57,7 +59,9 @@ void request_done(struct request *r)
 	request_forget_code(r);
 	free(r->env.items);
 	free(r->allow.items);
-	r->env = r->allow = (struct opt_list){.items = NULL};
+	free(r->hide.items);
+	free(r->show.items);
+	r->env = r->allow = r->hide = r->show = (struct opt_list){.items = NULL};
 	if (r->stdin_is_owned)
 		fd_close(&r->stdin_fd);
 }

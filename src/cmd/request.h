@@ -15,11 +15,12 @@
 
 struct request {
 	struct pinfold_run_options run; /* borrows from argv and from below */
-	struct opt_list env, allow;
+	struct opt_list env, allow, hide, show;
 	const char *stdin_path;
 	bool pty, json, raw, daemon, no_daemon, help;
-	bool detach, follow, share, all, names, mirror, no_git, force, dry_run, revert;
-	const char *at, *to;
+	bool detach, follow, share, all, names, mirror, no_git, force, dry_run, revert, layer,
+		repair;
+	const char *at, *to, *output_file;
 	bool leaves; /* a signal, or Ctrl-], ends our part and not the command */
 	const char *signal_name;
 	const char *socket, *preload; /* of serve */

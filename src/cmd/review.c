@@ -16,7 +16,8 @@ static const char *const paragraphs[] = {
 	"now: the names, then a patch that git apply takes there. The directory is not written.",
 	"In front of a name, ! marks what the host may run without being told to: git hooks, build files, "
 	"start-up files of shells, settings of editors and agents, and whatever became executable. C marks "
-	"what pinfold apply would refuse, because it changed in the directory, too, or is a link out of it.",
+	"what pinfold apply would refuse, because it changed in the directory, too, or is a link out of it. "
+	"Parts of the patch that git apply does not take, binary files and what is below .git, stand behind #.",
 	NULL,
 };
 
@@ -36,7 +37,7 @@ struct shown {
 	struct json j;
 	bool json, names, terminal, colour;
 	FILE *patches;
-	uint64_t added, modified, deleted, runs, conflicts, skipped, binary;
+	uint64_t added, modified, deleted, runs, conflicts, skipped, apart;
 };
 
 static void put_json(struct json *j, const struct pinfold_review *item)
@@ -74,6 +75,32 @@ static void put_name(const struct shown *s, const struct pinfold_review *item)
 	fputs(marked && s->colour ? "\033[m\n" : "\n", stdout);
 }
 
+/* git apply refuses a whole patch for one part that is not text, or for its own directory. Such parts
+ * are comments, which it skips. */
+static bool git_takes(const struct pinfold_change *c)
+{
+	bool whole = c->patch || strcmp(c->sha256_old, c->sha256_new) == 0 ||
+		     c->size_old + c->size_new == 0;
+
+	for (const char *at = c->path; at; at = strchr(at, '/')) {
+		at += *at == '/';
+		if (strncasecmp(at, ".git", 4) == 0 && (!at[4] || at[4] == '/'))
+			return false;
+	}
+	return whole;
+}
+
+static void put_patch(const struct shown *s, const struct pinfold_change *c)
+{
+	bool comment = !git_takes(c);
+
+	change_text(s->patches, c->patch_head, strlen(c->patch_head), s->terminal, comment);
+	if (c->patch && s->colour)
+		change_colour(s->patches, c->patch, c->patch_len, comment);
+	else if (c->patch)
+		change_text(s->patches, c->patch, c->patch_len, s->terminal, comment);
+}
+
 static void count(struct shown *s, const struct pinfold_review *item)
 {
 	char letter = change_letter(&item->change);
@@ -84,7 +111,7 @@ static void count(struct shown *s, const struct pinfold_review *item)
 	s->runs += item->runs_on_host != NULL;
 	s->conflicts += item->conflict != NULL;
 	s->skipped += item->skipped != NULL;
-	s->binary += item->change.binary != 0;
+	s->apart += item->change.patch_head[0] && !git_takes(&item->change);
 }
 
 static int show_item(const struct pinfold_review *item, void *arg)
@@ -98,13 +125,8 @@ static int show_item(const struct pinfold_review *item, void *arg)
 		return 0;
 	}
 	put_name(s, item);
-	if (!s->names) {
-		change_text(s->patches, c->patch_head, strlen(c->patch_head), s->terminal);
-		if (c->patch && s->colour)
-			change_colour(s->patches, c->patch, c->patch_len);
-		else if (c->patch)
-			change_text(s->patches, c->patch, c->patch_len, s->terminal);
-	}
+	if (!s->names)
+		put_patch(s, c);
 	return ferror(stdout) || ferror(s->patches);
 }
 
@@ -122,8 +144,8 @@ static void put_counts(const struct shown *s)
 		printf("; %llu in conflict (C)", (unsigned long long)s->conflicts);
 	if (s->skipped)
 		printf("; %llu left out", (unsigned long long)s->skipped);
-	if (s->binary && !s->names)
-		printf("; %llu binary, not in the patch", (unsigned long long)s->binary);
+	if (s->apart && !s->names)
+		printf("; %llu not for git apply (#)", (unsigned long long)s->apart);
 	(void)putchar('\n');
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -31,6 +32,7 @@ static void settle(void)
 	struct pinfold_error error;
 
 	(void)setsid();
+	(void)prctl(PR_SET_NAME, "pinfold-settle", 0, 0, 0);
 	int null = open("/dev/null", O_RDWR);
 	for (int fd = 0; fd <= 2; fd++)
 		(void)dup2(null, fd); /* a pipeline must not wait for us */

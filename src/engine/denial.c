@@ -81,3 +81,18 @@ void run_hidden_arguments(struct pinfold_run *run)
 				      "the file exists on the host but is hidden inside; show its "
 				      "directory with --dir (it appears at /work, see --workdir)");
 }
+
+void run_deny_secrets(struct pinfold_run *run)
+{
+	const struct secrets *s = &run->req.secrets;
+	char what[192], hint[256];
+
+	for (unsigned i = 0; i < s->n; i++) {
+		(void)snprintf(what, sizeof(what), "/work/%.180s", s->path[i]);
+		(void)snprintf(hint, sizeof(hint),
+			       "hidden: it looks like a secret (%s); --show %.120s "
+			       "shows it",
+			       s->what[i], s->path[i]);
+		run_deny_path(run, what, hint);
+	}
+}

@@ -5,6 +5,8 @@
  * single probes say why one does not hold.
  */
 #include <fcntl.h>
+#include <sys/xattr.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,7 @@
 
 #include "base/fd.h"
 #include "base/json.h"
+#include "warden/place.h"
 #include "engine/run_int.h"
 #include "kernel/landlock.h"
 #include "sandbox/scope.h"
@@ -139,6 +142,40 @@ static void probe_layers(struct doctor *d)
 			       "use Linux 6.6 or newer, or run as root, for whom they are on disk");
 }
 
+/* The data directory, or what it will be made in. */
+static int open_near(char *path)
+{
+	for (;;) {
+		int fd = open(path, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+		char *slash = strrchr(path, '/');
+
+		if (fd >= 0 || errno != ENOENT || !slash || slash == path)
+			return fd;
+		*slash = '\0';
+	}
+}
+
+/* An upper needs attributes of the user's. */
+static void probe_workspaces(struct doctor *d)
+{
+	char path[512];
+	struct err e = ERR_INIT;
+	auto_close int fd = place_data(path, sizeof(path), &e) < 0 ? FD_NONE : open_near(path);
+	bool good = fd >= 0 && fsetxattr(fd, "user.overlay.probe", "", 0, 0) == 0;
+	struct row *r = add(d, "workspaces", good);
+
+	if (good) {
+		(void)snprintf(
+			r->what, sizeof(r->what),
+			"kept; a directory of an earlier command is renamed by copying, hard "
+			"links between commands part, the disk limit is polled");
+		return;
+	}
+	(void)snprintf(r->what, sizeof(r->what), "cannot be kept in the data directory");
+	(void)snprintf(r->remedy, sizeof(r->remedy),
+		       "name a writable directory on ext4, xfs, btrfs or tmpfs with PINFOLD_HOME");
+}
+
 static void probe_subids(struct doctor *d)
 {
 	uint32_t first;
@@ -262,6 +299,7 @@ int pinfold_doctor_write(int json, int fd)
 	probe_cgroup(d);
 	probe_subids(d);
 	probe_layers(d);
+	probe_workspaces(d);
 	try_level(d, "strict");
 	unsigned strict = d->n - 1;
 	try_level(d, "landlock");

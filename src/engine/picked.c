@@ -79,9 +79,11 @@ static int collect(const struct judged *j, void *arg, struct err *e)
 	if (c->kind != TREE_DELETED)
 		take_new(item, m, c);
 	m->runs = j->runs;
-	m->conflict = m->conflict ? m->conflict : j->conflict;
+	if (!m->conflict) {
+		m->conflict = j->conflict;
+		m->unless_named = j->unless_named;
+	}
 	m->skipped = m->skipped ? m->skipped : j->skipped;
-	m->leads_out = j->leads_out;
 	/* Somebody made the same directory meanwhile. */
 	if (!m->conflict && !m->skipped && item->old == APPLY_NONE && S_ISDIR(item->seen.st_mode))
 		m->skipped = "it is there";
@@ -126,24 +128,6 @@ static int clean(const char *path, char to[TREE_PATH_MAX + 1], struct err *e)
 	return 0;
 }
 
-/* A child needs the directories that are new above it. */
-static void choose_parents(struct picked *p, size_t i)
-{
-	const char *path = p->set.items[i].path;
-
-	for (size_t k = i; k-- > 0;) {
-		const struct apply_item *item = &p->set.items[k];
-		size_t n = strlen(item->path);
-
-		if (strncmp(path, item->path, n) != 0 || path[n] != '/')
-			continue;
-		if (item->new == APPLY_DIR && item->old != APPLY_DIR)
-			p->more[k].chosen = true;
-		if (!strchr(item->path, '/'))
-			break;
-	}
-}
-
 static int choose_path(struct picked *p, const char *path, struct err *e)
 {
 	char want[TREE_PATH_MAX + 1];
@@ -158,14 +142,40 @@ static int choose_path(struct picked *p, const char *path, struct err *e)
 			continue;
 		found = true;
 		p->more[i].chosen = true;
-		if (itself && p->more[i].leads_out)
+		if (itself && p->more[i].unless_named)
 			p->more[i].conflict = NULL;
-		choose_parents(p, i);
 	}
 	if (r < 0 || found || !*want)
 		return r;
 	(void)err_set(e, ERR_MISSING, "nothing changed at %.200s", path);
 	return err_remedy(e, "pinfold review lists what did");
+}
+
+/* A child needs the directories that are new above it. Those of the item that we are at are a stack,
+ * for a directory comes before what is in it. */
+static int choose_parents(struct picked *p, struct err *e)
+{
+	auto_free size_t *above = calloc(p->set.n + 1, sizeof(*above));
+	size_t depth = 0;
+
+	if (!above)
+		return err_sys(e, "list changes");
+	for (size_t i = 0; i < p->set.n; i++) {
+		const struct apply_item *item = &p->set.items[i];
+
+		while (depth > 0) {
+			const char *dir = p->set.items[above[depth - 1]].path;
+
+			if (tree_path_below(item->path, strlen(item->path), dir, strlen(dir)))
+				break;
+			depth--;
+		}
+		for (size_t k = depth; p->more[i].chosen && k-- > 0;)
+			p->more[above[k]].chosen = true;
+		if (item->new == APPLY_DIR && item->old != APPLY_DIR)
+			above[depth++] = i;
+	}
+	return 0;
 }
 
 int picked_choose(struct picked *p, const char *const *paths, struct err *e)
@@ -176,7 +186,7 @@ int picked_choose(struct picked *p, const char *const *paths, struct err *e)
 		p->more[i].chosen = !paths || !paths[0];
 	for (; r >= 0 && paths && *paths; paths++)
 		r = choose_path(p, *paths, e);
-	return r;
+	return r < 0 ? r : choose_parents(p, e);
 }
 
 static const char *type_name(enum apply_type type)

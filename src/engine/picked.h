@@ -11,7 +11,7 @@ struct picked_more {
 	uint64_t size_old, size_new;
 	uint32_t mode_old, mode_new;
 	const char *runs, *conflict, *skipped;
-	bool leads_out, chosen;
+	bool unless_named, chosen;
 };
 
 struct picked {

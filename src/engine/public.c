@@ -44,6 +44,8 @@ int run_begin(struct pinfold_run *run, struct err *e)
 		capture_init(&run->capture[i],
 			     HOLD_OUTPUT ? run->req.output_bytes : UINT64_C(1) << 32);
 	r = run_start(run, e);
+	if (r >= 0)
+		run_deny_secrets(run);
 	/* Borrowed from the caller, who may free it now. */
 	run->req.spec.code = NULL;
 	if (r >= 0 || !run->failed)

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 
 #include "base/fd.h"
 #include "engine/run_int.h"
@@ -65,8 +66,9 @@ static int take_pipes(struct reader *r, struct err *e)
 {
 	r->out = take_fd(&r->run->out[0]);
 	r->in = take_fd(&r->run->input);
-	if (r->out < 0 || fcntl(r->out, F_SETFL, 0) < 0 ||
-	    (r->in >= 0 && fcntl(r->in, F_SETFL, 0) < 0))
+	/* Whoever waits for the run's end later must not be woken by what is ours now. */
+	if (r->out < 0 || epoll_ctl(r->run->epoll, EPOLL_CTL_DEL, r->out, NULL) < 0 ||
+	    fcntl(r->out, F_SETFL, 0) < 0 || (r->in >= 0 && fcntl(r->in, F_SETFL, 0) < 0))
 		return err_sys(e, "reader");
 	return 0;
 }
@@ -77,6 +79,7 @@ static int prepare(struct request *req, const struct reader_ask *ask, struct sto
 	struct sandbox_layers here = store_layers(s);
 
 	req->spec.peek = ask->peek;
+	req->spec.bare = ask->bare;
 	req->spec.as_root = true;
 	req->spec.tool = reader_image;
 	req->spec.tool_len = (size_t)(reader_image_end - reader_image);
@@ -137,6 +140,7 @@ int reader_enter(struct store *s, const char *name, const char *const *argv,
 	};
 
 	put_argv(argv, full);
+	o.user = how->user;
 	how->use = USE_ALONE;
 	how->tool = reader_image;
 	how->tool_len = (size_t)(reader_image_end - reader_image);

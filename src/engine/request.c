@@ -174,7 +174,10 @@ static int open_dir(struct request *r, const struct pinfold_run_options *o, stru
 	r->spec.dir_path = r->dir_real;
 	r->spec.dir_dev = st.st_dev;
 	r->spec.dir_ino = st.st_ino;
-	return 0;
+	if (!HOLD_SECRETS)
+		return 0;
+	r->spec.hidden = (const char *const *)r->secrets.path;
+	return secrets_find(r->spec.dir_fd, o->hide, o->show, &r->secrets, e);
 }
 
 static int add_env(struct request *r, char *entry, struct err *e)
@@ -273,6 +276,7 @@ int request_init(struct request *r, const struct pinfold_run_options *o,
 void request_done(struct request *r)
 {
 	fd_close(&r->spec.dir_fd);
+	secrets_done(&r->secrets);
 	for (unsigned i = 0; i < r->n_pool; i++)
 		free(r->pool[i]);
 	for (unsigned i = 0; r->env && i < r->n_env; i++)

@@ -216,7 +216,7 @@ static int find_conflict(struct review *rv, struct judged *j, struct err *e)
 		bool both = there == APPLY_DIR && c->type_new == TREE_TYPE_DIR;
 
 		if (there != APPLY_NONE && !again && !both)
-			j->conflict = "something else is there";
+			j->conflict = "it is there, and the workspace did not see it";
 		return 0;
 	}
 	int r = is_unchanged(rv, c, &j->seen, e);
@@ -260,8 +260,20 @@ static void judge_link(struct judged *j)
 
 	if (target && beneath_target(c->path, target))
 		return;
-	j->leads_out = true;
+	j->unless_named = true;
 	j->conflict = "it is a link that leads out of the directory";
+}
+
+/* Of what was hidden from it a workspace can know nothing, so nothing that it did there was meant. And
+ * who reads a review may be who it was hidden from. */
+static void judge_secret(struct review *rv, struct judged *j)
+{
+	j->secret = j->seen.st_mode && !S_ISDIR(j->seen.st_mode) &&
+		    secrets_what(rv->d->fd, j->change->path) != NULL;
+	if (!j->secret || j->conflict)
+		return;
+	j->unless_named = true;
+	j->conflict = "it looks like a secret, which is hidden from a workspace";
 }
 
 static const char *find_runner(const struct tree_change *c)
@@ -292,6 +304,8 @@ static int judge(struct review *rv, const struct tree_change *c, struct err *e)
 		r = find_conflict(rv, &j, e);
 	if (r >= 0 && !j.conflict && c->type_new == TREE_TYPE_SYMLINK)
 		judge_link(&j);
+	if (r >= 0)
+		judge_secret(rv, &j);
 	free_ptr(&rv->went);
 	if (r >= 0 && c->kind == TREE_DELETED) {
 		rv->went = strdup(c->path);
@@ -349,8 +363,12 @@ static int tell(const struct judged *j, void *arg, struct err *e)
 		.conflict = j->conflict,
 		.skipped = j->skipped,
 	};
-	if (!h->text)
+	if (!h->text || j->secret)
 		item.change.patch = NULL;
+	if (j->secret) {
+		item.change.patch_head = "";
+		item.change.sha256_old[0] = '\0';
+	}
 	item.change.patch_len = item.change.patch ? item.change.patch_len : 0;
 	return h->each(&item, h->arg) ? -ECANCELED : 0;
 }

@@ -25,7 +25,8 @@ struct judged {
 	const char *runs;		  /* why the host may run it by itself, or NULL */
 	const char *conflict;		  /* why it cannot be written, or NULL */
 	const char *skipped;		  /* why it is left out, or NULL */
-	bool leads_out; /* it is a link out of the directory, and that is the conflict */
+	bool unless_named;		  /* the conflict is none for who names this very path */
+	bool secret;			  /* what the directory has there is not to be shown */
 };
 
 enum apply_type review_type(enum tree_type type);

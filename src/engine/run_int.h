@@ -21,6 +21,7 @@
 #include "base/err.h"
 #include "base/id.h"
 #include "engine/capture.h"
+#include "engine/secrets.h"
 #include "kernel/cgroup.h"
 #include "pinfold/pinfold.h"
 #include "sandbox/hold.h"
@@ -91,6 +92,7 @@ struct request {
 	char *pool[32]; /* strings to free */
 	unsigned n_pool;
 	char *dir_real;
+	struct secrets secrets; /* of that directory */
 };
 
 struct pinfold_store {
@@ -231,6 +233,8 @@ uint64_t now_us(void);
 void run_deny(struct pinfold_run *run, const char *kind, const struct notify_event *ev);
 void run_deny_path(struct pinfold_run *run, const char *what, const char *hint);
 void run_hidden_arguments(struct pinfold_run *run);
+/* What of --dir is hidden. */
+void run_deny_secrets(struct pinfold_run *run);
 /* files.c */
 void run_add_file(struct pinfold_run *run, const struct msg_guest *msg, const char *path, int fd);
 void run_sort_files(struct pinfold_run *run);

@@ -17,6 +17,7 @@
 #include "warden/place.h"
 
 #define DISK_BYTES (10ull << 30)
+#define RECORD_MOST 4u /* layers that are hashed behind one command */
 #define INODES (1ull << 20)
 
 static int result(int r, const struct err *e, struct pinfold_error *ret_error)
@@ -70,7 +71,11 @@ int pinfold_store_settle(struct pinfold_store *store, struct pinfold_error *ret_
 {
 	struct err e = ERR_INIT;
 
-	return result(store_settle(store->store, workspace_merge_all, &e), &e, ret_error);
+	int r = store_settle(store->store, workspace_merge_all, &e);
+
+	if (r >= 0)
+		r = check_record_some(store->store, RECORD_MOST, layer_digest, &e);
+	return result(r, &e, ret_error);
 }
 
 static int take_dir(struct workspace *w, const char *dir, struct err *e)
@@ -198,22 +203,23 @@ void pinfold_workspace_list_free(struct pinfold_workspace_info *list)
 }
 
 /* Nothing that was written by halves may stay so; what was written stays for good. */
-static int forget_applies(struct store *s, const char *name, struct err *e)
+static int settle_applies(struct store *s, const char *name, int64_t *ret_id, struct err *e)
 {
-	struct err ignored = ERR_INIT;
+	struct err none = ERR_INIT;
 	auto_free struct workspace *w = calloc(1, sizeof(*w));
 	struct host_dir *d = NULL;
 	int r = w ? workspace_find(s, name, w, e) : err_sys(e, "store");
 
-	if (r < 0 || !w->dir[0])
+	if (r < 0)
 		return r;
+	*ret_id = w->id;
 	/* A directory that is gone has nothing to be taken back in. */
-	if (host_dir_open(s, name, false, &d, &ignored) < 0 && ignored.kind == ERR_BUSY) {
-		*e = ignored;
+	if (w->dir[0] && host_dir_open(s, name, false, &d, &none) < 0 && none.kind == ERR_BUSY) {
+		*e = none;
 		return -EBUSY;
 	}
 	host_dir_close(d);
-	return apply_prune(s, w->id, true, e);
+	return 0;
 }
 
 int pinfold_workspace_remove(struct pinfold_store *store, const char *name,
@@ -221,10 +227,13 @@ int pinfold_workspace_remove(struct pinfold_store *store, const char *name,
 {
 	struct err e = ERR_INIT;
 	uint64_t bytes = 0;
-	int r = forget_applies(store->store, name, &e);
+	int64_t id = 0;
+	int r = settle_applies(store->store, name, &id, &e);
 
 	if (r >= 0)
 		r = workspace_remove(store->store, name, &e);
+	if (r >= 0)
+		r = apply_prune(store->store, id, true, &e);
 	if (r >= 0)
 		r = store_collect(store->store, &bytes, &e);
 	return result(r, &e, ret_error);

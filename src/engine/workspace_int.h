@@ -4,6 +4,7 @@
 #define ENGINE_WORKSPACE_INT_H
 
 #include "engine/run_int.h"
+#include "store/check.h"
 
 #define ROOM_SIZE 24u
 
@@ -13,6 +14,7 @@ struct workspace_how {
 	const char *command; /* and says that it was; NULL: the command itself */
 	const void *tool;    /* a program of ours, at /run/tool; NULL: none */
 	size_t tool_len;
+	const char *user;  /* who the tool is inside, NULL: the user */
 	bool socket;	   /* standard input of the tool is one */
 	const char *state; /* directory of the store for the tool, at /v/state; NULL: none */
 	int state_fd;	   /* the same */
@@ -38,5 +40,9 @@ int workspace_snap_running(struct store *s, const char *name, const char *label,
 /* merge.c: make the stack of a workspace shorter; without `must` only if it has grown long. */
 int workspace_merge(struct store *s, const char *name, bool must, struct err *e);
 int workspace_merge_all(struct store *s, struct err *e);
+
+/* fsck.c: the content of a layer, as a text. */
+int layer_digest(struct store *s, uint32_t layer, uint32_t parts, char ret[CHECK_DIGEST_SIZE],
+		 struct err *e);
 
 #endif

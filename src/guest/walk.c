@@ -125,6 +125,7 @@ static int do_step(struct guest *g, const struct plan_step *step)
 			return (int)sys4(SYS_mknodat, g->stage, s, S_IFREG | step->a, 0);
 		return write_file(g->stage, s, step->len ? plan_str(g->plan, step->t) : "",
 				  step->len, (unsigned)step->a);
+	case PLAN_WHITEOUT: return (int)sys4(SYS_mknodat, g->stage, s, S_IFCHR, 0);
 	case PLAN_SYMLINK: return (int)sys3(SYS_symlinkat, plan_str(g->plan, step->t), g->stage, s);
 	case PLAN_SYSCTL: return do_sysctl(g, step);
 	case PLAN_LANDLOCK: return do_landlock(g, step);

@@ -15,6 +15,8 @@
  *	reader digest LAYER
  *	reader receive [--mirror] [--links-out] PATH
  *	reader send [--skip-links-out] DIR PATH
+ *	reader export [--layer] [--owner UID] [DIR PREFIX]...
+ *	reader import [--tree] [--owners] [--bytes N] [--entries N] PATH
  *
  * With --into, PATH is a directory to put NAME into, or the new name in its parent directory.
  * Directories are absolute paths; OLD and NEW may be "-" for nothing, PREFIX "" for none. With
@@ -39,7 +41,8 @@ static const struct {
 } verbs[] = {
 	{"diff", reader_diff},	     {"pack", reader_pack},   {"fetch", reader_fetch},
 	{"unpack", reader_unpack},   {"merge", reader_merge}, {"digest", reader_digest},
-	{"receive", reader_receive}, {"send", reader_send},
+	{"receive", reader_receive}, {"send", reader_send},   {"export", reader_export},
+	{"import", reader_import},
 };
 
 int reader_open(const char *path, bool none, int *ret_fd, struct err *e)

@@ -102,6 +102,7 @@ static void fill(struct block *b, const struct sandbox_spec *spec, bool best_eff
 	(void)put(b, &head, sizeof(head));
 	head.argv = put_vector(b, spec->argv, &head.argc);
 	head.envp = put_vector(b, spec->envp, &head.envc);
+	head.hidden = put_vector(b, spec->dir_fd >= 0 ? spec->hidden : NULL, &head.hiddenc);
 	head.path = put_str(b, spec->path);
 	head.workdir = put_str(b, spec->workdir);
 	head.code_name = put_str(b, spec->code_name);
@@ -135,13 +136,17 @@ static int take_vectors(struct ask *ask, struct err *e)
 	const uint32_t *argv = (const uint32_t *)(const void *)((const char *)h + h->argv);
 	const uint32_t *envp = (const uint32_t *)(const void *)((const char *)h + h->envp);
 
-	ask->vectors = calloc((size_t)h->argc + h->envc + 2, sizeof(*ask->vectors));
+	const uint32_t *hidden = (const uint32_t *)(const void *)((const char *)h + h->hidden);
+
+	ask->vectors = calloc((size_t)h->argc + h->envc + h->hiddenc + 3, sizeof(*ask->vectors));
 	if (!ask->vectors)
 		return err_sys(e, "request");
 	for (uint32_t i = 0; i < h->argc; i++)
 		ask->vectors[i] = ask_str(h, argv[i]);
 	for (uint32_t i = 0; i < h->envc; i++)
 		ask->vectors[h->argc + 1 + i] = ask_str(h, envp[i]);
+	for (uint32_t i = 0; i < h->hiddenc; i++)
+		ask->vectors[h->argc + h->envc + 2 + i] = ask_str(h, hidden[i]);
 	return 0;
 }
 
@@ -178,6 +183,7 @@ void ask_spec(const struct ask *ask, struct sandbox_spec *ret)
 	ret->live = h->flags & ASK_LIVE;
 	ret->argv = ask->vectors;
 	ret->envp = ask->vectors + h->argc + 1;
+	ret->hidden = ask->vectors + h->argc + h->envc + 2;
 	ret->path = ask_str(h, h->path);
 	ret->workdir = ask_str(h, h->workdir);
 	ret->code_name = ask_str(h, h->code_name);

@@ -30,6 +30,11 @@
 #else
 #define HOLD_CAPS 1
 #endif
+#ifdef DROP_SECRETS
+#define HOLD_SECRETS 0
+#else
+#define HOLD_SECRETS 1
+#endif
 #ifdef DROP_MASKS
 #define HOLD_MASKS 0
 #else

@@ -18,6 +18,7 @@
  * /usr is always an overlay over the host's, not a bind: file locks, leases and watches then belong
  * to the sandbox's own inodes and cannot be used against the host or to talk to another sandbox.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -31,6 +32,7 @@
 
 /* Exists everywhere, and nobody shares a directory below it. */
 #define STAGE_ON (HOLD_SYS ? "/sys" : "/mnt")
+#define MASKED (HOLD_SYS ? "/sys/k:@" : "/mnt/k:@")
 #define SKELETON (HOLD_SYS ? "/sys/r" : "/mnt/r")
 
 static const char *const usr_links[] = {"bin", "sbin", "lib", "lib32", "lib64", "libx32"};
@@ -322,6 +324,43 @@ void plan_code(struct plan *p, const struct sandbox_spec *spec, const char *run,
 	plan_write(p, path, 0644, spec->code, spec->code_len);
 }
 
+/* Directories on the way to a hidden path, but for those that it shares with the one before it. */
+static void plan_mask_parents(struct plan *p, const struct sandbox_spec *spec, const char *path,
+			      const char *before)
+{
+	char at[4200];
+	struct stat st;
+
+	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		int n = (int)(slash - path);
+
+		if (before && strncmp(before, path, (size_t)n + 1) == 0)
+			continue;
+		(void)snprintf(at, sizeof(at), "k/%.*s", n, path);
+		bool known = spec->dir_fd >= 0 &&
+			     fstatat(spec->dir_fd, at + 2, &st, AT_SYMLINK_NOFOLLOW) == 0;
+		plan_mkdir(p, at, known ? st.st_mode & 0777 : 0755, owner_of_home(spec));
+	}
+}
+
+/* A layer of whiteouts over the directory. */
+static bool plan_mask(struct plan *p, const struct sandbox_spec *spec)
+{
+	const char *before = NULL;
+	char at[4200];
+
+	if (!spec->hidden || !spec->hidden[0])
+		return false;
+	plan_mkdir(p, "k", 0755, owner_of_home(spec));
+	for (const char *const *path = spec->hidden; *path; path++) {
+		plan_mask_parents(p, spec, *path, before);
+		(void)snprintf(at, sizeof(at), "k/%s", *path);
+		plan_one(p, PLAN_WHITEOUT, 0, at);
+		before = *path;
+	}
+	return true;
+}
+
 static void plan_work(struct plan *p, const struct sandbox_spec *spec)
 {
 	if (spec->dir_fd < 0)
@@ -341,7 +380,7 @@ static void plan_work(struct plan *p, const struct sandbox_spec *spec)
 	step->a = (int64_t)spec->dir_dev;
 	step->b = spec->dir_ino;
 	plan_peek_views(p, spec, "work", "@");
-	plan_part(p, spec, "work", "@", "work");
+	plan_part(p, spec, "work", plan_mask(p, spec) ? MASKED : "@", "work");
 	if (spec_in_workspace(spec))
 		plan_layer_keep(p, spec, "work", "@", "/work");
 	else

@@ -115,15 +115,16 @@ void plan_layer_keep(struct plan *p, const struct sandbox_spec *spec, const char
 	plan_two(p, PLAN_KEEP, STEP_KEEP_FD | STEP_LAYERS, text, shown);
 }
 
-/* One of the two views of a part, read-only. Always over something empty, too: an overlay without an
- * upper needs two. */
+/* One of the two views of a part, read-only, over `base` or (NULL) over nothing. Always over
+ * something empty, too: an overlay without an upper needs two. */
 static void plan_view(struct plan *p, const struct sandbox_layers *l, const char *side,
 		      const char *name, const char *base)
 {
 	char lowers[LOWERS_SIZE], text[LOWERS_SIZE + 64], at[32];
 
-	(void)put_lowers(p, l, part_named(name), base, lowers);
-	(void)snprintf(text, sizeof(text), "lowerdir=%s:%s,userxattr", lowers, NOTHING);
+	(void)put_lowers(p, l, part_named(name), base ? base : NOTHING, lowers);
+	(void)snprintf(text, sizeof(text), "lowerdir=%s%s%s,userxattr", lowers, base ? ":" : "",
+		       base ? NOTHING : "");
 	(void)snprintf(at, sizeof(at), "v/%s.%s", side, name);
 	plan_two(p, PLAN_OVERLAY, STEP_OWN | STEP_RDONLY | STEP_LAYERS, at, text);
 }
@@ -141,10 +142,12 @@ void plan_peek_views(struct plan *p, const struct sandbox_spec *spec, const char
 {
 	if (spec->peek != PEEK_LOOK || !spec_sees(spec, part_named(name).bit))
 		return;
-	plan_view_place(p, "old", name);
-	plan_view(p, &spec->before, "old", name, base);
+	if (!spec->bare) {
+		plan_view_place(p, "old", name);
+		plan_view(p, &spec->before, "old", name, base);
+	}
 	plan_view_place(p, "new", name);
-	plan_view(p, &spec->layers, "new", name, base);
+	plan_view(p, &spec->layers, "new", name, spec->bare ? NULL : base);
 }
 
 void plan_peek_layers(struct plan *p, const struct sandbox_spec *spec)

@@ -139,18 +139,19 @@ static int make_image(void)
 	return fd;
 }
 
-/* The guest's program in a sealed memfd, made once per process. A process that was forked off may have
- * closed it, with all that it did not know; then its number is nothing, or somebody else's. */
+/* The guest's program in a sealed memfd, made once per process. A process that forked, and closed
+ * what it did not know, has something else by that number, or nothing. */
 static int image_fd(struct err *e)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	static int cached = FD_NONE;
 	static struct stat made;
-	struct stat st;
+	struct stat now;
 
 	pthread_mutex_lock(&lock);
-	if (cached < 0 || fstat(cached, &st) < 0 || st.st_dev != made.st_dev ||
-	    st.st_ino != made.st_ino) {
+	bool ours = cached >= 0 && fstat(cached, &now) == 0 && now.st_dev == made.st_dev &&
+		    now.st_ino == made.st_ino;
+	if (!ours) {
 		cached = make_image();
 		if (cached >= 0 && fstat(cached, &made) < 0)
 			fd_close(&cached);

@@ -98,6 +98,8 @@ struct sandbox_spec {
 	int dir_fd; /* FD_NONE: none */
 	const char *dir_path;
 	uint64_t dir_dev, dir_ino;
+	const char *const
+		*hidden; /* paths in it that are not shown, in the order of a walk, or NULL */
 	uid_t dir_uid; /* whose files are shown as the sandbox's own; 0: the directory's owner's */
 	gid_t dir_gid;
 	bool usr_attached;
@@ -105,6 +107,7 @@ struct sandbox_spec {
 	bool dir_attached; /* handed over as a mount descriptor (root) instead of by path */
 	struct sandbox_layers layers;
 	enum sandbox_peek peek;
+	bool bare; /* PEEK_LOOK: only what the layers hold, not what they lie over */
 	/* PEEK_LOOK: `lower` of the older of two views. In a workspace: of a view that is shown to a
 	 * tool of ours at /v/old.root, n = 0: none. */
 	struct sandbox_layers before;

@@ -162,8 +162,12 @@ int apply_commit_done(struct store *s, const struct workspace *w, const struct a
 
 int apply_forget(struct store *s, int64_t id, struct err *e)
 {
+	/* Nobody may look for what was saved while it goes. */
+	int r = db_run(s->db, e, "UPDATE apply SET state = 0 WHERE id = ?1", "i", id);
+	if (r < 0)
+		return r;
 	remove_stage(s, id);
-	int r = db_begin(s->db, false, e);
+	r = db_begin(s->db, false, e);
 	if (r >= 0)
 		r = delete_rows(s, id, e);
 	if (r >= 0)

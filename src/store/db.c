@@ -94,6 +94,7 @@ static int fail(const struct db *db, int code, const char *what, struct err *e)
 	if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB) {
 		(void)err_set(e, ERR_INTERNAL, "store.db is damaged: %s",
 			      sqlite3_errmsg(db->sqlite));
+		(void)err_detail(e, "damaged");
 		return err_remedy(e, "run pinfold fsck, which says what can be kept");
 	}
 	return err_set(e, ERR_INTERNAL, "%s: %s", what, sqlite3_errmsg(db->sqlite));

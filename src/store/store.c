@@ -14,6 +14,8 @@
 #include "base/fd.h"
 #include "store/db.h"
 
+#define ALONE_TRIES 250u /* of 20 ms */
+
 int64_t store_now_ms(void)
 {
 	struct timespec ts = {0};
@@ -91,18 +93,34 @@ static int check_home(const struct store *s, struct err *e)
 	return 0;
 }
 
-static int open_lock(struct store *s, struct err *e)
+static int lock_alone(const struct store *s, struct err *e)
+{
+	static const struct timespec moment = {.tv_nsec = 20 * 1000 * 1000};
+
+	for (unsigned i = 0; i < ALONE_TRIES; i++) {
+		if (flock(s->lock_fd, LOCK_EX | LOCK_NB) == 0)
+			return 0;
+		(void)nanosleep(&moment,
+				NULL); /* tidy: who settles has no end that could be waited for */
+	}
+	(void)err_set(e, ERR_BUSY, "the data directory is in use");
+	return err_remedy(e, "wait until no command is running in a workspace");
+}
+
+static int open_lock(struct store *s, bool alone, struct err *e)
 {
 	s->lock_fd = openat(s->home_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (s->lock_fd < 0)
 		return err_sys(e, "%s/lock", s->home);
+	if (alone)
+		return lock_alone(s, e);
 	if (flock(s->lock_fd, LOCK_SH | LOCK_NB) == 0)
 		return 0;
 	(void)err_set(e, ERR_BUSY, "the data directory is being repaired");
 	return err_remedy(e, "wait until pinfold fsck has ended");
 }
 
-static int open_dirs(struct store *s, struct err *e)
+static int open_dirs(struct store *s, bool alone, struct err *e)
 {
 	struct stat st;
 
@@ -111,7 +129,7 @@ static int open_dirs(struct store *s, struct err *e)
 		return err_sys(e, "the data directory %s", s->home);
 	int r = check_home(s, e);
 	if (r >= 0)
-		r = open_lock(s, e);
+		r = open_lock(s, alone, e);
 	if (r >= 0)
 		r = make_dir(s, "layers", &s->layers_fd, e);
 	if (r >= 0)
@@ -132,7 +150,7 @@ static int refuse_read_only(const struct store *s, struct err *e)
 	return err_remedy(e, "make it writable, or name another with PINFOLD_HOME");
 }
 
-int store_open(const char *home, struct store **ret, struct err *e)
+static int open_store(const char *home, bool alone, struct store **ret, struct err *e)
 {
 	struct store *s = calloc(1, sizeof(*s));
 	char path[4200];
@@ -149,7 +167,7 @@ int store_open(const char *home, struct store **ret, struct err *e)
 	(void)snprintf(path, sizeof(path), "%s/layers", s->home ? s->home : "");
 	s->layers_path = strdup(path);
 	if (r >= 0)
-		r = s->layers_path ? open_dirs(s, e) : err_sys(e, "store");
+		r = s->layers_path ? open_dirs(s, alone, e) : err_sys(e, "store");
 	if (r < 0 && e->num == EROFS)
 		r = refuse_read_only(s, e);
 	(void)snprintf(path, sizeof(path), "%s/store.db", s->home ? s->home : "");
@@ -161,6 +179,16 @@ int store_open(const char *home, struct store **ret, struct err *e)
 	}
 	*ret = s;
 	return 0;
+}
+
+int store_open(const char *home, struct store **ret, struct err *e)
+{
+	return open_store(home, false, ret, e);
+}
+
+int store_open_alone(const char *home, struct store **ret, struct err *e)
+{
+	return open_store(home, true, ret, e);
 }
 
 void store_close(struct store *s)

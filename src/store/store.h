@@ -37,6 +37,9 @@ struct store {
 	bool owned;   /* we are root: files of a layer have the ids seen inside */
 };
 
+/* The same for who repairs it: nobody else has it open, nor can open it. Waits a moment for those who
+ * settle. ERR_BUSY. */
+int store_open_alone(const char *home, struct store **ret, struct err *e);
 int store_open(const char *home, struct store **ret, struct err *e);
 void store_close(struct store *s);
 

@@ -38,6 +38,48 @@ static void mark(struct used *u, const struct stack *stack)
 	}
 }
 
+#define NUMBER_MAX (1u << 28) /* a damaged row may say anything */
+
+/* The largest number that snapshots name. */
+static int find_most(struct store *s, uint32_t *most, struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	struct stack stack;
+	int r = db_query(s->db, &rows, e, "SELECT DISTINCT stack FROM snap", "");
+
+	while (r >= 0 && (r = db_next(rows, e)) > 0) {
+		struct err none = ERR_INIT;
+
+		if (stack_parse(db_text(rows, 0), &stack, &none) < 0)
+			continue;
+		for (unsigned i = 0; i < stack.n; i++)
+			if (stack.layer[i].number > *most && stack.layer[i].number < NUMBER_MAX)
+				*most = stack.layer[i].number;
+	}
+	return r;
+}
+
+int used_init_all(struct used *u, struct store *s, struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	struct stack stack;
+	uint32_t most = 0;
+	int r = find_most(s, &most, e);
+
+	*u = (struct used){.n = most + 1, .bits = calloc(most / 8 + 1, 1)};
+	if (r >= 0 && !u->bits)
+		r = err_sys(e, "store");
+	if (r >= 0)
+		r = db_query(s->db, &rows, e, "SELECT DISTINCT stack FROM snap", "");
+	while (r >= 0 && (r = db_next(rows, e)) > 0) {
+		struct err none = ERR_INIT;
+
+		if (stack_parse(db_text(rows, 0), &stack, &none) >= 0)
+			mark(u, &stack);
+	}
+	return r;
+}
+
 int used_mark(struct used *u, struct store *s, const char *sql, int64_t workspace, struct err *e)
 {
 	auto_rows struct db_rows *rows = NULL;

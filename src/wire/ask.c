@@ -63,6 +63,29 @@ static int check_name(const struct ask_head *head, uint32_t off)
 		       : 0;
 }
 
+/* Paths in the caller's directory, where nothing leads out of it. */
+static int check_hidden(const struct ask_head *head)
+{
+	const uint32_t *v = (const uint32_t *)(const void *)((const char *)head + head->hidden);
+
+	if (head->hiddenc > ASK_HIDDEN_MAX || check_vector(head, head->hidden, head->hiddenc) < 0)
+		return -EINVAL;
+	for (uint32_t i = 0; i < head->hiddenc; i++) {
+		const char *path = ask_str(head, v[i]);
+
+		if (check_str(head, v[i], 4096) < 0)
+			return -EINVAL;
+		for (const char *name = path; name;
+		     name = strchr(name, '/') ? strchr(name, '/') + 1 : NULL) {
+			size_t n = strcspn(name, "/");
+
+			if (n == 0 || n > 255 || (n <= 2 && strncmp(name, "..", n) == 0))
+				return -EINVAL;
+		}
+	}
+	return 0;
+}
+
 int ask_check(const void *block, uint32_t size)
 {
 	const struct ask_head *head = block;
@@ -72,7 +95,7 @@ int ask_check(const void *block, uint32_t size)
 		return -EINVAL;
 	if (check_limits(&head->limits) < 0 || head->argc == 0 ||
 	    check_vector(head, head->argv, head->argc) < 0 ||
-	    check_vector(head, head->envp, head->envc) < 0)
+	    check_vector(head, head->envp, head->envc) < 0 || check_hidden(head) < 0)
 		return -EINVAL;
 	if (!head->workdir || check_str(head, head->workdir, 4096) < 0 ||
 	    check_str(head, head->path, head->size) < 0 ||

@@ -13,6 +13,7 @@
 #define ASK_VERSION 1u
 #define ASK_SIZE_MAX (40u << 20)
 #define ASK_STRINGS_MAX 8192u
+#define ASK_HIDDEN_MAX 256u
 
 #define ASK_PTY 0x1u
 #define ASK_COLLECT 0x2u     /* report changed files */
@@ -40,6 +41,7 @@ struct ask_head {
 	uint32_t path, workdir, code_name, dir_path;
 	uint32_t code, code_len; /* bytes */
 	uint16_t rows, cols;
+	uint32_t hidden, hiddenc; /* paths of the directory that are not shown */
 	uint32_t zero;
 };
 

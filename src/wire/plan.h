@@ -18,7 +18,7 @@
 #define PLAN_MAGIC 0x70696e66u
 #define PLAN_VERSION 1u
 #define PLAN_SIZE_MAX (40u << 20)
-#define PLAN_STEPS_MAX 512u
+#define PLAN_STEPS_MAX 2048u
 #define PLAN_ARGS_MAX 8192u
 
 /*
@@ -35,6 +35,7 @@
 	X(STAGE, "stage", "mount a tmpfs with options `t` on `s`, or volume `a`; work there")      \
 	X(MKDIR, "mkdir", "make directory `s` with mode `a`")                                      \
 	X(WRITE, "write", "make file `s` with mode `a` and the given content")                     \
+	X(WHITEOUT, "whiteout", "hide what a lower directory has at `s`")                          \
 	X(SYMLINK, "symlink", "make symbolic link `s` to `t`")                                     \
 	X(LOWER, "lower", "open host directory `s`, check that it is the expected one")            \
 	X(LAYERS, "layers", "open the directory of layers `s`, check that it is the expected one") \

@@ -228,6 +228,21 @@ static void describe(pid_t pid)
 	fprintf(report, "left %d %.80s\n", pid, line);
 }
 
+/* Who settles the store waits for the disk, which others may keep busy. */
+static bool settles(pid_t pid)
+{
+	char path[64], name[32] = "";
+	FILE *f = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	f = fopen(path, "re");
+	if (f && !fgets(name, sizeof(name), f))
+		name[0] = 0;
+	if (f)
+		fclose(f);
+	return strcmp(name, "pinfold-settle\n") == 0;
+}
+
 /* Reaps until nobody is left or the time is over; then names and kills who is. */
 static void sweep(long grace_ms)
 {
@@ -247,11 +262,13 @@ static void sweep(long grace_ms)
 			int n = children_of(getpid(), pids, 256);
 
 			for (int i = 0; i < n; i++) {
+				if (settles(pids[i]) && now() < until + 60)
+					continue;
 				if (!named)
 					describe(pids[i]);
 				kill(pids[i], SIGKILL);
 			}
-			named = n > 0 || named;
+			named = named || (n > 0 && !settles(pids[0]));
 		}
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &step, NULL);
 	}

@@ -184,6 +184,98 @@ static void packs(void)
 	finish(d);
 }
 
+/* Records of a fetch: the path, its kind, and bytes. */
+static const char *fetched(int out)
+{
+	static const struct tree_limits none;
+	static char text[1024];
+	struct tree_dec dec;
+	struct tree_entry en;
+	struct err e = ERR_INIT;
+	const void *data;
+	uint64_t at;
+	size_t n = 0, len;
+	int r = tree_dec_init(&dec, out, &none, &e);
+
+	text[0] = '\0';
+	while (r >= 0 && (r = tree_dec_next(&dec, &en, &e)) > 0) {
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s:%d%s%s", en.path, en.kind,
+				      en.target_len ? ">" : "", en.target_len ? en.target : "");
+		while (en.kind == TREE_FILE && tree_dec_data(&dec, &at, &data, &len, &e) > 0)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "=%.*s", (int)len,
+					      (const char *)data);
+		n += (size_t)snprintf(text + n, sizeof(text) - n, " ");
+	}
+	if (r < 0)
+		snprintf(text + n, sizeof(text) - n, "error: %.100s", e.text);
+	tree_dec_done(&dec);
+	close(out);
+	return text;
+}
+
+static int fetch(const char *paths, size_t len, int *ret_out)
+{
+	int in = temp_file();
+
+	(void)!write(in, paths, len);
+	lseek(in, 0, SEEK_SET);
+	int status = ASK(in, ret_out, "fetch", "/new");
+	close(in);
+	return status;
+}
+
+#define FETCH(paths, out) fetch(paths, sizeof(paths) - 1, out)
+
+static void fetches(void)
+{
+	int d = start(), out = FD_NONE;
+
+	(void)mkdirat(d, "new/d", 0755);
+	put_file(d, "new/a", "1");
+	put_file(d, "new/d/b", "2");
+	put_file(d, "new/d/c", "3");
+	(void)!linkat(d, "new/a", d, "new/hard", 0);
+	(void)!symlinkat("../old", d, "new/out");
+	put_file(d, "old/x", "secret");
+	is_int(FETCH("a\0d/c\0hard\0nosuch\0out\0", &out), 0, "fetch");
+	is_str(fetched(out), "a:2=1 d/c:2=3 hard:2=1 out:3>../old ",
+	       "what was asked for, links as links, what is not there left out");
+	is_int(FETCH("d\0", &out), 0, "fetch a directory");
+	is_str(fetched(out), "d:1 ", "without what is in it");
+	is_int(FETCH("", &out), 0, "fetch nothing");
+	is_str(fetched(out), "", "is nothing");
+	is_int(FETCH("out/x\0", &out), 1, "through a link");
+	has_str(fetched(out), "error", "is an error");
+	is_int(FETCH("../old/x\0", &out), 1, "up");
+	has_str(fetched(out), "error", "is an error, too");
+	is_int(FETCH("/old/x\0", &out), 1, "from the root");
+	has_str(fetched(out), "error", "and so is that");
+	is_int(FETCH("a\0d", &out), 1, "a cut list");
+	has_str(fetched(out), "error", "is none");
+	is_int(FETCH("d/c\0a\0", &out), 0, "in another order");
+	has_str(fetched(out), "error", "who decodes does not take it");
+	finish(d);
+}
+
+static void splits(void)
+{
+	struct tree_change_counts counts;
+	int d = start(), out = FD_NONE;
+
+	put_file(d, "old/f", "file\n");
+	(void)!symlinkat("x", d, "new/f");
+	(void)mkdirat(d, "old/t", 0755);
+	put_file(d, "old/t/in", "in\n");
+	put_file(d, "new/t", "flat\n");
+	is_int(ASK(-1, &out, "diff", "--split", "--hash", "--text", "/old", "/new", ""), 0, "diff");
+	is_str(changes(out, &counts), "D f text\nA f # text\nD t\nA t # text\nD t/in text\n",
+	       "what becomes another type goes, and comes");
+	is_int(counts.modified, 0, "and is no modification");
+	is_int(ASK(-1, &out, "diff", "/old", "/new", ""), 0, "diff without --split");
+	is_str(changes(out, &counts), "M f\nM t\nD t/in\n", "has one change of it");
+	finish(d);
+}
+
 static void merges(void)
 {
 	union tree_answer a = {0};
@@ -279,6 +371,8 @@ int main(void)
 	if (possible()) {
 		TAP_RUN(differs);
 		TAP_RUN(packs);
+		TAP_RUN(fetches);
+		TAP_RUN(splits);
 		TAP_RUN(merges);
 		TAP_RUN(much);
 	} else {

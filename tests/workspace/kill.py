@@ -8,6 +8,7 @@ import ctypes
 import json
 import os
 import pathlib
+import select
 import signal
 import sys
 import time
@@ -28,30 +29,40 @@ class Killer(model.Model):
     def __init__(self, args):
         super().__init__(args)
         self.armed, self.kills = False, 0
-        self.took = {}  # seconds that each verb takes when it is let alone
+        self.took = {}  # seconds that each verb takes when it is let alone, about
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
     def pinfold(self, *words, fails=False):
         if not self.armed or fails or words[0] in QUIET:
             return super().pinfold(*words, fails=fails)
         self.armed = False
+        took = self.took.get(words[0], 0.5)
         begun = time.monotonic()
         running = self.start(words)
-        time.sleep(self.random.uniform(0, 1.3 * self.took.get(words[0], 0.03)))  # tidy: a random moment
-        if running.poll() is None:
-            running.kill()
+        handle = os.pidfd_open(running.pid)
+        ended = select.select([handle], [], [], self.random.uniform(0, 1.2 * took))[0]
+        os.close(handle)
+        # A machine that gets busier is never late enough, unless we are later each time.
+        self.took[words[0]] = time.monotonic() - begun if ended else took * 1.05
+        running.kill()
         if self.random.random() < 0.3:
-            for pid in children():
-                os.kill(pid, signal.SIGKILL)
+            self.kill_children()
         out, err = running.communicate(timeout=60)
         self.history.append((words, running.returncode))
         if running.returncode == -signal.SIGKILL:
             self.kills += 1
             return None
-        self.took[words[0]] = min(time.monotonic() - begun, 0.5)
         if running.returncode:
             raise model.Different(f"status {running.returncode}: {err.decode(errors='replace')}")
         return out.decode()
+
+    @staticmethod
+    def kill_children():
+        for pid in children():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
 
     def reap(self):
         """Everything that is left becomes our child, and has to end by itself."""
@@ -87,12 +98,19 @@ class Killer(model.Model):
             self.armed = False
             if self.kills == i:
                 self.workspaces = self.settle_on(before, self.workspaces)
-                if name in self.workspaces:
-                    self.compare(name)
+                self.look_twice(name)
             before = copy.deepcopy(self.workspaces)
-        if i % 5 == 0:
-            self.reap()
         self.forget_trees()
+
+    def look_twice(self, name):
+        """It is so, and stays so when what settles behind a command has been there."""
+        if name in self.workspaces:
+            self.compare(name)
+        self.reap()
+        if self.kills % 4 == 0:
+            self.pinfold("fsck")
+        if name in self.workspaces:
+            self.compare(name)
 
     def run(self):
         super().run()

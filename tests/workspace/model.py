@@ -217,16 +217,17 @@ class Model:
     def do_rm(self, name):
         self.pinfold("rm", name)
         del self.workspaces[name]
-        if not self.workspaces:
-            self.do_new()
 
     def do_new(self):
         self.names += 1
         self.pinfold("new", f"w{self.names}")
         self.workspaces[f"w{self.names}"] = Workspace("new", self.new_tree())
+        return f"w{self.names}"
 
     def act(self):
         """Something happens to one of them; returns which."""
+        if not self.workspaces:
+            return self.do_new()
         name = self.random.choice(list(self.workspaces))
         what = self.random.choices([self.do_exec, self.do_snap, self.do_undo, self.do_rollback,
                                     self.do_fork, self.do_rm], [55, 10, 12, 9, 10, 4])[0]

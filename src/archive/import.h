@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef ARCHIVE_IMPORT_H
+#define ARCHIVE_IMPORT_H
+
+#include "archive/plant.h"
+
+struct import_opts {
+	bool owners;
+	int spool_dir; /* borrowed: where an image is kept meanwhile; negative: in `root` */
+	struct plant_limits limits;
+};
+
+/*
+ * Make below `root` what the archive that `fd` gives holds: a tar file, or an image as `docker
+ * save` and OCI tools write it, whose layers are put on each other. An image is kept whole in a
+ * file without a name meanwhile. After an error what was made so far stays, and is worth nothing.
+ */
+int import_archive(int fd, int root, const struct import_opts *opts, struct archive_stats *ret,
+		   struct err *e);
+
+#endif
