@@ -111,6 +111,20 @@ static void fresh_name(char ret[32])
 	(void)snprintf(ret, 32, ".pinfold-%016llx", (unsigned long long)number);
 }
 
+/* Over whatever is there. */
+static int rename_over(struct applying *a, int from_dir, const char *from, int dir,
+		       const char *name)
+{
+	int result = renameat(from_dir, from, dir, name) < 0 ? -errno : 0;
+
+	if (result == -EISDIR || result == -ENOTEMPTY || result == -EEXIST) {
+		result = clear_way(a, dir, name);
+		if (result == 0 && renameat(from_dir, from, dir, name) < 0)
+			result = -errno;
+	}
+	return result;
+}
+
 /* The partial directory is on another file system. */
 static int copy_over(struct applying *a, const char *from, int dir, const char *name,
 		     const struct manifest_entry *entry)
@@ -136,9 +150,10 @@ static int copy_over(struct applying *a, const char *from, int dir, const char *
 		if (result == 0)
 			result = fd_write_all(out, a->r->buffer, n);
 	}
-	if (result == 0 && (futimens(out, times) < 0 || fchmod(out, mode_here(a->r, entry)) < 0 ||
-			    renameat(dir, temp, dir, name) < 0))
+	if (result == 0 && (futimens(out, times) < 0 || fchmod(out, mode_here(a->r, entry)) < 0))
 		result = -errno;
+	if (result == 0)
+		result = rename_over(a, dir, temp, dir, name);
 	if (result < 0)
 		(void)unlinkat(dir, temp, 0); /* told by the caller */
 	else
@@ -146,18 +161,11 @@ static int copy_over(struct applying *a, const char *from, int dir, const char *
 	return result;
 }
 
-/* Rename over whatever is there. */
 static int move_in(struct applying *a, const char *from, int dir, const char *name,
 		   const struct manifest_entry *entry)
 {
-	int partial = a->r->partial;
-	int result = renameat(partial, from, dir, name) < 0 ? -errno : 0;
+	int result = rename_over(a, a->r->partial, from, dir, name);
 
-	if (result == -EISDIR || result == -ENOTEMPTY || result == -EEXIST) {
-		result = clear_way(a, dir, name);
-		if (result == 0 && renameat(partial, from, dir, name) < 0)
-			result = -errno;
-	}
 	if (result == -EXDEV && entry->kind == MANIFEST_FILE)
 		result = copy_over(a, from, dir, name, entry);
 	return result;
@@ -180,7 +188,7 @@ static int make_link(struct applying *a, int dir, const char *name,
 	(void)unlinkat(a->r->partial, temp, 0);
 	if (symlinkat(entry->target, dir, temp) < 0)
 		return -errno;
-	result = renameat(dir, temp, dir, name) < 0 ? -errno : 0;
+	result = rename_over(a, dir, temp, dir, name);
 	if (result < 0)
 		(void)unlinkat(dir, temp, 0); /* told by the caller */
 	return result;

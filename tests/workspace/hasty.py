@@ -1,0 +1,62 @@
+#!/usr/bin/python3 -I
+# SPDX-License-Identifier: Apache-2.0
+"""hasty.py SEED PROGRAM [ARG...]: runs pinfold, and kills what settles behind it, a random moment after it has
+begun. Says `killed` on standard error if it came in time; exits as pinfold does."""
+import ctypes
+import os
+import random
+import signal
+import sys
+import time
+
+PR_SET_CHILD_SUBREAPER = 36
+MOMENT = 0.05  # seconds; about as long as it takes to merge
+
+
+def children(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children") as f:
+            return [int(word) for word in f.read().split()]
+    except OSError:
+        return []
+
+
+def settles(pid, program):
+    """A fork of pinfold in a session of its own; a guest is another program."""
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            fields = f.read().rpartition(")")[2].split()
+        return fields[0] != "Z" and int(fields[3]) == pid and os.readlink(f"/proc/{pid}/exe") == program
+    except OSError:
+        return False
+
+
+def main(seed, *argv):
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    delay = random.Random(int(seed)).uniform(0, MOMENT)
+    program = os.path.realpath(argv[0])
+    pid, status, found = os.posix_spawn(argv[0], argv, os.environ), None, None
+    until = time.monotonic() + 20
+    while found is None and time.monotonic() < until:
+        found = next((p for p in children(pid) + children(os.getpid()) if p != pid and settles(p, program)), None)
+        if status is None:
+            done, status = os.waitpid(pid, os.WNOHANG)
+            status = status if done else None
+        elif found is None and not children(os.getpid()):
+            break
+    if found is not None:
+        until = time.monotonic() + delay
+        while time.monotonic() < until:
+            pass
+        if settles(found, program):
+            os.kill(found, signal.SIGKILL)
+            print("killed", file=sys.stderr)
+    if status is None:
+        status = os.waitpid(pid, 0)[1]
+    while children(os.getpid()):
+        os.waitpid(-1, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
