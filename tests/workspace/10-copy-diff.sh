@@ -427,7 +427,7 @@ differences()
 others()
 {
 	fresh b
-	sh_in b 'head -c 1000 /dev/urandom >bin; printf "\0" >zero; head -c 40000000 /dev/zero >huge; printf "\033[31mred\033]0;t\007\n" >esc; chmod 600 esc'
+	sh_in b '{ printf "\0"; head -c 999 /dev/urandom; } >bin; printf "\0" >zero; head -c 40000000 /dev/zero >huge; printf "\033[31mred\033]0;t\007\n" >esc; chmod 600 esc'
 	pinfold diff b
 	check "binary files by size and hash" grep -qE '^A /home/user/bin  \(0 to 1000 bytes, sha256 [0-9a-f]{12}\)$' "$OUT"
 	pinfold diff --json b
