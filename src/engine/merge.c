@@ -10,31 +10,55 @@
 #include "store/merge.h"
 #include "tree/answer.h"
 
-#define WORD_SIZE 40u
+static const struct {
+	const char *name;
+	uint32_t bit;
+	const char *base; /* what its lowest layer lies on, as the reader sees it */
+} parts[] = {
+	{"root", LAYER_ROOT, "/"},
+	{"usr", LAYER_USR, "/usr"},
+	{"work", LAYER_WORK, "/work"},
+};
 
-/* reader merge OUT LAYER..., with the lowest first. */
-static int merge_part(struct store *s, const struct merge *m, const char *part, uint32_t bit,
-		      struct err *e)
+/* Layers of a stack, the lowest first. */
+static void add_layers(struct reader_words *w, const struct stack *stack, unsigned from,
+		       unsigned to, unsigned part)
 {
-	char words[STACK_MAX + 1][WORD_SIZE];
-	const char *argv[STACK_MAX + 3] = {"merge", words[0]};
-	unsigned n = 2;
-	struct reader_ask ask = {.argv = argv, .peek = PEEK_MERGE, .out = m->number};
+	for (unsigned i = to; i-- > from;)
+		if (stack->layer[i].parts & parts[part].bit)
+			reader_word_layer(w, stack->layer[i].number, parts[part].name);
+}
+
+/* reader merge --below N OUT BASE LAYER... LAYER...: those that it lies on, then those that it is
+ * made of. */
+static int merge_part(struct store *s, const struct merge *m, unsigned part, struct err *e)
+{
+	auto_free struct reader_words *w = calloc(1, sizeof(*w));
+	const struct stack *stack = &m->w.stack;
 	struct reader r = READER_INIT;
 	union tree_answer answer;
+	unsigned below = 1;
 
-	if (!(m->parts & bit))
+	if (!w)
+		return err_sys(e, "merge");
+	if (!(m->parts & parts[part].bit))
 		return 0;
-	(void)snprintf(words[0], WORD_SIZE, "/v/l/%u/%s", m->number, part);
-	for (unsigned i = m->count; i-- > 0;) {
-		const struct sandbox_layer *l = &m->w.stack.layer[i];
-
-		if (!(l->parts & bit))
-			continue;
-		(void)snprintf(words[n - 1], WORD_SIZE, "/v/l/%u/%s", l->number, part);
-		argv[n] = words[n - 1];
-		n++;
-	}
+	for (unsigned i = m->count; i < stack->n; i++)
+		below += (stack->layer[i].parts & parts[part].bit) != 0;
+	reader_word(w, "merge");
+	reader_word(w, "--below");
+	reader_word_number(w, below);
+	reader_word_layer(w, m->number, parts[part].name);
+	reader_word(w, parts[part].base);
+	add_layers(w, stack, m->count, stack->n, part);
+	add_layers(w, stack, 0, m->count, part);
+	w->argv[w->n] = NULL;
+	struct reader_ask ask = {
+		.argv = w->argv,
+		.peek = PEEK_MERGE,
+		.out = m->number,
+		.dir = parts[part].bit == LAYER_WORK && m->w.dir[0] ? m->w.dir : NULL,
+	};
 	int k = reader_look(s, &ask, &r, e);
 	if (k >= 0)
 		k = tree_answer_read(r.out, &answer, e);
@@ -49,11 +73,8 @@ int workspace_merge(struct store *s, const char *name, bool must, struct err *e)
 		return err_sys(e, "merge");
 	int r = merge_begin(s, name, must, m, e);
 	if (r > 0) {
-		r = merge_part(s, m, "root", LAYER_ROOT, e);
-		if (r >= 0)
-			r = merge_part(s, m, "usr", LAYER_USR, e);
-		if (r >= 0)
-			r = merge_part(s, m, "work", LAYER_WORK, e);
+		for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]) && r >= 0; i++)
+			r = merge_part(s, m, i, e);
 		if (r >= 0)
 			r = merge_commit(s, m, e);
 	}

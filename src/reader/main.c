@@ -11,7 +11,7 @@
  *	reader fetch DIR
  *	reader unpack [--into] [--replace] [--parents] [--owners] [--root-meta] [--name NAME]
  *		[--bytes N] [--entries N] DIR PATH
- *	reader merge [--bottom] OUT [--bottom] LAYER...
+ *	reader merge [--bottom] [--below N] OUT [--bottom] LAYER...
  *	reader digest LAYER
  *	reader receive [--mirror] [--links-out] PATH
  *	reader send [--skip-links-out] DIR PATH

@@ -139,26 +139,32 @@ int reader_unpack(char **args, bool *told, struct err *e)
 int reader_merge(char **args, bool *told, struct err *e)
 {
 	int fds[TREE_LAYERS_MAX], bottom = reader_option(&args, "--bottom", NULL);
+	struct tree_merge_in in = {.layers = fds};
 	union tree_answer answer = {0};
 	auto_close int out = FD_NONE;
-	unsigned n = 0;
+	uint64_t below = 0;
+	int r = reader_number(&args, "--below", &below, e);
 
 	(void)told;
-	if (!args[0] || !args[1])
+	if (r < 0)
+		return r;
+	if (!args[0] || !args[1] || below > TREE_LAYERS_MAX)
 		return err_set(e, ERR_INVALID, "merge: OUT LAYER...");
-	int r = reader_open(*args++, false, &out, e);
+	r = reader_open(*args++, false, &out, e);
 	bottom |= reader_option(&args, "--bottom", NULL);
 	for (; r >= 0 && *args; args++) {
-		if (n == TREE_LAYERS_MAX)
+		if (in.n == TREE_LAYERS_MAX)
 			r = err_set(e, ERR_LIMIT, "more than %d layers", TREE_LAYERS_MAX);
 		else
-			r = reader_open(*args, false, &fds[n], e);
-		n += r >= 0;
+			r = reader_open(*args, false, &fds[in.n], e);
+		in.n += r >= 0;
 	}
+	in.below = (unsigned)below;
+	in.bottom = bottom;
 	if (r >= 0)
-		r = tree_merge(out, fds, n, bottom, &answer.merge, e);
-	while (n > 0)
-		fd_close(&fds[--n]);
+		r = tree_merge(out, &in, &answer.merge, e);
+	while (in.n > 0)
+		fd_close(&fds[--in.n]);
 	return r < 0 ? r : tree_answer_send(STDOUT_FILENO, &answer, e);
 }
 

@@ -28,7 +28,7 @@
 
 struct merge {
 	int root;
-	unsigned n;
+	unsigned n, below;
 	struct tree_cursor out, layers[TREE_LAYERS_MAX];
 	bool no_links[TREE_LAYERS_MAX]; /* it lies on another mount */
 	struct tree_links copies;	/* of files with several names: where the first one is */
@@ -41,7 +41,7 @@ static int merge_list(struct tree_walk *w, struct tree_names *names, struct err 
 	struct tree_shown s;
 	int r = 0;
 
-	for (unsigned i = 0; i < m->n && r >= 0; i++)
+	for (unsigned i = m->below; i < m->n && r >= 0; i++)
 		if (w->mark & LAYER(i))
 			r = tree_names_add(names, m->layers[i].fd, e);
 	return r < 0 ? err_wrap(e, "%s", tree_walk_show(w, &s)) : 0;
@@ -56,7 +56,7 @@ static int find(const struct merge *m, uint64_t mark, unsigned top, const char *
 			continue;
 		if (fstatat(m->layers[i].fd, name, st, AT_SYMLINK_NOFOLLOW) == 0)
 			return (int)i;
-		if (errno != ENOENT)
+		if (errno != ENOENT && i >= m->below)
 			return err_sys(e, "look at it");
 	}
 	return -ENOENT;
@@ -134,37 +134,46 @@ static int make_node(struct merge *m, const struct tree_walk *w, unsigned i, con
 
 /*
  * Which layers have a part in a directory that begins in layer `top`; their cursors go down. The
- * result has no BELOW when one of them hides what is below it.
+ * result has no BELOW when one of them hides what is below it (1 is returned), or nothing is.
  */
 static int take_parts(struct merge *m, const struct tree_walk *w, unsigned top, const char *name,
 		      uint64_t *ret_mark, struct err *e)
 {
 	uint64_t mark = w->mark & BELOW;
+	bool hides = false, found = m->below == 0;
+	struct err ignored = ERR_INIT;
 	struct stat st;
 	int i = (int)top;
 
-	for (; i >= 0; i = find(m, w->mark, (unsigned)i, name, &st, e)) {
-		if (i != (int)top && !S_ISDIR(st.st_mode)) {
-			mark &= ~(uint64_t)BELOW;
+	for (; i >= 0 && !hides; i = find(m, w->mark, (unsigned)i, name, &st, e)) {
+		hides = i != (int)top && !S_ISDIR(st.st_mode);
+		if (hides)
 			break;
-		}
-		int r = tree_cursor_down(&m->layers[i], name, e);
-		if (r < 0)
+		bool looks = (unsigned)i < m->below;
+		int r = tree_cursor_down(&m->layers[i], name, looks ? &ignored : e);
+		if (r < 0 && !looks)
 			return r;
+		found = found || looks;
+		if (r < 0)
+			break; /* there is something, and it is not ours to see */
 		mark |= LAYER(i);
-		if (tree_is_opaque(m->layers[i].fd)) {
-			mark &= ~(uint64_t)BELOW;
+		hides = tree_is_opaque(m->layers[i].fd);
+		if (hides)
 			break;
-		}
 	}
-	*ret_mark = mark;
-	return i < 0 && i != -ENOENT ? i : 0;
+	if (i < 0 && i != -ENOENT)
+		return i;
+	/* What hides within what lies below is not ours to repeat. */
+	hides = hides && (unsigned)i >= m->below;
+	*ret_mark = hides || !found ? mark & ~(uint64_t)BELOW : mark;
+	return hides;
 }
 
 static int make_dir(struct merge *m, const struct tree_walk *w, unsigned top, const char *name,
 		    uint64_t *ret_mark, struct err *e)
 {
 	int r = take_parts(m, w, top, name, ret_mark, e);
+	bool hides = r > 0;
 
 	if (r < 0)
 		return r;
@@ -174,7 +183,7 @@ static int make_dir(struct merge *m, const struct tree_walk *w, unsigned top, co
 	r = tree_cursor_down(&m->out, name, e);
 	if (r < 0)
 		return r;
-	if ((w->mark & BELOW) && !(*ret_mark & BELOW) &&
+	if ((w->mark & BELOW) && hides &&
 	    fsetxattr(m->out.fd, "user.overlay.opaque", "y", 1, 0) < 0)
 		return err_sys(e, "mark a directory as opaque");
 	return 1;
@@ -225,21 +234,22 @@ static int merge_leave(struct tree_walk *w, struct err *e)
 	return r < 0 ? err_wrap(e, "%s", tree_walk_show(w, &s)) : 0;
 }
 
-int tree_merge(int out_fd, const int *layers, unsigned n, bool bottom, struct tree_merge_stats *ret,
+int tree_merge(int out_fd, const struct tree_merge_in *in, struct tree_merge_stats *ret,
 	       struct err *e)
 {
+	unsigned n = in->n;
 	static const struct tree_walk_ops ops = {merge_list, merge_visit, merge_leave};
-	struct merge m = {.root = out_fd, .n = n};
-	uint64_t mark = bottom ? 0 : BELOW;
+	struct merge m = {.root = out_fd, .n = n, .below = in->below};
+	uint64_t mark = in->bottom ? 0 : BELOW;
 
-	if (n == 0 || n > TREE_LAYERS_MAX)
+	if (n <= in->below || n > TREE_LAYERS_MAX)
 		return err_set(e, ERR_LIMIT, "%u layers, it must be 1 to %d", n, TREE_LAYERS_MAX);
 	for (unsigned i = 0; i < n; i++)
 		m.layers[i] = (struct tree_cursor)TREE_CURSOR_INIT;
 	tree_links_init(&m.copies, TREE_LINKED_MAX, TREE_LINKED_BYTES_MAX);
 	int r = tree_cursor_init(&m.out, out_fd, e);
 	for (unsigned i = 0; i < n && r >= 0; i++) {
-		r = tree_cursor_init(&m.layers[i], layers[i], e);
+		r = tree_cursor_init(&m.layers[i], in->layers[i], e);
 		mark |= LAYER(i);
 	}
 	if (r >= 0)

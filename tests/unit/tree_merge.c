@@ -254,7 +254,8 @@ static int merged(int from, int to, bool with_base, bool far)
 		fds[n++] = open(at("base", -1), DIR_OPEN);
 	for (int i = from; i <= to; i++)
 		fds[n++] = open(at("l", i), DIR_OPEN);
-	int r = tree_merge(out, fds, (unsigned)n, with_base, &stats, &e);
+	struct tree_merge_in in = {.layers = fds, .n = (unsigned)n, .bottom = with_base};
+	int r = tree_merge(out, &in, &stats, &e);
 	if (r < 0)
 		diag("%s", e.text);
 	while (n > 0)
@@ -425,7 +426,8 @@ static void marks(void)
 	fds[0] = openat(a, "low", DIR_OPEN);
 	fds[1] = openat(a, "high", DIR_OPEN);
 	int out = openat(a, "out", DIR_OPEN);
-	is_int(tree_merge(out, fds, 2, false, &stats, &e), 0, "merged");
+	struct tree_merge_in in = {.layers = fds, .n = 2};
+	is_int(tree_merge(out, &in, &stats, &e), 0, "merged");
 	fd = openat(out, "x", DIR_OPEN);
 	n = (int)fgetxattr(fd, "user.overlay.opaque", value, sizeof(value));
 	ok(n == 1 && value[0] == 'y', "a directory over a file is opaque");
@@ -437,8 +439,11 @@ static void marks(void)
 	   "one of the other kind becomes one of this kind");
 	ok(fstatat(out, "marked/plain", &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode),
 	   "an empty file is none");
-	ok(tree_merge(out, fds, 2, false, &stats, &e) < 0, "never into what is not empty");
-	ok(tree_merge(out, fds, 0, false, &stats, &e) < 0, "nothing is no layer");
+	ok(tree_merge(out, &in, &stats, &e) < 0, "never into what is not empty");
+	in.n = in.below = 2;
+	ok(tree_merge(out, &in, &stats, &e) < 0, "nor is what is only looked at");
+	in.n = in.below = 0;
+	ok(tree_merge(out, &in, &stats, &e) < 0, "nothing is no layer");
 	close(out);
 	close(fds[0]);
 	close(fds[1]);

@@ -95,6 +95,45 @@ back_and_forth()
 	check "over merged layers" test "$(stood w)" = "${WANT[20]}"
 }
 
+# ghosts DIR: a directory of its own that lost a file, one that was there before and did, and what is seen
+# of them when the layers that say so are one.
+ghosts()
+{
+	local n
+
+	sh_in g 'cd $1; mkdir p; echo 1 >p/x; echo 2 >p/y' sh "$1"
+	sh_in g 'cd $1; rm p/x; rm -f below/x; rm -rf below/anew; mkdir below/anew' sh "$1"
+	for n in $(seq 9); do
+		sh_in g 'echo $2 >$1/n$2' sh "$1" "$n"
+	done
+	check "$1: layers are merged" wait_for 20 short g
+	sh_in g 'cd $1; ls -l p; cd below && find . | sort' sh "$1"
+	check "$1: no name is listed that is not there" test "$RC" = 0 -a ! -s <(grep -v '^pinfold: limits' "$ERR") -a "$(grep -c ' x$' "$OUT")" = 0
+	check "$1: what was hidden stays hidden" test "$(tail -n 3 "$OUT" | tr '\n' ' ')" = ". ./anew ./y "
+}
+
+all_ghosts()
+{
+	mkdir -p "$W/shown/below/anew"
+	touch "$W/shown/below/x" "$W/shown/below/y" "$W/shown/below/anew/old"
+	own "$W/shown"
+	fresh g --dir "$W/shown"
+	sh_in g 'mkdir -p below/anew; touch below/x below/y below/anew/old'
+	ghosts /home/user
+	ghosts /work
+	if [ "$MODE" = R ]; then
+		pinfold exec --user root g -- sh -c 'mkdir -p /usr/local/p; touch /usr/local/p/x; rm -f /usr/bin/yes'
+		pinfold exec --user root g -- rm /usr/local/p/x
+		for n in $(seq 9); do
+			pinfold exec --user root g -- sh -c "echo $n >/usr/local/n$n"
+		done
+		check "/usr: layers are merged" wait_for 20 short g
+		sh_in g 'ls -l /usr/local/p /usr/bin/ >/dev/null && ls /usr/bin/yes'
+		check "/usr: no name is listed that is not there" test "$RC" = 2 -a "$(wc -l <"$ERR")" = 1
+	fi
+	pinfold rm g
+}
+
 # hasty SEED ARG...: as pinfold; who settles behind it is killed at a random moment.
 hasty()
 {
@@ -139,6 +178,7 @@ checks()
 
 	many_commands
 	back_and_forth
+	all_ghosts
 	killed
 	pinfold rm w
 	pinfold rm k
