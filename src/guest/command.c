@@ -216,8 +216,10 @@ static __attribute__((noinline, noreturn)) void child_main(struct launch *l)
 		l->fate->step = MSG_STEP_LANDLOCK;
 		r = sys2(SYS_landlock_restrict_self, l->g->ruleset, 0);
 	}
-	if (r >= 0)
+	if (r >= 0) {
+		l->fate->step = MSG_STEP_SESSION;
 		r = child_session(l);
+	}
 	if (r >= 0) {
 		l->fate->step = MSG_STEP_EXEC;
 		child_close(l);

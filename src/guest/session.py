@@ -99,7 +99,7 @@ def pinfold():
 
     def encode(mime, data):
         if mime in IMAGES:
-            return data if isinstance(data, str) else base64.b64encode(data).decode()
+            return "".join(data.split()) if isinstance(data, str) else base64.b64encode(data).decode()
         if mime == "application/json":
             json.dumps(data, allow_nan=False)
             return data
