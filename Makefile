@@ -143,7 +143,7 @@ $(B)/sandbox/reader_image.o: CPPFLAGS_ALL += -DREADER_IMAGE='"$(B)/reader"'
 $(B)/sandbox/reader_image.o: $(B)/reader
 
 $(B)/sandbox/guest_image.o: CPPFLAGS_ALL += -DGUEST_IMAGE='"$(B)/guest"'
-$(B)/sandbox/guest_image.o: $(B)/guest $(wildcard src/guest/driver.*)
+$(B)/sandbox/guest_image.o: $(B)/guest $(wildcard src/guest/driver.* src/guest/session.*)
 $(B)/kernel/seccomp.o: $(B)/gen/seccomp_filters.inc
 
 $(B)/gen-seccomp: tools/gen-seccomp.c src/kernel/seccomp.def | check-deps

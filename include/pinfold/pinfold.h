@@ -347,6 +347,73 @@ PINFOLD_API int pinfold_watch_next(struct pinfold_watch *watch, int timeout_ms,
 				   struct pinfold_watch_event *ret_event);
 PINFOLD_API void pinfold_watch_close(struct pinfold_watch *watch);
 
+ * Sessions: an interpreter that stays in a sandbox that lives and executes one piece of code after the
+ * other; names, modules and background threads stay. For one thread at a time, but for the interrupt.
+ * It ends with the handle, or by itself: then it is over, and pinfold_session_restart() starts anew.
+ */
+struct pinfold_session;
+
+struct pinfold_session_options {
+	size_t size;		/* sizeof(struct pinfold_session_options) of the caller's header */
+	const char *lang;	/* python, node, bash, r */
+	const char *workdir;	/* absolute path inside, NULL: the default */
+	const char *const *env; /* "KEY=VALUE" in addition, or NULL */
+};
+
+PINFOLD_API int pinfold_session_open(const char *sandbox_id,
+				     const struct pinfold_session_options *options,
+				     struct pinfold_session **ret, struct pinfold_error *ret_error);
+
+/* Begin to execute: events follow until PINFOLD_SESSION_DONE. code: UTF-8 without NUL, at most 8 MiB.
+ * time_ms 0: 60 s; then it is interrupted, and when that does not end it in two seconds the session is
+ * killed. An error when code is being executed (busy) or the session is over (conflict). */
+#define PINFOLD_EXECUTE_NO_INPUT 0x1u /* who asks for input gets an error that says so */
+PINFOLD_API int pinfold_session_execute(struct pinfold_session *s, const char *code, size_t len,
+					uint64_t time_ms, uint32_t flags,
+					struct pinfold_error *ret_error);
+
+enum pinfold_session_event_kind {
+	PINFOLD_SESSION_STDOUT = 1, /* bytes as they came; also of background threads, at any time */
+	PINFOLD_SESSION_STDERR,
+	/* JSON object, MIME type -> text, base64 for image/png and image/jpeg, any value for
+	 * application/json. is_main: the value of the last expression; else what display() was given,
+	 * or a figure. */
+	PINFOLD_SESSION_RESULT,
+	PINFOLD_SESSION_ERROR, /* JSON object: name, value, traceback; all text */
+	PINFOLD_SESSION_INPUT, /* a line is asked for: the prompt; pinfold_session_input() answers */
+	/* JSON object: status (ok, error, interrupted, timeout, died), execution_count, wall_ms,
+	 * exit_code (bash: of the code; died: of the interpreter; else null), signal (that ended the
+	 * interpreter, or null), reason (died, and killed after a timeout: exited, signaled, oom, killed,
+	 * timeout, failed, protocol, results; else null), alive (whether the session goes on). */
+	PINFOLD_SESSION_DONE,
+};
+
+struct pinfold_session_event {
+	enum pinfold_session_event_kind kind;
+	const void *data; /* valid until the next call */
+	size_t len;
+	int is_main;
+};
+
+/* Poll it for reading to learn when pinfold_session_next() has something to do. */
+PINFOLD_API int pinfold_session_fd(const struct pinfold_session *s);
+/* Wait at most timeout_ms (-1: for ever, 0: not at all). 1: *ret_event is set; 0: timed out, or the
+ * session is over. Limits are kept by this function. */
+PINFOLD_API int pinfold_session_next(struct pinfold_session *s, int timeout_ms,
+				     struct pinfold_session_event *ret_event);
+/* One line, without its end; text NULL: there is none. Conflict when none was asked for. */
+PINFOLD_API int pinfold_session_input(struct pinfold_session *s, const char *text, size_t len,
+				      struct pinfold_error *ret_error);
+/* As Ctrl-C on a terminal: to the interpreter and what it started. Nothing while nothing is executed.
+ * From any thread; what comes of it is told by pinfold_session_next(). */
+PINFOLD_API void pinfold_session_interrupt(struct pinfold_session *s);
+/* A new interpreter; nothing of the old one is left. The count begins again. */
+PINFOLD_API int pinfold_session_restart(struct pinfold_session *s,
+					struct pinfold_error *ret_error);
+PINFOLD_API const char *pinfold_session_lang(const struct pinfold_session *s);
+PINFOLD_API int pinfold_session_alive(const struct pinfold_session *s);
+PINFOLD_API void pinfold_session_close(struct pinfold_session *s);
+
 /*
  * Workspaces: files that last. Compute is fresh for each command; what it changed is a layer of its
  * own, which can be looked at, taken back or branched from, whatever the size of the workspace. They

@@ -67,6 +67,7 @@ enum msg_guest_kind {
 #define MSG_STEP_WORKDIR (-4)
 #define MSG_STEP_LANDLOCK (-5)
 #define MSG_STEP_EXEC (-6)
+#define MSG_STEP_SESSION (-8)
 
 enum msg_change { MSG_ADDED = 1, MSG_MODIFIED, MSG_DELETED };
 
