@@ -347,6 +347,7 @@ PINFOLD_API int pinfold_watch_next(struct pinfold_watch *watch, int timeout_ms,
 				   struct pinfold_watch_event *ret_event);
 PINFOLD_API void pinfold_watch_close(struct pinfold_watch *watch);
 
+/*
  * Sessions: an interpreter that stays in a sandbox that lives and executes one piece of code after the
  * other; names, modules and background threads stay. For one thread at a time, but for the interrupt.
  * It ends with the handle, or by itself: then it is over, and pinfold_session_restart() starts anew.
