@@ -31,6 +31,7 @@ enum msg_host_kind {
 	MSG_PROCESSES,	 /* descriptors: a file in memory to write struct msg_process to, a socket
 			  * on which DONE is said then */
 	MSG_DEADLINE,	 /* end everything in `arg` seconds, not as the plan said */
+	MSG_SIGNAL_OWN,	 /* send signal `arg` to the process group of the sandbox's own command */
 };
 
 #define MSG_FDS_MAX 5u
@@ -66,6 +67,7 @@ enum msg_guest_kind {
 #define MSG_STEP_WORKDIR (-4)
 #define MSG_STEP_LANDLOCK (-5)
 #define MSG_STEP_EXEC (-6)
+#define MSG_STEP_USER (-8)
 
 enum msg_change { MSG_ADDED = 1, MSG_MODIFIED, MSG_DELETED };
 
