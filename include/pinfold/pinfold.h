@@ -92,6 +92,7 @@ struct pinfold_run_options {
 	/* With dir: files that look like secrets are hidden. Patterns of names or paths, or NULL. */
 	const char *const *hide; /* hide these, too */
 	const char *const *show; /* do not hide these */
+	const char *run_id; /* its id, "run" and 26 characters of base32, not used before; NULL: a new one */
 };
 
 #ifdef __cplusplus
@@ -347,6 +348,7 @@ PINFOLD_API int pinfold_watch_next(struct pinfold_watch *watch, int timeout_ms,
 				   struct pinfold_watch_event *ret_event);
 PINFOLD_API void pinfold_watch_close(struct pinfold_watch *watch);
 
+/*
  * Sessions: an interpreter that stays in a sandbox that lives and executes one piece of code after the
  * other; names, modules and background threads stay. For one thread at a time, but for the interrupt.
  * It ends with the handle, or by itself: then it is over, and pinfold_session_restart() starts anew.
@@ -422,6 +424,8 @@ PINFOLD_API void pinfold_session_close(struct pinfold_session *s);
  */
 struct pinfold_store;
 
+/* Where the contract has the data directory, for who calls; it need not exist. */
+PINFOLD_API int pinfold_data_directory(char *ret_path, size_t size, struct pinfold_error *ret_error);
 /* home: NULL for the contract's. It is made where it does not exist. */
 PINFOLD_API int pinfold_store_open(const char *home, struct pinfold_store **ret_store,
 				   struct pinfold_error *ret_error);

@@ -24,6 +24,7 @@ struct request {
 	bool leaves; /* a signal, or Ctrl-], ends our part and not the command */
 	const char *signal_name;
 	const char *socket, *preload; /* of serve */
+	uint64_t result_fd, code_fd;  /* what relay.h says, and program text; 0: none */
 	uint64_t samples;	      /* of bench */
 	uint64_t warm, warm_python, warm_node, warm_r, warm_memory, max, queue;
 
