@@ -73,7 +73,8 @@ static int finish(const struct request *r, const struct stream *s)
 {
 	const struct pinfold_run *run = s->run;
 
-	if (!relay_on() && stream_mid_line(s) && (pinfold_run_error(run) || pinfold_run_note(run, 0)))
+	if (!relay_on() && stream_mid_line(s) &&
+	    (pinfold_run_error(run) || pinfold_run_note(run, 0)))
 		(void)fd_write_all(STDERR_FILENO, "\n", 1); /* only for looks */
 	bool lost = say_lost_output(s);
 	if (r->json)
