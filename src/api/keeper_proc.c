@@ -68,7 +68,7 @@ static void answer(int sock, enum keeper_outcome outcome, int status, const char
 {
 	struct keeper_reply r = {.magic = KEEPER_MAGIC, .outcome = outcome, .status = status};
 
-	(void)snprintf(r.text, sizeof(r.text), "%s", text);
+	(void)snprintf(r.text, sizeof(r.text), "%.150s", text);
 	(void)passfd_send(sock, &r, sizeof(r), NULL, 0); /* who does not read has left */
 }
 
