@@ -126,10 +126,10 @@ int op_workspace_fork(struct call *c, struct err *e)
 	struct verb v = {.words = {"fork", "--json"}, .n = 2};
 
 	add_option(&v, "at", arg_str(c, "snapshot"));
+	add(&v, arg_str(c, "workspace"));
 	add(&v, arg_str(c, "name"));
-	add(&v, arg_str(c, "new_name"));
 	int r = ask(c, &v, e);
-	return r < 0 ? r : show(c, arg_str(c, "new_name"), e);
+	return r < 0 ? r : show(c, arg_str(c, "name"), e);
 }
 
 /* Without a beginning it is what that one command did; without either, the last. */
