@@ -97,6 +97,8 @@ struct pinfold_run_options {
 	/* Of a sandbox that lives: "key=value", kept with it and shown by pinfold_sandbox_get() and
 	 * _list(). At most 16, keys of up to 64 bytes, values of up to 256, UTF-8; NULL ends them. */
 	const char *const *metadata;
+	/* Its id, "run" and 26 characters of base32, never used before; NULL: a new one. */
+	const char *run_id;
 };
 
 #ifdef __cplusplus
@@ -510,6 +512,8 @@ PINFOLD_API int pinfold_process_resize(const char *id, uint32_t pid, unsigned ro
  */
 struct pinfold_store;
 
+/* Where the contract has the data directory, for who calls; it need not exist. */
+PINFOLD_API int pinfold_data_directory(char *ret_path, size_t size, struct pinfold_error *ret_error);
 /* home: NULL for the contract's. It is made where it does not exist. */
 PINFOLD_API int pinfold_store_open(const char *home, struct pinfold_store **ret_store,
 				   struct pinfold_error *ret_error);

@@ -206,6 +206,10 @@ const struct opt opt_table[] = {
 	 .help = "Run in the daemon, or fail; otherwise it is used where there is one"},
 	{"no-daemon", NULL, OPT_FLAG, GROUP_OTHER, RUN_SHELL, AT(no_daemon),
 	 .help = "Run in this process, even where there is a daemon"},
+	{"result-fd", "N", OPT_COUNT, GROUP_OTHER, VERB_RUN | VERB_EXEC, AT(result_fd),
+	 .help = NULL},
+	{"code-fd", "N", OPT_COUNT, GROUP_OTHER, VERB_RUN | VERB_EXEC, AT(code_fd), .help = NULL},
+	{"run-id", "ID", OPT_TEXT, GROUP_OTHER, VERB_RUN | VERB_EXEC, AT(run.run_id), .help = NULL},
 	{"help", NULL, OPT_FLAG, GROUP_OTHER, VERB_ALL, AT(help), .help = "Print this help"},
 	{.name = NULL},
 };

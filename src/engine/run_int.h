@@ -227,6 +227,8 @@ int sandbox_result(int r, const struct err *e, struct pinfold_error *ret_error);
 /* public.c */
 struct pinfold_run *run_new(void);
 /* Start what the request says; its result may be that it could not be executed. */
+/* The id that the options have, if they have one. */
+int run_take_id(struct pinfold_run *run, const struct pinfold_run_options *o, struct err *e);
 int run_begin(struct pinfold_run *run, struct err *e);
 void options_take(struct pinfold_run_options *to, const struct pinfold_run_options *from);
 /* workspace_run.c: the command has ended, and what it changed is the workspace from now on. */
