@@ -52,7 +52,7 @@ else
 LDFLAGS_ALL += -static-pie
 endif
 endif
-LIBS := -lcrypto -lsqlite3 -lzstd -lm
+LIBS := -lcrypto -lsqlite3 -lzstd -ljansson -lm
 # Static libarchive leaves it to us to name what its filters need; of its formats only tar is linked.
 ARCHIVE_LIBS := -larchive -ljansson -llzma -lz -lzstd
 
@@ -164,9 +164,8 @@ $(B)/libpinfold.a: $(LIB_OBJ)
 	@rm -f $@
 	ar rcs $@ $(B)/libpinfold.o
 
-# jansson has names that base/json.c has, too; they meet in no program of ours.
-WITH_ARCHIVE = $(filter-out $(B)/base/json.o,$(filter $(addprefix $(B)/,base/% kernel/% tree/% \
-	archive/%),$(LIB_OBJ))) $(ARCHIVE_OBJ) $(ARCHIVE_LIBS)
+WITH_ARCHIVE = $(filter $(addprefix $(B)/,base/% kernel/% tree/% \
+	archive/%),$(LIB_OBJ)) $(ARCHIVE_OBJ) $(ARCHIVE_LIBS)
 $(B)/unit/%: tests/unit/%.c $(LIB_OBJ) $(CMD_OBJ) $(ARCHIVE_OBJ) $(B)/libpinfold.a $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) $(CPPFLAGS_ALL) -Itests/unit $(LDFLAGS_ALL) -o $@ $< \

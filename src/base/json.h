@@ -35,7 +35,7 @@ void json_bytes(struct json *j, const char *key, const void *value, size_t len);
 void json_u64(struct json *j, const char *key, uint64_t value);
 void json_ms(struct json *j, const char *key, uint64_t microseconds);
 void json_bool(struct json *j, const char *key, bool value);
-void json_null(struct json *j, const char *key);
+void json_none(struct json *j, const char *key);
 
 /* A string value in pieces, for text that is not in one place. */
 void json_text_begin(struct json *j, const char *key);

@@ -62,11 +62,11 @@ static void put_item(struct json *j, const struct pinfold_sandbox_info *s)
 	if (s->exit_code >= 0)
 		json_u64(j, "exit_code", (uint64_t)s->exit_code);
 	else
-		json_null(j, "exit_code");
+		json_none(j, "exit_code");
 	if (s->signal)
 		json_u64(j, "signal", (uint64_t)s->signal);
 	else
-		json_null(j, "signal");
+		json_none(j, "signal");
 	json_bool(j, "detached", s->detached);
 	json_u64(j, "background", s->background);
 	json_u64(j, "uid", s->uid);
