@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Connections with several requests, as a server or a gate reads them: how many are there, and which?
- * Each of these has been two requests to one reader and one, or another, to the next. Here it is what
- * the RFC says, or the connection ends at the first byte in doubt.
+ * Connections with several requests, as a server or a gate reads them: how many are there, and
+ * which? Each of these has been two requests to one reader and one, or another, to the next. Here
+ * it is what the RFC says, or the connection ends at the first byte in doubt.
  */
 #include "http/body.h"
 #include "http_help.h"
