@@ -82,6 +82,7 @@ struct sandbox_spec {
 	bool zygote;  /* not a sandbox for anybody: where interpreters are forked from */
 	bool live;    /* no command of its own: they come later */
 	bool leashed; /* ends with the process that made it */
+	bool session; /* the command is an interpreter that stays, its standard input the way to it */
 	bool as_user; /* for a command in a sandbox with as_root: uid 1000 even so */
 	bool pty;
 	bool open_stdin;    /* detached: somebody will write to its standard input */

@@ -20,6 +20,7 @@
  *
  *	PROCESSES          STARTED | ERROR: a socket on which the guest says DONE when it has written
  *	                   its processes (struct msg_process) to the descriptor that came along
+ *	FILES              STARTED | ERROR: a socket to the guest's file server (wire/files.h)
  *
  *	JOB_LIST           OK with a memfd full of struct link_process | ERROR
  *	JOB_READ           PROCESS | ERROR, then BLOCK*, PROCESS; with LINK_STAY not before there is
@@ -58,6 +59,7 @@ enum link_op {
 	LINK_EXTEND,
 	LINK_FOLLOW,
 	LINK_PROCESSES,
+	LINK_FILES,
 	LINK_JOB_LIST,
 	LINK_JOB_READ,
 	LINK_JOB_INPUT,
