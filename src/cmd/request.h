@@ -25,6 +25,7 @@ struct request {
 	const char *signal_name;
 	const char *socket, *preload; /* of serve */
 	uint64_t samples;	      /* of bench */
+	uint64_t inodes;	      /* of new */
 	uint64_t warm, warm_python, warm_node, warm_r, warm_memory, max, queue;
 
 	char *code_text;     /* what was read of FILE or standard input */

@@ -312,7 +312,7 @@ quota()
 	head -c 6000000 /dev/urandom >"$W/six"
 	own "$W/six"
 	pinfold cp six small:
-	refuses limit_exceeded "bytes" "more than --disk"
+	refuses limit_exceeded.disk "bytes" "more than --disk"
 	ws small ls
 	prints "" "nothing of it is kept"
 	pinfold info --json small

@@ -215,7 +215,7 @@ full()
 {
 	fresh small --disk 2M
 	pinfold push small t
-	refuses limit_exceeded "there is room for" "more than there is room for"
+	refuses limit_exceeded.disk "there is room for" "more than there is room for"
 	pinfold log --json small
 	doc_is 1 'd["items"][0]["snapshot"]' "never was"
 	check "and left nothing" test -z "$(find "$M/home/sync/$(sql "SELECT id FROM workspace WHERE name = 'small'")-"*/partial -type f -size +100k)"
