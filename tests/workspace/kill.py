@@ -17,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import model  # noqa: E402
 
 PR_SET_CHILD_SUBREAPER = 36
-QUIET = ("info", "log", "ls")
+QUIET = ("diff", "info", "log", "ls")
 
 
 def children():
