@@ -64,6 +64,10 @@ class Killer(model.Model):
             except ProcessLookupError:
                 pass
 
+    def do_many(self, name):
+        """A step is one call that can be killed."""
+        self.do_exec(name)
+
     def reap(self):
         """Everything that is left becomes our child, and has to end by itself."""
         until = time.monotonic() + 10
