@@ -353,7 +353,7 @@ PINFOLD_API int pinfold_workspace_fork(struct pinfold_store *store, const char *
 				       const char *snapshot, const char *new_name,
 				       struct pinfold_error *ret_error);
 /* From the newest to the oldest. */
-#define PINFOLD_LOG_UNDONE 0x1u /* also what was taken back */
+#define PINFOLD_LOG_UNDONE 0x1u /* also what was taken back; what has a label is always there */
 PINFOLD_API int pinfold_workspace_log(struct pinfold_store *store, const char *name, uint32_t flags,
 				      struct pinfold_snapshot **ret_list, size_t *ret_n,
 				      struct pinfold_error *ret_error);

@@ -59,7 +59,7 @@ class Workspace:
     def undo(self, to):
         self.head = to
         for number, snap in self.snaps.items():
-            if number > to and snap["label"] is None:
+            if number > to:
                 snap["undone"] = True
 
     def rows(self):
