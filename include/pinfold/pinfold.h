@@ -532,6 +532,7 @@ struct pinfold_fsck_stats {
 };
 
 #define PINFOLD_FSCK_REPAIR 0x1u
+#define PINFOLD_FSCK_ACCEPT 0x2u /* layers that were changed are as they should be */
 PINFOLD_API int pinfold_store_fsck(const char *home, uint32_t flags, pinfold_fsck_fn *each,
 				   void *arg, struct pinfold_fsck_stats *ret_stats,
 				   struct pinfold_error *ret_error);

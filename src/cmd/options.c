@@ -135,6 +135,8 @@ const struct opt opt_table[] = {
 
 	{"repair", NULL, OPT_FLAG, GROUP_OTHER, VERB_FSCK, AT(repair),
 	 .help = "Remove what belongs to nobody, and drop snapshots that cannot be had any more"},
+	{"accept", NULL, OPT_FLAG, GROUP_OTHER, VERB_FSCK, AT(accept),
+	 .help = "Take layers that were changed as they are"},
 
 	{"detach", NULL, OPT_FLAG, GROUP_PROGRAM, VERB_RUN | VERB_EXEC, AT(detach),
 	 .help = "Run in the background: print the id and return. It lives in the daemon until it "

@@ -19,7 +19,7 @@ struct request {
 	const char *stdin_path;
 	bool pty, json, raw, daemon, no_daemon, help;
 	bool detach, follow, share, all, names, mirror, no_git, force, dry_run, revert, layer,
-		repair;
+		repair, accept;
 	const char *at, *to, *output_file;
 	bool leaves; /* a signal, or Ctrl-], ends our part and not the command */
 	const char *signal_name;

@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "kernel/remove.h"
+#include "store/check.h"
 #include "store/db.h"
 #include "store/used.h"
 
@@ -87,6 +88,8 @@ static int write_down(struct upper *u, const char *name, enum workspace_use use,
 		r = workspace_find(u->store, name, &u->w, e);
 	if (r >= 0)
 		r = workspace_lock(u->store, &u->w, use, &u->lock, e);
+	if (r >= 0)
+		r = check_trust(u->store, u->w.name, &u->w.stack, e);
 	if (r >= 0)
 		r = upper_used(u, &u->used, e);
 	if (r >= 0) {

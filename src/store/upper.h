@@ -28,7 +28,7 @@ struct upper {
 };
 
 /* Make an empty layer on top of a workspace, and hold the workspace: alone, or beside others who also
- * share. `usr`: the command may change /usr. ERR_BUSY. */
+ * share. `usr`: the command may change /usr. ERR_BUSY; ERR_CONFLICT as of check_trust(). */
 int upper_open(struct store *s, const char *name, enum workspace_use use, bool usr,
 	       struct upper **ret, struct err *e);
 /* What it holds is the workspace from now on, with `snap` (kind, run, command and so on) as its
