@@ -606,7 +606,7 @@ PINFOLD_API int pinfold_workspace_fork(struct pinfold_store *store, const char *
 				       const char *snapshot, const char *new_name,
 				       struct pinfold_error *ret_error);
 /* From the newest to the oldest. */
-#define PINFOLD_LOG_UNDONE 0x1u /* also what was taken back */
+#define PINFOLD_LOG_UNDONE 0x1u /* also what was taken back; what has a label is always there */
 PINFOLD_API int pinfold_workspace_log(struct pinfold_store *store, const char *name, uint32_t flags,
 				      struct pinfold_snapshot **ret_list, size_t *ret_n,
 				      struct pinfold_error *ret_error);
@@ -785,6 +785,7 @@ struct pinfold_fsck_stats {
 };
 
 #define PINFOLD_FSCK_REPAIR 0x1u
+#define PINFOLD_FSCK_ACCEPT 0x2u /* layers that were changed are as they should be */
 PINFOLD_API int pinfold_store_fsck(const char *home, uint32_t flags, pinfold_fsck_fn *each,
 				   void *arg, struct pinfold_fsck_stats *ret_stats,
 				   struct pinfold_error *ret_error);

@@ -62,6 +62,9 @@ const struct opt opt_table[] = {
 	{"disk", "SIZE", OPT_SIZE, GROUP_LIMITS, LIMITS | VERB_NEW, AT(run.disk_bytes),
 	 .help = "What may be written to files", .standard = "256M; a workspace 10G",
 	 .hit = "ENOSPC; reported"},
+	{"inodes", "COUNT", OPT_COUNT, GROUP_LIMITS, VERB_NEW, AT(inodes),
+	 .help = "Files and directories in the layers of the workspace", .standard = "1048576",
+	 .hit = "status killed; reported"},
 	{"nofile", "COUNT", OPT_COUNT, GROUP_LIMITS, LIMITS, AT(run.nofile),
 	 .help = "Open files of one process", .standard = "1024", .hit = "EMFILE"},
 	{"output", "SIZE", OPT_SIZE, GROUP_LIMITS, RUN_EXEC, AT(run.output_bytes),
@@ -132,6 +135,8 @@ const struct opt opt_table[] = {
 
 	{"repair", NULL, OPT_FLAG, GROUP_OTHER, VERB_FSCK, AT(repair),
 	 .help = "Remove what belongs to nobody, and drop snapshots that cannot be had any more"},
+	{"accept", NULL, OPT_FLAG, GROUP_OTHER, VERB_FSCK, AT(accept),
+	 .help = "Take layers that were changed as they are"},
 
 	{"detach", NULL, OPT_FLAG, GROUP_PROGRAM, VERB_RUN | VERB_EXEC, AT(detach),
 	 .help = "Run in the background: print the id and return. It lives in the daemon until it "
