@@ -294,8 +294,8 @@ PINFOLD_API int pinfold_files_open(const char *id, struct pinfold_files **ret_fi
 PINFOLD_API void pinfold_files_close(struct pinfold_files *files);
 
 struct pinfold_file_info {
-	const char *type; /* file, directory, symlink, fifo, socket, device */
-	uint32_t mode;	  /* permission bits */
+	const char *type;  /* file, directory, symlink, fifo, socket, device */
+	uint32_t mode;	   /* permission bits */
 	uint32_t uid, gid; /* as seen inside */
 	uint64_t size, links, inode;
 	int64_t mtime_ns, ctime_ns; /* since 1970 */
@@ -399,7 +399,8 @@ PINFOLD_API int pinfold_session_execute(struct pinfold_session *s, const char *c
 					struct pinfold_error *ret_error);
 
 enum pinfold_session_event_kind {
-	PINFOLD_SESSION_STDOUT = 1, /* bytes as they came; also of background threads, at any time */
+	PINFOLD_SESSION_STDOUT =
+		1, /* bytes as they came; also of background threads, at any time */
 	PINFOLD_SESSION_STDERR,
 	/* JSON object, MIME type -> text, base64 for image/png and image/jpeg, any value for
 	 * application/json. is_main: the value of the last expression; else what display() was given,
@@ -434,8 +435,7 @@ PINFOLD_API int pinfold_session_input(struct pinfold_session *s, const char *tex
  * From any thread; what comes of it is told by pinfold_session_next(). */
 PINFOLD_API void pinfold_session_interrupt(struct pinfold_session *s);
 /* A new interpreter; nothing of the old one is left. The count begins again. */
-PINFOLD_API int pinfold_session_restart(struct pinfold_session *s,
-					struct pinfold_error *ret_error);
+PINFOLD_API int pinfold_session_restart(struct pinfold_session *s, struct pinfold_error *ret_error);
 PINFOLD_API const char *pinfold_session_lang(const struct pinfold_session *s);
 PINFOLD_API int pinfold_session_alive(const struct pinfold_session *s);
 PINFOLD_API void pinfold_session_close(struct pinfold_session *s);
@@ -513,7 +513,8 @@ PINFOLD_API int pinfold_process_resize(const char *id, uint32_t pid, unsigned ro
 struct pinfold_store;
 
 /* Where the contract has the data directory, for who calls; it need not exist. */
-PINFOLD_API int pinfold_data_directory(char *ret_path, size_t size, struct pinfold_error *ret_error);
+PINFOLD_API int pinfold_data_directory(char *ret_path, size_t size,
+				       struct pinfold_error *ret_error);
 /* home: NULL for the contract's. It is made where it does not exist. */
 PINFOLD_API int pinfold_store_open(const char *home, struct pinfold_store **ret_store,
 				   struct pinfold_error *ret_error);
