@@ -28,6 +28,7 @@ struct request {
 	const char *socket, *preload; /* of serve */
 	const char *http_socket;
 	bool no_http;
+	const char *log;
 	struct opt_list listen, hosts, origins;
 	const char *scope, *tenant, *label; /* of token */
 	uint64_t ttl_ms;
