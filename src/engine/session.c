@@ -124,8 +124,8 @@ int pinfold_session_open(const char *sandbox_id, const struct pinfold_session_op
 	int r = session_find_lang(o.lang, &s->lang, &e);
 	if (r >= 0)
 		r = sandbox_check_id(sandbox_id, &e);
-	if (r >= 0 && (copy_strings(o.env, &s->env) < 0 ||
-		       (o.workdir && !(s->workdir = strdup(o.workdir)))))
+	if (r >= 0 &&
+	    (copy_strings(o.env, &s->env) < 0 || (o.workdir && !(s->workdir = strdup(o.workdir)))))
 		r = err_sys(&e, "session");
 	if (r >= 0)
 		r = make_set(s, &e);

@@ -17,8 +17,8 @@ static const struct {
 	const char *mime;
 	bool base64;
 } types[] = {
-	{"text/plain", false},	  {"text/html", false},	   {"text/markdown", false},
-	{"image/svg+xml", false}, {"image/png", true},	   {"image/jpeg", true},
+	{"text/plain", false},	  {"text/html", false},	       {"text/markdown", false},
+	{"image/svg+xml", false}, {"image/png", true},	       {"image/jpeg", true},
 	{"text/latex", false},	  {"application/json", false},
 };
 
