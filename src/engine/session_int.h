@@ -36,8 +36,8 @@ struct session_lang;
 struct pinfold_session {
 	const struct session_lang *lang;
 	char sandbox[PINFOLD_ID_SIZE];
-	char *workdir; /* NULL: the default */
-	char **env;    /* or NULL */
+	char *workdir;	     /* NULL: the default */
+	char **env;	     /* or NULL */
 	const char *argv[8]; /* the command looks at it to the end */
 
 	struct pinfold_run *run; /* the command */

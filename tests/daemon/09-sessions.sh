@@ -619,7 +619,7 @@ sandbox_ends()
 	tells '^alive 0' "which is known"
 	tells '^restart -1' "and cannot begin again there"
 	live --nofile 100
-	echo "open a python" | talk
+	talk <<<"open a python"
 	tells '^refused .*descriptor' "a sandbox with too few descriptors"
 }
 
