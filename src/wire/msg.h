@@ -30,6 +30,7 @@ enum msg_host_kind {
 	MSG_EXEC,	 /* descriptors: a small plan, standard input, output, error, a socket */
 	MSG_PROCESSES,	 /* descriptors: a file in memory to write struct msg_process to, a socket
 			  * on which DONE is said then */
+	MSG_FILES,	 /* descriptor: a socket for a file server (wire/files.h) */
 	MSG_DEADLINE,	 /* end everything in `arg` seconds, not as the plan said */
 };
 
