@@ -233,7 +233,9 @@ const char *pinfold_session_lang(const struct pinfold_session *s)
 
 int pinfold_session_alive(const struct pinfold_session *s)
 {
-	return s->state != SESSION_OVER && s->run && !s->ended && !s->broken;
+	/* While code is executed its end is to be told first. */
+	return s->state == SESSION_BUSY ||
+	       (s->state == SESSION_IDLE && s->run && !s->ended && !s->broken);
 }
 
 int pinfold_session_restart(struct pinfold_session *s, struct pinfold_error *ret_error)
