@@ -139,6 +139,8 @@ int workspace_start(struct store *s, const char *name, struct pinfold_run_option
 	int r = run ? check(o, e) : err_sys(e, "run");
 
 	if (r >= 0)
+		r = run_take_id(run, o, e);
+	if (r >= 0)
 		r = upper_open(s, name, how->use, changes_usr(o), &run->upper, e);
 	if (r >= 0 && run->upper->w.stack.n >= LAYERS_MAX)
 		r = shorten(s, name, how->use, changes_usr(o), &run->upper, e);
