@@ -399,8 +399,12 @@ PINFOLD_API int pinfold_session_execute(struct pinfold_session *s, const char *c
 					struct pinfold_error *ret_error);
 
 enum pinfold_session_event_kind {
+<<<<<<< HEAD
 	PINFOLD_SESSION_STDOUT =
 		1, /* bytes as they came; also of background threads, at any time */
+=======
+	PINFOLD_SESSION_STDOUT = 1, /* bytes as they came; of background threads at any time */
+>>>>>>> 83f48431f080d6df8c4f8618cd3f8f76b64a2b07
 	PINFOLD_SESSION_STDERR,
 	/* JSON object, MIME type -> text, base64 for image/png and image/jpeg, any value for
 	 * application/json. is_main: the value of the last expression; else what display() was given,
@@ -422,7 +426,7 @@ struct pinfold_session_event {
 	int is_main;
 };
 
-/* Poll it for reading to learn when pinfold_session_next() has something to do. */
+/* Poll it for reading to learn when pinfold_session_next() has something to do, once that returned 0. */
 PINFOLD_API int pinfold_session_fd(const struct pinfold_session *s);
 /* Wait at most timeout_ms (-1: for ever, 0: not at all). 1: *ret_event is set; 0: timed out, or the
  * session is over. Limits are kept by this function. */
@@ -437,6 +441,7 @@ PINFOLD_API void pinfold_session_interrupt(struct pinfold_session *s);
 /* A new interpreter; nothing of the old one is left. The count begins again. */
 PINFOLD_API int pinfold_session_restart(struct pinfold_session *s, struct pinfold_error *ret_error);
 PINFOLD_API const char *pinfold_session_lang(const struct pinfold_session *s);
+/* 0: over, and PINFOLD_SESSION_DONE was told if code was being executed. */
 PINFOLD_API int pinfold_session_alive(const struct pinfold_session *s);
 PINFOLD_API void pinfold_session_close(struct pinfold_session *s);
 
