@@ -399,12 +399,7 @@ PINFOLD_API int pinfold_session_execute(struct pinfold_session *s, const char *c
 					struct pinfold_error *ret_error);
 
 enum pinfold_session_event_kind {
-<<<<<<< HEAD
-	PINFOLD_SESSION_STDOUT =
-		1, /* bytes as they came; also of background threads, at any time */
-=======
 	PINFOLD_SESSION_STDOUT = 1, /* bytes as they came; of background threads at any time */
->>>>>>> 83f48431f080d6df8c4f8618cd3f8f76b64a2b07
 	PINFOLD_SESSION_STDERR,
 	/* JSON object, MIME type -> text, base64 for image/png and image/jpeg, any value for
 	 * application/json. is_main: the value of the last expression; else what display() was given,
