@@ -93,8 +93,9 @@ int files_absolute(const char *path, char to[FILES_PATH_SIZE], struct err *e)
 	to[at] = '\0';
 	if (r >= 0)
 		return (int)at;
-	(void)err_set(e, ERR_INVALID,
-		      *path ? "the path \"%.60s...\" is too long" : "the path is empty%s", path);
+	(void)err_set(e, ERR_INVALID, "the path is empty");
+	if (*path)
+		(void)err_set(e, ERR_INVALID, "the path \"%.60s...\" is too long", path);
 	(void)err_detail(e, "path");
 	return err_remedy(e, "name a path of at most 4095 bytes; one that does not begin with / is "
 			     "below " HOME);
@@ -463,8 +464,8 @@ int pinfold_file_stat(struct pinfold_files *files, const char *path, uint32_t fl
 	return files_result(r, &e, ret_error);
 }
 
-/* The server looked, too; but what we read is what we have looked at ourselves. A file of /proc asks who
- * reads it, and can make him wait. */
+/* The server looked, too; but what we read is what we have looked at ourselves. A file of /proc
+ * asks who reads it, and can make him wait. */
 static int check_regular(struct pinfold_files *f, int fd, struct stat *ret, struct err *e)
 {
 	struct statfs fs;

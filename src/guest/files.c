@@ -4,10 +4,11 @@
  * so that PID 1 never waits for a file. It answers one question after the other until the channel
  * closes, and passes descriptors out; the host side never resolves a path of the sandbox.
  *
- * Where we are: a fork of the guest without exec, so it stays closed to tracing and its descriptors to
- * everybody; the command's ids, capabilities, filter and Landlock rules, and nothing open but the
- * channel. Whatever hostile code has made of a path, it gets us nowhere that it could not go itself.
- * It can kill or stop us: the host side then hears nothing, and does not wait for long.
+ * Where we are: a fork of the guest without exec, so it stays closed to tracing and its descriptors
+ * to everybody; the command's ids, capabilities, filter and Landlock rules, and nothing open but
+ * the channel. Whatever hostile code has made of a path, it gets us nowhere that it could not go
+ * itself. Where Landlock has no scope for signals it can kill or stop us: the host side then hears
+ * nothing, and does not wait for long.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -141,8 +142,8 @@ static long stat_path(const struct files_ask *ask, struct files_answer *answer)
 	return r;
 }
 
-/* Looked at before it is opened, since opening alone can wait or do something; the same inode is then
- * opened, and looked at again. */
+/* Looked at before it is opened, since opening alone can wait or do something; the same inode is
+ * then opened, and looked at again. */
 static long open_file(const struct files_ask *ask, struct files_answer *answer)
 {
 	struct stat st = {0};

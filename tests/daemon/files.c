@@ -102,6 +102,7 @@ static int verb_put(char **arg)
 	if (pinfold_file_write(files, arg[0], write_flags(flags), mode, &w, &error) < 0)
 		return fail();
 	int fd = pinfold_file_writer_fd(w);
+	errno = ENOSPC; /* what a part that was written means */
 	if (strcmp(arg[1], "-") != 0)
 		failed = write(fd, arg[1], strlen(arg[1])) < 0;
 	else
@@ -253,7 +254,7 @@ static int verb_watch(const char *id, char **arg)
 		printf("\n");
 		fflush(stdout);
 		size_t n = strlen(ev.path);
-		if (n > 4 && strcmp(ev.path + n - 4, "/end") == 0)
+		if (n > 4 && strcmp(ev.path + n - 4, "/end") == 0 && strcmp(ev.kind, "create") == 0)
 			break;
 	}
 	if (r != 1)
