@@ -333,6 +333,9 @@ PINFOLD_API int pinfold_file_mkdir(struct pinfold_files *files, const char *path
 /* As rename(2): a file at `to` is replaced; `to` is the new name, not a directory to move into. */
 PINFOLD_API int pinfold_file_move(struct pinfold_files *files, const char *from, const char *to,
 				  struct pinfold_error *ret_error);
+/* A symbolic link at `path`; where it leads need not exist. */
+PINFOLD_API int pinfold_file_symlink(struct pinfold_files *files, const char *target,
+				     const char *path, struct pinfold_error *ret_error);
 /* A link is removed itself. recursive == 0: a directory only when it is empty. */
 PINFOLD_API int pinfold_file_remove(struct pinfold_files *files, const char *path, int recursive,
 				    struct pinfold_error *ret_error);
@@ -397,7 +400,8 @@ PINFOLD_API int pinfold_session_execute(struct pinfold_session *s, const char *c
 					struct pinfold_error *ret_error);
 
 enum pinfold_session_event_kind {
-	PINFOLD_SESSION_STDOUT = 1, /* bytes as they came; also of background threads, at any time */
+	PINFOLD_SESSION_STDOUT =
+		1, /* bytes as they came; also of background threads, at any time */
 	PINFOLD_SESSION_STDERR,
 	/* JSON object, MIME type -> text, base64 for image/png and image/jpeg, any value for
 	 * application/json. is_main: the value of the last expression; else what display() was given,
@@ -432,8 +436,7 @@ PINFOLD_API int pinfold_session_input(struct pinfold_session *s, const char *tex
  * From any thread; what comes of it is told by pinfold_session_next(). */
 PINFOLD_API void pinfold_session_interrupt(struct pinfold_session *s);
 /* A new interpreter; nothing of the old one is left. The count begins again. */
-PINFOLD_API int pinfold_session_restart(struct pinfold_session *s,
-					struct pinfold_error *ret_error);
+PINFOLD_API int pinfold_session_restart(struct pinfold_session *s, struct pinfold_error *ret_error);
 PINFOLD_API const char *pinfold_session_lang(const struct pinfold_session *s);
 PINFOLD_API int pinfold_session_alive(const struct pinfold_session *s);
 PINFOLD_API void pinfold_session_close(struct pinfold_session *s);

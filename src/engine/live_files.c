@@ -349,6 +349,8 @@ static int write_question(const struct files_question *q, struct files_ask *head
 	to[n + 1] = '\0';
 	if (q->path2)
 		n2 = files_absolute(q->path2, to + n + 1, e);
+	else if (q->target)
+		n2 = snprintf(to + n + 1, FILES_PATH_SIZE, "%s", q->target);
 	if (n2 < 0)
 		return n2;
 	head->path_len = (uint32_t)n;
@@ -540,6 +542,21 @@ int pinfold_file_move(struct pinfold_files *files, const char *from, const char 
 
 	assert(to);
 	return simple(files, &q, ret_error);
+}
+
+int pinfold_file_symlink(struct pinfold_files *files, const char *target, const char *path,
+			 struct pinfold_error *ret_error)
+{
+	const struct files_question q = {.op = FILES_SYMLINK, .path = path, .target = target};
+	struct err e = ERR_INIT;
+
+	assert(target && ret_error);
+	if (*target && strlen(target) < FILES_PATH_SIZE)
+		return simple(files, &q, ret_error);
+	(void)err_set(&e, ERR_INVALID, "a link has a target of 1 to 4095 bytes");
+	(void)err_detail(&e, "path");
+	(void)err_remedy(&e, "name where it is to lead");
+	return files_result(-EINVAL, &e, ret_error);
 }
 
 int pinfold_file_remove(struct pinfold_files *files, const char *path, int recursive,

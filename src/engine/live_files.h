@@ -32,6 +32,7 @@ struct files_question {
 	enum files_op op;
 	uint32_t flags, mode;
 	const char *path, *path2; /* as the caller gave them; NULL: none */
+	const char *target;	  /* in the place of the second, as it is */
 };
 
 /* For a socket whose other end serves already; takes it. NULL: out of memory. */

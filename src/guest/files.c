@@ -189,6 +189,18 @@ static long make_dir(const struct files_ask *ask)
 	return r;
 }
 
+static long make_link(const struct files_ask *ask)
+{
+	struct spot s;
+	long r = files_spot(files_ask_path(ask), 0, 0, &s);
+
+	if (r < 0)
+		return r;
+	r = sys3(SYS_symlinkat, files_ask_path2(ask), s.dir, s.name);
+	files_spot_done(&s);
+	return r;
+}
+
 static long change_mode(const struct files_ask *ask)
 {
 	char own[32];
@@ -219,6 +231,7 @@ static long do_ask(const struct files_ask *ask, struct files_answer *answer)
 		return files_remove(files_ask_path(ask), (ask->flags & FILES_BELOW) != 0);
 	case FILES_CHMOD: return change_mode(ask);
 	case FILES_LIST: return files_list(ask);
+	case FILES_SYMLINK: return make_link(ask);
 	case FILES_WATCH: return files_watch(ask, CHANNEL);
 	case FILES_OP_END: break;
 	}

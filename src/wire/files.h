@@ -39,6 +39,7 @@ enum files_op {
 	FILES_REMOVE,
 	FILES_CHMOD,
 	FILES_LIST,
+	FILES_SYMLINK, /* the second path is its target, of any kind */
 	FILES_WATCH,
 	FILES_OP_END,
 };

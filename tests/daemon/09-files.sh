@@ -11,7 +11,7 @@ build_tool()
 
 	[ "${binary#/}" != "$binary" ] || binary=$PROJECT_DIR/$binary
 	dir=$(dirname "$binary")
-	link=("$dir/libpinfold.a" -lcrypto -lsqlite3 -lzstd -lm)
+	link=("$dir/libpinfold.a" -lcrypto -lsqlite3 -lzstd -ljansson -lm)
 	case ${dir##*/} in
 	san-*)
 		dir=${dir##*/san-}
@@ -199,6 +199,13 @@ changing()
 	files mv one /tmp/one
 	check "a directory, too, or it is said" grep -qE "^(unsupported: .*|)$" <(cat "$OUT"; echo)
 	sh_inside 'mkdir -p ~/one; rm -rf /tmp/one'
+	files ln 'some where' link
+	files stat link nofollow
+	prints "symlink 777 $1 10 link -> some where" "a link"
+	files ln x link
+	fails conflict.exists "not in the place of another"
+	files rm link
+	exits 0 "which is removed itself"
 	files chmod /tmp/g 4750
 	files stat /tmp/g
 	prints "file 4750 $1 4 /tmp/g" "its mode"
@@ -510,6 +517,65 @@ live()
 	ID=$(cat "$OUT")
 }
 
+# pinfold cp: the same files, by the verb.
+copying()
+{
+	mkdir -p "$W/up/sub/empty"
+	echo one >"$W/up/one"
+	printf '#!/bin/sh\necho ran\n' >"$W/up/sub/tool"
+	chmod 755 "$W/up/sub/tool"
+	ln -s ../one "$W/up/sub/link"
+	ln -s /etc/passwd "$W/up/out"
+	truncate -s 1G "$W/up/holes"
+	echo end >>"$W/up/holes"
+	own "$W/up"
+	pinfold cp "$W/up" "$ID:"
+	exits 0 "a tree goes in"
+	sh_inside 'find up | sort; cat up/one; up/sub/tool; readlink up/sub/link up/out; stat -c %s up/holes; tail -c 4 up/holes'
+	prints "$(printf '%s\n' up up/holes up/one up/out up/sub up/sub/empty up/sub/link up/sub/tool one ran ../one \
+		/etc/passwd 1073741828 end)" "as it is"
+	pinfold cp "$W/up" "$ID:/tmp/new"
+	sh_inside 'cat /tmp/new/one'
+	prints one "under another name"
+	pinfold cp "$W/up/one" "$ID:/tmp/new/two"
+	sh_inside 'cat /tmp/new/two'
+	prints one "a file"
+	pinfold cp "$ID:up" "$W/down"
+	exits 0 "a tree comes out"
+	check "the same" diff -r --no-dereference "$W/up" "$W/down"
+	check "with its modes" test "$(stat -c %a "$W/down/sub/tool")" = 755
+	check "holes are holes" test "$(stat -c %b "$W/down/holes")" -lt 1000
+	pinfold cp "$ID:up/one" "$W"
+	check "a file, into a directory" test "$(cat "$W/one")" = one
+	pinfold cp "$ID:/etc/passwd" "$W/passwd"
+	check "of the sandbox, not of the host" grep -q '^user:x:1000' "$W/passwd"
+	pinfold cp "$ID:nosuch" "$W"
+	refuses not_found nosuch "what is not there"
+	pinfold cp "$W/nosuch" "$ID:x"
+	refuses not_found x "nor here"
+	sh_inside 'mkfifo up/fifo; chmod 4755 up/one'
+	pinfold cp "$ID:up" "$W/again"
+	says 'left out' "a FIFO is left out, and that is said"
+	check "no rights of others" test "$(stat -c %a "$W/again/one")" = 755
+	# A name that was a link of the host's before is replaced, not followed.
+	mkdir "$W/trap"
+	echo safe >"$W/safe"
+	ln -s ../safe "$W/trap/one"
+	ln -s .. "$W/trap/sub"
+	own "$W/trap" "$W/safe"
+	sh_inside 'mkdir trap; cp up/one trap; mkdir trap/sub; echo bad >trap/sub/safe'
+	pinfold cp "$ID:trap" "$W"
+	check "nothing is written through a link" test "$(cat "$W/safe")" = safe
+	pinfold cp "$ID:up" sbxaaaaaaaaaaaaaaaaaaaaaaaaaa:
+	refuses invalid_argument DST "not between two"
+	head -c 40000000 /dev/zero | tr '\0' x >"$W/large"
+	own "$W/large"
+	pinfold cp "$W/large" "$ID:large"
+	refuses limit_exceeded.disk large "more than there is room for"
+	sh_inside 'rm -rf ./* /tmp/new'
+	rm -rf "$W/up" "$W/down" "$W/again" "$W/large"
+}
+
 # In a sandbox with the given owner of new files.
 all_of_it()
 {
@@ -550,6 +616,7 @@ checks()
 	daemon_start --warm 1 --warm-python 0
 	live
 	all_of_it 1000
+	copying
 	hostile_paths
 	races
 	server_attacked

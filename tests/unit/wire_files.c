@@ -38,6 +38,10 @@ static void questions(void)
 	is_int(files_ask_check(&q.ask, n), -EINVAL, "a second path that is missing");
 	n = make(&q, FILES_STAT, "/a", "/b");
 	is_int(files_ask_check(&q.ask, n), -EINVAL, "one that nobody wants");
+	n = make(&q, FILES_SYMLINK, "/a", "../b");
+	is_int(files_ask_check(&q.ask, n), 0, "a link's target is any text");
+	n = make(&q, FILES_SYMLINK, "/a", "");
+	is_int(files_ask_check(&q.ask, n), -EINVAL, "but not none");
 	n = make(&q, FILES_STAT, "a", "");
 	is_int(files_ask_check(&q.ask, n), -EINVAL, "a relative path");
 	n = make(&q, FILES_STAT, "", "");
