@@ -306,8 +306,10 @@ static void turn(struct keeper_proc *k)
 
 static int prepare(struct keeper_proc *k)
 {
+	struct sigaction standard = {.sa_handler = SIG_DFL};
 	sigset_t wanted;
 
+	(void)sigaction(SIGCHLD, &standard, NULL); /* ignored, it would reap before us */
 	(void)prctl(PR_SET_NAME, "pinfold-keeper", 0, 0, 0);
 	(void)sigemptyset(&wanted);
 	(void)sigaddset(&wanted, SIGCHLD);
