@@ -184,7 +184,8 @@ static int send_request(const struct keeper *k, const struct keeper_words *w, co
 	return r < 0 ? gone(e) : 0;
 }
 
-int keeper_start(struct call *c, const struct keeper_start *s, struct keeper_child *ret, struct err *e)
+int keeper_start(struct call *c, const struct keeper_start *s, struct keeper_child *ret,
+		 struct err *e)
 {
 	int theirs[KEEPER_FDS_MAX] = {FD_NONE, FD_NONE, FD_NONE, FD_NONE, FD_NONE, FD_NONE};
 
@@ -322,8 +323,8 @@ static bool readable(int fd)
 }
 
 /* Until it has ended and all that it printed was read. */
-static int attend(const struct call *c, struct keeper_child *k, struct printed p[2], int *ret_status,
-		  struct err *e)
+static int attend(const struct call *c, struct keeper_child *k, struct printed p[2],
+		  int *ret_status, struct err *e)
 {
 	uint64_t until = UINT64_MAX;
 	bool stopped = false;

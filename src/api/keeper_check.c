@@ -22,7 +22,8 @@
 
 static const struct rule {
 	const char *verb, *options;
-	const char *words; /* n: name of a workspace, p: point in its history; those behind ? may lack */
+	const char *
+		words; /* n: name of a workspace, p: point in its history; those behind ? may lack */
 	bool command;
 } rules[] = {
 	{"new", "json disk= image=", "n", false},
@@ -95,7 +96,8 @@ static bool find_option(const struct rule *r, const char *name, size_t len, char
 
 static bool is_value(const char *value)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-";
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-";
 
 	return *value && *value != '-' && strlen(value) <= VALUE_MAX_BYTES &&
 	       strspn(value, plain) == strlen(value);

@@ -103,12 +103,16 @@ struct keeper_start {
 	size_t input_len;
 };
 
-int keeper_start(struct call *c, const struct keeper_start *s, struct keeper_child *ret, struct err *e);
+int keeper_start(struct call *c, const struct keeper_start *s, struct keeper_child *ret,
+		 struct err *e);
 void keeper_child_done(struct keeper_child *k);
 #define auto_child __attribute__((cleanup(keeper_child_done)))
 #define KEEPER_CHILD_INIT                                                                          \
 	{                                                                                          \
-		FD_NONE, FD_NONE, FD_NONE, FD_NONE, FD_NONE, {NULL, 0}                             \
+		FD_NONE, FD_NONE, FD_NONE, FD_NONE, FD_NONE,                                       \
+		{                                                                                  \
+			NULL, 0                                                                    \
+		}                                                                                  \
 	}
 
 /* End it; its reply comes when it has. */

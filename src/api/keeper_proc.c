@@ -146,8 +146,9 @@ static void make_arguments(struct keeper_proc *k)
 /* Everything that is passed gets out of the way first: it may have each other's numbers. */
 static bool place_descriptors(const struct keeper_head *h, const int *fds)
 {
-	const int place[] = {-1, 0, 1, 2, h->flags & KEEPER_RESULT ? CHILD_RESULT : CHILD_PROGRAM,
-			     CHILD_PROGRAM};
+	const int place[] = {
+		-1,	      0, 1, 2, h->flags & KEEPER_RESULT ? CHILD_RESULT : CHILD_PROGRAM,
+		CHILD_PROGRAM};
 	int high[KEEPER_FDS_MAX];
 	unsigned n = FD_MORE + !!(h->flags & KEEPER_RESULT) + !!(h->flags & KEEPER_PROGRAM);
 
@@ -282,9 +283,9 @@ static int kill_late(const struct keeper_proc *k)
 
 static void turn(struct keeper_proc *k)
 {
-	struct pollfd p[KEEPER_CHILDREN_MAX + 2] = {
-		{.fd = k->closing ? -1 : k->socket, .events = POLLIN},
-		{.fd = k->signals, .events = POLLIN}};
+	struct pollfd p[KEEPER_CHILDREN_MAX + 2] = {{.fd = k->closing ? -1 : k->socket,
+						     .events = POLLIN},
+						    {.fd = k->signals, .events = POLLIN}};
 	unsigned n = k->n;
 
 	for (unsigned i = 0; i < n; i++) {

@@ -173,7 +173,8 @@ static bool make_room(struct kept *k, size_t more)
 static void take_said(struct kept *k)
 {
 	for (;;) {
-		ssize_t n = make_room(k, 16384) ? read(k->child.result, k->said + k->len, 16384) : 0;
+		ssize_t n =
+			make_room(k, 16384) ? read(k->child.result, k->said + k->len, 16384) : 0;
 
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
@@ -230,13 +231,13 @@ static int attend(struct kept *k, int *ret_status, struct err *e)
 	while (r >= 0 && !is_over(child, until)) {
 		/* That it has started is said before it can print, but on another pipe. */
 		bool begun = k->rec || child->reply < 0;
-		struct pollfd p[6] = {
-			{.fd = child->reply, .events = POLLIN},
-			{.fd = child->result, .events = POLLIN},
-			{.fd = begun ? child->out : -1, .events = POLLIN},
-			{.fd = begun ? child->err : -1, .events = POLLIN},
-			{.fd = child->in, .events = POLLOUT},
-			{.fd = stopped ? -1 : call_cancelled_fd(k->c), .events = POLLIN}};
+		struct pollfd p[6] = {{.fd = child->reply, .events = POLLIN},
+				      {.fd = child->result, .events = POLLIN},
+				      {.fd = begun ? child->out : -1, .events = POLLIN},
+				      {.fd = begun ? child->err : -1, .events = POLLIN},
+				      {.fd = child->in, .events = POLLOUT},
+				      {.fd = stopped ? -1 : call_cancelled_fd(k->c),
+				       .events = POLLIN}};
 
 		(void)poll(p, 6, child->reply >= 0 ? -1 : 100); /* whatever it says, we look */
 		keeper_feed(child);

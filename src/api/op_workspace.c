@@ -115,7 +115,8 @@ int op_workspace_undo(struct call *c, struct err *e)
 
 int op_workspace_rollback(struct call *c, struct err *e)
 {
-	struct verb v = {.words = {"rollback", "--json", arg_str(c, "name"), arg_str(c, "snapshot")},
+	struct verb v = {.words = {"rollback", "--json", arg_str(c, "name"),
+				   arg_str(c, "snapshot")},
 			 .n = 4};
 
 	return ask(c, &v, e);
