@@ -27,7 +27,12 @@ struct request {
 	bool open_stdin;
 	const char *socket, *preload; /* of serve */
 	uint64_t result_fd, code_fd;  /* what relay.h says, and program text; 0: none */
-	uint64_t samples;	      /* of bench */
+	const char *http_socket;
+	bool no_http;
+	struct opt_list listen, hosts, origins;
+	const char *scope, *tenant, *label; /* of token */
+	uint64_t ttl_ms;
+	uint64_t samples; /* of bench */
 	uint64_t warm, warm_python, warm_node, warm_r, warm_memory, max, queue;
 
 	char *code_text;     /* what was read of FILE or standard input */
