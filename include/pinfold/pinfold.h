@@ -515,9 +515,6 @@ PINFOLD_API int pinfold_process_resize(const char *id, uint32_t pid, unsigned ro
  */
 struct pinfold_store;
 
-/* Where the contract has the data directory, for who calls; it need not exist. */
-PINFOLD_API int pinfold_data_directory(char *ret_path, size_t size,
-				       struct pinfold_error *ret_error);
 /* home: NULL for the contract's. It is made where it does not exist. */
 PINFOLD_API int pinfold_store_open(const char *home, struct pinfold_store **ret_store,
 				   struct pinfold_error *ret_error);
