@@ -155,9 +155,10 @@ static int make_workspace(struct pinfold_store *store, struct request *r, const 
 			  struct pinfold_error *error)
 {
 	struct pinfold_workspace_options o = {
-		.size = sizeof(o), .dir = r->run.dir, .disk_bytes = r->run.disk_bytes};
+		.size = sizeof(o), .dir = r->run.dir, .disk_bytes = r->run.disk_bytes,
+		.image = r->run.image};
 
-	r->run.dir = NULL;
+	r->run.dir = r->run.image = NULL;
 	r->run.name = NULL;
 	return pinfold_workspace_new(store, name, &o, error);
 }

@@ -179,7 +179,7 @@ static void set_version(long long version)
 static void versions(void)
 {
 	db_close(fresh());
-	set_version(2);
+	set_version(3);
 	ok(!again() && e.kind == ERR_UNSUPPORTED, "a newer one is refused");
 	has_str(e.text, "newer", "and it is said");
 	ok(e.remedy[0], "with a remedy");
