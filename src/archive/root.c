@@ -22,7 +22,7 @@
 #define USER_ID 1000u
 #define LIST_MAX ((size_t)1 << 20) /* bytes of a passwd that is worth keeping */
 
-static int make_dir(int at, const char *name, struct err *e)
+static int make_dir(int at, const char *name, mode_t mode, struct err *e)
 {
 	struct stat st;
 
@@ -32,12 +32,15 @@ static int make_dir(int at, const char *name, struct err *e)
 		if (unlinkat(at, name, 0) < 0)
 			return err_sys(e, "/%s", name);
 	}
-	return mkdirat(at, name, 0755) < 0 ? err_sys(e, "/%s", name) : 0;
+	/* Not by our umask. */
+	if (mkdirat(at, name, 0700) < 0 || fchmodat(at, name, mode, 0) < 0)
+		return err_sys(e, "/%s", name);
+	return 0;
 }
 
 static int open_dir(int at, const char *name, int *ret_fd, struct err *e)
 {
-	int r = make_dir(at, name, e);
+	int r = make_dir(at, name, 0755, e);
 
 	if (r < 0)
 		return r;
@@ -156,23 +159,25 @@ static int complete_lists(int root, int etc, struct err *e)
 
 int root_complete(int root, bool owners, struct err *e)
 {
-	static const char *const dirs[] = {"proc", "dev", "sys", "tmp", "run"};
+	static const char *const dirs[] = {"proc", "dev", "sys", "run"};
 	static const char *const names[] = {"hosts", "resolv.conf", "hostname"};
 	auto_close int home = FD_NONE, etc = FD_NONE, var = FD_NONE;
 	int r = 0;
 
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]) && r >= 0; i++)
-		r = make_dir(root, dirs[i], e);
+		r = make_dir(root, dirs[i], 0755, e);
+	if (r >= 0)
+		r = make_dir(root, "tmp", 01777, e);
 	if (r >= 0)
 		r = open_dir(root, "home", &home, e);
 	if (r >= 0)
-		r = make_dir(home, "user", e);
+		r = make_dir(home, "user", 0755, e);
 	if (r >= 0 && owners && fchownat(home, "user", USER_ID, USER_ID, AT_SYMLINK_NOFOLLOW) < 0)
 		r = err_sys(e, "/home/user");
 	if (r >= 0)
 		r = open_dir(root, "var", &var, e);
-	if (r >= 0 && mkdirat(var, "tmp", 0755) < 0 && errno != EEXIST)
-		r = err_sys(e, "/var/tmp");
+	if (r >= 0)
+		r = make_dir(var, "tmp", 01777, e);
 	if (r >= 0)
 		r = open_dir(root, "etc", &etc, e);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && r >= 0; i++)
