@@ -278,7 +278,7 @@ struct pinfold_workspace_options {
 	const char *dir;     /* host directory shown copy-on-write at /work, NULL: none */
 	uint64_t disk_bytes; /* all that its layers may hold; 0: the default */
 	uint64_t inodes;     /* 0: the default */
-	const char *image;   /* root file system that it begins with, NULL or host: the host's /usr */
+	const char *image; /* root file system that it begins with, NULL or host: the host's /usr */
 };
 
 #define PINFOLD_NAME_SIZE 64

@@ -26,7 +26,8 @@
 
 static int refuse(struct err *e, const char *why)
 {
-	return err_set(e, ERR_INVALID, "the image %s", why);
+	(void)err_set(e, ERR_INVALID, "the image %s", why);
+	return err_remedy(e, "save it again with docker save or another tool for OCI images");
 }
 
 static bool is_hash(const char *s, const char *end)
@@ -56,8 +57,9 @@ static int check_note(const char *path, const char *text, size_t len, struct err
 	hash_text(hash, have);
 	if (!*want || strncmp(want, have, strlen(have)) == 0)
 		return 0;
-	return err_set(e, ERR_INVALID, "%.20s... of the image has another digest than its name says",
-		       path);
+	(void)err_set(e, ERR_INVALID, "%.20s... of the image has another digest than its name says",
+		      path);
+	return err_remedy(e, "the archive is damaged, or was changed: get it again");
 }
 
 /* 1: read; 0: there is no such file; a file that is no JSON is NULL. */

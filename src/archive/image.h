@@ -22,8 +22,8 @@ typedef int image_read_fn(void *context, const char *path, char **ret_text, size
 
 struct image_layer {
 	char path[TREE_PATH_MAX + 1]; /* in the archive */
-	char hash[HASH_TEXT_SIZE];    /* SHA-256 that its bytes have to have, "" where nobody says */
-	char bare[HASH_TEXT_SIZE];    /* the same of its bytes before they were compressed */
+	char hash[HASH_TEXT_SIZE]; /* SHA-256 that its bytes have to have, "" where nobody says */
+	char bare[HASH_TEXT_SIZE]; /* the same of its bytes before they were compressed */
 };
 
 struct image {

@@ -213,7 +213,10 @@ static int open_layer(struct source *s, const char *path, struct inner *ret, str
 {
 	int r = find(s, path, &ret->outer, e);
 
-	return r == 0 ? err_set(e, ERR_INVALID, "it is not in the archive") : r;
+	if (r != 0)
+		return r;
+	(void)err_set(e, ERR_INVALID, "it is not in the archive");
+	return err_remedy(e, "save the image again, whole");
 }
 
 /* The hash of a layer, as it is in there, or of what it was before compression. */
@@ -354,6 +357,10 @@ static int plant_source(struct plant *p, struct source *s, struct err *e)
 		if (r > 0 && !path[0])
 			r = plant_entry(p, t, &en, path, e) < 0 ? -EINVAL : 1;
 	} while (r > 0 && !path[0]);
+	if (r == 0) {
+		(void)err_set(e, ERR_INVALID, "the archive has nothing in it");
+		r = err_remedy(e, "tar -tf lists what an archive has");
+	}
 	bool keep = r > 0 && name_may_be_image(path);
 	s->keeps = false;
 	if (r > 0 && !keep)

@@ -6,7 +6,7 @@
 
 struct import_opts {
 	bool owners;
-	bool whole; /* it is a root file system to be an image (root.h) */
+	bool whole;    /* it is a root file system to be an image (root.h) */
 	int spool_dir; /* borrowed: where an image is kept meanwhile; negative: in `root` */
 	struct plant_limits limits;
 };

@@ -121,8 +121,8 @@ static int write_list(int etc, const char *name, const char *first, const char *
 {
 	if (tree_remove(etc, name, e) < 0)
 		return err_wrap(e, "/etc/%s", name);
-	auto_close int fd = openat(etc, name,
-				   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	auto_close int fd =
+		openat(etc, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	int r = fd < 0 ? -errno : fd_write_all(fd, first, strlen(first));
 	if (r >= 0)
 		r = fd_write_all(fd, text, len);

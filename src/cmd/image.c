@@ -25,8 +25,7 @@ static const char *const paragraphs[] = {
 };
 
 const struct verb_doc image_doc = {
-	.usage = {"import [--disk SIZE] [--json] NAME SRC", "ls [--json]",
-		  "info|rm [--json] NAME"},
+	.usage = {"import [--disk SIZE] [--json] NAME SRC", "ls [--json]", "info|rm [--json] NAME"},
 	.paragraphs = paragraphs,
 	.examples =
 		{

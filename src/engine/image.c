@@ -75,8 +75,7 @@ static int feed(int fd, int to, char ret_digest[8 + HASH_TEXT_SIZE], struct err 
 	hash_init(&there.hash);
 	if (fstat(fd, &st) < 0)
 		return err_sys(e, "import");
-	int r = S_ISDIR(st.st_mode) ? feed_dir(fd, &there, e)
-				    : reader_pump(fd, to, &there.hash, e);
+	int r = S_ISDIR(st.st_mode) ? feed_dir(fd, &there, e) : reader_pump(fd, to, &there.hash, e);
 	hash_done(&there.hash, digest);
 	hash_text(digest, text);
 	(void)snprintf(ret_digest, 8 + HASH_TEXT_SIZE, "sha256:%s", text);
@@ -171,8 +170,9 @@ static int take_in(const struct image_making *m, int fd, const struct pinfold_im
 		k = feed(fd, r.in, image->digest, e);
 	fd_close(&r.in);
 	/* What the other side says is why it stopped reading. */
-	if (r.run && (read_about(r.out, about, &theirs) < 0 ||
-		      tree_answer_read(r.out, &answer, &theirs) < 0) &&
+	if (r.run &&
+	    (read_about(r.out, about, &theirs) < 0 ||
+	     tree_answer_read(r.out, &answer, &theirs) < 0) &&
 	    (k >= 0 || theirs.kind != ERR_INTERNAL)) {
 		*e = theirs;
 		k = e->num ? -e->num : -EINVAL;

@@ -73,8 +73,8 @@ static int refuse_without(const struct request *r, const struct lang *lang, stru
 {
 	bool image = spec_on_image(&r->spec);
 
-	(void)err_set(e, ERR_MISSING, "%s is not %s", image ? strrchr(lang->program[0], '/') + 1
-							     : lang->program[0],
+	(void)err_set(e, ERR_MISSING, "%s is not %s",
+		      image ? strrchr(lang->program[0], '/') + 1 : lang->program[0],
 		      image ? "in this image" : "installed on this host");
 	(void)err_detail(e, "interpreter");
 	return image ? err_remedy(e, "take an image that has it in its PATH")

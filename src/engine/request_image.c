@@ -55,8 +55,9 @@ int request_image(struct request *r, const struct pinfold_run_options *o, struct
 		return err_remedy(e, "run it without --daemon and --detach");
 	}
 	if (geteuid() != 0 && r->spec.as_root) {
-		(void)err_set(e, ERR_UNSUPPORTED, "--user root: not with --image for an ordinary "
-						  "user, whose images have one owner");
+		(void)err_set(e, ERR_UNSUPPORTED,
+			      "--user root: not with --image for an ordinary "
+			      "user, whose images have one owner");
 		return err_remedy(e, "run pinfold as root, or leave one of the two out");
 	}
 	int k = open_store(r, e);

@@ -437,8 +437,7 @@ static int check_image(struct job *j, struct db_rows *rows, struct used *told, s
 	struct err why = ERR_INIT;
 	struct stack stack;
 
-	if (stack_parse(db_text(rows, 2), &stack, &why) >= 0 && stack.n == 1 &&
-	    stack_image(&stack))
+	if (stack_parse(db_text(rows, 2), &stack, &why) >= 0 && stack.n == 1 && stack_image(&stack))
 		return check_stack(j, 0, &stack, told, e);
 	struct check_problem p = problem(j, CHECK_SNAPSHOT, 0, "image %s: its layer is unreadable",
 					 db_text(rows, 1));

@@ -13,7 +13,7 @@
 #include "store/upper.h"
 
 #define WORD_MAX 63u
-#define COLUMNS                                                                                    \
+#define COLUMNS                                                                                     \
 	"SELECT id, name, source, digest, env, command, workdir, made, layers, files, bytes, stack" \
 	" FROM image "
 
@@ -199,11 +199,12 @@ static int write_down(struct image_making *m, struct store_image *image, const c
 		      struct err *e)
 {
 	struct db *db = m->store->db;
-	int r = db_run(db, e,
-		       "UPDATE layer SET state = 1, parts = ?2, files = ?3, bytes = ?4, stack = NULL"
-		       " WHERE id = ?1 AND state = 0",
-		       "iiii", (int64_t)m->number, (int64_t)STACK_IMAGE_PARTS,
-		       (int64_t)image->files, (int64_t)image->bytes);
+	int r = db_run(
+		db, e,
+		"UPDATE layer SET state = 1, parts = ?2, files = ?3, bytes = ?4, stack = NULL"
+		" WHERE id = ?1 AND state = 0",
+		"iiii", (int64_t)m->number, (int64_t)STACK_IMAGE_PARTS, (int64_t)image->files,
+		(int64_t)image->bytes);
 
 	if (r >= 0)
 		r = db_run(db, e,

@@ -13,7 +13,8 @@
 #include "store/store.h"
 
 #define IMAGE_NAME_MAX 127u /* NAME:TAG, each up to 63 */
-#define IMAGE_LOCK (-1)	    /* number of no workspace: held by who makes an image; one further down
+#define IMAGE_LOCK                                                                                 \
+	(-1) /* number of no workspace: held by who makes an image; one further down
 			       for each image that there is */
 
 struct store_image {

@@ -208,6 +208,7 @@ write("lists.tar", tar_bytes(PLAIN + [
     directory("etc"), directory("etc/passwd"), entry("etc/passwd/x", b"x"), link("etc/group", "/proc/self/environ")]))
 write("dotdot.tar", tar_bytes(PLAIN + [entry("../out", b"x")]))
 write("empty.tar", tar_bytes([]))
+write("little.tar", tar_bytes([entry("x", b"x")]))
 
 
 def python():
