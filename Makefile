@@ -52,7 +52,7 @@ else
 LDFLAGS_ALL += -static-pie
 endif
 endif
-LIBS := -lcrypto -lsqlite3 -lzstd -lm
+LIBS := -lcrypto -lsqlite3 -lzstd -ljansson -lm
 # Static libarchive leaves it to us to name what its filters need; of its formats only tar is linked.
 ARCHIVE_LIBS := -larchive -ljansson -llzma -lz -lzstd
 
@@ -69,7 +69,7 @@ READER_CFLAGS := -std=gnu17 -O2 $(WARN) -fno-strict-aliasing -fstack-protector-s
 	-ffunction-sections -fdata-sections
 READER_LDFLAGS := -static-pie -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,relro -Wl,-z,now -s
 
-LIB_ROOMS := base kernel wire tree sync sandbox warden apply store engine
+LIB_ROOMS := base kernel wire http tree sync sandbox warden apply store engine
 # Of archive/ the host side has what parses no archive.
 LIB_ARCHIVE := $(addprefix src/archive/,about.c export.c name.c pax.c pieces.c)
 LIB_SRC := $(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c))) $(LIB_ARCHIVE)
@@ -77,7 +77,8 @@ ARCHIVE_SRC := $(filter-out $(LIB_ARCHIVE),$(sort $(wildcard src/archive/*.c)))
 CMD_SRC := $(sort $(wildcard src/cmd/*.c src/measure/*.c))
 # The loader is an object for interpreters to load, and bytes for the guest.
 LOADER_SRC := src/guest/loader.c src/guest/forked.c
-GUEST_SRC := $(filter-out $(LOADER_SRC),$(sort $(wildcard src/guest/*.c))) src/wire/plan.c
+GUEST_SRC := $(filter-out $(LOADER_SRC),$(sort $(wildcard src/guest/*.c))) \
+	src/wire/plan.c src/wire/files.c
 READER_SRC := $(addprefix src/base/,err.c fd.c hash.c parse.c utf8.c) \
 	$(sort $(wildcard src/tree/*.c src/sync/*.c src/archive/*.c src/reader/*.c))
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)
@@ -143,7 +144,7 @@ $(B)/sandbox/reader_image.o: CPPFLAGS_ALL += -DREADER_IMAGE='"$(B)/reader"'
 $(B)/sandbox/reader_image.o: $(B)/reader
 
 $(B)/sandbox/guest_image.o: CPPFLAGS_ALL += -DGUEST_IMAGE='"$(B)/guest"'
-$(B)/sandbox/guest_image.o: $(B)/guest $(wildcard src/guest/driver.*)
+$(B)/sandbox/guest_image.o: $(B)/guest $(wildcard src/guest/driver.* src/guest/session.*)
 $(B)/kernel/seccomp.o: $(B)/gen/seccomp_filters.inc
 
 $(B)/gen-seccomp: tools/gen-seccomp.c src/kernel/seccomp.def | check-deps
@@ -165,9 +166,8 @@ $(B)/libpinfold.a: $(LIB_OBJ)
 	@rm -f $@
 	ar rcs $@ $(B)/libpinfold.o
 
-# jansson has names that base/json.c has, too; they meet in no program of ours.
-WITH_ARCHIVE = $(filter-out $(B)/base/json.o,$(filter $(addprefix $(B)/,base/% kernel/% tree/% \
-	archive/%),$(LIB_OBJ))) $(ARCHIVE_OBJ) $(ARCHIVE_LIBS)
+WITH_ARCHIVE = $(filter $(addprefix $(B)/,base/% kernel/% tree/% \
+	archive/%),$(LIB_OBJ)) $(ARCHIVE_OBJ) $(ARCHIVE_LIBS)
 $(B)/unit/%: tests/unit/%.c $(LIB_OBJ) $(CMD_OBJ) $(ARCHIVE_OBJ) $(B)/libpinfold.a $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) $(CPPFLAGS_ALL) -Itests/unit $(LDFLAGS_ALL) -o $@ $< \

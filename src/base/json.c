@@ -58,7 +58,7 @@ void json_key(struct json *j, const char *key)
 	j->first[j->depth] = false;
 	if (key) {
 		put(j, "\"", 1);
-		put_str(j, key);
+		json_text_part(j, key, strlen(key));
 		put(j, "\":", 2);
 	}
 }
@@ -171,7 +171,7 @@ void json_str(struct json *j, const char *key, const char *value)
 	if (value)
 		json_bytes(j, key, value, strlen(value));
 	else
-		json_null(j, key);
+		json_none(j, key);
 }
 
 void json_u64(struct json *j, const char *key, uint64_t value)
@@ -199,7 +199,7 @@ void json_bool(struct json *j, const char *key, bool value)
 	put_str(j, value ? "true" : "false");
 }
 
-void json_null(struct json *j, const char *key)
+void json_none(struct json *j, const char *key)
 {
 	json_key(j, key);
 	put_str(j, "null");

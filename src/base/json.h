@@ -26,7 +26,7 @@ void json_init(struct json *j, int fd);
 /* Flush. 0 or -errno of the first write that failed. */
 int json_end(struct json *j);
 
-/* A key, inside an object; a value must follow. NULL inside an array: nothing. */
+/* A key, UTF-8, inside an object; a value must follow. NULL inside an array: nothing. */
 void json_key(struct json *j, const char *key);
 void json_open(struct json *j, const char *key, char bracket);
 void json_close(struct json *j, char bracket);
@@ -35,7 +35,7 @@ void json_bytes(struct json *j, const char *key, const void *value, size_t len);
 void json_u64(struct json *j, const char *key, uint64_t value);
 void json_ms(struct json *j, const char *key, uint64_t microseconds);
 void json_bool(struct json *j, const char *key, bool value);
-void json_null(struct json *j, const char *key);
+void json_none(struct json *j, const char *key);
 
 /* A string value in pieces, for text that is not in one place. */
 void json_text_begin(struct json *j, const char *key);

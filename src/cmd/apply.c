@@ -89,7 +89,7 @@ static int end_json(struct told *t, bool dry_run, const struct pinfold_error *er
 		json_str(&t->j, "remedy", error->remedy);
 		json_close(&t->j, '}');
 	} else {
-		json_null(&t->j, "error");
+		json_none(&t->j, "error");
 	}
 	json_close(&t->j, '}');
 	return show_end(&t->j) < 0 ? EXIT_PINFOLD : 0;

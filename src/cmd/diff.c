@@ -44,7 +44,7 @@ static void put_change(struct json *j, const struct pinfold_change *c)
 	if (c->patch)
 		json_bytes(j, "patch", c->patch, c->patch_len);
 	else
-		json_null(j, "patch");
+		json_none(j, "patch");
 	json_close(j, '}');
 }
 

@@ -62,7 +62,7 @@ static void show_problem(const struct pinfold_fsck_problem *p, void *arg)
 	if (p->layer)
 		json_u64(&s->j, "layer", p->layer);
 	else
-		json_null(&s->j, "layer");
+		json_none(&s->j, "layer");
 	json_str(&s->j, "message", p->message);
 	json_str(&s->j, "used_by", p->used_by);
 	json_bool(&s->j, "repaired", p->repaired);

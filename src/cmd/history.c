@@ -16,7 +16,7 @@ static void put_optional(struct json *j, const char *key, const char *text)
 	if (text[0])
 		json_bytes(j, key, text, strlen(text));
 	else
-		json_null(j, key);
+		json_none(j, key);
 }
 
 static void put_snapshot(struct json *j, const struct pinfold_snapshot *s)
@@ -34,7 +34,7 @@ static void put_snapshot(struct json *j, const struct pinfold_snapshot *s)
 	if (s->status[0])
 		json_u64(j, "exit_status", (uint64_t)s->exit_status);
 	else
-		json_null(j, "exit_status");
+		json_none(j, "exit_status");
 	json_ms(j, "wall_ms", s->wall_us);
 	json_u64(j, "files_changed", s->files);
 	json_u64(j, "bytes_changed", s->bytes);

@@ -23,7 +23,7 @@ static void json_thousandths(struct json *j, const char *key, double value)
 	if (value > 0)
 		json_ms(j, key, (uint64_t)(value * 1000 + 0.5));
 	else
-		json_null(j, key);
+		json_none(j, key);
 }
 
 static void json_row(struct json *j, const struct contest *t, const struct contender *c)

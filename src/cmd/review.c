@@ -52,7 +52,7 @@ static void put_json(struct json *j, const struct pinfold_review *item)
 	if (c->patch)
 		json_bytes(j, "patch", c->patch, c->patch_len);
 	else
-		json_null(j, "patch");
+		json_none(j, "patch");
 	json_close(j, '}');
 }
 

@@ -42,7 +42,7 @@ void show_time(struct json *j, const char *key, uint64_t ms)
 	size_t n;
 
 	if (!ms || !gmtime_r(&s, &tm)) {
-		json_null(j, key);
+		json_none(j, key);
 		return;
 	}
 	n = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
@@ -60,7 +60,7 @@ void show_list_begin(struct json *j)
 int show_list_end(struct json *j)
 {
 	json_close(j, ']');
-	json_null(j, "next");
+	json_none(j, "next");
 	json_close(j, '}');
 	int bad = json_end(j);
 	return bad < 0 ? bad : fd_write_all(STDOUT_FILENO, "\n", 1);

@@ -173,7 +173,7 @@ static void put_workspace(struct json *j, const struct pinfold_workspace_info *w
 	if (w->dir[0])
 		json_bytes(j, "dir", w->dir, strlen(w->dir));
 	else
-		json_null(j, "dir");
+		json_none(j, "dir");
 	json_close(j, '}');
 }
 

@@ -54,12 +54,13 @@ static const struct lang *find(const char *name)
 	return NULL;
 }
 
+/* NULL: on the host. */
 static const char *find_program(struct request *r, const struct lang *lang)
 {
 	for (int i = 0; i < 2 && lang->program[i]; i++) {
 		const char *path = lang->program[i];
 
-		if (spec_on_image(&r->spec))
+		if (r && spec_on_image(&r->spec))
 			path = request_keep(r, request_image_program(r, strrchr(path, '/') + 1));
 		else if (access(path, X_OK) < 0)
 			path = NULL;
@@ -71,7 +72,7 @@ static const char *find_program(struct request *r, const struct lang *lang)
 
 static int refuse_without(const struct request *r, const struct lang *lang, struct err *e)
 {
-	bool image = spec_on_image(&r->spec);
+	bool image = r && spec_on_image(&r->spec);
 
 	(void)err_set(e, ERR_MISSING, "%s is not %s",
 		      image ? strrchr(lang->program[0], '/') + 1 : lang->program[0],
@@ -144,6 +145,17 @@ static enum sandbox_driver suits(const struct lang *lang, const struct pinfold_r
 		if (o->argv[i][0] == '-')
 			return DRIVER_NONE;
 	return lang->driver;
+}
+
+int lang_program(const char *name, const char **ret, struct err *e)
+{
+	const struct lang *lang = find(name);
+	const char *program = find_program(NULL, lang);
+
+	if (!program)
+		return refuse_without(NULL, lang, e);
+	*ret = program;
+	return 0;
 }
 
 int request_lang(struct request *r, const struct pinfold_run_options *o, struct err *e)

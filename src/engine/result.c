@@ -89,7 +89,7 @@ static void write_limits(struct json *j, const struct pinfold_run *run)
 	write_limit_row(j, "nofile", l->nofile, h->nofile);
 	json_close(j, '}');
 	if (!run->limit_kind) {
-		json_null(j, "limit");
+		json_none(j, "limit");
 		return;
 	}
 	json_open(j, "limit", '{');
@@ -176,7 +176,7 @@ static void write_network(struct json *j, const struct pinfold_run *run)
 		json_str(j, "host", d->host);
 		json_u64(j, "port", d->port);
 		json_str(j, "verdict", "denied");
-		json_null(j, "rule");
+		json_none(j, "rule");
 		json_u64(j, "bytes_in", 0);
 		json_u64(j, "bytes_out", 0);
 		json_close(j, '}');
@@ -187,7 +187,7 @@ static void write_network(struct json *j, const struct pinfold_run *run)
 static void write_error(struct json *j, const struct pinfold_error *e)
 {
 	if (!e) {
-		json_null(j, "error");
+		json_none(j, "error");
 		return;
 	}
 	json_open(j, "error", '{');
@@ -206,7 +206,7 @@ static void write_outcome(struct json *j, const struct pinfold_run *run)
 
 	json_str(j, "status", run->status);
 	if (by_signal && !(run->have_status && WIFEXITED(st) && run->stop != STOP_NONE))
-		json_null(j, "exit_code");
+		json_none(j, "exit_code");
 	else
 		json_u64(j, "exit_code",
 			 (uint64_t)(run->failed || !by_signal ? run->exit_status
@@ -216,7 +216,7 @@ static void write_outcome(struct json *j, const struct pinfold_run *run)
 	else if (by_signal && !run->have_status)
 		json_u64(j, "signal", 9);
 	else
-		json_null(j, "signal");
+		json_none(j, "signal");
 }
 
 static const char *start_name(const struct pinfold_run *run)
@@ -238,7 +238,7 @@ int pinfold_run_write_json(const struct pinfold_run *run, int fd)
 	if (run->workspace[0])
 		json_str(&j, "workspace", run->workspace);
 	else
-		json_null(&j, "workspace");
+		json_none(&j, "workspace");
 	if (run->snapshot)
 		json_u64(&j, "snapshot", run->snapshot);
 	json_str(&j, "isolation", run->req.spec.level == LEVEL_STRICT ? "strict" : "landlock");
@@ -252,7 +252,7 @@ int pinfold_run_write_json(const struct pinfold_run *run, int fd)
 	write_files(&j, run);
 	write_network(&j, run);
 	write_error(&j, run->failed ? &run->error : NULL);
-	json_null(&j, "receipt");
+	json_none(&j, "receipt");
 	json_close(&j, '}');
 	int r = json_end(&j);
 	errno = -r;
@@ -276,10 +276,10 @@ int pinfold_error_write_json(const struct pinfold_error *error, int fd)
 	json_init(&j, fd);
 	json_open(&j, NULL, '{');
 	for (size_t i = 0; i < sizeof(nothing) / sizeof(nothing[0]); i++)
-		json_null(&j, nothing[i]);
+		json_none(&j, nothing[i]);
 	json_str(&j, "status", "failed");
 	json_u64(&j, "exit_code", 125);
-	json_null(&j, "signal");
+	json_none(&j, "signal");
 	write_no_stream(&j, "stdout");
 	write_no_stream(&j, "stderr");
 	json_open(&j, "usage", '{');
@@ -291,14 +291,14 @@ int pinfold_error_write_json(const struct pinfold_error *error, int fd)
 	json_close(&j, '}');
 	json_open(&j, "limits", '{');
 	json_close(&j, '}');
-	json_null(&j, "limit");
+	json_none(&j, "limit");
 	static const char *const lists[] = {"denials", "files", "network"};
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		json_open(&j, lists[i], '[');
 		json_close(&j, ']');
 	}
 	write_error(&j, error);
-	json_null(&j, "receipt");
+	json_none(&j, "receipt");
 	json_close(&j, '}');
 	int r = json_end(&j);
 	errno = -r;

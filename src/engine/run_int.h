@@ -119,6 +119,7 @@ struct pinfold_run {
 	bool outlived;		/* and it did not live longer than the command */
 	bool follows;		/* only listens to a command that is the daemon's own, */
 	bool hangs_up;		/* and left before it ended */
+	uint32_t followed;	/* its pid, as it was asked for */
 	struct upper *upper;	/* of a workspace: what it writes to, NULL once that is settled */
 	char workspace[64];	/* its name, "" for none */
 	const char *upper_kind; /* what its log calls this, */
@@ -197,6 +198,8 @@ void request_image_path(struct request *r, const struct store_image *image);
 char *request_image_program(const struct request *r, const char *name);
 /* lang.c: the argument vector of `lang`. */
 int request_lang(struct request *r, const struct pinfold_run_options *o, struct err *e);
+/* The interpreter of a language that is one of ours. */
+int lang_program(const char *name, const char **ret, struct err *e);
 /* limits.c: what holds each limit; refuses what cannot be held unless best-effort. */
 int request_limits(struct request *r, const struct pinfold_run_options *o, struct err *e);
 int request_lose_scope(struct request *r, struct err *e);
@@ -232,6 +235,13 @@ int follow_message(struct pinfold_run *run, struct pinfold_event *ret);
 void follow_end(struct pinfold_run *run);
 /* sandbox.c */
 int sandbox_check_id(const char *id, struct err *e);
+/* pinfold_sandbox_exec(); session: the command is an interpreter that stays, `input` its socket. */
+int sandbox_exec(const char *id, const struct pinfold_run_options *o, bool session,
+		 struct pinfold_run **ret, struct err *e);
+/* One question, one answer; *ret_fd is what came along. */
+int sandbox_ask(struct link_ask *ask, const struct request *req, struct pinfold_run *explain,
+		struct link_msg *ret, int *ret_fd, struct err *e);
+int sandbox_result(int r, const struct err *e, struct pinfold_error *ret_error);
 /* public.c */
 struct pinfold_run *run_new(void);
 /* Start what the request says; its result may be that it could not be executed. */

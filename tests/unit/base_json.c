@@ -33,7 +33,7 @@ static void nested(struct json *j)
 	json_u64(j, "a", 18446744073709551615u);
 	json_open(j, "b", '[');
 	json_str(j, NULL, "x");
-	json_null(j, NULL);
+	json_none(j, NULL);
 	json_bool(j, NULL, true);
 	json_close(j, ']');
 	json_open(j, "c", '{');

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What serves the outside: the process behind HTTP, and `pinfold mcp`. It is a client of the daemon
+ * (libpinfold) and holds nothing that a sandbox depends on.
+ */
+#ifndef API_API_H
+#define API_API_H
+
+#include "api/loop.h"
+
+struct workers;
+struct runs;
+struct boxes;
+struct tokens;
+struct keeper;
+struct metrics;
+
+struct api {
+	struct loop *loop;
+	struct workers *workers;
+	struct runs *runs;     /* what ran, and what it printed: runs.h */
+	struct boxes *boxes;   /* sandboxes that live, and their sessions: boxes.h */
+	struct tokens *tokens; /* who may: tokens.h; NULL: nobody needs one */
+	struct keeper *keeper; /* who has the store of workspaces: keeper.h; NULL: nobody */
+	struct metrics *metrics;
+	uint32_t run_flags; /* PINFOLD_DAEMON or 0, for every run */
+};
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sandboxes that live, as the outside knows them: by id, or by a name that its tenant chose; with
+ * the channel to their files and their sessions. The daemon has the sandboxes; what is here can be
+ * forgotten and is found again by their metadata.
+ *
+ * All functions are for handlers' threads. A box that is found is held until box_put().
+ */
+#ifndef API_BOXES_H
+#define API_BOXES_H
+
+#include <pthread.h>
+
+#include "api/api.h"
+#include "api/call.h"
+
+struct pinfold_files;
+struct pinfold_run_options;
+struct pinfold_session;
+
+#define BOX_NAME_SIZE 33
+#define BOX_SESSIONS_MAX 16u
+#define BOX_IDLE_MS (30u * 60 * 1000) /* of a named one, after its last use */
+
+/* An interpreter that stays. Who has it from box_session() has it alone. */
+struct session {
+	char name[BOX_NAME_SIZE];
+	char id[32];
+	char lang[8];
+	struct pinfold_session *handle; /* NULL: it died; made anew by box_session() */
+	bool busy;
+	char run[32]; /* what it is busy with */
+	uint64_t since_ms;
+	struct session *next;
+};
+
+struct box {
+	char id[32]; /* the daemon's */
+	char tenant[TENANT_SIZE];
+	char name[BOX_NAME_SIZE]; /* "" for none */
+	uint64_t idle_ms;	  /* 0: it has a time to live of its own; else extended at each use */
+
+	/* boxes.c */
+	pthread_mutex_t lock;
+	struct pinfold_files *files; /* under lock */
+	struct session *sessions;    /* under lock */
+	unsigned refs;
+	bool gone;
+	struct box *next;
+};
+
+int boxes_new(struct boxes **ret, struct err *e);
+void boxes_free(struct boxes *b);
+
+/* name NULL or "": none. ttl_ms 0: ten minutes, or, with a name, BOX_IDLE_MS after its last use. */
+struct box *box_create(struct api *api, const struct who *who, const char *name,
+		       const struct pinfold_run_options *o, uint64_t ttl_ms, struct err *e);
+/* By id (sbx…) or name; not_found.sandbox says which there are. */
+struct box *box_find(struct api *api, const struct who *who, const char *id, struct err *e);
+/* By name; made with the defaults when there is none. */
+struct box *box_named(struct api *api, const struct who *who, const char *name, struct err *e);
+void box_put(struct api *api, struct box *b);
+/* Ends it, its sessions and processes; what it printed is forgotten. */
+int box_destroy(struct api *api, struct box *b, struct err *e);
+/* Those of the tenant, as JSON objects in an array, from the daemon. */
+struct value *boxes_list(struct api *api, const struct who *who, struct err *e);
+/* One of them. */
+struct value *box_describe(struct api *api, struct box *b, struct err *e);
+
+/* The channel to its files, for the caller alone until box_files_put(). broken: an operation timed
+ * out or the channel is gone; the next caller gets a new one. */
+struct pinfold_files *box_files(struct box *b, struct err *e);
+void box_files_put(struct box *b, bool broken);
+
+/* A session by name or id, made (lang) when it is not there; lang NULL: it must be there. Busy when
+ * somebody has it. */
+struct session *box_session(struct box *b, const char *name, const char *lang, bool reset,
+			    struct err *e);
+void box_session_put(struct box *b, struct session *s);
+/* From any thread: what it does now ends with KeyboardInterrupt. */
+int box_session_interrupt(struct box *b, const char *name, struct err *e);
+int box_session_close(struct box *b, const char *name, struct err *e);
+
+/* An error of the library as one of ours. Returns the negative value. */
+struct pinfold_error;
+int api_error(struct err *e, const struct pinfold_error *from);
+
+#endif

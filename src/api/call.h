@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One call of an operation. Whoever speaks with the outside (rest.c, mcp) makes it and starts it;
+ * it then runs on a thread of its own (worker.c), where the handler may block as it likes, and ends
+ * in the loop's thread (`done`). The handler owns nothing but the call.
+ *
+ * States: made -> running (call_start) -> over (done was called). cancel may come at any time while
+ * it runs; a handler that waits, waits for call_cancelled_fd(), too.
+ */
+#ifndef API_CALL_H
+#define API_CALL_H
+
+#include "api/feed.h"
+#include "api/loop.h"
+#include "api/op.h"
+#include "base/value.h"
+
+struct api;
+
+#define TENANT_SIZE 64
+
+/* Who is calling. */
+struct who {
+	char tenant[TENANT_SIZE]; /* "uid-1000" or the token's */
+	char token[32];		  /* id of the token, "" for none */
+	unsigned scopes;
+};
+
+/* What the handler leaves; at most one of value, text and fd. */
+struct reply {
+	int status;	     /* 0: 200 or what the row says */
+	struct value *value; /* JSON */
+	char *text;	     /* malloced, with `type` or JSON */
+	size_t text_len;
+	const char *type; /* of text and fd; NULL: JSON */
+	int fd;		  /* a regular file */
+	uint64_t offset, length;
+	char etag[48]; /* "" for none */
+};
+
+struct call {
+	struct api *api;
+	const struct op *op;
+	struct value *args; /* checked */
+	struct who who;
+	char request_id[32];
+	int body; /* OP_RAW_BODY: the read end of a pipe, else FD_NONE */
+	bool stream;
+	bool detach; /* who asked may leave */
+	uint64_t last_event;
+
+	/* The handler's. */
+	struct reply reply;
+	struct err error;
+	int result; /* of the handler */
+
+	/* Where events go, from the handler's thread: REST hangs a stream on the feed, MCP reports
+	 * progress. NULL: nobody listens. */
+	void (*follow)(struct call *c, struct feed *feed);
+	/* Tools: ask who is calling. See mcp/ask.h. */
+	void *transport;
+	void (*done)(struct call *c); /* the loop's thread; frees it */
+
+	struct task task; /* for worker.c */
+	int cancel;	  /* eventfd */
+	struct call *next;
+	uint64_t began_ms;
+};
+
+struct call *call_new(struct api *api, const struct op *op, const struct who *who);
+void call_free(struct call *c);
+
+/* Give it to a thread. 0, or -errno and busy when too many run. */
+int call_start(struct call *c, struct err *e);
+/* The loop's thread, or any. */
+void call_cancel(struct call *c);
+
+/* The handler's thread. */
+bool call_cancelled(const struct call *c);
+int call_cancelled_fd(const struct call *c); /* readable when it was */
+/* From here on `feed` is what a caller who wants a stream hears. */
+void call_stream(struct call *c, struct feed *feed);
+
+const char *arg_str(const struct call *c, const char *name);		      /* NULL: not given */
+int64_t arg_int(const struct call *c, const char *name, int64_t standard);
+bool arg_true(const struct call *c, const char *name);
+const struct value *arg(const struct call *c, const char *name);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run, from its start to its result, into its record. */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "api/runs.h"
+#include "base/fd.h"
+#include "base/utf8.h"
+#include "pinfold/pinfold.h"
+
+/* Characters may be cut between two reads; the beginning of one waits for its end. */
+struct carry {
+	unsigned char bytes[4];
+	size_t n;
+};
+
+static void tell(struct record *rec, const char *event, struct value *data)
+{
+	size_t len = 0;
+	auto_free char *text = value_text(data, &len);
+
+	value_free(data);
+	if (text)
+		feed_add(rec->feed, event, text, len);
+}
+
+static void tell_output(struct record *rec, int stream, const void *data, size_t len)
+{
+	struct value *o = value_object();
+
+	value_set_text(o, data, len);
+	tell(rec, stream ? "stderr" : "stdout", o);
+}
+
+static void take_output(struct record *rec, int stream, struct carry *carry,
+			const struct pinfold_event *ev)
+{
+	spool_add(&rec->output[stream], ev->data, ev->len);
+	auto_free char *joined = malloc(carry->n + ev->len);
+
+	if (!joined)
+		return;
+	memcpy(joined, carry->bytes, carry->n);
+	memcpy(joined + carry->n, ev->data, ev->len);
+	size_t len = carry->n + ev->len, tail = utf8_cut_tail(joined, len);
+	carry->n = tail;
+	memcpy(carry->bytes, joined + len - tail, tail);
+	if (len > tail)
+		tell_output(rec, stream, joined, len - tail);
+}
+
+static void take_event(struct record *rec, struct carry carry[2], const struct pinfold_event *ev)
+{
+	struct value *o = NULL;
+
+	switch (ev->kind) {
+	case PINFOLD_EVENT_STARTED:
+		o = value_object();
+		value_set(o, "id", value_of_str(rec->id));
+		value_set(o, "sandbox", rec->sandbox[0] ? value_of_str(rec->sandbox) : value_of_null());
+		tell(rec, "started", o);
+		return;
+	case PINFOLD_EVENT_STDOUT:
+	case PINFOLD_EVENT_STDERR:
+		take_output(rec, ev->kind == PINFOLD_EVENT_STDERR,
+			    &carry[ev->kind == PINFOLD_EVENT_STDERR], ev);
+		return;
+	case PINFOLD_EVENT_DENIAL:
+		o = value_object();
+		value_set(o, "text", value_of_bytes(ev->data, ev->len));
+		tell(rec, "denial", o);
+		return;
+	case PINFOLD_EVENT_RESULT:
+		for (int i = 0; i < 2; i++)
+			if (carry[i].n)
+				tell_output(rec, i, carry[i].bytes, carry[i].n);
+		return;
+	}
+}
+
+/* The library writes documents to descriptors. */
+static char *document(const struct pinfold_run *run)
+{
+	auto_close int fd = memfd_create("pinfold-result", MFD_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || pinfold_run_write_json(run, fd) < 0 || fstat(fd, &st) < 0)
+		return NULL;
+	size_t len = (size_t)st.st_size, got = 0;
+	auto_free char *text = malloc(len + 1);
+	if (!text || lseek(fd, 0, SEEK_SET) < 0 || fd_read_max(fd, text, len, &got) < 0)
+		return NULL;
+	while (got && text[got - 1] == '\n')
+		got--;
+	text[got] = '\0';
+	return take_ptr(&text);
+}
+
+/* What a full pipe does not take is written when there is room. */
+static void feed_input(struct pinfold_run *run, struct run_input *left)
+{
+	int fd = pinfold_run_stdin_fd(run);
+
+	while (fd >= 0 && left->len) {
+		ssize_t n = write(fd, left->data, left->len);
+
+		if (n < 0 && errno == EAGAIN)
+			return;
+		if (n <= 0) {
+			left->len = 0; /* nobody reads it */
+			break;
+		}
+		left->data += n;
+		left->len -= (size_t)n;
+	}
+	if (fd >= 0)
+		pinfold_run_stdin_close(run);
+}
+
+static void wait_for_it(struct call *c, struct pinfold_run *run, const struct run_input *left,
+			bool stopped)
+{
+	int in = left->len ? pinfold_run_stdin_fd(run) : -1;
+	struct pollfd p[3] = {{.fd = pinfold_run_fd(run), .events = POLLIN},
+			      {.fd = stopped ? -1 : call_cancelled_fd(c), .events = POLLIN},
+			      {.fd = in, .events = POLLOUT}};
+
+	(void)poll(p, 3, -1); /* whatever it says, we look */
+}
+
+void record_follow(struct call *c, struct record *rec, struct pinfold_run *run,
+		   const struct run_input *input)
+{
+	struct run_input left = input ? *input : (struct run_input){0};
+	struct carry carry[2] = {0};
+	struct pinfold_event ev = {0};
+	bool stopped = false;
+
+	while (ev.kind != PINFOLD_EVENT_RESULT) {
+		feed_input(run, &left);
+		if (pinfold_run_next(run, 0, &ev) > 0) {
+			take_event(rec, carry, &ev);
+			continue;
+		}
+		wait_for_it(c, run, &left, stopped);
+		if (!stopped && call_cancelled(c)) {
+			pinfold_run_stop(run, 0);
+			stopped = true;
+		}
+	}
+	record_end(c->api->runs, rec, pinfold_run_status(run), document(run));
+	pinfold_run_free(run);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of operations. One row is all that the outside knows of an operation: its name, where
+ * REST and MCP have it, its arguments, who may. Routing, checks, OpenAPI, tool schemas and help come
+ * from the row; no route and no tool's name stands anywhere else. The rows are in ops.def.
+ */
+#ifndef API_OP_H
+#define API_OP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/value.h"
+
+struct call;
+
+enum arg_type {
+	ARG_STRING, /* max: bytes */
+	ARG_BOOL,
+	ARG_INT,      /* min, max */
+	ARG_SIZE,     /* bytes, or a text such as "512M" */
+	ARG_DURATION, /* milliseconds, or a text such as "10s" */
+	ARG_CPUS,     /* a number of processors */
+	ARG_CHOICE,   /* one of `choices` */
+	ARG_COMMAND,  /* a line for the shell, or an array of words */
+	ARG_STRINGS,  /* an array of strings */
+	ARG_MAP,      /* an object of strings */
+};
+
+/* Where REST has it. */
+#define IN_BODY 0x1u
+#define IN_QUERY 0x2u
+#define IN_PATH 0x4u
+#define NEEDED 0x8u
+
+struct op_arg {
+	const char *name;
+	enum arg_type type;
+	unsigned flags;
+	int64_t min, max;	/* 0, 0: the type's own */
+	const char *choices;	/* with blanks between */
+	const char *help;
+	const char *standard;	/* the default, for documents; NULL: none */
+};
+
+/* Who may; a token has a set of them. */
+#define SCOPE_RUN 0x1u
+#define SCOPE_FILES 0x2u
+#define SCOPE_WORKSPACES 0x4u
+#define SCOPE_APPROVE 0x8u
+#define SCOPE_ADMIN 0x10u
+#define SCOPE_ALL 0x1fu
+
+#define OP_STREAM 0x1u	 /* ?stream=1 answers with events */
+#define OP_RAW_BODY 0x2u /* the body is bytes, not JSON */
+#define OP_RAW_REPLY 0x4u /* so is the answer */
+#define OP_CREATED 0x8u	 /* answers 201 */
+#define OP_OPEN 0x10u	 /* no token is needed */
+#define OP_EVENTS 0x20u	 /* always answers with events */
+#define OP_DETACHED 0x40u /* a caller who leaves does not end it */
+#define OP_QUIET 0x80u	 /* changes and reveals nothing: no line in the log */
+
+/* Tools only. */
+#define TOOL_READS 0x100u
+#define TOOL_DESTROYS 0x200u
+#define TOOL_CORE 0x400u
+#define TOOL_OPEN_WORLD 0x800u
+
+typedef int op_fn(struct call *c, struct err *e);
+
+struct op {
+	const char *name;   /* "run.create": in the log and the audit */
+	const char *method; /* NULL: REST has it not */
+	const char *path;   /* "/v1/runs/{id}" */
+	const char *tool;   /* NULL: MCP has it not */
+	const char *title;  /* of the tool */
+	const char *cli;    /* the verb, or NULL */
+	unsigned scope;
+	unsigned flags;
+	op_fn *handler;
+	const char *summary;
+	const char *example; /* REST: a body, JSON */
+	const char *returns; /* REST: the schema's name in openapi.c */
+	const struct op_arg *args;
+	unsigned n_args;
+};
+
+/* All rows: those of ops.def, and what other rooms added before the first call. */
+size_t op_count(void);
+const struct op *op_at(size_t i);
+void op_register(const struct op *rows, size_t n);
+
+#define ARGS(...)                                                                                  \
+	.args = (const struct op_arg[]){__VA_ARGS__},                                              \
+	.n_args = sizeof((const struct op_arg[]){__VA_ARGS__}) / sizeof(struct op_arg)
+#define OP(what, ...) {.name = what, __VA_ARGS__},
+
+const char *scope_name(unsigned one);
+/* "run,files" -> bits; 0 and an error that names what is wrong. */
+unsigned scope_parse(const char *text, struct err *e);
+
+/* The row of a tool, or NULL. */
+const struct op *op_of_tool(const char *tool);
+
+/* All of `args` (an object) against the row: unknown ones, wrong types and values out of range are
+ * refused by name. Sizes, durations and processors become integers (bytes, ms, thousandths), texts
+ * of the query become what they stand for. */
+int op_check(const struct op *op, struct value *args, struct err *e);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What ran: the result and the whole output of each run, command and execution, for RUNS_KEEP_MS
+ * after its end. A run is known to its tenant only.
+ */
+#ifndef API_RUNS_H
+#define API_RUNS_H
+
+#include "api/api.h"
+#include "api/call.h"
+#include "api/feed.h"
+#include "api/spool.h"
+
+struct pinfold_run;
+struct pinfold_run_options;
+
+#define RUNS_KEEP_MS (3600u * 1000)
+#define RUNS_MAX 10000u
+#define RUNS_BYTES_MAX (1ull << 30) /* of output, all together */
+
+struct record {
+	char id[32];
+	char tenant[TENANT_SIZE];
+	char sandbox[32];	/* "" for none */
+	char workspace[64];	/* "" for none */
+	char command[256];
+	char status[16];	/* "running", then as in the document */
+	uint64_t made_ms;	/* since 1970 */
+	uint64_t ended_at;	/* loop_now_ms(), 0: it runs */
+	char *result;		/* the document, one line of JSON; NULL: it runs */
+	struct spool output[2];
+	struct feed *feed; /* started, stdout, stderr, denial, result */
+	int cancel_fd; /* of the call that runs it, FD_NONE: over */
+
+	/* runs.c */
+	unsigned refs;
+	struct record *next, *older, *newer;
+};
+
+int runs_new(struct loop *l, struct runs **ret, struct err *e);
+void runs_free(struct runs *r);
+
+/* A new one with a reference for the caller. The id is final: it is the run's. */
+struct record *record_new(struct runs *r, const char *tenant, const char *id);
+/* Of that tenant; NULL and not_found otherwise. */
+struct record *record_find(struct runs *r, const char *tenant, const char *id, struct err *e);
+void record_unref(struct runs *r, struct record *rec);
+/* `result` is taken, malloced. */
+void record_end(struct runs *r, struct record *rec, const char *status, char *result);
+/* Stop it, if it runs. */
+void record_cancel(struct runs *r, struct record *rec);
+/* Newest first; fn returns nonzero to stop. With the table's lock: fn must be short. */
+void runs_each(struct runs *r, const char *tenant, int (*fn)(struct record *, void *), void *arg);
+
+/*
+ * The heart of run.create, sandbox.exec and their like: events of `run` go into the record until it
+ * has ended, or the call was cancelled: then it is stopped. Frees the run. `input`: what its
+ * standard input gets, borrowed; NULL: nothing.
+ */
+struct run_input {
+	const char *data;
+	size_t len;
+};
+void record_follow(struct call *c, struct record *rec, struct pinfold_run *run,
+		   const struct run_input *input);
+
+#endif
