@@ -185,6 +185,14 @@ static void versions(void)
 	ok(e.remedy[0], "with a remedy");
 	ok(!again() && e.kind == ERR_UNSUPPORTED, "again, and not made older");
 	away(NULL);
+	struct db *db = fresh();
+	is_int(db_run(db, &e, "DROP TABLE image", ""), 0, "one of version 1");
+	db_close(db);
+	set_version(1);
+	db = again();
+	ok(db && db_run(db, &e, "DELETE FROM image", "") == 0, "is made newer");
+	db_close(db);
+	away(NULL);
 	db_close(fresh());
 	set_version(-3);
 	ok(!again() && e.text[0], "one that nobody wrote is refused, with words");
