@@ -30,7 +30,8 @@ static void round_trip(void)
 /* An image is the lowest of a stack, and says so. */
 static void images(void)
 {
-	static const char *const bad[] = {"1:9,2:1", "1:9,2:9", "1:10", "1:15", "1::", "1:;", "1:?"};
+	static const char *const bad[] = {"1:9,2:1", "1:9,2:9", "1:10", "1:15",
+					  "1::",     "1:;",	"1:?"};
 	struct stack s;
 
 	is_int(stack_parse("7:1,2:9", &s, &e), 0, "an image below a layer");
