@@ -71,8 +71,9 @@ READER_LDFLAGS := -static-pie -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,relro
 
 LIB_ROOMS := base kernel wire http tree sync sandbox warden apply store engine
 # Of archive/ the host side has what parses no archive.
-LIB_SRC := $(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c))) src/archive/pieces.c
-ARCHIVE_SRC := $(filter-out src/archive/pieces.c,$(sort $(wildcard src/archive/*.c)))
+LIB_ARCHIVE := $(addprefix src/archive/,about.c export.c name.c pax.c pieces.c)
+LIB_SRC := $(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c))) $(LIB_ARCHIVE)
+ARCHIVE_SRC := $(filter-out $(LIB_ARCHIVE),$(sort $(wildcard src/archive/*.c)))
 CMD_SRC := $(sort $(wildcard src/cmd/*.c src/measure/*.c src/api/*.c src/mcp/*.c))
 ifneq ($(FIXTURES),1)
 CMD_SRC := $(filter-out src/mcp/fixture%,$(CMD_SRC))
