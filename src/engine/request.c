@@ -272,6 +272,28 @@ static int check_metadata(struct request *r, const struct pinfold_run_options *o
 	return 0;
 }
 
+/* The verdict looks at them again, and they are the caller's only until the start. */
+static int copy_words(struct request *r, const char *const *argv, struct err *e)
+{
+	size_t n = 0, bytes = 0;
+
+	for (; argv[n]; n++)
+		bytes += strlen(argv[n]) + 1;
+	r->words = malloc((n + 1) * sizeof(*r->words) + bytes);
+	if (!r->words)
+		return err_sys(e, "command");
+	char *to = (char *)(r->words + n + 1);
+	for (size_t i = 0; i < n; i++) {
+		size_t len = strlen(argv[i]) + 1;
+
+		r->words[i] = memcpy(to, argv[i], len);
+		to += len;
+	}
+	r->words[n] = NULL;
+	r->spec.argv = (const char *const *)r->words;
+	return 0;
+}
+
 static int take_command(struct request *r, const struct pinfold_run_options *o, struct err *e)
 {
 	if (o->lang)
@@ -281,8 +303,7 @@ static int take_command(struct request *r, const struct pinfold_run_options *o, 
 		return err_remedy(e,
 				  "pinfold run -- COMMAND, or pinfold run --lang python -c CODE");
 	}
-	r->spec.argv = o->argv;
-	return 0;
+	return copy_words(r, o->argv, e);
 }
 
 /* What it lies on, if that is something of the store. */
@@ -333,6 +354,7 @@ void request_done(struct request *r)
 	for (unsigned i = 0; r->env && i < r->n_env; i++)
 		free(r->env[i]);
 	free(r->env);
+	free(r->words);
 	free(r->dir_real);
 	memset(r, 0, sizeof(*r));
 	r->spec.dir_fd = FD_NONE;

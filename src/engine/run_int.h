@@ -87,6 +87,7 @@ struct request {
 	uint64_t output_bytes;
 	uint64_t keep_ms;
 	uint32_t flags;
+	char **words; /* of the command, without lang; one block */
 	char *argv[4 + 1024];
 	char **env;
 	unsigned n_env;
