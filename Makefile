@@ -73,10 +73,14 @@ LIB_ROOMS := base kernel wire http tree sync sandbox warden apply store engine
 # Of archive/ the host side has what parses no archive.
 LIB_SRC := $(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c))) src/archive/pieces.c
 ARCHIVE_SRC := $(filter-out src/archive/pieces.c,$(sort $(wildcard src/archive/*.c)))
-CMD_SRC := $(sort $(wildcard src/cmd/*.c src/measure/*.c))
+CMD_SRC := $(sort $(wildcard src/cmd/*.c src/measure/*.c src/api/*.c src/mcp/*.c))
+ifneq ($(FIXTURES),1)
+CMD_SRC := $(filter-out src/mcp/fixture%,$(CMD_SRC))
+endif
 # The loader is an object for interpreters to load, and bytes for the guest.
 LOADER_SRC := src/guest/loader.c src/guest/forked.c
-GUEST_SRC := $(filter-out $(LOADER_SRC),$(sort $(wildcard src/guest/*.c))) src/wire/plan.c
+GUEST_SRC := $(filter-out $(LOADER_SRC),$(sort $(wildcard src/guest/*.c))) \
+	src/wire/plan.c src/wire/files.c
 READER_SRC := $(addprefix src/base/,err.c fd.c hash.c parse.c utf8.c) \
 	$(sort $(wildcard src/tree/*.c src/sync/*.c src/archive/*.c src/reader/*.c))
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)
@@ -142,7 +146,7 @@ $(B)/sandbox/reader_image.o: CPPFLAGS_ALL += -DREADER_IMAGE='"$(B)/reader"'
 $(B)/sandbox/reader_image.o: $(B)/reader
 
 $(B)/sandbox/guest_image.o: CPPFLAGS_ALL += -DGUEST_IMAGE='"$(B)/guest"'
-$(B)/sandbox/guest_image.o: $(B)/guest $(wildcard src/guest/driver.*)
+$(B)/sandbox/guest_image.o: $(B)/guest $(wildcard src/guest/driver.* src/guest/session.*)
 $(B)/kernel/seccomp.o: $(B)/gen/seccomp_filters.inc
 
 $(B)/gen-seccomp: tools/gen-seccomp.c src/kernel/seccomp.def | check-deps
@@ -152,8 +156,8 @@ $(B)/gen/seccomp_filters.inc: $(B)/gen-seccomp
 	@mkdir -p $(@D)
 	$(B)/gen-seccomp $(ARCH) > $@
 
-# The CLI sees the library as any program does, and base/ beside it.
-BASE_OBJ := $(filter $(B)/base/%,$(LIB_OBJ))
+# The CLI sees the library as any program does, and base/ and http/ beside it.
+BASE_OBJ := $(filter $(B)/base/% $(B)/http/%,$(LIB_OBJ))
 $(B)/pinfold: $(CMD_OBJ) $(BASE_OBJ) $(B)/libpinfold.a
 	$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(LIBS)
 

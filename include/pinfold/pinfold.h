@@ -46,6 +46,8 @@ struct pinfold_error {
 #define PINFOLD_NO_STDIN 0x4u /* standard input is empty */
 #define PINFOLD_DAEMON 0x8u   /* run in the daemon, or fail */
 #define PINFOLD_LOCAL 0x10u   /* run in this process even when there is a daemon */
+/* Of a background command: keep its standard input open for pinfold_process_write(); else it is empty. */
+#define PINFOLD_SPAWN_STDIN 0x20u
 
 /*
  * What to run and within which limits. Start from PINFOLD_RUN_OPTIONS_INIT; zero or NULL always
@@ -92,6 +94,11 @@ struct pinfold_run_options {
 	/* With dir: files that look like secrets are hidden. Patterns of names or paths, or NULL. */
 	const char *const *hide; /* hide these, too */
 	const char *const *show; /* do not hide these */
+	/* Of a sandbox that lives: "key=value", kept with it and shown by pinfold_sandbox_get() and
+	 * _list(). At most 16, keys of up to 64 bytes, values of up to 256, UTF-8; NULL ends them. */
+	const char *const *metadata;
+	/* Its id, "run" and 26 characters of base32, never used before; NULL: a new one. */
+	const char *run_id;
 };
 
 #ifdef __cplusplus
@@ -196,21 +203,28 @@ PINFOLD_API int pinfold_sandbox_create(const struct pinfold_run_options *options
 				       struct pinfold_error *ret_error);
 /* A command in it, with all that a run has: events, standard input, signals, a terminal, a time
  * limit. It ends with its first process; what that left in the background goes on. Of the options,
- * only the command, env, workdir, term, time, grace, output and flags count. */
+ * only the command, env, workdir, term, time, grace, output, flags and user count. user: NULL is whoever
+ * the sandbox was made for; "user" is uid 1000 also where that is root. */
 PINFOLD_API int pinfold_sandbox_exec(const char *id, const struct pinfold_run_options *options,
 				     struct pinfold_run **ret_run, struct pinfold_error *ret_error);
 /* The same in the background; its output is kept by the daemon. *ret_pid is its number inside. */
 PINFOLD_API int pinfold_sandbox_spawn(const char *id, const struct pinfold_run_options *options,
 				      uint32_t *ret_pid, struct pinfold_error *ret_error);
 /* A run handle that has the output of a background command (pid, or 0: the sandbox's own) as events;
- * the last MiB of it is kept. Stopping or freeing the handle leaves the command alone. */
+ * what is kept of it is as below. Stopping or freeing the handle leaves the command alone. */
 #define PINFOLD_FOLLOW_STAY 0x1u  /* until it ends, not only what is there */
 #define PINFOLD_FOLLOW_NOW 0x2u	  /* from now on, not what was before */
-#define PINFOLD_FOLLOW_INPUT 0x4u /* with its terminal, if it has one, as standard input */
+#define PINFOLD_FOLLOW_INPUT 0x4u /* with its standard input, if that is open or a terminal */
 #define PINFOLD_FOLLOW_KEEP 0x8u  /* with what it printed in the result document */
 PINFOLD_API int pinfold_sandbox_follow(const char *id, uint32_t pid, uint32_t flags,
 				       struct pinfold_run **ret_run,
 				       struct pinfold_error *ret_error);
+/* The same from an offset in what it printed; negative: from so many bytes before the end. */
+PINFOLD_API int pinfold_sandbox_follow_from(const char *id, uint32_t pid, uint32_t flags,
+					    int64_t offset, struct pinfold_run **ret_run,
+					    struct pinfold_error *ret_error);
+/* Does the command have a terminal? */
+PINFOLD_API int pinfold_run_has_terminal(const struct pinfold_run *run);
 /* Send a signal to every process in it. */
 PINFOLD_API int pinfold_sandbox_signal(const char *id, int signo, struct pinfold_error *ret_error);
 /* End it; nothing of it is left when this returns. What it printed is forgotten when it had ended. */
@@ -222,6 +236,8 @@ PINFOLD_API int pinfold_sandbox_resume(const char *id, struct pinfold_error *ret
 PINFOLD_API int pinfold_sandbox_extend(const char *id, uint64_t ms,
 				       struct pinfold_error *ret_error);
 
+#define PINFOLD_METADATA_SIZE 5168
+
 struct pinfold_sandbox_info {
 	char id[PINFOLD_ID_SIZE];
 	const char *status;  /* running, paused; of one that has ended: as of a run */
@@ -232,8 +248,17 @@ struct pinfold_sandbox_info {
 	int signal;	     /* 0: none */
 	uint64_t created_ms, expires_ms, ended_ms; /* since 1970; 0: not */
 	char command[160];			   /* words with blanks between; "" for none */
+	uint64_t memory_limit, pids_limit, disk_limit, cpus_milli, nofile;
+	/* Now; UINT64_MAX where no control group knows, in lists of more than 256, and at its end. */
+	uint64_t memory_bytes, cpu_ms, processes;
+	const char *isolation; /* the level that holds */
+	const char *image;
+	char metadata[PINFOLD_METADATA_SIZE]; /* "key=value" and NUL, each; the last is empty */
 };
 
+/* One of them. The code is not_found where it is another's. */
+PINFOLD_API int pinfold_sandbox_get(const char *id, struct pinfold_sandbox_info *ret_info,
+				    struct pinfold_error *ret_error);
 /* Those of the caller, for root everybody's; oldest first. */
 PINFOLD_API int pinfold_sandbox_list(struct pinfold_sandbox_info **ret_list, size_t *ret_n,
 				     struct pinfold_error *ret_error);
@@ -254,6 +279,232 @@ PINFOLD_API int pinfold_sandbox_processes(const char *id, struct pinfold_process
 PINFOLD_API void pinfold_processes_free(struct pinfold_process *list);
 
 /*
+ * Files of a sandbox that lives. A server of ours inside opens them, with the rights of a command
+ * there, and passes descriptors out; no path of a sandbox is resolved on the host. Paths are absolute, or
+ * below /home/user; names are any bytes. Links are followed as for any program inside, but for those of
+ * /proc. What is inside can stop the server: an operation then fails with `timeout` after ten seconds
+ * without a sign of life, or with `conflict.gone`; the next one starts another. All functions return 0, or
+ * -1 and *ret_error.
+ */
+struct pinfold_files; /* a channel to the files of one sandbox; for one thread at a time */
+
+PINFOLD_API int pinfold_files_open(const char *id, struct pinfold_files **ret_files,
+				   struct pinfold_error *ret_error);
+/* Writers must be committed or aborted before. */
+PINFOLD_API void pinfold_files_close(struct pinfold_files *files);
+
+struct pinfold_file_info {
+	const char *type; /* file, directory, symlink, fifo, socket, device */
+	uint32_t mode;	  /* permission bits */
+	uint32_t uid, gid; /* as seen inside */
+	uint64_t size, links, inode;
+	int64_t mtime_ns, ctime_ns; /* since 1970 */
+	char target[4096];	    /* of a symlink, else "" */
+};
+
+#define PINFOLD_FILE_NOFOLLOW 0x1u
+PINFOLD_API int pinfold_file_stat(struct pinfold_files *files, const char *path, uint32_t flags,
+				  struct pinfold_file_info *ret_info,
+				  struct pinfold_error *ret_error);
+/* A regular file, to read: *ret_fd is the caller's. It may grow or shrink while it is read, and its size
+ * says nothing about how much there is to read: do not map it, and read with a bound. ret_info may be
+ * NULL. */
+PINFOLD_API int pinfold_file_open(struct pinfold_files *files, const char *path, int *ret_fd,
+				  struct pinfold_file_info *ret_info,
+				  struct pinfold_error *ret_error);
+
+/* Write a file: bytes go to the writer's descriptor; commit makes them visible at once, in the place of
+ * an older file (APPEND: at its end). Through a symlink, as any program would. mode 0: the old one's, 0644
+ * for a new file. Up to 16 at a time in a channel. */
+#define PINFOLD_WRITE_APPEND 0x1u
+#define PINFOLD_WRITE_NEW 0x2u	   /* conflict.exists where there is one */
+#define PINFOLD_WRITE_PARENTS 0x4u /* make directories on the way */
+struct pinfold_file_writer;
+PINFOLD_API int pinfold_file_write(struct pinfold_files *files, const char *path, uint32_t flags,
+				   uint32_t mode, struct pinfold_file_writer **ret_writer,
+				   struct pinfold_error *ret_error);
+/* Owned by the writer. Writing to it fails with ENOSPC when the sandbox's disk is full. */
+PINFOLD_API int pinfold_file_writer_fd(const struct pinfold_file_writer *writer);
+/* Both free the writer, whatever comes of it. */
+PINFOLD_API int pinfold_file_commit(struct pinfold_file_writer *writer,
+				    struct pinfold_error *ret_error);
+PINFOLD_API void pinfold_file_abort(struct pinfold_file_writer *writer);
+
+/* mode 0: 0755. parents != 0: with all above it, and no error when it is there. */
+PINFOLD_API int pinfold_file_mkdir(struct pinfold_files *files, const char *path, uint32_t mode,
+				   int parents, struct pinfold_error *ret_error);
+/* As rename(2): a file at `to` is replaced, and `to` is the new name, not a directory to move into. */
+PINFOLD_API int pinfold_file_move(struct pinfold_files *files, const char *from, const char *to,
+				  struct pinfold_error *ret_error);
+/* A link is removed itself. recursive == 0: a directory only when it is empty. */
+PINFOLD_API int pinfold_file_remove(struct pinfold_files *files, const char *path, int recursive,
+				    struct pinfold_error *ret_error);
+PINFOLD_API int pinfold_file_chmod(struct pinfold_files *files, const char *path, uint32_t mode,
+				   struct pinfold_error *ret_error);
+
+/* Return nonzero to hear no more. What it gets is valid during the call; it may not use the channel. */
+typedef int pinfold_file_fn(const char *path, const struct pinfold_file_info *info, void *arg);
+/* What is below a directory, in the order of names, each directory before what is in it. depth 1: its
+ * entries; 0: all. changed_after_ns: only what has a later ctime; 0: all. Paths are absolute. Directories
+ * that cannot be read, and paths of more than 4,095 bytes, are left out. */
+PINFOLD_API int pinfold_file_list(struct pinfold_files *files, const char *path, unsigned depth,
+				  int64_t changed_after_ns, pinfold_file_fn *each, void *arg,
+				  struct pinfold_error *ret_error);
+
+/* Changes of a directory's entries as they happen; recursive != 0: with all below, up to 4,096
+ * directories. A channel of its own. */
+struct pinfold_watch;
+struct pinfold_watch_event {
+	/* create, write, remove, rename, chmod; overflow: some were lost, or cannot be watched.
+	 * What is made in a new directory may be told twice. */
+	const char *kind;
+	char path[4096]; /* absolute; of the directory itself: it was removed, and that was all */
+	char from[4096]; /* rename: what it was before; else "" */
+};
+PINFOLD_API int pinfold_watch_open(const char *id, const char *path, int recursive,
+				   struct pinfold_watch **ret_watch,
+				   struct pinfold_error *ret_error);
+/* Readable when pinfold_watch_next() has something. Owned by the watch. */
+PINFOLD_API int pinfold_watch_fd(const struct pinfold_watch *watch);
+/* Wait at most timeout_ms (-1: for ever). 1: *ret_event is set; 0: timed out; -1: it is over, the
+ * sandbox or the directory is gone. */
+PINFOLD_API int pinfold_watch_next(struct pinfold_watch *watch, int timeout_ms,
+				   struct pinfold_watch_event *ret_event);
+PINFOLD_API void pinfold_watch_close(struct pinfold_watch *watch);
+
+/*
+ * Sessions: an interpreter that stays in a sandbox that lives and executes one piece of code after the
+ * other; names, modules and background threads stay. For one thread at a time, but for the interrupt.
+ * It ends with the handle, or by itself: then it is over, and pinfold_session_restart() starts anew.
+ */
+struct pinfold_session;
+
+struct pinfold_session_options {
+	size_t size;		/* sizeof(struct pinfold_session_options) of the caller's header */
+	const char *lang;	/* python, node, bash, r */
+	const char *workdir;	/* absolute path inside, NULL: the default */
+	const char *const *env; /* "KEY=VALUE" in addition, or NULL */
+};
+
+PINFOLD_API int pinfold_session_open(const char *sandbox_id,
+				     const struct pinfold_session_options *options,
+				     struct pinfold_session **ret, struct pinfold_error *ret_error);
+
+/* Begin to execute: events follow until PINFOLD_SESSION_DONE. code: UTF-8 without NUL, at most 8 MiB.
+ * time_ms 0: 60 s; then it is interrupted, and when that does not end it in two seconds the session is
+ * killed. An error when code is being executed (busy) or the session is over (conflict). */
+#define PINFOLD_EXECUTE_NO_INPUT 0x1u /* who asks for input gets an error that says so */
+PINFOLD_API int pinfold_session_execute(struct pinfold_session *s, const char *code, size_t len,
+					uint64_t time_ms, uint32_t flags,
+					struct pinfold_error *ret_error);
+
+enum pinfold_session_event_kind {
+	PINFOLD_SESSION_STDOUT = 1, /* bytes as they came; also of background threads, at any time */
+	PINFOLD_SESSION_STDERR,
+	/* JSON object, MIME type -> text, base64 for image/png and image/jpeg, any value for
+	 * application/json. is_main: the value of the last expression; else what display() was given,
+	 * or a figure. */
+	PINFOLD_SESSION_RESULT,
+	PINFOLD_SESSION_ERROR, /* JSON object: name, value, traceback; all text */
+	PINFOLD_SESSION_INPUT, /* a line is asked for: the prompt; pinfold_session_input() answers */
+	/* JSON object: status (ok, error, interrupted, timeout, died), execution_count, wall_ms,
+	 * exit_code (bash: of the code; died: of the interpreter; else null), signal (that ended the
+	 * interpreter, or null), reason (died, and killed after a timeout: exited, signaled, oom, killed,
+	 * timeout, failed, protocol, results; else null), alive (whether the session goes on). */
+	PINFOLD_SESSION_DONE,
+};
+
+struct pinfold_session_event {
+	enum pinfold_session_event_kind kind;
+	const void *data; /* valid until the next call */
+	size_t len;
+	int is_main;
+};
+
+/* Poll it for reading to learn when pinfold_session_next() has something to do. */
+PINFOLD_API int pinfold_session_fd(const struct pinfold_session *s);
+/* Wait at most timeout_ms (-1: for ever, 0: not at all). 1: *ret_event is set; 0: timed out, or the
+ * session is over. Limits are kept by this function. */
+PINFOLD_API int pinfold_session_next(struct pinfold_session *s, int timeout_ms,
+				     struct pinfold_session_event *ret_event);
+/* One line, without its end; text NULL: there is none. Conflict when none was asked for. */
+PINFOLD_API int pinfold_session_input(struct pinfold_session *s, const char *text, size_t len,
+				      struct pinfold_error *ret_error);
+/* As Ctrl-C on a terminal: to the interpreter and what it started. Nothing while nothing is executed.
+ * From any thread; what comes of it is told by pinfold_session_next(). */
+PINFOLD_API void pinfold_session_interrupt(struct pinfold_session *s);
+/* A new interpreter; nothing of the old one is left. The count begins again. */
+PINFOLD_API int pinfold_session_restart(struct pinfold_session *s,
+					struct pinfold_error *ret_error);
+PINFOLD_API const char *pinfold_session_lang(const struct pinfold_session *s);
+PINFOLD_API int pinfold_session_alive(const struct pinfold_session *s);
+PINFOLD_API void pinfold_session_close(struct pinfold_session *s);
+
+/*
+ * Background commands of a sandbox: that of pinfold_sandbox_create() and those of _spawn(), by their
+ * number inside (0: the sandbox's own, or its first). Up to 64 run at a time; the last 64 that ended are
+ * remembered while the sandbox lives. Of what one printed, both streams in the order in which they came,
+ * the first 64 KiB and the last 8 MiB are kept; less where all commands of the daemon together printed
+ * more than 128 MiB. When a sandbox that was made for a command has ended, all of it can be read for an
+ * hour.
+ */
+struct pinfold_process_state {
+	uint32_t pid;
+	int running;
+	int exit_code;	    /* -1: none */
+	int signal;	    /* 0: none */
+	const char *status; /* running; else as of a run: exited, signaled, timeout, oom, killed */
+	uint64_t started_ms, ended_ms; /* since 1970; 0: not */
+	uint64_t output_bytes;	       /* printed so far */
+	uint64_t output_from; /* from here on all of it is kept; before, only the first 64 KiB */
+	char command[160];    /* words with blanks between */
+	int has_stdin;	      /* pinfold_process_write() can be used */
+	int has_pty;
+};
+
+/* In the order in which they were started. */
+PINFOLD_API int pinfold_process_list(const char *id, struct pinfold_process_state **ret_list,
+				     size_t *ret_n, struct pinfold_error *ret_error);
+PINFOLD_API void pinfold_process_list_free(struct pinfold_process_state *list);
+
+struct pinfold_process_run {
+	int stream; /* 1, 2 */
+	size_t len;
+};
+
+struct pinfold_process_output {
+	uint64_t offset; /* of the first byte of data */
+	size_t len;	 /* may be 0 */
+	char *data;
+	struct pinfold_process_run *runs; /* which bytes are of which stream; they add up to len */
+	size_t n_runs;
+	struct pinfold_process_state state; /* when there is no more of it: !running and
+					     * offset + len == output_bytes */
+};
+
+/* What it printed, from `offset` on, counted from its first byte (negative: so many before the end;
+ * beyond the end is the end), up to 1 MiB. Where older bytes were dropped the data begin later than
+ * asked for. Waits at most wait_ms for something when there is nothing and it runs, or until cancel_fd
+ * (0: none) is readable; then len is 0. */
+PINFOLD_API int pinfold_process_read(const char *id, uint32_t pid, int64_t offset, uint32_t wait_ms,
+				     int cancel_fd, struct pinfold_process_output *ret_output,
+				     struct pinfold_error *ret_error);
+PINFOLD_API void pinfold_process_output_free(struct pinfold_process_output *output);
+
+/* To its standard input, or as if typed on its terminal. Waits at most 5 s where it does not read: then
+ * the code is timeout, and *ret_written says how much it got. close_stdin: there is no more after that
+ * (a terminal gets its end-of-file character). */
+PINFOLD_API int pinfold_process_write(const char *id, uint32_t pid, const void *data, size_t len,
+				      int close_stdin, size_t *ret_written,
+				      struct pinfold_error *ret_error);
+/* To its process group. */
+PINFOLD_API int pinfold_process_signal(const char *id, uint32_t pid, int signo,
+				       struct pinfold_error *ret_error);
+/* Where it has a terminal. */
+PINFOLD_API int pinfold_process_resize(const char *id, uint32_t pid, unsigned rows, unsigned cols,
+				       struct pinfold_error *ret_error);
+
+/*
  * Workspaces: files that last. Compute is fresh for each command; what it changed is a layer of its
  * own, which can be looked at, taken back or branched from, whatever the size of the workspace. They
  * are in the store of a data directory, which a handle holds open. A handle belongs to one thread at
@@ -261,6 +512,8 @@ PINFOLD_API void pinfold_processes_free(struct pinfold_process *list);
  */
 struct pinfold_store;
 
+/* Where the contract has the data directory, for who calls; it need not exist. */
+PINFOLD_API int pinfold_data_directory(char *ret_path, size_t size, struct pinfold_error *ret_error);
 /* home: NULL for the contract's. It is made where it does not exist. */
 PINFOLD_API int pinfold_store_open(const char *home, struct pinfold_store **ret_store,
 				   struct pinfold_error *ret_error);
@@ -353,7 +606,7 @@ PINFOLD_API int pinfold_workspace_fork(struct pinfold_store *store, const char *
 				       const char *snapshot, const char *new_name,
 				       struct pinfold_error *ret_error);
 /* From the newest to the oldest. */
-#define PINFOLD_LOG_UNDONE 0x1u /* also what was taken back */
+#define PINFOLD_LOG_UNDONE 0x1u /* also what was taken back; what has a label is always there */
 PINFOLD_API int pinfold_workspace_log(struct pinfold_store *store, const char *name, uint32_t flags,
 				      struct pinfold_snapshot **ret_list, size_t *ret_n,
 				      struct pinfold_error *ret_error);
@@ -532,6 +785,7 @@ struct pinfold_fsck_stats {
 };
 
 #define PINFOLD_FSCK_REPAIR 0x1u
+#define PINFOLD_FSCK_ACCEPT 0x2u /* layers that were changed are as they should be */
 PINFOLD_API int pinfold_store_fsck(const char *home, uint32_t flags, pinfold_fsck_fn *each,
 				   void *arg, struct pinfold_fsck_stats *ret_stats,
 				   struct pinfold_error *ret_error);
@@ -556,6 +810,12 @@ struct pinfold_serve_options {
 
 PINFOLD_API int pinfold_serve(const struct pinfold_serve_options *options,
 			      struct pinfold_error *ret_error);
+
+/* Where things are for this caller, as the contract says: the data directory, the daemon's socket. */
+PINFOLD_API int pinfold_home(char *ret, size_t size, struct pinfold_error *ret_error);
+PINFOLD_API int pinfold_socket(char *ret, size_t size, struct pinfold_error *ret_error);
+/* Who serves HTTP for root's daemon: an id of nobody else, that may connect to its socket. */
+#define PINFOLD_API_ID 0x6ffffffeu
 
 PINFOLD_API const char *pinfold_version(void);
 

@@ -38,13 +38,14 @@ void exchange_done(struct exchange *x)
 	if (x->counted)
 		x->conn->server->counts.streams--;
 	x->counted = false;
+	x->gone = NULL;
+	x->over = true;
+	/* Before the pipe ends: a handler must not take a part of the body for the whole. */
+	if (gone)
+		gone(x, x->gone_arg);
 	watch_done(&x->pipe_watch);
 	fd_close(&x->pipe);
 	fd_close(&x->pipe_end);
-	x->gone = NULL;
-	x->over = true;
-	if (gone)
-		gone(x, x->gone_arg);
 	free(x->body);
 	free(x->head_bytes);
 	x->body = x->head_bytes = NULL;
@@ -143,9 +144,9 @@ void exchange_reply(struct exchange *x, int status, const char *type, char *text
 static int status_of(enum err_kind kind)
 {
 	static const int status[ERR_KINDS] = {
-		[ERR_INTERNAL] = 500,	 [ERR_INVALID] = 400,	  [ERR_DENIED] = 403,
-		[ERR_MISSING] = 404,	 [ERR_CONFLICT] = 409,	  [ERR_LIMIT] = 429,
-		[ERR_TIMEOUT] = 504,	 [ERR_UNSUPPORTED] = 501, [ERR_BUSY] = 503,
+		[ERR_INTERNAL] = 500,	     [ERR_INVALID] = 400,     [ERR_DENIED] = 403,
+		[ERR_MISSING] = 404,	     [ERR_CONFLICT] = 409,    [ERR_LIMIT] = 429,
+		[ERR_TIMEOUT] = 504,	     [ERR_UNSUPPORTED] = 501, [ERR_BUSY] = 503,
 		[ERR_UNAUTHENTICATED] = 401,
 	};
 

@@ -115,12 +115,13 @@ struct pinfold_run {
 	bool outlived;		/* and it did not live longer than the command */
 	bool follows;		/* only listens to a command that is the daemon's own, */
 	bool hangs_up;		/* and left before it ended */
+	uint32_t followed;	/* its pid, as it was asked for */
 	struct upper *upper;	/* of a workspace: what it writes to, NULL once that is settled */
 	char workspace[64];	/* its name, "" for none */
 	const char *upper_kind; /* what its log calls this, */
 	char command[1024];	/* and what it says that it was */
-	uint64_t disk_used;	/* by its other layers */
-	uint64_t disk_free;	/* where they are, when it started */
+	struct space room;	/* what is left of the workspace's limits, */
+	struct space free;	/* and of the filesystem, when it started */
 	uint64_t measure_us;	/* when the upper is looked at again */
 	uint64_t snapshot;	/* number of what came of it, 0: nothing */
 	bool socket;		/* standard input is a stream socket, for a tool of ours */
@@ -143,7 +144,7 @@ struct pinfold_run {
 	struct cgroup_usage usage;
 	uint64_t polled_memory_peak, polled_pids_peak;
 	uint64_t disk_bytes;
-	bool disk_full, pids_full;
+	bool disk_full, pids_full, files_full;
 
 	struct capture capture[2];
 	char artifact[2][320];
@@ -179,6 +180,8 @@ int request_init(struct request *r, const struct pinfold_run_options *o,
 void request_done(struct request *r);
 /* lang.c: the argument vector of `lang`. */
 int request_lang(struct request *r, const struct pinfold_run_options *o, struct err *e);
+/* The interpreter of a language that is one of ours. */
+int lang_program(const char *name, const char **ret, struct err *e);
 /* limits.c: what holds each limit; refuses what cannot be held unless best-effort. */
 int request_limits(struct request *r, const struct pinfold_run_options *o, struct err *e);
 int request_lose_scope(struct request *r, struct err *e);
@@ -214,9 +217,18 @@ int follow_message(struct pinfold_run *run, struct pinfold_event *ret);
 void follow_end(struct pinfold_run *run);
 /* sandbox.c */
 int sandbox_check_id(const char *id, struct err *e);
+/* pinfold_sandbox_exec(); session: the command is an interpreter that stays, `input` its socket. */
+int sandbox_exec(const char *id, const struct pinfold_run_options *o, bool session,
+		 struct pinfold_run **ret, struct err *e);
+/* One question, one answer; *ret_fd is what came along. */
+int sandbox_ask(struct link_ask *ask, const struct request *req, struct pinfold_run *explain,
+		struct link_msg *ret, int *ret_fd, struct err *e);
+int sandbox_result(int r, const struct err *e, struct pinfold_error *ret_error);
 /* public.c */
 struct pinfold_run *run_new(void);
 /* Start what the request says; its result may be that it could not be executed. */
+/* The id that the options have, if they have one. */
+int run_take_id(struct pinfold_run *run, const struct pinfold_run_options *o, struct err *e);
 int run_begin(struct pinfold_run *run, struct err *e);
 void options_take(struct pinfold_run_options *to, const struct pinfold_run_options *from);
 /* workspace_run.c: the command has ended, and what it changed is the workspace from now on. */
@@ -244,7 +256,7 @@ void run_fail(struct pinfold_run *run, const struct err *e, int exit_status);
 /* poll.c: limits of a run without control group. */
 void run_poll_usage(struct pinfold_run *run);
 /* Bytes that are free where a workspace's layers are. */
-uint64_t run_disk_free(const struct pinfold_run *run);
+struct space run_disk_free(const struct pinfold_run *run);
 /* artifact.c */
 void run_start_artifact(struct pinfold_run *run, int stream);
 void artifacts_sweep(void);

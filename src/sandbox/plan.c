@@ -167,6 +167,8 @@ static uint32_t start_flags(const struct sandbox_spec *spec)
 
 	if (spec->pty)
 		flags |= PLAN_PTY;
+	if (spec->as_user)
+		flags |= PLAN_AS_USER;
 	/* At level landlock it would count all that run on the host. */
 	if (spec->memory_unheld && spec->level == LEVEL_STRICT)
 		flags |= PLAN_COUNT;
@@ -186,6 +188,8 @@ static uint32_t start_flags(const struct sandbox_spec *spec)
 		flags |= PLAN_DRIVER;
 	if (spec->live)
 		flags |= PLAN_LIVE;
+	if (spec->session)
+		flags |= PLAN_SESSION;
 	if (spec->leashed && HOLD_LEASH)
 		flags |= PLAN_LEASH;
 	return flags;

@@ -30,7 +30,9 @@ enum msg_host_kind {
 	MSG_EXEC,	 /* descriptors: a small plan, standard input, output, error, a socket */
 	MSG_PROCESSES,	 /* descriptors: a file in memory to write struct msg_process to, a socket
 			  * on which DONE is said then */
+	MSG_FILES,	 /* descriptor: a socket for a file server (wire/files.h) */
 	MSG_DEADLINE,	 /* end everything in `arg` seconds, not as the plan said */
+	MSG_SIGNAL_OWN,	 /* send signal `arg` to the process group of the sandbox's own command */
 };
 
 #define MSG_FDS_MAX 5u
@@ -66,6 +68,8 @@ enum msg_guest_kind {
 #define MSG_STEP_WORKDIR (-4)
 #define MSG_STEP_LANDLOCK (-5)
 #define MSG_STEP_EXEC (-6)
+#define MSG_STEP_SESSION (-8)
+#define MSG_STEP_USER (-9)
 
 enum msg_change { MSG_ADDED = 1, MSG_MODIFIED, MSG_DELETED };
 
