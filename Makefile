@@ -75,9 +75,10 @@ LIB_ROOMS := base kernel wire http tree sync sandbox warden apply store engine
 TLS_SRC := src/http/tls.c
 TLS_LIBS := -lssl
 # Of archive/ the host side has what parses no archive.
+LIB_ARCHIVE := $(addprefix src/archive/,about.c export.c name.c pax.c pieces.c)
 LIB_SRC := $(filter-out $(TLS_SRC),$(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c)))) \
-	src/archive/pieces.c
-ARCHIVE_SRC := $(filter-out src/archive/pieces.c,$(sort $(wildcard src/archive/*.c)))
+	$(LIB_ARCHIVE)
+ARCHIVE_SRC := $(filter-out $(LIB_ARCHIVE),$(sort $(wildcard src/archive/*.c)))
 CMD_SRC := $(sort $(wildcard src/cmd/*.c src/measure/*.c src/api/*.c src/mcp/*.c))
 ifneq ($(FIXTURES),1)
 CMD_SRC := $(filter-out src/mcp/fixture%,$(CMD_SRC))
@@ -179,7 +180,7 @@ WITH_ARCHIVE = $(filter $(addprefix $(B)/,base/% kernel/% tree/% \
 $(B)/unit/%: tests/unit/%.c $(LIB_OBJ) $(CMD_OBJ) $(ARCHIVE_OBJ) $(B)/libpinfold.a $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) $(CPPFLAGS_ALL) -Itests/unit $(LDFLAGS_ALL) -o $@ $< \
-		$(if $(filter cmd_%,$*),$(CMD_OBJ:%/main.o=%/main-as-part.o) $(BASE_OBJ) \
+		$(if $(filter cmd_% api_% mcp_%,$*),$(CMD_OBJ:%/main.o=%/main-as-part.o) $(BASE_OBJ) \
 		$(B)/libpinfold.a,$(if $(filter archive_%,$*),$(WITH_ARCHIVE),$(LIB_OBJ)) \
 		$(if $(filter http_tls,$*),$(TLS_OBJ) $(TLS_LIBS)) $(B)/cmd/nodl.o) $(LIBS)
 $(B)/unit/http_tls: $(TLS_OBJ)
@@ -199,7 +200,7 @@ fuzz-%: tests/fuzz/fuzz_%.c
 		build/fuzz/found/$* tests/fuzz/corpus/$*
 .PHONY: fuzz
 unit: $(UNIT) $(FUZZ)
-$(filter $(B)/unit/cmd_%,$(UNIT)): $(B)/cmd/main-as-part.o
+$(filter $(B)/unit/cmd_% $(B)/unit/api_% $(B)/unit/mcp_%,$(UNIT)): $(B)/cmd/main-as-part.o
 $(B)/cmd/main-as-part.o: src/cmd/main.c $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) $(CPPFLAGS_ALL) -Dmain=pinfold_main -Wno-missing-prototypes -c -o $@ $<

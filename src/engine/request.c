@@ -49,6 +49,7 @@ static int refuse_missing_part(const struct pinfold_run_options *o, struct err *
 static int check_landlock(const struct pinfold_run_options *o, struct err *e)
 {
 	const char *what = o->dir				? "--dir"
+			   : names_image(o)			? "--image"
 			   : o->flags & PINFOLD_PTY		? "--pty"
 			   : o->user && strcmp(o->user, "user") ? "--user"
 			   : o->lang && o->code_name		? "a program file"
@@ -80,10 +81,6 @@ static int refuse_level(const char *level, struct err *e)
 
 static int check_words(struct request *r, const struct pinfold_run_options *o, struct err *e)
 {
-	if (o->image && strcmp(o->image, "host") != 0) {
-		(void)err_set(e, ERR_MISSING, "--image: there is no image \"%s\"", o->image);
-		return err_remedy(e, "this version has the image host only");
-	}
 	if (o->isolation && strcmp(o->isolation, "landlock") == 0)
 		r->spec.level = LEVEL_LANDLOCK;
 	else if (o->isolation && strcmp(o->isolation, "strict") != 0)
@@ -217,6 +214,14 @@ static int make_env(struct request *r, const struct pinfold_run_options *o, stru
 		for (const char *const *entry = lists[i]; *entry; entry++)
 			if (add_env(r, strdup(*entry), e) < 0)
 				return -ENOMEM;
+	if (r->path[0]) {
+		char *path = NULL;
+
+		if (asprintf(&path, "PATH=%s", r->path) < 0)
+			path = NULL;
+		if (add_env(r, path, e) < 0)
+			return -ENOMEM;
+	}
 	if (o->flags & PINFOLD_PTY) {
 		if (asprintf(&term, "TERM=%s", o->term ? o->term : "xterm-256color") < 0)
 			term = NULL;
@@ -280,8 +285,20 @@ static int take_command(struct request *r, const struct pinfold_run_options *o, 
 	return 0;
 }
 
+/* What it lies on, if that is something of the store. */
+static int find_layers(struct request *r, const struct pinfold_run_options *o,
+		       const struct request_on *on, struct err *e)
+{
+	if (!on)
+		return names_image(o) ? request_image(r, o, e) : 0;
+	r->spec.layers = on->layers;
+	if (on->image)
+		request_image_path(r, on->image);
+	return 0;
+}
+
 int request_init(struct request *r, const struct pinfold_run_options *o,
-		 const struct sandbox_layers *layers, bool remote, struct err *e)
+		 const struct request_on *on, bool remote, struct err *e)
 {
 	memset(r, 0, sizeof(*r));
 	r->spec.dir_fd = FD_NONE;
@@ -290,17 +307,16 @@ int request_init(struct request *r, const struct pinfold_run_options *o,
 	r->keep_ms = o->keep_ms ? o->keep_ms : 3600000;
 	r->spec.pty = o->flags & PINFOLD_PTY;
 	r->spec.open_stdin = o->flags & PINFOLD_SPAWN_STDIN;
-	r->spec.collect = layers || (o->flags & PINFOLD_CAPTURE);
-	if (layers)
-		r->spec.layers = *layers;
+	r->spec.collect = on || (o->flags & PINFOLD_CAPTURE);
 	r->spec.rows = o->rows ? o->rows : 24;
 	r->spec.cols = o->cols ? o->cols : 80;
 	if (o->size < sizeof(size_t) * 4)
 		return err_set(e, ERR_INVALID, "options of another version of the library");
 	if (check_words(r, o, e) < 0 || refuse_missing_part(o, e) < 0 ||
-	    take_command(r, o, e) < 0 || check_workdir(r, o, e) < 0 || make_env(r, o, e) < 0 ||
-	    check_metadata(r, o, e) < 0 || open_dir(r, o, e) < 0 || find_ids(r, e) < 0 ||
-	    request_limits(r, o, e) < 0 || id_make("sbx", r->spec.id, e) < 0)
+	    find_layers(r, o, on, e) < 0 || take_command(r, o, e) < 0 ||
+	    check_workdir(r, o, e) < 0 || make_env(r, o, e) < 0 || check_metadata(r, o, e) < 0 ||
+	    open_dir(r, o, e) < 0 || find_ids(r, e) < 0 || request_limits(r, o, e) < 0 ||
+	    id_make("sbx", r->spec.id, e) < 0)
 		return -EINVAL;
 	return 0;
 }
@@ -308,6 +324,9 @@ int request_init(struct request *r, const struct pinfold_run_options *o,
 void request_done(struct request *r)
 {
 	fd_close(&r->spec.dir_fd);
+	if (r->store)
+		fd_close(&r->image_lock);
+	store_close(r->store);
 	secrets_done(&r->secrets);
 	for (unsigned i = 0; i < r->n_pool; i++)
 		free(r->pool[i]);

@@ -188,7 +188,8 @@ int attach_usr(struct sandbox_spec *spec, int *ret_fd, struct err *e)
 {
 	struct idmap map = whole_range(spec);
 
-	if (!spec->as_root || (spec->peek && !spec_sees(spec, LAYER_USR)) || !can_map(spec))
+	if (!spec->as_root || (spec->peek && !spec_sees(spec, LAYER_USR)) || spec_on_image(spec) ||
+	    !can_map(spec))
 		return 0;
 	auto_close int usr = open("/usr", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (usr < 0)
@@ -203,9 +204,11 @@ int attach_layers(struct sandbox_spec *spec, int *ret_fd, struct err *e)
 {
 	struct idmap map = whole_range(spec);
 
-	if ((!spec->layers.upper && !spec->peek) || !can_map(spec))
+	bool writable = spec->peek ? spec->peek != PEEK_LOOK : spec_in_workspace(spec);
+
+	if ((!spec->layers.upper && !spec->peek && !spec_on_image(spec)) || !can_map(spec))
 		return 0;
-	if (clone_mapped(spec->layers.fd, &map, spec->peek != PEEK_LOOK, ret_fd, e) < 0)
+	if (clone_mapped(spec->layers.fd, &map, writable, ret_fd, e) < 0)
 		return err_wrap(e, "the data directory");
 	spec->layers.attached = true;
 	return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Image `host`: the tree that a command sees when it brings no image of its own.
+ * The tree that a command sees. Without an image of its own it is image `host`: the host's /usr. An
+ * image takes the place of /usr and /etc (image_own.c); all around it is the same.
  *
  * One tmpfs, the stage, holds everything that the sandbox may fill, so its size is the disk limit:
  *
@@ -34,6 +35,8 @@
 #define STAGE_ON (HOLD_SYS ? "/sys" : "/mnt")
 #define MASKED (HOLD_SYS ? "/sys/k:@" : "/mnt/k:@")
 #define SKELETON (HOLD_SYS ? "/sys/r" : "/mnt/r")
+/* The same for views of layers on an image, which the reader looks at from the host's. */
+#define IMAGE_SKELETON (HOLD_SYS ? "/sys/i" : "/mnt/i")
 
 static const char *const usr_links[] = {"bin", "sbin", "lib", "lib32", "lib64", "libx32"};
 static const char *const devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
@@ -49,7 +52,7 @@ static const struct proc_mask {
 #undef MASK_DIR
 };
 
-static int owner_of_home(const struct sandbox_spec *spec)
+int owner_of_home(const struct sandbox_spec *spec)
 {
 	/* As it was for who made the layers; and commands of both may come into one that lives. */
 	bool user = !spec->as_root || spec->peek || spec->live;
@@ -76,27 +79,32 @@ static void plan_stage(struct plan *p, const struct sandbox_spec *spec)
 		p->steps[p->n_steps - 1].a = ATTACH_VOLUME;
 }
 
-static void plan_etc_file(struct plan *p, const char *name, const char *text)
+void plan_etc_file(struct plan *p, const char *dir, const char *name, const char *text)
 {
 	char path[64];
 
-	(void)snprintf(path, sizeof(path), "r/etc/%s", name);
+	(void)snprintf(path, sizeof(path), "%s/etc/%s", dir, name);
 	plan_write(p, path, 0644, text, strlen(text));
+}
+
+void plan_etc_names(struct plan *p, const struct sandbox_spec *spec, const char *dir)
+{
+	char text[256];
+
+	plan_etc_file(p, dir, "resolv.conf", SYNTHETIC_RESOLV);
+	(void)snprintf(text, sizeof(text), SYNTHETIC_HOSTS, spec->id);
+	plan_etc_file(p, dir, "hosts", text);
+	(void)snprintf(text, sizeof(text), "%s\n", spec->id);
+	plan_etc_file(p, dir, "hostname", text);
 }
 
 static void plan_skeleton_etc(struct plan *p, const struct sandbox_spec *spec)
 {
-	char text[256];
-
 	plan_mkdir(p, "r/etc", 0755, -1);
-	plan_etc_file(p, "passwd", SYNTHETIC_PASSWD);
-	plan_etc_file(p, "group", SYNTHETIC_GROUP);
-	plan_etc_file(p, "nsswitch.conf", SYNTHETIC_NSSWITCH);
-	plan_etc_file(p, "resolv.conf", SYNTHETIC_RESOLV);
-	(void)snprintf(text, sizeof(text), SYNTHETIC_HOSTS, spec->id);
-	plan_etc_file(p, "hosts", text);
-	(void)snprintf(text, sizeof(text), "%s\n", spec->id);
-	plan_etc_file(p, "hostname", text);
+	plan_etc_file(p, "r", "passwd", SYNTHETIC_PASSWD);
+	plan_etc_file(p, "r", "group", SYNTHETIC_GROUP);
+	plan_etc_file(p, "r", "nsswitch.conf", SYNTHETIC_NSSWITCH);
+	plan_etc_names(p, spec, "r");
 }
 
 /* /bin and its like as the host has them: links into /usr, or directories to bind. */
@@ -150,8 +158,8 @@ static void plan_part(struct plan *p, const struct sandbox_spec *spec, const cha
 	int owner = strcmp(name, "work") == 0 ? owner_of_home(spec) : -1;
 	char text[160];
 
-	if (spec_in_workspace(spec)) {
-		plan_layer_part(p, spec, name, strcmp(lower, "r") == 0 ? SKELETON : lower, target);
+	if (spec_in_workspace(spec) || strcmp(lower, SKELETON) == 0) {
+		plan_layer_part(p, spec, name, lower, target);
 		return;
 	}
 	(void)snprintf(text, sizeof(text), "u.%s", name);
@@ -172,10 +180,12 @@ static void plan_root(struct plan *p, const struct sandbox_spec *spec, bool laye
 		plan_two(p, PLAN_KEEP, STEP_NO_LOWER, "r/home/user", "/home/user");
 		return;
 	}
+	bool layers = spec_in_workspace(spec) || spec_on_image(spec);
+
 	plan_mkdir(p, "m", 0755, -1);
-	plan_part(p, spec, "root", "r", "m");
+	plan_part(p, spec, "root", layers ? SKELETON : "r", "m");
 	plan_one(p, PLAN_ENTER, 0, "m");
-	if (spec_in_workspace(spec))
+	if (layers)
 		plan_layer_keep(p, spec, "root", SKELETON, "");
 	else
 		plan_two(p, PLAN_KEEP, 0, "u.root", "");
@@ -396,25 +406,49 @@ static void plan_distrust(struct plan *p)
 		p->steps[i].flags &= (uint16_t)~STEP_OWN;
 }
 
-void plan_image_host(struct plan *p, const struct sandbox_spec *spec)
+/* The host's /usr, and what programs there need of its /etc. */
+static void plan_host_parts(struct plan *p, const struct sandbox_spec *spec,
+			    const struct etc_binds *etc, bool layered)
 {
-	struct etc_binds etc = {0};
 	struct below below = mounts_below();
-	bool layered = (spec->as_root && !spec->peek) || spec_in_workspace(spec);
 
-	plan_add(p, PLAN_PRIVATE, 0);
-	plan_stage(p, spec);
-	plan_skeleton(p, spec);
-	plan_etc(p, &etc);
-	plan_layers(p, spec);
-	plan_root(p, spec, layered);
-	plan_peek_layers(p, spec);
-	plan_peek_views(p, spec, "root", SKELETON);
-	plan_tool_views(p, spec, SKELETON);
 	plan_usr(p, spec, layered, below.usr);
 	for (size_t i = 0; i < sizeof(usr_links) / sizeof(usr_links[0]); i++)
 		plan_usr_link(p, usr_links[i], true);
-	plan_etc_binds(p, &etc, below.etc);
+	plan_etc_binds(p, etc, below.etc);
+}
+
+/* What layers that are looked at lie on. */
+static const char *plan_views_base(struct plan *p, const struct sandbox_spec *spec)
+{
+	if (!spec->peek || (!layers_have_image(&spec->layers) && !layers_have_image(&spec->before)))
+		return SKELETON;
+	plan_own_skeleton(p, spec, "i");
+	return IMAGE_SKELETON;
+}
+
+void plan_image(struct plan *p, const struct sandbox_spec *spec)
+{
+	struct etc_binds etc = {0};
+	bool on_image = spec_on_image(spec);
+	bool layered = (spec->as_root && !spec->peek) || spec_in_workspace(spec) || on_image;
+
+	plan_add(p, PLAN_PRIVATE, 0);
+	plan_stage(p, spec);
+	if (on_image) {
+		plan_own_skeleton(p, spec, "r");
+	} else {
+		plan_skeleton(p, spec);
+		plan_etc(p, &etc);
+	}
+	const char *base = plan_views_base(p, spec);
+	plan_layers(p, spec);
+	plan_root(p, spec, layered);
+	plan_peek_layers(p, spec);
+	plan_peek_views(p, spec, "root", base);
+	plan_tool_views(p, spec, base);
+	if (!on_image)
+		plan_host_parts(p, spec, &etc, layered);
 	plan_proc(p, spec);
 	plan_dev(p, layered);
 	if (!HOLD_SYS)
@@ -428,6 +462,6 @@ void plan_image_host(struct plan *p, const struct sandbox_spec *spec)
 	plan_work(p, spec);
 	if (HOLD_TIMENS && !spec->zygote)
 		plan_add(p, PLAN_TIMENS, 0);
-	if (spec_in_workspace(spec))
+	if (spec_in_workspace(spec) || on_image)
 		plan_distrust(p);
 }

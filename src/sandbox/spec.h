@@ -49,6 +49,7 @@ struct sandbox_limits {
 #define LAYER_ROOT 0x1u
 #define LAYER_USR 0x2u
 #define LAYER_WORK 0x4u
+#define LAYER_IMAGE 0x8u /* its root is an image: it takes the place of the host's /usr and /etc */
 
 struct sandbox_layer {
 	uint32_t number;
@@ -56,7 +57,7 @@ struct sandbox_layer {
 };
 
 struct sandbox_layers {
-	uint32_t upper;	  /* 0: an ephemeral run, and nothing below counts */
+	uint32_t upper;	  /* 0: an ephemeral run, on an image if there is one in `lower` */
 	int fd;		  /* the directory that holds them; borrowed */
 	const char *path; /* the same, borrowed */
 	uint64_t dev, ino;
@@ -131,6 +132,17 @@ struct sandbox_spec {
 static inline bool spec_in_workspace(const struct sandbox_spec *spec)
 {
 	return spec->layers.upper && !spec->peek;
+}
+
+static inline bool layers_have_image(const struct sandbox_layers *l)
+{
+	return l->n > 0 && (l->lower[l->n - 1].parts & LAYER_IMAGE); /* it lies lowest */
+}
+
+/* Does the command see an image instead of the host's /usr? The reader sees the host's, always. */
+static inline bool spec_on_image(const struct sandbox_spec *spec)
+{
+	return !spec->peek && layers_have_image(&spec->layers);
 }
 
 /* Is there something of this part in the layers that are looked at? */

@@ -4,10 +4,10 @@
 . "$(dirname "$0")/../lib/cli.sh"
 
 verbs="run shell plan doctor bench version help exec ps logs attach kill pause resume extend new ls rm info
-snap log diff review apply cp push pull watch undo rollback fork export import fsck"
-later="mcp token
+snap log diff review apply cp push pull watch undo rollback fork export import image fsck"
+later="mcp
 allow trust approvals approve deny secret audit
-receipt verify replay deps image"
+receipt verify replay deps"
 run_options="--json --dir --env --workdir --stdin --pty --image --isolation --limits --allow
 --policy --deps --user --raw --daemon --no-daemon --name --lang -c --time --grace --cpu-time
 --cpus --memory --pids --disk --nofile --output --keep --detach --help"
