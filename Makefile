@@ -73,7 +73,10 @@ LIB_ROOMS := base kernel wire http tree sync sandbox warden apply store engine
 # Of archive/ the host side has what parses no archive.
 LIB_SRC := $(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c))) src/archive/pieces.c
 ARCHIVE_SRC := $(filter-out src/archive/pieces.c,$(sort $(wildcard src/archive/*.c)))
-CMD_SRC := $(sort $(wildcard src/cmd/*.c src/measure/*.c))
+CMD_SRC := $(sort $(wildcard src/cmd/*.c src/measure/*.c src/api/*.c src/mcp/*.c))
+ifneq ($(FIXTURES),1)
+CMD_SRC := $(filter-out src/mcp/fixture%,$(CMD_SRC))
+endif
 # The loader is an object for interpreters to load, and bytes for the guest.
 LOADER_SRC := src/guest/loader.c src/guest/forked.c
 GUEST_SRC := $(filter-out $(LOADER_SRC),$(sort $(wildcard src/guest/*.c))) \
@@ -153,8 +156,8 @@ $(B)/gen/seccomp_filters.inc: $(B)/gen-seccomp
 	@mkdir -p $(@D)
 	$(B)/gen-seccomp $(ARCH) > $@
 
-# The CLI sees the library as any program does, and base/ beside it.
-BASE_OBJ := $(filter $(B)/base/%,$(LIB_OBJ))
+# The CLI sees the library as any program does, and base/ and http/ beside it.
+BASE_OBJ := $(filter $(B)/base/% $(B)/http/%,$(LIB_OBJ))
 $(B)/pinfold: $(CMD_OBJ) $(BASE_OBJ) $(B)/libpinfold.a
 	$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -173,7 +176,22 @@ $(B)/unit/%: tests/unit/%.c $(LIB_OBJ) $(CMD_OBJ) $(ARCHIVE_OBJ) $(B)/libpinfold
 		$(if $(filter cmd_%,$*),$(CMD_OBJ:%/main.o=%/main-as-part.o) $(BASE_OBJ) \
 		$(B)/libpinfold.a,$(if $(filter archive_%,$*),$(WITH_ARCHIVE),$(LIB_OBJ)) \
 		$(B)/cmd/nodl.o) $(LIBS)
-unit: $(UNIT)
+# Fuzz targets: ordinary builds replay the corpus, `make fuzz` lets libFuzzer look for more.
+FUZZ := $(patsubst tests/fuzz/fuzz_%.c,$(B)/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
+$(B)/fuzz/%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(LIB_OBJ) $(B)/cmd/nodl.o $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) $(CPPFLAGS_ALL) -Itests/unit -DCORPUS='"tests/fuzz/corpus/$*"' \
+		$(LDFLAGS_ALL) -o $@ $< tests/fuzz/replay.c $(LIB_OBJ) $(B)/cmd/nodl.o $(LIBS)
+FUZZ_SECONDS ?= 60
+fuzz: $(patsubst tests/fuzz/fuzz_%.c,fuzz-%,$(wildcard tests/fuzz/fuzz_*.c))
+fuzz-%: tests/fuzz/fuzz_%.c
+	@mkdir -p build/fuzz/found/$*
+	clang -std=gnu17 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+		$(CPPFLAGS_ALL) -U_FORTIFY_SOURCE -o build/fuzz/$* $< $(wildcard src/base/*.c src/$*/*.c) $(LIBS)
+	build/fuzz/$* -max_total_time=$(FUZZ_SECONDS) -timeout=5 -artifact_prefix=build/fuzz/ \
+		build/fuzz/found/$* tests/fuzz/corpus/$*
+.PHONY: fuzz
+unit: $(UNIT) $(FUZZ)
 $(filter $(B)/unit/cmd_%,$(UNIT)): $(B)/cmd/main-as-part.o
 $(B)/cmd/main-as-part.o: src/cmd/main.c $(B)/flags
 	@mkdir -p $(@D)
@@ -207,7 +225,7 @@ build/doc.stamp: build/pinfold
 	@touch $@
 
 # TESTS=tests/escape/A08-*.sh runs some. tests/soak/ is not part of check.
-TESTS ?= $(UNIT) $(sort $(filter-out tests/lib/% tests/soak/% tests/vm/%,$(wildcard tests/*/*.sh)))
+TESTS ?= $(UNIT) $(FUZZ) $(sort $(filter-out tests/lib/% tests/soak/% tests/vm/%,$(wildcard tests/*/*.sh)))
 TAP := $(B)/tap
 # All three are run, whatever the others say; the last word is the summary's.
 RUN_TESTS = rm -rf $(TAP) && mkdir -p $(TAP) && \
@@ -304,6 +322,7 @@ help:
 	@echo 'make SAN=address,undefined check'
 	@echo 'make soak           long runs: kills at random moments, thousands of sandboxes, overload'
 	@echo 'make check-vm       cgroup v2 and systemd, in QEMU guests'
+	@echo 'make fuzz           libFuzzer on the parsers (clang), FUZZ_SECONDS=60 each'
 	@echo 'make bench          speed, against other sandboxes'
 	@echo 'make phases         docs/phases.svg: where the time of one run goes (root)'
 	@echo 'make tidy           rooms, lengths, banned calls, headers alone'

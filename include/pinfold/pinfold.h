@@ -97,6 +97,8 @@ struct pinfold_run_options {
 	/* Of a sandbox that lives: "key=value", kept with it and shown by pinfold_sandbox_get() and
 	 * _list(). At most 16, keys of up to 64 bytes, values of up to 256, UTF-8; NULL ends them. */
 	const char *const *metadata;
+	/* Its id, "run" and 26 characters of base32, never used before; NULL: a new one. */
+	const char *run_id;
 };
 
 #ifdef __cplusplus
@@ -510,6 +512,8 @@ PINFOLD_API int pinfold_process_resize(const char *id, uint32_t pid, unsigned ro
  */
 struct pinfold_store;
 
+/* Where the contract has the data directory, for who calls; it need not exist. */
+PINFOLD_API int pinfold_data_directory(char *ret_path, size_t size, struct pinfold_error *ret_error);
 /* home: NULL for the contract's. It is made where it does not exist. */
 PINFOLD_API int pinfold_store_open(const char *home, struct pinfold_store **ret_store,
 				   struct pinfold_error *ret_error);
@@ -602,7 +606,7 @@ PINFOLD_API int pinfold_workspace_fork(struct pinfold_store *store, const char *
 				       const char *snapshot, const char *new_name,
 				       struct pinfold_error *ret_error);
 /* From the newest to the oldest. */
-#define PINFOLD_LOG_UNDONE 0x1u /* also what was taken back */
+#define PINFOLD_LOG_UNDONE 0x1u /* also what was taken back; what has a label is always there */
 PINFOLD_API int pinfold_workspace_log(struct pinfold_store *store, const char *name, uint32_t flags,
 				      struct pinfold_snapshot **ret_list, size_t *ret_n,
 				      struct pinfold_error *ret_error);
@@ -781,6 +785,7 @@ struct pinfold_fsck_stats {
 };
 
 #define PINFOLD_FSCK_REPAIR 0x1u
+#define PINFOLD_FSCK_ACCEPT 0x2u /* layers that were changed are as they should be */
 PINFOLD_API int pinfold_store_fsck(const char *home, uint32_t flags, pinfold_fsck_fn *each,
 				   void *arg, struct pinfold_fsck_stats *ret_stats,
 				   struct pinfold_error *ret_error);
@@ -805,6 +810,12 @@ struct pinfold_serve_options {
 
 PINFOLD_API int pinfold_serve(const struct pinfold_serve_options *options,
 			      struct pinfold_error *ret_error);
+
+/* Where things are for this caller, as the contract says: the data directory, the daemon's socket. */
+PINFOLD_API int pinfold_home(char *ret, size_t size, struct pinfold_error *ret_error);
+PINFOLD_API int pinfold_socket(char *ret, size_t size, struct pinfold_error *ret_error);
+/* Who serves HTTP for root's daemon: an id of nobody else, that may connect to its socket. */
+#define PINFOLD_API_ID 0x6ffffffeu
 
 PINFOLD_API const char *pinfold_version(void);
 

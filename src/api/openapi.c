@@ -65,14 +65,15 @@ static struct value *base_schema(const struct op_arg *a)
 
 	switch (a->type) {
 	case ARG_STRING:
+		if (a->flags & OR_INT)
+			return amount("integer");
 		o = of_type("string");
 		if (a->min)
 			value_set(o, "minLength", value_of_int(a->min));
 		if (a->max)
 			value_set(o, "maxLength", value_of_int(a->max));
 		return o;
-	case ARG_BOOL:
-		return of_type("boolean");
+	case ARG_BOOL: return of_type("boolean");
 	case ARG_INT:
 		o = of_type("integer");
 		if (a->min > INT64_MIN)
@@ -81,19 +82,15 @@ static struct value *base_schema(const struct op_arg *a)
 			value_set(o, "maximum", value_of_int(a->max));
 		return o;
 	case ARG_SIZE:
-	case ARG_DURATION:
-		return amount("integer");
-	case ARG_CPUS:
-		return amount("number");
-	case ARG_CHOICE:
-		return choices(a->choices);
+	case ARG_DURATION: return amount("integer");
+	case ARG_CPUS: return amount("number");
+	case ARG_CHOICE: return choices(a->choices);
 	case ARG_COMMAND:
 		either = value_array();
 		value_add(either, of_type("string"));
 		value_add(either, strings());
 		return object_of("oneOf", either);
-	case ARG_STRINGS:
-		return strings();
+	case ARG_STRINGS: return strings();
 	case ARG_MAP:
 		o = of_type("object");
 		value_set(o, "additionalProperties", of_type("string"));
@@ -225,8 +222,8 @@ static struct value *operation(const struct op *op)
 	if (has_body(op))
 		value_set(o, "requestBody", body_of(op));
 	if (op->flags & OP_RAW_BODY) {
-		struct value *body = object_of(
-			"content", content("application/octet-stream", value_object()));
+		struct value *body =
+			object_of("content", content("application/octet-stream", value_object()));
 
 		value_set(body, "required", value_of_bool(true));
 		value_set(o, "requestBody", body);
@@ -267,9 +264,13 @@ static const char *const shapes[][2] = {
 	{"Execution", "id:string sandbox:string status:string execution_count:integer? "
 		      "exit_code:integer? signal:integer? stdout:Stream stderr:Stream results:any "
 		      "error:any usage:object files:any"},
-	{"Workspace", "name:string"},
+	{"Workspace", "name:string status:string snapshot:integer created:string layers:integer "
+		      "own_bytes:integer shared_bytes:integer disk_limit_bytes:integer "
+		      "inode_limit:integer dir:string?"},
 	{"WorkspaceList", "items:Workspace[] next:string?"},
-	{"Snapshot", "number:integer"},
+	{"Snapshot", "snapshot:integer kind:string label:string? current:boolean undone:boolean "
+		     "time:string run:string? command:string? status:string? exit_status:integer? "
+		     "wall_ms:number files_changed:integer bytes_changed:integer"},
 	{"SnapshotList", "items:Snapshot[] next:string?"},
 	{"Diff", "items:any next:string?"},
 	{"Approval", "id:string"},
@@ -335,8 +336,9 @@ struct value *openapi_document(void)
 	value_set(info, "title", value_of_str("Pinfold"));
 	value_set(info, "version", value_of_str(pinfold_version()));
 	value_set(info, "description",
-		  value_of_str("Runs code where it can do no harm. On the Unix socket the caller's uid "
-			       "counts, on TCP a token."));
+		  value_of_str(
+			  "Runs code where it can do no harm. On the Unix socket the caller's uid "
+			  "counts, on TCP a token."));
 	value_set(info, "license", object_of("name", value_of_str("Apache-2.0")));
 	for (size_t i = 0; i < op_count(); i++) {
 		const struct op *op = op_at(i);

@@ -21,16 +21,16 @@ struct pinfold_run_options;
 struct record {
 	char id[32];
 	char tenant[TENANT_SIZE];
-	char sandbox[32];	/* "" for none */
-	char workspace[64];	/* "" for none */
+	char sandbox[32];   /* "" for none */
+	char workspace[64]; /* "" for none */
 	char command[256];
-	char status[16];	/* "running", then as in the document */
-	uint64_t made_ms;	/* since 1970 */
-	uint64_t ended_at;	/* loop_now_ms(), 0: it runs */
-	char *result;		/* the document, one line of JSON; NULL: it runs */
+	char status[16];   /* "running", then as in the document */
+	uint64_t made_ms;  /* since 1970 */
+	uint64_t ended_at; /* loop_now_ms(), 0: it runs */
+	char *result;	   /* the document, one line of JSON; NULL: it runs */
 	struct spool output[2];
 	struct feed *feed; /* started, stdout, stderr, denial, result */
-	int cancel_fd; /* of the call that runs it, FD_NONE: over */
+	int cancel_fd;	   /* of the call that runs it, FD_NONE: over */
 
 	/* runs.c */
 	unsigned refs;
@@ -51,6 +51,21 @@ void record_end(struct runs *r, struct record *rec, const char *status, char *re
 void record_cancel(struct runs *r, struct record *rec);
 /* Newest first; fn returns nonzero to stop. With the table's lock: fn must be short. */
 void runs_each(struct runs *r, const char *tenant, int (*fn)(struct record *, void *), void *arg);
+
+/* The record of a run that has just begun, as the call's; a reference for the caller. */
+struct record *record_begin(struct call *c, const char *id, const char *command, struct err *e);
+
+/* What happens, into the record: one thread. Characters may be cut between two pieces of output; the
+ * beginning of one waits for its end, or for record_flush(). */
+struct carry {
+	unsigned char bytes[4];
+	size_t n;
+};
+void record_started(struct record *rec);
+void record_output(struct record *rec, struct carry carry[2], int stream, const void *data,
+		   size_t len);
+void record_denial(struct record *rec, const char *text, size_t len);
+void record_flush(struct record *rec, struct carry carry[2]);
 
 /*
  * The heart of run.create, sandbox.exec and their like: events of `run` go into the record until it

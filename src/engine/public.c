@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "warden/control.h"
 #include "engine/run_int.h"
+#include "warden/place.h"
 #include "sandbox/hold.h"
 
 /* Options of an older header end earlier; what they lack is zero. */
@@ -34,9 +35,21 @@ struct pinfold_run *run_new(void)
 	return run;
 }
 
+int run_take_id(struct pinfold_run *run, const struct pinfold_run_options *o, struct err *e)
+{
+	if (!o->run_id)
+		return 0;
+	if (!id_is("run", o->run_id)) {
+		(void)err_set(e, ERR_INVALID, "run_id: \"%.40s\" is no id of a run", o->run_id);
+		return err_remedy(e, "leave it out: one is made");
+	}
+	memcpy(run->id, o->run_id, sizeof(run->id));
+	return 0;
+}
+
 int run_begin(struct pinfold_run *run, struct err *e)
 {
-	int r = id_make("run", run->id, e);
+	int r = run->id[0] ? 0 : id_make("run", run->id, e);
 
 	if (r < 0)
 		return r;
@@ -63,9 +76,11 @@ int run_begin(struct pinfold_run *run, struct err *e)
 
 static int start(struct pinfold_run *run, const struct pinfold_run_options *o, struct err *e)
 {
-	int r = remote_connect(o, &run->link, e);
+	int r = run_take_id(run, o, e);
 
 	run->cancel_fd = o->cancel_fd;
+	if (r >= 0)
+		r = remote_connect(o, &run->link, e);
 	if (r >= 0)
 		r = request_init(&run->req, o, NULL, run->link >= 0, e);
 	return r < 0 ? r : run_begin(run, e);
@@ -216,4 +231,26 @@ void pinfold_run_free(struct pinfold_run *run)
 const char *pinfold_version(void)
 {
 	return PINFOLD_VERSION;
+}
+
+static int told(int r, const struct err *e, struct pinfold_error *ret_error)
+{
+	if (r >= 0)
+		return 0;
+	error_public(e, ret_error);
+	return -1;
+}
+
+int pinfold_home(char *ret, size_t size, struct pinfold_error *ret_error)
+{
+	struct err e = ERR_INIT;
+
+	return told(place_data(ret, size, &e), &e, ret_error);
+}
+
+int pinfold_socket(char *ret, size_t size, struct pinfold_error *ret_error)
+{
+	struct err e = ERR_INIT;
+
+	return told(place_socket(ret, size, &e), &e, ret_error);
 }
