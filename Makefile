@@ -173,7 +173,7 @@ WITH_ARCHIVE = $(filter $(addprefix $(B)/,base/% kernel/% tree/% \
 $(B)/unit/%: tests/unit/%.c $(LIB_OBJ) $(CMD_OBJ) $(ARCHIVE_OBJ) $(B)/libpinfold.a $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) $(CPPFLAGS_ALL) -Itests/unit $(LDFLAGS_ALL) -o $@ $< \
-		$(if $(filter cmd_%,$*),$(CMD_OBJ:%/main.o=%/main-as-part.o) $(BASE_OBJ) \
+		$(if $(filter cmd_% api_% mcp_%,$*),$(CMD_OBJ:%/main.o=%/main-as-part.o) $(BASE_OBJ) \
 		$(B)/libpinfold.a,$(if $(filter archive_%,$*),$(WITH_ARCHIVE),$(LIB_OBJ)) \
 		$(B)/cmd/nodl.o) $(LIBS)
 # Fuzz targets: ordinary builds replay the corpus, `make fuzz` lets libFuzzer look for more.
@@ -192,7 +192,7 @@ fuzz-%: tests/fuzz/fuzz_%.c
 		build/fuzz/found/$* tests/fuzz/corpus/$*
 .PHONY: fuzz
 unit: $(UNIT) $(FUZZ)
-$(filter $(B)/unit/cmd_%,$(UNIT)): $(B)/cmd/main-as-part.o
+$(filter $(B)/unit/cmd_% $(B)/unit/api_% $(B)/unit/mcp_%,$(UNIT)): $(B)/cmd/main-as-part.o
 $(B)/cmd/main-as-part.o: src/cmd/main.c $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) $(CPPFLAGS_ALL) -Dmain=pinfold_main -Wno-missing-prototypes -c -o $@ $<

@@ -254,13 +254,13 @@ int keeper_error(const char *document, size_t len, struct err *e)
 	auto_value *v = NULL;
 
 	if (value_parse(document, len, &v, &ignored) < 0)
-		return err_set(e, ERR_INTERNAL, "a verb failed and did not say why");
+		return -EIO;
 	const struct value *o = value_get(v, "error");
 	const char *code = value_str(value_get(o, "code")),
 		   *message = value_str(value_get(o, "message")),
 		   *remedy = value_str(value_get(o, "remedy"));
 	if (!code)
-		return err_set(e, ERR_INTERNAL, "a verb failed and did not say why");
+		return -EIO;
 	(void)snprintf(from.code, sizeof(from.code), "%s", code);
 	(void)snprintf(from.message, sizeof(from.message), "%s", message ? message : "");
 	(void)snprintf(from.remedy, sizeof(from.remedy), "%s", remedy ? remedy : "");
@@ -357,8 +357,9 @@ static int judge(const struct printed p[2], int status, struct err *e)
 	}
 	if (status == 0)
 		return 0;
-	if (p[0].len)
-		return keeper_error(p[0].text, p[0].len, e);
+	/* A list that broke off has no error in it. */
+	if (p[0].len && keeper_error(p[0].text, p[0].len, e) < 0 && e->text[0])
+		return -EIO;
 	return err_set(e, ERR_INTERNAL, "a verb ended with status %d: %.400s", status,
 		       p[1].text ? p[1].text : "");
 }

@@ -120,7 +120,7 @@ void keeper_tell_end(const struct keeper_child *k);
 /* The message on its reply socket, which is readable. 0, or an error: there will be none. */
 int keeper_take_reply(struct keeper_child *k, int *ret_status, struct err *e);
 void keeper_feed(struct keeper_child *k);
-/* The error in a document of a failure. Negative. */
+/* The error in a document of a failure. Negative; `e` is as it was when there is none in it. */
 int keeper_error(const char *document, size_t len, struct err *e);
 
 #endif

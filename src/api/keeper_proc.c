@@ -239,6 +239,15 @@ static void tell_end(struct child *c)
 	(void)kill(c->pid, SIGTERM); /* not reaped yet: it is ours */
 }
 
+/* What was not read when a socket is closed resets the other end, and the answer is lost. */
+static void empty(int sock)
+{
+	char byte;
+
+	while (recv(sock, &byte, 1, MSG_DONTWAIT) > 0)
+		;
+}
+
 static void reap(struct keeper_proc *k)
 {
 	for (unsigned i = 0; i < k->n;) {
@@ -249,6 +258,7 @@ static void reap(struct keeper_proc *k)
 			i++;
 			continue;
 		}
+		empty(c->reply);
 		answer(c->reply, KEEPER_ENDED,
 		       WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), "");
 		fd_close(&c->reply);
@@ -307,8 +317,10 @@ static void turn(struct keeper_proc *k)
 
 static int prepare(struct keeper_proc *k)
 {
+	struct sigaction standard = {.sa_handler = SIG_DFL};
 	sigset_t wanted;
 
+	(void)sigaction(SIGCHLD, &standard, NULL); /* ignored, it would reap before us */
 	(void)prctl(PR_SET_NAME, "pinfold-keeper", 0, 0, 0);
 	(void)sigemptyset(&wanted);
 	(void)sigaddset(&wanted, SIGCHLD);

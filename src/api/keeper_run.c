@@ -150,6 +150,7 @@ static void take_line(struct kept *k, const char *line, size_t len)
 		take_result(k, line + 7, len - 7);
 	} else if (len > 7 && strncmp(line, "failed ", 7) == 0 && !k->rec) {
 		k->failed = true;
+		(void)err_set(k->error, ERR_INTERNAL, "it could not be started");
 		(void)keeper_error(line + 7, len - 7, k->error);
 	}
 }

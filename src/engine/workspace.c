@@ -27,13 +27,6 @@ static int result(int r, const struct err *e, struct pinfold_error *ret_error)
 	return r < 0 ? -1 : 0;
 }
 
-int pinfold_data_directory(char *ret_path, size_t size, struct pinfold_error *ret_error)
-{
-	struct err e = ERR_INIT;
-
-	return result(place_data(ret_path, size, &e), &e, ret_error);
-}
-
 static int open_store(const char *home, struct pinfold_store **ret, struct err *e)
 {
 	struct pinfold_store *s = calloc(1, sizeof(*s));
