@@ -19,20 +19,22 @@ struct request {
 	const char *stdin_path;
 	bool pty, json, raw, daemon, no_daemon, help;
 	bool detach, follow, share, all, names, mirror, no_git, force, dry_run, revert, layer,
-		repair;
+		repair, accept;
 	const char *at, *to, *output_file;
 	bool leaves; /* a signal, or Ctrl-], ends our part and not the command */
 	const char *signal_name, *offset_text;
 	int64_t offset;
 	bool open_stdin;
 	const char *socket, *preload; /* of serve */
-	uint64_t result_fd, code_fd;  /* what relay.h says, and program text; 0: none */
 	const char *http_socket;
 	bool no_http;
+	const char *log;
 	struct opt_list listen, hosts, origins;
 	const char *scope, *tenant, *label; /* of token */
 	uint64_t ttl_ms;
-	uint64_t samples; /* of bench */
+	uint64_t result_fd, code_fd; /* what relay.h says, and program text; 0: none */
+	uint64_t samples;	     /* of bench */
+	uint64_t inodes;	     /* of new */
 	uint64_t warm, warm_python, warm_node, warm_r, warm_memory, max, queue;
 
 	char *code_text;     /* what was read of FILE or standard input */
