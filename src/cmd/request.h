@@ -32,7 +32,6 @@ struct request {
 	const char *scope, *tenant, *label; /* of token */
 	uint64_t ttl_ms;
 	uint64_t result_fd, code_fd; /* what relay.h says, and program text; 0: none */
-	uint64_t samples;	     /* of bench */
 	uint64_t samples;	      /* of bench */
 	uint64_t inodes;	      /* of new */
 	uint64_t warm, warm_python, warm_node, warm_r, warm_memory, max, queue;

@@ -21,6 +21,7 @@
 #include "base/err.h"
 #include "base/id.h"
 #include "engine/capture.h"
+#include "engine/gitdir.h"
 #include "engine/secrets.h"
 #include "kernel/cgroup.h"
 #include "pinfold/pinfold.h"
@@ -93,6 +94,7 @@ struct request {
 	unsigned n_pool;
 	char *dir_real;
 	struct secrets secrets; /* of that directory */
+	struct gitdir git;	/* of that directory, where it is elsewhere */
 };
 
 struct pinfold_store {
