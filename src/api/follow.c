@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "api/metrics.h"
 #include "api/runs.h"
 #include "base/fd.h"
 #include "base/utf8.h"
@@ -170,6 +171,7 @@ void record_follow(struct call *c, struct record *rec, struct pinfold_run *run,
 			stopped = true;
 		}
 	}
+	metrics_run(c->api->metrics, pinfold_run_status(run));
 	record_end(c->api->runs, rec, pinfold_run_status(run), document(run));
 	pinfold_run_free(run);
 }

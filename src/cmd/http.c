@@ -301,6 +301,7 @@ static int open_all(const struct http_options *o, struct side *s, struct http_si
 				     : listen_tcp(o->addresses[i], &c->listen[c->n_listen++], e);
 	c->hosts = o->hosts;
 	c->origins = o->origins;
+	c->log = o->log;
 	return r;
 }
 

@@ -80,7 +80,8 @@ void request_done(struct request *r)
 	free(r->hide.items);
 	free(r->metadata.items);
 	free(r->show.items);
-	r->listen = r->hosts = r->origins = r->env = r->allow = r->hide = r->show = r->metadata = (struct opt_list){.items = NULL};
+	r->listen = r->hosts = r->origins = r->env = r->allow = r->hide = r->show = r->metadata =
+		(struct opt_list){.items = NULL};
 	if (r->stdin_is_owned)
 		fd_close(&r->stdin_fd);
 }

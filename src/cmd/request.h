@@ -28,12 +28,13 @@ struct request {
 	const char *socket, *preload; /* of serve */
 	const char *http_socket;
 	bool no_http;
+	const char *log;
 	struct opt_list listen, hosts, origins;
 	const char *scope, *tenant, *label; /* of token */
 	uint64_t ttl_ms;
 	uint64_t result_fd, code_fd; /* what relay.h says, and program text; 0: none */
-	uint64_t samples;	      /* of bench */
-	uint64_t inodes;	      /* of new */
+	uint64_t samples;	     /* of bench */
+	uint64_t inodes;	     /* of new */
 	uint64_t warm, warm_python, warm_node, warm_r, warm_memory, max, queue;
 
 	char *code_text;     /* what was read of FILE or standard input */

@@ -104,7 +104,6 @@ extern const struct verb_doc run_doc, shell_doc, plan_doc, doctor_doc, version_d
 	serve_doc, docs_doc, exec_doc, ps_doc, logs_doc, attach_doc, kill_doc, pause_doc,
 	resume_doc, extend_doc, bench_doc, new_doc, ls_doc, info_doc, rm_doc, snap_doc, log_doc,
 	undo_doc, rollback_doc, fork_doc, diff_doc, cp_doc, push_doc, pull_doc, watch_doc,
-	review_doc, apply_doc, export_doc, import_doc, fsck_doc,
-	token_doc;
+	review_doc, apply_doc, export_doc, import_doc, fsck_doc, token_doc;
 
 #endif
