@@ -254,6 +254,167 @@ PINFOLD_API int pinfold_sandbox_processes(const char *id, struct pinfold_process
 PINFOLD_API void pinfold_processes_free(struct pinfold_process *list);
 
 /*
+ * Files of a sandbox that lives. A server of ours inside opens them, with the rights of a command
+ * there, and passes descriptors out; no path of a sandbox is resolved on the host. Paths are absolute, or
+ * below /home/user; names are any bytes. Links are followed as for any program inside, but for those of
+ * /proc. What is inside can stop the server: an operation then fails with `timeout` after ten seconds
+ * without a sign of life, or with `conflict.gone`; the next one starts another. All functions return 0, or
+ * -1 and *ret_error.
+ */
+struct pinfold_files; /* a channel to the files of one sandbox; for one thread at a time */
+
+PINFOLD_API int pinfold_files_open(const char *id, struct pinfold_files **ret_files,
+				   struct pinfold_error *ret_error);
+/* Writers must be committed or aborted before. */
+PINFOLD_API void pinfold_files_close(struct pinfold_files *files);
+
+struct pinfold_file_info {
+	const char *type; /* file, directory, symlink, fifo, socket, device */
+	uint32_t mode;	  /* permission bits */
+	uint32_t uid, gid; /* as seen inside */
+	uint64_t size, links, inode;
+	int64_t mtime_ns, ctime_ns; /* since 1970 */
+	char target[4096];	    /* of a symlink, else "" */
+};
+
+#define PINFOLD_FILE_NOFOLLOW 0x1u
+PINFOLD_API int pinfold_file_stat(struct pinfold_files *files, const char *path, uint32_t flags,
+				  struct pinfold_file_info *ret_info,
+				  struct pinfold_error *ret_error);
+/* A regular file, to read: *ret_fd is the caller's. It may grow or shrink while it is read, and its size
+ * says nothing about how much there is to read: do not map it, and read with a bound. ret_info may be
+ * NULL. */
+PINFOLD_API int pinfold_file_open(struct pinfold_files *files, const char *path, int *ret_fd,
+				  struct pinfold_file_info *ret_info,
+				  struct pinfold_error *ret_error);
+
+/* Write a file: bytes go to the writer's descriptor; commit makes them visible at once, in the place of
+ * an older file (APPEND: at its end). Through a symlink, as any program would. mode 0: the old one's, 0644
+ * for a new file. Up to 16 at a time in a channel. */
+#define PINFOLD_WRITE_APPEND 0x1u
+#define PINFOLD_WRITE_NEW 0x2u	   /* conflict.exists where there is one */
+#define PINFOLD_WRITE_PARENTS 0x4u /* make directories on the way */
+struct pinfold_file_writer;
+PINFOLD_API int pinfold_file_write(struct pinfold_files *files, const char *path, uint32_t flags,
+				   uint32_t mode, struct pinfold_file_writer **ret_writer,
+				   struct pinfold_error *ret_error);
+/* Owned by the writer. Writing to it fails with ENOSPC when the sandbox's disk is full. */
+PINFOLD_API int pinfold_file_writer_fd(const struct pinfold_file_writer *writer);
+/* Both free the writer, whatever comes of it. */
+PINFOLD_API int pinfold_file_commit(struct pinfold_file_writer *writer,
+				    struct pinfold_error *ret_error);
+PINFOLD_API void pinfold_file_abort(struct pinfold_file_writer *writer);
+
+/* mode 0: 0755. parents != 0: with all above it, and no error when it is there. */
+PINFOLD_API int pinfold_file_mkdir(struct pinfold_files *files, const char *path, uint32_t mode,
+				   int parents, struct pinfold_error *ret_error);
+/* As rename(2): a file at `to` is replaced, and `to` is the new name, not a directory to move into. */
+PINFOLD_API int pinfold_file_move(struct pinfold_files *files, const char *from, const char *to,
+				  struct pinfold_error *ret_error);
+/* A link is removed itself. recursive == 0: a directory only when it is empty. */
+PINFOLD_API int pinfold_file_remove(struct pinfold_files *files, const char *path, int recursive,
+				    struct pinfold_error *ret_error);
+PINFOLD_API int pinfold_file_chmod(struct pinfold_files *files, const char *path, uint32_t mode,
+				   struct pinfold_error *ret_error);
+
+/* Return nonzero to hear no more. What it gets is valid during the call; it may not use the channel. */
+typedef int pinfold_file_fn(const char *path, const struct pinfold_file_info *info, void *arg);
+/* What is below a directory, in the order of names, each directory before what is in it. depth 1: its
+ * entries; 0: all. changed_after_ns: only what has a later ctime; 0: all. Paths are absolute. Directories
+ * that cannot be read, and paths of more than 4,095 bytes, are left out. */
+PINFOLD_API int pinfold_file_list(struct pinfold_files *files, const char *path, unsigned depth,
+				  int64_t changed_after_ns, pinfold_file_fn *each, void *arg,
+				  struct pinfold_error *ret_error);
+
+/* Changes of a directory's entries as they happen; recursive != 0: with all below, up to 4,096
+ * directories. A channel of its own. */
+struct pinfold_watch;
+struct pinfold_watch_event {
+	/* create, write, remove, rename, chmod; overflow: some were lost, or cannot be watched.
+	 * What is made in a new directory may be told twice. */
+	const char *kind;
+	char path[4096]; /* absolute; of the directory itself: it was removed, and that was all */
+	char from[4096]; /* rename: what it was before; else "" */
+};
+PINFOLD_API int pinfold_watch_open(const char *id, const char *path, int recursive,
+				   struct pinfold_watch **ret_watch,
+				   struct pinfold_error *ret_error);
+/* Readable when pinfold_watch_next() has something. Owned by the watch. */
+PINFOLD_API int pinfold_watch_fd(const struct pinfold_watch *watch);
+/* Wait at most timeout_ms (-1: for ever). 1: *ret_event is set; 0: timed out; -1: it is over, the
+ * sandbox or the directory is gone. */
+PINFOLD_API int pinfold_watch_next(struct pinfold_watch *watch, int timeout_ms,
+				   struct pinfold_watch_event *ret_event);
+PINFOLD_API void pinfold_watch_close(struct pinfold_watch *watch);
+
+ * Sessions: an interpreter that stays in a sandbox that lives and executes one piece of code after the
+ * other; names, modules and background threads stay. For one thread at a time, but for the interrupt.
+ * It ends with the handle, or by itself: then it is over, and pinfold_session_restart() starts anew.
+ */
+struct pinfold_session;
+
+struct pinfold_session_options {
+	size_t size;		/* sizeof(struct pinfold_session_options) of the caller's header */
+	const char *lang;	/* python, node, bash, r */
+	const char *workdir;	/* absolute path inside, NULL: the default */
+	const char *const *env; /* "KEY=VALUE" in addition, or NULL */
+};
+
+PINFOLD_API int pinfold_session_open(const char *sandbox_id,
+				     const struct pinfold_session_options *options,
+				     struct pinfold_session **ret, struct pinfold_error *ret_error);
+
+/* Begin to execute: events follow until PINFOLD_SESSION_DONE. code: UTF-8 without NUL, at most 8 MiB.
+ * time_ms 0: 60 s; then it is interrupted, and when that does not end it in two seconds the session is
+ * killed. An error when code is being executed (busy) or the session is over (conflict). */
+#define PINFOLD_EXECUTE_NO_INPUT 0x1u /* who asks for input gets an error that says so */
+PINFOLD_API int pinfold_session_execute(struct pinfold_session *s, const char *code, size_t len,
+					uint64_t time_ms, uint32_t flags,
+					struct pinfold_error *ret_error);
+
+enum pinfold_session_event_kind {
+	PINFOLD_SESSION_STDOUT = 1, /* bytes as they came; also of background threads, at any time */
+	PINFOLD_SESSION_STDERR,
+	/* JSON object, MIME type -> text, base64 for image/png and image/jpeg, any value for
+	 * application/json. is_main: the value of the last expression; else what display() was given,
+	 * or a figure. */
+	PINFOLD_SESSION_RESULT,
+	PINFOLD_SESSION_ERROR, /* JSON object: name, value, traceback; all text */
+	PINFOLD_SESSION_INPUT, /* a line is asked for: the prompt; pinfold_session_input() answers */
+	/* JSON object: status (ok, error, interrupted, timeout, died), execution_count, wall_ms,
+	 * exit_code (bash: of the code; died: of the interpreter; else null), signal (that ended the
+	 * interpreter, or null), reason (died, and killed after a timeout: exited, signaled, oom, killed,
+	 * timeout, failed, protocol, results; else null), alive (whether the session goes on). */
+	PINFOLD_SESSION_DONE,
+};
+
+struct pinfold_session_event {
+	enum pinfold_session_event_kind kind;
+	const void *data; /* valid until the next call */
+	size_t len;
+	int is_main;
+};
+
+/* Poll it for reading to learn when pinfold_session_next() has something to do. */
+PINFOLD_API int pinfold_session_fd(const struct pinfold_session *s);
+/* Wait at most timeout_ms (-1: for ever, 0: not at all). 1: *ret_event is set; 0: timed out, or the
+ * session is over. Limits are kept by this function. */
+PINFOLD_API int pinfold_session_next(struct pinfold_session *s, int timeout_ms,
+				     struct pinfold_session_event *ret_event);
+/* One line, without its end; text NULL: there is none. Conflict when none was asked for. */
+PINFOLD_API int pinfold_session_input(struct pinfold_session *s, const char *text, size_t len,
+				      struct pinfold_error *ret_error);
+/* As Ctrl-C on a terminal: to the interpreter and what it started. Nothing while nothing is executed.
+ * From any thread; what comes of it is told by pinfold_session_next(). */
+PINFOLD_API void pinfold_session_interrupt(struct pinfold_session *s);
+/* A new interpreter; nothing of the old one is left. The count begins again. */
+PINFOLD_API int pinfold_session_restart(struct pinfold_session *s,
+					struct pinfold_error *ret_error);
+PINFOLD_API const char *pinfold_session_lang(const struct pinfold_session *s);
+PINFOLD_API int pinfold_session_alive(const struct pinfold_session *s);
+PINFOLD_API void pinfold_session_close(struct pinfold_session *s);
+
+/*
  * Workspaces: files that last. Compute is fresh for each command; what it changed is a layer of its
  * own, which can be looked at, taken back or branched from, whatever the size of the workspace. They
  * are in the store of a data directory, which a handle holds open. A handle belongs to one thread at

@@ -35,9 +35,7 @@ struct reply {
 	const char *type; /* of text and fd; NULL: JSON */
 	int fd;		  /* a regular file */
 	uint64_t offset, length;
-	char etag[40], modified[40]; /* "" for none */
-	const char *name;	     /* of a download; borrowed from args */
-	uint64_t retry_ms;
+	char etag[48]; /* "" for none */
 };
 
 struct call {
@@ -50,8 +48,6 @@ struct call {
 	bool stream;
 	bool detach; /* who asked may leave */
 	uint64_t last_event;
-	bool has_range;
-	uint64_t range_first, range_last; /* UINT64_MAX: the last `range_last` bytes / to the end */
 
 	/* The handler's. */
 	struct reply reply;

@@ -31,10 +31,8 @@ static void tell(struct record *rec, const char *event, struct value *data)
 static void tell_output(struct record *rec, int stream, const void *data, size_t len)
 {
 	struct value *o = value_object();
-	bool text = utf8_valid(data, len);
 
-	value_set(o, "text", text ? value_of_bytes(data, len) : value_of_base64(data, len));
-	value_set(o, "encoding", value_of_str(text ? "utf-8" : "base64"));
+	value_set_text(o, data, len);
 	tell(rec, stream ? "stderr" : "stdout", o);
 }
 

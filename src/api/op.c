@@ -44,9 +44,9 @@ unsigned scope_parse(const char *text, struct err *e)
 
 const struct op *op_of_tool(const char *tool)
 {
-	for (size_t i = 0; i < op_count; i++)
-		if (op_table[i].tool && strcmp(op_table[i].tool, tool) == 0)
-			return &op_table[i];
+	for (size_t i = 0; i < op_count(); i++)
+		if (op_at(i)->tool && strcmp(op_at(i)->tool, tool) == 0)
+			return op_at(i);
 	return NULL;
 }
 

@@ -87,8 +87,15 @@ struct op {
 	unsigned n_args;
 };
 
-extern const struct op op_table[];
-extern const size_t op_count;
+/* All rows: those of ops.def, and what other rooms added before the first call. */
+size_t op_count(void);
+const struct op *op_at(size_t i);
+void op_register(const struct op *rows, size_t n);
+
+#define ARGS(...)                                                                                  \
+	.args = (const struct op_arg[]){__VA_ARGS__},                                              \
+	.n_args = sizeof((const struct op_arg[]){__VA_ARGS__}) / sizeof(struct op_arg)
+#define OP(what, ...) {.name = what, __VA_ARGS__},
 
 const char *scope_name(unsigned one);
 /* "run,files" -> bits; 0 and an error that names what is wrong. */

@@ -1,14 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/op.h"
+#include <assert.h>
 
 #include "api/handlers.h"
+#include "api/op.h"
 
-#define ARGS(...)                                                                                  \
-	.args = (const struct op_arg[]){__VA_ARGS__},                                              \
-	.n_args = sizeof((const struct op_arg[]){__VA_ARGS__}) / sizeof(struct op_arg)
-#define OP(title, ...) {.name = title, __VA_ARGS__},
-
-const struct op op_table[] = {
+static const struct op own[] = {
 #include "api/ops.def"
 };
-const size_t op_count = sizeof(op_table) / sizeof(*op_table);
+#define OWN (sizeof(own) / sizeof(*own))
+
+static const struct op *added;
+static size_t n_added;
+
+void op_register(const struct op *rows, size_t n)
+{
+	assert(!added); /* one other room has tools */
+	added = rows;
+	n_added = n;
+}
+
+size_t op_count(void)
+{
+	return OWN + n_added;
+}
+
+const struct op *op_at(size_t i)
+{
+	assert(i < OWN + n_added);
+	return i < OWN ? &own[i] : &added[i - OWN];
+}

@@ -181,6 +181,17 @@ void record_end(struct runs *r, struct record *rec, const char *status, char *re
 	feed_close(rec->feed);
 }
 
+/* The call's descriptor cannot go away meanwhile: its handler ends the record first. */
+void record_cancel(struct runs *r, struct record *rec)
+{
+	uint64_t one = 1;
+
+	(void)pthread_mutex_lock(&r->lock);
+	if (rec->cancel_fd >= 0)
+		(void)!write(rec->cancel_fd, &one, sizeof(one)); /* full: it was already */
+	(void)pthread_mutex_unlock(&r->lock);
+}
+
 void runs_each(struct runs *r, const char *tenant, int (*fn)(struct record *, void *), void *arg)
 {
 	(void)pthread_mutex_lock(&r->lock);

@@ -47,6 +47,8 @@ struct record *record_find(struct runs *r, const char *tenant, const char *id, s
 void record_unref(struct runs *r, struct record *rec);
 /* `result` is taken, malloced. */
 void record_end(struct runs *r, struct record *rec, const char *status, char *result);
+/* Stop it, if it runs. */
+void record_cancel(struct runs *r, struct record *rec);
 /* Newest first; fn returns nonzero to stop. With the table's lock: fn must be short. */
 void runs_each(struct runs *r, const char *tenant, int (*fn)(struct record *, void *), void *arg);
 

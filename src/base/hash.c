@@ -45,6 +45,15 @@ void hash_text(const uint8_t digest[HASH_BYTES], char ret[HASH_TEXT_SIZE])
 		(void)snprintf(ret + 2 * i, 3, "%02x", digest[i]);
 }
 
+void hash_sha1(const void *data, size_t len, uint8_t ret[HASH_SHA1_BYTES])
+{
+	SHA_CTX ctx;
+
+	SHA1_Init(&ctx);
+	SHA1_Update(&ctx, data, len);
+	SHA1_Final(ret, &ctx);
+}
+
 int hash_fd(int fd, uint64_t max, char ret[HASH_TEXT_SIZE])
 {
 	uint8_t buf[32768], digest[HASH_BYTES];

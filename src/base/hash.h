@@ -20,6 +20,10 @@ void hash_done(struct hash *h, uint8_t ret[HASH_BYTES]);
 void hash_bytes(const void *data, size_t len, uint8_t ret[HASH_BYTES]);
 void hash_text(const uint8_t digest[HASH_BYTES], char ret[HASH_TEXT_SIZE]);
 
+#define HASH_SHA1_BYTES 20
+/* SHA-1, which protects nothing: the opening of a WebSocket is made of it. */
+void hash_sha1(const void *data, size_t len, uint8_t ret[HASH_SHA1_BYTES]);
+
 /* SHA-256 of at most `max` bytes of a file, in hexadecimal. 0, or -errno; -EFBIG when there are
  * more. Reads, never maps: the file may shrink meanwhile. */
 int hash_fd(int fd, uint64_t max, char ret[HASH_TEXT_SIZE]);

@@ -52,9 +52,10 @@ static unsigned take_all(struct msghdr *hdr, int got[PASSFD_MAX])
 	return n;
 }
 
-int passfd_receive(int sock, void *data, size_t len, int *fds, unsigned max_fds, int flags)
+int passfd_receive_max(int sock, void *data, size_t max, size_t *ret_len, int *fds,
+		       unsigned max_fds, int flags)
 {
-	struct iovec iov = {.iov_base = data, .iov_len = len};
+	struct iovec iov = {.iov_base = data, .iov_len = max};
 	union room room;
 	struct msghdr hdr = {.msg_iov = &iov,
 			     .msg_iovlen = 1,
@@ -73,12 +74,25 @@ int passfd_receive(int sock, void *data, size_t len, int *fds, unsigned max_fds,
 	unsigned n = take_all(&hdr, got);
 	if (r == 0 && n == 0)
 		return -EPIPE;
-	if ((size_t)r != len || n > max_fds || (hdr.msg_flags & (MSG_TRUNC | MSG_CTRUNC))) {
+	if (n > max_fds || (hdr.msg_flags & (MSG_TRUNC | MSG_CTRUNC))) {
 		while (n > 0)
 			close(got[--n]);
 		return -EPROTO;
 	}
 	for (unsigned i = 0; i < n; i++)
 		fds[i] = got[i];
+	*ret_len = (size_t)r;
 	return (int)n;
+}
+
+int passfd_receive(int sock, void *data, size_t len, int *fds, unsigned max_fds, int flags)
+{
+	size_t got = 0;
+	int n = passfd_receive_max(sock, data, len, &got, fds, max_fds, flags);
+
+	if (n < 0 || got == len)
+		return n;
+	while (n > 0)
+		fd_close(&fds[--n]);
+	return -EPROTO;
 }

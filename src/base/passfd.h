@@ -18,5 +18,8 @@ int passfd_send(int sock, const void *data, size_t len, const int *fds, unsigned
  * flags when there is none.
  */
 int passfd_receive(int sock, void *data, size_t len, int *fds, unsigned max_fds, int flags);
+/* The same for a message of up to `max` bytes; *ret_len says how many. */
+int passfd_receive_max(int sock, void *data, size_t max, size_t *ret_len, int *fds,
+		       unsigned max_fds, int flags);
 
 #endif

@@ -3,8 +3,10 @@
 
 #include <assert.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/fd.h"
 #include "base/utf8.h"
@@ -262,6 +264,27 @@ void value_del(struct value *object, const char *key)
 void value_add(struct value *array, struct value *taken)
 {
 	(void)json_array_append_new(in(array), taken ? in(taken) : json_incref(broken));
+}
+
+struct value *value_of_instant(uint64_t ms)
+{
+	time_t s = (time_t)(ms / 1000);
+	char text[40];
+	struct tm tm;
+
+	if (!ms || !gmtime_r(&s, &tm))
+		return value_of_null();
+	size_t n = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+	(void)snprintf(text + n, sizeof(text) - n, ".%03uZ", (unsigned)(ms % 1000));
+	return value_of_str(text);
+}
+
+void value_set_text(struct value *object, const void *data, size_t len)
+{
+	bool text = utf8_valid(data, len);
+
+	value_set(object, "text", text ? value_of_bytes(data, len) : value_of_base64(data, len));
+	value_set(object, "encoding", value_of_str(text ? "utf-8" : "base64"));
 }
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

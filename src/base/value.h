@@ -65,6 +65,9 @@ struct value *value_of_u64(uint64_t n); /* more than an int64_t holds: the most 
 struct value *value_of_real(double n);
 struct value *value_of_bool(bool b);
 struct value *value_of_null(void);
+struct value *value_of_instant(uint64_t ms); /* since 1970, as RFC 3339 in UTC; 0: null */
+/* Bytes as the contract has them: "text" and "encoding", utf-8 or base64. */
+void value_set_text(struct value *object, const void *data, size_t len);
 void value_set(struct value *object, const char *key, struct value *taken);
 void value_del(struct value *object, const char *key);
 void value_add(struct value *array, struct value *taken);

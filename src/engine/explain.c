@@ -123,6 +123,10 @@ int explain_failure(struct pinfold_run *run, int step, unsigned op, int error, s
 		(void)err_detail(e, "setup");
 		return err_remedy(e,
 				  "raise /proc/sys/user/max_net_namespaces and max_ipc_namespaces");
+	case MSG_STEP_SESSION:
+		errno = error;
+		(void)err_sys(e, "give the interpreter its descriptor");
+		return err_remedy(e, "a session needs a sandbox with --nofile 256 or more");
 	case MSG_STEP_PLAN: return err_set(e, ERR_INTERNAL, "the guest cannot read its plan");
 	case MSG_STEP_TERMINAL:
 	case MSG_STEP_FORK:

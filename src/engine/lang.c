@@ -127,6 +127,20 @@ static enum sandbox_driver suits(const struct lang *lang, const struct pinfold_r
 	return lang->driver;
 }
 
+int lang_program(const char *name, const char **ret, struct err *e)
+{
+	const struct lang *lang = find(name);
+	const char *program = find_program(lang);
+
+	if (!program) {
+		(void)err_set(e, ERR_MISSING, "%s is not installed on this host", lang->program[0]);
+		(void)err_detail(e, "interpreter");
+		return err_remedy(e, "install the package %s", lang->package);
+	}
+	*ret = program;
+	return 0;
+}
+
 int request_lang(struct request *r, const struct pinfold_run_options *o, struct err *e)
 {
 	const struct lang *lang = find(o->lang);
@@ -138,12 +152,9 @@ int request_lang(struct request *r, const struct pinfold_run_options *o, struct 
 	}
 	if (!o->code)
 		return err_set(e, ERR_INVALID, "--lang %s needs -c CODE, a FILE or -", o->lang);
-	const char *program = find_program(lang);
-	if (!program) {
-		(void)err_set(e, ERR_MISSING, "%s is not installed on this host", lang->program[0]);
-		(void)err_detail(e, "interpreter");
-		return err_remedy(e, "install the package %s", lang->package);
-	}
+	const char *program = NULL;
+	if (lang_program(o->lang, &program, e) < 0)
+		return -ENOENT;
 	r->argv[n++] = (char *)(uintptr_t)program;
 	bool text = !o->code_name && o->code_len <= INLINE_MAX && !memchr(o->code, 0, o->code_len);
 	r->spec.driver = suits(lang, o, text);

@@ -179,6 +179,8 @@ int request_init(struct request *r, const struct pinfold_run_options *o,
 void request_done(struct request *r);
 /* lang.c: the argument vector of `lang`. */
 int request_lang(struct request *r, const struct pinfold_run_options *o, struct err *e);
+/* The interpreter of a language that is one of ours. */
+int lang_program(const char *name, const char **ret, struct err *e);
 /* limits.c: what holds each limit; refuses what cannot be held unless best-effort. */
 int request_limits(struct request *r, const struct pinfold_run_options *o, struct err *e);
 int request_lose_scope(struct request *r, struct err *e);
@@ -214,6 +216,9 @@ int follow_message(struct pinfold_run *run, struct pinfold_event *ret);
 void follow_end(struct pinfold_run *run);
 /* sandbox.c */
 int sandbox_check_id(const char *id, struct err *e);
+/* pinfold_sandbox_exec(); session: the command is an interpreter that stays, `input` its socket. */
+int sandbox_exec(const char *id, const struct pinfold_run_options *o, bool session,
+		 struct pinfold_run **ret, struct err *e);
 /* public.c */
 struct pinfold_run *run_new(void);
 /* Start what the request says; its result may be that it could not be executed. */

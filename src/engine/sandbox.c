@@ -186,24 +186,32 @@ static int prepare(const char *id, const struct pinfold_run_options *options,
 	return r;
 }
 
+int sandbox_exec(const char *id, const struct pinfold_run_options *options, bool session,
+		 struct pinfold_run **ret, struct err *e)
+{
+	struct pinfold_run *run = run_new();
+	int r = run ? prepare(id, options, run, e) : err_sys(e, "run");
+
+	if (r >= 0) {
+		run->socket = run->req.spec.session = session;
+		r = remote_open(&run->link, e);
+	}
+	if (r >= 0)
+		r = run_begin(run, e);
+	if (r < 0)
+		pinfold_run_free(run);
+	else
+		*ret = run;
+	return r;
+}
+
 int pinfold_sandbox_exec(const char *id, const struct pinfold_run_options *options,
 			 struct pinfold_run **ret_run, struct pinfold_error *ret_error)
 {
-	struct pinfold_run *run = run_new();
 	struct err e = ERR_INIT;
-	int r = run ? prepare(id, options, run, &e) : err_sys(&e, "run");
 
 	assert(ret_run && ret_error);
-	if (r >= 0)
-		r = remote_open(&run->link, &e);
-	if (r >= 0)
-		r = run_begin(run, &e);
-	if (r < 0) {
-		pinfold_run_free(run);
-		return result(r, &e, ret_error);
-	}
-	*ret_run = run;
-	return 0;
+	return result(sandbox_exec(id, options, false, ret_run, &e), &e, ret_error);
 }
 
 int pinfold_sandbox_spawn(const char *id, const struct pinfold_run_options *options,

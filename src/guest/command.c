@@ -124,6 +124,11 @@ static long child_try(struct launch *l, const char *file)
 	return r;
 }
 
+static int is_session(const struct guest *g)
+{
+	return (g->plan->flags & PLAN_SESSION) != 0;
+}
+
 static int has_slash(const char *s)
 {
 	for (; *s; s++)
@@ -164,7 +169,20 @@ static long child_search(struct launch *l)
 	}
 }
 
-/* All but three, and what an interpreter that waits is given. */
+/* An interpreter that stays hears from its host side there, not where its programs read. */
+static int child_session(const struct launch *l)
+{
+	if (!is_session(l->g))
+		return 0;
+	long r = sys3(SYS_dup3, 0, SESSION_FD, 0);
+	if (r >= 0)
+		r = sys3(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC);
+	if (r >= 0)
+		r = sys3(SYS_dup3, r, 0, 0);
+	return (int)r;
+}
+
+/* All but three, and what an interpreter that waits or stays is given. */
 static void child_close(const struct launch *l)
 {
 #ifndef DROP_CLOSE_FDS
@@ -176,7 +194,9 @@ static void child_close(const struct launch *l)
 	if (l->g->driver_end >= 0)
 		(void)sys3(SYS_dup3, l->g->driver_end, DRIVER_FD, 0);
 	(void)sys3(SYS_close_range, GUEST_CTL, DRIVER_FD - (l->g->driver_end >= 0), 0);
-	(void)sys3(SYS_close_range, LOADER_FD + 1, ~0u, 0);
+	if (is_session(l->g))
+		(void)sys3(SYS_close_range, LOADER_FD + 1, SESSION_FD - 1, 0);
+	(void)sys3(SYS_close_range, (is_session(l->g) ? SESSION_FD : LOADER_FD) + 1, ~0u, 0);
 #else
 	(void)l;
 #endif
@@ -195,6 +215,10 @@ static __attribute__((noinline, noreturn)) void child_main(struct launch *l)
 	if (r >= 0 && l->g->ruleset >= 0) {
 		l->fate->step = MSG_STEP_LANDLOCK;
 		r = sys2(SYS_landlock_restrict_self, l->g->ruleset, 0);
+	}
+	if (r >= 0) {
+		l->fate->step = MSG_STEP_SESSION;
+		r = child_session(l);
 	}
 	if (r >= 0) {
 		l->fate->step = MSG_STEP_EXEC;
@@ -260,7 +284,13 @@ int guest_command(struct guest *g, int *ret_step)
 	uint64_t chld = 1u << (SIGCHLD - 1);
 	(void)sys4(SYS_rt_sigprocmask, SIG_BLOCK, &chld, NULL, sizeof(chld));
 	g->started_ns = guest_now_ns();
-	long pid = start_child(l);
+	long pid = is_session(g) ? guest_loader_make(g) : 0;
+	if (pid >= 0)
+		pid = start_child(l);
+	if (is_session(g) && g->loader >= 0) {
+		(void)sys1(SYS_close, g->loader);
+		g->loader = -1;
+	}
 	if (pid < 0) {
 		*ret_step = MSG_STEP_FORK;
 		return (int)pid;

@@ -91,6 +91,8 @@ void guest_job_ended(int pid, int status, const struct rusage *usage);
 int guest_job_is(int pid);
 /* processes.c: who is here, written to a file in memory. */
 void guest_processes(int to);
+/* files.c: a child that serves the sandbox's files on this socket. */
+void guest_files_start(const struct guest *g, int sock);
 /* start.c: a plan that needs no right, from outside; NULL: it is not that. */
 const struct plan_head *guest_map_claim(int fd);
 /* all.c: signal every process of the sandbox but the guest; where there is no pid namespace, the

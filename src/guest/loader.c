@@ -7,6 +7,9 @@
  * DRIVER_FD is the guest's socket. We say that we are ready, wait for a program, put its standard
  * input, output and error into their places and leave its plan at DRIVER_FD. Loaded once more, when
  * the driver finds that the program needs a start of its own, we execute it in our place.
+ *
+ * In an interpreter that stays (session.js, session.R) there is SESSION_FD instead, which no program
+ * started from there may have. R cannot read or write a descriptor: it calls us.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,6 +37,8 @@ __attribute__((weak)) void Py_Initialize(void);
 __attribute__((weak)) void R_set_command_line_arguments(int argc, char **argv);
 
 void loader_main(void);
+LOADER_API void session_read(unsigned char *buf, int *n);
+LOADER_API void session_write(const unsigned char *buf, int *n);
 
 static char *vector[PLAN_ARGS_MAX + R_ARGS_OWN + 1];
 static char *environment[PLAN_ARGS_MAX + 1];
@@ -230,6 +235,28 @@ static int r_take(const struct plan_head *plan)
 	return 0;
 }
 
+/* For R's .C(): as many bytes as there are, at most *n; then *n is how many, or -errno. */
+void session_read(unsigned char *buf, int *n)
+{
+	*n = (int)sys3(SYS_read, SESSION_FD, buf, *n);
+}
+
+void session_write(const unsigned char *buf, int *n)
+{
+	*n = (int)sys3(SYS_write, SESSION_FD, buf, *n);
+}
+
+static int begin_session(void)
+{
+	struct stat st;
+
+	if (sys2(SYS_fstat, SESSION_FD, &st) < 0 || !S_ISSOCK(st.st_mode))
+		return 0;
+	(void)sys3(SYS_fcntl, SESSION_FD, F_SETFD, FD_CLOEXEC);
+	(void)sys1(SYS_close, LOADER_FD);
+	return 1;
+}
+
 void loader_main(void)
 {
 	struct stat st;
@@ -239,6 +266,8 @@ void loader_main(void)
 		zygote_begin();
 		return; /* it calls what it needs */
 	}
+	if (begin_session())
+		return;
 	if (sys2(SYS_fstat, DRIVER_FD, &st) < 0)
 		give_up();
 	if (!S_ISSOCK(st.st_mode))

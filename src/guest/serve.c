@@ -116,6 +116,8 @@ static void obey(struct guest *g, struct serve *s)
 		guest_job_start(g, fds);
 	else if (msg.kind == MSG_PROCESSES && n == 2)
 		tell_processes(fds[0], fds[1]);
+	else if (msg.kind == MSG_FILES && n == 1)
+		guest_files_start(g, fds[0]);
 	while (n > 0)
 		(void)sys1(SYS_close, fds[--n]); /* what was wanted of them was taken */
 	if (msg.kind == MSG_KILL) {

@@ -90,6 +90,7 @@ static void fill(struct block *b, const struct sandbox_spec *spec, bool best_eff
 		.flags = (spec->pty ? ASK_PTY : 0) | (spec->collect ? ASK_COLLECT : 0) |
 			 (spec->as_root ? ASK_ROOT : 0) | (best_effort ? ASK_BEST_EFFORT : 0) |
 			 (spec->dir_fd >= 0 ? ASK_DIR : 0) | (spec->live ? ASK_LIVE : 0) |
+			 (spec->session ? ASK_SESSION : 0) |
 			 drivers[spec->driver],
 		.dir_dev = spec->dir_dev,
 		.dir_ino = spec->dir_ino,
@@ -181,6 +182,7 @@ void ask_spec(const struct ask *ask, struct sandbox_spec *ret)
 	ret->collect = h->flags & ASK_COLLECT;
 	ret->as_root = h->flags & ASK_ROOT;
 	ret->live = h->flags & ASK_LIVE;
+	ret->session = h->flags & ASK_SESSION;
 	ret->argv = ask->vectors;
 	ret->envp = ask->vectors + h->argc + 1;
 	ret->hidden = ask->vectors + h->argc + h->envc + 2;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The guest's program and the texts of the interpreters' drivers, as bytes of ours. GUEST_IMAGE is the
- * program's path at build time. */
+/* The guest's program and the texts of the interpreters' drivers, of those that wait and of those that
+ * stay, as bytes of ours. GUEST_IMAGE is the program's path at build time. */
 __asm__(".section .rodata\n"
 	".balign 16\n"
 	".globl guest_image, guest_image_end, driver_python, driver_node, driver_r\n"
@@ -17,5 +17,19 @@ __asm__(".section .rodata\n"
 	".byte 0\n"
 	"driver_r:\n"
 	".incbin \"src/guest/driver.R\"\n"
+	".byte 0\n"
+	".globl session_python, session_node, session_bash, session_r\n"
+	".hidden session_python, session_node, session_bash, session_r\n"
+	"session_python:\n"
+	".incbin \"src/guest/session.py\"\n"
+	".byte 0\n"
+	"session_node:\n"
+	".incbin \"src/guest/session.js\"\n"
+	".byte 0\n"
+	"session_bash:\n"
+	".incbin \"src/guest/session.sh\"\n"
+	".byte 0\n"
+	"session_r:\n"
+	".incbin \"src/guest/session.R\"\n"
 	".byte 0\n"
 	".previous\n");

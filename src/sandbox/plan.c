@@ -186,6 +186,8 @@ static uint32_t start_flags(const struct sandbox_spec *spec)
 		flags |= PLAN_DRIVER;
 	if (spec->live)
 		flags |= PLAN_LIVE;
+	if (spec->session)
+		flags |= PLAN_SESSION;
 	if (spec->leashed && HOLD_LEASH)
 		flags |= PLAN_LEASH;
 	return flags;

@@ -394,6 +394,13 @@ int sandbox_ask_processes(const struct sandbox *sb, int file, int about, struct 
 	return send_guest(sb, MSG_PROCESSES, 0, fds, e);
 }
 
+int sandbox_serve_files(const struct sandbox *sb, int about, struct err *e)
+{
+	const int fds[] = {about, FD_NONE};
+
+	return send_guest(sb, MSG_FILES, 0, fds, e);
+}
+
 int sandbox_proceed(const struct sandbox *sb, enum plan_await part, const int *fds, struct err *e)
 {
 	return send_guest(sb, MSG_PROCEED, (int)part, fds, e);

@@ -50,6 +50,8 @@ int sandbox_give_exec(const struct sandbox *sb, const struct plan *plan, const i
 		      int about, struct err *e);
 /* Who is in it: written to the file, said on the socket when done; both borrowed. */
 int sandbox_ask_processes(const struct sandbox *sb, int file, int about, struct err *e);
+/* A file server for the other end of this socket, borrowed. */
+int sandbox_serve_files(const struct sandbox *sb, int about, struct err *e);
 /* The maps that fit the spec's ids. */
 void sandbox_idmap(const struct sandbox_spec *spec, struct idmap *ret);
 /* Let the guest go on, with descriptors for it (FD_NONE ends the list; borrowed), or NULL. */

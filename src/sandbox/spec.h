@@ -82,6 +82,7 @@ struct sandbox_spec {
 	bool zygote;  /* not a sandbox for anybody: where interpreters are forked from */
 	bool live;    /* no command of its own: they come later */
 	bool leashed; /* ends with the process that made it */
+	bool session; /* the command is an interpreter that stays, its standard input the way to it */
 	bool pty;
 	bool collect;	    /* report changed files */
 	bool memory_unheld; /* no cgroup: rlimits are all there is */

@@ -123,6 +123,7 @@ static int check_awake(const struct ward *ward, struct err *e)
 	if (!ward->paused)
 		return 0;
 	(void)err_set(e, ERR_CONFLICT, "sandbox %s is paused", ward->spec.id);
+	(void)err_detail(e, "paused");
 	return err_remedy(e, "pinfold resume %s", ward->spec.id);
 }
 
@@ -314,6 +315,29 @@ static int op_processes(struct op *op, struct err *e)
 	return 0;
 }
 
+/* The same, about files: a server inside opens them, with a command's rights. */
+static int op_files(struct op *op, struct err *e)
+{
+	struct link_msg msg = {.kind = LINK_STARTED};
+	struct ward *ward = NULL;
+	auto_close int ours = FD_NONE, theirs = FD_NONE;
+	int pair[2], r = find_held(op, &ward, e);
+
+	if (r >= 0)
+		r = check_awake(ward, e);
+	if (r >= 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		r = err_sys(e, "socket");
+	if (r < 0)
+		return r;
+	ours = pair[0];
+	theirs = pair[1];
+	r = sandbox_serve_files(&ward->live.sb, theirs, e);
+	if (r < 0)
+		return r;
+	(void)passfd_send(op->fds[0], &msg, sizeof(msg), &ours, 1); /* or he is gone */
+	return 0;
+}
+
 static int dispatch(struct op *op, struct err *e)
 {
 	switch (op->ask->op) {
@@ -327,6 +351,7 @@ static int dispatch(struct op *op, struct err *e)
 	case LINK_EXTEND: return op_extend(op, e);
 	case LINK_FOLLOW: return op_follow(op, e);
 	case LINK_PROCESSES: return op_processes(op, e);
+	case LINK_FILES: return op_files(op, e);
 	default: return err_set(e, ERR_INVALID, "malformed request");
 	}
 }

@@ -24,7 +24,8 @@
 #define ASK_LIVE 0x40u	     /* no command: the sandbox lives, commands come later */
 #define ASK_NODE 0x80u
 #define ASK_R 0x100u
-#define ASK_FLAGS 0x1ffu
+#define ASK_SESSION 0x200u /* EXEC: standard input is the socket of a session (wire/fds.h) */
+#define ASK_FLAGS 0x3ffu
 
 struct ask_limits {
 	uint64_t time_ms, grace_ms, cpu_time_ms, cpus_milli, memory_bytes, pids, disk_bytes, nofile;

@@ -12,4 +12,8 @@
 #define DRIVER_FD 100 /* SOCK_STREAM to the guest; after the claim: the plan */
 #define LOADER_FD 101 /* the loader's object, for interpreters that can load one */
 
+/* An interpreter that stays: SOCK_STREAM to whoever executes code in it, in frames (wire/frame.h). So
+ * high that no program comes across it. The loader is at LOADER_FD, as above. */
+#define SESSION_FD 200
+
 #endif

@@ -19,6 +19,7 @@
  *
  *	PROCESSES          STARTED | ERROR: a socket on which the guest says DONE when it has written
  *	                   its processes (struct msg_process) to the descriptor that came along
+ *	FILES              STARTED | ERROR: a socket to the guest's file server (wire/files.h)
  *
  * Closing the connection of a RUN ends it; a link_ask of any kind on it, too. After STARTED the
  * caller has the other end of a socket to the guest (wire/msg.h) and talks to it directly. What holds
@@ -47,6 +48,7 @@ enum link_op {
 	LINK_EXTEND,
 	LINK_FOLLOW,
 	LINK_PROCESSES,
+	LINK_FILES,
 	LINK_OP_END,
 };
 

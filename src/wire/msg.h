@@ -30,6 +30,7 @@ enum msg_host_kind {
 	MSG_EXEC,	 /* descriptors: a small plan, standard input, output, error, a socket */
 	MSG_PROCESSES,	 /* descriptors: a file in memory to write struct msg_process to, a socket
 			  * on which DONE is said then */
+	MSG_FILES,	 /* descriptor: a socket for a file server (wire/files.h) */
 	MSG_DEADLINE,	 /* end everything in `arg` seconds, not as the plan said */
 };
 
@@ -66,6 +67,7 @@ enum msg_guest_kind {
 #define MSG_STEP_WORKDIR (-4)
 #define MSG_STEP_LANDLOCK (-5)
 #define MSG_STEP_EXEC (-6)
+#define MSG_STEP_SESSION (-8)
 
 enum msg_change { MSG_ADDED = 1, MSG_MODIFIED, MSG_DELETED };
 

@@ -107,6 +107,7 @@ struct plan_step {
 #define PLAN_LEASH 0x20u     /* end with the process that made us */
 #define PLAN_LIVE 0x80u	     /* no command: live until told otherwise, commands come later */
 #define PLAN_ON_HOST 0x400u  /* the layer is on a filesystem of the host's: count what is in it */
+#define PLAN_SESSION 0x800u  /* standard input goes to SESSION_FD; 0 is empty */
 #define PLAN_HOST_LEVEL 0x8u /* level landlock: no pid namespace */
 
 /*

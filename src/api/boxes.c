@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/boxes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "pinfold/pinfold.h"
+
+#define KEY_TENANT "pinfold.tenant"
+#define KEY_NAME "pinfold.name"
+#define TTL_MS (10u * 60 * 1000)
+
+struct boxes {
+	pthread_mutex_t lock;
+	struct box *first; /* under lock */
+};
+
+int boxes_new(struct boxes **ret, struct err *e)
+{
+	struct boxes *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return err_sys(e, "table of sandboxes");
+	(void)pthread_mutex_init(&b->lock, NULL);
+	*ret = b;
+	return 0;
+}
+
+static void free_box(struct box *b)
+{
+	while (b->sessions) {
+		struct session *s = b->sessions;
+
+		b->sessions = s->next;
+		pinfold_session_close(s->handle);
+		free(s);
+	}
+	pinfold_files_close(b->files);
+	(void)pthread_mutex_destroy(&b->lock);
+	free(b);
+}
+
+void boxes_free(struct boxes *boxes)
+{
+	if (!boxes)
+		return;
+	while (boxes->first) {
+		struct box *b = boxes->first;
+
+		boxes->first = b->next;
+		free_box(b);
+	}
+	(void)pthread_mutex_destroy(&boxes->lock);
+	free(boxes);
+}
+
+static const char *metadata_of(const struct pinfold_sandbox_info *info, const char *key)
+{
+	size_t n = strlen(key);
+
+	for (const char *p = info->metadata; *p; p += strlen(p) + 1)
+		if (strncmp(p, key, n) == 0 && p[n] == '=')
+			return p + n + 1;
+	return "";
+}
+
+/* With the table's lock. */
+static struct box *look_up(struct boxes *boxes, const char *tenant, const char *id)
+{
+	struct box *b = boxes->first;
+
+	while (b && (b->gone || strcmp(b->tenant, tenant) != 0 ||
+		     (strcmp(b->id, id) != 0 && strcmp(b->name, id) != 0)))
+		b = b->next;
+	return b;
+}
+
+/* One for a sandbox that the daemon has; with a reference for the caller. */
+static struct box *add_box(struct boxes *boxes, const char *id, const char *tenant, const char *name)
+{
+	struct box *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return NULL;
+	(void)snprintf(b->id, sizeof(b->id), "%s", id);
+	(void)snprintf(b->tenant, sizeof(b->tenant), "%s", tenant);
+	(void)snprintf(b->name, sizeof(b->name), "%s", name ? name : "");
+	(void)pthread_mutex_init(&b->lock, NULL);
+	b->refs = 1;
+	(void)pthread_mutex_lock(&boxes->lock);
+	struct box *other = look_up(boxes, tenant, id);
+	if (other) { /* somebody was faster */
+		other->refs++;
+		free_box(b);
+		b = other;
+	} else {
+		b->next = boxes->first;
+		boxes->first = b;
+	}
+	(void)pthread_mutex_unlock(&boxes->lock);
+	return b;
+}
+
+void box_put(struct api *api, struct box *b)
+{
+	struct box *dead = NULL;
+
+	if (!b)
+		return;
+	if (b->idle_ms && !b->gone) {
+		struct pinfold_error ignored; /* it may have ended meanwhile */
+
+		(void)pinfold_sandbox_extend(b->id, b->idle_ms, &ignored);
+	}
+	(void)pthread_mutex_lock(&api->boxes->lock);
+	if (--b->refs == 0 && b->gone) {
+		struct box **at = &api->boxes->first;
+
+		while (*at != b)
+			at = &(*at)->next;
+		*at = b->next;
+		dead = b;
+	}
+	(void)pthread_mutex_unlock(&api->boxes->lock);
+	if (dead)
+		free_box(dead);
+}
+
+static bool name_is_valid(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n && n < BOX_NAME_SIZE && name[0] != '-' &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == n;
+}
+
+static int check_name(struct api *api, const struct who *who, const char *name, struct err *e)
+{
+	struct err missing = ERR_INIT;
+
+	if (!name_is_valid(name)) {
+		(void)err_set(e, ERR_INVALID, "\"%.40s\" is no name of a sandbox", name);
+		return err_remedy(e, "use up to 32 of a-z, 0-9 and -, beginning with no -");
+	}
+	struct box *other = box_find(api, who, name, &missing);
+	if (!other)
+		return 0;
+	box_put(api, other);
+	(void)err_set(e, ERR_CONFLICT, "there is a sandbox \"%s\" already", name);
+	return err_remedy(e, "use it, end it, or choose another name");
+}
+
+/* The caller's own entries, and ours behind them. */
+static int with_metadata(const struct pinfold_run_options *o, const char *tenant, const char *name,
+			 const char **list, char ours[2][128], struct err *e)
+{
+	unsigned n = 0;
+
+	for (; o->metadata && o->metadata[n]; n++) {
+		if (n == 14)
+			return err_set(e, ERR_INVALID, "metadata: more than 14 entries");
+		if (strncmp(o->metadata[n], "pinfold.", 8) == 0)
+			return err_set(e, ERR_INVALID, "metadata: names with pinfold. are ours");
+		list[n] = o->metadata[n];
+	}
+	(void)snprintf(ours[0], sizeof(ours[0]), KEY_TENANT "=%s", tenant);
+	list[n++] = ours[0];
+	(void)snprintf(ours[1], sizeof(ours[1]), KEY_NAME "=%s", name);
+	if (*name)
+		list[n++] = ours[1];
+	list[n] = NULL;
+	return 0;
+}
+
+struct box *box_create(struct api *api, const struct who *who, const char *name,
+		       const struct pinfold_run_options *o, uint64_t ttl_ms, struct err *e)
+{
+	struct pinfold_run_options own = *o;
+	struct pinfold_error failure;
+	const char *list[17];
+	char ours[2][128], id[PINFOLD_ID_SIZE];
+
+	name = name ? name : "";
+	if (*name && check_name(api, who, name, e) < 0)
+		return NULL;
+	if (with_metadata(o, who->tenant, name, list, ours, e) < 0)
+		return NULL;
+	own.metadata = list;
+	own.time_ms = ttl_ms ? ttl_ms : *name ? BOX_IDLE_MS : TTL_MS;
+	if (pinfold_sandbox_create(&own, id, &failure) < 0) {
+		(void)api_error(e, &failure);
+		return NULL;
+	}
+	struct box *b = add_box(api->boxes, id, who->tenant, name);
+	if (!b)
+		(void)err_sys(e, "table of sandboxes");
+	else
+		b->idle_ms = *name && !ttl_ms ? BOX_IDLE_MS : 0;
+	return b;
+}
+
+static int missing(struct api *api, const struct who *who, const char *id, struct err *e)
+{
+	struct err ignored = ERR_INIT;
+	auto_value *list = boxes_list(api, who, &ignored);
+	char names[400] = "";
+	size_t n = 0;
+
+	for (size_t i = 0; i < value_len(list) && i < 10; i++) {
+		const char *name = value_str(value_get(value_at(list, i), "name"));
+
+		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", i ? ", " : "",
+				      name ? name : value_str(value_get(value_at(list, i), "id")));
+		n = n < sizeof(names) ? n : sizeof(names) - 1;
+	}
+	(void)err_set(e, ERR_MISSING, "sandbox \"%.40s\" does not exist", id);
+	(void)err_detail(e, "sandbox");
+	return err_remedy(e, *names ? "live sandboxes: %s" : "there is none; make one first%s", names);
+}
+
+/* Is it still there, and whose? */
+static bool daemon_has(const char *id, struct pinfold_sandbox_info *ret)
+{
+	struct pinfold_error ignored;
+
+	return pinfold_sandbox_get(id, ret, &ignored) == 0 && !ret->ended_ms;
+}
+
+/* A sandbox that we do not know, or do not know any more, but that the daemon has. */
+static struct box *find_again(struct api *api, const struct who *who, const char *id)
+{
+	struct pinfold_sandbox_info *list = NULL;
+	struct pinfold_error ignored;
+	struct box *found = NULL;
+	size_t n = 0;
+
+	if (pinfold_sandbox_list(&list, &n, &ignored) < 0)
+		return NULL;
+	for (size_t i = 0; i < n && !found; i++) {
+		const char *name = metadata_of(&list[i], KEY_NAME);
+
+		if (list[i].ended_ms || strcmp(metadata_of(&list[i], KEY_TENANT), who->tenant) != 0 ||
+		    (strcmp(list[i].id, id) != 0 && (!*name || strcmp(name, id) != 0)))
+			continue;
+		found = add_box(api->boxes, list[i].id, who->tenant, name);
+		if (found && *name)
+			found->idle_ms = BOX_IDLE_MS;
+	}
+	pinfold_sandbox_list_free(list);
+	return found;
+}
+
+struct box *box_find(struct api *api, const struct who *who, const char *id, struct err *e)
+{
+	auto_free struct pinfold_sandbox_info *info = malloc(sizeof(*info));
+
+	if (!info) {
+		(void)err_sys(e, "sandbox");
+		return NULL;
+	}
+	(void)pthread_mutex_lock(&api->boxes->lock);
+	struct box *b = look_up(api->boxes, who->tenant, id);
+	if (b)
+		b->refs++;
+	(void)pthread_mutex_unlock(&api->boxes->lock);
+	if (b && daemon_has(b->id, info))
+		return b;
+	if (b) {
+		b->gone = true;
+		box_put(api, b);
+	}
+	b = find_again(api, who, id);
+	if (!b)
+		(void)missing(api, who, id, e);
+	return b;
+}
+
+struct box *box_named(struct api *api, const struct who *who, const char *name, struct err *e)
+{
+	struct pinfold_run_options o = PINFOLD_RUN_OPTIONS_INIT;
+	struct err ignored = ERR_INIT;
+	struct box *b = box_find(api, who, name, &ignored);
+
+	return b ? b : box_create(api, who, name, &o, 0, e);
+}
+
+int box_destroy(struct api *api, struct box *b, struct err *e)
+{
+	struct pinfold_error failure;
+
+	(void)api;
+	b->gone = true;
+	return pinfold_sandbox_destroy(b->id, &failure) < 0 ? api_error(e, &failure) : 0;
+}
+
+static struct value *known(uint64_t n)
+{
+	return n == UINT64_MAX ? value_of_null() : value_of_u64(n);
+}
+
+static struct value *describe(const struct pinfold_sandbox_info *i)
+{
+	struct value *o = value_object(), *limits = value_object(), *usage = value_object(),
+		     *metadata = value_object();
+	const char *name = metadata_of(i, KEY_NAME);
+
+	value_set(o, "id", value_of_str(i->id));
+	value_set(o, "name", *name ? value_of_str(name) : value_of_null());
+	value_set(o, "status", value_of_str(i->status));
+	value_set(o, "isolation", value_of_str(i->isolation));
+	value_set(o, "image", value_of_str(i->image));
+	value_set(o, "created", value_of_instant(i->created_ms));
+	value_set(o, "expires", value_of_instant(i->expires_ms));
+	value_set(o, "background", value_of_u64(i->background));
+	value_set(limits, "memory", value_of_u64(i->memory_limit));
+	value_set(limits, "pids", value_of_u64(i->pids_limit));
+	value_set(limits, "disk", value_of_u64(i->disk_limit));
+	value_set(limits, "cpus", value_of_real((double)i->cpus_milli / 1000));
+	value_set(limits, "nofile", value_of_u64(i->nofile));
+	value_set(o, "limits", limits);
+	value_set(usage, "memory_bytes", known(i->memory_bytes));
+	value_set(usage, "cpu_ms", known(i->cpu_ms));
+	value_set(usage, "processes", known(i->processes));
+	value_set(o, "usage", usage);
+	for (const char *p = i->metadata; *p; p += strlen(p) + 1) {
+		const char *is = strchr(p, '=');
+		char key[80];
+
+		if (!is || strncmp(p, "pinfold.", 8) == 0)
+			continue;
+		(void)snprintf(key, sizeof(key), "%.*s", (int)(is - p), p);
+		value_set(metadata, key, value_of_str(is + 1));
+	}
+	value_set(o, "metadata", metadata);
+	return o;
+}
+
+struct value *boxes_list(struct api *api, const struct who *who, struct err *e)
+{
+	struct pinfold_sandbox_info *list = NULL;
+	struct pinfold_error failure;
+	size_t n = 0;
+
+	(void)api;
+	if (pinfold_sandbox_list(&list, &n, &failure) < 0) {
+		(void)api_error(e, &failure);
+		return NULL;
+	}
+	struct value *all = value_array();
+	for (size_t i = 0; i < n; i++)
+		if (!list[i].ended_ms && strcmp(metadata_of(&list[i], KEY_TENANT), who->tenant) == 0)
+			value_add(all, describe(&list[i]));
+	pinfold_sandbox_list_free(list);
+	return all;
+}
+
+struct value *box_describe(struct api *api, struct box *b, struct err *e)
+{
+	auto_free struct pinfold_sandbox_info *info = malloc(sizeof(*info));
+	struct pinfold_error failure;
+
+	(void)api;
+	if (!info || pinfold_sandbox_get(b->id, info, &failure) < 0) {
+		(void)(info ? api_error(e, &failure) : err_sys(e, "sandbox"));
+		return NULL;
+	}
+	return describe(info);
+}
+
+struct pinfold_files *box_files(struct box *b, struct err *e)
+{
+	struct pinfold_error failure;
+
+	(void)pthread_mutex_lock(&b->lock);
+	if (!b->files && pinfold_files_open(b->id, &b->files, &failure) < 0) {
+		b->files = NULL;
+		(void)pthread_mutex_unlock(&b->lock);
+		(void)api_error(e, &failure);
+		return NULL;
+	}
+	return b->files;
+}
+
+void box_files_put(struct box *b, bool broken)
+{
+	if (broken) {
+		pinfold_files_close(b->files);
+		b->files = NULL;
+	}
+	(void)pthread_mutex_unlock(&b->lock);
+}

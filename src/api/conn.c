@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/conn_int.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+
+#include "base/fd.h"
+#include "http/target.h"
+
+#define FILE_CHUNK (1u << 20)
+
+static void go_on(struct conn *c);
+
+static void arm(struct conn *c, uint64_t ms)
+{
+	timer_set(c->server->loop, &c->timer, loop_now_ms() + ms);
+}
+
+static void unlink_conn(struct conn *c)
+{
+	struct server *s = c->server;
+
+	*(c->prev ? &c->prev->next : &s->first) = c->next;
+	*(c->next ? &c->next->prev : &s->last) = c->prev;
+	c->prev = c->next = NULL;
+}
+
+static void link_last(struct conn *c)
+{
+	struct server *s = c->server;
+
+	c->prev = s->last;
+	*(s->last ? &s->last->next : &s->first) = c;
+	s->last = c;
+}
+
+static void drop_piece(struct conn *c)
+{
+	struct piece *p = c->out;
+
+	c->out = p->next;
+	if (!c->out)
+		c->out_end = &c->out;
+	c->out_bytes -= p->data ? p->len : 0;
+	fd_close(&p->fd);
+	free(p->data);
+	free(p);
+}
+
+static void free_conn(struct conn *c)
+{
+	while (c->out)
+		drop_piece(c);
+	free(c->in);
+	free(c);
+}
+
+void conn_close(struct conn *c)
+{
+	if (c->dead)
+		return;
+	c->dead = true;
+	c->state = CONN_CLOSING;
+	timer_set(c->server->loop, &c->timer, 0);
+	watch_done(&c->watch);
+	exchange_done(&c->x);
+	(void)close(c->watch.fd);
+	unlink_conn(c);
+	c->server->counts.connections--;
+	if (!c->in_callback)
+		free_conn(c);
+}
+
+static void want(struct conn *c)
+{
+	uint32_t events = EPOLLRDHUP;
+
+	if (c->state == CONN_HEAD || (c->state == CONN_BODY && !c->x.pipe_wanted))
+		events |= EPOLLIN;
+	if (c->out)
+		events |= EPOLLOUT;
+	if (watch_set(&c->watch, events) < 0)
+		conn_close(c);
+}
+
+static struct piece *add_piece(struct conn *c)
+{
+	struct piece *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->fd = FD_NONE;
+	*c->out_end = p;
+	c->out_end = &p->next;
+	return p;
+}
+
+/* Without memory the answer cannot be whole, and the client must not believe that it is. */
+void conn_add_taken(struct conn *c, char *data, size_t len)
+{
+	struct piece *p = data && !c->dead ? add_piece(c) : NULL;
+
+	if (!p) {
+		free(data);
+		c->keep = false;
+		c->got_eof = true;
+		return;
+	}
+	p->data = data;
+	p->len = len;
+	c->out_bytes += len;
+}
+
+void conn_add(struct conn *c, const void *data, size_t len)
+{
+	char *copy = malloc(len + 1);
+
+	if (copy)
+		memcpy(copy, data, len);
+	conn_add_taken(c, copy, len);
+}
+
+void conn_add_file(struct conn *c, int fd, uint64_t offset, uint64_t len)
+{
+	struct piece *p = add_piece(c);
+
+	if (!p) {
+		(void)close(fd);
+		c->keep = false;
+		return;
+	}
+	p->fd = fd;
+	p->offset = offset;
+	p->left = len;
+}
+
+/* > 0: went out; 0: the client does not take more now; < 0: he is gone, or the file is shorter. */
+static ssize_t send_piece(struct conn *c, struct piece *p)
+{
+	ssize_t n;
+
+	if (p->data) {
+		n = send(c->watch.fd, p->data + p->done, p->len - p->done, MSG_NOSIGNAL);
+		if (n > 0)
+			p->done += (size_t)n;
+	} else {
+		off_t at = (off_t)p->offset;
+
+		n = sendfile(c->watch.fd, p->fd, &at, p->left < FILE_CHUNK ? p->left : FILE_CHUNK);
+		if (n == 0)
+			return -EIO; /* it shrank: what was promised cannot be sent */
+		if (n > 0) {
+			p->offset += (uint64_t)n;
+			p->left -= (uint64_t)n;
+		}
+	}
+	return n < 0 && errno == EAGAIN ? 0 : n < 0 ? -errno : n;
+}
+
+/* false: the connection is no more. */
+static bool flush(struct conn *c)
+{
+	bool sent = false;
+
+	for (unsigned turns = 0; c->out && turns < 32; turns++) {
+		struct piece *p = c->out;
+		ssize_t n = p->data && p->done == p->len ? 1 : send_piece(c, p);
+
+		if (n < 0) {
+			conn_close(c);
+			return false;
+		}
+		if (n == 0)
+			break;
+		sent = true;
+		if (p->data ? p->done == p->len : p->left == 0)
+			drop_piece(c);
+	}
+	if (sent && c->x.room)
+		c->x.room(&c->x, c->x.room_arg);
+	return !c->dead;
+}
+
+static void next_request(struct conn *c)
+{
+	exchange_done(&c->x);
+	exchange_init(&c->x, c);
+	c->state = CONN_HEAD;
+	unlink_conn(c);
+	link_last(c);
+	arm(c, c->in_len ? HEAD_MS : IDLE_MS);
+}
+
+/* The answer went out whole. */
+static void answered(struct conn *c)
+{
+	if (!c->keep || c->got_eof || c->server->draining) {
+		conn_close(c);
+		return;
+	}
+	next_request(c);
+	go_on(c);
+}
+
+void conn_push(struct conn *c)
+{
+	if (c->dead || c->in_callback)
+		return;
+	c->in_callback = true;
+	if (flush(c)) {
+		if (c->state == CONN_ANSWER && c->x.over && !c->out)
+			answered(c);
+		else if (c->out)
+			arm(c, WRITE_IDLE_MS);
+		else if (c->state == CONN_ANSWER)
+			timer_set(c->server->loop, &c->timer, 0);
+	}
+	c->in_callback = false;
+	if (c->dead)
+		free_conn(c);
+	else
+		want(c);
+}
+
+void conn_refuse(struct conn *c, int status, const char *why)
+{
+	struct err e = ERR_INIT;
+
+	c->keep = false;
+	c->state = CONN_ANSWER;
+	c->server->counts.refused++;
+	(void)err_set(&e, status == 413 ? ERR_LIMIT : status == 408 ? ERR_TIMEOUT : ERR_INVALID, "%s",
+		      why);
+	char text[1024];
+	int n = snprintf(text, sizeof(text), "{\"error\":{\"code\":\"%s\",\"message\":\"%s\",\"remedy\":\"\"}}",
+			 err_code(e.kind), why);
+	char *copy = strndup(text, (size_t)n);
+	exchange_reply(&c->x, status, NULL, copy, copy ? (size_t)n : 0);
+}
+
+/* A whole body, or the head of one that goes into a pipe. */
+static void begin_exchange(struct conn *c)
+{
+	struct server *s = c->server;
+	struct http_target t;
+
+	timer_set(s->loop, &c->timer, 0);
+	s->counts.requests++;
+	if (c->x.pipe < 0)
+		c->state = CONN_ANSWER;
+	http_target_split(&c->x.head, &t);
+	for (struct mount *m = s->mounts; m; m = m->next) {
+		if (strlen(m->path) != t.path_len || memcmp(m->path, t.path, t.path_len) != 0)
+			continue;
+		if (exchange_admit(&c->x))
+			m->begin(&c->x, m->arg);
+		return;
+	}
+	rest_begin(&c->x);
+}
+
+static bool keep_body(struct exchange *x, const char *data, size_t len)
+{
+	if (x->body_len + len + 1 > x->body_room) {
+		size_t room = 2 * (x->body_len + len) + 256;
+		char *more = realloc(x->body, room);
+
+		if (!more)
+			return false;
+		x->body = more;
+		x->body_room = room;
+	}
+	memcpy(x->body + x->body_len, data, len);
+	x->body_len += len;
+	x->body[x->body_len] = '\0';
+	return true;
+}
+
+/* 1: taken, 0: the pipe is full, -1: nobody reads it. */
+static int to_pipe(struct exchange *x, const char *data, size_t len, size_t *ret_taken)
+{
+	ssize_t n = x->pipe < 0 ? (ssize_t)len : write(x->pipe, data, len);
+
+	*ret_taken = n > 0 ? (size_t)n : 0;
+	if (n >= 0)
+		return (size_t)n == len;
+	if (errno == EAGAIN)
+		return 0;
+	fd_close(&x->pipe); /* the handler has had enough: the rest is read and dropped */
+	watch_done(&x->pipe_watch);
+	*ret_taken = len;
+	return 1;
+}
+
+static void drop_input(struct conn *c, size_t n)
+{
+	memmove(c->in, c->in + n, c->in_len - n);
+	c->in_len -= n;
+	if (!c->in_len) {
+		free(c->in);
+		c->in = NULL;
+	}
+}
+
+static void body_whole(struct conn *c)
+{
+	bool streamed = c->x.pipe_watch.ready;
+
+	fd_close(&c->x.pipe);
+	watch_done(&c->x.pipe_watch);
+	c->state = CONN_ANSWER;
+	if (!streamed)
+		begin_exchange(c);
+}
+
+/* false: more input is needed, or the pipe is full, or it is over. */
+static bool take_body(struct conn *c)
+{
+	struct http_error he;
+	const char *data = NULL;
+	size_t used = 0, len = 0, taken = 0;
+	bool streamed = c->x.pipe_watch.ready;
+	struct http_body before = c->decoder;
+	int r = http_body_feed(&c->decoder, c->in ? c->in : "", c->in_len, &used, &data, &len, &he);
+
+	if (r < 0) {
+		if (streamed) /* the handler must not take a part for the whole */
+			conn_close(c);
+		else
+			conn_refuse(c, he.status, he.why);
+		return false;
+	}
+	if (!streamed && len && !keep_body(&c->x, data, len)) {
+		conn_close(c);
+		return false;
+	}
+	if (streamed && len) {
+		c->x.pipe_wanted = to_pipe(&c->x, data, len, &taken) == 0;
+		if (taken < len) { /* decode the part that went again, and no more */
+			c->decoder = before;
+			size_t part = (size_t)(data - (c->in ? c->in : "")) + taken;
+
+			if (part)
+				(void)http_body_feed(&c->decoder, c->in, part, &used, &data, &len,
+						     &he);
+			drop_input(c, part);
+			return !c->x.pipe_wanted;
+		}
+	}
+	drop_input(c, used);
+	if (r > 0)
+		body_whole(c);
+	return r == 0 && c->in_len > 0;
+}
+
+static void pipe_ready(struct watch *w, uint32_t events)
+{
+	struct exchange *x = (struct exchange *)((char *)w - offsetof(struct exchange, pipe_watch));
+	struct conn *c = x->conn;
+
+	(void)events;
+	x->pipe_wanted = false;
+	(void)watch_set(w, 0);
+	c->in_callback = true;
+	go_on(c);
+	c->in_callback = false;
+	conn_push(c);
+}
+
+/* The row wants its body as a stream: begin the call now. */
+static bool open_pipe(struct conn *c)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return false;
+	(void)fcntl(ends[1], F_SETFL, O_NONBLOCK);
+	(void)fcntl(ends[1], F_SETPIPE_SZ, 1 << 20); /* or it is smaller */
+	c->x.pipe = ends[1];
+	watch_init(&c->x.pipe_watch, c->server->loop, ends[1], pipe_ready);
+	c->x.pipe_end = ends[0];
+	return true;
+}
+
+static void head_whole(struct conn *c)
+{
+	struct exchange *x = &c->x;
+	const struct op *op = rest_route(&x->head);
+	bool raw = op && op->flags & OP_RAW_BODY;
+	struct http_error he;
+
+	c->keep = x->head.keep_alive;
+	unlink_conn(c);
+	link_last(c);
+	if (http_body_of_request(&c->decoder, &x->head, raw ? UINT64_MAX : BODY_MAX, &he) < 0) {
+		conn_refuse(c, he.status, he.why);
+		return;
+	}
+	c->state = CONN_BODY;
+	arm(c, BODY_IDLE_MS);
+	if (x->head.expect_continue)
+		conn_add(c, "HTTP/1.1 100 Continue\r\n\r\n", 25);
+	if (!raw)
+		return;
+	if (!open_pipe(c))
+		conn_refuse(c, 500, "no descriptor is left");
+	else
+		begin_exchange(c);
+}
+
+/* The head's slices point into its bytes: they stay with the exchange. */
+static bool take_head(struct conn *c)
+{
+	struct http_error he;
+	int used = http_head_parse(&c->x.head, c->in, c->in_len, HTTP_REQUEST, &he);
+
+	if (used < 0)
+		conn_refuse(c, he.status, he.why);
+	if (used <= 0)
+		return false;
+	char *rest = malloc(IN_SIZE);
+	if (!rest) {
+		conn_close(c);
+		return false;
+	}
+	c->x.head_bytes = c->in;
+	c->in_len -= (size_t)used;
+	memcpy(rest, c->in + used, c->in_len);
+	c->in = rest;
+	if (!c->in_len) {
+		free(c->in);
+		c->in = NULL;
+	}
+	head_whole(c);
+	return true;
+}
+
+/* As far as what was read goes. */
+static void go_on(struct conn *c)
+{
+	bool more = true;
+
+	while (more && !c->dead) {
+		if (c->state == CONN_HEAD)
+			more = c->in_len && take_head(c);
+		else if (c->state == CONN_BODY)
+			more = take_body(c);
+		else
+			more = false;
+	}
+	if (!c->dead && c->state == CONN_BODY && c->x.pipe_wanted)
+		(void)watch_set(&c->x.pipe_watch, EPOLLOUT);
+}
+
+static bool read_some(struct conn *c)
+{
+	if (!c->in && !(c->in = malloc(IN_SIZE)))
+		return false;
+	bool first = !c->in_len;
+	ssize_t n = recv(c->watch.fd, c->in + c->in_len, IN_SIZE - 1 - c->in_len, 0);
+
+	if (n < 0)
+		return errno == EAGAIN;
+	if (n == 0)
+		return false;
+	c->in_len += (size_t)n;
+	if (c->state == CONN_BODY)
+		arm(c, BODY_IDLE_MS);
+	else if (first)
+		arm(c, HEAD_MS);
+	return true;
+}
+
+static void ready(struct watch *w, uint32_t events)
+{
+	struct conn *c = (struct conn *)w;
+
+	c->in_callback = true;
+	if (events & (EPOLLHUP | EPOLLERR) || (events & EPOLLRDHUP && !(events & EPOLLIN))) {
+		conn_close(c);
+	} else if (events & EPOLLIN) {
+		if (!read_some(c))
+			conn_close(c);
+		else
+			go_on(c);
+	}
+	c->in_callback = false;
+	if (c->dead)
+		free_conn(c);
+	else
+		conn_push(c);
+}
+
+static void too_slow(struct timer *t)
+{
+	struct conn *c = (struct conn *)((char *)t - offsetof(struct conn, timer));
+
+	if ((c->state == CONN_HEAD && !c->in_len) || c->state == CONN_ANSWER ||
+	    c->x.pipe_watch.ready) {
+		conn_close(c);
+		return;
+	}
+	c->in_callback = true;
+	conn_refuse(c, 408, "the request took too long to arrive");
+	c->in_callback = false;
+	conn_push(c);
+}
+
+void conn_new(struct listener *l, int fd, uint32_t uid)
+{
+	struct server *s = l->server;
+	struct conn *c = calloc(1, sizeof(*c));
+
+	if (!c) {
+		(void)close(fd);
+		return;
+	}
+	c->server = s;
+	c->listener = l;
+	c->uid = uid;
+	c->out_end = &c->out;
+	c->timer.fire = too_slow;
+	watch_init(&c->watch, s->loop, fd, ready);
+	s->counts.connections++;
+	s->counts.accepted++;
+	link_last(c);
+	exchange_init(&c->x, c);
+	arm(c, HEAD_MS);
+	want(c);
+}

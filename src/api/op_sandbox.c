@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sandboxes that live. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api.h"
+#include "api/boxes.h"
+#include "api/handlers.h"
+#include "api/options.h"
+#include "api/runs.h"
+#include "base/fd.h"
+
+static struct box *box_of(struct call *c, struct err *e)
+{
+	return box_find(c->api, &c->who, arg_str(c, "id"), e);
+}
+
+static int describe(struct call *c, struct box *b, struct err *e)
+{
+	c->reply.value = box_describe(c->api, b, e);
+	return c->reply.value ? 0 : -EIO;
+}
+
+/* The library takes KEY=VALUE, as the environment's. */
+static int take_metadata(const struct value *map, char **list, struct err *e)
+{
+	unsigned n = 0;
+
+	if (value_len(map) > 14)
+		return err_set(e, ERR_INVALID, "metadata: more than 14 entries");
+	for (const char *key = NULL; (key = value_next_key(map, key)); n++)
+		if (asprintf(&list[n], "%s=%s", key, value_str(value_get(map, key))) < 0) {
+			list[n] = NULL;
+			return err_sys(e, "metadata");
+		}
+	return 0;
+}
+
+int op_sandbox_create(struct call *c, struct err *e)
+{
+	char *metadata[16] = {NULL};
+	struct box *b = NULL;
+	struct wanted w;
+	int r = wanted_take(&w, c, false, e);
+
+	if (r >= 0)
+		r = take_metadata(arg(c, "metadata"), metadata, e);
+	if (r >= 0) {
+		w.o.metadata = (const char *const *)metadata;
+		b = box_create(c->api, &c->who, arg_str(c, "name"), &w.o,
+			       (uint64_t)arg_int(c, "ttl", 0), e);
+		r = b ? describe(c, b, e) : -EIO;
+	}
+	box_put(c->api, b);
+	for (unsigned i = 0; metadata[i]; i++)
+		free(metadata[i]);
+	wanted_done(&w);
+	return r;
+}
+
+int op_sandbox_list(struct call *c, struct err *e)
+{
+	struct value *items = boxes_list(c->api, &c->who, e);
+
+	if (!items)
+		return -EIO;
+	c->reply.value = value_object();
+	value_set(c->reply.value, "items", items);
+	value_set(c->reply.value, "next", value_of_null());
+	return 0;
+}
+
+int op_sandbox_get(struct call *c, struct err *e)
+{
+	struct box *b = box_of(c, e);
+	int r = b ? describe(c, b, e) : -ENOENT;
+
+	box_put(c->api, b);
+	return r;
+}
+
+int op_sandbox_delete(struct call *c, struct err *e)
+{
+	struct box *b = box_of(c, e);
+	int r = b ? box_destroy(c->api, b, e) : -ENOENT;
+
+	box_put(c->api, b);
+	return r;
+}
+
+static int simple(struct call *c, int (*fn)(const char *, struct pinfold_error *), struct err *e)
+{
+	struct pinfold_error failure;
+	struct box *b = box_of(c, e);
+
+	if (!b)
+		return -ENOENT;
+	int r = fn(b->id, &failure) < 0 ? api_error(e, &failure) : describe(c, b, e);
+	box_put(c->api, b);
+	return r;
+}
+
+int op_sandbox_pause(struct call *c, struct err *e)
+{
+	return simple(c, pinfold_sandbox_pause, e);
+}
+
+int op_sandbox_resume(struct call *c, struct err *e)
+{
+	return simple(c, pinfold_sandbox_resume, e);
+}
+
+int op_sandbox_extend(struct call *c, struct err *e)
+{
+	struct pinfold_error failure;
+	struct box *b = box_of(c, e);
+
+	if (!b)
+		return -ENOENT;
+	b->idle_ms = 0; /* from now on it has a time of its own */
+	int r = pinfold_sandbox_extend(b->id, (uint64_t)arg_int(c, "ttl", 0), &failure) < 0
+			? api_error(e, &failure)
+			: describe(c, b, e);
+	box_put(c->api, b);
+	return r;
+}
+
+static int start_background(struct call *c, struct box *b, struct wanted *w, struct err *e)
+{
+	struct pinfold_error failure;
+	uint32_t pid = 0;
+
+	if (arg_true(c, "keep_stdin"))
+		w->o.flags = (w->o.flags & ~PINFOLD_NO_STDIN) | PINFOLD_SPAWN_STDIN;
+	if (arg_true(c, "pty"))
+		w->o.flags |= PINFOLD_PTY;
+	if (pinfold_sandbox_spawn(b->id, &w->o, &pid, &failure) < 0)
+		return api_error(e, &failure);
+	c->reply.value = value_object();
+	c->reply.status = 202;
+	value_set(c->reply.value, "sandbox", value_of_str(b->id));
+	value_set(c->reply.value, "pid", value_of_u64(pid));
+	return 0;
+}
+
+static int wait_for_exec(struct call *c, struct box *b, const struct wanted *w, struct err *e)
+{
+	struct pinfold_run *run = NULL;
+	struct pinfold_error failure;
+
+	if (pinfold_sandbox_exec(b->id, &w->o, &run, &failure) < 0)
+		return api_error(e, &failure);
+	struct record *rec = record_new(c->api->runs, c->who.tenant, pinfold_run_id(run));
+	if (!rec) {
+		pinfold_run_free(run);
+		return err_sys(e, "record of a run");
+	}
+	(void)snprintf(rec->command, sizeof(rec->command), "%s", w->command);
+	(void)snprintf(rec->sandbox, sizeof(rec->sandbox), "%s", b->id);
+	rec->cancel_fd = c->cancel;
+	call_stream(c, rec->feed);
+	record_follow(c, rec, run, &w->input);
+	c->reply.text = rec->result ? strdup(rec->result) : NULL;
+	c->reply.text_len = c->reply.text ? strlen(c->reply.text) : 0;
+	record_unref(c->api->runs, rec);
+	return 0;
+}
+
+int op_sandbox_exec(struct call *c, struct err *e)
+{
+	struct box *b = box_of(c, e);
+	struct wanted w;
+
+	if (!b)
+		return -ENOENT;
+	int r = wanted_take(&w, c, true, e);
+	if (r >= 0 && arg_true(c, "background"))
+		r = start_background(c, b, &w, e);
+	else if (r >= 0)
+		r = wait_for_exec(c, b, &w, e);
+	wanted_done(&w);
+	box_put(c->api, b);
+	return r;
+}
+
+int op_sandbox_fork(struct call *c, struct err *e)
+{
+	(void)c;
+	(void)err_set(e, ERR_UNSUPPORTED, "a sandbox that lives cannot be forked in this version");
+	return err_remedy(e, "keep files in a workspace, and fork that");
+}

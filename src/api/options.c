@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api.h"
+
+static int take_words(const struct value *words, const char *const *before, const char ***ret,
+		      struct err *e)
+{
+	size_t n = 0, k = 0;
+
+	while (before && before[n])
+		n++;
+	const char **list = calloc(n + value_len(words) + 1, sizeof(*list));
+	if (!list)
+		return err_sys(e, "arguments");
+	for (k = 0; k < n; k++)
+		list[k] = before[k];
+	for (size_t i = 0; i < value_len(words); i++)
+		list[k++] = value_str(value_at(words, i));
+	*ret = list;
+	return 0;
+}
+
+/* A line is for the shell, as agents write them; words are a program and its arguments. */
+static int take_command(struct wanted *w, const struct call *c, struct err *e)
+{
+	const struct value *command = arg(c, "command");
+	const char *const shell[] = {"bash", "-c", value_str(command), NULL};
+
+	w->o.lang = arg_str(c, "lang");
+	w->o.code = arg_str(c, "code");
+	w->o.code_len = value_len(arg(c, "code"));
+	if (w->o.lang && command)
+		return err_set(e, ERR_INVALID, "command: either a command or a lang and its code");
+	if (w->o.lang && !w->o.code)
+		return err_set(e, ERR_INVALID, "code is missing: lang runs a program text");
+	if (w->o.code && !w->o.lang)
+		return err_set(e, ERR_INVALID, "lang is missing: which language is the code?");
+	if (w->o.lang)
+		return take_words(arg(c, "args"), NULL, &w->argv, e);
+	if (!command)
+		return 0;
+	if (value_str(command))
+		return take_words(NULL, shell, &w->argv, e);
+	return take_words(command, NULL, &w->argv, e);
+}
+
+static int take_env(struct wanted *w, const struct value *env, struct err *e)
+{
+	size_t n = 0;
+
+	w->env = calloc(value_len(env) + 1, sizeof(*w->env));
+	if (!w->env)
+		return err_sys(e, "environment");
+	for (const char *key = NULL; (key = value_next_key(env, key));) {
+		const char *value = value_str(value_get(env, key));
+		char *pair = malloc(strlen(key) + strlen(value) + 2);
+
+		if (!pair)
+			return err_sys(e, "environment");
+		(void)sprintf(pair, "%s=%s", key, value); /* sized above */
+		w->env[n++] = pair;
+	}
+	return 0;
+}
+
+static uint64_t amount(const struct call *c, const char *name)
+{
+	return (uint64_t)arg_int(c, name, 0);
+}
+
+static void take_limits(struct pinfold_run_options *o, const struct call *c)
+{
+	o->time_ms = amount(c, "time");
+	o->grace_ms = amount(c, "grace");
+	o->cpu_time_ms = amount(c, "cpu_time");
+	o->cpus_milli = amount(c, "cpus");
+	o->memory_bytes = amount(c, "memory");
+	o->pids = amount(c, "pids");
+	o->disk_bytes = amount(c, "disk");
+	o->nofile = amount(c, "nofile");
+	o->output_bytes = amount(c, "output");
+}
+
+static void name_command(struct wanted *w)
+{
+	size_t n = 0;
+
+	if (w->o.lang)
+		(void)snprintf(w->command, sizeof(w->command), "%s (%zu bytes)", w->o.lang,
+			       w->o.code_len);
+	for (unsigned i = 0; !w->o.lang && w->argv && w->argv[i] && n < sizeof(w->command); i++)
+		n += (size_t)snprintf(w->command + n, sizeof(w->command) - n, "%s%s", i ? " " : "",
+				      w->argv[i]);
+}
+
+int wanted_take(struct wanted *w, const struct call *c, bool needs_command, struct err *e)
+{
+	*w = (struct wanted){.o = PINFOLD_RUN_OPTIONS_INIT};
+	if (take_command(w, c, e) < 0 || take_env(w, arg(c, "env"), e) < 0)
+		return -EINVAL;
+	if (needs_command && !w->argv && !w->o.lang) {
+		(void)err_set(e, ERR_INVALID, "command is missing");
+		return err_remedy(e, "give a command, or lang and code");
+	}
+	take_limits(&w->o, c);
+	w->o.argv = w->argv;
+	w->o.env = w->env;
+	w->o.workdir = arg_str(c, "workdir");
+	w->o.user = arg_str(c, "user");
+	w->o.image = arg_str(c, "image");
+	w->o.isolation = arg_str(c, "isolation");
+	w->o.limits = arg_str(c, "limits");
+	w->o.policy = arg_str(c, "policy");
+	w->o.deps = arg_str(c, "deps");
+	w->o.flags = c->api->run_flags | PINFOLD_CAPTURE;
+	w->o.cancel_fd = call_cancelled_fd(c);
+	const struct value *input = arg(c, "stdin");
+	w->input = (struct run_input){value_str(input), value_len(input)};
+	if (!input)
+		w->o.flags |= PINFOLD_NO_STDIN;
+	name_command(w);
+	return 0;
+}
+
+void wanted_done(struct wanted *w)
+{
+	for (unsigned i = 0; w->env && w->env[i]; i++)
+		free((void *)(uintptr_t)w->env[i]);
+	free(w->env);
+	free(w->argv);
+}

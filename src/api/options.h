@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What to run, from the arguments of a call. */
+#ifndef API_OPTIONS_H
+#define API_OPTIONS_H
+
+#include "api/call.h"
+#include "api/runs.h"
+#include "pinfold/pinfold.h"
+
+struct wanted {
+	struct pinfold_run_options o; /* pointers into the call's arguments */
+	const char **argv, **env;
+	struct run_input input;
+	char command[256]; /* for lists */
+};
+
+/* All that the row has of command, lang, code, args, env, workdir, stdin, the limits, isolation, user
+ * and the rest. needs_command: refuse without one. */
+int wanted_take(struct wanted *w, const struct call *c, bool needs_command, struct err *e);
+void wanted_done(struct wanted *w);
+
+#endif

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * REST: a request becomes a call of the operation whose row fits, its result an answer. Nothing of
+ * an operation is known here but its row.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "api/api.h"
+#include "api/conn_int.h"
+#include "base/fd.h"
+#include "http/range.h"
+#include "http/target.h"
+
+#define PENDING_MAX (256u << 10) /* of events that the client has not taken yet: the rest waits */
+#define COMMENT_MS 15000u
+
+/* One exchange and its call; the last of the two frees it. */
+struct rest {
+	struct exchange *x; /* NULL: the client is gone */
+	struct call *call;  /* NULL: over */
+	struct feed *feed;
+	struct follower follower;
+	struct task attach;
+	struct timer comment;
+	struct loop *loop;
+	bool attached, draining;
+};
+
+static const struct op *find_route(const struct http_head *h, struct http_path_args *args,
+				   bool *ret_path_known)
+{
+	struct http_target t;
+
+	http_target_split(h, &t);
+	*ret_path_known = false;
+	for (size_t i = 0; i < op_count(); i++) {
+		const struct op *op = op_at(i);
+
+		if (!op->path || http_path_match(op->path, t.path, t.path_len, args) <= 0)
+			continue;
+		*ret_path_known = true;
+		if (strlen(op->method) == h->method_len &&
+		    memcmp(op->method, h->method_text, h->method_len) == 0)
+			return op;
+		if (h->method == HTTP_HEAD && strcmp(op->method, "GET") == 0)
+			return op;
+	}
+	return NULL;
+}
+
+const struct op *rest_route(const struct http_head *h)
+{
+	struct http_path_args args;
+	bool known;
+
+	return find_route(h, &args, &known);
+}
+
+static const struct op_arg *arg_in(const struct op *op, const char *name, unsigned where)
+{
+	for (unsigned i = 0; i < op->n_args; i++)
+		if (op->args[i].flags & where && strcmp(op->args[i].name, name) == 0)
+			return &op->args[i];
+	return NULL;
+}
+
+static int take_path(const struct op *op, const struct http_path_args *path, struct value *args)
+{
+	unsigned k = 0;
+
+	for (unsigned i = 0; i < op->n_args && k < path->n; i++)
+		if (op->args[i].flags & IN_PATH)
+			value_set(args, op->args[i].name, value_of_str(path->value[k++]));
+	return 0;
+}
+
+static int take_param(struct call *c, const char *name, const char *text, struct err *e)
+{
+	if (strcmp(name, "stream") == 0 && c->op->flags & OP_STREAM) {
+		c->stream = strcmp(text, "0") != 0 && strcmp(text, "false") != 0;
+		return 0;
+	}
+	if (!arg_in(c->op, name, IN_QUERY)) {
+		(void)err_set(e, ERR_INVALID, "the query has an unknown parameter \"%.64s\"", name);
+		return err_detail(e, "unknown");
+	}
+	if (value_get(c->args, name))
+		return err_set(e, ERR_INVALID, "%.64s is there twice", name);
+	value_set(c->args, name, value_of_str(text));
+	return 0;
+}
+
+static int take_query(struct call *c, const struct http_head *h, struct err *e)
+{
+	struct http_target t;
+	struct http_query q;
+	struct http_param p;
+	char name[128];
+	auto_free char *text = malloc(HTTP_LINE_MAX + 1);
+
+	if (!text)
+		return err_sys(e, "query");
+	http_target_split(h, &t);
+	http_query_init(&q, &t);
+	while (http_query_next(&q, &p)) {
+		if (http_decode(p.name, p.name_len, true, name, sizeof(name)) < 0 ||
+		    http_decode(p.value ? p.value : "", p.value_len, true, text,
+				HTTP_LINE_MAX + 1) < 0)
+			return err_set(e, ERR_INVALID, "the query is not well-formed");
+		if (take_param(c, name, text, e) < 0)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+static int take_body(struct call *c, const struct exchange *x, struct err *e)
+{
+	auto_value *body = NULL;
+	char type[128] = "";
+
+	if (c->op->flags & OP_RAW_BODY || !x->body_len)
+		return 0;
+	if (exchange_field(x, "content-type", type, sizeof(type)) &&
+	    strncasecmp(type, "application/json", 16) != 0) {
+		(void)err_set(e, ERR_INVALID, "the body is not application/json");
+		return err_detail(e, "media_type");
+	}
+	if (value_parse(x->body, x->body_len, &body, e) < 0)
+		return -EINVAL;
+	if (value_kind(body) != VALUE_OBJECT)
+		return err_set(e, ERR_INVALID, "the body must be an object, not %s",
+			       value_kind_name(value_kind(body)));
+	for (const char *key = NULL; (key = value_next_key(body, key));) {
+		const struct op_arg *a = arg_in(c->op, key, IN_PATH | IN_QUERY);
+
+		if (a && !(a->flags & IN_BODY))
+			return err_set(e, ERR_INVALID, "%s belongs into the %s, not the body", key,
+				       a->flags & IN_PATH ? "path" : "query");
+		value_set(c->args, key, value_share(value_get(body, key)));
+	}
+	return 0;
+}
+
+static int take_fields(struct call *c, const struct exchange *x, struct err *e)
+{
+	char text[128];
+	unsigned long long n;
+
+	if (exchange_field(x, "last-event-id", text, sizeof(text))) {
+		if (sscanf(text, "%llu", &n) != 1)
+			return err_set(e, ERR_INVALID, "Last-Event-ID: not a number");
+		c->last_event = n;
+	}
+	return 0;
+}
+
+static void rest_free(struct rest *r)
+{
+	if (r->x || r->call)
+		return;
+	timer_set(r->loop, &r->comment, 0);
+	if (r->attached)
+		feed_leave(r->feed, &r->follower);
+	feed_unref(r->feed);
+	free(r);
+}
+
+static void gone(struct exchange *x, void *arg)
+{
+	struct rest *r = arg;
+
+	(void)x;
+	r->x = NULL;
+	if (r->attached) {
+		feed_leave(r->feed, &r->follower);
+		r->attached = false;
+	}
+	if (r->call && !r->call->detach && !(r->call->op->flags & OP_DETACHED))
+		call_cancel(r->call);
+	rest_free(r);
+}
+
+static void finish(struct rest *r)
+{
+	struct exchange *x = r->x;
+
+	r->x = NULL;
+	exchange_on_gone(x, NULL, NULL);
+	exchange_on_room(x, NULL, NULL);
+	exchange_end(x);
+}
+
+/* Events as far as the client takes them. */
+static void drain(struct rest *r)
+{
+	struct feed_event ev;
+	int more = 1;
+
+	if (r->draining)
+		return;
+	r->draining = true;
+	while (r->x && exchange_pending(r->x) < PENDING_MAX) {
+		auto_free char *data = NULL;
+		char id[24], missed[64];
+
+		more = feed_take(r->feed, &r->follower, &ev, &data);
+		if (more <= 0)
+			break;
+		if (ev.missed) {
+			int n = snprintf(missed, sizeof(missed), "{\"missed\":%llu}",
+					 (unsigned long long)ev.missed);
+
+			exchange_event(r->x, "missed", NULL, missed, (size_t)n);
+		}
+		(void)snprintf(id, sizeof(id), "%llu", (unsigned long long)ev.number);
+		if (r->x)
+			exchange_event(r->x, ev.name, id, ev.data, ev.len);
+	}
+	r->draining = false;
+	if (r->x && more < 0)
+		finish(r);
+}
+
+static void drain_or_free(struct rest *r)
+{
+	drain(r);
+	rest_free(r);
+}
+
+static void more_events(struct follower *f)
+{
+	drain_or_free((struct rest *)((char *)f - offsetof(struct rest, follower)));
+}
+
+static void more_room(struct exchange *x, void *arg)
+{
+	(void)x;
+	drain(arg);
+}
+
+static void comment(struct timer *t)
+{
+	struct rest *r = (struct rest *)((char *)t - offsetof(struct rest, comment));
+
+	if (!r->x)
+		return;
+	timer_set(r->loop, t, loop_now_ms() + COMMENT_MS);
+	exchange_comment(r->x, "still here");
+}
+
+static void attach(struct task *t)
+{
+	struct rest *r = (struct rest *)((char *)t - offsetof(struct rest, attach));
+
+	if (r->x) {
+		exchange_events(r->x);
+		r->attached = r->x;
+		if (r->x) {
+			exchange_on_room(r->x, more_room, r);
+			feed_follow(r->feed, &r->follower);
+			r->comment.fire = comment;
+			timer_set(r->loop, &r->comment, loop_now_ms() + COMMENT_MS);
+			drain(r);
+		}
+	}
+	rest_free(r); /* not before the call is over */
+}
+
+/* The handler's thread. */
+static void follow(struct call *c, struct feed *feed)
+{
+	struct rest *r = c->transport;
+
+	if (r->feed || !(c->stream || c->op->flags & OP_EVENTS))
+		return;
+	r->feed = feed_ref(feed);
+	r->follower = (struct follower){.seen = c->last_event, .more = more_events};
+	r->attach.run = attach;
+	loop_post(r->loop, &r->attach);
+}
+
+/* All of it, or the part that is wanted. Returns the status. */
+static int cut_to_range(struct exchange *x, struct reply *reply, int status)
+{
+	const struct http_field *f = http_head_field(&x->head, "range");
+	char text[HTTP_CONTENT_RANGE_SIZE];
+	struct http_part part;
+	enum http_range r = f && status == 200 && x->head.method == HTTP_GET
+				    ? http_range_parse(f->value, f->value_len, reply->length, &part)
+				    : HTTP_RANGE_ALL;
+
+	if (r == HTTP_RANGE_ALL)
+		return status;
+	http_content_range(r == HTTP_RANGE_PART ? &part : NULL, reply->length, text);
+	exchange_header(x, "Content-Range", text);
+	reply->offset += r == HTTP_RANGE_PART ? part.first : 0;
+	reply->length = r == HTTP_RANGE_PART ? part.last - part.first + 1 : 0;
+	return r == HTTP_RANGE_PART ? 206 : 416;
+}
+
+static void send_file(struct exchange *x, struct reply *reply, int status)
+{
+	exchange_header(x, "Accept-Ranges", "bytes");
+	status = cut_to_range(x, reply, status);
+	exchange_begin(x, status, reply->type ? reply->type : "application/octet-stream",
+		       (int64_t)reply->length);
+	if (x->head.method != HTTP_HEAD && reply->length)
+		conn_add_file(x->conn, take_fd(&reply->fd), reply->offset, reply->length);
+	exchange_end(x);
+}
+
+static void answer(struct exchange *x, struct call *c)
+{
+	struct reply *reply = &c->reply;
+	int status = reply->status ? reply->status : c->op->flags & OP_CREATED ? 201 : 200;
+	size_t len = reply->text_len;
+	char *text = reply->text;
+
+	if (reply->etag[0])
+		exchange_header(x, "ETag", reply->etag);
+	if (reply->fd >= 0) {
+		send_file(x, reply, status);
+		return;
+	}
+	reply->text = NULL;
+	if (reply->value)
+		text = value_text(reply->value, &len);
+	if (!text && reply->value) {
+		struct err e = ERR_INIT;
+
+		(void)err_set(&e, ERR_INTERNAL, "no memory is left");
+		exchange_error(x, &e);
+		return;
+	}
+	exchange_reply(x, text || reply->type ? status : reply->status ? status : 204, reply->type,
+		       text, len);
+}
+
+static void done(struct call *c)
+{
+	struct rest *r = c->transport;
+	struct exchange *x = r->x;
+
+	r->call = NULL;
+	if (x && !r->feed) {
+		r->x = NULL;
+		exchange_on_gone(x, NULL, NULL);
+		if (c->result < 0)
+			exchange_error(x, &c->error);
+		else
+			answer(x, c);
+	}
+	call_free(c);
+	rest_free(r);
+}
+
+static void refuse_path(struct exchange *x, bool known)
+{
+	struct err e = ERR_INIT;
+
+	if (known) {
+		(void)err_set(&e, ERR_INVALID, "this path does not have that method");
+		(void)err_detail(&e, "method");
+	} else {
+		(void)err_set(&e, ERR_MISSING, "there is nothing at this path");
+		(void)err_detail(&e, "path");
+		(void)err_remedy(&e, "see /openapi.json");
+	}
+	exchange_error(x, &e);
+}
+
+static int check_scope(const struct call *c, struct err *e)
+{
+	if (!c->op->scope || c->who.scopes & c->op->scope)
+		return 0;
+	(void)err_set(e, ERR_DENIED, "the token does not have the scope \"%s\"",
+		      scope_name(c->op->scope));
+	(void)err_detail(e, "scope");
+	return err_remedy(e, "make one with `pinfold token new --scope %s`",
+			  scope_name(c->op->scope));
+}
+
+static int fill(struct call *c, const struct http_path_args *path, struct exchange *x, struct err *e)
+{
+	c->args = value_object();
+	if (!c->args)
+		return err_sys(e, "arguments");
+	(void)snprintf(c->request_id, sizeof(c->request_id), "%s", x->request_id);
+	(void)take_path(c->op, path, c->args);
+	int r = check_scope(c, e);
+	if (r >= 0)
+		r = take_query(c, &x->head, e);
+	if (r >= 0)
+		r = take_body(c, x, e);
+	if (r >= 0)
+		r = take_fields(c, x, e);
+	if (r >= 0)
+		r = op_check(c->op, c->args, e);
+	c->detach = r >= 0 && arg_true(c, "detach");
+	c->body = take_fd(&x->pipe_end);
+	return r;
+}
+
+static int start(struct exchange *x, const struct op *op, const struct http_path_args *path,
+		 struct err *e)
+{
+	struct call *c = call_new(exchange_api(x), op, &x->who);
+	struct rest *r = calloc(1, sizeof(*r));
+
+	if (!c || !r) {
+		call_free(c);
+		free(r);
+		return err_set(e, ERR_BUSY, "no memory or no descriptor is left");
+	}
+	*r = (struct rest){.x = x, .call = c, .loop = c->api->loop};
+	c->transport = r;
+	c->done = done;
+	c->follow = follow;
+	int result = fill(c, path, x, e);
+	if (result >= 0) {
+		exchange_on_gone(x, gone, r);
+		result = call_start(c, e);
+	}
+	if (result < 0) {
+		exchange_on_gone(x, NULL, NULL);
+		call_free(c);
+		free(r);
+	}
+	return result;
+}
+
+void rest_begin(struct exchange *x)
+{
+	struct http_path_args path;
+	struct err e = ERR_INIT;
+	bool known = false;
+	const struct op *op = find_route(&x->head, &path, &known);
+
+	if (!(op && op->flags & OP_OPEN) && !exchange_admit(x))
+		return;
+	if (!op)
+		refuse_path(x, known);
+	else if (start(x, op, &path, &e) < 0)
+		exchange_error(x, &e);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/server.h"
+
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "api/api.h"
+#include "api/conn_int.h"
+#include "base/fd.h"
+
+#define CONNECTIONS_MAX 4096u
+
+int server_new(struct api *api, const struct server_config *config, struct server **ret,
+	       struct err *e)
+{
+	struct server *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return err_sys(e, "server");
+	s->api = api;
+	s->loop = api->loop;
+	s->config = *config;
+	if (!s->config.connections_max)
+		s->config.connections_max = CONNECTIONS_MAX;
+	*ret = s;
+	return 0;
+}
+
+/* When all places are taken, whoever has waited longest without asking for anything goes. */
+static bool make_room(struct server *s)
+{
+	if (s->counts.connections < s->config.connections_max)
+		return true;
+	for (struct conn *c = s->first; c; c = c->next)
+		if (c->state == CONN_HEAD) {
+			conn_close(c);
+			return true;
+		}
+	return false;
+}
+
+static void take_connection(struct listener *l, int fd)
+{
+	struct ucred peer = {.uid = UINT32_MAX};
+	socklen_t len = sizeof(peer);
+
+	if (!make_room(l->server)) {
+		l->server->counts.refused++;
+		(void)close(fd);
+		return;
+	}
+	if (l->unix_socket && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0) {
+		(void)close(fd);
+		return;
+	}
+	conn_new(l, fd, peer.uid);
+}
+
+static void incoming(struct watch *w, uint32_t events)
+{
+	struct listener *l = (struct listener *)w;
+
+	(void)events;
+	for (unsigned i = 0; i < 32; i++) {
+		int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd < 0)
+			return; /* none any more; without descriptors it waits in the queue */
+		take_connection(l, fd);
+	}
+}
+
+int server_listen(struct server *s, int fd, bool unix_socket, struct http_tls *tls, struct err *e)
+{
+	struct listener *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return err_sys(e, "listener");
+	watch_init(&l->watch, s->loop, fd, incoming);
+	l->server = s;
+	l->unix_socket = unix_socket;
+	l->tls = tls;
+	l->next = s->listeners;
+	s->listeners = l;
+	return watch_set(&l->watch, EPOLLIN) < 0 ? err_sys(e, "listen") : 0;
+}
+
+void server_mount(struct server *s, const char *path, unsigned scope,
+		  void (*begin)(struct exchange *x, void *arg), void *arg)
+{
+	struct mount *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return;
+	*m = (struct mount){path, scope, begin, arg, s->mounts};
+	s->mounts = m;
+}
+
+void server_drain(struct server *s)
+{
+	s->draining = true;
+	for (struct listener *l = s->listeners; l; l = l->next) {
+		watch_done(&l->watch);
+		fd_close(&l->watch.fd);
+	}
+	for (struct conn *c = s->first, *next; c; c = next) {
+		next = c->next;
+		if (c->state == CONN_HEAD)
+			conn_close(c);
+	}
+}
+
+void server_free(struct server *s)
+{
+	if (!s)
+		return;
+	while (s->first)
+		conn_close(s->first);
+	while (s->listeners) {
+		struct listener *l = s->listeners;
+
+		s->listeners = l->next;
+		watch_done(&l->watch);
+		fd_close(&l->watch.fd);
+		free(l);
+	}
+	while (s->mounts) {
+		struct mount *m = s->mounts;
+
+		s->mounts = m->next;
+		free(m);
+	}
+	free(s);
+}
+
+void server_count(const struct server *s, struct server_counts *ret)
+{
+	*ret = s->counts;
+}
