@@ -27,8 +27,12 @@ struct mcp_options {
 	const char *transfer_dir; /* borrowed; what sandbox_transfer may touch of the host, or NULL */
 	bool ask;	  /* a person is asked before a transfer */
 	bool fixtures;	  /* what the conformance suite wants to find */
+	const char *limits; /* of sandboxes that are made: strict, best-effort; NULL: the default */
 	uint64_t idle_ms; /* a sandbox is kept that long after its last use; 0: BOX_IDLE_MS */
 };
+
+/* Once, before anything else: the tools are rows of the table of operations. */
+void tools_register(void);
 
 int mcp_new(struct api *api, const struct mcp_options *o, struct mcp **ret, struct err *e);
 void mcp_free(struct mcp *m);

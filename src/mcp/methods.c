@@ -5,21 +5,33 @@
 
 #include "base/fd.h"
 #include "mcp/mcp_int.h"
+#include "mcp/tools.h"
 
 #define HOUR_MS 3600000
 
-static const char instructions[] =
-	"Pinfold runs code in isolated Linux sandboxes. Commands run as user `user` (uid 1000) in "
-	"/home/user; relative paths are below it. Leave results in /home/user/out. The sandbox "
-	"\"default\" is made at first use; make others with sandbox_create. Files, background processes "
-	"and interpreter sessions last until 30 minutes after the last use, then all of it is gone.\n"
-	"sandbox_exec runs a shell command; sandbox_run_code keeps variables between calls (session) and "
-	"returns the last value and plots. A non-zero exit code is a normal result. Long output is cut; "
-	"the text says how to read the rest with sandbox_read_file.\n"
-	"Jobs over 25 s: sandbox_exec background=true, then sandbox_process_read wait_ms=20000. There is "
-	"no network: packages cannot be downloaded; use what is installed (Python with its library, "
-	"usual Unix tools) or bring files with sandbox_transfer. Errors begin with [code] and say what to do "
-	"next; do not repeat a call that was denied.";
+static struct value *instructions(void)
+{
+	const char *exec = tool_name(tool_exec), *code = tool_name(tool_run_code);
+	auto_text t = TEXT_INIT;
+
+	text_fmt(&t,
+		 "Pinfold runs code in isolated Linux sandboxes. Commands run as `user` (uid 1000) in "
+		 "/home/user; relative paths are below it. Leave results in /home/user/out. The sandbox "
+		 "\"default\" is made at first use; %s makes others. Files, background processes and "
+		 "interpreter sessions last until 30 minutes after the last use, then all of it is gone.\n",
+		 tool_name(tool_create));
+	text_fmt(&t,
+		 "%s runs a shell command; %s keeps variables between calls (session) and returns the "
+		 "last value and plots. A non-zero exit code is a normal result. Long output is cut; the "
+		 "text says how to read the rest with %s.\n",
+		 exec, code, tool_name(tool_read_file));
+	text_fmt(&t,
+		 "Jobs over 25 s: %s background=true, then %s wait_ms=20000. There is no network: packages "
+		 "cannot be downloaded; use what is installed, or bring files with %s. Errors begin with "
+		 "[code] and say what to do next; do not repeat a call that was denied.",
+		 exec, tool_name(tool_process_read), tool_name(tool_transfer));
+	return value_of_str(t.data);
+}
 
 static void set_flag(struct value *in, const char *capability, const char *flag)
 {
@@ -56,7 +68,7 @@ static int method_discover(struct request *r, struct value **ret_result, struct 
 	value_add(versions, value_of_str(RPC_MODERN));
 	value_set(v, "supportedVersions", versions);
 	value_set(v, "capabilities", capabilities(r));
-	value_set(v, "instructions", value_of_str(instructions));
+	value_set(v, "instructions", instructions());
 	*ret_result = v;
 	return 0;
 }
@@ -77,7 +89,7 @@ static int method_initialize(struct request *r, struct value **ret_result, struc
 	value_set(v, "protocolVersion", value_of_str(r->conn->version));
 	value_set(v, "capabilities", capabilities(r));
 	value_set(v, "serverInfo", info);
-	value_set(v, "instructions", value_of_str(instructions));
+	value_set(v, "instructions", instructions());
 	*ret_result = v;
 	return 0;
 }

@@ -318,7 +318,7 @@ static void put_omitted(struct text *t, const struct stream *s, uint64_t chars, 
 
 	text_fmt(t, "[… %s chars omitted. ", text_number(chars, number));
 	if (s->path)
-		text_fmt(t, "Read them with sandbox_read_file path=\"%s\" start_line=%u, or rerun", s->path,
+		text_fmt(t, "Read them with %s path=\"%s\" start_line=%u, or rerun", s->reader, s->path,
 			 line);
 	else
 		text_put(t, "Rerun");

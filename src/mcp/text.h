@@ -54,7 +54,8 @@ struct stream {
 	size_t tail_len;
 	uint64_t chars;	  /* with a tail: of all of it */
 	uint64_t lost;	  /* bytes that came when no more was recorded */
-	const char *path; /* where all of it can be read, NULL: nowhere */
+	const char *path;   /* where all of it can be read, NULL: nowhere */
+	const char *reader; /* and by which tool */
 	bool so_far;	  /* it was not at its end */
 };
 
