@@ -46,6 +46,8 @@ struct pinfold_error {
 #define PINFOLD_NO_STDIN 0x4u /* standard input is empty */
 #define PINFOLD_DAEMON 0x8u   /* run in the daemon, or fail */
 #define PINFOLD_LOCAL 0x10u   /* run in this process even when there is a daemon */
+/* Of a background command: keep its standard input open for pinfold_process_write(); else it is empty. */
+#define PINFOLD_SPAWN_STDIN 0x20u
 
 /*
  * What to run and within which limits. Start from PINFOLD_RUN_OPTIONS_INIT; zero or NULL always
@@ -92,6 +94,9 @@ struct pinfold_run_options {
 	/* With dir: files that look like secrets are hidden. Patterns of names or paths, or NULL. */
 	const char *const *hide; /* hide these, too */
 	const char *const *show; /* do not hide these */
+	/* Of a sandbox that lives: "key=value", kept with it and shown by pinfold_sandbox_get() and
+	 * _list(). At most 16, keys of up to 64 bytes, values of up to 256, UTF-8; NULL ends them. */
+	const char *const *metadata;
 };
 
 #ifdef __cplusplus
@@ -196,21 +201,28 @@ PINFOLD_API int pinfold_sandbox_create(const struct pinfold_run_options *options
 				       struct pinfold_error *ret_error);
 /* A command in it, with all that a run has: events, standard input, signals, a terminal, a time
  * limit. It ends with its first process; what that left in the background goes on. Of the options,
- * only the command, env, workdir, term, time, grace, output and flags count. */
+ * only the command, env, workdir, term, time, grace, output, flags and user count. user: NULL is whoever
+ * the sandbox was made for; "user" is uid 1000 also where that is root. */
 PINFOLD_API int pinfold_sandbox_exec(const char *id, const struct pinfold_run_options *options,
 				     struct pinfold_run **ret_run, struct pinfold_error *ret_error);
 /* The same in the background; its output is kept by the daemon. *ret_pid is its number inside. */
 PINFOLD_API int pinfold_sandbox_spawn(const char *id, const struct pinfold_run_options *options,
 				      uint32_t *ret_pid, struct pinfold_error *ret_error);
 /* A run handle that has the output of a background command (pid, or 0: the sandbox's own) as events;
- * the last MiB of it is kept. Stopping or freeing the handle leaves the command alone. */
+ * what is kept of it is as below. Stopping or freeing the handle leaves the command alone. */
 #define PINFOLD_FOLLOW_STAY 0x1u  /* until it ends, not only what is there */
 #define PINFOLD_FOLLOW_NOW 0x2u	  /* from now on, not what was before */
-#define PINFOLD_FOLLOW_INPUT 0x4u /* with its terminal, if it has one, as standard input */
+#define PINFOLD_FOLLOW_INPUT 0x4u /* with its standard input, if that is open or a terminal */
 #define PINFOLD_FOLLOW_KEEP 0x8u  /* with what it printed in the result document */
 PINFOLD_API int pinfold_sandbox_follow(const char *id, uint32_t pid, uint32_t flags,
 				       struct pinfold_run **ret_run,
 				       struct pinfold_error *ret_error);
+/* The same from an offset in what it printed; negative: from so many bytes before the end. */
+PINFOLD_API int pinfold_sandbox_follow_from(const char *id, uint32_t pid, uint32_t flags,
+					    int64_t offset, struct pinfold_run **ret_run,
+					    struct pinfold_error *ret_error);
+/* Does the command have a terminal? */
+PINFOLD_API int pinfold_run_has_terminal(const struct pinfold_run *run);
 /* Send a signal to every process in it. */
 PINFOLD_API int pinfold_sandbox_signal(const char *id, int signo, struct pinfold_error *ret_error);
 /* End it; nothing of it is left when this returns. What it printed is forgotten when it had ended. */
@@ -222,6 +234,8 @@ PINFOLD_API int pinfold_sandbox_resume(const char *id, struct pinfold_error *ret
 PINFOLD_API int pinfold_sandbox_extend(const char *id, uint64_t ms,
 				       struct pinfold_error *ret_error);
 
+#define PINFOLD_METADATA_SIZE 5168
+
 struct pinfold_sandbox_info {
 	char id[PINFOLD_ID_SIZE];
 	const char *status;  /* running, paused; of one that has ended: as of a run */
@@ -232,8 +246,17 @@ struct pinfold_sandbox_info {
 	int signal;	     /* 0: none */
 	uint64_t created_ms, expires_ms, ended_ms; /* since 1970; 0: not */
 	char command[160];			   /* words with blanks between; "" for none */
+	uint64_t memory_limit, pids_limit, disk_limit, cpus_milli, nofile;
+	/* Now; UINT64_MAX where no control group knows, in lists of more than 256, and at its end. */
+	uint64_t memory_bytes, cpu_ms, processes;
+	const char *isolation; /* the level that holds */
+	const char *image;
+	char metadata[PINFOLD_METADATA_SIZE]; /* "key=value" and NUL, each; the last is empty */
 };
 
+/* One of them. The code is not_found where it is another's. */
+PINFOLD_API int pinfold_sandbox_get(const char *id, struct pinfold_sandbox_info *ret_info,
+				    struct pinfold_error *ret_error);
 /* Those of the caller, for root everybody's; oldest first. */
 PINFOLD_API int pinfold_sandbox_list(struct pinfold_sandbox_info **ret_list, size_t *ret_n,
 				     struct pinfold_error *ret_error);
@@ -347,6 +370,7 @@ PINFOLD_API int pinfold_watch_next(struct pinfold_watch *watch, int timeout_ms,
 				   struct pinfold_watch_event *ret_event);
 PINFOLD_API void pinfold_watch_close(struct pinfold_watch *watch);
 
+/*
  * Sessions: an interpreter that stays in a sandbox that lives and executes one piece of code after the
  * other; names, modules and background threads stay. For one thread at a time, but for the interrupt.
  * It ends with the handle, or by itself: then it is over, and pinfold_session_restart() starts anew.
@@ -413,6 +437,70 @@ PINFOLD_API int pinfold_session_restart(struct pinfold_session *s,
 PINFOLD_API const char *pinfold_session_lang(const struct pinfold_session *s);
 PINFOLD_API int pinfold_session_alive(const struct pinfold_session *s);
 PINFOLD_API void pinfold_session_close(struct pinfold_session *s);
+
+/*
+ * Background commands of a sandbox: that of pinfold_sandbox_create() and those of _spawn(), by their
+ * number inside (0: the sandbox's own, or its first). Up to 64 run at a time; the last 64 that ended are
+ * remembered while the sandbox lives. Of what one printed, both streams in the order in which they came,
+ * the first 64 KiB and the last 8 MiB are kept; less where all commands of the daemon together printed
+ * more than 128 MiB. When a sandbox that was made for a command has ended, all of it can be read for an
+ * hour.
+ */
+struct pinfold_process_state {
+	uint32_t pid;
+	int running;
+	int exit_code;	    /* -1: none */
+	int signal;	    /* 0: none */
+	const char *status; /* running; else as of a run: exited, signaled, timeout, oom, killed */
+	uint64_t started_ms, ended_ms; /* since 1970; 0: not */
+	uint64_t output_bytes;	       /* printed so far */
+	uint64_t output_from; /* from here on all of it is kept; before, only the first 64 KiB */
+	char command[160];    /* words with blanks between */
+	int has_stdin;	      /* pinfold_process_write() can be used */
+	int has_pty;
+};
+
+/* In the order in which they were started. */
+PINFOLD_API int pinfold_process_list(const char *id, struct pinfold_process_state **ret_list,
+				     size_t *ret_n, struct pinfold_error *ret_error);
+PINFOLD_API void pinfold_process_list_free(struct pinfold_process_state *list);
+
+struct pinfold_process_run {
+	int stream; /* 1, 2 */
+	size_t len;
+};
+
+struct pinfold_process_output {
+	uint64_t offset; /* of the first byte of data */
+	size_t len;	 /* may be 0 */
+	char *data;
+	struct pinfold_process_run *runs; /* which bytes are of which stream; they add up to len */
+	size_t n_runs;
+	struct pinfold_process_state state; /* when there is no more of it: !running and
+					     * offset + len == output_bytes */
+};
+
+/* What it printed, from `offset` on, counted from its first byte (negative: so many before the end;
+ * beyond the end is the end), up to 1 MiB. Where older bytes were dropped the data begin later than
+ * asked for. Waits at most wait_ms for something when there is nothing and it runs, or until cancel_fd
+ * (0: none) is readable; then len is 0. */
+PINFOLD_API int pinfold_process_read(const char *id, uint32_t pid, int64_t offset, uint32_t wait_ms,
+				     int cancel_fd, struct pinfold_process_output *ret_output,
+				     struct pinfold_error *ret_error);
+PINFOLD_API void pinfold_process_output_free(struct pinfold_process_output *output);
+
+/* To its standard input, or as if typed on its terminal. Waits at most 5 s where it does not read: then
+ * the code is timeout, and *ret_written says how much it got. close_stdin: there is no more after that
+ * (a terminal gets its end-of-file character). */
+PINFOLD_API int pinfold_process_write(const char *id, uint32_t pid, const void *data, size_t len,
+				      int close_stdin, size_t *ret_written,
+				      struct pinfold_error *ret_error);
+/* To its process group. */
+PINFOLD_API int pinfold_process_signal(const char *id, uint32_t pid, int signo,
+				       struct pinfold_error *ret_error);
+/* Where it has a terminal. */
+PINFOLD_API int pinfold_process_resize(const char *id, uint32_t pid, unsigned rows, unsigned cols,
+				       struct pinfold_error *ret_error);
 
 /*
  * Workspaces: files that last. Compute is fresh for each command; what it changed is a layer of its

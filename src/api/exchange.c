@@ -38,13 +38,14 @@ void exchange_done(struct exchange *x)
 	if (x->counted)
 		x->conn->server->counts.streams--;
 	x->counted = false;
+	x->gone = NULL;
+	x->over = true;
+	/* Before the pipe ends: a handler must not take a part of the body for the whole. */
+	if (gone)
+		gone(x, x->gone_arg);
 	watch_done(&x->pipe_watch);
 	fd_close(&x->pipe);
 	fd_close(&x->pipe_end);
-	x->gone = NULL;
-	x->over = true;
-	if (gone)
-		gone(x, x->gone_arg);
 	free(x->body);
 	free(x->head_bytes);
 	x->body = x->head_bytes = NULL;

@@ -58,7 +58,7 @@ void json_key(struct json *j, const char *key)
 	j->first[j->depth] = false;
 	if (key) {
 		put(j, "\"", 1);
-		put_str(j, key);
+		json_text_part(j, key, strlen(key));
 		put(j, "\":", 2);
 	}
 }

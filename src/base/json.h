@@ -26,7 +26,7 @@ void json_init(struct json *j, int fd);
 /* Flush. 0 or -errno of the first write that failed. */
 int json_end(struct json *j);
 
-/* A key, inside an object; a value must follow. NULL inside an array: nothing. */
+/* A key, UTF-8, inside an object; a value must follow. NULL inside an array: nothing. */
 void json_key(struct json *j, const char *key);
 void json_open(struct json *j, const char *key, char bracket);
 void json_close(struct json *j, char bracket);

@@ -43,7 +43,9 @@ static void set_terminal(struct request *r)
 {
 	const char *term = getenv("TERM");
 
-	r->run.flags |= PINFOLD_NO_STDIN | (r->pty ? PINFOLD_PTY : 0);
+	r->run.flags |= PINFOLD_NO_STDIN | (r->pty ? PINFOLD_PTY : 0) |
+			(r->open_stdin ? PINFOLD_SPAWN_STDIN : 0);
+	r->run.metadata = (const char *const *)r->metadata.items;
 	r->run.term = term && *term ? term : "xterm-256color";
 }
 
@@ -123,7 +125,6 @@ static int check_live(const struct request *r, struct err *e)
 			   : o->nofile	    ? "--nofile"
 			   : o->cpu_time_ms ? "--cpu-time"
 			   : o->limits	    ? "--limits"
-			   : o->user	    ? "--user"
 			   : r->share	    ? "--share"
 					    : NULL;
 
@@ -131,6 +132,17 @@ static int check_live(const struct request *r, struct err *e)
 		return 0;
 	(void)err_set(e, ERR_INVALID, "%s: a sandbox that lives has its own", what);
 	return err_remedy(e, "say it when the sandbox is made, with pinfold run --detach");
+}
+
+/* There is nobody yet who could write to it. */
+int detach_check_attached(const struct request *r, struct err *e)
+{
+	const char *what = r->open_stdin ? "--stdin-open" : r->metadata.len ? "--metadata" : NULL;
+
+	if (!what)
+		return 0;
+	(void)err_set(e, ERR_INVALID, "%s: only with --detach", what);
+	return err_remedy(e, "leave it out, or add --detach");
 }
 
 static int exec_detached(struct request *r, const char *id)
@@ -181,6 +193,8 @@ int cmd_exec(const struct verb *v, int argc, char **argv)
 	if ((live && check_live(&r, &e) < 0) ||
 	    request_program(&r, argc - 1 - more, argv + 1 + more, &e) < 0)
 		return say_failure(&e, r.json);
+	if (!r.detach && detach_check_attached(&r, &e) < 0)
+		return say_failure(&e, r.json);
 	if (!live)
 		return exec_workspace(&r, argv[0]);
 	return r.detach ? exec_detached(&r, id) : session_exec(&r, id);
@@ -188,7 +202,7 @@ int cmd_exec(const struct verb *v, int argc, char **argv)
 
 static const char *const logs_paragraphs[] = {
 	"Prints what the command of a detached run printed, or with a PID that of a background command "
-	"of exec; the last MiB is kept, for an hour after its end.",
+	"of exec. The first 64 KiB and the last 8 MiB are kept, for an hour after its end.",
 	NULL,
 };
 
@@ -199,6 +213,7 @@ const struct verb_doc logs_doc = {
 		{
 			{"All so far:", "pinfold logs $id"},
 			{"Until it ends:", "pinfold logs --follow $id"},
+			{"The last 1000 bytes:", "pinfold logs --offset -1000 $id"},
 		},
 };
 
@@ -215,6 +230,18 @@ static int take_pid(int argc, char **argv, uint32_t *ret, struct err *e)
 	return request_end(argc - 1, argv + 1, e);
 }
 
+static int parse_offset(const char *text, int64_t *ret, struct err *e)
+{
+	char *end = NULL;
+
+	errno = 0;
+	*ret = strtoll(text, &end, 10);
+	if (!errno && end != text && !*end && (isdigit((unsigned char)*text) || *text == '-'))
+		return 0;
+	(void)err_set(e, ERR_INVALID, "--offset: \"%.40s\" is not a number of bytes", text);
+	return err_remedy(e, "give a number; with a minus it counts from the end");
+}
+
 /* ID [PID], and then stay with it as `how` says of the request. */
 static int follow(const struct verb *v, int argc, char **argv,
 		  uint32_t (*how)(const struct request *r))
@@ -229,6 +256,8 @@ static int follow(const struct verb *v, int argc, char **argv,
 		return status;
 	if (take_id(argc - used, argv + used, &id, &e) < 0 ||
 	    take_pid(argc - used - 1, argv + used + 1, &pid, &e) < 0)
+		return say_failure(&e, r.json);
+	if (r.offset_text && parse_offset(r.offset_text, &r.offset, &e) < 0)
 		return say_failure(&e, r.json);
 	return session_follow(&r, id, pid, how(&r));
 }
@@ -248,7 +277,7 @@ int cmd_logs(const struct verb *v, int argc, char **argv)
 static const char *const attach_paragraphs[] = {
 	"Shows what a detached command prints from now on, until it ends; its exit status becomes ours. "
 	"Where it has a terminal (--pty), keys go to it, and Ctrl-] leaves. Without one, Ctrl-C "
-	"leaves. The command goes on.",
+	"leaves. The command goes on. To one that was started with --stdin-open goes our standard input.",
 	NULL,
 };
 

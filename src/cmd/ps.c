@@ -54,6 +54,39 @@ static void print_table(const struct pinfold_sandbox_info *list, size_t n)
 	}
 }
 
+static void put_numbers(struct json *j, const struct pinfold_sandbox_info *s)
+{
+	json_open(j, "limits", '{');
+	json_u64(j, "memory", s->memory_limit);
+	json_u64(j, "pids", s->pids_limit);
+	json_u64(j, "disk", s->disk_limit);
+	json_u64(j, "cpus_milli", s->cpus_milli);
+	json_u64(j, "nofile", s->nofile);
+	json_close(j, '}');
+	if (s->memory_bytes == UINT64_MAX) {
+		json_none(j, "usage");
+		return;
+	}
+	json_open(j, "usage", '{');
+	json_u64(j, "memory_bytes", s->memory_bytes);
+	json_u64(j, "cpu_ms", s->cpu_ms);
+	json_u64(j, "processes", s->processes);
+	json_close(j, '}');
+}
+
+static void put_metadata(struct json *j, const char *text)
+{
+	json_open(j, "metadata", '{');
+	for (; *text; text += strlen(text) + 1) {
+		char key[80];
+		size_t n = strcspn(text, "=");
+
+		(void)snprintf(key, sizeof(key), "%.*s", (int)n, text);
+		json_str(j, key, text[n] ? text + n + 1 : "");
+	}
+	json_close(j, '}');
+}
+
 static void put_item(struct json *j, const struct pinfold_sandbox_info *s)
 {
 	json_open(j, NULL, '{');
@@ -74,6 +107,10 @@ static void put_item(struct json *j, const struct pinfold_sandbox_info *s)
 	show_time(j, "expires", s->expires_ms);
 	show_time(j, "ended", s->ended_ms);
 	json_bytes(j, "command", s->command, strlen(s->command));
+	json_str(j, "isolation", s->isolation);
+	json_str(j, "image", s->image);
+	put_numbers(j, s);
+	put_metadata(j, s->metadata);
 	json_close(j, '}');
 }
 

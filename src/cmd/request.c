@@ -60,8 +60,9 @@ void request_done(struct request *r)
 	free(r->env.items);
 	free(r->allow.items);
 	free(r->hide.items);
+	free(r->metadata.items);
 	free(r->show.items);
-	r->env = r->allow = r->hide = r->show = (struct opt_list){.items = NULL};
+	r->env = r->allow = r->hide = r->show = r->metadata = (struct opt_list){.items = NULL};
 	if (r->stdin_is_owned)
 		fd_close(&r->stdin_fd);
 }

@@ -15,14 +15,16 @@
 
 struct request {
 	struct pinfold_run_options run; /* borrows from argv and from below */
-	struct opt_list env, allow, hide, show;
+	struct opt_list env, allow, hide, show, metadata;
 	const char *stdin_path;
 	bool pty, json, raw, daemon, no_daemon, help;
 	bool detach, follow, share, all, names, mirror, no_git, force, dry_run, revert, layer,
 		repair;
 	const char *at, *to, *output_file;
 	bool leaves; /* a signal, or Ctrl-], ends our part and not the command */
-	const char *signal_name;
+	const char *signal_name, *offset_text;
+	int64_t offset;
+	bool open_stdin;
 	const char *socket, *preload; /* of serve */
 	uint64_t samples;	      /* of bench */
 	uint64_t warm, warm_python, warm_node, warm_r, warm_memory, max, queue;

@@ -49,5 +49,7 @@ int cmd_run(const struct verb *v, int argc, char **argv)
 		return say_failure(&e, r.json);
 	if (r.detach)
 		return detach_run(&r);
+	if (detach_check_attached(&r, &e) < 0)
+		return say_failure(&e, r.json);
 	return r.run.name ? session_workspace(&r, r.run.name, 0, true) : session_run(&r);
 }

@@ -199,9 +199,12 @@ int session_follow(struct request *r, const char *id, uint32_t pid, uint32_t fla
 	r->leaves = true;
 	if (sig_init(&e) < 0)
 		return say_failure(&e, r->json);
-	int started = pinfold_sandbox_follow(id, pid, flags, &run, &error);
-	r->pty = started == 0 && pinfold_run_stdin_fd(run) >= 0;
-	r->stdin_fd = r->pty ? STDIN_FILENO : FD_NONE;
+	int started = r->offset_text
+			      ? pinfold_sandbox_follow_from(id, pid, flags, r->offset, &run, &error)
+			      : pinfold_sandbox_follow(id, pid, flags, &run, &error);
+	bool input = started == 0 && pinfold_run_stdin_fd(run) >= 0;
+	r->pty = input && pinfold_run_has_terminal(run);
+	r->stdin_fd = input ? STDIN_FILENO : FD_NONE;
 	uint16_t rows = 0, cols = 0;
 	if (r->pty && term_size(&rows, &cols))
 		pinfold_run_resize(run, rows, cols);

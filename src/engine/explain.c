@@ -130,11 +130,13 @@ int explain_failure(struct pinfold_run *run, int step, unsigned op, int error, s
 	case MSG_STEP_PLAN: return err_set(e, ERR_INTERNAL, "the guest cannot read its plan");
 	case MSG_STEP_TERMINAL:
 	case MSG_STEP_FORK:
+	case MSG_STEP_USER:
 	case MSG_STEP_LANDLOCK:
 		errno = error;
 		(void)err_sys(e, "start the command: %s",
 			      step == MSG_STEP_FORK	  ? "fork"
 			      : step == MSG_STEP_TERMINAL ? "terminal"
+			      : step == MSG_STEP_USER	  ? "user"
 							  : "Landlock");
 		return -error;
 	default: return explain_step(run, step, op, error, e);

@@ -121,7 +121,7 @@ int pinfold_run_stdin_fd(const struct pinfold_run *run)
 void pinfold_run_stdin_close(struct pinfold_run *run)
 {
 	/* A terminal's input ends with its end-of-file character; closing would hang it up. */
-	if (run->terminal >= 0 && !run->follows)
+	if (run->terminal >= 0)
 		(void)!write(run->terminal, "\4", 1);
 	else
 		fd_close(&run->input);
@@ -131,8 +131,18 @@ void pinfold_run_resize(struct pinfold_run *run, unsigned rows, unsigned cols)
 {
 	struct winsize size = {.ws_row = (unsigned short)rows, .ws_col = (unsigned short)cols};
 
+	if (run->follows && run->req.spec.pty) {
+		struct pinfold_error ignored; /* as below: a terminal that is gone has no size */
+
+		(void)pinfold_process_resize(run->req.spec.id, run->followed, rows, cols, &ignored);
+	}
 	if (run->terminal >= 0)
 		(void)ioctl(run->terminal, TIOCSWINSZ, &size);
+}
+
+int pinfold_run_has_terminal(const struct pinfold_run *run)
+{
+	return run->req.spec.pty;
 }
 
 void pinfold_run_signal(struct pinfold_run *run, int signo)

@@ -219,7 +219,9 @@ static int await_daemon(struct pinfold_run *run, struct err *e)
 		case LINK_ENDED:
 		case LINK_OK:
 		case LINK_OUTPUT:
-		case LINK_LEFT: r = daemon_is_gone(e); break;
+		case LINK_LEFT:
+		case LINK_PROCESS:
+		case LINK_BLOCK: r = daemon_is_gone(e); break;
 		}
 	fd_close(&fds[0]);
 	fd_close(&fds[1]);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/utf8.h"
 #include "engine/run_int.h"
 #include "kernel/landlock.h"
 #include "sandbox/environ.h"
@@ -236,6 +237,36 @@ static int make_env(struct request *r, const struct pinfold_run_options *o, stru
 	return 0;
 }
 
+static int bad_metadata(const char *entry, const char *why, struct err *e)
+{
+	(void)err_set(e, ERR_INVALID, "--metadata: \"%.80s\" %s", entry, why);
+	return err_remedy(e, "give KEY=VALUE, up to %u of them, with up to %u and %u bytes",
+			  ASK_METADATA_MAX, ASK_METADATA_KEY, ASK_METADATA_VALUE);
+}
+
+static int check_metadata(struct request *r, const struct pinfold_run_options *o, struct err *e)
+{
+	const char *const *v = o->metadata;
+
+	for (unsigned i = 0; v && v[i]; i++) {
+		size_t key = strcspn(v[i], "="), len = strlen(v[i]);
+
+		if (i >= ASK_METADATA_MAX)
+			return bad_metadata(v[i], "is one too many", e);
+		if (key == 0 || !v[i][key])
+			return bad_metadata(v[i], "is not KEY=VALUE", e);
+		if (key > ASK_METADATA_KEY || len - key - 1 > ASK_METADATA_VALUE)
+			return bad_metadata(v[i], "is too long", e);
+		if (!utf8_valid(v[i], len))
+			return bad_metadata("", "is not UTF-8", e);
+		for (unsigned k = 0; k < i; k++)
+			if (strncmp(v[k], v[i], key + 1) == 0)
+				return bad_metadata(v[i], "has a key that was there before", e);
+	}
+	r->spec.metadata = v;
+	return 0;
+}
+
 static int take_command(struct request *r, const struct pinfold_run_options *o, struct err *e)
 {
 	if (o->lang)
@@ -258,6 +289,7 @@ int request_init(struct request *r, const struct pinfold_run_options *o,
 	r->flags = o->flags;
 	r->keep_ms = o->keep_ms ? o->keep_ms : 3600000;
 	r->spec.pty = o->flags & PINFOLD_PTY;
+	r->spec.open_stdin = o->flags & PINFOLD_SPAWN_STDIN;
 	r->spec.collect = layers || (o->flags & PINFOLD_CAPTURE);
 	if (layers)
 		r->spec.layers = *layers;
@@ -267,8 +299,8 @@ int request_init(struct request *r, const struct pinfold_run_options *o,
 		return err_set(e, ERR_INVALID, "options of another version of the library");
 	if (check_words(r, o, e) < 0 || refuse_missing_part(o, e) < 0 ||
 	    take_command(r, o, e) < 0 || check_workdir(r, o, e) < 0 || make_env(r, o, e) < 0 ||
-	    open_dir(r, o, e) < 0 || find_ids(r, e) < 0 || request_limits(r, o, e) < 0 ||
-	    id_make("sbx", r->spec.id, e) < 0)
+	    check_metadata(r, o, e) < 0 || open_dir(r, o, e) < 0 || find_ids(r, e) < 0 ||
+	    request_limits(r, o, e) < 0 || id_make("sbx", r->spec.id, e) < 0)
 		return -EINVAL;
 	return 0;
 }

@@ -115,6 +115,7 @@ struct pinfold_run {
 	bool outlived;		/* and it did not live longer than the command */
 	bool follows;		/* only listens to a command that is the daemon's own, */
 	bool hangs_up;		/* and left before it ended */
+	uint32_t followed;	/* its pid, as it was asked for */
 	struct upper *upper;	/* of a workspace: what it writes to, NULL once that is settled */
 	char workspace[64];	/* its name, "" for none */
 	const char *upper_kind; /* what its log calls this, */
@@ -219,6 +220,10 @@ int sandbox_check_id(const char *id, struct err *e);
 /* pinfold_sandbox_exec(); session: the command is an interpreter that stays, `input` its socket. */
 int sandbox_exec(const char *id, const struct pinfold_run_options *o, bool session,
 		 struct pinfold_run **ret, struct err *e);
+/* One question, one answer; *ret_fd is what came along. */
+int sandbox_ask(struct link_ask *ask, const struct request *req, struct pinfold_run *explain,
+		struct link_msg *ret, int *ret_fd, struct err *e);
+int sandbox_result(int r, const struct err *e, struct pinfold_error *ret_error);
 /* public.c */
 struct pinfold_run *run_new(void);
 /* Start what the request says; its result may be that it could not be executed. */

@@ -9,16 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/timerfd.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 #include "engine/run_int.h"
 
-#define KEPT_BYTES (1u << 20) /* as the daemon does */
-#define LIVE_MS 600000u	      /* how long one lives when nobody says */
+#define LIVE_MS 600000u /* how long one lives when nobody says */
 
 int sandbox_check_id(const char *id, struct err *e)
 {
@@ -30,16 +25,15 @@ int sandbox_check_id(const char *id, struct err *e)
 	return err_remedy(e, "pinfold ps lists them: sbx and 26 characters");
 }
 
-static int result(int r, const struct err *e, struct pinfold_error *ret_error)
+int sandbox_result(int r, const struct err *e, struct pinfold_error *ret_error)
 {
 	if (r < 0)
 		error_public(e, ret_error);
 	return r < 0 ? -1 : 0;
 }
 
-/* One question, one answer; *ret_fd is what came along. */
-static int question(struct link_ask *ask, const struct request *req, struct pinfold_run *explain,
-		    struct link_msg *ret, int *ret_fd, struct err *e)
+int sandbox_ask(struct link_ask *ask, const struct request *req, struct pinfold_run *explain,
+		struct link_msg *ret, int *ret_fd, struct err *e)
 {
 	auto_close int link = FD_NONE, null = FD_NONE;
 	int fds[2] = {FD_NONE, FD_NONE};
@@ -78,9 +72,9 @@ static int about(const char *id, enum link_op op, uint64_t arg, struct pinfold_e
 
 	if (r >= 0) {
 		(void)snprintf(ask.id, sizeof(ask.id), "%s", id);
-		r = question(&ask, NULL, NULL, &msg, NULL, &e);
+		r = sandbox_ask(&ask, NULL, NULL, &msg, NULL, &e);
 	}
-	return result(r, &e, ret_error);
+	return sandbox_result(r, &e, ret_error);
 }
 
 int pinfold_sandbox_signal(const char *id, int signo, struct pinfold_error *ret_error)
@@ -156,12 +150,12 @@ int pinfold_sandbox_create(const struct pinfold_run_options *options, char ret_i
 	if (r >= 0) {
 		run->cancel_fd = o.cancel_fd;
 		run->req.spec.live = idle;
-		r = question(&ask, &run->req, run, &msg, NULL, &e);
+		r = sandbox_ask(&ask, &run->req, run, &msg, NULL, &e);
 	}
 	if (r >= 0)
 		(void)snprintf(ret_id, PINFOLD_ID_SIZE, "%.*s", (int)sizeof(msg.ok.sandbox) - 1,
 			       msg.ok.sandbox);
-	r = result(r, &e, ret_error);
+	r = sandbox_result(r, &e, ret_error);
 	if (run)
 		r = take_failure(run, r, ret_error);
 	pinfold_run_free(run);
@@ -176,9 +170,11 @@ static int prepare(const char *id, const struct pinfold_run_options *options,
 
 	options_take(&o, options);
 	o.dir = NULL;
+	o.metadata = NULL;
 	int r = sandbox_check_id(id, e);
 	if (r >= 0)
 		r = request_init(&run->req, &o, NULL, true, e);
+	run->req.spec.as_user = o.user && strcmp(o.user, "user") == 0;
 	if (r >= 0)
 		(void)snprintf(run->req.spec.id, sizeof(run->req.spec.id), "%s", id);
 	run->req.spec.driver = run->req.spec.collect = false;
@@ -211,7 +207,7 @@ int pinfold_sandbox_exec(const char *id, const struct pinfold_run_options *optio
 	struct err e = ERR_INIT;
 
 	assert(ret_run && ret_error);
-	return result(sandbox_exec(id, options, false, ret_run, &e), &e, ret_error);
+	return sandbox_result(sandbox_exec(id, options, false, ret_run, &e), &e, ret_error);
 }
 
 int pinfold_sandbox_spawn(const char *id, const struct pinfold_run_options *options,
@@ -225,151 +221,13 @@ int pinfold_sandbox_spawn(const char *id, const struct pinfold_run_options *opti
 
 	if (r >= 0) {
 		(void)snprintf(ask.id, sizeof(ask.id), "%s", id);
-		r = question(&ask, &run->req, run, &msg, NULL, &e);
+		r = sandbox_ask(&ask, &run->req, run, &msg, NULL, &e);
 	}
 	if (r >= 0)
 		*ret_pid = (uint32_t)msg.ok.value;
-	r = result(r, &e, ret_error);
+	r = sandbox_result(r, &e, ret_error);
 	if (run)
 		r = take_failure(run, r, ret_error);
 	pinfold_run_free(run);
 	return r;
-}
-
-static int follow(struct pinfold_run *run, const char *id, uint32_t pid, uint32_t flags,
-		  struct err *e)
-{
-	struct link_ask ask = {.op = LINK_FOLLOW, .arg = pid};
-	struct epoll_event ev = {.events = EPOLLIN};
-	struct link_msg msg;
-	int fds[2] = {FD_NONE, FD_NONE};
-
-	ask.flags = (flags & PINFOLD_FOLLOW_STAY ? LINK_STAY : 0) |
-		    (flags & PINFOLD_FOLLOW_NOW ? LINK_NOW : 0) |
-		    (flags & PINFOLD_FOLLOW_INPUT ? LINK_INPUT : 0);
-	(void)snprintf(ask.id, sizeof(ask.id), "%s", id);
-	int r = remote_open(&run->link, e);
-	if (r >= 0)
-		r = remote_ask(run->link, &ask, NULL, NULL, e);
-	if (r >= 0)
-		r = remote_next(run->link, 0, &msg, fds, e);
-	run->terminal = take_fd(&fds[0]);
-	fd_close(&fds[1]);
-	if (r >= 0 && msg.kind == LINK_ERROR) {
-		remote_error(&msg, e);
-		return -EREMOTEIO;
-	}
-	if (r < 0)
-		return r;
-	memcpy(&run->req.spec.limits, &msg.ok.limits, sizeof(run->req.spec.limits));
-	request_held(&run->req, msg.ok.group, msg.ok.volume);
-	if (run->terminal >= 0)
-		run->input = fcntl(run->terminal, F_DUPFD_CLOEXEC, 3);
-	ev.data.fd = run->link;
-	run->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (run->epoll < 0 || epoll_ctl(run->epoll, EPOLL_CTL_ADD, run->link, &ev) < 0)
-		return err_sys(e, "event loop");
-	(void)snprintf(run->req.spec.id, sizeof(run->req.spec.id), "%s", id);
-	for (int i = 0; i < 2; i++)
-		capture_init(&run->capture[i], KEPT_BYTES);
-	run->req.flags = flags & PINFOLD_FOLLOW_KEEP ? PINFOLD_CAPTURE : 0;
-	run->follows = true;
-	run->state = RUN_RUNNING;
-	return 0;
-}
-
-int pinfold_sandbox_follow(const char *id, uint32_t pid, uint32_t flags,
-			   struct pinfold_run **ret_run, struct pinfold_error *ret_error)
-{
-	struct pinfold_run *run = run_new();
-	struct err e = ERR_INIT;
-	int r = run ? sandbox_check_id(id, &e) : err_sys(&e, "run");
-
-	if (r >= 0)
-		r = id_make("run", run->id, &e);
-	if (r >= 0)
-		r = follow(run, id, pid, flags, &e);
-	if (r < 0) {
-		pinfold_run_free(run);
-		return result(r, &e, ret_error);
-	}
-	*ret_run = run;
-	return 0;
-}
-
-static const char *item_status(const struct link_item *item)
-{
-	if (!(item->flags & LINK_OVER))
-		return item->flags & LINK_PAUSED ? "paused" : "running";
-	switch (remote_stop(item->stop)) {
-	case STOP_TIME: return "timeout";
-	case STOP_MEMORY: return "oom";
-	case STOP_CPU_TIME:
-	case STOP_DISK:
-	case STOP_CALLER: return "killed";
-	case STOP_NONE: break;
-	}
-	if (!(item->flags & LINK_KNOWN))
-		return "killed";
-	return WIFEXITED(item->status) ? "exited" : "signaled";
-}
-
-static void take_item(const struct link_item *item, struct pinfold_sandbox_info *ret)
-{
-	bool known = (item->flags & LINK_OVER) && (item->flags & LINK_KNOWN);
-
-	*ret = (struct pinfold_sandbox_info){
-		.status = item_status(item),
-		.uid = item->uid,
-		.detached = (item->flags & LINK_HELD) != 0,
-		.background = item->background,
-		.exit_code = known && WIFEXITED(item->status) ? WEXITSTATUS(item->status) : -1,
-		.signal = known && WIFSIGNALED(item->status) ? WTERMSIG(item->status) : 0,
-		.created_ms = item->made_ms,
-		.expires_ms = item->expires_ms,
-		.ended_ms = item->ended_ms,
-	};
-	(void)snprintf(ret->id, sizeof(ret->id), "%.*s", (int)sizeof(item->id) - 1, item->id);
-	(void)snprintf(ret->command, sizeof(ret->command), "%.*s", (int)sizeof(item->command) - 1,
-		       item->command);
-}
-
-static int take_list(int fd, uint64_t n, struct pinfold_sandbox_info **ret, size_t *ret_n,
-		     struct err *e)
-{
-	struct link_item item;
-
-	if (fd < 0 || n > 1000000)
-		return err_set(e, ERR_INTERNAL, "the daemon gave an unexpected answer");
-	auto_free struct pinfold_sandbox_info *list = calloc(n + 1, sizeof(*list));
-	if (!list)
-		return err_sys(e, "list");
-	for (uint64_t i = 0; i < n; i++) {
-		if (pread(fd, &item, sizeof(item), (off_t)(i * sizeof(item))) !=
-		    (ssize_t)sizeof(item))
-			return err_sys(e, "list");
-		take_item(&item, &list[n - 1 - i]); /* oldest first */
-	}
-	*ret = take_ptr(&list);
-	*ret_n = n;
-	return 0;
-}
-
-int pinfold_sandbox_list(struct pinfold_sandbox_info **ret_list, size_t *ret_n,
-			 struct pinfold_error *ret_error)
-{
-	struct link_ask ask = {.op = LINK_LIST};
-	struct link_msg msg;
-	struct err e = ERR_INIT;
-	auto_close int fd = FD_NONE;
-	int r = question(&ask, NULL, NULL, &msg, &fd, &e);
-
-	if (r >= 0)
-		r = take_list(fd, msg.ok.value, ret_list, ret_n, &e);
-	return result(r, &e, ret_error);
-}
-
-void pinfold_sandbox_list_free(struct pinfold_sandbox_info *list)
-{
-	free(list);
 }

@@ -12,6 +12,7 @@
  * signalled, and the host side ends what it can reach.
  */
 #include <errno.h>
+#include <linux/sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/wait.h>
@@ -69,6 +70,29 @@ int guest_scope_step(struct guest *g)
 	return is_scoped(g) ? 0 : -ENOTRECOVERABLE;
 }
 
+static __attribute__((noinline, noreturn)) void kill_as_user(int pid, int sig)
+{
+	const long user = PLAN_USER;
+
+	if (sys3(SYS_setresuid, user, user, user) >= 0)
+		(void)sys2(SYS_kill, pid, sig); /* nobody is left, or he is root's */
+	guest_end(0);
+}
+
+/* Root in here has no right over others' processes, but can become them: in a child, because we would
+ * lose what ties us to who made us. */
+void guest_kill(const struct guest *g, int pid, int sig)
+{
+	(void)sys2(SYS_kill, pid, sig); /* ESRCH: nobody is left */
+	if (!g->users)
+		return;
+	long child = sys2(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0);
+	if (child == -EINVAL) /* as in command.c */
+		child = sys2(SYS_clone, CLONE_VFORK | SIGCHLD, 0);
+	if (child == 0)
+		kill_as_user(pid, sig);
+}
+
 void guest_signal_all(const struct guest *g, int sig)
 {
 	int all = -1;
@@ -77,7 +101,7 @@ void guest_signal_all(const struct guest *g, int sig)
 	all = g->command;
 #endif
 	if (!(g->plan->flags & PLAN_HOST_LEVEL) || is_scoped(g))
-		(void)sys2(SYS_kill, all, sig); /* ESRCH: nobody is left */
+		guest_kill(g, all, sig);
 }
 
 void guest_scope_end(struct guest *g)

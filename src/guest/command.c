@@ -100,6 +100,21 @@ long guest_workdir(const struct guest *g)
 	return sys4(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
 }
 
+/* Every capability goes with uid 0. */
+static int child_user(const struct launch *l)
+{
+	const long user = PLAN_USER;
+
+	if (!(l->g->plan->flags & PLAN_AS_USER))
+		return 0;
+	long r = sys2(SYS_setgroups, 0, NULL);
+	if (r >= 0)
+		r = sys3(SYS_setresgid, user, user, user);
+	if (r >= 0)
+		r = sys3(SYS_setresuid, user, user, user);
+	return (int)r;
+}
+
 static int child_workdir(const struct launch *l)
 {
 	long fd = guest_workdir(l->g);
@@ -208,6 +223,10 @@ static __attribute__((noinline, noreturn)) void child_main(struct launch *l)
 	long r = child_stdio(l);
 
 	l->fate->step = MSG_STEP_TERMINAL;
+	if (r >= 0) {
+		l->fate->step = MSG_STEP_USER;
+		r = child_user(l);
+	}
 	if (r >= 0) {
 		l->fate->step = MSG_STEP_WORKDIR;
 		r = child_workdir(l);

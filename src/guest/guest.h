@@ -51,6 +51,7 @@ struct guest {
 	int by_driver;		       /* the command is an interpreter that waited */
 	int driver_listener;	       /* of the filter that a forked one has loaded, -1: none */
 	int command;		       /* pid of the command, 0: none */
+	int users;		       /* there may be processes of PLAN_USER beside root's */
 	int talk;		       /* where what concerns the command that is started is said */
 	uint64_t started_ns, ended_ns; /* of the command, monotonic */
 	uint64_t left;		       /* processes besides it when it ended */
@@ -85,10 +86,12 @@ void guest_job_start(struct guest *g, const int fds[MSG_FDS_MAX]);
 /* Fill in what to wait for; returns how many. */
 unsigned guest_job_poll(struct pollfd *fds);
 /* What the n of them brought. */
-void guest_job_events(const struct pollfd *fds, unsigned n);
+void guest_job_events(const struct guest *g, const struct pollfd *fds, unsigned n);
 /* A process has ended; maybe it was one of them. */
 void guest_job_ended(int pid, int status, const struct rusage *usage);
 int guest_job_is(int pid);
+/* A command and its process group. */
+void guest_signal_group(const struct guest *g, int pid, int sig);
 /* processes.c: who is here, written to a file in memory. */
 void guest_processes(int to);
 /* files.c: a child that serves the sandbox's files on this socket. */
@@ -98,6 +101,8 @@ const struct plan_head *guest_map_claim(int fd);
 /* all.c: signal every process of the sandbox but the guest; where there is no pid namespace, the
  * step that makes this possible, 0 or -errno, and its end. */
 void guest_signal_all(const struct guest *g, int sig);
+/* kill(), of whoever is here. */
+void guest_kill(const struct guest *g, int pid, int sig);
 int guest_scope_step(struct guest *g);
 void guest_scope_end(struct guest *g);
 /* serve.c: stay until the command has ended or the host side is gone. Returns its wait status. */

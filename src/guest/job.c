@@ -61,6 +61,7 @@ static int start(struct guest *g, const int fds[MSG_FDS_MAX], int *step)
 		return -EINVAL;
 	g->plan = plan;
 	int r = guest_walk(g, step);
+	g->users = g->users || (plan->flags & PLAN_AS_USER);
 	if (r == 0)
 		r = use_stdio(fds + 1);
 	if (r >= 0)
@@ -107,15 +108,15 @@ unsigned guest_job_poll(struct pollfd *fds)
 	return n;
 }
 
-/* It leads a session, so its number is that of its process group, too. */
-static void signal_job(const struct job *job, int sig)
+/* It leads a session, so its number is that of its process group, too. A stopped process must hear it. */
+void guest_signal_group(const struct guest *g, int pid, int sig)
 {
-	(void)sys2(SYS_kill, -job->pid, sig);
+	guest_kill(g, -pid, sig);
 	if (sig != SIGSTOP && sig != SIGTSTP)
-		(void)sys2(SYS_kill, -job->pid, SIGCONT);
+		guest_kill(g, -pid, SIGCONT);
 }
 
-static void obey(struct job *job)
+static void obey(const struct guest *g, struct job *job)
 {
 	struct msg_host msg;
 	int fds[MSG_FDS_MAX];
@@ -126,9 +127,9 @@ static void obey(struct job *job)
 	if (n == -EAGAIN)
 		return;
 	if (n < 0 || msg.kind == MSG_KILL)
-		signal_job(job, SIGKILL);
+		guest_signal_group(g, job->pid, SIGKILL);
 	else if (msg.kind == MSG_SIGNAL && msg.arg > 0 && msg.arg < 65)
-		signal_job(job, msg.arg);
+		guest_signal_group(g, job->pid, msg.arg);
 	if (n >= 0)
 		return;
 	/* He is gone. It is reaped like any orphan. */
@@ -136,12 +137,12 @@ static void obey(struct job *job)
 	job->pid = 0;
 }
 
-void guest_job_events(const struct pollfd *fds, unsigned n)
+void guest_job_events(const struct guest *g, const struct pollfd *fds, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
 		for (unsigned k = 0; fds[i].revents && k < GUEST_JOBS_MAX; k++)
 			if (jobs[k].pid && jobs[k].ctl == fds[i].fd) {
-				obey(&jobs[k]);
+				obey(g, &jobs[k]);
 				break;
 			}
 }

@@ -125,6 +125,8 @@ static void obey(struct guest *g, struct serve *s)
 		s->ended = 1;
 	} else if (msg.kind == MSG_SIGNAL && msg.arg > 0 && msg.arg < 65) {
 		obey_signal(g, msg.arg);
+	} else if (msg.kind == MSG_SIGNAL_OWN && msg.arg > 0 && msg.arg < 65 && g->command > 0) {
+		guest_signal_group(g, g->command, msg.arg);
 	} else if (msg.kind == MSG_DEADLINE && msg.arg > 0) {
 		s->deadline = now_ms() + (int64_t)msg.arg * 1000;
 	}
@@ -150,7 +152,7 @@ static void wait_once(struct guest *g, struct serve *s)
 		(void)sys3(SYS_read, s->signals, &info, sizeof(info));
 		s->ended = reap(g, &s->status);
 	}
-	guest_job_events(fds + 2, jobs);
+	guest_job_events(g, fds + 2, jobs);
 #ifdef DROP_LIFELINE
 	if (fds[0].revents & POLLHUP)
 		return;

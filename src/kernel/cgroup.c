@@ -345,6 +345,20 @@ uint64_t cgroup_get(const char *dir, const char *file, const char *key)
 	return leading_number(p);
 }
 
+/* On v1, too, the group of v2 beside the others counts CPU time, whatever controllers it has. */
+void cgroup_now(const struct cgroup *cg, struct cgroup_now *ret)
+{
+	const char *pids = cg->part[cg->part[CG_PIDS][0] ? CG_PIDS : CG_UNIFIED];
+
+	*ret = (struct cgroup_now){
+		.memory_bytes = cg->ops->memory(cg),
+		.pids = cgroup_get(pids, "pids.current", NULL),
+		.cpu_us = cgroup_get(cg->part[CG_UNIFIED], "cpu.stat", "usage_usec"),
+	};
+	if (!cg->part[CG_UNIFIED][0])
+		ret->cpu_us = cgroup_get(cg->part[CG_CPUACCT], "cpuacct.usage", NULL) / 1000;
+}
+
 void cgroup_kill(const struct cgroup *cg)
 {
 	struct err e;

@@ -35,6 +35,11 @@ struct cgroup_usage {
 	uint64_t pids_refused; /* forks that the limit refused */
 };
 
+/* What it has now. */
+struct cgroup_now {
+	uint64_t memory_bytes, pids, cpu_us;
+};
+
 /* Where groups can be made on this host, by this user. */
 struct cgroup_host {
 	const struct cgroup_ops *ops;		  /* NULL: no limits can be held by a group */
@@ -88,6 +93,7 @@ int cgroup_make(const struct cgroup *cg, const struct cgroup_limits *limits,
 /* Ways in for another process: the v2 group to be cloned into first (FD_NONE where there is none), then
  * `tasks` files to write "0" to; FD_NONE ends the list. The caller closes them. */
 int cgroup_doors(const struct cgroup *cg, int ret_fds[CGROUP_PARTS + 1], struct err *e);
+void cgroup_now(const struct cgroup *cg, struct cgroup_now *ret);
 /* Kill everything in it. Does nothing where the kernel lacks cgroup.kill. */
 void cgroup_kill(const struct cgroup *cg);
 /* Stop everything in it, or let it go on. 0 or -errno; -EOPNOTSUPP where there is no group for that. */

@@ -2,6 +2,7 @@
 #include "sandbox/ask.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -91,6 +92,7 @@ static void fill(struct block *b, const struct sandbox_spec *spec, bool best_eff
 			 (spec->as_root ? ASK_ROOT : 0) | (best_effort ? ASK_BEST_EFFORT : 0) |
 			 (spec->dir_fd >= 0 ? ASK_DIR : 0) | (spec->live ? ASK_LIVE : 0) |
 			 (spec->session ? ASK_SESSION : 0) |
+			 (spec->open_stdin ? ASK_STDIN : 0) | (spec->as_user ? ASK_USER : 0) |
 			 drivers[spec->driver],
 		.dir_dev = spec->dir_dev,
 		.dir_ino = spec->dir_ino,
@@ -104,6 +106,7 @@ static void fill(struct block *b, const struct sandbox_spec *spec, bool best_eff
 	head.argv = put_vector(b, spec->argv, &head.argc);
 	head.envp = put_vector(b, spec->envp, &head.envc);
 	head.hidden = put_vector(b, spec->dir_fd >= 0 ? spec->hidden : NULL, &head.hiddenc);
+	head.metadata = put_vector(b, spec->metadata, &head.metadatac);
 	head.path = put_str(b, spec->path);
 	head.workdir = put_str(b, spec->workdir);
 	head.code_name = put_str(b, spec->code_name);
@@ -139,7 +142,10 @@ static int take_vectors(struct ask *ask, struct err *e)
 
 	const uint32_t *hidden = (const uint32_t *)(const void *)((const char *)h + h->hidden);
 
-	ask->vectors = calloc((size_t)h->argc + h->envc + h->hiddenc + 3, sizeof(*ask->vectors));
+	const uint32_t *meta = (const uint32_t *)(const void *)((const char *)h + h->metadata);
+	size_t n = (size_t)h->argc + h->envc + h->hiddenc;
+
+	ask->vectors = calloc(n + h->metadatac + 4, sizeof(*ask->vectors));
 	if (!ask->vectors)
 		return err_sys(e, "request");
 	for (uint32_t i = 0; i < h->argc; i++)
@@ -148,6 +154,9 @@ static int take_vectors(struct ask *ask, struct err *e)
 		ask->vectors[h->argc + 1 + i] = ask_str(h, envp[i]);
 	for (uint32_t i = 0; i < h->hiddenc; i++)
 		ask->vectors[h->argc + h->envc + 2 + i] = ask_str(h, hidden[i]);
+	ask->metadata = ask->vectors + n + 3;
+	for (uint32_t i = 0; i < h->metadatac; i++)
+		ask->metadata[i] = ask_str(h, meta[i]);
 	return 0;
 }
 
@@ -181,6 +190,8 @@ void ask_spec(const struct ask *ask, struct sandbox_spec *ret)
 	ret->pty = h->flags & ASK_PTY;
 	ret->collect = h->flags & ASK_COLLECT;
 	ret->as_root = h->flags & ASK_ROOT;
+	ret->as_user = h->flags & ASK_USER;
+	ret->open_stdin = h->flags & ASK_STDIN;
 	ret->live = h->flags & ASK_LIVE;
 	ret->session = h->flags & ASK_SESSION;
 	ret->argv = ask->vectors;
@@ -196,6 +207,15 @@ void ask_spec(const struct ask *ask, struct sandbox_spec *ret)
 	ret->dir_ino = h->dir_ino;
 	ret->rows = h->rows;
 	ret->cols = h->cols;
+}
+
+void ask_command(const struct ask *ask, char *text, size_t size)
+{
+	size_t at = 0;
+
+	text[0] = '\0';
+	for (const char **v = ask->vectors; !(ask->head->flags & ASK_LIVE) && *v && at < size; v++)
+		at += (size_t)snprintf(text + at, size - at, "%s%s", at ? " " : "", *v);
 }
 
 void ask_close(struct ask *ask)

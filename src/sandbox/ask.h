@@ -13,6 +13,7 @@ int ask_write(const struct sandbox_spec *spec, bool best_effort, int *ret_fd, st
 struct ask {
 	const struct ask_head *head; /* mapped, NULL: none */
 	const char **vectors;	     /* argv and envp */
+	const char **metadata;	     /* behind them; ends with NULL */
 	bool held;		     /* more commands may come, from the guest */
 };
 
@@ -20,6 +21,8 @@ struct ask {
 int ask_open(int fd, struct ask *ret, struct err *e);
 /* What the block asks for. Pointers are into the ask; ids, level and id stay as they are. */
 void ask_spec(const struct ask *ask, struct sandbox_spec *ret);
+/* The words of its command with blanks between them, as far as there is room; "" for none. */
+void ask_command(const struct ask *ask, char *text, size_t size);
 void ask_close(struct ask *ask);
 
 #endif

@@ -51,7 +51,8 @@ static const struct proc_mask {
 
 static int owner_of_home(const struct sandbox_spec *spec)
 {
-	bool user = !spec->as_root || spec->peek; /* as it was for who made the layers */
+	/* As it was for who made the layers; and commands of both may come into one that lives. */
+	bool user = !spec->as_root || spec->peek || spec->live;
 
 	return spec->ids.range && user && !spec->zygote ? (int)SANDBOX_UID : -1;
 }

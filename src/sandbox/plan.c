@@ -167,6 +167,8 @@ static uint32_t start_flags(const struct sandbox_spec *spec)
 
 	if (spec->pty)
 		flags |= PLAN_PTY;
+	if (spec->as_user)
+		flags |= PLAN_AS_USER;
 	/* At level landlock it would count all that run on the host. */
 	if (spec->memory_unheld && spec->level == LEVEL_STRICT)
 		flags |= PLAN_COUNT;

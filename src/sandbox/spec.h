@@ -15,7 +15,7 @@ enum sandbox_level { LEVEL_STRICT, LEVEL_LANDLOCK };
 /* Which interpreter that waits. */
 enum sandbox_driver { DRIVER_NONE, DRIVER_PYTHON, DRIVER_NODE, DRIVER_R };
 
-#define SANDBOX_UID 1000u
+#define SANDBOX_UID 1000u  /* PLAN_USER for the guest */
 #define SANDBOX_IDS 65536u /* size of a sandbox's own range of ids */
 #define SANDBOX_ID_SIZE 30 /* "sbx" + 26 characters + NUL */
 
@@ -83,11 +83,14 @@ struct sandbox_spec {
 	bool live;    /* no command of its own: they come later */
 	bool leashed; /* ends with the process that made it */
 	bool session; /* the command is an interpreter that stays, its standard input the way to it */
+	bool as_user; /* for a command in a sandbox with as_root: uid 1000 even so */
 	bool pty;
+	bool open_stdin;    /* detached: somebody will write to its standard input */
 	bool collect;	    /* report changed files */
 	bool memory_unheld; /* no cgroup: rlimits are all there is */
 	uint16_t rows, cols;
 	/* All borrowed. */
+	const char *const *metadata; /* of a sandbox that lives: "key=value"; or NULL */
 	const char *const *argv;
 	const char *const *envp;
 	const char *path; /* value of PATH */

@@ -1,76 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "warden/job.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/passfd.h"
 #include "sandbox/plan.h"
 #include "warden/control.h"
-#include "warden/spool.h"
+#include "warden/job_int.h"
 
 #define BUDGET (2u << 20) /* what one may print between two ticks before it has to wait */
-#define JOBS_MAX 64u
-#define FOLLOWERS_MAX 32u
+#define RUNNING_MAX 64u	  /* the guest has no more places either */
+#define ENDED_MAX 64u	  /* that are remembered */
 
-struct follower {
-	struct job *job;
-	int link;
-	bool stay;
-	uint64_t pos, expect; /* place in the spool; bytes of output before it */
-	struct source source;
-	struct follower *next;
-};
-
-struct job {
-	struct ward *ward;
-	int ctl;    /* the guest's word on it; FD_NONE: it is the sandbox's own command */
-	int out[2]; /* its output, or a terminal's master in the first */
-	int client; /* who is to hear that it started */
-	int pid;    /* inside; 0: it does not run yet */
-	bool own;   /* the sandbox's own command */
-	bool pty;
-	bool over, known;
-	int status;
-	uint64_t started_us, ended_us;
-	struct spool spool;
-	size_t budget;
-	bool throttled;
-	struct follower *followers;
-	unsigned n_followers;
-	struct source sources[3];
-	struct job *next;
-};
-
-static int make_pipe(int *ours, int *theirs, struct err *e)
+static int make_pipe(int *ours, int *theirs, bool we_read, struct err *e)
 {
 	int p[2];
 
 	if (pipe2(p, O_CLOEXEC) < 0)
 		return err_sys(e, "pipe");
-	*ours = p[0];
-	*theirs = p[1];
-	return fcntl(p[0], F_SETFL, O_NONBLOCK) < 0 ? err_sys(e, "pipe") : 0;
+	*ours = p[!we_read];
+	*theirs = p[we_read];
+	return fcntl(*ours, F_SETFL, O_NONBLOCK) < 0 ? err_sys(e, "pipe") : 0;
+}
+
+/* Empty, unless somebody is to write to it; with a terminal it is that. */
+static int make_input(struct job *job, const struct ask *ask, int *theirs, struct err *e)
+{
+	if ((ask->head->flags & ASK_STDIN) && !job->pty)
+		return make_pipe(&job->input, theirs, false, e);
+	*theirs = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return *theirs < 0 ? err_sys(e, "open /dev/null") : 0;
 }
 
 int job_new(const struct ask *ask, struct job **ret, int stdio[3], struct err *e)
 {
 	struct job *job = calloc(1, sizeof(*job));
-	int r = 0;
 
 	stdio[0] = stdio[1] = stdio[2] = FD_NONE;
 	*ret = job;
 	if (!job)
 		return err_sys(e, "run");
-	job->ctl = job->out[0] = job->out[1] = job->client = FD_NONE;
+	job->ctl = job->out[0] = job->out[1] = job->input = job->client = FD_NONE;
+	ask_command(ask, job->command, sizeof(job->command));
 	job->pty = ask->head->flags & ASK_PTY;
 	job->budget = BUDGET;
 	for (int i = 0; i < 3; i++)
@@ -78,11 +56,9 @@ int job_new(const struct ask *ask, struct job **ret, int stdio[3], struct err *e
 	job->sources[0].kind = SOURCE_JOB_OUT;
 	job->sources[1].kind = SOURCE_JOB_ERR;
 	job->sources[2].kind = SOURCE_JOB_CTL;
-	stdio[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	if (stdio[0] < 0)
-		return err_sys(e, "open /dev/null");
+	int r = make_input(job, ask, &stdio[0], e);
 	for (int i = 0; i < 2 && r >= 0; i++)
-		r = make_pipe(&job->out[i], &stdio[1 + i], e);
+		r = make_pipe(&job->out[i], &stdio[1 + i], true, e);
 	return r;
 }
 
@@ -92,22 +68,10 @@ void job_close_theirs(int stdio[3])
 		fd_close(&stdio[i]);
 }
 
-static void close_fd(const struct warden *w, int *fd)
+void job_close_fd(const struct warden *w, int *fd)
 {
 	warden_unwatch(w, *fd);
 	fd_close(fd);
-}
-
-static void drop_follower(struct warden *w, struct follower *f)
-{
-	struct follower **at = &f->job->followers;
-
-	while (*at != f)
-		at = &(*at)->next;
-	*at = f->next;
-	f->job->n_followers--;
-	close_fd(w, &f->link);
-	free(f);
 }
 
 void job_free(struct warden *w, struct job *job)
@@ -115,12 +79,12 @@ void job_free(struct warden *w, struct job *job)
 	if (!job)
 		return;
 	w->n_throttled -= job->throttled;
-	while (job->followers)
-		drop_follower(w, job->followers);
-	close_fd(w, &job->out[0]);
-	close_fd(w, &job->out[1]);
-	close_fd(w, &job->ctl);
-	close_fd(w, &job->client);
+	followers_drop(w, job);
+	feed_close(w, job);
+	job_close_fd(w, &job->out[0]);
+	job_close_fd(w, &job->out[1]);
+	job_close_fd(w, &job->ctl);
+	job_close_fd(w, &job->client);
 	spool_done(&job->spool);
 	free(job);
 }
@@ -157,12 +121,34 @@ static void use_terminal(struct job *job, int *terminal)
 	(void)fcntl(job->out[0], F_SETFL, O_NONBLOCK); /* a terminal always can */
 }
 
+static void remove_job(struct warden *w, struct job *job)
+{
+	struct job **at = &job->ward->jobs;
+
+	while (*at != job)
+		at = &(*at)->next;
+	*at = job->next;
+	job_free(w, job);
+}
+
+/* A number inside comes around again: what ended and had it is forgotten. */
+static void forget_number(struct warden *w, const struct job *job)
+{
+	for (struct job *other = job->ward->jobs, *next; other; other = next) {
+		next = other->next;
+		if (other != job && other->pid == job->pid && other->over)
+			remove_job(w, other);
+	}
+}
+
 static void begin(struct warden *w, struct job *job, int pid)
 {
 	struct err e = ERR_INIT;
 
 	job->pid = pid;
 	job->started_us = warden_now_us();
+	job->started_ms = warden_now_ms();
+	forget_number(w, job);
 	for (int i = 0; i < 2; i++)
 		if (job->out[i] >= 0 && warden_watch(w, job->out[i], &job->sources[i], &e) < 0)
 			fd_close(&job->out[i]);
@@ -184,6 +170,7 @@ static void note_exit(struct job *job, int status)
 	job->known = true;
 	job->status = status;
 	job->ended_us = warden_now_us();
+	job->ended_ms = warden_now_ms();
 }
 
 void job_exited(struct ward *ward, int status)
@@ -194,149 +181,86 @@ void job_exited(struct ward *ward, int status)
 		note_exit(job, status);
 }
 
-/* Followers. */
-
-static int send_record(int link, const struct spool_record *r, const char *data, uint64_t skipped)
+struct job *job_find(const struct ward *ward, uint32_t pid, struct err *e)
 {
-	struct link_msg msg = {
-		.kind = LINK_OUTPUT,
-		.output = {
-			.stream = r->stream, .len = r->len, .at_ms = r->at_ms, .skipped = skipped}};
-	struct iovec iov[2] = {{&msg, sizeof(msg)}, {(void *)(uintptr_t)data, r->len}};
-	struct msghdr hdr = {.msg_iov = iov, .msg_iovlen = 2};
+	struct job *first = NULL;
 
-	return sendmsg(link, &hdr, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
-}
-
-/* -EAGAIN: he does not read. */
-static int send_left(const struct follower *f)
-{
-	const struct job *job = f->job;
-	struct link_msg msg = {.kind = LINK_LEFT,
-			       .left = {.over = job->over,
-					.stop = job->own ? job->ward->stop : LINK_STOP_NONE,
-					.status = job->status,
-					.known = job->known}};
-
-	if (job->ended_us > job->started_us)
-		msg.left.wall_us = job->ended_us - job->started_us;
-	return passfd_send(f->link, &msg, sizeof(msg), NULL, 0);
-}
-
-static void watch_follower(struct warden *w, struct follower *f, uint32_t events)
-{
-	struct epoll_event ev = {.events = events, .data.ptr = &f->source};
-
-	(void)epoll_ctl(w->epoll, EPOLL_CTL_MOD, f->link, &ev); /* it is watched already */
-}
-
-/* All that there is for him. False: he is dropped. */
-static bool push(struct warden *w, struct follower *f)
-{
-	static char data[SPOOL_RECORD_MAX];
-	struct spool_record rec;
-	uint64_t pos = f->pos;
-	int r = 0;
-
-	while (r >= 0 && spool_next(&f->job->spool, &pos, &rec, data)) {
-		r = send_record(f->link, &rec, data, rec.before - f->expect);
-		if (r < 0)
-			break;
-		f->pos = pos;
-		f->expect = rec.before + rec.len;
+	for (struct job *job = ward->jobs; job; job = job->next) {
+		if (!job->pid)
+			continue; /* nobody knows of it yet */
+		if (pid ? (uint32_t)job->pid == pid : job->own)
+			return job;
+		first = first ? first : job;
 	}
-	bool all = r >= 0 && (f->job->over || !f->stay);
-	if (all)
-		r = send_left(f);
-	if (r == -EAGAIN) {
-		watch_follower(w, f, EPOLLIN | EPOLLOUT);
-		return true;
-	}
-	if (all || r < 0) {
-		drop_follower(w, f);
-		return false;
-	}
-	return true;
-}
-
-static void push_all(struct warden *w, struct job *job)
-{
-	for (struct follower *f = job->followers, *next; f; f = next) {
-		next = f->next;
-		(void)push(w, f);
-	}
-}
-
-static struct job *find_job(const struct ward *ward, uint64_t pid)
-{
-	struct job *found = NULL;
-
-	for (struct job *job = ward->jobs; job && !found; job = job->next)
-		if (pid ? (uint64_t)job->pid == pid : job->own)
-			found = job;
-	return found || pid ? found : ward->jobs;
-}
-
-static int no_output(const struct ward *ward, struct err *e)
-{
+	if (!pid && first)
+		return first;
 	if (!ward->held) {
 		(void)err_set(e, ERR_CONFLICT, "%s: its output goes to the run that started it",
 			      ward->spec.id);
-		return err_remedy(e, "start it with pinfold run --detach to have its output kept");
+		(void)err_remedy(e, "start it with pinfold run --detach to have its output kept");
+		return NULL;
 	}
 	(void)err_set(e, ERR_MISSING, "%s: no such command in it", ward->spec.id);
-	return err_remedy(e, "pinfold exec --detach runs one in the background");
+	(void)err_remedy(e, "pinfold exec --detach runs one in the background");
+	return NULL;
 }
 
-int job_follow(struct warden *w, struct ward *ward, const struct link_ask *ask, int client,
-	       struct err *e)
+void job_describe(const struct job *job, struct link_process *ret)
 {
-	struct job *job = find_job(ward, ask->arg);
-	struct link_msg ok = {.kind = LINK_OK,
-			      .ok = {.group = ward->grouped, .volume = ward->spec.on_volume}};
+	*ret = (struct link_process){
+		.pid = (uint32_t)job->pid,
+		.flags = (job->over ? LINK_OVER : 0) | (job->known ? LINK_KNOWN : 0) |
+			 (job->pty ? LINK_PTY : 0) |
+			 (!job->over && (job->pty || job->input >= 0) ? LINK_OPEN : 0),
+		.stop = job->own || !job->known ? job->ward->stop : LINK_STOP_NONE,
+		.status = job->status,
+		.started_ms = job->started_ms,
+		.ended_ms = job->over ? job->ended_ms : 0,
+		.output_bytes = job->spool.total,
+		.output_from = spool_from(&job->spool),
+	};
+	memcpy(ret->command, job->command, sizeof(ret->command));
+}
 
-	if (!job)
-		return no_output(ward, e);
-	if (job->n_followers >= FOLLOWERS_MAX) {
-		(void)err_set(e, ERR_LIMIT, "%s: %u follow it already", ward->spec.id,
-			      FOLLOWERS_MAX);
-		return err_remedy(e, "end one of them");
-	}
-	memcpy(&ok.ok.limits, &ward->spec.limits, sizeof(ok.ok.limits));
-	bool input = (ask->flags & LINK_INPUT) && job->pty && job->out[0] >= 0;
-	struct follower *f = calloc(1, sizeof(*f));
-	if (!f)
-		return err_sys(e, "follow");
-	*f = (struct follower){job, client, ask->flags & LINK_STAY,
-			       .source = {SOURCE_FOLLOWER, ward, f}, .next = job->followers};
-	if (ask->flags & LINK_NOW) {
-		f->pos = job->spool.end;
-		f->expect = job->spool.total;
-	}
-	int r = warden_watch(w, client, &f->source, e);
-	if (r < 0) {
-		free(f);
-		return r;
-	}
-	job->followers = f;
-	job->n_followers++;
-	(void)passfd_send(client, &ok, sizeof(ok), &job->out[0],
-			  input ? 1 : 0); /* the first: there is room */
-	(void)push(w, f);
+int job_list(const struct ward *ward, int *ret_fd, uint64_t *ret_n, struct err *e)
+{
+	auto_close int fd = memfd_create("jobs", MFD_CLOEXEC);
+	struct link_process all[RUNNING_MAX + ENDED_MAX + 2];
+	size_t n = 0;
+
+	for (const struct job *job = ward->jobs; job && n < sizeof(all) / sizeof(all[0]);
+	     job = job->next)
+		if (job->pid)
+			job_describe(job, &all[n++]);
+	if (fd < 0 || fd_write_all(fd, all, n * sizeof(all[0])) < 0)
+		return err_sys(e, "list");
+	*ret_fd = take_fd(&fd);
+	*ret_n = n;
 	return 0;
 }
 
-static void on_follower(struct warden *w, struct follower *f, uint32_t events)
+/* By the socket that it came with: its guest knows it by that, and no number can be another's by then. */
+int job_signal(struct ward *ward, uint32_t pid, uint64_t signo, struct err *e)
 {
-	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
-		drop_follower(w, f); /* whatever he says: he hangs up */
-		return;
-	}
-	watch_follower(w, f, EPOLLIN);
-	(void)push(w, f);
-}
+	struct job *job = job_find(ward, pid, e);
 
-/* Output. */
+	if (!job)
+		return -ENOENT;
+	if (signo == 0 || signo > 64) {
+		(void)err_set(e, ERR_INVALID, "there is no such signal");
+		return err_remedy(e, "give a number from 1 to 64");
+	}
+	if (job->over) {
+		(void)err_set(e, ERR_CONFLICT, "command %d of %s has ended", job->pid,
+			      ward->spec.id);
+		return err_remedy(e, "its output can still be read");
+	}
+	if (job->own)
+		control_send(ward->live.sb.control, MSG_SIGNAL_OWN, (int)signo);
+	else
+		control_send(job->ctl, MSG_SIGNAL, (int)signo);
+	return 0;
+}
 
 static void throttle(struct warden *w, struct job *job)
 {
@@ -344,6 +268,15 @@ static void throttle(struct warden *w, struct job *job)
 	w->n_throttled++;
 	warden_unwatch(w, job->out[0]);
 	warden_unwatch(w, job->out[1]);
+}
+
+void job_watch_output(struct warden *w, struct job *job, int i)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.ptr = &job->sources[i]};
+
+	if (i == 0 && feed_waits(job))
+		ev.events |= EPOLLOUT;
+	(void)epoll_ctl(w->epoll, EPOLL_CTL_MOD, job->out[i], &ev); /* or it is throttled */
 }
 
 static void relent(struct warden *w, struct job *job)
@@ -358,6 +291,7 @@ static void relent(struct warden *w, struct job *job)
 	for (int i = 0; i < 2; i++)
 		if (job->out[i] >= 0)
 			(void)warden_watch(w, job->out[i], &job->sources[i], &e);
+	job_watch_output(w, job, 0);
 }
 
 void jobs_relent(struct warden *w)
@@ -377,18 +311,22 @@ static bool take_output(struct warden *w, struct job *job, int i)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
 	if (n <= 0) { /* EIO is how a terminal's master says end */
-		close_fd(w, &job->out[i]);
+		job_close_fd(w, &job->out[i]);
 		return false;
 	}
-	spool_add(&job->spool, (unsigned)i + 1, warden_now_ms(), data, (size_t)n);
+	spool_add(&job->spool, (unsigned)i + 1, data, (size_t)n);
 	job->budget -= (size_t)n < job->budget ? (size_t)n : job->budget;
 	return true;
 }
 
-static void on_output(struct warden *w, struct job *job, int i)
+static void on_output(struct warden *w, struct job *job, int i, uint32_t events)
 {
+	if (events & EPOLLOUT)
+		feed_flush(w, job);
+	if (!(events & ~(uint32_t)EPOLLOUT))
+		return;
 	(void)take_output(w, job, i);
-	push_all(w, job);
+	followers_push(w, job);
 	if (!job->budget && !job->throttled)
 		throttle(w, job);
 }
@@ -401,16 +339,19 @@ static void finish(struct warden *w, struct job *job)
 	for (int i = 0; i < 2; i++) {
 		for (int reads = 0; reads < 64 && take_output(w, job, i); reads++)
 			;
-		close_fd(w, &job->out[i]);
+		job_close_fd(w, &job->out[i]);
 	}
-	close_fd(w, &job->ctl);
-	close_fd(w, &job->client);
+	feed_close(w, job);
+	job_close_fd(w, &job->ctl);
+	job_close_fd(w, &job->client);
 	w->n_throttled -= job->throttled;
 	job->throttled = false;
 	job->over = true;
-	if (!job->ended_us)
+	if (!job->ended_us) {
 		job->ended_us = warden_now_us();
-	push_all(w, job);
+		job->ended_ms = warden_now_ms();
+	}
+	followers_push(w, job);
 }
 
 void jobs_over(struct warden *w, struct ward *ward)
@@ -451,35 +392,32 @@ bool job_status(const struct ward *ward, int *ret_status)
 	return job && job->known;
 }
 
-/* Background commands. */
-
-static void remove_job(struct warden *w, struct job *job)
-{
-	struct job **at = &job->ward->jobs;
-
-	while (*at != job)
-		at = &(*at)->next;
-	*at = job->next;
-	job_free(w, job);
-}
-
-/* Room for one more: what ended longest ago is forgotten. */
-static int make_room(struct warden *w, struct ward *ward, struct err *e)
+/* Of those that ended only the last are remembered. One that is still read goes last. */
+static void forget_old(struct warden *w, const struct ward *ward)
 {
 	struct job *oldest = NULL;
 	unsigned n = 0;
 
-	for (struct job *job = ward->jobs; job; job = job->next, n++)
-		if (!oldest && job->over && !job->own)
+	for (struct job *job = ward->jobs; job; job = job->next) {
+		if (!job->over || job->own)
+			continue;
+		n++;
+		if (!oldest || (!job->followers && oldest->followers) ||
+		    (!job->followers == !oldest->followers && job->ended_us < oldest->ended_us))
 			oldest = job;
-	if (n < JOBS_MAX)
-		return 0;
-	if (!oldest) {
-		(void)err_set(e, ERR_LIMIT, "%s: %u commands run in it already", ward->spec.id, n);
-		return err_remedy(e, "wait for one to end");
 	}
-	remove_job(w, oldest);
-	return 0;
+	if (n > ENDED_MAX)
+		remove_job(w, oldest);
+}
+
+static int check_room(const struct ward *ward, struct err *e)
+{
+	unsigned n = jobs_running(ward);
+
+	if (n < RUNNING_MAX)
+		return 0;
+	(void)err_set(e, ERR_LIMIT, "%s: %u commands run in it already", ward->spec.id, n);
+	return err_remedy(e, "wait for one to end");
 }
 
 int job_exec(struct warden *w, struct ward *ward, const struct ask *ask, int client, struct err *e)
@@ -488,7 +426,7 @@ int job_exec(struct warden *w, struct ward *ward, const struct ask *ask, int cli
 	struct job *job = NULL;
 	struct plan *plan = NULL;
 	int stdio[3] = {FD_NONE, FD_NONE, FD_NONE}, pair[2] = {FD_NONE, FD_NONE};
-	int r = make_room(w, ward, e);
+	int r = check_room(ward, e);
 
 	ward_command(ward, ask, &spec);
 	if (r >= 0)
@@ -520,7 +458,7 @@ int job_exec(struct warden *w, struct ward *ward, const struct ask *ask, int cli
 static void answer(struct warden *w, struct job *job, struct link_msg *msg)
 {
 	(void)passfd_send(job->client, msg, sizeof(*msg), NULL, 0); /* or he is gone */
-	close_fd(w, &job->client);
+	job_close_fd(w, &job->client);
 }
 
 static void on_failed(struct warden *w, struct job *job, const struct msg_guest *said)
@@ -546,6 +484,7 @@ static void on_ctl(struct warden *w, struct job *job)
 		return;
 	if (r < 0) {
 		finish(w, job);
+		forget_old(w, job->ward);
 		return;
 	}
 	switch (ev.msg.kind) {
@@ -560,7 +499,10 @@ static void on_ctl(struct warden *w, struct job *job)
 		break;
 	case MSG_FAILED: on_failed(w, job, &ev.msg); break;
 	case MSG_EXITED: note_exit(job, ev.msg.code); break;
-	case MSG_DONE: finish(w, job); break;
+	case MSG_DONE:
+		finish(w, job);
+		forget_old(w, job->ward);
+		break;
 	default: break; /* a guest gone wild is not believed */
 	}
 	fd_close(&ev.fd);
@@ -569,9 +511,10 @@ static void on_ctl(struct warden *w, struct job *job)
 void job_event(struct warden *w, const struct source *source, uint32_t events)
 {
 	switch (source->kind) {
-	case SOURCE_JOB_OUT: on_output(w, source->of, 0); break;
-	case SOURCE_JOB_ERR: on_output(w, source->of, 1); break;
+	case SOURCE_JOB_OUT: on_output(w, source->of, 0, events); break;
+	case SOURCE_JOB_ERR: on_output(w, source->of, 1, events); break;
 	case SOURCE_JOB_CTL: on_ctl(w, source->of); break;
-	default: on_follower(w, source->of, events); break;
+	case SOURCE_JOB_FEED: feed_event(w, source->of); break;
+	default: follower_event(w, source, events); break;
 	}
 }

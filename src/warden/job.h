@@ -32,9 +32,23 @@ unsigned jobs_running(const struct ward *ward);
 bool job_is_own(const struct ward *ward);
 bool job_status(const struct ward *ward, int *ret_status);
 
-/* Send a caller what a command printed; takes the connection when it returns 0. */
+/* What callers ask of one, by its pid (0: the sandbox's own, or the first). */
+
+/* All of them, as a memfd full of struct link_process. */
+int job_list(const struct ward *ward, int *ret_fd, uint64_t *ret_n, struct err *e);
+/* Send a caller what it printed; take the connection when they return 0. */
 int job_follow(struct warden *w, struct ward *ward, const struct link_ask *ask, int client,
 	       struct err *e);
+int job_read(struct warden *w, struct ward *ward, const struct link_ask *ask, int client,
+	     struct err *e);
+/* Where its standard input is to be written to; borrowed. 1: it is typed into a terminal. */
+int job_input(struct warden *w, struct ward *ward, uint32_t pid, int *ret_fd, struct err *e);
+int job_close_input(struct ward *ward, uint32_t pid, struct err *e);
+int job_resize(struct ward *ward, uint32_t pid, uint64_t size, struct err *e);
+/* To its process group. */
+int job_signal(struct ward *ward, uint32_t pid, uint64_t signo, struct err *e);
+
 void job_event(struct warden *w, const struct source *source, uint32_t events);
+void follower_event(struct warden *w, const struct source *source, uint32_t events);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a request to a sandbox: whose it is, what it may have, and whether one waits that fits. */
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -77,16 +77,6 @@ static int check_limits(const struct warden *w, const struct ask *ask, struct sa
 	return 0;
 }
 
-/* The words of a command with blanks between them, as far as there is room. */
-static void describe_command(struct ward *ward, const struct ask *ask)
-{
-	size_t at = 0, size = sizeof(ward->command);
-
-	ward->command[0] = '\0';
-	for (const char **v = ask->vectors; !(ask->head->flags & ASK_LIVE) && *v && at < size; v++)
-		at += (size_t)snprintf(ward->command + at, size - at, "%s%s", at ? " " : "", *v);
-}
-
 static int make_cold(struct warden *w, const struct ask *ask, const struct ucred *who, int dir,
 		     const int stdio[3], struct ward **ret, struct err *e)
 {
@@ -138,9 +128,31 @@ void ward_command(const struct ward *ward, const struct ask *ask, struct sandbox
 	ret->warm = ret->leashed = ret->forked = false;
 	ret->driver = DRIVER_NONE;
 	ret->code_name = NULL;
-	if (ward->spec.as_root)
+	if (ward->spec.as_root && !(ask->head->flags & ASK_USER))
 		be_root(ask);
 	ask_spec(ask, ret);
+	ret->as_user = ret->as_user && ward->spec.as_root; /* elsewhere everybody is */
+}
+
+/* The asker's block goes; what he wants to be remembered stays. */
+static int keep_metadata(struct ward *ward, const struct ask *ask, struct err *e)
+{
+	size_t len = 0;
+
+	for (const char **v = ask->metadata; *v; v++)
+		len += strlen(*v) + 1;
+	if (len == 0)
+		return 0;
+	ward->metadata = malloc(len);
+	if (!ward->metadata)
+		return err_sys(e, "run");
+	for (const char **v = ask->metadata; *v; v++) {
+		size_t n = strlen(*v) + 1;
+
+		memcpy(ward->metadata + ward->metadata_len, *v, n);
+		ward->metadata_len += (uint32_t)n;
+	}
+	return 0;
 }
 
 /* One that waits, or a new one. */
@@ -163,8 +175,13 @@ static int get_ward(struct warden *w, const struct ask *ask, const struct ucred 
 	ward->owner = who->uid;
 	queue_began(w, ward, who->uid);
 	ward->made_ms = warden_now_ms();
-	describe_command(ward, ask);
+	ask_command(ask, ward->command, sizeof(ward->command));
 	ward_index(w, ward);
+	r = keep_metadata(ward, ask, e);
+	if (r < 0) {
+		ward_end(w, ward);
+		return r;
+	}
 	*ret = ward;
 	return 0;
 }

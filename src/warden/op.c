@@ -19,6 +19,7 @@
 
 #define VISITORS_MAX 128u /* the guest has room for half of that */
 #define LIVE_MAX_MS (7ull * 24 * 3600 * 1000)
+#define USAGE_MAX 256u /* of more in a list it is not told: others would wait */
 
 /* One request, while it is looked at. */
 struct op {
@@ -127,6 +128,15 @@ static int check_awake(const struct ward *ward, struct err *e)
 	return err_remedy(e, "pinfold resume %s", ward->spec.id);
 }
 
+/* Who uid 0 is was decided when the sandbox was made. */
+static int check_user(const struct ward *ward, const struct ask *ask, struct err *e)
+{
+	if (!(ask->head->flags & ASK_ROOT) || ward->spec.as_root)
+		return 0;
+	(void)err_set(e, ERR_CONFLICT, "--user root: sandbox %s was made without", ward->spec.id);
+	return err_remedy(e, "make it with pinfold run --detach --user root");
+}
+
 static int op_exec(struct op *op, struct err *e)
 {
 	struct ward *ward = NULL;
@@ -142,6 +152,8 @@ static int op_exec(struct op *op, struct err *e)
 	}
 	if (r >= 0)
 		r = open_block(op, &ask, e);
+	if (r >= 0)
+		r = check_user(ward, &ask, e);
 	if (r >= 0 && (op->ask->flags & LINK_DETACH)) {
 		r = job_exec(op->w, ward, &ask, op->fds[0], e);
 		op->kept = r >= 0;
@@ -150,6 +162,19 @@ static int op_exec(struct op *op, struct err *e)
 	}
 	ask_close(&ask);
 	return r;
+}
+
+static void describe_usage(const struct ward *ward, bool known, struct link_item *item)
+{
+	struct cgroup_now now;
+
+	item->memory_bytes = item->cpu_us = item->processes = LINK_UNKNOWN;
+	if (!known || ward->state != WARD_RUNNING || !ward->live.cgroup.ops)
+		return;
+	cgroup_now(&ward->live.cgroup, &now);
+	item->memory_bytes = now.memory_bytes;
+	item->cpu_us = now.cpu_us;
+	item->processes = now.pids > 0 ? now.pids - 1 : 0; /* without the guest */
 }
 
 static void describe_item(const struct ward *ward, struct link_item *item)
@@ -174,6 +199,8 @@ static void describe_item(const struct ward *ward, struct link_item *item)
 				   (ward->deadline_us > now ? ward->deadline_us - now : 0) / 1000;
 	memcpy(item->id, ward->spec.id, sizeof(ward->spec.id));
 	memcpy(item->command, ward->command, sizeof(item->command));
+	memcpy(&item->limits, &ward->spec.limits, sizeof(item->limits));
+	item->metadata_len = ward->metadata_len;
 }
 
 static bool is_listed(const struct op *op, const struct ward *ward)
@@ -181,19 +208,53 @@ static bool is_listed(const struct op *op, const struct ward *ward)
 	return (ward->state == WARD_RUNNING || ward->state == WARD_LEFT) && may_see(op, ward);
 }
 
+/* What he may see of all, or the one that he asks for. */
+static size_t choose(const struct op *op, const struct ward **list, struct ward *one)
+{
+	size_t n = 0;
+
+	for (const struct ward *ward = one ? one : op->w->wards; ward; ward = ward->next) {
+		if (is_listed(op, ward))
+			list[n++] = ward;
+		if (one)
+			break;
+	}
+	return n;
+}
+
+static int write_list(int fd, const struct ward *const *list, size_t n)
+{
+	uint64_t text = n * sizeof(struct link_item);
+	int r = 0;
+
+	for (size_t i = 0; i < n && r >= 0; i++) {
+		struct link_item item;
+
+		describe_item(list[i], &item);
+		describe_usage(list[i], n <= USAGE_MAX, &item);
+		item.metadata = text;
+		text += item.metadata_len;
+		r = fd_write_all(fd, &item, sizeof(item));
+	}
+	for (size_t i = 0; i < n && r >= 0; i++)
+		r = fd_write_all(fd, list[i]->metadata, list[i]->metadata_len);
+	return r;
+}
+
 /* As a file in memory: however slow he reads, nobody waits for him. */
 static int op_list(struct op *op, struct err *e)
 {
 	auto_close int fd = memfd_create("list", MFD_CLOEXEC);
-	auto_free struct link_item *items = calloc(op->w->n_wards + 1, sizeof(*items));
-	uint64_t n = 0;
+	auto_free const struct ward **list = calloc(op->w->n_wards + 1, sizeof(*list));
+	struct ward *one = NULL;
+	int r = op->ask->id[0] ? find(op, &one, e) : 0;
 
-	if (fd < 0 || !items)
+	if (r < 0)
+		return r;
+	if (fd < 0 || !list)
 		return err_sys(e, "list");
-	for (const struct ward *ward = op->w->wards; ward; ward = ward->next)
-		if (is_listed(op, ward))
-			describe_item(ward, &items[n++]);
-	if (fd_write_all(fd, items, n * sizeof(*items)) < 0)
+	size_t n = choose(op, list, one);
+	if (write_list(fd, list, n) < 0)
 		return err_sys(e, "list");
 	answer_ok(op, n, fd);
 	return 0;
@@ -278,17 +339,6 @@ static int op_extend(struct op *op, struct err *e)
 	return 0;
 }
 
-static int op_follow(struct op *op, struct err *e)
-{
-	struct ward *ward = NULL;
-	int r = find(op, &ward, e);
-
-	if (r >= 0)
-		r = job_follow(op->w, ward, op->ask, op->fds[0], e);
-	op->kept = r >= 0;
-	return r;
-}
-
 /* He and the guest settle it between them. What the guest writes to must be memory: anything else
  * could make it wait. */
 static int op_processes(struct op *op, struct err *e)
@@ -338,6 +388,50 @@ static int op_files(struct op *op, struct err *e)
 	return 0;
 }
 
+/* What can be had of a command when its sandbox is gone. */
+static int op_job_past(struct op *op, struct err *e)
+{
+	struct ward *ward = NULL;
+	auto_close int fd = FD_NONE;
+	uint64_t n = 0;
+	int r = find(op, &ward, e);
+
+	if (r < 0)
+		return r;
+	if (op->ask->op == LINK_JOB_LIST) {
+		r = job_list(ward, &fd, &n, e);
+		if (r >= 0)
+			answer_ok(op, n, fd);
+		return r;
+	}
+	r = op->ask->op == LINK_FOLLOW ? job_follow(op->w, ward, op->ask, op->fds[0], e)
+				       : job_read(op->w, ward, op->ask, op->fds[0], e);
+	op->kept = r >= 0;
+	return r;
+}
+
+static int op_job(struct op *op, struct err *e)
+{
+	const struct link_ask *ask = op->ask;
+	struct ward *ward = NULL;
+	int fd = FD_NONE; /* borrowed */
+	int r = find_held(op, &ward, e);
+
+	if (r < 0)
+		return r;
+	if (ask->op == LINK_JOB_SIGNAL)
+		r = job_signal(ward, ask->pid, ask->arg, e);
+	else if (ask->op == LINK_JOB_RESIZE)
+		r = job_resize(ward, ask->pid, ask->arg, e);
+	else if (ask->flags & LINK_CLOSE)
+		r = job_close_input(ward, ask->pid, e);
+	else
+		r = job_input(op->w, ward, ask->pid, &fd, e);
+	if (r >= 0)
+		answer_ok(op, (uint64_t)r, fd);
+	return r;
+}
+
 static int dispatch(struct op *op, struct err *e)
 {
 	switch (op->ask->op) {
@@ -349,9 +443,14 @@ static int dispatch(struct op *op, struct err *e)
 	case LINK_PAUSE:
 	case LINK_RESUME: return op_pause(op, e);
 	case LINK_EXTEND: return op_extend(op, e);
-	case LINK_FOLLOW: return op_follow(op, e);
 	case LINK_PROCESSES: return op_processes(op, e);
 	case LINK_FILES: return op_files(op, e);
+	case LINK_FOLLOW:
+	case LINK_JOB_LIST:
+	case LINK_JOB_READ: return op_job_past(op, e);
+	case LINK_JOB_INPUT:
+	case LINK_JOB_SIGNAL:
+	case LINK_JOB_RESIZE: return op_job(op, e);
 	default: return err_set(e, ERR_INVALID, "malformed request");
 	}
 }

@@ -109,6 +109,7 @@ static void ward_free(struct warden *w, struct ward *ward)
 	fd_close(&ward->oom);
 	fd_close(&ward->terminal);
 	fd_close(&ward->mounts);
+	free(ward->metadata);
 	free(ward);
 }
 
@@ -542,6 +543,7 @@ void ward_event(struct warden *w, const struct source *source, uint32_t events)
 	case SOURCE_JOB_OUT:
 	case SOURCE_JOB_ERR:
 	case SOURCE_JOB_CTL:
+	case SOURCE_JOB_FEED:
 	case SOURCE_FOLLOWER: job_event(w, source, events); break;
 	case SOURCE_WARD_KINDS:
 	case SOURCE_FRONT:

@@ -50,9 +50,10 @@ enum source_kind {
 	SOURCE_TIMER,
 	SOURCE_JANITOR,
 	SOURCE_VISITOR, /* visit.c */
-	SOURCE_JOB_OUT, /* job.c, these four */
+	SOURCE_JOB_OUT, /* job.c, these five */
 	SOURCE_JOB_ERR,
 	SOURCE_JOB_CTL,
+	SOURCE_JOB_FEED,
 	SOURCE_FOLLOWER,
 	SOURCE_PRESSURE,
 	SOURCE_QUEUED,
@@ -84,7 +85,9 @@ struct ward {
 	uint64_t made_ms, ended_ms; /* since 1970 */
 	uint64_t deadline_us;	    /* held: when its time is over; LEFT: when it is forgotten */
 	char command[160];	    /* as text, for lists */
-	struct job *jobs;	    /* the first is its own command, if it has one */
+	char *metadata;		    /* the asker's: "key=value" and NUL, each; NULL: none */
+	uint32_t metadata_len;
+	struct job *jobs; /* the first is its own command, if it has one */
 	struct visitor *visitors;
 	unsigned n_visitors;
 	struct ward *same_hash;

@@ -86,6 +86,24 @@ static int check_hidden(const struct ask_head *head)
 	return 0;
 }
 
+static int check_metadata(const struct ask_head *head)
+{
+	const uint32_t *v = (const uint32_t *)(const void *)((const char *)head + head->metadata);
+
+	if (head->metadatac > ASK_METADATA_MAX ||
+	    check_vector(head, head->metadata, head->metadatac) < 0)
+		return -EINVAL;
+	for (uint32_t i = 0; i < head->metadatac; i++) {
+		size_t key = strcspn(ask_str(head, v[i]), "=");
+		const char *value = ask_str(head, v[i]) + key;
+
+		if (key == 0 || key > ASK_METADATA_KEY || !*value ||
+		    strlen(value + 1) > ASK_METADATA_VALUE)
+			return -EINVAL;
+	}
+	return 0;
+}
+
 int ask_check(const void *block, uint32_t size)
 {
 	const struct ask_head *head = block;
@@ -95,7 +113,8 @@ int ask_check(const void *block, uint32_t size)
 		return -EINVAL;
 	if (check_limits(&head->limits) < 0 || head->argc == 0 ||
 	    check_vector(head, head->argv, head->argc) < 0 ||
-	    check_vector(head, head->envp, head->envc) < 0 || check_hidden(head) < 0)
+	    check_vector(head, head->envp, head->envc) < 0 || check_hidden(head) < 0 ||
+	    check_metadata(head) < 0)
 		return -EINVAL;
 	if (!head->workdir || check_str(head, head->workdir, 4096) < 0 ||
 	    check_str(head, head->path, head->size) < 0 ||

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define ASK_MAGIC 0x70696e61u
-#define ASK_VERSION 1u
+#define ASK_VERSION 2u
 #define ASK_SIZE_MAX (40u << 20)
 #define ASK_STRINGS_MAX 8192u
 #define ASK_HIDDEN_MAX 256u
@@ -25,7 +25,14 @@
 #define ASK_NODE 0x80u
 #define ASK_R 0x100u
 #define ASK_SESSION 0x200u /* EXEC: standard input is the socket of a session (wire/fds.h) */
-#define ASK_FLAGS 0x3ffu
+#define ASK_STDIN 0x400u /* keep its standard input open for who writes to it later */
+#define ASK_USER 0x800u	 /* EXEC: uid 1000, also where the sandbox's own is 0 */
+#define ASK_FLAGS 0xfffu
+
+/* What the asker wants to be remembered with the sandbox: "key=value" each. */
+#define ASK_METADATA_MAX 16u
+#define ASK_METADATA_KEY 64u
+#define ASK_METADATA_VALUE 256u
 
 struct ask_limits {
 	uint64_t time_ms, grace_ms, cpu_time_ms, cpus_milli, memory_bytes, pids, disk_bytes, nofile;
@@ -43,6 +50,7 @@ struct ask_head {
 	uint32_t code, code_len; /* bytes */
 	uint16_t rows, cols;
 	uint32_t hidden, hiddenc; /* paths of the directory that are not shown */
+	uint32_t metadata, metadatac;
 	uint32_t zero;
 };
 

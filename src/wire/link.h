@@ -10,16 +10,27 @@
  *	CREATE             OK | FAILED | ERROR; `arg` of the ask is the time to live in ms
  *	EXEC               STARTED | ERROR, then DENIAL*, ENDED when the sandbox ends first;
  *	                   with LINK_DETACH: OK (value: its pid) | FAILED | ERROR
- *	LIST               OK with a memfd full of struct link_item | ERROR
+ *	LIST               OK with a memfd full of struct link_item, the metadata's text behind them |
+ *	                   ERROR; with an id, of that one alone
  *	KILL               ENDED | OK | ERROR; `arg` is a signal, SIGKILL ends the sandbox
  *	PAUSE, RESUME      OK | ERROR
  *	EXTEND             OK | ERROR; `arg` is how many ms from now on
  *	FOLLOW             OK (with LINK_INPUT and a terminal: its descriptor) | ERROR, then
- *	                   OUTPUT*, LEFT; `arg` is the pid of a background command, 0: the first
+ *	                   OUTPUT*, LEFT
  *
  *	PROCESSES          STARTED | ERROR: a socket on which the guest says DONE when it has written
  *	                   its processes (struct msg_process) to the descriptor that came along
  *	FILES              STARTED | ERROR: a socket to the guest's file server (wire/files.h)
+ *
+ *	JOB_LIST           OK with a memfd full of struct link_process | ERROR
+ *	JOB_READ           PROCESS | ERROR, then BLOCK*, PROCESS; with LINK_STAY not before there is
+ *	                   something to tell. No more than LINK_READ_MAX bytes in LINK_READ_RUNS runs
+ *	JOB_INPUT          OK with a descriptor to write to (value 1: it types into a terminal) | ERROR;
+ *	                   with LINK_CLOSE: OK, and there is no more input
+ *	JOB_SIGNAL         OK | ERROR; `arg` is a signal for its process group
+ *	JOB_RESIZE         OK | ERROR; `arg` is rows << 16 | columns
+ *
+ * Those of JOB and FOLLOW are about the command `pid` of the sandbox, 0: its own, or its first.
  *
  * Closing the connection of a RUN ends it; a link_ask of any kind on it, too. After STARTED the
  * caller has the other end of a socket to the guest (wire/msg.h) and talks to it directly. What holds
@@ -34,7 +45,7 @@
 #include "wire/ask.h"
 
 #define LINK_MAGIC 0x70696e6cu
-#define LINK_VERSION 2u
+#define LINK_VERSION 3u
 #define LINK_ID_SIZE 32u
 
 enum link_op {
@@ -49,6 +60,11 @@ enum link_op {
 	LINK_FOLLOW,
 	LINK_PROCESSES,
 	LINK_FILES,
+	LINK_JOB_LIST,
+	LINK_JOB_READ,
+	LINK_JOB_INPUT,
+	LINK_JOB_SIGNAL,
+	LINK_JOB_RESIZE,
 	LINK_OP_END,
 };
 
@@ -60,13 +76,17 @@ enum link_op {
 #define LINK_DETACH 0x1u /* EXEC: in the background, its output is kept by the daemon */
 #define LINK_STAY 0x2u	 /* FOLLOW: until it ends, not only what is there */
 #define LINK_NOW 0x4u	 /* FOLLOW: from now on, not what was before */
-#define LINK_INPUT 0x8u	 /* FOLLOW: give me its terminal, to write to */
+#define LINK_INPUT 0x8u	 /* FOLLOW: give me its standard input, if it is open */
+#define LINK_FROM 0x10u	 /* FOLLOW: from `offset` on */
+#define LINK_CLOSE 0x20u /* JOB_INPUT */
 
 struct link_ask {
 	uint32_t magic, version;
 	uint32_t op, flags;
 	uint64_t arg;
 	char id[LINK_ID_SIZE]; /* of the sandbox that it is about, "" for none */
+	uint32_t pid, zero;
+	int64_t offset; /* in what it printed; negative: so many bytes before the end */
 };
 
 /* How many descriptors at least and at most come with it. */
@@ -90,8 +110,10 @@ enum link_kind {
 	LINK_DENIAL,
 	LINK_ENDED, /* every process is gone, nothing is left on the host */
 	LINK_OK,
-	LINK_OUTPUT, /* `output`, and its bytes behind the message */
-	LINK_LEFT,   /* the command that was followed has ended, or there is no more for now */
+	LINK_OUTPUT,  /* `output`, and its bytes behind the message */
+	LINK_LEFT,    /* the command that was followed has ended, or there is no more for now */
+	LINK_PROCESS, /* how a command is doing */
+	LINK_BLOCK,   /* `block`, its runs and its bytes behind the message */
 };
 
 /* Who ended it, as the verdict has it. */
@@ -133,8 +155,15 @@ struct link_ended {
 struct link_output {
 	uint32_t stream; /* 1, 2 */
 	uint32_t len;
-	uint64_t at_ms;	  /* since 1970 */
 	uint64_t skipped; /* bytes before it that were not kept */
+};
+
+#define LINK_READ_MAX (1u << 20)
+#define LINK_READ_RUNS 4096u
+#define LINK_BLOCK_RUNS 256u
+struct link_block {
+	uint64_t offset;
+	uint32_t len, n_runs; /* each is a uint32_t: length * 2 + stream - 1 */
 };
 
 /* How a command that was followed ended, if it did. */
@@ -150,7 +179,7 @@ struct link_ok {
 	uint64_t value;
 	char sandbox[LINK_ID_SIZE];
 	/* FOLLOW: of the sandbox, as in link_started and as it was asked for. */
-	uint8_t group, volume, zero[6];
+	uint8_t group, volume, terminal, zero[5];
 	struct ask_limits limits;
 };
 
@@ -159,6 +188,10 @@ struct link_ok {
 #define LINK_COMMAND 0x4u /* it ends with a command of its own */
 #define LINK_OVER 0x8u	  /* gone; what it printed is still there */
 #define LINK_KNOWN 0x10u  /* `status` is its command's */
+#define LINK_OPEN 0x20u	  /* its standard input can be written to */
+#define LINK_PTY 0x40u	  /* it has a terminal */
+
+#define LINK_UNKNOWN UINT64_MAX /* no control group knows it, or it was too much to ask */
 
 struct link_item {
 	char id[LINK_ID_SIZE];
@@ -167,6 +200,19 @@ struct link_item {
 	uint32_t background; /* commands of EXEC with LINK_DETACH that run */
 	uint32_t zero;
 	uint64_t made_ms, expires_ms, ended_ms; /* since 1970, 0: not */
+	char command[160];
+	struct ask_limits limits;
+	uint64_t memory_bytes, cpu_us, processes; /* now, or LINK_UNKNOWN */
+	uint64_t metadata; /* where it is in the file: "key=value" and NUL, each */
+	uint32_t metadata_len, zero2;
+};
+
+/* One that runs in the background, or did. */
+struct link_process {
+	uint32_t pid, flags, stop;
+	int32_t status;
+	uint64_t started_ms, ended_ms;	    /* since 1970, 0: not */
+	uint64_t output_bytes, output_from; /* ever printed; from there on all of it is kept */
 	char command[160];
 };
 
@@ -181,6 +227,8 @@ struct link_msg {
 		struct link_ok ok;
 		struct link_output output;
 		struct link_left left;
+		struct link_process process;
+		struct link_block block;
 		struct err error;
 	};
 };

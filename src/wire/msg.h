@@ -32,6 +32,7 @@ enum msg_host_kind {
 			  * on which DONE is said then */
 	MSG_FILES,	 /* descriptor: a socket for a file server (wire/files.h) */
 	MSG_DEADLINE,	 /* end everything in `arg` seconds, not as the plan said */
+	MSG_SIGNAL_OWN,	 /* send signal `arg` to the process group of the sandbox's own command */
 };
 
 #define MSG_FDS_MAX 5u
@@ -68,6 +69,7 @@ enum msg_guest_kind {
 #define MSG_STEP_LANDLOCK (-5)
 #define MSG_STEP_EXEC (-6)
 #define MSG_STEP_SESSION (-8)
+#define MSG_STEP_USER (-9)
 
 enum msg_change { MSG_ADDED = 1, MSG_MODIFIED, MSG_DELETED };
 

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/execute.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/fd.h"
+#include "base/id.h"
+#include "base/utf8.h"
+#include "pinfold/pinfold.h"
+
+#define INLINE_MAX (1u << 20) /* of each stream, in the result */
+#define FILES_MAX 100u
+
+/* What one execution has given so far. */
+struct gathered {
+	struct value *results, *error, *done;
+};
+
+static void tell(struct record *rec, const char *event, const struct value *data)
+{
+	size_t len = 0;
+	auto_free char *text = value_text(data, &len);
+
+	if (text)
+		feed_add(rec->feed, event, text, len);
+}
+
+static void take_output(struct record *rec, int stream, const struct pinfold_session_event *ev)
+{
+	auto_value *o = value_object();
+
+	spool_add(&rec->output[stream], ev->data, ev->len);
+	value_set_text(o, ev->data, ev->len);
+	tell(rec, stream ? "stderr" : "stdout", o);
+}
+
+/* Drivers live with hostile code; the library has looked at the shape, we take no more than JSON. */
+static struct value *parse(const struct pinfold_session_event *ev)
+{
+	struct value *v = NULL;
+	struct err ignored = ERR_INIT;
+
+	return value_parse(ev->data, ev->len, &v, &ignored) < 0 ? NULL : v;
+}
+
+static void take_event(struct record *rec, struct gathered *g, const struct pinfold_session_event *ev)
+{
+	struct value *v = NULL;
+
+	switch (ev->kind) {
+	case PINFOLD_SESSION_STDOUT:
+	case PINFOLD_SESSION_STDERR:
+		take_output(rec, ev->kind == PINFOLD_SESSION_STDERR, ev);
+		return;
+	case PINFOLD_SESSION_RESULT:
+		v = value_object();
+		value_set(v, "data", parse(ev));
+		value_set(v, "is_main", value_of_bool(ev->is_main));
+		tell(rec, "output", v);
+		value_add(g->results, v);
+		return;
+	case PINFOLD_SESSION_ERROR:
+		value_free(g->error);
+		g->error = parse(ev);
+		tell(rec, "error", g->error);
+		return;
+	case PINFOLD_SESSION_DONE:
+		value_free(g->done);
+		g->done = parse(ev);
+		return;
+	case PINFOLD_SESSION_INPUT:
+		return; /* refused: we said that there is none */
+	}
+}
+
+static void follow(struct call *c, struct record *rec, struct pinfold_session *s, struct gathered *g)
+{
+	struct pinfold_session_event ev = {0};
+	bool stopped = false;
+
+	while (ev.kind != PINFOLD_SESSION_DONE) {
+		struct pollfd p[2] = {{.fd = pinfold_session_fd(s), .events = POLLIN},
+				      {.fd = stopped ? -1 : call_cancelled_fd(c), .events = POLLIN}};
+
+		if (pinfold_session_next(s, 0, &ev) > 0) {
+			take_event(rec, g, &ev);
+			continue;
+		}
+		if (!pinfold_session_alive(s))
+			return;
+		(void)poll(p, 2, -1);
+		if (p[1].revents) {
+			stopped = true;
+			pinfold_session_interrupt(s);
+		}
+	}
+}
+
+static struct value *stream_value(struct spool *s)
+{
+	struct value *o = value_object();
+	uint64_t total = 0, kept = spool_size(s, &total);
+	size_t n = kept < INLINE_MAX ? (size_t)kept : INLINE_MAX;
+	auto_free char *text = malloc(n + 1);
+	size_t got = text ? spool_read(s, 0, text, n) : 0;
+
+	if (got < total && text)
+		got -= utf8_cut_tail(text, got);
+	value_set_text(o, text, got);
+	value_set(o, "bytes", value_of_u64(total));
+	value_set(o, "truncated", value_of_bool(got < total));
+	value_set(o, "omitted_bytes", value_of_u64(total - got));
+	return o;
+}
+
+static int add_file(const char *path, const struct pinfold_file_info *info, void *arg)
+{
+	struct value *list = arg, *o;
+
+	if (strcmp(info->type, "file") != 0)
+		return 0;
+	if (value_len(list) == FILES_MAX)
+		return 1;
+	o = value_object();
+	value_set(o, "path", value_of_str(path));
+	value_set(o, "type", value_of_str(info->type));
+	value_set(o, "size", value_of_u64(info->size));
+	value_add(list, o);
+	return 0;
+}
+
+struct value *changed_files(struct box *b, int64_t since_ns, unsigned limit)
+{
+	struct value *list = value_array();
+	struct pinfold_error failure;
+	struct err ignored = ERR_INIT;
+	struct pinfold_files *files = box_files(b, &ignored);
+
+	(void)limit;
+	if (!files)
+		return list;
+	int r = pinfold_file_list(files, "/home/user", 0, since_ns, add_file, list, &failure);
+	box_files_put(b, r < 0);
+	return list;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	/* What stamps files: coarse, so that nothing of ours seems older than it is. */
+	(void)clock_gettime(CLOCK_REALTIME_COARSE, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec - 1;
+}
+
+static struct value *result_of(struct box *b, struct record *rec, struct gathered *g, int64_t began)
+{
+	struct value *o = value_object(), *usage = value_object();
+	static const char *const keys[] = {"status", "execution_count", "exit_code", "signal"};
+
+	value_set(o, "id", value_of_str(rec->id));
+	value_set(o, "sandbox", value_of_str(b->id));
+	for (unsigned i = 0; i < 4; i++) {
+		struct value *v = value_get(g->done, keys[i]);
+
+		value_set(o, keys[i], v ? value_share(v)
+				      : i     ? value_of_null()
+					      : value_of_str("died"));
+	}
+	value_set(o, "stdout", stream_value(&rec->output[0]));
+	value_set(o, "stderr", stream_value(&rec->output[1]));
+	value_set(o, "results", g->results);
+	value_set(o, "error", g->error ? g->error : value_of_null());
+	struct value *wall = value_get(g->done, "wall_ms");
+	value_set(usage, "wall_ms", wall ? value_share(wall) : value_of_null());
+	value_set(o, "usage", usage);
+	value_set(o, "files", changed_files(b, began, FILES_MAX));
+	return o;
+}
+
+int execute(struct call *c, struct box *b, struct session *s, struct execution *x, struct err *e)
+{
+	struct gathered g = {.results = value_array()};
+	struct pinfold_error failure;
+	char id[ID_SIZE];
+
+	if (id_make("run", id, e) < 0)
+		return -EIO;
+	struct record *rec = record_new(c->api->runs, c->who.tenant, id);
+	if (!rec)
+		return err_sys(e, "record of a run");
+	(void)snprintf(rec->sandbox, sizeof(rec->sandbox), "%s", b->id);
+	(void)snprintf(rec->command, sizeof(rec->command), "%s (%zu bytes)", s->lang, x->code_len);
+	(void)snprintf(s->run, sizeof(s->run), "%s", id);
+	(void)snprintf(x->run, sizeof(x->run), "%s", id);
+	rec->cancel_fd = c->cancel;
+	call_stream(c, rec->feed);
+	int64_t began = now_ns();
+	int r = 0;
+	if (pinfold_session_execute(s->handle, x->code, x->code_len, x->time_ms,
+				    PINFOLD_EXECUTE_NO_INPUT, &failure) < 0) {
+		r = api_error(e, &failure);
+		value_free(g.results);
+		record_end(c->api->runs, rec, "failed", NULL);
+	} else {
+		follow(c, rec, s->handle, &g);
+		x->result = result_of(b, rec, &g, began);
+		const char *status = value_str(value_get(x->result, "status"));
+		record_end(c->api->runs, rec, status ? status : "died", value_text(x->result, NULL));
+		value_free(g.done);
+	}
+	record_unref(c->api->runs, rec);
+	return r;
+}

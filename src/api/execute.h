@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Code in a session, for REST and for tools. */
+#ifndef API_EXECUTE_H
+#define API_EXECUTE_H
+
+#include "api/boxes.h"
+#include "api/runs.h"
+
+struct execution {
+	const char *code;
+	size_t code_len;
+	uint64_t time_ms; /* 0: a minute */
+	char run[32];	  /* id of its record */
+	/* {"id", "status", "execution_count", "stdout", "stderr", "results": [{MIME: …, "is_main"}],
+	 * "error", "files", "usage"}; taken by the caller. */
+	struct value *result;
+};
+
+/* Who calls has the session (box_session()). Events of its record: started, stdout, stderr, output
+ * (a result), error, result. A call that is cancelled interrupts it. */
+int execute(struct call *c, struct box *b, struct session *s, struct execution *x, struct err *e);
+
+/* What changed in /home/user since then, at most `limit`, as in a run's document. */
+struct value *changed_files(struct box *b, int64_t since_ns, unsigned limit);
+
+#endif

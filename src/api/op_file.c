@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files of a sandbox that lives. Paths are resolved inside; what comes here are descriptors. */
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/boxes.h"
+#include "api/handlers.h"
+#include "base/fd.h"
+#include "pinfold/pinfold.h"
+
+#define COPY_SIZE (256u << 10)
+#define BODY_WAIT_MS 60000
+
+/* A sandbox and its channel, for one operation. */
+struct place {
+	struct call *call;
+	struct box *box;
+	struct pinfold_files *files;
+	struct pinfold_error failure;
+};
+
+static int enter(struct place *p, struct call *c, struct err *e)
+{
+	*p = (struct place){.call = c, .box = box_find(c->api, &c->who, arg_str(c, "id"), e)};
+	if (!p->box)
+		return -ENOENT;
+	p->files = box_files(p->box, e);
+	if (p->files)
+		return 0;
+	box_put(c->api, p->box);
+	return -EIO;
+}
+
+/* r: what the library said. */
+static int leave(struct place *p, int r, struct err *e)
+{
+	bool broken = r < 0 && (strcmp(p->failure.code, "timeout") == 0 ||
+				strcmp(p->failure.code, "conflict.gone") == 0);
+
+	if (r < 0)
+		r = api_error(e, &p->failure);
+	box_files_put(p->box, broken);
+	box_put(p->call->api, p->box);
+	return r;
+}
+
+static struct value *describe(const char *path, const struct pinfold_file_info *info)
+{
+	struct value *o = value_object();
+	const char *slash = strrchr(path, '/');
+	char mode[8];
+
+	(void)snprintf(mode, sizeof(mode), "%04o", info->mode & 07777);
+	value_set(o, "path", value_of_str(path));
+	value_set(o, "name", value_of_str(slash ? slash + 1 : path));
+	value_set(o, "type", value_of_str(info->type));
+	value_set(o, "size", value_of_u64(info->size));
+	value_set(o, "mode", value_of_str(mode));
+	value_set(o, "uid", value_of_u64(info->uid));
+	value_set(o, "gid", value_of_u64(info->gid));
+	value_set(o, "modified", value_of_instant(info->mtime_ns > 0 ? (uint64_t)info->mtime_ns / 1000000
+								       : 0));
+	value_set(o, "target", info->target[0] ? value_of_str(info->target) : value_of_null());
+	return o;
+}
+
+static const char *type_of(const char *path)
+{
+	static const struct {
+		const char *end, *type;
+	} known[] = {{".png", "image/png"},	  {".jpg", "image/jpeg"},
+		     {".jpeg", "image/jpeg"},	  {".gif", "image/gif"},
+		     {".pdf", "application/pdf"}, {".json", "application/json"},
+		     {".txt", "text/plain; charset=utf-8"}, {".csv", "text/csv; charset=utf-8"}};
+
+	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		size_t n = strlen(known[i].end), len = strlen(path);
+
+		if (len > n && strcmp(path + len - n, known[i].end) == 0)
+			return known[i].type;
+	}
+	return "application/octet-stream";
+}
+
+int op_file_read(struct call *c, struct err *e)
+{
+	struct pinfold_file_info *info = malloc(sizeof(*info));
+	struct place p;
+
+	if (!info || enter(&p, c, e) < 0) {
+		free(info);
+		return -EIO;
+	}
+	int r = pinfold_file_open(p.files, arg_str(c, "path"), &c->reply.fd, info, &p.failure);
+	if (r >= 0) {
+		c->reply.length = info->size;
+		c->reply.type = type_of(arg_str(c, "path"));
+		(void)snprintf(c->reply.etag, sizeof(c->reply.etag), "\"%llx-%llx\"",
+			       (unsigned long long)info->mtime_ns, (unsigned long long)info->size);
+	}
+	free(info);
+	return leave(&p, r, e);
+}
+
+/* The body as it comes. 0, or -errno: of the sandbox's file (ENOSPC), or the client went away. */
+static int copy_body(const struct call *c, int to, uint64_t *ret_bytes)
+{
+	auto_free char *buf = malloc(COPY_SIZE);
+	struct pollfd p[2] = {{.fd = c->body, .events = POLLIN},
+			      {.fd = call_cancelled_fd(c), .events = POLLIN}};
+
+	if (!buf)
+		return -ENOMEM;
+	for (;;) {
+		if (poll(p, 2, BODY_WAIT_MS) <= 0)
+			return -ETIMEDOUT;
+		if (p[1].revents)
+			return -ECANCELED;
+		ssize_t n = read(c->body, buf, COPY_SIZE);
+		if (n <= 0)
+			/* A client that is lost ends the pipe, too, but not before it says so. */
+			return n < 0 ? -errno : call_cancelled(c) ? -ECANCELED : 0;
+		if (fd_write_all(to, buf, (size_t)n) < 0)
+			return errno ? -errno : -EIO;
+		*ret_bytes += (uint64_t)n;
+	}
+}
+
+static uint32_t write_flags(const struct call *c)
+{
+	const char *mode = arg_str(c, "mode");
+
+	return PINFOLD_WRITE_PARENTS | (mode && !strcmp(mode, "append") ? PINFOLD_WRITE_APPEND : 0) |
+	       (mode && !strcmp(mode, "create") ? PINFOLD_WRITE_NEW : 0);
+}
+
+static int write_body(struct call *c, struct pinfold_files *files, struct pinfold_error *failure,
+		      uint64_t *ret_bytes, struct err *e)
+{
+	struct pinfold_file_writer *w = NULL;
+	uint32_t mode = (uint32_t)strtoul(arg_str(c, "permissions") ? arg_str(c, "permissions") : "0",
+					  NULL, 8);
+
+	if (pinfold_file_write(files, arg_str(c, "path"), write_flags(c), mode & 0777, &w, failure) < 0)
+		return api_error(e, failure);
+	int r = copy_body(c, pinfold_file_writer_fd(w), ret_bytes);
+	if (r == 0)
+		return pinfold_file_commit(w, failure) < 0 ? api_error(e, failure) : 0;
+	pinfold_file_abort(w);
+	if (r == -ENOSPC || r == -EDQUOT) {
+		(void)err_set(e, ERR_LIMIT, "the sandbox's disk is full");
+		(void)err_detail(e, "disk");
+		return err_remedy(e, "remove files, or make a sandbox with more `disk`");
+	}
+	return err_set(e, r == -ETIMEDOUT ? ERR_TIMEOUT : ERR_INTERNAL, "the file was not written: %s",
+		       strerror(-r));
+}
+
+/* A channel of its own: an upload may take long, and others want to read meanwhile. */
+int op_file_write(struct call *c, struct err *e)
+{
+	struct box *b = box_find(c->api, &c->who, arg_str(c, "id"), e);
+	struct pinfold_files *files = NULL;
+	struct pinfold_error failure;
+	uint64_t bytes = 0;
+	int r = b ? 0 : -ENOENT;
+
+	if (b && pinfold_files_open(b->id, &files, &failure) < 0)
+		r = api_error(e, &failure);
+	if (r >= 0)
+		r = write_body(c, files, &failure, &bytes, e);
+	pinfold_files_close(files);
+	fd_close(&c->body);
+	if (r >= 0) {
+		c->reply.value = value_object();
+		value_set(c->reply.value, "path", value_of_str(arg_str(c, "path")));
+		value_set(c->reply.value, "bytes", value_of_u64(bytes));
+	}
+	box_put(c->api, b);
+	return r;
+}
+
+int op_file_delete(struct call *c, struct err *e)
+{
+	struct place p;
+
+	if (enter(&p, c, e) < 0)
+		return -EIO;
+	return leave(&p,
+		     pinfold_file_remove(p.files, arg_str(c, "path"), arg_true(c, "recursive"),
+					 &p.failure),
+		     e);
+}
+
+int op_file_stat(struct call *c, struct err *e)
+{
+	auto_free struct pinfold_file_info *info = malloc(sizeof(*info));
+	struct place p;
+
+	if (!info || enter(&p, c, e) < 0)
+		return -EIO;
+	int r = pinfold_file_stat(p.files, arg_str(c, "path"), PINFOLD_FILE_NOFOLLOW, info, &p.failure);
+	if (r >= 0)
+		c->reply.value = describe(arg_str(c, "path"), info);
+	return leave(&p, r, e);
+}
+
+struct listing {
+	struct value *items;
+	size_t limit;
+	const char *after;
+	bool more;
+};
+
+static int add_item(const char *path, const struct pinfold_file_info *info, void *arg)
+{
+	struct listing *l = arg;
+
+	if (l->after) { /* the order is always the same */
+		if (strcmp(path, l->after) == 0)
+			l->after = NULL;
+		return 0;
+	}
+	if (value_len(l->items) == l->limit) {
+		l->more = true;
+		return 1;
+	}
+	value_add(l->items, describe(path, info));
+	return 0;
+}
+
+int op_file_list(struct call *c, struct err *e)
+{
+	struct listing l = {.items = value_array(), .limit = (size_t)arg_int(c, "limit", 1000),
+			    .after = arg_str(c, "after")};
+	const char *path = arg_str(c, "path");
+	struct place p;
+
+	if (enter(&p, c, e) < 0) {
+		value_free(l.items);
+		return -EIO;
+	}
+	int r = pinfold_file_list(p.files, path ? path : "/home/user", (unsigned)arg_int(c, "depth", 1),
+				  0, add_item, &l, &p.failure);
+	const char *last = value_str(value_get(value_at(l.items, value_len(l.items) - 1), "path"));
+	c->reply.value = value_object();
+	value_set(c->reply.value, "next", l.more ? value_of_str(last) : value_of_null());
+	value_set(c->reply.value, "items", l.items);
+	return leave(&p, r, e);
+}
+
+int op_file_move(struct call *c, struct err *e)
+{
+	struct place p;
+
+	if (enter(&p, c, e) < 0)
+		return -EIO;
+	return leave(&p, pinfold_file_move(p.files, arg_str(c, "from"), arg_str(c, "to"), &p.failure),
+		     e);
+}
+
+int op_file_mkdir(struct call *c, struct err *e)
+{
+	struct place p;
+
+	if (enter(&p, c, e) < 0)
+		return -EIO;
+	return leave(&p, pinfold_file_mkdir(p.files, arg_str(c, "path"), 0, 1, &p.failure), e);
+}
+
+static void tell_change(struct feed *feed, const struct pinfold_watch_event *ev)
+{
+	auto_value *o = value_object();
+	size_t len = 0;
+
+	value_set(o, "path", value_of_str(ev->path));
+	if (ev->from[0])
+		value_set(o, "from", value_of_str(ev->from));
+	auto_free char *text = value_text(o, &len);
+	if (text)
+		feed_add(feed, ev->kind, text, len);
+}
+
+static void watch_until_cancelled(struct call *c, struct pinfold_watch *w, struct feed *feed)
+{
+	auto_free struct pinfold_watch_event *ev = malloc(sizeof(*ev));
+	struct pollfd p[2] = {{.fd = pinfold_watch_fd(w), .events = POLLIN},
+			      {.fd = call_cancelled_fd(c), .events = POLLIN}};
+	int r = 0;
+
+	while (ev && r >= 0 && !call_cancelled(c)) {
+		while ((r = pinfold_watch_next(w, 0, ev)) > 0)
+			tell_change(feed, ev);
+		if (r >= 0)
+			(void)poll(p, 2, -1);
+	}
+}
+
+int op_file_watch(struct call *c, struct err *e)
+{
+	struct box *b = box_find(c->api, &c->who, arg_str(c, "id"), e);
+	const char *path = arg_str(c, "path");
+	struct feed *feed = feed_new(c->api->loop);
+	struct pinfold_watch *w = NULL;
+	struct pinfold_error failure;
+	int r = b && feed ? 0 : -ENOENT;
+
+	if (r >= 0 && pinfold_watch_open(b->id, path ? path : "/home/user", arg_true(c, "recursive"),
+					 &w, &failure) < 0)
+		r = api_error(e, &failure);
+	if (r >= 0) {
+		call_stream(c, feed);
+		feed_add(feed, "watching", "{}", 2);
+		watch_until_cancelled(c, w, feed);
+		feed_close(feed);
+	}
+	pinfold_watch_close(w);
+	feed_unref(feed);
+	box_put(c->api, b);
+	return r;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Interpreters that stay. */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/boxes.h"
+#include "api/execute.h"
+#include "api/handlers.h"
+#include "api/runs.h"
+#include "base/fd.h"
+#include "base/id.h"
+#include "pinfold/pinfold.h"
+
+static struct value *describe(const struct box *b, const struct session *s)
+{
+	struct value *o = value_object();
+
+	value_set(o, "id", value_of_str(s->id));
+	value_set(o, "name", value_of_str(s->name));
+	value_set(o, "lang", value_of_str(s->lang));
+	value_set(o, "sandbox", value_of_str(b->id));
+	value_set(o, "busy", value_of_bool(s->busy));
+	return o;
+}
+
+int op_session_create(struct call *c, struct err *e)
+{
+	struct box *b = box_find(c->api, &c->who, arg_str(c, "id"), e);
+	const char *name = arg_str(c, "name"), *lang = arg_str(c, "lang");
+	struct session *s = NULL;
+
+	if (b)
+		s = box_session(b, name ? name : "", lang ? lang : "python", arg_true(c, "reset"), e);
+	if (s) {
+		box_session_put(b, s);
+		c->reply.value = describe(b, s);
+	}
+	box_put(c->api, b);
+	return s ? 0 : -EIO;
+}
+
+int op_session_list(struct call *c, struct err *e)
+{
+	struct box *b = box_find(c->api, &c->who, arg_str(c, "id"), e);
+	struct value *items = value_array();
+
+	if (!b) {
+		value_free(items);
+		return -ENOENT;
+	}
+	(void)pthread_mutex_lock(&b->lock);
+	for (struct session *s = b->sessions; s; s = s->next)
+		value_add(items, describe(b, s));
+	(void)pthread_mutex_unlock(&b->lock);
+	c->reply.value = value_object();
+	value_set(c->reply.value, "items", items);
+	value_set(c->reply.value, "next", value_of_null());
+	box_put(c->api, b);
+	return 0;
+}
+
+int op_session_execute(struct call *c, struct err *e)
+{
+	struct box *b = box_find(c->api, &c->who, arg_str(c, "id"), e);
+	const struct value *code = arg(c, "code");
+	struct session *s = b ? box_session(b, arg_str(c, "session"), NULL, false, e) : NULL;
+	int r = -EIO;
+
+	if (s) {
+		struct execution x = {.code = value_str(code), .code_len = value_len(code),
+				      .time_ms = (uint64_t)arg_int(c, "time", 0)};
+
+		r = execute(c, b, s, &x, e);
+		c->reply.value = x.result;
+		box_session_put(b, s);
+	}
+	box_put(c->api, b);
+	return r;
+}
+
+int op_session_interrupt(struct call *c, struct err *e)
+{
+	struct box *b = box_find(c->api, &c->who, arg_str(c, "id"), e);
+	int r = b ? box_session_interrupt(b, arg_str(c, "session"), e) : -ENOENT;
+
+	box_put(c->api, b);
+	return r;
+}
+
+int op_session_delete(struct call *c, struct err *e)
+{
+	struct box *b = box_find(c->api, &c->who, arg_str(c, "id"), e);
+	int r = b ? box_session_close(b, arg_str(c, "session"), e) : -ENOENT;
+
+	box_put(c->api, b);
+	return r;
+}
