@@ -25,6 +25,9 @@ endif
 ifneq ($(DROP),)
 VARIANT := drop-$(DROP)
 endif
+ifeq ($(FIXTURES),1)
+VARIANT := fixtures
+endif
 B := build/$(VARIANT)
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 -Wundef
@@ -35,6 +38,9 @@ OPT := -O2 -g
 CPPFLAGS_ALL := -D_GNU_SOURCE -Isrc -Iinclude -I$(B)/gen -DPINFOLD_VERSION='"$(VERSION)"'
 ifneq ($(DROP),)
 CPPFLAGS_ALL += $(addprefix -DDROP_,$(shell echo $(DROP) | tr a-z- A-Z_ | tr + ' '))
+endif
+ifeq ($(FIXTURES),1)
+CPPFLAGS_ALL += -DPINFOLD_FIXTURES
 endif
 CFLAGS_ALL := -std=gnu17 $(OPT) $(WARN) -fvisibility=hidden -fno-strict-aliasing \
 	-fstack-protector-strong -fPIE -fno-plt
@@ -73,7 +79,10 @@ LIB_ROOMS := base kernel wire http tree sync sandbox warden apply store engine
 # Of archive/ the host side has what parses no archive.
 LIB_SRC := $(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c))) src/archive/pieces.c
 ARCHIVE_SRC := $(filter-out src/archive/pieces.c,$(sort $(wildcard src/archive/*.c)))
-CMD_SRC := $(sort $(wildcard src/cmd/*.c src/measure/*.c))
+CMD_SRC := $(sort $(wildcard src/cmd/*.c src/measure/*.c src/api/*.c src/mcp/*.c))
+ifneq ($(FIXTURES),1)
+CMD_SRC := $(filter-out src/mcp/fixture%,$(CMD_SRC))
+endif
 # The loader is an object for interpreters to load, and bytes for the guest.
 LOADER_SRC := src/guest/loader.c src/guest/forked.c
 GUEST_SRC := $(filter-out $(LOADER_SRC),$(sort $(wildcard src/guest/*.c))) \
@@ -153,8 +162,8 @@ $(B)/gen/seccomp_filters.inc: $(B)/gen-seccomp
 	@mkdir -p $(@D)
 	$(B)/gen-seccomp $(ARCH) > $@
 
-# The CLI sees the library as any program does, and base/ beside it.
-BASE_OBJ := $(filter $(B)/base/%,$(LIB_OBJ))
+# The CLI sees the library as any program does, and base/ and http/ beside it.
+BASE_OBJ := $(filter $(B)/base/% $(B)/http/%,$(LIB_OBJ))
 $(B)/pinfold: $(CMD_OBJ) $(BASE_OBJ) $(B)/libpinfold.a
 	$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(LIBS)
 

@@ -27,6 +27,9 @@ struct request {
 	bool open_stdin;
 	const char *socket, *preload; /* of serve */
 	uint64_t samples;	      /* of bench */
+	const char *tools, *structured, *transfer_dir; /* of mcp */
+	bool ask;
+	uint64_t idle_ms;
 	uint64_t warm, warm_python, warm_node, warm_r, warm_memory, max, queue;
 
 	char *code_text;     /* what was read of FILE or standard input */

@@ -31,7 +31,7 @@ struct approvals {
 	/* under lock; rings */
 	struct grant grants[GRANTS_MAX];
 	unsigned n_grants;
-	char used[USED_MAX][32]; /* states that were good for one time */
+	char used[USED_MAX][64]; /* states that were good for one time */
 	unsigned n_used;
 };
 

@@ -20,7 +20,7 @@
 struct question {
 	struct task task, drop_task;
 	struct request *request; /* the loop's; NULL: it is over */
-	struct conn *conn;	 /* the loop's, a reference, while it is in its list */
+	struct peer *peer;	 /* the loop's, a reference, while it is in its list */
 	struct question *next;
 	const char *method;
 	struct value *params;
@@ -47,7 +47,7 @@ static void question_unref(struct question *q)
 /* The loop's part in it is over. */
 static void settle(struct question *q, struct value *answer)
 {
-	struct conn *c = q->conn;
+	struct peer *c = q->peer;
 	uint64_t one = 1;
 
 	for (struct question **at = c ? &c->questions : NULL; at && *at; at = &(*at)->next)
@@ -55,14 +55,14 @@ static void settle(struct question *q, struct value *answer)
 			*at = q->next;
 			break;
 		}
-	q->conn = NULL;
+	q->peer = NULL;
 	q->request = NULL;
 	(void)pthread_mutex_lock(&q->lock);
 	q->answer = answer;
 	q->refused = !answer;
 	(void)pthread_mutex_unlock(&q->lock);
 	(void)!write(q->ready, &one, sizeof(one)); /* cannot be full */
-	conn_unref(c);
+	peer_unref(c);
 	question_unref(q);
 }
 
@@ -70,7 +70,7 @@ static void drop_question(struct task *t)
 {
 	struct question *q = (struct question *)((char *)t - offsetof(struct question, drop_task));
 
-	if (q->conn)
+	if (q->peer)
 		settle(q, NULL);
 	question_unref(q);
 }
@@ -86,11 +86,11 @@ static void send_question(struct task *t)
 		settle(q, NULL);
 		return;
 	}
-	q->conn = r->conn;
-	q->conn->refs++;
-	q->next = q->conn->questions;
-	q->conn->questions = q;
-	(void)snprintf(q->id, sizeof(q->id), "q%llu", (unsigned long long)++q->conn->last_question);
+	q->peer = r->peer;
+	q->peer->refs++;
+	q->next = q->peer->questions;
+	q->peer->questions = q;
+	(void)snprintf(q->id, sizeof(q->id), "q%llu", (unsigned long long)++q->peer->last_question);
 	value_set(v, "jsonrpc", value_of_str("2.0"));
 	value_set(v, "id", value_of_str(q->id));
 	value_set(v, "method", value_of_str(q->method));
@@ -98,7 +98,7 @@ static void send_question(struct task *t)
 	request_send(r, v);
 }
 
-void ask_answered(struct conn *c, const struct value *message)
+void ask_answered(struct peer *c, const struct value *message)
 {
 	const char *id = value_str(value_get(message, "id"));
 
@@ -113,19 +113,19 @@ void ask_answered(struct conn *c, const struct value *message)
 
 void ask_gone(struct request *r)
 {
-	for (struct question *q = r->conn->questions, *next; q; q = next) {
+	for (struct question *q = r->peer->questions, *next; q; q = next) {
 		next = q->next;
 		if (q->request == r)
 			settle(q, NULL);
 	}
 }
 
-void ask_drop(struct conn *c)
+void ask_drop(struct peer *c)
 {
 	c->refs++;
 	while (c->questions)
 		settle(c->questions, NULL);
-	conn_unref(c);
+	peer_unref(c);
 }
 
 static int cannot_ask(struct err *e)
@@ -245,7 +245,7 @@ static void digest_of(const struct request *r, char ret[HASH_TEXT_SIZE])
 	struct hash h;
 
 	hash_init(&h);
-	hash_add(&h, r->conn->who.tenant, strlen(r->conn->who.tenant) + 1);
+	hash_add(&h, r->peer->who.tenant, strlen(r->peer->who.tenant) + 1);
 	hash_add(&h, r->method->name, strlen(r->method->name) + 1);
 	if (value_str(name))
 		hash_add(&h, value_str(name), value_len(name));

@@ -12,7 +12,7 @@
 #include "base/value.h"
 
 struct approvals;
-struct conn;
+struct peer;
 struct request;
 
 #define ASK_AGAIN 1	     /* the handler returns 0; it will be called again with the answer */
@@ -40,9 +40,9 @@ void approvals_free(struct approvals *a);
 
 /* The loop's thread, for rpc.c. */
 struct value *ask_result(struct request *r);
-void ask_answered(struct conn *c, const struct value *message);
+void ask_answered(struct peer *c, const struct value *message);
 void ask_gone(struct request *r);
-void ask_drop(struct conn *c);
+void ask_drop(struct peer *c);
 
 /* A text that only we can have made: "v1.<payload>.<mac>". Malloced, or NULL. */
 char *state_seal(const struct approvals *a, const struct value *payload);

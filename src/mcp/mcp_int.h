@@ -30,12 +30,12 @@ struct mcp {
 
 	struct request *listeners; /* of subscriptions/listen, all clients' */
 	unsigned n_listeners;
-	struct conn *conns; /* unused by stdio; http.c's sessions */
+	struct peer *conns; /* unused by stdio; http.c's sessions */
 };
 
 /* One request, from its message to its answer. */
 struct request {
-	struct conn *conn; /* a reference */
+	struct peer *peer; /* a reference */
 	struct sink *sink; /* NULL: nobody listens */
 	struct mcp *mcp;
 	bool modern;
@@ -91,7 +91,7 @@ struct method {
 	const char *name_key; /* of params: what Mcp-Name repeats, or NULL */
 };
 const struct method *method_find(const char *name, bool modern);
-void method_notification(struct conn *c, const char *name, const struct value *params);
+void method_notification(struct peer *c, const char *name, const struct value *params);
 
 /* progress.c */
 void progress_begin(struct request *r);

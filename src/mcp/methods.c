@@ -82,11 +82,11 @@ static int method_initialize(struct request *r, struct value **ret_result, struc
 		value_free(info);
 		return rpc_fail(e, RPC_PARAMS, 400, "protocolVersion: a string is wanted");
 	}
-	rpc_handshake(r->conn, r->params);
+	rpc_handshake(r->peer, r->params);
 	value_set(info, "name", value_of_str("pinfold"));
 	value_set(info, "title", value_of_str("Pinfold"));
 	value_set(info, "version", value_of_str(PINFOLD_VERSION));
-	value_set(v, "protocolVersion", value_of_str(r->conn->version));
+	value_set(v, "protocolVersion", value_of_str(r->peer->version));
 	value_set(v, "capabilities", capabilities(r));
 	value_set(v, "serverInfo", info);
 	value_set(v, "instructions", instructions());
@@ -110,7 +110,7 @@ static int method_set_level(struct request *r, struct value **ret_result, struct
 	if (level < 0)
 		return rpc_fail(e, RPC_PARAMS, 200,
 				"level: one of debug, info, notice, warning, error, critical, alert, emergency");
-	r->conn->log_level = level;
+	r->peer->log_level = level;
 	*ret_result = value_object();
 	return 0;
 }
@@ -211,7 +211,7 @@ const struct method *method_find(const char *name, bool modern)
 	return NULL;
 }
 
-void method_notification(struct conn *c, const char *name, const struct value *params)
+void method_notification(struct peer *c, const char *name, const struct value *params)
 {
 	/* Whatever else a client tells us needs no answer, and none that we know changes anything. */
 	if (strcmp(name, "notifications/cancelled") == 0)

@@ -47,16 +47,16 @@ const struct value *rpc_claim(const struct value *message)
 	return value_get(meta, META "protocolVersion");
 }
 
-struct conn *conn_new(struct mcp *m, const struct who *who)
+struct peer *peer_new(struct mcp *m, const struct who *who)
 {
-	struct conn *c = calloc(1, sizeof(*c));
+	struct peer *c = calloc(1, sizeof(*c));
 
 	if (c)
-		*c = (struct conn){.mcp = m, .who = *who, .log_level = -1, .refs = 1};
+		*c = (struct peer){.mcp = m, .who = *who, .log_level = -1, .refs = 1};
 	return c;
 }
 
-void conn_unref(struct conn *c)
+void peer_unref(struct peer *c)
 {
 	if (!c || --c->refs)
 		return;
@@ -114,7 +114,7 @@ void rpc_refuse(struct sink *s, const struct value *message, const struct rpc_er
 
 static void request_free(struct request *r)
 {
-	struct conn *c = r->conn;
+	struct peer *c = r->peer;
 
 	for (struct request **at = &c->requests; *at; at = &(*at)->next)
 		if (*at == r) {
@@ -128,7 +128,7 @@ static void request_free(struct request *r)
 	value_free(r->fault.data);
 	free(r->state);
 	free(r);
-	conn_unref(c);
+	peer_unref(c);
 }
 
 /* The sink is told last: it may be gone then, and all of its transport. */
@@ -232,7 +232,7 @@ void rpc_gone(struct sink *s, bool cancel_it)
 		cancel(r);
 }
 
-void rpc_cancel(struct conn *c, const struct value *id)
+void rpc_cancel(struct peer *c, const struct value *id)
 {
 	for (struct request *r = c->requests; r && id; r = r->next)
 		if (value_equal(r->id, id)) {
@@ -241,7 +241,7 @@ void rpc_cancel(struct conn *c, const struct value *id)
 		}
 }
 
-void conn_drop(struct conn *c)
+void peer_drop(struct peer *c)
 {
 	for (struct request *r = c->requests, *next; r; r = next) {
 		next = r->next;
@@ -277,7 +277,7 @@ static void call_done(struct call *c)
 
 int request_call(struct request *r, const struct op *op, struct value *args, struct err *e)
 {
-	struct call *c = call_new(r->mcp->api, op, &r->conn->who);
+	struct call *c = call_new(r->mcp->api, op, &r->peer->who);
 
 	if (!c) {
 		value_free(args);
@@ -315,7 +315,7 @@ static unsigned client_bits(const struct value *caps)
 	return bits;
 }
 
-void rpc_handshake(struct conn *c, const struct value *params)
+void rpc_handshake(struct peer *c, const struct value *params)
 {
 	const char *wanted = value_str(value_get(params, "protocolVersion"));
 
@@ -386,15 +386,15 @@ static int check_legacy(struct request *r, struct rpc_error *e)
 {
 	const char *name = value_str(value_get(r->message, "method"));
 
-	r->client = r->conn->client;
-	r->log_level = r->conn->log_level;
+	r->client = r->peer->client;
+	r->log_level = r->peer->log_level;
 	r->method = method_find(name, false);
 	if (!r->method)
 		return rpc_fail(e, RPC_METHOD, 200, "method %.80s is not known", name);
 	return 0;
 }
 
-static struct request *request_new(struct conn *c, struct sink *s, struct value *message)
+static struct request *request_new(struct peer *c, struct sink *s, struct value *message)
 {
 	static const char nothing[] = "{}";
 	struct request *r = calloc(1, sizeof(*r));
@@ -409,7 +409,7 @@ static struct request *request_new(struct conn *c, struct sink *s, struct value 
 	if (!r)
 		return NULL;
 	const struct value *params = value_get(message, "params");
-	*r = (struct request){.conn = c,
+	*r = (struct request){.peer = c,
 			      .sink = s,
 			      .mcp = c->mcp,
 			      .modern = rpc_claim(message),
@@ -424,7 +424,7 @@ static struct request *request_new(struct conn *c, struct sink *s, struct value 
 	return r;
 }
 
-static void take_request(struct conn *c, struct sink *s, struct value *message)
+static void take_request(struct peer *c, struct sink *s, struct value *message)
 {
 	struct request *r = request_new(c, s, message);
 	struct rpc_error e = {0};
@@ -473,7 +473,7 @@ static int check_shape(const struct value *message, struct rpc_error *e)
 	return 0;
 }
 
-void rpc_message(struct conn *c, struct sink *s, struct value *message)
+void rpc_message(struct peer *c, struct sink *s, struct value *message)
 {
 	struct rpc_error e = {0};
 
@@ -495,7 +495,7 @@ void rpc_message(struct conn *c, struct sink *s, struct value *message)
 	s->send(s, NULL, 0, true, 202);
 }
 
-void rpc_text(struct conn *c, struct sink *s, const char *text, size_t len)
+void rpc_text(struct peer *c, struct sink *s, const char *text, size_t len)
 {
 	struct value *message = NULL;
 	struct rpc_error wrong = {0};

@@ -70,7 +70,7 @@ struct sink {
 };
 
 /* What is known of a client between messages. */
-struct conn {
+struct peer {
 	struct mcp *mcp;
 	struct who who;
 	char version[16];  /* of the handshake; "" before */
@@ -84,24 +84,24 @@ struct conn {
 	struct value *subscribed; /* legacy: array of URIs */
 };
 
-struct conn *conn_new(struct mcp *m, const struct who *who);
-void conn_unref(struct conn *c);
+struct peer *peer_new(struct mcp *m, const struct who *who);
+void peer_unref(struct peer *c);
 /* End what goes on; nobody listens any more. */
-void conn_drop(struct conn *c);
+void peer_drop(struct peer *c);
 
 /* A message, which is taken. */
-void rpc_message(struct conn *c, struct sink *s, struct value *message);
+void rpc_message(struct peer *c, struct sink *s, struct value *message);
 /* The same from its text. */
-void rpc_text(struct conn *c, struct sink *s, const char *text, size_t len);
+void rpc_text(struct peer *c, struct sink *s, const char *text, size_t len);
 /* Refuse a message before it is known whose it is. message may be NULL. */
 void rpc_refuse(struct sink *s, const struct value *message, const struct rpc_error *e);
 /* Nobody listens to the sink any more; cancel: what goes on for it ends. */
 void rpc_gone(struct sink *s, bool cancel);
 
 /* notifications/cancelled: no answer is wanted any more. */
-void rpc_cancel(struct conn *c, const struct value *id);
+void rpc_cancel(struct peer *c, const struct value *id);
 /* The first message of a legacy client. */
-void rpc_handshake(struct conn *c, const struct value *params);
+void rpc_handshake(struct peer *c, const struct value *params);
 
 /* The claim of a message to be modern, or NULL. */
 const struct value *rpc_claim(const struct value *message);

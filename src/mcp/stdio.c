@@ -38,7 +38,7 @@ struct piece {
 struct stdio {
 	struct api api;
 	struct mcp *mcp;
-	struct conn *conn;
+	struct peer *peer;
 	struct watch in, out, sig;
 	struct timer parent_timer, end_timer;
 	pid_t parent;
@@ -152,7 +152,7 @@ static void take_line(struct stdio *io, const char *text, size_t len)
 		(void)rpc_fail(&e, RPC_SHAPE, 0, "a message of more than %zu bytes", RPC_MESSAGE_MAX);
 		rpc_refuse(&s->sink, NULL, &e);
 	} else {
-		rpc_text(io->conn, &s->sink, text, len);
+		rpc_text(io->peer, &s->sink, text, len);
 	}
 }
 
@@ -301,8 +301,8 @@ static int begin(struct stdio *io, const struct mcp_options *o, struct err *e)
 	    runs_new(io->api.loop, &io->api.runs, e) < 0 || boxes_new(&io->api.boxes, e) < 0 ||
 	    mcp_new(&io->api, o, &io->mcp, e) < 0)
 		return -EIO;
-	io->conn = conn_new(io->mcp, &who);
-	if (!io->conn)
+	io->peer = peer_new(io->mcp, &who);
+	if (!io->peer)
 		return err_sys(e, "connection");
 	io->last = &io->first;
 	io->parent = getppid();
@@ -331,10 +331,10 @@ static void end(struct stdio *io)
 		free(p);
 	}
 	free(io->line);
-	if (!io->conn || io->going)
+	if (!io->peer || io->going)
 		return;
-	conn_drop(io->conn);
-	conn_unref(io->conn);
+	peer_drop(io->peer);
+	peer_unref(io->peer);
 	workers_free(io->api.workers);
 	mcp_free(io->mcp);
 	boxes_free(io->api.boxes);

@@ -210,7 +210,7 @@ static struct value *meta_of(const struct execution *x, const struct outcome *o,
 static int show(struct execution *x, const char *session, int64_t began_ns, struct err *e)
 {
 	const char *status = value_str(value_get(x->done, "status"));
-	auto_value *files = changed_files(x->box, began_ns);
+	auto_value *files = show_changes(x->box, began_ns);
 	auto_text t = TEXT_INIT;
 	char title[160];
 	struct outcome o = {.box = x->box, .rec = x->rec, .run = x->run, .session = session,

@@ -78,12 +78,14 @@ static void add_denials(struct text *notes, const struct value *doc, const struc
 	for (size_t i = 0; i < value_len(list) && i < 8; i++) {
 		const struct value *d = value_at(list, i);
 		const char *kind = value_str(value_get(d, "kind")), *hint = value_str(value_get(d, "hint"));
-		bool network = kind && !strcmp(kind, "network");
+		const char *what = value_str(value_get(d, "what"));
 
-		text_fmt(notes, "[denied.%s] %s", kind, value_str(value_get(d, "what")));
+		if (!kind || !what)
+			continue;
+		text_fmt(notes, "[denied.%s] %s", kind, what);
 		if (value_int(value_get(d, "count")) > 1)
 			text_fmt(notes, " (%lld times)", (long long)value_int(value_get(d, "count")));
-		if (network)
+		if (!strcmp(kind, "network"))
 			text_fmt(notes,
 				 " was blocked: sandbox %s has no network. Do not retry; work without it or ask "
 				 "the user.\n",
@@ -173,9 +175,9 @@ static int failed(const struct value *doc, struct err *e)
 static int show(struct call *c, struct box *b, struct record *rec, int64_t began_ns, struct err *e)
 {
 	auto_value *doc = NULL;
-	auto_value *files = changed_files(b, began_ns);
+	auto_value *files = show_changes(b, began_ns);
 	auto_text t = TEXT_INIT;
-	char title[80], run[16];
+	char title[128], run[16];
 	struct err ignored = ERR_INIT;
 	struct outcome o = {.box = b, .rec = rec, .run = run, .notes = TEXT_INIT, .files = files,
 			    .title = title, .max_chars = (size_t)arg_int(c, "max_output_chars", 12000)};

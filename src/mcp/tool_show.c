@@ -171,7 +171,7 @@ static int add_file(const char *path, const struct pinfold_file_info *info, void
 	return value_len(list) >= 200;
 }
 
-struct value *changed_files(struct box *b, int64_t since_ns)
+struct value *show_changes(struct box *b, int64_t since_ns)
 {
 	struct err ignored = ERR_INIT;
 	struct pinfold_error failure;

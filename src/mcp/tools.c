@@ -206,7 +206,7 @@ int tools_call(struct request *r, struct rpc_error *e)
 		refuse(r, &wrong);
 		return 0;
 	}
-	if (op->scope & ~r->conn->who.scopes) {
+	if (op->scope & ~r->peer->who.scopes) {
 		(void)err_set(&wrong, ERR_DENIED, "this token has not the scope that %s needs", name);
 		refuse(r, &wrong);
 		return 0;

@@ -59,12 +59,12 @@ struct outcome {
 	bool brief;	   /* empty streams are not worth a line */
 	const char *value; /* of the last expression, or NULL */
 	struct text notes; /* lines behind all that */
-	struct value *files; /* what changed, as changed_files() made it; or NULL */
+	struct value *files; /* what changed, as show_changes() made it; or NULL */
 	bool cut;	     /* out: something was left out */
 };
 void show_run(struct text *t, struct outcome *o);
 /* What changed below /home/user since `since_ns`: an array of {path, size}. NULL: nobody knows. */
-struct value *changed_files(struct box *b, int64_t since_ns);
+struct value *show_changes(struct box *b, int64_t since_ns);
 int64_t show_now_ns(void); /* by the clock of files */
 
 /* "/.pinfold/runs/r17/stdout": the whole output of a run. */
