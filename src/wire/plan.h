@@ -109,7 +109,7 @@ struct plan_step {
 #define PLAN_ON_HOST 0x400u  /* the layer is on a filesystem of the host's: count what is in it */
 #define PLAN_SESSION 0x800u  /* standard input goes to SESSION_FD; 0 is empty */
 #define PLAN_HOST_LEVEL 0x8u /* level landlock: no pid namespace */
-#define PLAN_AS_USER 0x800u  /* the command is PLAN_USER's, where the guest is root inside */
+#define PLAN_AS_USER 0x1000u /* the command is PLAN_USER's, where the guest is root inside */
 #define PLAN_USER 1000u
 
 /*
