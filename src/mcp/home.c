@@ -42,6 +42,7 @@ void mcp_free(struct mcp *m)
 {
 	if (!m)
 		return;
+	http_sessions_free(m);
 	approvals_free(m->approvals);
 	names_free(m->names);
 	fd_close(&m->transfer_fd);

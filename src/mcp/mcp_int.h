@@ -12,6 +12,8 @@ struct approvals;
 struct fixtures;
 struct names;
 
+struct mcp_session;
+
 enum mcp_home_state { HOME_READY, HOME_COLD, HOME_STARTING, HOME_FAILED };
 
 struct mcp {
@@ -30,7 +32,8 @@ struct mcp {
 
 	struct request *listeners; /* of subscriptions/listen, all clients' */
 	unsigned n_listeners;
-	struct peer *conns; /* unused by stdio; http.c's sessions */
+	struct mcp_session *sessions; /* of http.c */
+	unsigned n_sessions;
 };
 
 /* One request, from its message to its answer. */
@@ -119,6 +122,9 @@ int method_listen(struct request *r, struct value **ret_result, struct rpc_error
 void listen_end(struct request *r);
 /* Tell who asked for it: key is "toolsListChanged" or its like. The loop's thread. */
 void listen_tell(struct mcp *m, const char *key, const char *notification);
+
+/* http.c */
+void http_sessions_free(struct mcp *m);
 
 /* home.c */
 /* Start the call, now or when there is a daemon. */

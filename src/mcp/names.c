@@ -89,13 +89,16 @@ static unsigned number_of(const char *name, char letter)
 	return number;
 }
 
-unsigned names_add_run(struct names *n, const char *sandbox, const char *run)
+unsigned names_of_run(struct names *n, const char *sandbox, const char *run)
 {
 	unsigned number = 0;
 
 	(void)pthread_mutex_lock(&n->lock);
 	struct sandbox_names *s = find(n, sandbox, true);
-	if (s) {
+	for (unsigned i = s ? s->n_runs : 0; i && i + RUNS_KEPT > s->n_runs && !number; i--)
+		if (strcmp(s->runs[i % RUNS_KEPT], run) == 0)
+			number = i;
+	if (s && !number) {
 		number = ++s->n_runs;
 		(void)snprintf(s->runs[number % RUNS_KEPT], sizeof(s->runs[0]), "%s", run);
 	}

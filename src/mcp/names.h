@@ -16,8 +16,8 @@ struct names;
 int names_new(struct names **ret, struct err *e);
 void names_free(struct names *n);
 
-/* The number of a run; it is new. 0: no memory. */
-unsigned names_add_run(struct names *n, const char *sandbox, const char *run);
+/* The number of a run; it gets one where it has none. 0: no memory. */
+unsigned names_of_run(struct names *n, const char *sandbox, const char *run);
 /* "r17" -> its id; false: it is not known any more. */
 bool names_run(struct names *n, const char *sandbox, const char *name, char ret[32]);
 

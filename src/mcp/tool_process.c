@@ -15,6 +15,8 @@
 
 #define WRITE_LOOK_MS 200u
 #define RUN_LOOK_MS 50
+#define QUIET_MS 300u
+#define HEARD_MAX (1u << 20)
 
 static void put_state(struct text *t, const struct pinfold_process_state *s)
 {
@@ -63,33 +65,68 @@ static int find_process(struct call *c, const struct box *b, uint32_t *ret_pid, 
 	return names_process(tool_mcp(c)->names, b->id, name, ret_pid) ? 0 : -ENOENT;
 }
 
+/* What it prints from `offset` on, until it is quiet for a moment, ends, or the time is over. */
+struct heard {
+	struct text out;
+	uint64_t from, next, total; /* offsets */
+	struct pinfold_process_state state;
+};
+
+static int listen_to(struct call *c, const struct box *b, uint32_t pid, int64_t offset,
+		     uint64_t wait_ms, struct heard *h, struct err *e)
+{
+	uint64_t until = loop_now_ms() + wait_ms, now;
+	bool first = true;
+
+	do {
+		struct pinfold_process_output got = {0};
+		struct pinfold_error failure;
+
+		now = loop_now_ms();
+		uint64_t wait = now < until ? until - now : 0;
+		wait = !first && wait > QUIET_MS ? QUIET_MS : wait;
+		if (pinfold_process_read(b->id, pid, first ? offset : (int64_t)h->next, (uint32_t)wait,
+					 call_cancelled_fd(c), &got, &failure) < 0)
+			return api_error(e, &failure);
+		h->from = first ? got.offset : h->from;
+		h->next = got.offset + got.len;
+		h->state = got.state;
+		text_add(&h->out, got.data ? got.data : "", got.len);
+		bool quiet = !got.len;
+		pinfold_process_output_free(&got);
+		if (quiet)
+			break;
+		first = false;
+	} while (h->state.running && now < until && h->out.len < HEARD_MAX && !call_cancelled(c));
+	return 0;
+}
+
 static int show_output(struct call *c, struct box *b, uint32_t pid, int64_t offset, uint32_t wait_ms,
 		       struct text *t, struct err *e)
 {
-	struct pinfold_process_output out = {0};
-	struct pinfold_error failure;
+	struct heard h = {.out = TEXT_INIT};
+	int r = listen_to(c, b, pid, offset, wait_ms, &h, e);
+	struct stream s = {.name = "output", .head = h.out.data, .head_len = h.out.len};
 	char number[32];
 	bool cut = false;
 
-	if (pinfold_process_read(b->id, pid, offset, wait_ms, call_cancelled_fd(c), &out, &failure) < 0)
-		return api_error(e, &failure);
-	text_fmt(t, "process %s ", arg_str(c, "process_id"));
-	put_state(t, &out.state);
-	text_fmt(t, "  [sandbox %s]\n", box_label(b));
-	if (offset >= 0 && out.offset > (uint64_t)offset)
-		text_fmt(t, "[%s bytes before were dropped]\n",
-			 text_number(out.offset - (uint64_t)offset, number));
-	struct stream s = {.name = "output", .head = out.data, .head_len = out.len,
-			   .so_far = false};
-	text_stream(t, &s, (size_t)arg_int(c, "max_output_chars", 12000), &cut);
-	uint64_t next = out.offset + out.len;
-	text_fmt(t, "next_offset: %llu of %llu bytes", (unsigned long long)next,
-		 (unsigned long long)out.state.output_bytes);
-	names_set_offset(tool_mcp(c)->names, b->id, pid, next);
-	if (out.state.running && !out.len)
-		text_fmt(t, "\nNothing new. Poll again with wait_ms=20000, or do something else meanwhile.");
-	pinfold_process_output_free(&out);
-	return 0;
+	if (r >= 0) {
+		text_fmt(t, "process %s ", arg_str(c, "process_id"));
+		put_state(t, &h.state);
+		text_fmt(t, "  [sandbox %s]\n", box_label(b));
+		if (offset >= 0 && h.from > (uint64_t)offset)
+			text_fmt(t, "[%s bytes before were dropped]\n",
+				 text_number(h.from - (uint64_t)offset, number));
+		text_stream(t, &s, (size_t)arg_int(c, "max_output_chars", 12000), &cut);
+		text_fmt(t, "next_offset: %llu of %llu bytes", (unsigned long long)h.next,
+			 (unsigned long long)h.state.output_bytes);
+		names_set_offset(tool_mcp(c)->names, b->id, pid, h.next);
+		if (h.state.running && !h.out.len)
+			text_put(t, "\nNothing new. Poll again with wait_ms=20000, or do something else "
+				    "meanwhile.");
+	}
+	text_done(&h.out);
+	return r;
 }
 
 /* "r21": code that is still being executed, by another call. */
@@ -152,11 +189,12 @@ static int write_process(struct call *c, struct box *b, struct text *t, struct e
 	bool ends = arg_true(c, "close_stdin");
 	struct pinfold_error failure;
 	uint32_t pid = 0;
+	size_t wrote = 0;
 
 	if (find_process(c, b, &pid, e) < 0)
 		return -ENOENT;
 	if ((input || ends) && pinfold_process_write(b->id, pid, input ? value_str(input) : "",
-						     value_len(input), ends, NULL, &failure) < 0)
+						     value_len(input), ends, &wrote, &failure) < 0)
 		return api_error(e, &failure);
 	if (signo && pinfold_process_signal(b->id, pid, signal_of(signo), &failure) < 0)
 		return api_error(e, &failure);
@@ -165,9 +203,13 @@ static int write_process(struct call *c, struct box *b, struct text *t, struct e
 }
 
 /* The session that executes it, by name. */
-static bool session_of(struct box *b, const char *run, char ret[BOX_NAME_SIZE])
+static bool session_of(struct call *c, struct box *b, const char *name, char ret[BOX_NAME_SIZE])
 {
 	bool found = false;
+	char run[32];
+
+	if (!names_run(tool_mcp(c)->names, b->id, name, run))
+		return false;
 
 	(void)pthread_mutex_lock(&b->lock);
 	for (const struct session *s = b->sessions; s && !found; s = s->next)
@@ -188,7 +230,7 @@ static int interrupt_run(struct call *c, struct box *b, struct text *t, struct e
 		(void)err_set(e, ERR_INVALID, "%.16s is code in a session: it takes signal=\"INT\" alone", run);
 		return err_remedy(e, "Leave input and close_stdin out");
 	}
-	if (session_of(b, run, session) && box_session_interrupt(b, session, e) < 0)
+	if (session_of(c, b, run, session) && box_session_interrupt(b, session, e) < 0)
 		return -EIO;
 	return read_run(c, b, t, e);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/execute.h"
 #include "api/runs.h"
 #include "base/fd.h"
 #include "mcp/mcp_int.h"
@@ -175,7 +176,7 @@ static int failed(const struct value *doc, struct err *e)
 static int show(struct call *c, struct box *b, struct record *rec, int64_t began_ns, struct err *e)
 {
 	auto_value *doc = NULL;
-	auto_value *files = show_changes(b, began_ns);
+	auto_value *files = changed_files(b, began_ns, 100);
 	auto_text t = TEXT_INIT;
 	char title[128], run[16];
 	struct err ignored = ERR_INIT;
@@ -189,7 +190,7 @@ static int show(struct call *c, struct box *b, struct record *rec, int64_t began
 		    value_int(value_get(doc, "exit_code")) == 127;
 	if (!strcmp(status, "failed") && !exec)
 		return failed(doc, e);
-	(void)snprintf(run, sizeof(run), "r%u", names_add_run(tool_mcp(c)->names, b->id, rec->id));
+	(void)snprintf(run, sizeof(run), "r%u", names_of_run(tool_mcp(c)->names, b->id, rec->id));
 	o.so_far = !strcmp(status, "timeout");
 	o.wall_ms = (uint64_t)value_real(value_get(value_get(doc, "usage"), "wall_ms"));
 	title_of(doc, status, o.wall_ms, title, sizeof(title));
@@ -236,6 +237,7 @@ static int background(struct call *c, struct box *b, struct command *cmd, struct
 	struct pinfold_error failure;
 	auto_text t = TEXT_INIT;
 	uint32_t pid = 0;
+	size_t wrote = 0;
 	bool cut = false;
 
 	cmd->o.time_ms = BACKGROUND_TIME_MS;
@@ -245,7 +247,7 @@ static int background(struct call *c, struct box *b, struct command *cmd, struct
 	unsigned number = names_add_process(tool_mcp(c)->names, b->id, pid);
 	if (cmd->input.len || arg(c, "stdin"))
 		(void)pinfold_process_write(b->id, pid, cmd->input.data ? cmd->input.data : "",
-					    cmd->input.len, 1, NULL, &failure);
+					    cmd->input.len, 1, &wrote, &failure);
 	text_fmt(&t, "started process p%u (%.120s)  [sandbox %s]\n", number, cmd->argv[2], box_label(b));
 	if (pinfold_process_read(b->id, pid, 0, BACKGROUND_LOOK_MS, call_cancelled_fd(c), &out,
 				 &failure) == 0) {

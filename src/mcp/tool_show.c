@@ -93,24 +93,32 @@ static void show_stream(struct text *t, struct outcome *o, int which, size_t bud
 	free(l.data);
 }
 
+/* What programs leave behind by the way is no result. */
+static bool is_noise(const char *path)
+{
+	return !path || strstr(path, "/.cache/") || strstr(path, "/__pycache__/") ||
+	       strstr(path, "/.npm/") || strstr(path, "/.config/");
+}
+
 static void show_files(struct text *t, const struct value *files)
 {
+	size_t n = 0;
 	char size[32];
 
-	if (!value_len(files))
-		return;
-	text_put(t, "files changed: ");
-	for (size_t i = 0; i < value_len(files) && i < FILES_MAX; i++) {
+	for (size_t i = 0; i < value_len(files); i++) {
 		const struct value *f = value_at(files, i);
 		const char *path = value_str(value_get(f, "path"));
 
+		if (is_noise(path) || ++n > FILES_MAX)
+			continue;
 		path = strncmp(path, HOME, strlen(HOME)) == 0 ? path + strlen(HOME) : path;
-		text_fmt(t, "%s%s (%s)", i ? ", " : "", path,
+		text_fmt(t, "%s%s (%s)", n == 1 ? "files changed: " : ", ", path,
 			 text_size((uint64_t)value_int(value_get(f, "size")), size));
 	}
-	if (value_len(files) > FILES_MAX)
-		text_fmt(t, " and %zu more", value_len(files) - FILES_MAX);
-	text_put(t, "\n");
+	if (n > FILES_MAX)
+		text_fmt(t, " and %zu more", n - FILES_MAX);
+	if (n)
+		text_put(t, "\n");
 }
 
 void show_run(struct text *t, struct outcome *o)
@@ -140,8 +148,6 @@ void show_run(struct text *t, struct outcome *o)
 	show_files(t, o->files);
 	if (o->notes.len)
 		text_add(t, o->notes.data, o->notes.len);
-	if (t->len && t->data[t->len - 1] == '\n')
-		t->data[--t->len] = '\0';
 }
 
 int64_t show_now_ns(void)
@@ -150,39 +156,6 @@ int64_t show_now_ns(void)
 
 	(void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - 1;
-}
-
-/* What programs leave behind by the way is no result. */
-static bool is_noise(const char *path)
-{
-	return strstr(path, "/.cache/") || strstr(path, "/__pycache__/") || strstr(path, "/.npm/");
-}
-
-static int add_file(const char *path, const struct pinfold_file_info *info, void *arg)
-{
-	struct value *list = arg, *v;
-
-	if (strcmp(info->type, "file") != 0 || is_noise(path))
-		return 0;
-	v = value_object();
-	value_set(v, "path", value_of_str(path));
-	value_set(v, "size", value_of_u64(info->size));
-	value_add(list, v);
-	return value_len(list) >= 200;
-}
-
-struct value *show_changes(struct box *b, int64_t since_ns)
-{
-	struct err ignored = ERR_INIT;
-	struct pinfold_error failure;
-	struct pinfold_files *files = box_files(b, &ignored);
-	struct value *list = files ? value_array() : NULL;
-
-	if (!files)
-		return NULL;
-	bool broken = pinfold_file_list(files, "/home/user", 6, since_ns, add_file, list, &failure) < 0;
-	box_files_put(b, broken);
-	return list;
 }
 
 bool is_run_path(const char *path)

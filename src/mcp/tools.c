@@ -237,12 +237,13 @@ struct value *tool_text(const char *text, bool is_error)
 /* A sentence of ours begins with a capital and ends with a full stop. Names keep their case. */
 static void put_sentence(struct text *t, const char *words)
 {
-	size_t n = strlen(words), first = strcspn(words, " =_/.:\"");
-	bool word = words[first] == ' ' || (!words[first] && n);
+	size_t n = strlen(words);
+	size_t first = strspn(words, "abcdefghijklmnopqrstuvwxyz");
+	bool word = first && (words[first] == ' ' || words[first] == ',' || !words[first]);
 
 	if (!n)
 		return;
-	if (word && islower((unsigned char)words[0])) {
+	if (word) {
 		char c = (char)toupper((unsigned char)words[0]);
 
 		text_add(t, &c, 1);
@@ -346,6 +347,8 @@ int tool_reply(struct call *c, struct text *t, struct err *e)
 {
 	if (t->short_of || !t->data)
 		return err_set(e, ERR_INTERNAL, "no memory for the answer");
+	while (t->len && t->data[t->len - 1] == '\n')
+		t->data[--t->len] = '\0';
 	c->reply.value = tool_text(t->data, false);
 	return 0;
 }

@@ -63,8 +63,6 @@ struct outcome {
 	bool cut;	     /* out: something was left out */
 };
 void show_run(struct text *t, struct outcome *o);
-/* What changed below /home/user since `since_ns`: an array of {path, size}. NULL: nobody knows. */
-struct value *show_changes(struct box *b, int64_t since_ns);
 int64_t show_now_ns(void); /* by the clock of files */
 
 /* "/.pinfold/runs/r17/stdout": the whole output of a run. */
