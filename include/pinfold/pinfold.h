@@ -806,6 +806,12 @@ struct pinfold_serve_options {
 PINFOLD_API int pinfold_serve(const struct pinfold_serve_options *options,
 			      struct pinfold_error *ret_error);
 
+/* Where things are for this caller, as the contract says: the data directory, the daemon's socket. */
+PINFOLD_API int pinfold_home(char *ret, size_t size, struct pinfold_error *ret_error);
+PINFOLD_API int pinfold_socket(char *ret, size_t size, struct pinfold_error *ret_error);
+/* Who serves HTTP for root's daemon: an id of nobody else, that may connect to its socket. */
+#define PINFOLD_API_ID 0x6ffffffeu
+
 PINFOLD_API const char *pinfold_version(void);
 
 #ifdef __cplusplus

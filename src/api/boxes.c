@@ -78,7 +78,8 @@ static struct box *look_up(struct boxes *boxes, const char *tenant, const char *
 }
 
 /* One for a sandbox that the daemon has; with a reference for the caller. */
-static struct box *add_box(struct boxes *boxes, const char *id, const char *tenant, const char *name)
+static struct box *add_box(struct boxes *boxes, const char *id, const char *tenant,
+			   const char *name)
 {
 	struct box *b = calloc(1, sizeof(*b));
 
@@ -217,7 +218,8 @@ static int missing(struct api *api, const struct who *who, const char *id, struc
 	}
 	(void)err_set(e, ERR_MISSING, "sandbox \"%.40s\" does not exist", id);
 	(void)err_detail(e, "sandbox");
-	return err_remedy(e, *names ? "live sandboxes: %s" : "there is none; make one first%s", names);
+	return err_remedy(e, *names ? "live sandboxes: %s" : "there is none; make one first%s",
+			  names);
 }
 
 /* Is it still there, and whose? */
@@ -241,7 +243,8 @@ static struct box *find_again(struct api *api, const struct who *who, const char
 	for (size_t i = 0; i < n && !found; i++) {
 		const char *name = metadata_of(&list[i], KEY_NAME);
 
-		if (list[i].ended_ms || strcmp(metadata_of(&list[i], KEY_TENANT), who->tenant) != 0 ||
+		if (list[i].ended_ms ||
+		    strcmp(metadata_of(&list[i], KEY_TENANT), who->tenant) != 0 ||
 		    (strcmp(list[i].id, id) != 0 && (!*name || strcmp(name, id) != 0)))
 			continue;
 		found = add_box(api->boxes, list[i].id, who->tenant, name);
@@ -350,7 +353,8 @@ struct value *boxes_list(struct api *api, const struct who *who, struct err *e)
 	}
 	struct value *all = value_array();
 	for (size_t i = 0; i < n; i++)
-		if (!list[i].ended_ms && strcmp(metadata_of(&list[i], KEY_TENANT), who->tenant) == 0)
+		if (!list[i].ended_ms &&
+		    strcmp(metadata_of(&list[i], KEY_TENANT), who->tenant) == 0)
 			value_add(all, describe(&list[i]));
 	pinfold_sandbox_list_free(list);
 	return all;

@@ -38,7 +38,7 @@ struct box {
 	char id[32]; /* the daemon's */
 	char tenant[TENANT_SIZE];
 	char name[BOX_NAME_SIZE]; /* "" for none */
-	uint64_t idle_ms;	  /* 0: it has a time to live of its own; else extended at each use */
+	uint64_t idle_ms; /* 0: it has a time to live of its own; else extended at each use */
 
 	/* boxes.c */
 	pthread_mutex_t lock;

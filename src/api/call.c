@@ -17,8 +17,7 @@ struct call *call_new(struct api *api, const struct op *op, const struct who *wh
 
 	if (!c)
 		return NULL;
-	*c = (struct call){
-		.api = api, .op = op, .who = *who, .body = FD_NONE, .reply.fd = FD_NONE};
+	*c = (struct call){.api = api, .op = op, .who = *who, .body = FD_NONE, .reply.fd = FD_NONE};
 	c->began_ms = loop_now_ms();
 	c->cancel = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (c->cancel < 0 || id_make("req", c->request_id, &e) < 0) {

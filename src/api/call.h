@@ -81,7 +81,7 @@ int call_cancelled_fd(const struct call *c); /* readable when it was */
 /* From here on `feed` is what a caller who wants a stream hears. */
 void call_stream(struct call *c, struct feed *feed);
 
-const char *arg_str(const struct call *c, const char *name);		      /* NULL: not given */
+const char *arg_str(const struct call *c, const char *name); /* NULL: not given */
 int64_t arg_int(const struct call *c, const char *name, int64_t standard);
 bool arg_true(const struct call *c, const char *name);
 const struct value *arg(const struct call *c, const char *name);

@@ -234,10 +234,14 @@ void conn_refuse(struct conn *c, int status, const char *why)
 	c->keep = false;
 	c->state = CONN_ANSWER;
 	c->server->counts.refused++;
-	(void)err_set(&e, status == 413 ? ERR_LIMIT : status == 408 ? ERR_TIMEOUT : ERR_INVALID, "%s",
-		      why);
+	(void)err_set(&e,
+		      status == 413   ? ERR_LIMIT
+		      : status == 408 ? ERR_TIMEOUT
+				      : ERR_INVALID,
+		      "%s", why);
 	char text[1024];
-	int n = snprintf(text, sizeof(text), "{\"error\":{\"code\":\"%s\",\"message\":\"%s\",\"remedy\":\"\"}}",
+	int n = snprintf(text, sizeof(text),
+			 "{\"error\":{\"code\":\"%s\",\"message\":\"%s\",\"remedy\":\"\"}}",
 			 err_code(e.kind), why);
 	char *copy = strndup(text, (size_t)n);
 	exchange_reply(&c->x, status, NULL, copy, copy ? (size_t)n : 0);

@@ -144,9 +144,9 @@ void exchange_reply(struct exchange *x, int status, const char *type, char *text
 static int status_of(enum err_kind kind)
 {
 	static const int status[ERR_KINDS] = {
-		[ERR_INTERNAL] = 500,	 [ERR_INVALID] = 400,	  [ERR_DENIED] = 403,
-		[ERR_MISSING] = 404,	 [ERR_CONFLICT] = 409,	  [ERR_LIMIT] = 429,
-		[ERR_TIMEOUT] = 504,	 [ERR_UNSUPPORTED] = 501, [ERR_BUSY] = 503,
+		[ERR_INTERNAL] = 500,	     [ERR_INVALID] = 400,     [ERR_DENIED] = 403,
+		[ERR_MISSING] = 404,	     [ERR_CONFLICT] = 409,    [ERR_LIMIT] = 429,
+		[ERR_TIMEOUT] = 504,	     [ERR_UNSUPPORTED] = 501, [ERR_BUSY] = 503,
 		[ERR_UNAUTHENTICATED] = 401,
 	};
 

@@ -47,7 +47,8 @@ static struct value *parse(const struct pinfold_session_event *ev)
 	return value_parse(ev->data, ev->len, &v, &ignored) < 0 ? NULL : v;
 }
 
-static void take_event(struct record *rec, struct gathered *g, const struct pinfold_session_event *ev)
+static void take_event(struct record *rec, struct gathered *g,
+		       const struct pinfold_session_event *ev)
 {
 	struct value *v = NULL;
 
@@ -72,19 +73,20 @@ static void take_event(struct record *rec, struct gathered *g, const struct pinf
 		value_free(g->done);
 		g->done = parse(ev);
 		return;
-	case PINFOLD_SESSION_INPUT:
-		return; /* refused: we said that there is none */
+	case PINFOLD_SESSION_INPUT: return; /* refused: we said that there is none */
 	}
 }
 
-static void follow(struct call *c, struct record *rec, struct pinfold_session *s, struct gathered *g)
+static void follow(struct call *c, struct record *rec, struct pinfold_session *s,
+		   struct gathered *g)
 {
 	struct pinfold_session_event ev = {0};
 	bool stopped = false;
 
 	while (ev.kind != PINFOLD_SESSION_DONE) {
 		struct pollfd p[2] = {{.fd = pinfold_session_fd(s), .events = POLLIN},
-				      {.fd = stopped ? -1 : call_cancelled_fd(c), .events = POLLIN}};
+				      {.fd = stopped ? -1 : call_cancelled_fd(c),
+				       .events = POLLIN}};
 
 		if (pinfold_session_next(s, 0, &ev) > 0) {
 			take_event(rec, g, &ev);
@@ -167,9 +169,10 @@ static struct value *result_of(struct box *b, struct record *rec, struct gathere
 	for (unsigned i = 0; i < 4; i++) {
 		struct value *v = value_get(g->done, keys[i]);
 
-		value_set(o, keys[i], v ? value_share(v)
-				      : i     ? value_of_null()
-					      : value_of_str("died"));
+		value_set(o, keys[i],
+			  v   ? value_share(v)
+			  : i ? value_of_null()
+			      : value_of_str("died"));
 	}
 	value_set(o, "stdout", stream_value(&rec->output[0]));
 	value_set(o, "stderr", stream_value(&rec->output[1]));
@@ -210,7 +213,8 @@ int execute(struct call *c, struct box *b, struct session *s, struct execution *
 		follow(c, rec, s->handle, &g);
 		x->result = result_of(b, rec, &g, began);
 		const char *status = value_str(value_get(x->result, "status"));
-		record_end(c->api->runs, rec, status ? status : "died", value_text(x->result, NULL));
+		record_end(c->api->runs, rec, status ? status : "died",
+			   value_text(x->result, NULL));
 		value_free(g.done);
 	}
 	record_unref(c->api->runs, rec);

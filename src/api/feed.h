@@ -18,7 +18,7 @@
 struct feed;
 
 struct follower {
-	uint64_t seen;			   /* number of the last event that was taken */
+	uint64_t seen;			  /* number of the last event that was taken */
 	void (*more)(struct follower *f); /* in the loop's thread: there is something to take */
 	struct follower *next;
 };

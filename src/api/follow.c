@@ -61,7 +61,8 @@ static void take_event(struct record *rec, struct carry carry[2], const struct p
 	case PINFOLD_EVENT_STARTED:
 		o = value_object();
 		value_set(o, "id", value_of_str(rec->id));
-		value_set(o, "sandbox", rec->sandbox[0] ? value_of_str(rec->sandbox) : value_of_null());
+		value_set(o, "sandbox",
+			  rec->sandbox[0] ? value_of_str(rec->sandbox) : value_of_null());
 		tell(rec, "started", o);
 		return;
 	case PINFOLD_EVENT_STDOUT:

@@ -14,7 +14,7 @@
 
 #define OPS_MAX 128u
 
-static const uint64_t bounds_us[] = {500,    1000,   2500,    5000,    10000,   25000,   50000,
+static const uint64_t bounds_us[] = {500,    1000,   2500,    5000,    10000,	 25000,	   50000,
 				     100000, 250000, 1000000, 5000000, 30000000, 120000000};
 #define BOUNDS (sizeof(bounds_us) / sizeof(*bounds_us))
 
@@ -105,15 +105,16 @@ static void write_calls(FILE *f, const struct metrics *m)
 			continue;
 		for (size_t b = 0; b < BOUNDS; b++) {
 			sum += h->bucket[b];
-			(void)fprintf(f, "pinfold_call_seconds_bucket{operation=\"%s\",le=\"%g\"} %llu\n",
-				      name, (double)bounds_us[b] / 1e6, (unsigned long long)sum);
+			(void)fprintf(
+				f, "pinfold_call_seconds_bucket{operation=\"%s\",le=\"%g\"} %llu\n",
+				name, (double)bounds_us[b] / 1e6, (unsigned long long)sum);
 		}
 		(void)fprintf(f,
 			      "pinfold_call_seconds_bucket{operation=\"%s\",le=\"+Inf\"} %llu\n"
 			      "pinfold_call_seconds_sum{operation=\"%s\"} %.6f\n"
 			      "pinfold_call_seconds_count{operation=\"%s\"} %llu\n",
-			      name, (unsigned long long)h->count, name, (double)h->sum_us / 1e6, name,
-			      (unsigned long long)h->count);
+			      name, (unsigned long long)h->count, name, (double)h->sum_us / 1e6,
+			      name, (unsigned long long)h->count);
 	}
 	(void)fputs("# HELP pinfold_call_errors_total Operations that failed.\n"
 		    "# TYPE pinfold_call_errors_total counter\n",
@@ -172,7 +173,8 @@ char *metrics_text(struct metrics *m, struct api *api, size_t *ret_len)
 
 		server_count(m->server, &n);
 		write_gauge(f, "pinfold_connections", "Connections that are open.", n.connections);
-		write_gauge(f, "pinfold_event_streams", "Streams of events that are open.", n.streams);
+		write_gauge(f, "pinfold_event_streams", "Streams of events that are open.",
+			    n.streams);
 		write_gauge(f, "pinfold_connections_total", "Connections so far.", n.accepted);
 		write_gauge(f, "pinfold_requests_total", "Requests so far.", n.requests);
 		write_gauge(f, "pinfold_refused_total",

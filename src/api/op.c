@@ -29,9 +29,11 @@ unsigned scope_parse(const char *text, struct err *e)
 		while (i < SCOPES && (strlen(scopes[i]) != n || strncmp(scopes[i], p, n) != 0))
 			i++;
 		if (i == SCOPES && !(n == 3 && !strncmp(p, "all", 3))) {
-			(void)err_set(e, ERR_INVALID, "--scope: there is no scope \"%.*s\"", (int)n, p);
-			(void)err_remedy(e, "use run, files, workspaces, approve, admin or all, with "
-					    "commas between");
+			(void)err_set(e, ERR_INVALID, "--scope: there is no scope \"%.*s\"", (int)n,
+				      p);
+			(void)err_remedy(e,
+					 "use run, files, workspaces, approve, admin or all, with "
+					 "commas between");
 			return 0;
 		}
 		bits |= i == SCOPES ? SCOPE_ALL : 1u << i;
@@ -116,7 +118,7 @@ static int check_amount(const struct op_arg *a, const struct value *v, int64_t *
 		n = (uint64_t)(value_real(v) * 1000 + 0.5);
 	else if (value_kind(v) != VALUE_STRING)
 		return wrong(e, a,
-			     a->type == ARG_SIZE       ? "a number of bytes or a text such as \"512M\""
+			     a->type == ARG_SIZE ? "a number of bytes or a text such as \"512M\""
 			     : a->type == ARG_DURATION ? "a number of ms or a text such as \"10s\""
 						       : "a number of processors",
 			     v);
@@ -175,8 +177,8 @@ static int check_words(const struct op_arg *a, const struct value *v, struct err
 		const struct value *one = value_at(v, i);
 
 		if (value_kind(one) != VALUE_STRING)
-			return err_set(e, ERR_INVALID, "%s[%zu]: a string is wanted, not %s", a->name,
-				       i, value_kind_name(value_kind(one)));
+			return err_set(e, ERR_INVALID, "%s[%zu]: a string is wanted, not %s",
+				       a->name, i, value_kind_name(value_kind(one)));
 		if (strlen(value_str(one)) != value_len(one))
 			return err_set(e, ERR_INVALID, "%s[%zu]: has a NUL in it", a->name, i);
 	}
@@ -193,11 +195,11 @@ static int check_map(const struct op_arg *a, const struct value *v, struct err *
 		const struct value *one = value_get(v, key);
 
 		if (value_kind(one) != VALUE_STRING)
-			return err_set(e, ERR_INVALID, "%s.%.64s: a string is wanted, not %s", a->name,
-				       key, value_kind_name(value_kind(one)));
+			return err_set(e, ERR_INVALID, "%s.%.64s: a string is wanted, not %s",
+				       a->name, key, value_kind_name(value_kind(one)));
 		if (!*key || strchr(key, '=') || strlen(value_str(one)) != value_len(one))
-			return err_set(e, ERR_INVALID, "%s.%.64s: not a name, or a NUL in its value",
-				       a->name, key);
+			return err_set(e, ERR_INVALID,
+				       "%s.%.64s: not a name, or a NUL in its value", a->name, key);
 	}
 	return 0;
 }
@@ -227,12 +229,9 @@ static int check_one(const struct op_arg *a, const struct value *v, struct value
 
 	switch (a->type) {
 	case ARG_STRING:
-	case ARG_CHOICE:
-		return check_string(a, v, e);
-	case ARG_STRINGS:
-		return check_words(a, v, e);
-	case ARG_MAP:
-		return check_map(a, v, e);
+	case ARG_CHOICE: return check_string(a, v, e);
+	case ARG_STRINGS: return check_words(a, v, e);
+	case ARG_MAP: return check_map(a, v, e);
 	case ARG_COMMAND:
 		return value_kind(v) == VALUE_STRING ? check_string(a, v, e) : check_words(a, v, e);
 	case ARG_BOOL:

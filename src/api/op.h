@@ -39,10 +39,10 @@ struct op_arg {
 	const char *name;
 	enum arg_type type;
 	unsigned flags;
-	int64_t min, max;	/* 0, 0: the type's own */
-	const char *choices;	/* with blanks between */
+	int64_t min, max;    /* 0, 0: the type's own */
+	const char *choices; /* with blanks between */
 	const char *help;
-	const char *standard;	/* the default, for documents; NULL: none */
+	const char *standard; /* the default, for documents; NULL: none */
 };
 
 /* Who may; a token has a set of them. */
@@ -53,14 +53,14 @@ struct op_arg {
 #define SCOPE_ADMIN 0x10u
 #define SCOPE_ALL 0x1fu
 
-#define OP_STREAM 0x1u	 /* ?stream=1 answers with events */
-#define OP_RAW_BODY 0x2u /* the body is bytes, not JSON */
+#define OP_STREAM 0x1u	  /* ?stream=1 answers with events */
+#define OP_RAW_BODY 0x2u  /* the body is bytes, not JSON */
 #define OP_RAW_REPLY 0x4u /* so is the answer */
-#define OP_CREATED 0x8u	 /* answers 201 */
-#define OP_OPEN 0x10u	 /* no token is needed */
-#define OP_EVENTS 0x20u	 /* always answers with events */
+#define OP_CREATED 0x8u	  /* answers 201 */
+#define OP_OPEN 0x10u	  /* no token is needed */
+#define OP_EVENTS 0x20u	  /* always answers with events */
 #define OP_DETACHED 0x40u /* a caller who leaves does not end it */
-#define OP_QUIET 0x80u	 /* changes and reveals nothing: no line in the log */
+#define OP_QUIET 0x80u	  /* changes and reveals nothing: no line in the log */
 
 /* Tools only. */
 #define TOOL_READS 0x100u

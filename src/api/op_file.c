@@ -61,8 +61,8 @@ static struct value *describe(const char *path, const struct pinfold_file_info *
 	value_set(o, "mode", value_of_str(mode));
 	value_set(o, "uid", value_of_u64(info->uid));
 	value_set(o, "gid", value_of_u64(info->gid));
-	value_set(o, "modified", value_of_instant(info->mtime_ns > 0 ? (uint64_t)info->mtime_ns / 1000000
-								       : 0));
+	value_set(o, "modified",
+		  value_of_instant(info->mtime_ns > 0 ? (uint64_t)info->mtime_ns / 1000000 : 0));
 	value_set(o, "target", info->target[0] ? value_of_str(info->target) : value_of_null());
 	return o;
 }
@@ -71,10 +71,14 @@ static const char *type_of(const char *path)
 {
 	static const struct {
 		const char *end, *type;
-	} known[] = {{".png", "image/png"},	  {".jpg", "image/jpeg"},
-		     {".jpeg", "image/jpeg"},	  {".gif", "image/gif"},
-		     {".pdf", "application/pdf"}, {".json", "application/json"},
-		     {".txt", "text/plain; charset=utf-8"}, {".csv", "text/csv; charset=utf-8"}};
+	} known[] = {{".png", "image/png"},
+		     {".jpg", "image/jpeg"},
+		     {".jpeg", "image/jpeg"},
+		     {".gif", "image/gif"},
+		     {".pdf", "application/pdf"},
+		     {".json", "application/json"},
+		     {".txt", "text/plain; charset=utf-8"},
+		     {".csv", "text/csv; charset=utf-8"}};
 
 	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++) {
 		size_t n = strlen(known[i].end), len = strlen(path);
@@ -133,7 +137,8 @@ static uint32_t write_flags(const struct call *c)
 {
 	const char *mode = arg_str(c, "mode");
 
-	return PINFOLD_WRITE_PARENTS | (mode && !strcmp(mode, "append") ? PINFOLD_WRITE_APPEND : 0) |
+	return PINFOLD_WRITE_PARENTS |
+	       (mode && !strcmp(mode, "append") ? PINFOLD_WRITE_APPEND : 0) |
 	       (mode && !strcmp(mode, "create") ? PINFOLD_WRITE_NEW : 0);
 }
 
@@ -141,10 +146,11 @@ static int write_body(struct call *c, struct pinfold_files *files, struct pinfol
 		      uint64_t *ret_bytes, struct err *e)
 {
 	struct pinfold_file_writer *w = NULL;
-	uint32_t mode = (uint32_t)strtoul(arg_str(c, "permissions") ? arg_str(c, "permissions") : "0",
-					  NULL, 8);
+	uint32_t mode = (uint32_t)strtoul(
+		arg_str(c, "permissions") ? arg_str(c, "permissions") : "0", NULL, 8);
 
-	if (pinfold_file_write(files, arg_str(c, "path"), write_flags(c), mode & 0777, &w, failure) < 0)
+	if (pinfold_file_write(files, arg_str(c, "path"), write_flags(c), mode & 0777, &w,
+			       failure) < 0)
 		return api_error(e, failure);
 	int r = copy_body(c, pinfold_file_writer_fd(w), ret_bytes);
 	if (r == 0)
@@ -155,8 +161,8 @@ static int write_body(struct call *c, struct pinfold_files *files, struct pinfol
 		(void)err_detail(e, "disk");
 		return err_remedy(e, "remove files, or make a sandbox with more `disk`");
 	}
-	return err_set(e, r == -ETIMEDOUT ? ERR_TIMEOUT : ERR_INTERNAL, "the file was not written: %s",
-		       strerror(-r));
+	return err_set(e, r == -ETIMEDOUT ? ERR_TIMEOUT : ERR_INTERNAL,
+		       "the file was not written: %s", strerror(-r));
 }
 
 /* A channel of its own: an upload may take long, and others want to read meanwhile. */
@@ -202,7 +208,8 @@ int op_file_stat(struct call *c, struct err *e)
 
 	if (!info || enter(&p, c, e) < 0)
 		return -EIO;
-	int r = pinfold_file_stat(p.files, arg_str(c, "path"), PINFOLD_FILE_NOFOLLOW, info, &p.failure);
+	int r = pinfold_file_stat(p.files, arg_str(c, "path"), PINFOLD_FILE_NOFOLLOW, info,
+				  &p.failure);
 	if (r >= 0)
 		c->reply.value = describe(arg_str(c, "path"), info);
 	return leave(&p, r, e);
@@ -234,7 +241,8 @@ static int add_item(const char *path, const struct pinfold_file_info *info, void
 
 int op_file_list(struct call *c, struct err *e)
 {
-	struct listing l = {.items = value_array(), .limit = (size_t)arg_int(c, "limit", 1000),
+	struct listing l = {.items = value_array(),
+			    .limit = (size_t)arg_int(c, "limit", 1000),
 			    .after = arg_str(c, "after")};
 	const char *path = arg_str(c, "path");
 	struct place p;
@@ -243,8 +251,8 @@ int op_file_list(struct call *c, struct err *e)
 		value_free(l.items);
 		return -EIO;
 	}
-	int r = pinfold_file_list(p.files, path ? path : "/home/user", (unsigned)arg_int(c, "depth", 1),
-				  0, add_item, &l, &p.failure);
+	int r = pinfold_file_list(p.files, path ? path : "/home/user",
+				  (unsigned)arg_int(c, "depth", 1), 0, add_item, &l, &p.failure);
 	const char *last = value_str(value_get(value_at(l.items, value_len(l.items) - 1), "path"));
 	c->reply.value = value_object();
 	value_set(c->reply.value, "next", l.more ? value_of_str(last) : value_of_null());
@@ -258,7 +266,8 @@ int op_file_move(struct call *c, struct err *e)
 
 	if (enter(&p, c, e) < 0)
 		return -EIO;
-	return leave(&p, pinfold_file_move(p.files, arg_str(c, "from"), arg_str(c, "to"), &p.failure),
+	return leave(&p,
+		     pinfold_file_move(p.files, arg_str(c, "from"), arg_str(c, "to"), &p.failure),
 		     e);
 }
 
@@ -308,8 +317,8 @@ int op_file_watch(struct call *c, struct err *e)
 	struct pinfold_error failure;
 	int r = b && feed ? 0 : -ENOENT;
 
-	if (r >= 0 && pinfold_watch_open(b->id, path ? path : "/home/user", arg_true(c, "recursive"),
-					 &w, &failure) < 0)
+	if (r >= 0 && pinfold_watch_open(b->id, path ? path : "/home/user",
+					 arg_true(c, "recursive"), &w, &failure) < 0)
 		r = api_error(e, &failure);
 	if (r >= 0) {
 		call_stream(c, feed);

@@ -109,7 +109,8 @@ static struct value *describe_output(const struct pinfold_process_output *out)
 	for (size_t i = 0; i < out->n_runs; i++) {
 		struct value *part = value_object();
 
-		value_set(part, "stream", value_of_str(out->runs[i].stream == 2 ? "stderr" : "stdout"));
+		value_set(part, "stream",
+			  value_of_str(out->runs[i].stream == 2 ? "stderr" : "stdout"));
 		value_set_text(part, out->data + at, out->runs[i].len);
 		value_add(parts, part);
 		at += out->runs[i].len;
@@ -146,8 +147,8 @@ static int signal_of(const char *name)
 	static const struct {
 		const char *name;
 		int number;
-	} table[] = {{"INT", SIGINT},	{"TERM", SIGTERM}, {"KILL", SIGKILL}, {"HUP", SIGHUP},
-		     {"QUIT", SIGQUIT}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"STOP", SIGSTOP},
+	} table[] = {{"INT", SIGINT},	{"TERM", SIGTERM},  {"KILL", SIGKILL}, {"HUP", SIGHUP},
+		     {"QUIT", SIGQUIT}, {"USR1", SIGUSR1},  {"USR2", SIGUSR2}, {"STOP", SIGSTOP},
 		     {"CONT", SIGCONT}, {"WINCH", SIGWINCH}};
 
 	if (strncmp(name, "SIG", 3) == 0)
@@ -168,8 +169,10 @@ int op_process_signal(struct call *c, struct err *e)
 		return -ENOENT;
 	if (!signo) {
 		(void)err_set(e, ERR_INVALID, "signal: \"%.20s\" is none", arg_str(c, "signal"));
-		r = err_remedy(e, "use INT, TERM, KILL, HUP, QUIT, USR1, USR2, STOP, CONT or WINCH");
-	} else if (pinfold_process_signal(b->id, (uint32_t)arg_int(c, "pid", 0), signo, &failure) < 0) {
+		r = err_remedy(e,
+			       "use INT, TERM, KILL, HUP, QUIT, USR1, USR2, STOP, CONT or WINCH");
+	} else if (pinfold_process_signal(b->id, (uint32_t)arg_int(c, "pid", 0), signo, &failure) <
+		   0) {
 		r = api_error(e, &failure);
 	}
 	box_put(c->api, b);
@@ -204,8 +207,8 @@ int op_process_resize(struct call *c, struct err *e)
 	if (!b)
 		return -ENOENT;
 	if (pinfold_process_resize(b->id, (uint32_t)arg_int(c, "pid", 0),
-				   (unsigned)arg_int(c, "rows", 24), (unsigned)arg_int(c, "cols", 80),
-				   &failure) < 0)
+				   (unsigned)arg_int(c, "rows", 24),
+				   (unsigned)arg_int(c, "cols", 80), &failure) < 0)
 		r = api_error(e, &failure);
 	box_put(c->api, b);
 	return r;

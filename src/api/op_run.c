@@ -60,7 +60,8 @@ static struct value *summary(const struct record *rec)
 	value_set(o, "status", value_of_str(rec->status));
 	value_set(o, "command", value_of_str(rec->command));
 	value_set(o, "sandbox", rec->sandbox[0] ? value_of_str(rec->sandbox) : value_of_null());
-	value_set(o, "workspace", rec->workspace[0] ? value_of_str(rec->workspace) : value_of_null());
+	value_set(o, "workspace",
+		  rec->workspace[0] ? value_of_str(rec->workspace) : value_of_null());
 	value_set(o, "created", value_of_instant(rec->made_ms));
 	return o;
 }
@@ -90,7 +91,8 @@ static int add_to_page(struct record *rec, void *arg)
 
 int op_run_list(struct call *c, struct err *e)
 {
-	struct page p = {.items = value_array(), .limit = (size_t)arg_int(c, "limit", 100),
+	struct page p = {.items = value_array(),
+			 .limit = (size_t)arg_int(c, "limit", 100),
 			 .after = arg_str(c, "after")};
 
 	(void)e;

@@ -32,7 +32,8 @@ int op_session_create(struct call *c, struct err *e)
 	struct session *s = NULL;
 
 	if (b)
-		s = box_session(b, name ? name : "", lang ? lang : "python", arg_true(c, "reset"), e);
+		s = box_session(b, name ? name : "", lang ? lang : "python", arg_true(c, "reset"),
+				e);
 	if (s) {
 		box_session_put(b, s);
 		c->reply.value = describe(b, s);
@@ -69,7 +70,8 @@ int op_session_execute(struct call *c, struct err *e)
 	int r = -EIO;
 
 	if (s) {
-		struct execution x = {.code = value_str(code), .code_len = value_len(code),
+		struct execution x = {.code = value_str(code),
+				      .code_len = value_len(code),
 				      .time_ms = (uint64_t)arg_int(c, "time", 0)};
 
 		r = execute(c, b, s, &x, e);

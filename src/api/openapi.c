@@ -71,8 +71,7 @@ static struct value *base_schema(const struct op_arg *a)
 		if (a->max)
 			value_set(o, "maxLength", value_of_int(a->max));
 		return o;
-	case ARG_BOOL:
-		return of_type("boolean");
+	case ARG_BOOL: return of_type("boolean");
 	case ARG_INT:
 		o = of_type("integer");
 		if (a->min > INT64_MIN)
@@ -81,19 +80,15 @@ static struct value *base_schema(const struct op_arg *a)
 			value_set(o, "maximum", value_of_int(a->max));
 		return o;
 	case ARG_SIZE:
-	case ARG_DURATION:
-		return amount("integer");
-	case ARG_CPUS:
-		return amount("number");
-	case ARG_CHOICE:
-		return choices(a->choices);
+	case ARG_DURATION: return amount("integer");
+	case ARG_CPUS: return amount("number");
+	case ARG_CHOICE: return choices(a->choices);
 	case ARG_COMMAND:
 		either = value_array();
 		value_add(either, of_type("string"));
 		value_add(either, strings());
 		return object_of("oneOf", either);
-	case ARG_STRINGS:
-		return strings();
+	case ARG_STRINGS: return strings();
 	case ARG_MAP:
 		o = of_type("object");
 		value_set(o, "additionalProperties", of_type("string"));
@@ -225,8 +220,8 @@ static struct value *operation(const struct op *op)
 	if (has_body(op))
 		value_set(o, "requestBody", body_of(op));
 	if (op->flags & OP_RAW_BODY) {
-		struct value *body = object_of(
-			"content", content("application/octet-stream", value_object()));
+		struct value *body =
+			object_of("content", content("application/octet-stream", value_object()));
 
 		value_set(body, "required", value_of_bool(true));
 		value_set(o, "requestBody", body);
@@ -335,8 +330,9 @@ struct value *openapi_document(void)
 	value_set(info, "title", value_of_str("Pinfold"));
 	value_set(info, "version", value_of_str(pinfold_version()));
 	value_set(info, "description",
-		  value_of_str("Runs code where it can do no harm. On the Unix socket the caller's uid "
-			       "counts, on TCP a token."));
+		  value_of_str(
+			  "Runs code where it can do no harm. On the Unix socket the caller's uid "
+			  "counts, on TCP a token."));
 	value_set(info, "license", object_of("name", value_of_str("Apache-2.0")));
 	for (size_t i = 0; i < op_count(); i++) {
 		const struct op *op = op_at(i);

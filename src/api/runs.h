@@ -21,16 +21,16 @@ struct pinfold_run_options;
 struct record {
 	char id[32];
 	char tenant[TENANT_SIZE];
-	char sandbox[32];	/* "" for none */
-	char workspace[64];	/* "" for none */
+	char sandbox[32];   /* "" for none */
+	char workspace[64]; /* "" for none */
 	char command[256];
-	char status[16];	/* "running", then as in the document */
-	uint64_t made_ms;	/* since 1970 */
-	uint64_t ended_at;	/* loop_now_ms(), 0: it runs */
-	char *result;		/* the document, one line of JSON; NULL: it runs */
+	char status[16];   /* "running", then as in the document */
+	uint64_t made_ms;  /* since 1970 */
+	uint64_t ended_at; /* loop_now_ms(), 0: it runs */
+	char *result;	   /* the document, one line of JSON; NULL: it runs */
 	struct spool output[2];
 	struct feed *feed; /* started, stdout, stderr, denial, result */
-	int cancel_fd; /* of the call that runs it, FD_NONE: over */
+	int cancel_fd;	   /* of the call that runs it, FD_NONE: over */
 
 	/* runs.c */
 	unsigned refs;

@@ -36,7 +36,8 @@ static struct session *add_session(struct box *b, const char *name, struct err *
 	if (n >= BOX_SESSIONS_MAX || !s || id_make("ses", s->id, e) < 0) {
 		free(s);
 		if (n >= BOX_SESSIONS_MAX)
-			(void)err_set(e, ERR_LIMIT, "there are %u sessions in this sandbox already", n);
+			(void)err_set(e, ERR_LIMIT, "there are %u sessions in this sandbox already",
+				      n);
 		return NULL;
 	}
 	(void)snprintf(s->name, sizeof(s->name), "%s", *name ? name : s->id);
@@ -96,8 +97,8 @@ struct session *box_session(struct box *b, const char *name, const char *lang, b
 	else if (s->busy) {
 		unsigned age = (unsigned)((loop_now_ms() - s->since_ms) / 1000);
 
-		(void)err_set(e, ERR_BUSY, "session \"%s\" is still running %s (%u s)", s->name, s->run,
-			      age);
+		(void)err_set(e, ERR_BUSY, "session \"%s\" is still running %s (%u s)", s->name,
+			      s->run, age);
 		(void)err_remedy(e, "wait, interrupt it, or use another session");
 		e->retry_ms = 1000;
 		s = NULL;

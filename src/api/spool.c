@@ -67,7 +67,9 @@ void spool_add(struct spool *s, const void *data, size_t len)
 {
 	(void)pthread_mutex_lock(&s->lock);
 	/* A gap would be worse than an end: after the first byte that is lost nothing is kept. */
-	size_t fits = s->kept < s->total ? 0 : SPOOL_MAX - s->kept < len ? SPOOL_MAX - s->kept : len;
+	size_t fits = s->kept < s->total	  ? 0
+		      : SPOOL_MAX - s->kept < len ? SPOOL_MAX - s->kept
+						  : len;
 
 	if (fits && keep(s, data, fits) == 0)
 		s->kept += fits;

@@ -176,9 +176,9 @@ static int write_all(int dir, const struct token *list, size_t n, struct err *e)
 	if (geteuid() == 0 && fchown(fd, 0, st.st_gid) < 0)
 		return err_sys(e, "give the tokens to group %u", st.st_gid);
 	for (size_t i = 0; i < n; i++)
-		if (dprintf(fd, "%s %s %u %s %" PRIu64 " %" PRIu64 " %s\n", list[i].id, list[i].hash,
-			    list[i].scopes, list[i].tenant, list[i].created_s, list[i].expires_s,
-			    list[i].label) < 0)
+		if (dprintf(fd, "%s %s %u %s %" PRIu64 " %" PRIu64 " %s\n", list[i].id,
+			    list[i].hash, list[i].scopes, list[i].tenant, list[i].created_s,
+			    list[i].expires_s, list[i].label) < 0)
 			return err_sys(e, "write the tokens");
 	if (fchmod(fd, 0640) < 0 || fsync(fd) < 0 ||
 	    renameat(dir, FILE_NAME ".new", dir, FILE_NAME) < 0 || fsync(dir) < 0)

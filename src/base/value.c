@@ -83,7 +83,7 @@ char *value_text(const struct value *v, size_t *ret_len)
 {
 	if (!v || is_broken(in(v)))
 		return NULL;
-	char *text = json_dumps(in(v), JSON_COMPACT | JSON_ENCODE_ANY);
+	char *text = json_dumps(in(v), JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
 
 	if (text && ret_len)
 		*ret_len = strlen(text);

@@ -58,11 +58,14 @@ void request_done(struct request *r)
 {
 	request_forget_code(r);
 	free(r->env.items);
+	free(r->listen.items);
+	free(r->hosts.items);
+	free(r->origins.items);
 	free(r->allow.items);
 	free(r->hide.items);
 	free(r->metadata.items);
 	free(r->show.items);
-	r->env = r->allow = r->hide = r->show = r->metadata = (struct opt_list){.items = NULL};
+	r->listen = r->hosts = r->origins = r->env = r->allow = r->hide = r->show = r->metadata = (struct opt_list){.items = NULL};
 	if (r->stdin_is_owned)
 		fd_close(&r->stdin_fd);
 }

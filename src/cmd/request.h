@@ -26,6 +26,11 @@ struct request {
 	int64_t offset;
 	bool open_stdin;
 	const char *socket, *preload; /* of serve */
+	const char *http_socket;
+	bool no_http;
+	struct opt_list listen, hosts, origins;
+	const char *scope, *tenant, *label; /* of token */
+	uint64_t ttl_ms;
 	uint64_t samples;	      /* of bench */
 	const char *tools, *structured, *transfer_dir; /* of mcp */
 	bool ask;

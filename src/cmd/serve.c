@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/http.h"
 #include "cmd/request.h"
 #include "cmd/say.h"
 #include "cmd/verb.h"
@@ -15,6 +16,9 @@ static const char *const paragraphs[] = {
 	"--warm-python, at most what --warm-memory holds; fewer when the host is short of memory.",
 	"--max runs at once; who comes then waits, up to --queue of them and half a minute, and is "
 	"refused with the code busy after that. Users take turns. Waiting does not count as --time.",
+	"HTTP is served on a Unix socket beside the other, where the caller's uid says who he is, and "
+	"with --listen on TCP, where every call needs a token (pinfold token new). GET /openapi.json "
+	"describes it.",
 	"A run whose limits, --dir or --user differ from what waits gets a sandbox made for it.",
 	NULL,
 };
@@ -27,6 +31,7 @@ const struct verb_doc serve_doc = {
 			{"A daemon for this user:", "pinfold serve &"},
 			{"More that wait, at another place:",
 			 "pinfold serve --socket /tmp/p.sock --warm 16"},
+			{"With HTTP on TCP:", "pinfold serve --listen 127.0.0.1:8787"},
 		},
 };
 
@@ -71,7 +76,17 @@ int cmd_serve(const struct verb *v, int argc, char **argv)
 		.node = as_option(r.warm_node),
 		.r = as_option(r.warm_r),
 	};
-	if (pinfold_serve(&o, &failure) == 0)
-		return 0;
-	return say_library_failure(&failure, false);
+	struct http_options http = {
+		.daemon_socket = r.socket,
+		.unix_path = r.http_socket,
+		.addresses = (const char *const *)r.listen.items,
+		.hosts = (const char *const *)r.hosts.items,
+		.origins = (const char *const *)r.origins.items,
+	};
+	struct http_side side = {0};
+	if (!r.no_http && http_start(&http, &side, &e) < 0)
+		return say_failure(&e, false);
+	int result = pinfold_serve(&o, &failure);
+	http_stop(&side);
+	return result == 0 ? 0 : say_library_failure(&failure, false);
 }

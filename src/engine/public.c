@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "warden/control.h"
 #include "engine/run_int.h"
+#include "warden/place.h"
 #include "sandbox/hold.h"
 
 /* Options of an older header end earlier; what they lack is zero. */
@@ -216,4 +217,26 @@ void pinfold_run_free(struct pinfold_run *run)
 const char *pinfold_version(void)
 {
 	return PINFOLD_VERSION;
+}
+
+static int told(int r, const struct err *e, struct pinfold_error *ret_error)
+{
+	if (r >= 0)
+		return 0;
+	error_public(e, ret_error);
+	return -1;
+}
+
+int pinfold_home(char *ret, size_t size, struct pinfold_error *ret_error)
+{
+	struct err e = ERR_INIT;
+
+	return told(place_data(ret, size, &e), &e, ret_error);
+}
+
+int pinfold_socket(char *ret, size_t size, struct pinfold_error *ret_error)
+{
+	struct err e = ERR_INIT;
+
+	return told(place_socket(ret, size, &e), &e, ret_error);
 }

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/group.h"
 #include "engine/front.h"
 #include "engine/run_int.h"
 #include "warden/place.h"
@@ -50,22 +51,6 @@ struct serve {
 	bool passed; /* the listening socket is systemd's */
 	pid_t front;
 };
-
-/* The group that may connect to root's daemon: its number in /etc/group, or -1. */
-static gid_t find_group(void)
-{
-	char line[1024];
-	unsigned gid = (unsigned)-1;
-	FILE *f = fopen("/etc/group", "re");
-
-	while (f && fgets(line, sizeof(line), f))
-		if (strncmp(line, GROUP_NAME ":", sizeof(GROUP_NAME)) == 0 &&
-		    sscanf(line, "%*[^:]:%*[^:]:%u", &gid) == 1)
-			break;
-	if (f)
-		(void)fclose(f); /* only read */
-	return (gid_t)gid;
-}
 
 /* Front needs no file, no id and no right of ours. */
 static int give_up_rights(void)
@@ -198,7 +183,10 @@ static int take_lock(struct serve *s, struct err *e)
 static int make_listener(struct serve *s, struct err *e)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
-	gid_t group = geteuid() == 0 ? find_group() : (gid_t)-1;
+	gid_t group = geteuid() == 0 ? group_find(GROUP_NAME) : (gid_t)-1;
+
+	if (geteuid() == 0 && group == (gid_t)-1)
+		group = PINFOLD_API_ID; /* nobody has it but who serves HTTP for us */
 
 	memcpy(at.sun_path, s->path, strlen(s->path) + 1);
 	s->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pinfold serve                       the warden, and front below it (engine/serve.c)
+ *   └─ watcher                        starts the two again when they die; does nothing else
+ *        ├─ keeper                    has the store of workspaces, as who started us
+ *        └─ api                       speaks HTTP; for root's daemon an id of its own, no rights
+ *
+ * Sockets are opened before anything is started and handed down. The watcher holds the leash: a pipe
+ * whose other end is ours. When we die it ends, and the others with it.
+ */
+#include "cmd/http.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <pinfold/pinfold.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "api/keeper.h"
+#include "api/serve.h"
+#include "base/fd.h"
+#include "base/group.h"
+#include "base/parse.h"
+
+#define GROUP_NAME "pinfold"
+#define BACKLOG 1024
+#define AGAIN_MS 500 /* between a death and the next start */
+
+struct side {
+	struct api_config config;
+	char socket[108]; /* of the daemon */
+	char home[4096];
+	int leash;
+	pid_t keeper, api;
+};
+
+static int default_path(const struct http_options *o, const char *socket, char *ret, size_t size,
+			struct err *e)
+{
+	size_t n = strlen(socket);
+
+	if (o->unix_path && (o->unix_path[0] != '/' || strlen(o->unix_path) >= size))
+		return err_set(e, ERR_INVALID,
+			       "--http-socket: not an absolute path of at most %zu bytes",
+			       size - 1);
+	if (o->unix_path) {
+		(void)snprintf(ret, size, "%s", o->unix_path);
+		return 0;
+	}
+	if (n > 5 && strcmp(socket + n - 5, ".sock") == 0)
+		n -= 5;
+	if (n + 11 > size)
+		return err_set(e, ERR_INVALID,
+			       "--socket: too long a path for the one of HTTP beside it");
+	(void)snprintf(ret, size, "%.*s-http.sock", (int)n, socket);
+	return 0;
+}
+
+static int listen_unix(const char *path, struct api_listen *ret, struct err *e)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	gid_t group = geteuid() == 0 ? group_find(GROUP_NAME) : (gid_t)-1;
+
+	memcpy(at.sun_path, path, strlen(path) + 1);
+	if (unlink(path) < 0 && errno != ENOENT)
+		return err_sys(e, "remove %s", path);
+	mode_t old = umask(0177);
+	int r = fd < 0 ? -1 : bind(fd, (struct sockaddr *)&at, sizeof(at));
+	(void)umask(old);
+	if (r < 0 || listen(fd, BACKLOG) < 0)
+		return err_sys(e, "listen on %s", path);
+	if (group != (gid_t)-1 && (chown(path, 0, group) < 0 || chmod(path, 0660) < 0))
+		return err_sys(e, "give %s to group " GROUP_NAME, path);
+	*ret = (struct api_listen){take_fd(&fd), true};
+	return 0;
+}
+
+static int bad_address(const char *address, struct err *e)
+{
+	(void)err_set(e, ERR_INVALID, "--listen: \"%.80s\" is no HOST:PORT", address);
+	return err_remedy(e, "use for example 127.0.0.1:8787 or [::1]:8787");
+}
+
+static int parse_address(const char *address, struct sockaddr_storage *ret, socklen_t *ret_len,
+			 struct err *e)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)ret;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)ret;
+	const char *colon = strrchr(address, ':');
+	char host[80];
+	uint64_t port = 0;
+	struct err ignored = ERR_INIT;
+
+	*ret = (struct sockaddr_storage){0};
+	if (!colon || colon - address >= (ptrdiff_t)sizeof(host) ||
+	    parse_count(colon + 1, &port, &ignored) < 0 || port > 65535)
+		return bad_address(address, e);
+	(void)snprintf(host, sizeof(host), "%.*s", (int)(colon - address), address);
+	size_t n = strlen(host);
+	if (n > 2 && host[0] == '[' && host[n - 1] == ']') {
+		host[n - 1] = '\0';
+		in6->sin6_family = AF_INET6;
+		in6->sin6_port = htons((uint16_t)port);
+		*ret_len = sizeof(*in6);
+		return inet_pton(AF_INET6, host + 1, &in6->sin6_addr) == 1
+			       ? 0
+			       : bad_address(address, e);
+	}
+	in->sin_family = AF_INET;
+	in->sin_port = htons((uint16_t)port);
+	*ret_len = sizeof(*in);
+	return inet_pton(AF_INET, strcmp(host, "localhost") ? host : "127.0.0.1", &in->sin_addr) ==
+			       1
+		       ? 0
+		       : bad_address(address, e);
+}
+
+static int listen_tcp(const char *address, struct api_listen *ret, struct err *e)
+{
+	struct sockaddr_storage at;
+	socklen_t len = 0;
+	int one = 1;
+
+	if (parse_address(address, &at, &len, e) < 0)
+		return -EINVAL;
+	auto_close int fd = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one,
+			 sizeof(one)); /* its connections have it */
+	if (fd < 0 || bind(fd, (struct sockaddr *)&at, len) < 0 || listen(fd, BACKLOG) < 0)
+		return err_sys(e, "listen on %s", address);
+	*ret = (struct api_listen){take_fd(&fd), false};
+	return 0;
+}
+
+/* Tokens are root's; who serves may read them. */
+int http_open_dir(const char *home, struct err *e)
+{
+	char path[4096 + 8];
+	auto_close int fd = FD_NONE;
+
+	(void)snprintf(path, sizeof(path), "%s/api", home);
+	for (char *p = path + 1; (p = strchr(p, '/')); p++) {
+		*p = '\0';
+		if (mkdir(path, 0700) < 0 && errno != EEXIST)
+			return err_sys(e, "make %s", path);
+		*p = '/';
+	}
+	if (mkdir(path, 0750) < 0 && errno != EEXIST)
+		return err_sys(e, "make %s", path);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return err_sys(e, "open %s", path);
+	if (geteuid() == 0 && (fchown(fd, 0, PINFOLD_API_ID) < 0 || fchmod(fd, 0750) < 0))
+		return err_sys(e, "give %s to who serves HTTP", path);
+	return take_fd(&fd);
+}
+
+static int give_up_rights(void)
+{
+	gid_t group = group_find(GROUP_NAME);
+	gid_t also = group != (gid_t)-1 ? group : PINFOLD_API_ID;
+
+	if (geteuid() == 0 && (setgroups(1, &also) < 0 ||
+			       setresgid(PINFOLD_API_ID, PINFOLD_API_ID, PINFOLD_API_ID) < 0 ||
+			       setresuid(PINFOLD_API_ID, PINFOLD_API_ID, PINFOLD_API_ID) < 0))
+		return -errno;
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		return -errno;
+	return 0;
+}
+
+static void be_api(struct side *s, int keeper)
+{
+	struct err e = ERR_INIT;
+
+	(void)prctl(PR_SET_NAME, "pinfold-api", 0, 0, 0);
+	(void)setenv("PINFOLD_SOCKET", s->socket, 1); /* no thread is there yet */
+	s->config.keeper = keeper;
+	fd_close(&s->leash);
+	if (give_up_rights() < 0)
+		(void)err_sys(&e, "give up rights");
+	else if (api_serve(&s->config, &e) >= 0)
+		_exit(0);
+	(void)fprintf(stderr, "pinfold: HTTP: %s\n", e.text);
+	_exit(1);
+}
+
+static void be_keeper(const struct side *s, int socket)
+{
+	(void)prctl(PR_SET_NAME, "pinfold-keeper", 0, 0, 0);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	for (unsigned i = 0; i < s->config.n_listen; i++)
+		(void)close(s->config.listen[i].fd);
+	(void)close(s->leash);
+	_exit(keeper_main(socket, s->home));
+}
+
+static void start_both(struct side *s)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return;
+	s->keeper = fork();
+	if (s->keeper == 0) {
+		(void)close(pair[0]);
+		be_keeper(s, pair[1]);
+	}
+	(void)close(pair[1]);
+	s->api = fork();
+	if (s->api == 0)
+		be_api(s, pair[0]);
+	(void)close(pair[0]);
+}
+
+static void end_one(pid_t *pid, int signo)
+{
+	if (*pid > 0) {
+		(void)kill(*pid, signo);
+		while (waitpid(*pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	*pid = 0;
+}
+
+/* Has one of them died? The two go together: a socket joins them. */
+static bool one_died(struct side *s)
+{
+	pid_t gone = waitpid(-1, NULL, WNOHANG);
+
+	if (gone <= 0)
+		return false;
+	if (gone == s->api)
+		s->api = 0;
+	if (gone == s->keeper)
+		s->keeper = 0;
+	return gone > 0;
+}
+
+static void be_watcher(struct side *s)
+{
+	struct pollfd p = {.fd = s->leash, .events = POLLIN};
+	sigset_t none;
+
+	(void)prctl(PR_SET_NAME, "pinfold-http", 0, 0, 0);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	/* Ctrl-C is for the daemon; it lets us go when it has heard. */
+	(void)sigaction(SIGINT, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
+	(void)sigaction(SIGTERM, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
+	start_both(s);
+	for (;;) {
+		if (poll(&p, 1, AGAIN_MS) > 0)
+			break;
+		if (!one_died(s))
+			continue;
+		end_one(&s->api, SIGKILL);
+		end_one(&s->keeper, SIGKILL);
+		start_both(s);
+	}
+	end_one(&s->api, SIGTERM);
+	end_one(&s->keeper, SIGTERM);
+	_exit(0);
+}
+
+static int open_all(const struct http_options *o, struct side *s, struct http_side *ret,
+		    struct err *e)
+{
+	struct api_config *c = &s->config;
+	struct pinfold_error failure;
+	int r = 0;
+
+	if (o->daemon_socket)
+		(void)snprintf(s->socket, sizeof(s->socket), "%s", o->daemon_socket);
+	else if (pinfold_socket(s->socket, sizeof(s->socket), &failure) < 0)
+		return err_set(e, ERR_INVALID, "%s", failure.message);
+	if (pinfold_home(s->home, sizeof(s->home), &failure) < 0)
+		return err_set(e, ERR_INVALID, "%s", failure.message);
+	r = default_path(o, s->socket, ret->path, sizeof(ret->path), e);
+	if (r >= 0)
+		r = c->dir = http_open_dir(s->home, e);
+	if (r >= 0)
+		r = listen_unix(ret->path, &c->listen[c->n_listen++], e);
+	for (unsigned i = 0; r >= 0 && o->addresses && o->addresses[i]; i++)
+		r = c->n_listen == 8 ? err_set(e, ERR_INVALID, "--listen: more than seven")
+				     : listen_tcp(o->addresses[i], &c->listen[c->n_listen++], e);
+	c->hosts = o->hosts;
+	c->origins = o->origins;
+	return r;
+}
+
+static void close_all(struct side *s)
+{
+	for (unsigned i = 0; i < s->config.n_listen; i++)
+		fd_close(&s->config.listen[i].fd);
+	fd_close(&s->config.dir);
+}
+
+int http_start(const struct http_options *o, struct http_side *ret, struct err *e)
+{
+	struct side s = {.config = {.dir = FD_NONE, .keeper = FD_NONE}};
+	int leash[2];
+	int r = open_all(o, &s, ret, e);
+
+	if (r >= 0 && pipe2(leash, O_CLOEXEC) < 0)
+		r = err_sys(e, "pipe");
+	if (r < 0) {
+		close_all(&s);
+		return r;
+	}
+	s.leash = leash[0];
+	ret->leash = leash[1];
+	ret->pid = fork();
+	if (ret->pid == 0) {
+		(void)close(leash[1]);
+		be_watcher(&s);
+	}
+	(void)close(leash[0]);
+	close_all(&s);
+	return ret->pid < 0 ? err_sys(e, "fork") : 0;
+}
+
+void http_stop(struct http_side *h)
+{
+	if (h->pid <= 0)
+		return;
+	(void)unlink(h->path);
+	fd_close(&h->leash);
+	while (waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	h->pid = 0;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <pinfold/pinfold.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/tokens.h"
+#include "base/json.h"
+#include "cmd/http.h"
+#include "cmd/request.h"
+#include "cmd/say.h"
+#include "cmd/show.h"
+#include "cmd/verb.h"
+
+#define SCOPES "run,files,workspaces"
+
+static const char *const paragraphs[] = {
+	"Keys of the HTTP API, for callers on TCP. new prints the token, once: only its hash is kept. "
+	"ls lists them, rm ID removes one; it counts from the next request on.",
+	"A tenant sees its own runs, sandboxes and workspaces and nothing of any other. What a token "
+	"may is its scopes: run (runs, sandboxes, sessions), files, workspaces, approve, admin "
+	"(metrics).",
+	NULL,
+};
+
+const struct verb_doc token_doc = {
+	.usage = {"new [--scope SCOPES] [--tenant NAME] [--ttl DURATION] [--label TEXT] [--json]",
+		  "ls [--json]", "rm ID"},
+	.paragraphs = paragraphs,
+	.examples = {{"A key for one agent, for a day:",
+		      "pinfold token new --tenant agent-1 --ttl 1d"},
+		     {"Use it:", "curl -H \"Authorization: Bearer $TOKEN\" "
+				 "http://127.0.0.1:8787/v1/runs"}},
+};
+
+static void put_scopes(struct json *j, unsigned scopes)
+{
+	json_open(j, "scopes", '[');
+	for (unsigned bit = 1; bit & SCOPE_ALL; bit <<= 1)
+		if (scopes & bit)
+			json_str(j, NULL, scope_name(bit));
+	json_close(j, ']');
+}
+
+static void put_token(struct json *j, const struct token *t, const char *text)
+{
+	json_str(j, "id", t->id);
+	if (text)
+		json_str(j, "token", text);
+	json_str(j, "tenant", t->tenant);
+	put_scopes(j, t->scopes);
+	json_str(j, "label", t->label);
+	json_u64(j, "created_s", t->created_s);
+	if (t->expires_s)
+		json_u64(j, "expires_s", t->expires_s);
+	else
+		json_none(j, "expires_s");
+}
+
+static int make(int dir, const struct request *r, struct err *e)
+{
+	struct token wanted = {.scopes = scope_parse(r->scope ? r->scope : SCOPES, e)}, made;
+	char text[TOKEN_SIZE];
+
+	if (!wanted.scopes)
+		return -EINVAL;
+	(void)snprintf(wanted.tenant, sizeof(wanted.tenant), "%s",
+		       r->tenant ? r->tenant : "default");
+	if (!tenant_is_valid(r->tenant ? r->tenant : "default")) {
+		(void)err_set(e, ERR_INVALID, "--tenant: \"%.80s\" is no name", r->tenant);
+		return err_remedy(e, "use up to 63 of a-z, 0-9 and -, beginning with no -");
+	}
+	if (strncmp(wanted.tenant, "uid-", 4) == 0)
+		return err_set(e, ERR_INVALID,
+			       "--tenant: names with uid- are of users of this machine");
+	if (r->label && (strlen(r->label) >= TOKEN_LABEL_SIZE || strpbrk(r->label, "\n\r\033")))
+		return err_set(e, ERR_INVALID,
+			       "--label: longer than %u bytes, or more than one line",
+			       TOKEN_LABEL_SIZE - 1);
+	(void)snprintf(wanted.label, sizeof(wanted.label), "%s", r->label ? r->label : "");
+	if (r->ttl_ms)
+		wanted.expires_s = (uint64_t)time(NULL) + (r->ttl_ms + 999) / 1000;
+	int result = token_make(dir, &wanted, &made, text, e);
+	if (result < 0)
+		return result;
+	if (r->json) {
+		struct json j;
+
+		json_init(&j, STDOUT_FILENO);
+		json_open(&j, NULL, '{');
+		put_token(&j, &made, text);
+		json_close(&j, '}');
+		return json_end(&j);
+	}
+	printf("%s\n", text);
+	return 0;
+}
+
+static void print_list(const struct token *list, size_t n)
+{
+	char left[24];
+	uint64_t now = (uint64_t)time(NULL);
+
+	printf("%-29s  %-16s  %-28s  %-7s  %s\n", "ID", "TENANT", "SCOPES", "LEFT", "LABEL");
+	for (size_t i = 0; i < n; i++) {
+		char scopes[80] = "";
+
+		for (unsigned bit = 1; bit & SCOPE_ALL; bit <<= 1)
+			if (list[i].scopes & bit) {
+				strncat(scopes, *scopes ? "," : "", 2);
+				strncat(scopes, scope_name(bit), 16);
+			}
+		(void)snprintf(left, sizeof(left), "-");
+		if (list[i].expires_s && list[i].expires_s <= now)
+			(void)snprintf(left, sizeof(left), "expired");
+		else if (list[i].expires_s)
+			(void)show_span((list[i].expires_s - now) * 1000, left, sizeof(left));
+		printf("%-29s  %-16s  %-28s  %-7s  ", list[i].id, list[i].tenant, scopes, left);
+		show_text(list[i].label);
+	}
+}
+
+static int list_all(int dir, const struct request *r, struct err *e)
+{
+	auto_free struct token *list = NULL;
+	size_t n = 0;
+	int result = token_list(dir, &list, &n, e);
+
+	if (result < 0)
+		return result;
+	if (!r->json) {
+		print_list(list, n);
+		return 0;
+	}
+	struct json j;
+	json_init(&j, STDOUT_FILENO);
+	json_open(&j, NULL, '[');
+	for (size_t i = 0; i < n; i++) {
+		json_open(&j, NULL, '{');
+		put_token(&j, &list[i], NULL);
+		json_close(&j, '}');
+	}
+	json_close(&j, ']');
+	return json_end(&j);
+}
+
+static int act(const struct request *r, int argc, char **argv, struct err *e)
+{
+	struct pinfold_error failure;
+	char home[4096];
+
+	if (argc < 1) {
+		(void)err_set(e, ERR_INVALID, "token: what is to be done is missing");
+		return err_remedy(e, "use pinfold token new, ls or rm ID");
+	}
+	if (pinfold_home(home, sizeof(home), &failure) < 0)
+		return err_set(e, ERR_INVALID, "%s", failure.message);
+	auto_close int dir = http_open_dir(home, e);
+	if (dir < 0)
+		return dir;
+	if (strcmp(argv[0], "new") == 0 && argc == 1)
+		return make(dir, r, e);
+	if (strcmp(argv[0], "ls") == 0 && argc == 1)
+		return list_all(dir, r, e);
+	if (strcmp(argv[0], "rm") == 0 && argc == 2)
+		return token_remove(dir, argv[1], e);
+	(void)err_set(e, ERR_INVALID, "token: \"%.40s\" with %d more words is nothing we do",
+		      argv[0], argc - 1);
+	return err_remedy(e, "use pinfold token new, ls or rm ID");
+}
+
+int cmd_token(const struct verb *v, int argc, char **argv)
+{
+	auto_request struct request r = REQUEST_INIT;
+	struct err e = ERR_INIT;
+	int used = 0, status = 0;
+	char *words[8];
+	int n = 0;
+
+	/* Options may stand behind the word that says what to do. */
+	if (argc > 0 && argv[0][0] != '-' && argc < 64) {
+		char *moved[66];
+
+		for (int i = 1; i < argc; i++)
+			moved[i - 1] = argv[i];
+		moved[argc - 1] = NULL;
+		words[n++] = argv[0];
+		if (!request_begin(&r, v, argc - 1, moved, &used, &status))
+			return status;
+		for (int i = used; i < argc - 1 && n < 8; i++)
+			words[n++] = moved[i];
+	} else {
+		if (!request_begin(&r, v, argc, argv, &used, &status))
+			return status;
+		for (int i = used; i < argc && n < 8; i++)
+			words[n++] = argv[i];
+	}
+	return act(&r, n, words, &e) < 0 ? say_failure(&e, r.json) : 0;
+}
