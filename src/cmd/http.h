@@ -13,6 +13,7 @@ struct http_options {
 	const char *unix_path;	      /* NULL: beside the daemon's */
 	const char *const *addresses; /* HOST:PORT, or NULL */
 	const char *const *hosts, *const *origins;
+	bool conformance; /* test builds: what the MCP conformance suite wants, without tokens */
 };
 
 struct http_side {

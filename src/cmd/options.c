@@ -181,6 +181,10 @@ const struct opt opt_table[] = {
 	{"queue", "COUNT", OPT_COUNT, GROUP_OTHER, VERB_SERVE, AT(queue),
 	 .help = "Runs that wait then, up to half a minute; one more is refused with the code busy",
 	 .standard = "256", .zero = true},
+#ifdef PINFOLD_FIXTURES
+	{"mcp-conformance", NULL, OPT_FLAG, GROUP_OTHER, VERB_SERVE, AT(conformance),
+	 .help = "Test builds: what the MCP conformance suite wants to find, for everybody"},
+#endif
 	{"tools", "SET", OPT_CHOICE, GROUP_OTHER, VERB_MCP, AT(tools),
 	 .help = "Which tools there are: full, or core for small models (run, read and write)",
 	 .standard = "full", .words = "core full"},

@@ -34,6 +34,7 @@ struct request {
 	uint64_t samples;	      /* of bench */
 	const char *tools, *structured, *transfer_dir; /* of mcp */
 	bool ask;
+	bool conformance; /* of serve, in test builds */
 	uint64_t idle_ms;
 	uint64_t warm, warm_python, warm_node, warm_r, warm_memory, max, queue;
 

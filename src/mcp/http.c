@@ -472,6 +472,10 @@ static void begin(struct exchange *x, void *arg)
 {
 	struct mcp *m = arg;
 
+	if (!(exchange_who(x)->scopes & SCOPE_RUN)) {
+		refuse(x, 403, "this token has not the scope run");
+		return;
+	}
 	switch (exchange_head(x)->method) {
 	case HTTP_POST: post(m, x); return;
 	case HTTP_DELETE: end_session(m, x); return;

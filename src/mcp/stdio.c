@@ -16,13 +16,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "api/boxes.h"
-#include "api/runs.h"
-#include "api/worker.h"
+#include "api/serve.h"
 #include "base/fd.h"
 #include "mcp/mcp_int.h"
 
-#define WORKERS 32u
 #define READ_BYTES 65536u
 #define PIPE_BYTES 4096u /* what a pipe that is writable takes without blocking */
 #define QUEUE_MAX ((size_t)256 << 20)
@@ -297,9 +294,7 @@ static int begin(struct stdio *io, const struct mcp_options *o, struct err *e)
 	struct who who = {.scopes = SCOPE_ALL};
 
 	(void)snprintf(who.tenant, sizeof(who.tenant), "uid-%u", geteuid());
-	if (loop_new(&io->api.loop, e) < 0 || workers_new(WORKERS, &io->api.workers, e) < 0 ||
-	    runs_new(io->api.loop, &io->api.runs, e) < 0 || boxes_new(&io->api.boxes, e) < 0 ||
-	    mcp_new(&io->api, o, &io->mcp, e) < 0)
+	if (api_open(&io->api, e) < 0 || mcp_new(&io->api, o, &io->mcp, e) < 0)
 		return -EIO;
 	io->peer = peer_new(io->mcp, &who);
 	if (!io->peer)
@@ -335,11 +330,8 @@ static void end(struct stdio *io)
 		return;
 	peer_drop(io->peer);
 	peer_unref(io->peer);
-	workers_free(io->api.workers);
 	mcp_free(io->mcp);
-	boxes_free(io->api.boxes);
-	runs_free(io->api.runs);
-	loop_free(io->api.loop);
+	api_close(&io->api);
 }
 
 int mcp_stdio(const struct mcp_options *o, struct mcp_home *home, struct err *e)
@@ -351,7 +343,6 @@ int mcp_stdio(const struct mcp_options *o, struct mcp_home *home, struct err *e)
 	if (!io)
 		return err_sys(e, "MCP on standard input");
 	(void)sigaction(SIGPIPE, &ignore, NULL); /* write() says so, too */
-	value_init();
 	int r = begin(io, o, e);
 	if (r >= 0)
 		r = watch_signals(io, &sig, e);
