@@ -179,11 +179,26 @@ WITH_ARCHIVE = $(filter $(addprefix $(B)/,base/% kernel/% tree/% \
 $(B)/unit/%: tests/unit/%.c $(LIB_OBJ) $(CMD_OBJ) $(ARCHIVE_OBJ) $(B)/libpinfold.a $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) $(CPPFLAGS_ALL) -Itests/unit $(LDFLAGS_ALL) -o $@ $< \
-		$(if $(filter cmd_%,$*),$(CMD_OBJ:%/main.o=%/main-as-part.o) $(BASE_OBJ) \
+		$(if $(filter cmd_% api_% mcp_%,$*),$(CMD_OBJ:%/main.o=%/main-as-part.o) $(BASE_OBJ) \
 		$(B)/libpinfold.a,$(if $(filter archive_%,$*),$(WITH_ARCHIVE),$(LIB_OBJ)) \
 		$(B)/cmd/nodl.o) $(LIBS)
-unit: $(UNIT)
-$(filter $(B)/unit/cmd_%,$(UNIT)): $(B)/cmd/main-as-part.o
+# Fuzz targets: ordinary builds replay the corpus, `make fuzz` lets libFuzzer look for more.
+FUZZ := $(patsubst tests/fuzz/fuzz_%.c,$(B)/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
+$(B)/fuzz/%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(LIB_OBJ) $(B)/cmd/nodl.o $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) $(CPPFLAGS_ALL) -Itests/unit -DCORPUS='"tests/fuzz/corpus/$*"' \
+		$(LDFLAGS_ALL) -o $@ $< tests/fuzz/replay.c $(LIB_OBJ) $(B)/cmd/nodl.o $(LIBS)
+FUZZ_SECONDS ?= 60
+fuzz: $(patsubst tests/fuzz/fuzz_%.c,fuzz-%,$(wildcard tests/fuzz/fuzz_*.c))
+fuzz-%: tests/fuzz/fuzz_%.c
+	@mkdir -p build/fuzz/found/$*
+	clang -std=gnu17 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+		$(CPPFLAGS_ALL) -U_FORTIFY_SOURCE -o build/fuzz/$* $< $(wildcard src/base/*.c src/$*/*.c) $(LIBS)
+	build/fuzz/$* -max_total_time=$(FUZZ_SECONDS) -timeout=5 -artifact_prefix=build/fuzz/ \
+		build/fuzz/found/$* tests/fuzz/corpus/$*
+.PHONY: fuzz
+unit: $(UNIT) $(FUZZ)
+$(filter $(B)/unit/cmd_% $(B)/unit/api_% $(B)/unit/mcp_%,$(UNIT)): $(B)/cmd/main-as-part.o
 $(B)/cmd/main-as-part.o: src/cmd/main.c $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) $(CPPFLAGS_ALL) -Dmain=pinfold_main -Wno-missing-prototypes -c -o $@ $<
@@ -216,7 +231,7 @@ build/doc.stamp: build/pinfold
 	@touch $@
 
 # TESTS=tests/escape/A08-*.sh runs some. tests/soak/ is not part of check.
-TESTS ?= $(UNIT) $(sort $(filter-out tests/lib/% tests/soak/% tests/vm/%,$(wildcard tests/*/*.sh)))
+TESTS ?= $(UNIT) $(FUZZ) $(sort $(filter-out tests/lib/% tests/soak/% tests/vm/%,$(wildcard tests/*/*.sh)))
 TAP := $(B)/tap
 # All three are run, whatever the others say; the last word is the summary's.
 RUN_TESTS = rm -rf $(TAP) && mkdir -p $(TAP) && \
@@ -313,6 +328,7 @@ help:
 	@echo 'make SAN=address,undefined check'
 	@echo 'make soak           long runs: kills at random moments, thousands of sandboxes, overload'
 	@echo 'make check-vm       cgroup v2 and systemd, in QEMU guests'
+	@echo 'make fuzz           libFuzzer on the parsers (clang), FUZZ_SECONDS=60 each'
 	@echo 'make bench          speed, against other sandboxes'
 	@echo 'make phases         docs/phases.svg: where the time of one run goes (root)'
 	@echo 'make tidy           rooms, lengths, banned calls, headers alone'

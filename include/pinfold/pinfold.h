@@ -97,6 +97,8 @@ struct pinfold_run_options {
 	/* Of a sandbox that lives: "key=value", kept with it and shown by pinfold_sandbox_get() and
 	 * _list(). At most 16, keys of up to 64 bytes, values of up to 256, UTF-8; NULL ends them. */
 	const char *const *metadata;
+	/* Its id, "run" and 26 characters of base32, never used before; NULL: a new one. */
+	const char *run_id;
 };
 
 #ifdef __cplusplus
@@ -278,11 +280,11 @@ PINFOLD_API void pinfold_processes_free(struct pinfold_process *list);
 
 /*
  * Files of a sandbox that lives. A server of ours inside opens them, with the rights of a command
- * there, and passes descriptors out; no path of a sandbox is resolved on the host. Paths are absolute, or
- * below /home/user; names are any bytes. Links are followed as for any program inside, but for those of
- * /proc. What is inside can stop the server: an operation then fails with `timeout` after ten seconds
- * without a sign of life, or with `conflict.gone`; the next one starts another. All functions return 0, or
- * -1 and *ret_error.
+ * there, and passes descriptors out; no path of a sandbox is resolved on the host. Paths are
+ * absolute, or below /home/user; names are any bytes. Links are followed as for any program inside,
+ * but for those of /proc. A sandbox may slow, stop or end the server: an operation then fails with
+ * `timeout` after ten seconds without a sign of life, or with `conflict.gone`; the next one starts
+ * another server. All functions return 0, or -1 and *ret_error.
  */
 struct pinfold_files; /* a channel to the files of one sandbox; for one thread at a time */
 
@@ -292,8 +294,8 @@ PINFOLD_API int pinfold_files_open(const char *id, struct pinfold_files **ret_fi
 PINFOLD_API void pinfold_files_close(struct pinfold_files *files);
 
 struct pinfold_file_info {
-	const char *type; /* file, directory, symlink, fifo, socket, device */
-	uint32_t mode;	  /* permission bits */
+	const char *type;  /* file, directory, symlink, fifo, socket, device */
+	uint32_t mode;	   /* permission bits */
 	uint32_t uid, gid; /* as seen inside */
 	uint64_t size, links, inode;
 	int64_t mtime_ns, ctime_ns; /* since 1970 */
@@ -304,16 +306,15 @@ struct pinfold_file_info {
 PINFOLD_API int pinfold_file_stat(struct pinfold_files *files, const char *path, uint32_t flags,
 				  struct pinfold_file_info *ret_info,
 				  struct pinfold_error *ret_error);
-/* A regular file, to read: *ret_fd is the caller's. It may grow or shrink while it is read, and its size
- * says nothing about how much there is to read: do not map it, and read with a bound. ret_info may be
- * NULL. */
+/* A regular file, to read: *ret_fd is the caller's. It may grow or shrink meanwhile, and holes cost
+ * its maker nothing: do not map it, and read with a bound. ret_info may be NULL. */
 PINFOLD_API int pinfold_file_open(struct pinfold_files *files, const char *path, int *ret_fd,
 				  struct pinfold_file_info *ret_info,
 				  struct pinfold_error *ret_error);
 
-/* Write a file: bytes go to the writer's descriptor; commit makes them visible at once, in the place of
- * an older file (APPEND: at its end). Through a symlink, as any program would. mode 0: the old one's, 0644
- * for a new file. Up to 16 at a time in a channel. */
+/* Write a file: bytes go to the writer's descriptor; commit makes them visible at once, in the place
+ * of an older file (APPEND: at its end). Through a symlink, as any program would. mode 0: the old
+ * one's, 0644 for a new file. Up to 16 at a time in a channel. */
 #define PINFOLD_WRITE_APPEND 0x1u
 #define PINFOLD_WRITE_NEW 0x2u	   /* conflict.exists where there is one */
 #define PINFOLD_WRITE_PARENTS 0x4u /* make directories on the way */
@@ -331,20 +332,24 @@ PINFOLD_API void pinfold_file_abort(struct pinfold_file_writer *writer);
 /* mode 0: 0755. parents != 0: with all above it, and no error when it is there. */
 PINFOLD_API int pinfold_file_mkdir(struct pinfold_files *files, const char *path, uint32_t mode,
 				   int parents, struct pinfold_error *ret_error);
-/* As rename(2): a file at `to` is replaced, and `to` is the new name, not a directory to move into. */
+/* As rename(2): a file at `to` is replaced; `to` is the new name, not a directory to move into. */
 PINFOLD_API int pinfold_file_move(struct pinfold_files *files, const char *from, const char *to,
 				  struct pinfold_error *ret_error);
+/* A symbolic link at `path`; where it leads need not exist. */
+PINFOLD_API int pinfold_file_symlink(struct pinfold_files *files, const char *target,
+				     const char *path, struct pinfold_error *ret_error);
 /* A link is removed itself. recursive == 0: a directory only when it is empty. */
 PINFOLD_API int pinfold_file_remove(struct pinfold_files *files, const char *path, int recursive,
 				    struct pinfold_error *ret_error);
 PINFOLD_API int pinfold_file_chmod(struct pinfold_files *files, const char *path, uint32_t mode,
 				   struct pinfold_error *ret_error);
 
-/* Return nonzero to hear no more. What it gets is valid during the call; it may not use the channel. */
+/* Return nonzero to hear no more. What it gets is valid during the call. It may not use the
+ * channel. */
 typedef int pinfold_file_fn(const char *path, const struct pinfold_file_info *info, void *arg);
-/* What is below a directory, in the order of names, each directory before what is in it. depth 1: its
- * entries; 0: all. changed_after_ns: only what has a later ctime; 0: all. Paths are absolute. Directories
- * that cannot be read, and paths of more than 4,095 bytes, are left out. */
+/* What is below a directory, in the order of names, each directory before what is in it. depth 1:
+ * its entries; 0: all. changed_after_ns: only what has a later ctime; 0: all. Paths are absolute.
+ * Directories that cannot be read, and paths of more than 4,095 bytes, are left out. */
 PINFOLD_API int pinfold_file_list(struct pinfold_files *files, const char *path, unsigned depth,
 				  int64_t changed_after_ns, pinfold_file_fn *each, void *arg,
 				  struct pinfold_error *ret_error);
@@ -397,7 +402,7 @@ PINFOLD_API int pinfold_session_execute(struct pinfold_session *s, const char *c
 					struct pinfold_error *ret_error);
 
 enum pinfold_session_event_kind {
-	PINFOLD_SESSION_STDOUT = 1, /* bytes as they came; also of background threads, at any time */
+	PINFOLD_SESSION_STDOUT = 1, /* bytes as they came; of background threads at any time */
 	PINFOLD_SESSION_STDERR,
 	/* JSON object, MIME type -> text, base64 for image/png and image/jpeg, any value for
 	 * application/json. is_main: the value of the last expression; else what display() was given,
@@ -419,7 +424,7 @@ struct pinfold_session_event {
 	int is_main;
 };
 
-/* Poll it for reading to learn when pinfold_session_next() has something to do. */
+/* Poll it for reading to learn when pinfold_session_next() has something to do, once that returned 0. */
 PINFOLD_API int pinfold_session_fd(const struct pinfold_session *s);
 /* Wait at most timeout_ms (-1: for ever, 0: not at all). 1: *ret_event is set; 0: timed out, or the
  * session is over. Limits are kept by this function. */
@@ -432,9 +437,9 @@ PINFOLD_API int pinfold_session_input(struct pinfold_session *s, const char *tex
  * From any thread; what comes of it is told by pinfold_session_next(). */
 PINFOLD_API void pinfold_session_interrupt(struct pinfold_session *s);
 /* A new interpreter; nothing of the old one is left. The count begins again. */
-PINFOLD_API int pinfold_session_restart(struct pinfold_session *s,
-					struct pinfold_error *ret_error);
+PINFOLD_API int pinfold_session_restart(struct pinfold_session *s, struct pinfold_error *ret_error);
 PINFOLD_API const char *pinfold_session_lang(const struct pinfold_session *s);
+/* 0: over, and PINFOLD_SESSION_DONE was told if code was being executed. */
 PINFOLD_API int pinfold_session_alive(const struct pinfold_session *s);
 PINFOLD_API void pinfold_session_close(struct pinfold_session *s);
 
@@ -602,7 +607,7 @@ PINFOLD_API int pinfold_workspace_fork(struct pinfold_store *store, const char *
 				       const char *snapshot, const char *new_name,
 				       struct pinfold_error *ret_error);
 /* From the newest to the oldest. */
-#define PINFOLD_LOG_UNDONE 0x1u /* also what was taken back */
+#define PINFOLD_LOG_UNDONE 0x1u /* also what was taken back; what has a label is always there */
 PINFOLD_API int pinfold_workspace_log(struct pinfold_store *store, const char *name, uint32_t flags,
 				      struct pinfold_snapshot **ret_list, size_t *ret_n,
 				      struct pinfold_error *ret_error);
@@ -781,6 +786,7 @@ struct pinfold_fsck_stats {
 };
 
 #define PINFOLD_FSCK_REPAIR 0x1u
+#define PINFOLD_FSCK_ACCEPT 0x2u /* layers that were changed are as they should be */
 PINFOLD_API int pinfold_store_fsck(const char *home, uint32_t flags, pinfold_fsck_fn *each,
 				   void *arg, struct pinfold_fsck_stats *ret_stats,
 				   struct pinfold_error *ret_error);

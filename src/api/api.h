@@ -14,6 +14,7 @@ struct boxes;
 struct tokens;
 struct keeper;
 struct metrics;
+struct repeats;
 
 struct api {
 	struct loop *loop;
@@ -23,7 +24,9 @@ struct api {
 	struct tokens *tokens; /* who may: tokens.h; NULL: nobody needs one */
 	struct keeper *keeper; /* who has the store of workspaces: keeper.h; NULL: nobody */
 	struct metrics *metrics;
-	uint32_t run_flags; /* PINFOLD_DAEMON or 0, for every run */
+	struct repeats *repeats; /* requests that are done once: repeat.h */
+	const char *log;	 /* text, json; NULL: nothing is written */
+	uint32_t run_flags;	 /* PINFOLD_DAEMON or 0, for every run */
 };
 
 #endif

@@ -7,16 +7,11 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "api/metrics.h"
 #include "api/runs.h"
 #include "base/fd.h"
 #include "base/utf8.h"
 #include "pinfold/pinfold.h"
-
-/* Characters may be cut between two reads; the beginning of one waits for its end. */
-struct carry {
-	unsigned char bytes[4];
-	size_t n;
-};
 
 static void tell(struct record *rec, const char *event, struct value *data)
 {
@@ -36,50 +31,73 @@ static void tell_output(struct record *rec, int stream, const void *data, size_t
 	tell(rec, stream ? "stderr" : "stdout", o);
 }
 
-static void take_output(struct record *rec, int stream, struct carry *carry,
-			const struct pinfold_event *ev)
+struct record *record_begin(struct call *c, const char *id, const char *command, struct err *e)
 {
-	spool_add(&rec->output[stream], ev->data, ev->len);
-	auto_free char *joined = malloc(carry->n + ev->len);
+	struct record *rec = record_new(c->api->runs, c->who.tenant, id);
 
+	if (!rec) {
+		(void)err_sys(e, "record of a run");
+		return NULL;
+	}
+	(void)snprintf(rec->command, sizeof(rec->command), "%s", command);
+	rec->cancel_fd = c->cancel;
+	call_stream(c, rec->feed);
+	return rec;
+}
+
+void record_started(struct record *rec)
+{
+	struct value *o = value_object();
+
+	value_set(o, "id", value_of_str(rec->id));
+	value_set(o, "sandbox", rec->sandbox[0] ? value_of_str(rec->sandbox) : value_of_null());
+	tell(rec, "started", o);
+}
+
+void record_output(struct record *rec, struct carry carry[2], int stream, const void *data,
+		   size_t len)
+{
+	struct carry *cut = &carry[stream];
+	auto_free char *joined = malloc(cut->n + len);
+
+	spool_add(&rec->output[stream], data, len);
 	if (!joined)
 		return;
-	memcpy(joined, carry->bytes, carry->n);
-	memcpy(joined + carry->n, ev->data, ev->len);
-	size_t len = carry->n + ev->len, tail = utf8_cut_tail(joined, len);
-	carry->n = tail;
-	memcpy(carry->bytes, joined + len - tail, tail);
+	memcpy(joined, cut->bytes, cut->n);
+	memcpy(joined + cut->n, data, len);
+	len += cut->n;
+	size_t tail = utf8_cut_tail(joined, len);
+	cut->n = tail;
+	memcpy(cut->bytes, joined + len - tail, tail);
 	if (len > tail)
 		tell_output(rec, stream, joined, len - tail);
 }
 
+void record_denial(struct record *rec, const char *text, size_t len)
+{
+	struct value *o = value_object();
+
+	value_set(o, "text", value_of_bytes(text, len));
+	tell(rec, "denial", o);
+}
+
+void record_flush(struct record *rec, struct carry carry[2])
+{
+	for (int i = 0; i < 2; i++)
+		if (carry[i].n)
+			tell_output(rec, i, carry[i].bytes, carry[i].n);
+}
+
 static void take_event(struct record *rec, struct carry carry[2], const struct pinfold_event *ev)
 {
-	struct value *o = NULL;
-
 	switch (ev->kind) {
-	case PINFOLD_EVENT_STARTED:
-		o = value_object();
-		value_set(o, "id", value_of_str(rec->id));
-		value_set(o, "sandbox",
-			  rec->sandbox[0] ? value_of_str(rec->sandbox) : value_of_null());
-		tell(rec, "started", o);
-		return;
+	case PINFOLD_EVENT_STARTED: record_started(rec); return;
 	case PINFOLD_EVENT_STDOUT:
 	case PINFOLD_EVENT_STDERR:
-		take_output(rec, ev->kind == PINFOLD_EVENT_STDERR,
-			    &carry[ev->kind == PINFOLD_EVENT_STDERR], ev);
+		record_output(rec, carry, ev->kind == PINFOLD_EVENT_STDERR, ev->data, ev->len);
 		return;
-	case PINFOLD_EVENT_DENIAL:
-		o = value_object();
-		value_set(o, "text", value_of_bytes(ev->data, ev->len));
-		tell(rec, "denial", o);
-		return;
-	case PINFOLD_EVENT_RESULT:
-		for (int i = 0; i < 2; i++)
-			if (carry[i].n)
-				tell_output(rec, i, carry[i].bytes, carry[i].n);
-		return;
+	case PINFOLD_EVENT_DENIAL: record_denial(rec, ev->data, ev->len); return;
+	case PINFOLD_EVENT_RESULT: record_flush(rec, carry); return;
 	}
 }
 
@@ -153,6 +171,7 @@ void record_follow(struct call *c, struct record *rec, struct pinfold_run *run,
 			stopped = true;
 		}
 	}
+	metrics_run(c->api->metrics, pinfold_run_status(run));
 	record_end(c->api->runs, rec, pinfold_run_status(run), document(run));
 	pinfold_run_free(run);
 }

@@ -223,12 +223,19 @@ static int check_bool(const struct op_arg *a, const struct value *v, bool *ret, 
 static int check_one(const struct op_arg *a, const struct value *v, struct value **ret_new,
 		     struct err *e)
 {
+	char digits[24];
 	int64_t n = 0;
 	bool b = false;
 	int r = 0;
 
 	switch (a->type) {
 	case ARG_STRING:
+		if (a->flags & OR_INT && value_kind(v) == VALUE_INT) {
+			(void)snprintf(digits, sizeof(digits), "%lld", (long long)value_int(v));
+			*ret_new = value_of_str(digits);
+			return 0;
+		}
+		return check_string(a, v, e);
 	case ARG_CHOICE: return check_string(a, v, e);
 	case ARG_STRINGS: return check_words(a, v, e);
 	case ARG_MAP: return check_map(a, v, e);

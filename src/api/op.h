@@ -34,6 +34,7 @@ enum arg_type {
 #define IN_QUERY 0x2u
 #define IN_PATH 0x4u
 #define NEEDED 0x8u
+#define OR_INT 0x10u /* ARG_STRING: an integer stands for its digits */
 
 struct op_arg {
 	const char *name;

@@ -12,21 +12,6 @@
 #include "api/runs.h"
 #include "base/fd.h"
 
-/* The record of a run that has just begun; its answer, when nobody waits for its end. */
-static struct record *begin(struct call *c, const struct wanted *w, const char *id, struct err *e)
-{
-	struct record *rec = record_new(c->api->runs, c->who.tenant, id);
-
-	if (!rec) {
-		(void)err_sys(e, "record of a run");
-		return NULL;
-	}
-	(void)snprintf(rec->command, sizeof(rec->command), "%s", w->command);
-	rec->cancel_fd = c->cancel;
-	call_stream(c, rec->feed);
-	return rec;
-}
-
 int op_run_create(struct call *c, struct err *e)
 {
 	struct pinfold_run *run = NULL;
@@ -38,7 +23,7 @@ int op_run_create(struct call *c, struct err *e)
 	int r = wanted_take(&w, c, true, e);
 	if (r >= 0 && pinfold_run_start(&w.o, &run, &failure) < 0)
 		r = api_error(e, &failure);
-	struct record *rec = r >= 0 ? begin(c, &w, pinfold_run_id(run), e) : NULL;
+	struct record *rec = r >= 0 ? record_begin(c, pinfold_run_id(run), w.command, e) : NULL;
 	if (rec) {
 		record_follow(c, rec, run, &w.input);
 		c->reply.text = rec->result ? strdup(rec->result) : NULL;

@@ -65,6 +65,8 @@ static struct value *base_schema(const struct op_arg *a)
 
 	switch (a->type) {
 	case ARG_STRING:
+		if (a->flags & OR_INT)
+			return amount("integer");
 		o = of_type("string");
 		if (a->min)
 			value_set(o, "minLength", value_of_int(a->min));
@@ -262,9 +264,13 @@ static const char *const shapes[][2] = {
 	{"Execution", "id:string sandbox:string status:string execution_count:integer? "
 		      "exit_code:integer? signal:integer? stdout:Stream stderr:Stream results:any "
 		      "error:any usage:object files:any"},
-	{"Workspace", "name:string"},
+	{"Workspace", "name:string status:string snapshot:integer created:string layers:integer "
+		      "own_bytes:integer shared_bytes:integer disk_limit_bytes:integer "
+		      "inode_limit:integer dir:string?"},
 	{"WorkspaceList", "items:Workspace[] next:string?"},
-	{"Snapshot", "number:integer"},
+	{"Snapshot", "snapshot:integer kind:string label:string? current:boolean undone:boolean "
+		     "time:string run:string? command:string? status:string? exit_status:integer? "
+		     "wall_ms:number files_changed:integer bytes_changed:integer"},
 	{"SnapshotList", "items:Snapshot[] next:string?"},
 	{"Diff", "items:any next:string?"},
 	{"Approval", "id:string"},

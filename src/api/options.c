@@ -58,11 +58,10 @@ static int take_env(struct wanted *w, const struct value *env, struct err *e)
 		return err_sys(e, "environment");
 	for (const char *key = NULL; (key = value_next_key(env, key));) {
 		const char *value = value_str(value_get(env, key));
-		char *pair = malloc(strlen(key) + strlen(value) + 2);
+		char *pair = NULL;
 
-		if (!pair)
+		if (asprintf(&pair, "%s=%s", key, value) < 0)
 			return err_sys(e, "environment");
-		(void)sprintf(pair, "%s=%s", key, value); /* sized above */
 		w->env[n++] = pair;
 	}
 	return 0;

@@ -10,6 +10,9 @@
 
 #include "api/api.h"
 #include "api/conn_int.h"
+#include "api/log.h"
+#include "api/metrics.h"
+#include "api/repeat.h"
 #include "base/fd.h"
 #include "http/range.h"
 #include "http/target.h"
@@ -27,6 +30,7 @@ struct rest {
 	struct timer comment;
 	struct loop *loop;
 	bool attached, draining;
+	struct repeat *repeat; /* its answer is kept; or NULL */
 };
 
 static const struct op *find_route(const struct http_head *h, struct http_path_args *args,
@@ -331,6 +335,11 @@ static void answer(struct exchange *x, struct call *c)
 	reply->text = NULL;
 	if (reply->value)
 		text = value_text(reply->value, &len);
+	struct rest *r = c->transport;
+	if (r->repeat && text && !reply->type) {
+		repeat_end(c->api->repeats, r->repeat, status, text, len);
+		r->repeat = NULL;
+	}
 	if (!text && reply->value) {
 		struct err e = ERR_INIT;
 
@@ -359,6 +368,11 @@ static void done(struct call *c)
 		else
 			answer(x, c);
 	}
+	if (r->repeat)
+		repeat_forget(c->api->repeats, r->repeat);
+	uint64_t ms = loop_now_ms() - c->began_ms;
+	metrics_call(c->api->metrics, c->op, c->result < 0, ms * 1000);
+	log_call(c, ms);
 	call_free(c);
 	rest_free(r);
 }
@@ -411,6 +425,38 @@ static int fill(struct call *c, const struct http_path_args *path, struct exchan
 	return r;
 }
 
+/* 1: it was done before, and is answered. */
+static int look_for_repeat(struct rest *r, struct call *c, struct exchange *x, struct err *e)
+{
+	char key[REPEAT_KEY_MAX + 2];
+	uint8_t digest[HASH_BYTES];
+	struct repeat *one = NULL;
+	struct hash h;
+
+	if (x->head.method != HTTP_POST || c->stream || c->op->flags & OP_RAW_BODY ||
+	    !exchange_field(x, "idempotency-key", key, sizeof(key)))
+		return 0;
+	if (!*key || strlen(key) > REPEAT_KEY_MAX)
+		return err_set(e, ERR_INVALID, "Idempotency-Key: 1 to %u bytes", REPEAT_KEY_MAX);
+	hash_init(&h);
+	hash_add(&h, x->head.target, x->head.target_len);
+	hash_add(&h, "\n", 1);
+	hash_add(&h, x->body ? x->body : "", x->body_len);
+	hash_done(&h, digest);
+	int result = repeat_begin(c->api->repeats, c->who.tenant, key, digest, &one, e);
+	if (result == 0)
+		r->repeat = one;
+	if (result <= 0)
+		return result;
+	char *copy = malloc(one->len + 1);
+	if (!copy)
+		return err_sys(e, "answer");
+	memcpy(copy, one->text, one->len);
+	exchange_header(x, "Idempotent-Replayed", "true");
+	exchange_reply(x, one->status, NULL, copy, one->len);
+	return 1;
+}
+
 static int start(struct exchange *x, const struct op *op, const struct http_path_args *path,
 		 struct err *e)
 {
@@ -427,12 +473,17 @@ static int start(struct exchange *x, const struct op *op, const struct http_path
 	c->done = done;
 	c->follow = follow;
 	int result = fill(c, path, x, e);
-	if (result >= 0) {
+	if (result >= 0)
+		result = look_for_repeat(r, c, x, e);
+	if (result == 0) {
 		exchange_on_gone(x, gone, r);
 		result = call_start(c, e);
 	}
-	if (result < 0) {
-		exchange_on_gone(x, NULL, NULL);
+	if (result != 0) {
+		if (result < 0)
+			exchange_on_gone(x, NULL, NULL);
+		if (r->repeat)
+			repeat_forget(c->api->repeats, r->repeat);
 		call_free(c);
 		free(r);
 	}

@@ -52,6 +52,21 @@ void record_cancel(struct runs *r, struct record *rec);
 /* Newest first; fn returns nonzero to stop. With the table's lock: fn must be short. */
 void runs_each(struct runs *r, const char *tenant, int (*fn)(struct record *, void *), void *arg);
 
+/* The record of a run that has just begun, as the call's; a reference for the caller. */
+struct record *record_begin(struct call *c, const char *id, const char *command, struct err *e);
+
+/* What happens, into the record: one thread. Characters may be cut between two pieces of output; the
+ * beginning of one waits for its end, or for record_flush(). */
+struct carry {
+	unsigned char bytes[4];
+	size_t n;
+};
+void record_started(struct record *rec);
+void record_output(struct record *rec, struct carry carry[2], int stream, const void *data,
+		   size_t len);
+void record_denial(struct record *rec, const char *text, size_t len);
+void record_flush(struct record *rec, struct carry carry[2]);
+
 /*
  * The heart of run.create, sandbox.exec and their like: events of `run` go into the record until it
  * has ended, or the call was cancelled: then it is stopped. Frees the run. `input`: what its

@@ -10,6 +10,7 @@
 #include "api/boxes.h"
 #include "api/keeper.h"
 #include "api/metrics.h"
+#include "api/repeat.h"
 #include "api/runs.h"
 #include "api/server.h"
 #include "api/tokens.h"
@@ -43,6 +44,8 @@ int api_open(struct api *api, struct err *e)
 		r = boxes_new(&api->boxes, e);
 	if (r >= 0)
 		r = metrics_new(&api->metrics, e);
+	if (r >= 0)
+		r = repeats_new(&api->repeats, e);
 	if (r < 0)
 		api_close(api);
 	return r;
@@ -54,6 +57,7 @@ void api_close(struct api *api)
 	boxes_free(api->boxes);
 	runs_free(api->runs);
 	metrics_free(api->metrics);
+	repeats_free(api->repeats);
 	tokens_free(api->tokens);
 	loop_free(api->loop);
 }
@@ -141,6 +145,7 @@ int api_serve(const struct api_config *config, struct err *e)
 	struct ending end = {.api = &api};
 	r = open_server(&api, config, &server, e);
 	end.server = server;
+	api.log = config->log;
 	if (r >= 0) {
 		metrics_server(api.metrics, server);
 		r = watch_signals(&end, e);

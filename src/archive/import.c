@@ -201,6 +201,13 @@ static int plant_marks(struct plant *p, const struct tar_entry *en, char *path, 
 	return mark == NAME_PLAIN ? plant_entry(p, t, en, path, e) : 0;
 }
 
+static int refuse_more(uint64_t most, struct err *e)
+{
+	(void)err_set(e, ERR_LIMIT, "the archive has more than %llu entries",
+		      (unsigned long long)most);
+	return err_detail(e, "disk");
+}
+
 /* `layer`: whiteouts count, and this pass is about them (`marks`), or about all else. */
 static int plant_all(struct plant *p, struct tar_in *t, bool layer, bool marks, struct err *e)
 {
@@ -212,8 +219,7 @@ static int plant_all(struct plant *p, struct tar_in *t, bool layer, bool marks, 
 	while (r >= 0 && (r = tar_in_next(t, &en, e)) > 0) {
 		r = name_clean(en.path, path, e);
 		if (r >= 0 && ++seen > p->limits.entries)
-			r = err_set(e, ERR_LIMIT, "the archive has more than %llu entries",
-				    (unsigned long long)p->limits.entries);
+			r = refuse_more(p->limits.entries, e);
 		if (r >= 0)
 			r = layer ? plant_marks(p, &en, path, marks, t, e)
 				  : plant_entry(p, t, &en, path, e);

@@ -29,3 +29,10 @@ int id_make(const char *prefix, char ret[ID_SIZE], struct err *e)
 	ret[ID_SIZE - 1] = '\0';
 	return 0;
 }
+
+bool id_is(const char *prefix, const char *text)
+{
+	assert(strlen(prefix) == 3);
+	return strlen(text) == ID_SIZE - 1 && memcmp(text, prefix, 3) == 0 &&
+	       strspn(text + 3, alphabet) == ID_SIZE - 4;
+}

@@ -4,10 +4,13 @@
 #ifndef BASE_ID_H
 #define BASE_ID_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 #define ID_SIZE 30 /* three letters, 26 characters, NUL */
 
 int id_make(const char *prefix, char ret[ID_SIZE], struct err *e);
+bool id_is(const char *prefix, const char *text);
 
 #endif

@@ -12,7 +12,7 @@
 
 static bool offered(const struct opt *o, unsigned verb)
 {
-	return (o->verbs & verb) && !o->later;
+	return (o->verbs & verb) && !o->later && o->help;
 }
 
 static bool is_meta(const struct opt *o, const char *meta)
@@ -106,7 +106,7 @@ void docs_bash(void)
 	put_verb_names(" ", VERB_ALL);
 	printf("' -- \"$cur\")\n\t\treturn\n\tfi\n%s\t\t", bash_walk);
 	for (const struct opt *o = opt_table; o->name; o++) {
-		if (!o->meta)
+		if (!o->meta || !o->help)
 			continue;
 		printf("%s%s%s", bar, opt_dashes(o), o->name);
 		bar = "|";
@@ -245,6 +245,6 @@ void docs_fish(void)
 	put_verb_names(" ", RUNS_COMMAND);
 	printf("' -F -a '(__fish_complete_command)'\n");
 	for (const struct opt *o = opt_table; o->name; o++)
-		if (!o->later)
+		if (offered(o, VERB_ALL))
 			fish_option(o);
 }

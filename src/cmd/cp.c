@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cmd/cp_live.h"
 #include "cmd/say.h"
 #include "cmd/verb.h"
 #include "cmd/workspace.h"
@@ -12,6 +13,8 @@ static const char *const paragraphs[] = {
 	"that exists, or the new name. Links are copied as links and never followed. Into a workspace "
 	"it is a command of its own: pinfold undo takes it back. Out of one works while commands run, and "
 	"sees where the workspace stood before them.",
+	"NAME is also the id of a sandbox that lives (pinfold ps); where a workspace has that name, too, "
+	"the sandbox is meant.",
 	NULL,
 };
 
@@ -22,9 +25,12 @@ const struct verb_doc cp_doc = {
 		{
 			{"In:", "pinfold cp data.csv demo:data.csv"},
 			{"Out:", "pinfold cp demo:/home/user/plot.png ."},
+			{"From a sandbox that lives:", "pinfold cp $id:out.csv ."},
 			{"As it was:", "pinfold cp --at 7 demo:notes.txt old-notes.txt"},
 		},
 };
+
+#define LIVE_ID_LEN 29u /* "sbx" and 26 characters; a workspace may be called so, too */
 
 /* "NAME:PATH" with a name of a workspace; anything with a slash before the colon is a path. */
 static const char *remote_path(const char *word, char name[PINFOLD_NAME_SIZE])
@@ -36,6 +42,27 @@ static const char *remote_path(const char *word, char name[PINFOLD_NAME_SIZE])
 	memcpy(name, word, n);
 	name[n] = '\0';
 	return word + n + 1;
+}
+
+/* True: it is a sandbox that lives, and *ret_status is how that ended. */
+static bool copy_live(const char *id, const struct named *n, const char *from, const char *to,
+		      int *ret_status)
+{
+	struct pinfold_files *files = NULL;
+	struct pinfold_error error;
+
+	if (strlen(id) != LIVE_ID_LEN || strncmp(id, "sbx", 3) != 0)
+		return false;
+	int r = pinfold_files_open(id, &files, &error);
+	/* Without a daemon there is no sandbox either. */
+	if (r < 0 && strncmp(error.code, "conflict", 8) != 0 && strncmp(error.code, "busy", 4) != 0)
+		return false;
+	if (r == 0)
+		r = from ? cp_live_out(id, files, from, n->word[0], &error)
+			 : cp_live_in(files, n->name, to, &error);
+	pinfold_files_close(files);
+	*ret_status = r < 0 ? say_library_failure(&error, n->r.json) : 0;
+	return true;
 }
 
 int cmd_cp(const struct verb *v, int argc, char **argv)
@@ -61,6 +88,8 @@ int cmd_cp(const struct verb *v, int argc, char **argv)
 		(void)err_remedy(&e, "pinfold exec NAME -- cat PATH prints a file");
 		return say_failure(&e, n.r.json);
 	}
+	if (copy_live(from ? from_name : to_name, &n, from, to, &status))
+		return status;
 	int r = from ? pinfold_workspace_copy_out(n.store, from_name, n.r.at, from, n.word[0],
 						  &error)
 		     : pinfold_workspace_copy_in(n.store, to_name, n.name, to, &error);

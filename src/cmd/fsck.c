@@ -15,14 +15,15 @@ static const char *const paragraphs[] = {
 	"written down yet is written down.",
 	"With --repair, directories that belong to nobody are removed, and snapshots whose "
 	"layers are gone are dropped; a workspace that stood on one stands on its newest whole "
-	"snapshot then. What is good is not touched, nor is a layer that was changed: go before "
-	"it with pinfold rollback.",
+	"snapshot then. What is good is not touched, nor is a layer that was changed; no command "
+	"runs on it until it is as it was, or --accept takes it as it is. pinfold rollback goes "
+	"before it.",
 	"Exit status 0: all is well, or was repaired; 1: it is not; 125: it could not be checked.",
 	NULL,
 };
 
 const struct verb_doc fsck_doc = {
-	.usage = {"[--json] [--repair]"},
+	.usage = {"[--json] [--repair] [--accept]"},
 	.paragraphs = paragraphs,
 	.examples =
 		{
@@ -108,8 +109,9 @@ int cmd_fsck(const struct verb *v, int argc, char **argv)
 	if (request_end(argc - used, argv + used, &e) < 0)
 		return say_failure(&e, r.json);
 	struct shown s = {.json = r.json};
-	if (pinfold_store_fsck(NULL, r.repair ? PINFOLD_FSCK_REPAIR : 0, show_problem, &s, &stats,
-			       &error) < 0)
+	uint32_t flags =
+		(r.repair ? PINFOLD_FSCK_REPAIR : 0) | (r.accept ? PINFOLD_FSCK_ACCEPT : 0);
+	if (pinfold_store_fsck(NULL, flags, show_problem, &s, &stats, &error) < 0)
 		return say_library_failure(&error, r.json && !s.begun);
 	status = show_stats(&s, &stats);
 	return status ? status : stats.problems > stats.repaired;

@@ -86,7 +86,7 @@ static void print_options(unsigned verb)
 		bool titled = false;
 
 		for (const struct opt *o = opt_table; o->name; o++) {
-			if ((int)o->group != g || !(o->verbs & verb))
+			if ((int)o->group != g || !(o->verbs & verb) || !o->help)
 				continue;
 			if (!titled)
 				printf("\n%s:\n", opt_group_titles[g]);

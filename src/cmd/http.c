@@ -320,6 +320,7 @@ static int open_all(const struct http_options *o, struct side *s, struct http_si
 	c->hosts = o->hosts;
 	c->origins = o->origins;
 	c->open = o->conformance;
+	c->log = o->log;
 	return r;
 }
 

@@ -67,8 +67,8 @@ const struct verb verb_table[] = {
 
 /* Verbs of the contract whose part does not exist yet: refused by name, never "unknown". */
 static const char *const later_verbs[] = {
-	"allow", "trust",  "approvals", "approve", "deny",  "secret", "audit", "receipt",
-	"verify", "replay", "deps",	 "image",   NULL,
+	"allow",   "trust",  "approvals", "approve", "deny",  "secret", "audit",
+	"receipt", "verify", "replay",	  "deps",    "image", NULL,
 };
 
 static const struct verb *unknown_verb(const char *name, struct err *e)

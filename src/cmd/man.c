@@ -116,7 +116,7 @@ static void put_options(void)
 	for (int g = 0; g < GROUP_COUNT; g++) {
 		printf(".Ss %s\n.Bl -tag -width Ds\n", opt_group_titles[g]);
 		for (const struct opt *o = opt_table; o->name; o++)
-			if ((int)o->group == g)
+			if ((int)o->group == g && o->help)
 				put_option(o);
 		printf(".El\n");
 	}

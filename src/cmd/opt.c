@@ -65,7 +65,7 @@ static int unknown(unsigned verb, const struct word *w, struct err *e)
 	struct nearest near = NEAREST_INIT;
 
 	for (const struct opt *o = opt_table; o->name; o++)
-		if ((o->verbs & verb) && o->name[1])
+		if ((o->verbs & verb) && o->name[1] && o->help)
 			nearest_try(&near, w->name, w->name_len, o->name);
 	(void)err_set(e, ERR_INVALID, "%.80s: there is no such option", w->text);
 	if (near.name)

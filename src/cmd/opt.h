@@ -42,9 +42,9 @@ struct opt {
 	const char *meta; /* what the value is called; FILE and DIR complete as such; flag: NULL */
 	enum opt_type type;
 	enum opt_group group;
-	unsigned verbs; /* VERB_* bits of those that take it */
-	size_t offset;	/* of the field it sets, from the start of what opt_parse() fills */
-	const char *help;
+	unsigned verbs;	      /* VERB_* bits of those that take it */
+	size_t offset;	      /* of the field it sets, from the start of what opt_parse() fills */
+	const char *help;     /* NULL: not shown; for programs of ours */
 	const char *standard; /* the default as text, NULL for none */
 	const char *words;    /* values to complete, separated by blanks; NULL for none */
 	const char *hit;      /* for a limit: what happens when it is reached */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cmd/help.h"
+#include "cmd/relay.h"
 #include "cmd/say.h"
 
 static int choose_daemon(struct request *r, struct err *e)
@@ -21,6 +22,15 @@ static int choose_daemon(struct request *r, struct err *e)
 	}
 	r->run.flags |= (r->daemon ? PINFOLD_DAEMON : 0) | (r->no_daemon ? PINFOLD_LOCAL : 0);
 	return 0;
+}
+
+/* It comes first on the command line, so that it holds for what is wrong behind it. */
+static int begin_relay(struct request *r, struct err *e)
+{
+	if (!r->result_fd || relay_on())
+		return 0;
+	r->json = true;
+	return relay_to(r->result_fd, e);
 }
 
 bool request_begin(struct request *r, const struct verb *v, int argc, char **argv, int *ret_used,
@@ -39,6 +49,11 @@ bool request_begin(struct request *r, const struct verb *v, int argc, char **arg
 	}
 	if (used >= 0 && choose_daemon(r, &e) < 0)
 		used = -1;
+	struct err relay = ERR_INIT;
+	if (begin_relay(r, &relay) < 0) {
+		e = relay;
+		used = -1;
+	}
 	if (used < 0) {
 		*ret_status = say_failure(&e, opt_seen(argc, argv, "--json"));
 		return false;
@@ -65,7 +80,8 @@ void request_done(struct request *r)
 	free(r->hide.items);
 	free(r->metadata.items);
 	free(r->show.items);
-	r->listen = r->hosts = r->origins = r->env = r->allow = r->hide = r->show = r->metadata = (struct opt_list){.items = NULL};
+	r->listen = r->hosts = r->origins = r->env = r->allow = r->hide = r->show = r->metadata =
+		(struct opt_list){.items = NULL};
 	if (r->stdin_is_owned)
 		fd_close(&r->stdin_fd);
 }
@@ -116,9 +132,27 @@ static int check_readable(int fd, const char *path, struct err *e)
 	return err_remedy(e, "give the path of a program's text, or - for standard input");
 }
 
+/* path NULL: from --code-fd. */
+static int open_code(const struct request *r, const char *path, struct err *e)
+{
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+		      : fcntl((int)r->code_fd, F_DUPFD_CLOEXEC, 0);
+
+	path = path ? path : "--code-fd";
+	if (fd < 0) {
+		int bad = err_sys(e, "FILE: cannot open %.256s", path);
+
+		(void)err_remedy(e, "FILE is a program's text on the host");
+		return bad == -ENOENT ? err_detail(e, "file") : bad;
+	}
+	if (check_readable(fd, path, e) < 0)
+		fd_close(&fd);
+	return fd < 0 ? -EINVAL : fd;
+}
+
 static int read_code(struct request *r, const char *path, struct err *e)
 {
-	bool is_stdin = !strcmp(path, "-");
+	bool is_stdin = path && !strcmp(path, "-");
 	auto_close int opened = FD_NONE;
 	auto_free char *text = malloc(REQUEST_CODE_MAX + 1); /* only what is used becomes memory */
 	size_t len = 0;
@@ -126,16 +160,11 @@ static int read_code(struct request *r, const char *path, struct err *e)
 	if (!text)
 		return err_sys(e, "cannot hold a program");
 	if (!is_stdin) {
-		opened = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-		if (opened < 0) {
-			int bad = err_sys(e, "FILE: cannot open %.256s", path);
-
-			(void)err_remedy(e, "FILE is a program's text on the host");
-			return bad == -ENOENT ? err_detail(e, "file") : bad;
-		}
-		if (check_readable(opened, path, e) < 0)
-			return -EINVAL;
+		opened = open_code(r, path, e);
+		if (opened < 0)
+			return opened;
 	}
+	path = path ? path : "--code-fd";
 	if (read_all(is_stdin ? STDIN_FILENO : opened, text, REQUEST_CODE_MAX + 1, &len) < 0)
 		return err_sys(e, "FILE: cannot read %.256s", path);
 	if (len > REQUEST_CODE_MAX) {
@@ -177,6 +206,10 @@ static int take_program(struct request *r, int argc, char **argv, struct err *e)
 	if (r->run.code) {
 		r->run.code_len = strlen(r->run.code);
 		return 0;
+	}
+	if (r->code_fd) {
+		(void)fcntl((int)r->code_fd, F_SETFD, FD_CLOEXEC); /* reading it tells */
+		return read_code(r, NULL, e);
 	}
 	if (argc == 0) {
 		(void)err_set(e, ERR_INVALID, "FILE: is missing behind --lang %s", r->run.lang);

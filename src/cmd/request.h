@@ -19,7 +19,7 @@ struct request {
 	const char *stdin_path;
 	bool pty, json, raw, daemon, no_daemon, help;
 	bool detach, follow, share, all, names, mirror, no_git, force, dry_run, revert, layer,
-		repair;
+		repair, accept;
 	const char *at, *to, *output_file;
 	bool leaves; /* a signal, or Ctrl-], ends our part and not the command */
 	const char *signal_name, *offset_text;
@@ -28,10 +28,13 @@ struct request {
 	const char *socket, *preload; /* of serve */
 	const char *http_socket;
 	bool no_http;
+	const char *log;
 	struct opt_list listen, hosts, origins;
 	const char *scope, *tenant, *label; /* of token */
 	uint64_t ttl_ms;
-	uint64_t samples;	      /* of bench */
+	uint64_t result_fd, code_fd; /* what relay.h says, and program text; 0: none */
+	uint64_t samples;	     /* of bench */
+	uint64_t inodes;	     /* of new */
 	const char *tools, *structured, *transfer_dir; /* of mcp */
 	bool ask;
 	bool conformance; /* of serve, in test builds */

@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "cmd/escape.h"
+#include "cmd/relay.h"
 #include "cmd/verb.h"
 
 static const char prefix[] = "pinfold: ";
@@ -17,6 +18,8 @@ void say(const char *fmt, ...)
 	size_t start = sizeof(prefix) - 1;
 	va_list ap;
 
+	if (relay_on())
+		return; /* standard error is the command's */
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap); /* a message that is cut still helps */
 	va_end(ap);
@@ -41,7 +44,9 @@ void say_error(const struct pinfold_error *error)
 int say_library_failure(const struct pinfold_error *error, bool json)
 {
 	say_error(error);
-	if (json && pinfold_error_write_json(error, STDOUT_FILENO) == 0)
+	if (relay_on())
+		relay_failed(error);
+	else if (json && pinfold_error_write_json(error, STDOUT_FILENO) == 0)
 		(void)fd_write_all(STDOUT_FILENO, "\n", 1); /* the exit status tells already */
 	return EXIT_PINFOLD;
 }

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include "cmd/http.h"
 #include "cmd/request.h"
 #include "cmd/say.h"
@@ -82,6 +84,7 @@ int cmd_serve(const struct verb *v, int argc, char **argv)
 		.unix_path = r.http_socket,
 		.addresses = (const char *const *)r.listen.items,
 		.hosts = (const char *const *)r.hosts.items,
+		.log = r.log && strcmp(r.log, "off") ? r.log : NULL,
 		.origins = (const char *const *)r.origins.items,
 	};
 	struct http_side side = {0};

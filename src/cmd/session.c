@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/relay.h"
 #include "cmd/say.h"
 #include "cmd/sig.h"
 #include "cmd/stream.h"
@@ -54,8 +55,12 @@ static void say_result(const struct pinfold_run *run)
 /* Returns whether the document was lost; a reader that went away did not want it. */
 static bool write_document(const struct pinfold_run *run)
 {
-	int bad = pinfold_run_write_json(run, STDOUT_FILENO) < 0 ? -errno : 0;
+	int bad = 0;
 
+	if (relay_on())
+		return relay_result(run) < 0;
+	if (pinfold_run_write_json(run, STDOUT_FILENO) < 0)
+		bad = -errno;
 	if (!bad)
 		bad = fd_write_all(STDOUT_FILENO, "\n", 1);
 	if (!bad || bad == -EPIPE)
@@ -68,7 +73,8 @@ static int finish(const struct request *r, const struct stream *s)
 {
 	const struct pinfold_run *run = s->run;
 
-	if (stream_mid_line(s) && (pinfold_run_error(run) || pinfold_run_note(run, 0)))
+	if (!relay_on() && stream_mid_line(s) &&
+	    (pinfold_run_error(run) || pinfold_run_note(run, 0)))
 		(void)fd_write_all(STDERR_FILENO, "\n", 1); /* only for looks */
 	bool lost = say_lost_output(s);
 	if (r->json)
@@ -85,7 +91,7 @@ static int attend(struct request *r, struct pinfold_run *run)
 	bool terminal = r->pty && !r->json && isatty(STDIN_FILENO);
 	struct stream_options o = {
 		.stdin_fd = r->stdin_fd,
-		.quiet = r->json,
+		.quiet = r->json && !relay_on(),
 		.raw = r->raw || r->pty,
 		.terminal = terminal,
 		.leaves = r->leaves && terminal,
@@ -120,6 +126,7 @@ static int stay(struct request *r, int started, struct pinfold_run *run,
 	if (r->pty)
 		sig_terminal();
 	request_forget_code(r);
+	relay_started();
 	int status = attend(r, run);
 	pinfold_run_free(run);
 	return status;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "cmd/relay.h"
 #include "cmd/sig.h"
 #include "cmd/term.h"
 
@@ -148,8 +149,10 @@ static void on_event(struct stream *s, const struct pinfold_event *ev)
 		lane_end(&s->lanes[0]);
 		lane_end(&s->lanes[1]);
 		break;
-	case PINFOLD_EVENT_STARTED:
-	case PINFOLD_EVENT_DENIAL: /* is among the notes of the result, once */ break;
+	case PINFOLD_EVENT_STARTED: break;
+	case PINFOLD_EVENT_DENIAL: /* is among the notes of the result, once */
+		relay_denial(ev->data, ev->len);
+		break;
 	}
 }
 

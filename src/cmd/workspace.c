@@ -140,8 +140,10 @@ int cmd_new(const struct verb *v, int argc, char **argv)
 
 	if (!named_begin(&n, v, argc, argv, 0, 0, &status))
 		return status;
-	struct pinfold_workspace_options o = {
-		.size = sizeof(o), .dir = n.r.run.dir, .disk_bytes = n.r.run.disk_bytes};
+	struct pinfold_workspace_options o = {.size = sizeof(o),
+					      .dir = n.r.run.dir,
+					      .disk_bytes = n.r.run.disk_bytes,
+					      .inodes = n.r.inodes};
 	if (pinfold_workspace_new(n.store, n.name, &o, &error) < 0)
 		return say_library_failure(&error, n.r.json);
 	if (!n.r.json)

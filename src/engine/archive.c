@@ -201,7 +201,7 @@ int pinfold_workspace_export(struct pinfold_store *store, const char *name, cons
 struct in_words {
 	const char *argv[12];
 	unsigned n;
-	char bytes[24], entries[24];
+	struct workspace_room room;
 };
 
 static bool is_below(const char *path, const char *dir)
@@ -211,20 +211,8 @@ static bool is_below(const char *path, const char *dir)
 	return strncmp(path, dir, n) == 0 && (!path[n] || path[n] == '/');
 }
 
-static int make_in_words(struct store *s, const char *name, const char *path, bool tree,
-			 struct in_words *w, struct err *e)
+static void make_in_words(const char *path, bool tree, struct in_words *w)
 {
-	auto_free struct workspace *ws = calloc(1, sizeof(*ws));
-	uint64_t own = 0, shared = 0;
-	int r = ws ? workspace_find(s, name, ws, e) : err_sys(e, "import");
-
-	if (r >= 0)
-		r = workspace_sizes(s, ws, &own, &shared, e);
-	if (r < 0)
-		return r;
-	uint64_t left = ws->disk_bytes > own ? ws->disk_bytes - own : 0;
-	(void)snprintf(w->bytes, sizeof(w->bytes), "%llu", (unsigned long long)left);
-	(void)snprintf(w->entries, sizeof(w->entries), "%llu", (unsigned long long)ws->inodes);
 	w->argv[w->n++] = "import";
 	if (tree)
 		w->argv[w->n++] = "--tree";
@@ -232,12 +220,11 @@ static int make_in_words(struct store *s, const char *name, const char *path, bo
 	if (!tree && geteuid() == 0 && !is_below(path, HOME) && !is_below(path, WORK))
 		w->argv[w->n++] = "--owners";
 	w->argv[w->n++] = "--bytes";
-	w->argv[w->n++] = w->bytes;
+	w->argv[w->n++] = w->room.bytes;
 	w->argv[w->n++] = "--entries";
-	w->argv[w->n++] = w->entries;
+	w->argv[w->n++] = w->room.files;
 	w->argv[w->n++] = *path ? path : "/";
 	w->argv[w->n] = NULL;
-	return 0;
 }
 
 /* Until the source ends, or the reader wants no more: its answer says why. */
@@ -288,13 +275,13 @@ static int import(struct store *s, const char *name, int fd, const char *path,
 	if (fstat(fd, &st) < 0)
 		return err_sys(e, "import");
 	bool tree = S_ISDIR(st.st_mode);
-	int k = make_in_words(s, name, path, tree, &words, e);
+	make_in_words(path, tree, &words);
 	(void)snprintf(what, sizeof(what), "%.250s %s", o->source ? o->source : "-",
 		       *path ? path : "/");
-	struct workspace_how how = {.kind = "import", .command = what, .socket = true};
-	how.user = strcmp(words.n > 1 ? words.argv[1] : "", "--owners") == 0 ? "root" : NULL;
-	if (k >= 0)
-		k = reader_enter(s, name, words.argv, &how, &r, e);
+	struct workspace_how how = {
+		.kind = "import", .command = what, .socket = true, .room = &words.room};
+	how.user = strcmp(words.argv[1], "--owners") == 0 ? "root" : NULL;
+	int k = reader_enter(s, name, words.argv, &how, &r, e);
 	if (k >= 0)
 		k = feed(fd, tree, r.in, e);
 	fd_close(&r.in);
@@ -351,7 +338,9 @@ int pinfold_workspace_import(struct pinfold_store *store, const char *name, int 
 	if (r >= 0)
 		r = import_into(store, name, fd, path, &o, ret_stats, &e);
 	quiet_end(&q);
-	if (r < 0)
+	if (r < 0) {
+		workspace_remedy(&e, "name another place with --to, or remove what is in the way");
 		error_public(&e, ret_error);
+	}
 	return r < 0 ? -1 : 0;
 }

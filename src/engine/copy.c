@@ -225,11 +225,11 @@ static int copy_in(struct store *s, const char *name, const char *from, const ch
 		k = open_place(from, &at, e);
 	if (k < 0)
 		return k;
-	char room[ROOM_SIZE] = "";
-	const char *argv[] = {"unpack", "--into", "--name", at.name, "--bytes",
-			      room,	"/",	  path + 1, NULL};
+	struct workspace_room room = {"", ""};
+	const char *argv[] = {"unpack",	   "--into",   "--name", at.name,  "--bytes", room.bytes,
+			      "--entries", room.files, "/",	 path + 1, NULL};
 	(void)snprintf(what, sizeof(what), "%s %s", at.name, path);
-	struct workspace_how how = {.kind = "cp", .command = what, .room = room};
+	struct workspace_how how = {.kind = "cp", .command = what, .room = &room};
 	sigset_t before;
 	k = reader_enter(s, name, argv, &how, &r, e);
 	reader_hush(&before);

@@ -94,10 +94,16 @@ static int damaged(const struct listener *l, struct check_stats *stats, const st
 	return 0;
 }
 
-static int fsck(const char *home, bool repair, struct listener *l, struct check_stats *stats,
+static int fsck(const char *home, uint32_t flags, struct listener *l, struct check_stats *stats,
 		struct err *e)
 {
-	struct check c = {.repair = repair, .digest = layer_digest, .tell = tell, .context = l};
+	struct check c = {
+		.repair = flags & PINFOLD_FSCK_REPAIR,
+		.accept = flags & PINFOLD_FSCK_ACCEPT,
+		.digest = layer_digest,
+		.tell = tell,
+		.context = l,
+	};
 	char path[512];
 	int r = home ? 0 : place_data(path, sizeof(path), e);
 
@@ -119,7 +125,7 @@ int pinfold_store_fsck(const char *home, uint32_t flags, pinfold_fsck_fn *each, 
 	struct err e = ERR_INIT;
 
 	assert(each && ret_stats && ret_error);
-	int r = fsck(home, flags & PINFOLD_FSCK_REPAIR, &l, &stats, &e);
+	int r = fsck(home, flags, &l, &stats, &e);
 	*ret_stats = (struct pinfold_fsck_stats){
 		.workspaces = stats.workspaces,
 		.snapshots = stats.snapshots,

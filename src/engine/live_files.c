@@ -93,8 +93,9 @@ int files_absolute(const char *path, char to[FILES_PATH_SIZE], struct err *e)
 	to[at] = '\0';
 	if (r >= 0)
 		return (int)at;
-	(void)err_set(e, ERR_INVALID,
-		      *path ? "the path \"%.60s...\" is too long" : "the path is empty%s", path);
+	(void)err_set(e, ERR_INVALID, "the path is empty");
+	if (*path)
+		(void)err_set(e, ERR_INVALID, "the path \"%.60s...\" is too long", path);
 	(void)err_detail(e, "path");
 	return err_remedy(e, "name a path of at most 4095 bytes; one that does not begin with / is "
 			     "below " HOME);
@@ -348,6 +349,8 @@ static int write_question(const struct files_question *q, struct files_ask *head
 	to[n + 1] = '\0';
 	if (q->path2)
 		n2 = files_absolute(q->path2, to + n + 1, e);
+	else if (q->target)
+		n2 = snprintf(to + n + 1, FILES_PATH_SIZE, "%s", q->target);
 	if (n2 < 0)
 		return n2;
 	head->path_len = (uint32_t)n;
@@ -463,8 +466,8 @@ int pinfold_file_stat(struct pinfold_files *files, const char *path, uint32_t fl
 	return files_result(r, &e, ret_error);
 }
 
-/* The server looked, too; but what we read is what we have looked at ourselves. A file of /proc asks who
- * reads it, and can make him wait. */
+/* The server looked, too; but what we read is what we have looked at ourselves. A file of /proc
+ * asks who reads it, and can make him wait. */
 static int check_regular(struct pinfold_files *f, int fd, struct stat *ret, struct err *e)
 {
 	struct statfs fs;
@@ -539,6 +542,21 @@ int pinfold_file_move(struct pinfold_files *files, const char *from, const char 
 
 	assert(to);
 	return simple(files, &q, ret_error);
+}
+
+int pinfold_file_symlink(struct pinfold_files *files, const char *target, const char *path,
+			 struct pinfold_error *ret_error)
+{
+	const struct files_question q = {.op = FILES_SYMLINK, .path = path, .target = target};
+	struct err e = ERR_INIT;
+
+	assert(target && ret_error);
+	if (*target && strlen(target) < FILES_PATH_SIZE)
+		return simple(files, &q, ret_error);
+	(void)err_set(&e, ERR_INVALID, "a link has a target of 1 to 4095 bytes");
+	(void)err_detail(&e, "path");
+	(void)err_remedy(&e, "name where it is to lead");
+	return files_result(-EINVAL, &e, ret_error);
 }
 
 int pinfold_file_remove(struct pinfold_files *files, const char *path, int recursive,

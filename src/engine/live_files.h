@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The host side of a channel to the file server in a sandbox (guest/files.c). What comes from there is
- * checked whole (wire/files.h), descriptors are looked at, and silence is an error.
+ * The host side of a channel to the file server in a sandbox (guest/files.c). What comes from
+ * there is checked whole (wire/files.h), descriptors are looked at, and silence is an error.
  */
 #ifndef ENGINE_LIVE_FILES_H
 #define ENGINE_LIVE_FILES_H
@@ -32,6 +32,7 @@ struct files_question {
 	enum files_op op;
 	uint32_t flags, mode;
 	const char *path, *path2; /* as the caller gave them; NULL: none */
+	const char *target;	  /* in the place of the second, as it is */
 };
 
 /* For a socket whose other end serves already; takes it. NULL: out of memory. */
@@ -42,8 +43,8 @@ const char *files_data(const struct pinfold_files *f);
 int files_absolute(const char *path, char to[FILES_PATH_SIZE], struct err *e);
 /* Ask; the answers are then to be taken until the last. */
 int files_ask(struct pinfold_files *f, const struct files_question *q, struct err *e);
-/* The next answer: 1 when more follow, 0 for the last, or -errno. *ret_fd is what came along, which only
- * they who expect one are given. */
+/* The next answer: 1 when more follow, 0 for the last, or -errno. *ret_fd is what came along,
+ * which only they who expect one are given. */
 int files_next(struct pinfold_files *f, int *ret_fd, struct err *e);
 /* Ask, and take the one answer that counts. */
 int files_do(struct pinfold_files *f, const struct files_question *q, int *ret_fd, struct err *e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is in a directory of a sandbox that lives, and below. One directory is asked for at a time, held
- * whole and sorted; those on the way down stay held, and all together have a bound.
+ * What is in a directory of a sandbox that lives, and below. One directory is asked for at a time,
+ * held whole and sorted; those on the way down stay held, and all together have a bound.
  */
 #include <assert.h>
 #include <stdbool.h>

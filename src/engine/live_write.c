@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that are written into a sandbox that lives: guest/files_write.c has them until they have a name. */
+/* Files that are written into a sandbox that lives: guest/files_write.c has them until they have
+ * a name. */
 #include <assert.h>
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -58,6 +58,7 @@ static int merge_part(struct store *s, const struct merge *m, unsigned part, str
 		.peek = PEEK_MERGE,
 		.out = m->number,
 		.dir = parts[part].bit == LAYER_WORK && m->w.dir[0] ? m->w.dir : NULL,
+		.secrets = true, /* they may be shown to a later command, so they are below */
 	};
 	int k = reader_look(s, &ask, &r, e);
 	if (k >= 0)

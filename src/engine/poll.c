@@ -20,31 +20,45 @@ static void judge_cpu(struct pinfold_run *run, uint64_t used_us)
 		run_stop(run, STOP_CPU_TIME, true);
 }
 
-uint64_t run_disk_free(const struct pinfold_run *run)
+struct space run_disk_free(const struct pinfold_run *run)
 {
 	struct statfs fs = {0};
 
-	return fstatfs(run->upper->dir, &fs) < 0 ? 0 : (uint64_t)fs.f_bfree * (uint64_t)fs.f_bsize;
+	if (fstatfs(run->upper->dir, &fs) < 0)
+		return (struct space){0};
+	return (struct space){
+		.bytes = (uint64_t)fs.f_bfree * (uint64_t)fs.f_bsize,
+		.files = (uint64_t)fs.f_ffree,
+	};
+}
+
+/* A filesystem without a number of files in it says 0, and tells nothing. */
+static bool may_have_grown(const struct pinfold_run *run)
+{
+	const struct space *before = &run->free, *room = &run->room;
+	struct space now = run_disk_free(run);
+
+	return (now.bytes < before->bytes && before->bytes - now.bytes > room->bytes) ||
+	       (now.files < before->files && before->files - now.files > room->files) ||
+	       (now.files == 0 && before->files == 0);
 }
 
 /* The layer of a workspace. It can only have grown by as much as its filesystem has lost, so as long
  * as that is little there is no need to look at it. */
 static void judge_disk(struct pinfold_run *run)
 {
-	uint64_t limit = run->req.spec.limits.disk_bytes, now = now_us();
-	uint64_t room = limit - run->disk_used;
+	const struct space *room = &run->room;
+	uint64_t now = now_us();
 	struct measure m;
 
-	if (!run->upper || now < run->measure_us)
+	if (!run->upper || now < run->measure_us || !may_have_grown(run))
 		return;
-	uint64_t left = run_disk_free(run);
-	if (left >= run->disk_free || run->disk_free - left <= room)
-		return;
-	measure_tree(run->upper->dir, room + 1, &m);
+	measure_layer(run->upper->dir, room->bytes + 1, room->files + 1, &m);
 	run->measure_us = now + MEASURE_SHARE * (now_us() - now);
-	if (m.bytes <= room && !m.beyond)
+	if (m.bytes <= room->bytes && m.files <= room->files && !m.beyond)
 		return;
-	run->disk_full = true;
+	run->disk_full = m.bytes > room->bytes || m.files <= room->files;
+	run->files_full = !run->disk_full;
 	run_stop(run, STOP_DISK, true);
 }
 

@@ -35,9 +35,21 @@ struct pinfold_run *run_new(void)
 	return run;
 }
 
+int run_take_id(struct pinfold_run *run, const struct pinfold_run_options *o, struct err *e)
+{
+	if (!o->run_id)
+		return 0;
+	if (!id_is("run", o->run_id)) {
+		(void)err_set(e, ERR_INVALID, "run_id: \"%.40s\" is no id of a run", o->run_id);
+		return err_remedy(e, "leave it out: one is made");
+	}
+	memcpy(run->id, o->run_id, sizeof(run->id));
+	return 0;
+}
+
 int run_begin(struct pinfold_run *run, struct err *e)
 {
-	int r = id_make("run", run->id, e);
+	int r = run->id[0] ? 0 : id_make("run", run->id, e);
 
 	if (r < 0)
 		return r;
@@ -64,9 +76,11 @@ int run_begin(struct pinfold_run *run, struct err *e)
 
 static int start(struct pinfold_run *run, const struct pinfold_run_options *o, struct err *e)
 {
-	int r = remote_connect(o, &run->link, e);
+	int r = run_take_id(run, o, e);
 
 	run->cancel_fd = o->cancel_fd;
+	if (r >= 0)
+		r = remote_connect(o, &run->link, e);
 	if (r >= 0)
 		r = request_init(&run->req, o, NULL, run->link >= 0, e);
 	return r < 0 ? r : run_begin(run, e);

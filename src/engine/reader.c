@@ -85,6 +85,8 @@ static int prepare(struct request *req, const struct reader_ask *ask, struct sto
 	req->spec.tool_len = (size_t)(reader_image_end - reader_image);
 	req->spec.layers = here;
 	req->spec.layers.upper = ask->out;
+	if (ask->secrets)
+		req->spec.hidden = NULL;
 	if (ask->peek != PEEK_LOOK)
 		return 0;
 	if (ask->before->n > LAYERS_MAX || ask->now->n > LAYERS_MAX)

@@ -48,6 +48,8 @@ static int ask(struct review *rv, struct reader_words *words, change_fn *each,
 		.before = &none,
 		.now = &rv->d->head.stack,
 		.dir = rv->d->w.dir,
+		.secrets =
+			true, /* judge_secret() says which they are, and tell() not what is in them */
 	};
 
 	words->argv[words->n] = NULL;

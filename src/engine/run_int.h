@@ -120,8 +120,8 @@ struct pinfold_run {
 	char workspace[64];	/* its name, "" for none */
 	const char *upper_kind; /* what its log calls this, */
 	char command[1024];	/* and what it says that it was */
-	uint64_t disk_used;	/* by its other layers */
-	uint64_t disk_free;	/* where they are, when it started */
+	struct space room;	/* what is left of the workspace's limits, */
+	struct space free;	/* and of the filesystem, when it started */
 	uint64_t measure_us;	/* when the upper is looked at again */
 	uint64_t snapshot;	/* number of what came of it, 0: nothing */
 	bool socket;		/* standard input is a stream socket, for a tool of ours */
@@ -144,7 +144,7 @@ struct pinfold_run {
 	struct cgroup_usage usage;
 	uint64_t polled_memory_peak, polled_pids_peak;
 	uint64_t disk_bytes;
-	bool disk_full, pids_full;
+	bool disk_full, pids_full, files_full;
 
 	struct capture capture[2];
 	char artifact[2][320];
@@ -227,6 +227,8 @@ int sandbox_result(int r, const struct err *e, struct pinfold_error *ret_error);
 /* public.c */
 struct pinfold_run *run_new(void);
 /* Start what the request says; its result may be that it could not be executed. */
+/* The id that the options have, if they have one. */
+int run_take_id(struct pinfold_run *run, const struct pinfold_run_options *o, struct err *e);
 int run_begin(struct pinfold_run *run, struct err *e);
 void options_take(struct pinfold_run_options *to, const struct pinfold_run_options *from);
 /* workspace_run.c: the command has ended, and what it changed is the workspace from now on. */
@@ -254,7 +256,7 @@ void run_fail(struct pinfold_run *run, const struct err *e, int exit_status);
 /* poll.c: limits of a run without control group. */
 void run_poll_usage(struct pinfold_run *run);
 /* Bytes that are free where a workspace's layers are. */
-uint64_t run_disk_free(const struct pinfold_run *run);
+struct space run_disk_free(const struct pinfold_run *run);
 /* artifact.c */
 void run_start_artifact(struct pinfold_run *run, int stream);
 void artifacts_sweep(void);

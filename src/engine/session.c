@@ -124,8 +124,8 @@ int pinfold_session_open(const char *sandbox_id, const struct pinfold_session_op
 	int r = session_find_lang(o.lang, &s->lang, &e);
 	if (r >= 0)
 		r = sandbox_check_id(sandbox_id, &e);
-	if (r >= 0 && (copy_strings(o.env, &s->env) < 0 ||
-		       (o.workdir && !(s->workdir = strdup(o.workdir)))))
+	if (r >= 0 &&
+	    (copy_strings(o.env, &s->env) < 0 || (o.workdir && !(s->workdir = strdup(o.workdir)))))
 		r = err_sys(&e, "session");
 	if (r >= 0)
 		r = make_set(s, &e);
@@ -233,7 +233,9 @@ const char *pinfold_session_lang(const struct pinfold_session *s)
 
 int pinfold_session_alive(const struct pinfold_session *s)
 {
-	return s->state != SESSION_OVER && s->run && !s->ended && !s->broken;
+	/* While code is executed its end is to be told first. */
+	return s->state == SESSION_BUSY ||
+	       (s->state == SESSION_IDLE && s->run && !s->ended && !s->broken);
 }
 
 int pinfold_session_restart(struct pinfold_session *s, struct pinfold_error *ret_error)

@@ -17,8 +17,8 @@ static const struct {
 	const char *mime;
 	bool base64;
 } types[] = {
-	{"text/plain", false},	  {"text/html", false},	   {"text/markdown", false},
-	{"image/svg+xml", false}, {"image/png", true},	   {"image/jpeg", true},
+	{"text/plain", false},	  {"text/html", false},	       {"text/markdown", false},
+	{"image/svg+xml", false}, {"image/png", true},	       {"image/jpeg", true},
 	{"text/latex", false},	  {"application/json", false},
 };
 
@@ -88,14 +88,14 @@ const char *session_done_status(const char *data, size_t len, int *ret_exit_code
 {
 	static const char *const words[] = {"ok", "error", "interrupted"};
 	auto_value *v = parse(data, len);
-	const char *status = value_str(value_get(v, "status"));
+	const struct value *said = value_get(v, "status");
 	struct value *code = value_get(v, "exit_code");
 
 	*ret_exit_code = -1;
 	if (value_kind(code) == VALUE_INT && value_int(code) >= 0 && value_int(code) <= 255)
 		*ret_exit_code = (int)value_int(code);
-	for (unsigned i = 0; status && i < 3; i++)
-		if (strcmp(words[i], status) == 0)
+	for (unsigned i = 0; value_str(said) && i < 3; i++)
+		if (strlen(words[i]) == value_len(said) && strcmp(words[i], value_str(said)) == 0)
 			return words[i];
 	return NULL;
 }

@@ -27,7 +27,7 @@ struct session_frame {
 	char *data; /* len + 1 bytes, the last one NUL */
 	uint32_t len, got;
 	bool whole;
-	bool told; /* its bytes are the last event's */
+	bool told;	  /* its bytes are the last event's */
 	size_t before[2]; /* output that was written before it and is still to be told */
 };
 
@@ -36,8 +36,9 @@ struct session_lang;
 struct pinfold_session {
 	const struct session_lang *lang;
 	char sandbox[PINFOLD_ID_SIZE];
-	char *workdir; /* NULL: the default */
-	char **env;    /* or NULL */
+	char *workdir;	     /* NULL: the default */
+	char **env;	     /* or NULL */
+	const char *argv[8]; /* the command looks at it to the end */
 
 	struct pinfold_run *run; /* the command */
 	int epoll;		 /* the run's own, the socket, `timer`, `wake` */
@@ -53,11 +54,11 @@ struct pinfold_session {
 	bool timed_out;
 	const char *broken; /* why we ended it ourselves, or NULL */
 
-	uint64_t count;				   /* pieces of code */
-	uint64_t began_us;			   /* of this one */
+	uint64_t count;				  /* pieces of code */
+	uint64_t began_us;			  /* of this one */
 	uint64_t deadline_us, kill_us, signal_us; /* 0: not set */
-	uint64_t frames_bytes;			   /* of this piece of code */
-	int exit_code;				   /* that the driver told, -1: none */
+	uint64_t frames_bytes;			  /* of this piece of code */
+	int exit_code;				  /* that the driver told, -1: none */
 
 	struct session_frame in;
 	char *out; /* what the socket did not take yet */

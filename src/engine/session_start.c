@@ -67,7 +67,7 @@ static int start_command(struct pinfold_session *s, struct err *e)
 {
 	const struct session_lang *lang = s->lang;
 	struct pinfold_run_options o = {.size = sizeof(o), .time_ms = LIVE_MS};
-	const char *argv[8] = {NULL};
+	const char **argv = s->argv;
 	unsigned n = 0;
 
 	if (lang_program(lang->name, &argv[n++], e) < 0)
@@ -77,6 +77,7 @@ static int start_command(struct pinfold_session *s, struct err *e)
 	argv[n++] = lang->text;
 	if (strcmp(lang->name, "bash") == 0)
 		argv[n++] = "bash";
+	argv[n] = NULL;
 	o.argv = argv;
 	o.workdir = s->workdir;
 	o.env = (const char *const *)s->env;

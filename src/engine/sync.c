@@ -136,11 +136,13 @@ static int push_start(struct store *s, const struct transfer *t, const struct pu
 		      struct reader *r, struct err *e)
 {
 	bool mirror = t->o->flags & PINFOLD_SYNC_MIRROR;
-	char room[ROOM_SIZE] = "";
+	struct workspace_room room = {"", ""};
 	const char *argv[] = {"receive",
 			      "--links-out",
 			      "--bytes",
-			      room,
+			      room.bytes,
+			      "--entries",
+			      room.files,
 			      mirror ? "--mirror" : t->to,
 			      mirror ? t->to : NULL,
 			      NULL};
@@ -150,7 +152,7 @@ static int push_start(struct store *s, const struct transfer *t, const struct pu
 		.socket = true,
 		.state = p->path,
 		.state_fd = p->state,
-		.room = room,
+		.room = &room,
 		.before = p->donor.found ? &p->donor.stack : NULL,
 	};
 

@@ -142,6 +142,10 @@ static void judge_soft_limits(struct pinfold_run *run)
 			       (unsigned long long)(l->disk_bytes >> 20));
 		set_limit(run, "disk", l->disk_bytes, "bytes", hint);
 	}
+	if (run->files_full && run->upper)
+		set_limit(run, "disk", run->upper->w.inodes, "files",
+			  "the workspace has as many files as it may; make a larger one: "
+			  "pinfold new --inodes");
 	for (int i = 0; i < 2; i++)
 		if (capture_truncated(&run->capture[i]) && (run->req.flags & PINFOLD_CAPTURE)) {
 			(void)snprintf(hint, sizeof(hint),

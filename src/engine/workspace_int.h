@@ -6,7 +6,10 @@
 #include "engine/run_int.h"
 #include "store/check.h"
 
-#define ROOM_SIZE 24u
+/* Words of a tool's arguments: what it may write. */
+struct workspace_room {
+	char bytes[24], files[24];
+};
 
 struct workspace_how {
 	enum workspace_use use;
@@ -18,7 +21,7 @@ struct workspace_how {
 	bool socket;	   /* standard input of the tool is one */
 	const char *state; /* directory of the store for the tool, at /v/state; NULL: none */
 	int state_fd;	   /* the same */
-	char *room; /* a word of its arguments that is to be the bytes it may write; or NULL */
+	struct workspace_room *room; /* to be filled in, or NULL */
 	const struct stack *before; /* with state: another view for it, at /v/old.root; NULL: none */
 };
 

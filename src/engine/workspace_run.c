@@ -65,23 +65,52 @@ static void complete(struct pinfold_run_options *o, const struct workspace *w)
 		o->dir = w->dir;
 }
 
+static int refuse_full(const struct upper *u, const struct space *used, const struct space *most,
+		       struct err *e)
+{
+	if (used->bytes >= most->bytes)
+		(void)err_set(e, ERR_LIMIT, "workspace %s is full: it has %lluM of %lluM",
+			      u->w.name, (unsigned long long)(used->bytes >> 20),
+			      (unsigned long long)(most->bytes >> 20));
+	else
+		(void)err_set(e, ERR_LIMIT, "workspace %s is full: it has %llu of %llu files",
+			      u->w.name, (unsigned long long)used->files,
+			      (unsigned long long)most->files);
+	(void)err_detail(e, "disk");
+	return err_remedy(e, "take something back with pinfold undo, or make a larger one");
+}
+
+static bool fits(const struct space *used, const struct space *most)
+{
+	return used->bytes < most->bytes && used->files < most->files;
+}
+
 /* What was undone is kept for an hour, unless its room is needed. */
 static int find_room(struct pinfold_run *run, struct upper *u, struct err *e)
 {
-	uint64_t most = run->req.spec.limits.disk_bytes;
+	const struct space most = {run->req.spec.limits.disk_bytes, u->w.inodes};
+	struct space used = u->used;
 	int r = 0;
 
-	run->disk_used = u->used_bytes;
-	if (run->disk_used >= most)
+	if (!fits(&used, &most)) {
 		r = store_collect_undone(u->store, u->w.id, e);
-	if (r >= 0 && run->disk_used >= most)
-		r = upper_used(u, &run->disk_used, e);
-	if (r < 0 || run->disk_used < most)
+		if (r >= 0)
+			r = upper_used(u, &used, e);
+	}
+	if (r < 0)
 		return r;
-	(void)err_set(e, ERR_LIMIT, "workspace %s is full: it has %lluM of %lluM", u->w.name,
-		      (unsigned long long)(run->disk_used >> 20), (unsigned long long)(most >> 20));
-	(void)err_detail(e, "disk");
-	return err_remedy(e, "take something back with pinfold undo, or make a larger one");
+	if (!fits(&used, &most))
+		return refuse_full(u, &used, &most, e);
+	run->room = (struct space){most.bytes - used.bytes, most.files - used.files};
+	run->free = run_disk_free(run);
+	return 0;
+}
+
+/* Who feeds a tool of ours looks after nothing else meanwhile, so it has to stop by itself. */
+static void tell_room(const struct space *room, struct workspace_room *to)
+{
+	(void)snprintf(to->bytes, sizeof(to->bytes), "%llu", (unsigned long long)room->bytes);
+	(void)snprintf(to->files, sizeof(to->files), "%llu", (unsigned long long)room->files);
 }
 
 static int start(struct pinfold_run *run, struct pinfold_run_options *o, struct upper *u,
@@ -107,12 +136,8 @@ static int start(struct pinfold_run *run, struct pinfold_run_options *o, struct 
 	}
 	if (r >= 0)
 		r = find_room(run, u, e);
-	/* Who feeds a tool of ours looks after nothing else meanwhile, so it has to stop by itself. */
 	if (r >= 0 && how->room)
-		(void)snprintf(
-			how->room, ROOM_SIZE, "%llu",
-			(unsigned long long)(run->req.spec.limits.disk_bytes - run->disk_used));
-	run->disk_free = run_disk_free(run);
+		tell_room(&run->room, how->room);
 	return r < 0 ? r : run_begin(run, e);
 }
 
@@ -138,6 +163,8 @@ int workspace_start(struct store *s, const char *name, struct pinfold_run_option
 	struct pinfold_run *run = run_new();
 	int r = run ? check(o, e) : err_sys(e, "run");
 
+	if (r >= 0)
+		r = run_take_id(run, o, e);
 	if (r >= 0)
 		r = upper_open(s, name, how->use, changes_usr(o), &run->upper, e);
 	if (r >= 0 && run->upper->w.stack.n >= LAYERS_MAX)

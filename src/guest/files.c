@@ -4,10 +4,11 @@
  * so that PID 1 never waits for a file. It answers one question after the other until the channel
  * closes, and passes descriptors out; the host side never resolves a path of the sandbox.
  *
- * Where we are: a fork of the guest without exec, so it stays closed to tracing and its descriptors to
- * everybody; the command's ids, capabilities, filter and Landlock rules, and nothing open but the
- * channel. Whatever hostile code has made of a path, it gets us nowhere that it could not go itself.
- * It can kill or stop us: the host side then hears nothing, and does not wait for long.
+ * Where we are: a fork of the guest without exec, so it stays closed to tracing and its descriptors
+ * to everybody; the command's ids, capabilities, filter and Landlock rules, and nothing open but
+ * the channel. Whatever hostile code has made of a path, it gets us nowhere that it could not go
+ * itself. Where Landlock has no scope for signals it can kill or stop us: the host side then hears
+ * nothing, and does not wait for long.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -141,8 +142,8 @@ static long stat_path(const struct files_ask *ask, struct files_answer *answer)
 	return r;
 }
 
-/* Looked at before it is opened, since opening alone can wait or do something; the same inode is then
- * opened, and looked at again. */
+/* Looked at before it is opened, since opening alone can wait or do something; the same inode is
+ * then opened, and looked at again. */
 static long open_file(const struct files_ask *ask, struct files_answer *answer)
 {
 	struct stat st = {0};
@@ -188,6 +189,18 @@ static long make_dir(const struct files_ask *ask)
 	return r;
 }
 
+static long make_link(const struct files_ask *ask)
+{
+	struct spot s;
+	long r = files_spot(files_ask_path(ask), 0, 0, &s);
+
+	if (r < 0)
+		return r;
+	r = sys3(SYS_symlinkat, files_ask_path2(ask), s.dir, s.name);
+	files_spot_done(&s);
+	return r;
+}
+
 static long change_mode(const struct files_ask *ask)
 {
 	char own[32];
@@ -218,6 +231,7 @@ static long do_ask(const struct files_ask *ask, struct files_answer *answer)
 		return files_remove(files_ask_path(ask), (ask->flags & FILES_BELOW) != 0);
 	case FILES_CHMOD: return change_mode(ask);
 	case FILES_LIST: return files_list(ask);
+	case FILES_SYMLINK: return make_link(ask);
 	case FILES_WATCH: return files_watch(ask, CHANNEL);
 	case FILES_OP_END: break;
 	}

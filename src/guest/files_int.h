@@ -23,7 +23,8 @@ struct dirent_head {
 	char name[];
 };
 
-/* files.c: answers to the question at hand. They end the server when nobody is there to hear them. */
+/* files.c: answers to the question at hand. They end the server when nobody is there to hear
+ * them. */
 void files_say(struct files_answer *answer, const void *data, int fd);
 /* Now and then, from whatever takes long: the other side waits only so long in silence. */
 void files_working(void);
@@ -38,8 +39,8 @@ long files_look(const char *path, int nofollow);
 long files_reopen(int fd, int flags);
 /* 0: a regular file that holds what somebody wrote; -EISDIR, -ENXIO, -ENODEV: something else. */
 long files_check_regular(int fd, struct stat *ret);
-/* The directory of a path and its last name; with `follow` of what a link there leads to, which need
- * not exist. With `parents` directories are made on the way. */
+/* The directory of a path and its last name; with `follow` of what a link there leads to, which
+ * need not exist. With `parents` directories are made on the way. */
 long files_spot(const char *path, int follow, int parents, struct spot *ret);
 void files_spot_done(struct spot *s);
 /* The directory itself, with all above it; the last gets `mode`. 0 or -errno. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Paths of the file server. Links are followed as for any program inside, but never one of /proc that
- * leads to a descriptor, a root or a working directory. What was found is held by a descriptor from
- * there on.
+ * Paths of the file server. Links are followed as for any program inside, but never one of /proc
+ * that leads to a descriptor, a root or a working directory. What was found is held by a
+ * descriptor from there on.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -55,7 +55,8 @@ long files_reopen(int fd, int flags)
 	return sys3(SYS_openat, AT_FDCWD, own, flags);
 }
 
-/* What the kernel makes up while it is read can wait, and asks who reads: that would be the host. */
+/* What the kernel makes up while it is read can wait, and asks who reads: that would be the
+ * host. */
 static int is_proc(int fd)
 {
 	struct statfs fs = {0};

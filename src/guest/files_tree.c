@@ -3,6 +3,7 @@
  * Directories of the file server: what one holds, and removing one with all that is below. The host
  * side sorts and goes deeper by asking again; here is no heap to hold a large directory.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 
@@ -112,8 +113,8 @@ static long identify(int fd, struct place *ret)
 	return r;
 }
 
-/* Back to the directory above, if it still is the one that we came from: it may have been moved, and
- * then its ".." is somebody else's. */
+/* Back to the directory above, if it still is the one that we came from: it may have been moved,
+ * and then its ".." is somebody else's. */
 static long ascend(int *fd, uint32_t *depth)
 {
 	struct place up;
@@ -158,7 +159,8 @@ static long remove_some(int fd, const char *buf, long have, const char **ret_nam
 		pos += d->reclen;
 		if (is_dots(d->name))
 			continue;
-		long r = sys3(SYS_unlinkat, fd, d->name, 0);
+		/* Landlock looks at all directories above with every call: not one too many. */
+		long r = d->type == DT_DIR ? -EISDIR : sys3(SYS_unlinkat, fd, d->name, 0);
 		if (r == -EISDIR)
 			r = sys3(SYS_unlinkat, fd, d->name, AT_REMOVEDIR);
 		*ret_name = d->name;

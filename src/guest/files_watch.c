@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Changes below a directory as they happen, by inotify, which watches directories one by one. Of each
- * we know its name and the one above it, so that a path is right after a directory was moved.
+ * Changes below a directory as they happen, by inotify, which watches directories one by one. Of
+ * each we know its name and the one above it, so that a path is right after a directory was moved.
  *
- * Whoever reads too slowly makes us wait; the kernel's queue then runs over, and that is an event, too.
+ * Whoever reads too slowly makes us wait; the kernel's queue then runs over, which is an event, too.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -41,7 +42,8 @@ static struct {
 } moved;
 
 static struct {
-	int notify, top, below, sock;
+	int notify, below, sock;
+	const char *path;
 } watch;
 
 static int find(int number)
@@ -119,8 +121,14 @@ static long open_dir(int place)
 	const char *p = table[place].parent < 0
 				? "."
 				: path_of(path, table[place].parent, table[place].name);
+	long top = files_look(watch.path, 0), r = -ENAMETOOLONG;
 
-	return p ? sys4(SYS_openat2, watch.top, p, &how, sizeof(how)) : -ENAMETOOLONG;
+	if (top < 0)
+		return top;
+	if (p)
+		r = sys4(SYS_openat2, top, p, &how, sizeof(how));
+	(void)sys1(SYS_close, top); /* while it is open, its end is not told */
+	return r;
 }
 
 /* Watch one more; its entries are looked at later. -E2BIG: there are too many. */
@@ -161,7 +169,7 @@ static int is_dir(int dir, const struct dirent_head *d)
 	struct stat st;
 
 	if (d->type)
-		return d->type == 4; /* DT_DIR */
+		return d->type == DT_DIR;
 	return sys4(SYS_newfstatat, dir, d->name, &st, AT_SYMLINK_NOFOLLOW) >= 0 &&
 	       S_ISDIR(st.st_mode);
 }
@@ -294,12 +302,11 @@ static void take_named(int dir, const struct inotify_event *ev)
 
 static void take(const struct inotify_event *ev)
 {
-	int dir = find(ev->wd);
-
 	if (moved.cookie && !((ev->mask & IN_MOVED_TO) && ev->cookie == moved.cookie))
 		move_away();
 	if (ev->mask & IN_Q_OVERFLOW)
 		tell(FILES_EVENT_OVERFLOW, "", "");
+	int dir = find(ev->wd);
 	if (dir < 0)
 		return;
 	if (table[dir].parent < 0 && (ev->mask & (IN_DELETE_SELF | IN_MOVE_SELF)))
@@ -346,13 +353,10 @@ static __attribute__((noreturn)) void follow(void)
 long files_watch(const struct files_ask *ask, int sock)
 {
 	struct files_answer begun = {.more = 1, .value = 1};
-	long top = files_look(files_ask_path(ask), 0);
-	long r = top;
+	long r = sys1(SYS_inotify_init1, IN_NONBLOCK | IN_CLOEXEC);
 
-	if (r >= 0)
-		r = sys1(SYS_inotify_init1, IN_NONBLOCK | IN_CLOEXEC);
 	watch.notify = (int)r;
-	watch.top = (int)top;
+	watch.path = files_ask_path(ask); /* no other question follows */
 	watch.below = (ask->flags & FILES_BELOW) != 0;
 	watch.sock = sock;
 	if (r >= 0)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files that are written from outside. The bytes go to a file without a name, which the host side has
- * a descriptor of; when it says so, the file gets its name, in one step, in the place of an older one.
- * Where a filesystem has no files without a name it is a hidden one, removed when nothing came of it.
+ * Files that are written from outside. The bytes go to a file without a name, which the host side
+ * has a descriptor of; when it says so, the file gets its name, in one step, in the place of an
+ * older one. Where a filesystem has no files without a name it is a hidden one, removed when
+ * nothing came of it.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -15,6 +15,7 @@ def pinfold():
     quiet = 0  # how deep it is in functions of ours that must not be torn
     pending = False  # an interrupt came meanwhile
     sent = count = 0
+    held = b""
     may_ask = True
     loop = None
     FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -66,10 +67,14 @@ def pinfold():
             except Exception:
                 pass  # closed, or replaced by something without it
 
+    # A result is followed by D at once: both are one write, and wake the other side once.
     def send(kind, payload):
+        nonlocal held
         if os.getpid() != pid:
             return
-        data = memoryview(b"%b%08x%b" % (kind, len(payload), payload))
+        data = b"%b%b%08x%b" % (held, kind, len(payload), payload)
+        held = data if kind == b"R" else b""
+        data = memoryview(b"" if held else data)
         while data:
             data = data[os.write(SOCK, data):]
 

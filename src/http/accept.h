@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client takes: Accept and Accept-Encoding. Pure; elements that make no sense are passed over. */
+/* What a client takes: Accept and Accept-Encoding. Pure; elements that make no sense are passed
+ * over. */
 #ifndef HTTP_ACCEPT_H
 #define HTTP_ACCEPT_H
 
@@ -10,8 +11,8 @@
 
 enum http_coding { HTTP_IDENTITY, HTTP_GZIP, HTTP_ZSTD };
 
-/* The coding that the client likes best of those that it names or that its `*` stands for; of equals
- * zstd, then gzip. Without the field: identity. One with q=0 is never taken. */
+/* The coding that the client likes best of those that it names or that its `*` stands for; of
+ * equals zstd, then gzip. Without the field: identity. One with q=0 is never taken. */
 enum http_coding http_accept_coding(const struct http_head *h);
 /* "gzip", "zstd", "identity" */
 const char *http_coding_name(enum http_coding coding);

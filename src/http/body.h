@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The body behind a head: a length, chunks, or all that comes until the end of the connection. Pure,
- * without heap and without copying: payload is given as slices of what was fed.
+ * The body behind a head: a length, chunks, or all that comes until the end of the connection.
+ * Pure, without heap and without copying: payload is given as slices of what was fed.
  *
  *	for (;;) {
  *		r = http_body_feed(&b, in, n, &used, &data, &len, &e);
@@ -26,9 +26,9 @@
 enum http_body_kind { HTTP_BODY_NONE, HTTP_BODY_LENGTH, HTTP_BODY_CHUNKED, HTTP_BODY_TO_END };
 
 /*
- * States of a chunked body: SIZE -> [EXTENSION] -> SIZE_LF -> DATA -> DATA_CR -> DATA_LF -> SIZE; the
- * chunk of size 0 goes from SIZE_LF to LINE -> NAME -> VALUE -> VALUE_LF -> LINE (a trailer) or LINE
- * -> LAST_LF -> DONE. The other kinds know DATA and DONE.
+ * States of a chunked body: SIZE -> [EXTENSION] -> SIZE_LF -> DATA -> DATA_CR -> DATA_LF -> SIZE;
+ * the chunk of size 0 goes from SIZE_LF to LINE -> NAME -> VALUE -> VALUE_LF -> LINE (a trailer) or
+ * LINE -> LAST_LF -> DONE. The other kinds know DATA and DONE.
  */
 enum http_body_state {
 	HTTP_BODY_SIZE,
@@ -59,8 +59,8 @@ struct http_body {
 	uint16_t status; /* with which it refuses what is wrong, 400 or 502 */
 };
 
-/* Of a request. Refused with 413 when its length is above `bytes_max` already; then, or where it says
- * none of it, http_body_feed() watches over it. */
+/* Of a request. Refused with 413 when it announces more than `bytes_max`; chunks are when they come
+ * to more. */
 int http_body_of_request(struct http_body *b, const struct http_head *h, uint64_t bytes_max,
 			 struct http_error *e);
 /* Of a response to a request with that method: HEAD, CONNECT and some statuses have none. */
@@ -68,10 +68,10 @@ int http_body_of_response(struct http_body *b, const struct http_head *h, enum h
 			  uint64_t bytes_max, struct http_error *e);
 
 /*
- * Take from `in` framing and at most one slice of payload: *ret_used bytes are done with, *ret_len of
- * them at *ret_data are payload (0: none this time). 1: the body is whole and the slice, if any, its
- * last. 0: feed what is behind the used bytes. < 0: refused. Progress is made whenever n > 0. With
- * n == 0 it tells whether the body is whole, as one without bytes is from the start.
+ * Take from `in` framing and at most one slice of payload: *ret_used bytes are done with, *ret_len
+ * of them at *ret_data are payload (0: none this time). 1: the body is whole and the slice, if any,
+ * its last. 0: feed what is behind the used bytes. < 0: refused. Progress is made whenever n > 0.
+ * With n == 0 it tells whether the body is whole, as one without bytes is from the start.
  */
 int http_body_feed(struct http_body *b, const char *in, size_t n, size_t *ret_used,
 		   const char **ret_data, size_t *ret_len, struct http_error *e);

@@ -18,7 +18,8 @@ void http_head_init(struct http_head *h)
 	h->content_length = -1;
 }
 
-/* A tab is a blank of fields and of reasons; bytes above ASCII are opaque there, and nowhere else. */
+/* A tab is a blank of fields and of reasons; bytes above ASCII are opaque there, and nowhere
+ * else. */
 static bool is_text(unsigned char c, bool is_strict)
 {
 	if (c >= 0x20 && c < 0x7f)

@@ -5,8 +5,8 @@
  *
  * Strict on purpose. Whoever judges a request may not read it differently from who serves it, so
  * whatever two readers could disagree about is refused, not repaired: lines that do not end with CR
- * LF, folded lines, blanks in front of a colon, two lengths, a length beside chunks, a body's coding
- * other than `chunked`, a second Host or one that is not the target's.
+ * LF, folded lines, blanks in front of a colon, two lengths, a length beside chunks, a body's
+ * coding other than `chunked`, a second Host or one that is not the target's.
  *
  *	struct http_head h;
  *
@@ -105,8 +105,8 @@ void http_head_init(struct http_head *h);
 int http_head_parse(struct http_head *h, const char *buf, size_t len, enum http_side side,
 		    struct http_error *e);
 
-/* The first field of that name (in lower case), or NULL. Of those that a request may have once there
- * is no second: see field.c. */
+/* The first field of that name (in lower case), or NULL. Of those that a request may have once
+ * there is no second: see field.c. */
 const struct http_field *http_head_field(const struct http_head *h, const char *name);
 /* The next one of the same name behind `f`, or NULL. */
 const struct http_field *http_head_next(const struct http_head *h, const struct http_field *f);

@@ -16,7 +16,8 @@ struct http_part {
 	uint64_t first, last; /* both are sent; last < size */
 };
 
-/* What a Range field asks of something that is `size` bytes long. *ret is set for HTTP_RANGE_PART. */
+/* What a Range field asks of something that is `size` bytes long. *ret is set for
+ * HTTP_RANGE_PART. */
 enum http_range http_range_parse(const char *value, size_t len, uint64_t size,
 				 struct http_part *ret);
 

@@ -215,8 +215,8 @@ int http_path_match(const char *template, const char *path, size_t len, struct h
 			assert(ret->n < HTTP_PATH_ARGS_MAX);
 			ret->value[ret->n++] = out;
 			used += (size_t)n + 1;
-			/* Whatever the rest is, it must be decoded to be looked at. */
-			if (used >= sizeof(ret->buf))
+			/* The rest must be decoded to be looked at. */
+			if (used >= sizeof(ret->buf) && len > 0)
 				return -ENAMETOOLONG;
 		} else if ((size_t)n != want_len || memcmp(out, want, want_len) != 0) {
 			is_same = 0;

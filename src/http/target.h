@@ -24,8 +24,9 @@ struct http_target {
 /* Of origin and absolute form; those of the others have no path and are empty. */
 void http_target_split(const struct http_head *h, struct http_target *ret);
 
-/* Undo percent escapes into `out`, with NUL behind. Returns how many bytes, -EINVAL for a bad escape
- * or a NUL, -ENAMETOOLONG when it does not fit into `size`. `plus`: + is a blank, as in forms. */
+/* Undo percent escapes into `out`, with NUL behind. Returns how many bytes, -EINVAL for a bad
+ * escape or a NUL, -ENAMETOOLONG when it does not fit into `size`. `plus`: + is a blank, as in
+ * forms. */
 ssize_t http_decode(const char *in, size_t len, bool plus, char *out, size_t size);
 
 /* name=value between &; both still escaped, as forms are. */

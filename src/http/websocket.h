@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * WebSockets (RFC 6455), the server's half: opening, frames of a client, frames of ours. Pure and
- * without heap; payload is unmasked where it lies and given as slices. No extensions: we offer none,
- * so reserved bits are refused.
+ * without heap; payload is unmasked where it lies and given as slices. No extensions: we offer
+ * none, so reserved bits are refused.
  */
 #ifndef HTTP_WEBSOCKET_H
 #define HTTP_WEBSOCKET_H
@@ -26,9 +26,10 @@ enum ws_op {
 	WS_PONG = 10,
 };
 
-/* Does a request open a WebSocket? 0: answer 101 with Upgrade: websocket, Connection: Upgrade and
- * Sec-WebSocket-Accept with this value. Refused with 400, or with 426 for another version than 13,
- * which is to be named in Sec-WebSocket-Version. Whose page asks (Origin) is for the caller to see. */
+/* Does a request open a WebSocket? 0: answer 101 with Upgrade: websocket, Connection: Upgrade
+ * and Sec-WebSocket-Accept with this value. Refused with 400, or with 426 for another version
+ * than 13, which is to be named in Sec-WebSocket-Version. Whose page asks (Origin) is for the
+ * caller to see. */
 int ws_handshake(const struct http_head *h, char ret_accept[WS_ACCEPT_SIZE], struct http_error *e);
 
 /*

@@ -29,7 +29,8 @@ struct http_out {
 void http_out_init(struct http_out *o, char *buf, size_t size);
 /* HTTP/1.1, the status and its usual words. */
 void http_out_status(struct http_out *o, unsigned status);
-/* A request's first line. `method` is a token, `target` has no blank or control character: -EINVAL. */
+/* A request's first line. `method` is a token, `target` has no blank or control character:
+ * -EINVAL. */
 void http_out_request(struct http_out *o, const char *method, const char *target,
 		      size_t target_len);
 /* -EINVAL: the name is no token, or the value holds CR, LF, NUL or another control character than a
@@ -56,8 +57,8 @@ void http_date(time_t when, char ret[HTTP_DATE_SIZE]);
 
 /*
  * One server-sent event, whole or not at all: bytes written, or -EMSGSIZE; -EINVAL when `event` or
- * `id` hold a line's end or NUL. Both may be NULL. Each line of `data` (ended by CR LF, CR or LF, as
- * readers take them) is a line of its own, so readers see LF in their place.
+ * `id` hold a line's end or NUL. Both may be NULL. Each line of `data` (ended by CR LF, CR or LF,
+ * as readers take them) is a line of its own, so readers see LF in their place.
  */
 int sse_frame(char *buf, size_t size, const char *event, const char *id, const char *data,
 	      size_t len);

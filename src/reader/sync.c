@@ -155,8 +155,8 @@ int reader_receive(char **args, bool *told, struct err *e)
 			opts.mirror = true;
 		else if (reader_option(&args, "--links-out", NULL))
 			opts.keep_links_out = true;
-		else
-			r = reader_number(&args, "--bytes", &opts.write_bytes_max, e);
+		else if ((r = reader_number(&args, "--bytes", &opts.write_bytes_max, e)) == 0)
+			r = reader_number(&args, "--entries", &opts.write_files_max, e);
 	}
 	if (r < 0)
 		return r;

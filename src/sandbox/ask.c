@@ -91,9 +91,8 @@ static void fill(struct block *b, const struct sandbox_spec *spec, bool best_eff
 		.flags = (spec->pty ? ASK_PTY : 0) | (spec->collect ? ASK_COLLECT : 0) |
 			 (spec->as_root ? ASK_ROOT : 0) | (best_effort ? ASK_BEST_EFFORT : 0) |
 			 (spec->dir_fd >= 0 ? ASK_DIR : 0) | (spec->live ? ASK_LIVE : 0) |
-			 (spec->session ? ASK_SESSION : 0) |
-			 (spec->open_stdin ? ASK_STDIN : 0) | (spec->as_user ? ASK_USER : 0) |
-			 drivers[spec->driver],
+			 (spec->session ? ASK_SESSION : 0) | (spec->open_stdin ? ASK_STDIN : 0) |
+			 (spec->as_user ? ASK_USER : 0) | drivers[spec->driver],
 		.dir_dev = spec->dir_dev,
 		.dir_ino = spec->dir_ino,
 		.code_len = (uint32_t)spec->code_len,

@@ -8,7 +8,8 @@
  * lifeline, magiclinks, dir-once, scope, kill-all, end-first, files-nofollow, files-type,
  * files-bound (guest/), fork-rights, fork-landlock, fork-fds (forked.c), env, pidfd (spawn.c),
  * journal (journal.c), stdio (engine/start.c), procfs (idmap.c), escape, signals, option-end
- * (cmd/), json-escape (json.c), static (Makefile).
+ * (cmd/), json-escape (json.c), static (Makefile); of sandboxes that live: live-type (engine/ and
+ * guest/), live-magiclinks (guest/).
  */
 #ifndef SANDBOX_HOLD_H
 #define SANDBOX_HOLD_H

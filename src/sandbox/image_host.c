@@ -380,8 +380,9 @@ static void plan_work(struct plan *p, const struct sandbox_spec *spec)
 	step->s = plan_string(p, spec->dir_attached ? "l.work" : spec->dir_path);
 	step->a = (int64_t)spec->dir_dev;
 	step->b = spec->dir_ino;
-	plan_peek_views(p, spec, "work", "@");
-	plan_part(p, spec, "work", plan_mask(p, spec) ? MASKED : "@", "work");
+	const char *base = plan_mask(p, spec) ? MASKED : "@";
+	plan_peek_views(p, spec, "work", base);
+	plan_part(p, spec, "work", base, "work");
 	if (spec_in_workspace(spec))
 		plan_layer_keep(p, spec, "work", "@", "/work");
 	else

@@ -18,7 +18,8 @@
 #include "store/upper.h"
 #include "store/used.h"
 
-#define TROUBLES_MAX 1000u /* database problems that are told one by one */
+#define DISTRUST "changed:" /* and the number of a layer: a key in meta */
+#define TROUBLES_MAX 1000u  /* database problems that are told one by one */
 
 struct row {
 	int64_t id, state;
@@ -213,6 +214,52 @@ static int record(struct store *s, int64_t layer, const char *digest, struct err
 		      "it", layer, digest);
 }
 
+static int distrust(struct store *s, int64_t layer, struct err *e)
+{
+	return db_run(s->db, e, "REPLACE INTO meta(key, value) VALUES('" DISTRUST "' || ?1, 1)",
+		      "i", layer);
+}
+
+int check_trust(struct store *s, const char *workspace, const struct stack *stack, struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	long long layer = 0;
+	int r = db_query(s->db, &rows, e,
+			 "SELECT key FROM meta WHERE key > '" DISTRUST "' AND key < 'changed;'",
+			 "");
+
+	while (r >= 0 && (r = db_next(rows, e)) > 0) {
+		if (sscanf(db_text(rows, 0), DISTRUST "%18lld", &layer) != 1 ||
+		    !stack_has(stack, (uint32_t)layer))
+			continue;
+		(void)err_set(
+			e, ERR_CONFLICT,
+			"workspace %s: pinfold fsck found layer %lld changed since it was made",
+			workspace, layer);
+		(void)err_detail(e, "changed");
+		return err_remedy(e,
+				  "put it right and run pinfold fsck; or go before it with pinfold "
+				  "rollback; or take it as it is with pinfold fsck --accept");
+	}
+	return r;
+}
+
+/* It is other than it was, or cannot be read. */
+static int doubt(struct job *j, struct check_problem *p, const char *now, struct err *e)
+{
+	bool accepted = j->c->accept && p->kind == CHECK_CHANGED;
+	int r = find_users(j, p, e);
+
+	if (r >= 0 && accepted)
+		r = db_run(j->s->db, e, "UPDATE layer SET digest = ?2 WHERE id = ?1", "it",
+			   p->layer, now);
+	else if (r >= 0)
+		r = distrust(j->s, p->layer, e);
+	if (r >= 0)
+		tell(j, p, accepted);
+	return r;
+}
+
 static int check_content(struct job *j, const struct row *row, struct err *e)
 {
 	char now[CHECK_DIGEST_SIZE] = "";
@@ -236,10 +283,7 @@ static int check_content(struct job *j, const struct row *row, struct err *e)
 	else
 		p = problem(j, CHECK_CHANGED, row->id, "layer %lld was changed since it was made",
 			    (long long)row->id);
-	r = find_users(j, &p, e);
-	if (r >= 0)
-		tell(j, &p, false);
-	return r;
+	return doubt(j, &p, now, e);
 }
 
 /* Its row says that it is rubbish, or being made, and a snapshot says otherwise. */
@@ -488,6 +532,9 @@ int store_check(const struct check *c, struct check_stats *ret, struct err *e)
 	assert(c->digest && c->tell);
 	*ret = (struct check_stats){0};
 	int r = db_begin(j.s->db, true, e);
+	if (r >= 0)
+		r = db_run(j.s->db, e,
+			   "DELETE FROM meta WHERE key > '" DISTRUST "' AND key < 'changed;'", "");
 	if (r >= 0)
 		r = check_all(&j, e);
 	if (r >= 0)

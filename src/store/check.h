@@ -5,7 +5,8 @@
  * workspace its head.
  *
  * Repair only drops what is lost already: a snapshot that needs a layer that is gone, a directory
- * that nobody has. A layer that was changed is told of and left: it may still be worth something.
+ * that nobody has. A layer that was changed is told of and left: it may still be worth something. But
+ * nothing is built on it (check_trust) until it is as it was, or was accepted as it is.
  */
 #ifndef STORE_CHECK_H
 #define STORE_CHECK_H
@@ -16,6 +17,7 @@
 #include "base/err.h"
 
 struct store;
+struct stack;
 
 #define CHECK_DIGEST_SIZE 256u
 
@@ -53,12 +55,15 @@ typedef int check_digest_fn(struct store *s, uint32_t layer, uint32_t parts,
 struct check {
 	struct store *store; /* open alone (store_open_alone) */
 	bool repair;
+	bool accept; /* what a layer holds now is what it is to hold */
 	check_digest_fn *digest;
 	void (*tell)(void *context, const struct check_problem *p);
 	void *context;
 };
 
 int store_check(const struct check *c, struct check_stats *ret, struct err *e);
+/* ERR_CONFLICT: the last check found that one of these layers was changed. */
+int check_trust(struct store *s, const char *workspace, const struct stack *stack, struct err *e);
 
 /* Write down the content of at most `most` frozen layers of which nothing is written yet. */
 int check_record_some(struct store *s, unsigned most, check_digest_fn *digest, struct err *e);

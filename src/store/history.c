@@ -132,7 +132,8 @@ int history_each(struct store *s, const struct workspace *w, bool all,
 	if (r >= 0)
 		r = db_query(s->db, &rows, e,
 			     COLUMNS
-			     "WHERE workspace = ?1 AND (dropped = 0 OR ?2) ORDER BY seq DESC",
+			     "WHERE workspace = ?1 AND (dropped = 0 OR label IS NOT NULL OR ?2)"
+			     " ORDER BY seq DESC",
 			     "ii", w->id, (int64_t)all);
 	while (r >= 0 && (r = db_next(rows, e)) > 0) {
 		r = fill(rows, snap, e);
@@ -219,11 +220,10 @@ static bool is_command(const struct snap *snap)
 
 static int set_dropped(struct change *c, int64_t above, struct err *e)
 {
-	/* A labelled one stays reachable by its label. */
+	/* A labelled one does not go for that. */
 	return db_run(
 		c->s->db, e,
-		"UPDATE snap SET dropped = ?3 WHERE workspace = ?1 AND seq > ?2 AND dropped = 0"
-		" AND label IS NULL",
+		"UPDATE snap SET dropped = ?3 WHERE workspace = ?1 AND seq > ?2 AND dropped = 0",
 		"iii", c->w.id, above, store_now_ms());
 }
 

@@ -48,7 +48,7 @@ int history_beside(struct store *s, struct workspace *w, struct snap *snap, stru
 int history_find(struct store *s, const struct workspace *w, const char *name, struct snap *ret,
 		 struct err *e);
 int history_get(struct store *s, int64_t id, struct snap *ret, struct err *e);
-/* From the newest to the oldest. `all`: also those that were taken back. */
+/* From the newest to the oldest. `all`: also those that were taken back and have no label. */
 int history_each(struct store *s, const struct workspace *w, bool all,
 		 int (*each)(const struct snap *snap, void *arg), void *arg, struct err *e);
 

@@ -10,6 +10,7 @@
 
 #define DEPTH_MAX 128
 #define FILES_MAX 4000000u
+#define KERNELS "w." /* how the names of work directories begin, in a layer */
 
 static DIR *open_dir(int at, const char *name)
 {
@@ -27,6 +28,7 @@ static void look(DIR **stack, int *depth, const char *name, struct measure *m)
 	struct stat st;
 
 	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+	    (*depth == 0 && strncmp(name, KERNELS, strlen(KERNELS)) == 0) ||
 	    fstatat(dirfd(stack[*depth]), name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return; /* gone meanwhile */
 	m->bytes += (uint64_t)st.st_blocks * 512 /
@@ -41,7 +43,7 @@ static void look(DIR **stack, int *depth, const char *name, struct measure *m)
 		m->beyond = true;
 }
 
-void measure_tree(int dir, uint64_t enough, struct measure *ret)
+void measure_layer(int dir, uint64_t bytes, uint64_t files, struct measure *ret)
 {
 	DIR *stack[DEPTH_MAX];
 	int depth = 0;
@@ -51,9 +53,8 @@ void measure_tree(int dir, uint64_t enough, struct measure *ret)
 	if (!stack[0])
 		return;
 	while (depth >= 0) {
-		const struct dirent *d = ret->bytes < enough && ret->files < FILES_MAX
-						 ? readdir(stack[depth])
-						 : NULL;
+		bool more = ret->bytes < bytes && ret->files < files && ret->files < FILES_MAX;
+		const struct dirent *d = more ? readdir(stack[depth]) : NULL;
 
 		if (d)
 			look(stack, &depth, d->d_name, ret);

@@ -11,8 +11,9 @@ struct measure {
 	bool beyond; /* there is more than could be looked at */
 };
 
-/* What is below a directory that hostile code is writing to: names and sizes only, by descriptor,
- * through no link; stops when `enough` bytes were found. */
-void measure_tree(int dir, uint64_t enough, struct measure *ret);
+/* What is in the parts of a layer that hostile code is writing to: names and sizes only, by
+ * descriptor, through no link; stops when so many bytes or files were found. Where overlayfs works,
+ * beside the parts, nobody but the kernel may look, and nothing stays. */
+void measure_layer(int dir, uint64_t bytes, uint64_t files, struct measure *ret);
 
 #endif

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "store/check.h"
 #include "store/db.h"
 #include "store/upper.h"
 
@@ -81,6 +82,8 @@ int merge_begin(struct store *s, const char *name, bool must, struct merge *ret,
 		r = workspace_find(s, name, &ret->w, e);
 	if (r >= 0 && ret->w.stack.n < (must ? 2 : MERGE_FROM))
 		return 0;
+	if (r >= 0)
+		r = check_trust(s, name, &ret->w.stack, e);
 	if (r >= 0)
 		r = choose(s, ret, must, e);
 	if (r > 0) {

@@ -12,7 +12,9 @@
 
 #include "base/fd.h"
 #include "kernel/remove.h"
+#include "store/check.h"
 #include "store/db.h"
+#include "store/used.h"
 
 static const struct {
 	const char *name, *work;
@@ -87,7 +89,9 @@ static int write_down(struct upper *u, const char *name, enum workspace_use use,
 	if (r >= 0)
 		r = workspace_lock(u->store, &u->w, use, &u->lock, e);
 	if (r >= 0)
-		r = upper_used(u, &u->used_bytes, e);
+		r = check_trust(u->store, u->w.name, &u->w.stack, e);
+	if (r >= 0)
+		r = upper_used(u, &u->used, e);
 	if (r >= 0) {
 		stack_print(&u->w.stack, text);
 		r = db_run(u->store->db, e,
@@ -253,15 +257,53 @@ int upper_freeze(struct upper *u, struct snap *snap, struct err *e)
 	return r;
 }
 
-int upper_used(const struct upper *u, uint64_t *ret_bytes, struct err *e)
+/* What a fork began with. */
+static int first_stack(const struct upper *u, struct stack *ret, struct err *e)
 {
 	auto_rows struct db_rows *rows = NULL;
 	int r = db_query(u->store->db, &rows, e,
-			 "SELECT id, bytes FROM layer WHERE workspace = ?1 AND state = 1", "i",
-			 u->w.id);
+			 "SELECT stack FROM snap WHERE workspace = ?1 AND seq = 1", "i", u->w.id);
 
-	*ret_bytes = 0;
+	*ret = (struct stack){.n = 0};
+	if (r >= 0)
+		r = db_next(rows, e);
+	return r > 0 ? stack_parse(db_text(rows, 0), ret, e) : r;
+}
+
+/* A merged layer is links to files of those that it was made of, which have the bytes while they are
+ * there. A layer has a larger number than what was merged into it. */
+static void add_layer(struct db_rows *rows, const struct upper *u, const struct stack *first,
+		      struct used *counted, struct space *sum)
+{
+	int64_t id = db_int(rows, 0), merged = db_int(rows, 4);
+	bool own = db_int(rows, 1) == u->w.id, began = stack_has(first, (uint32_t)id);
+
+	if (!own && !began && !used_has(counted, merged))
+		return;
+	used_add(counted, id);
+	sum->bytes += (uint64_t)db_int(rows, 2);
+	if (own ? merged == 0 : began)
+		sum->files += (uint64_t)db_int(rows, 3);
+}
+
+int upper_used(const struct upper *u, struct space *ret, struct err *e)
+{
+	auto_used struct used counted = {0};
+	auto_rows struct db_rows *rows = NULL;
+	struct stack first;
+	int r = first_stack(u, &first, e);
+
+	*ret = (struct space){0};
+	if (r >= 0 && first.n > 0)
+		r = used_init(&counted, u->store, e);
+	if (r >= 0)
+		r = db_query(u->store->db, &rows, e,
+			     first.n > 0 ? "SELECT id, workspace, bytes, files, merged FROM layer"
+					   " WHERE state = 1 AND ?1 > 0 ORDER BY id DESC"
+					 : "SELECT id, workspace, bytes, files, merged FROM layer"
+					   " WHERE state = 1 AND workspace = ?1",
+			     "i", u->w.id);
 	while (r >= 0 && (r = db_next(rows, e)) > 0)
-		*ret_bytes += (uint64_t)db_int(rows, 1);
+		add_layer(rows, u, &first, &counted, ret);
 	return r;
 }

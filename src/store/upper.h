@@ -13,17 +13,22 @@
 #include "store/history.h"
 #include "store/workspace.h"
 
+/* What layers take, about. */
+struct space {
+	uint64_t bytes, files;
+};
+
 struct upper {
 	struct store *store; /* borrowed */
 	struct workspace w;  /* as it was when the command began */
 	uint32_t number;
 	char sandbox[ID_SIZE]; /* the id of who will write to it */
-	uint64_t used_bytes;   /* by the layers of the workspace before it */
+	struct space used;     /* by the layers of the workspace before it */
 	int lock, dir;
 };
 
 /* Make an empty layer on top of a workspace, and hold the workspace: alone, or beside others who also
- * share. `usr`: the command may change /usr. ERR_BUSY. */
+ * share. `usr`: the command may change /usr. ERR_BUSY; ERR_CONFLICT as of check_trust(). */
 int upper_open(struct store *s, const char *name, enum workspace_use use, bool usr,
 	       struct upper **ret, struct err *e);
 /* What it holds is the workspace from now on, with `snap` (kind, run, command and so on) as its
@@ -41,8 +46,9 @@ struct sandbox_layers store_layers(const struct store *s);
 /* What a sandbox on it needs to know; borrows from it. ERR_LIMIT: too many layers to mount. */
 int upper_layers(const struct upper *u, struct sandbox_layers *ret, struct err *e);
 
-/* Bytes that the layers of its workspace hold now. */
-int upper_used(const struct upper *u, uint64_t *ret_bytes, struct err *e);
+/* What the layers of its workspace hold now: its own, with those that were undone, and those that it
+ * was forked with, whoever has them, too. */
+int upper_used(const struct upper *u, struct space *ret, struct err *e);
 /* Remove what only an open layer needs from a frozen one. */
 void layer_tidy(const struct store *s, uint32_t number);
 

@@ -28,14 +28,16 @@ void used_done(struct used *u)
 	*u = (struct used){0};
 }
 
+void used_add(struct used *u, int64_t number)
+{
+	if (number >= 0 && number < u->n)
+		u->bits[number / 8] |= (uint8_t)(1u << number % 8);
+}
+
 static void mark(struct used *u, const struct stack *stack)
 {
-	for (unsigned i = 0; i < stack->n; i++) {
-		uint32_t number = stack->layer[i].number;
-
-		if (number < u->n)
-			u->bits[number / 8] |= (uint8_t)(1u << number % 8);
-	}
+	for (unsigned i = 0; i < stack->n; i++)
+		used_add(u, stack->layer[i].number);
 }
 
 #define NUMBER_MAX (1u << 28) /* a damaged row may say anything */

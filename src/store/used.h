@@ -23,6 +23,7 @@ void used_done(struct used *u);
 int used_init_all(struct used *u, struct store *s, struct err *e);
 /* Mark those of a query whose column 0 is a stack; ?1 is `workspace`. */
 int used_mark(struct used *u, struct store *s, const char *sql, int64_t workspace, struct err *e);
+void used_add(struct used *u, int64_t number);
 bool used_has(const struct used *u, int64_t number);
 #define auto_used __attribute__((cleanup(used_done)))
 

@@ -327,15 +327,24 @@ static int find_one(struct receiver *r, uint32_t chunk, struct err *e)
 /* Refused before anything has come. */
 static int check_room(const struct receiver *r, struct err *e)
 {
-	uint64_t most = r->opts->write_bytes_max, sum = 0;
+	uint64_t bytes_max = r->opts->write_bytes_max, files_max = r->opts->write_files_max;
+	uint64_t bytes = 0, files = 0;
 
-	for (size_t i = 0; i < r->tree.n; i++)
-		if (r->todo[i] == TODO_MAKE && r->tree.entries[i].kind == MANIFEST_FILE)
-			sum += r->tree.entries[i].size; /* with a limit on the whole: no overflow */
-	if (!most || sum <= most)
+	for (size_t i = 0; i < r->tree.n; i++) {
+		if (r->todo[i] != TODO_MAKE)
+			continue;
+		files++;
+		if (r->tree.entries[i].kind == MANIFEST_FILE)
+			bytes +=
+				r->tree.entries[i].size; /* with a limit on the whole: no overflow */
+	}
+	bool large = bytes_max && bytes > bytes_max;
+	if (!large && (!files_max || files <= files_max))
 		return 0;
-	(void)err_set(e, ERR_LIMIT, "%llu bytes of files, and there is room for %llu",
-		      (unsigned long long)sum, (unsigned long long)most);
+	(void)err_set(e, ERR_LIMIT, "%llu %s, and there is room for %llu",
+		      (unsigned long long)(large ? bytes : files),
+		      large ? "bytes of files" : "files and directories",
+		      (unsigned long long)(large ? bytes_max : files_max));
 	return err_detail(e, "disk");
 }
 

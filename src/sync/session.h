@@ -84,6 +84,7 @@ struct sync_receive_opts {
 			   FD_NONE: `partial` in state_fd */
 	struct manifest_limits limits;
 	uint64_t write_bytes_max; /* of files that are written anew; 0: any */
+	uint64_t write_files_max; /* and how many, with directories and links; 0: any */
 	unsigned mode_off;	  /* bits of a mode that nothing gets here, as a umask */
 	bool mirror;		  /* remove whatever the sender does not have */
 	bool keep_links_out;	  /* else a tree with a link that leads out of it is refused */

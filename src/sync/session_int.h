@@ -12,7 +12,7 @@
  *			of their numbers
  *	COMMIT		32 name of the manifest
  *	OK		empty
- *	ERROR		2 kind (enum err_kind), text
+ *	ERROR		1 kind (enum err_kind), 1 is it for want of room (0, 1), text
  *
  * The name of a manifest is the SHA-256 of its bytes, whole.
  */

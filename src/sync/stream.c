@@ -10,6 +10,7 @@
 
 #define HEAD_SIZE 8
 #define ERROR_TEXT_MAX 600
+#define NO_ROOM "disk" /* the detail of such errors */
 
 void stream_init(struct stream *s, int fd, int idle_ms)
 {
@@ -95,15 +96,16 @@ static int take_error(const struct stream *s, struct err *e)
 {
 	struct cursor c = cursor_of(s->in.data, s->in.len);
 	char text[ERROR_TEXT_MAX];
-	uint16_t kind = cursor_u16(&c);
+	uint16_t word = cursor_u16(&c), kind = word & 0xff;
 	size_t len = cursor_left(&c) < sizeof(text) ? cursor_left(&c) : sizeof(text) - 1;
 
 	cursor_copy(&c, text, len);
 	for (size_t i = 0; i < len; i++)
 		if ((unsigned char)text[i] < ' ' || (unsigned char)text[i] > '~')
 			text[i] = '?';
-	return err_set(e, kind < ERR_KINDS ? (enum err_kind)kind : ERR_INTERNAL,
-		       "the other side gave up: %.*s", (int)len, text);
+	(void)err_set(e, kind < ERR_KINDS ? (enum err_kind)kind : ERR_INTERNAL,
+		      "the other side gave up: %.*s", (int)len, text);
+	return err_detail(e, word >> 8 == 1 ? NO_ROOM : "");
 }
 
 int stream_expect(struct stream *s, enum stream_type type, struct cursor *ret, struct err *e)
@@ -214,7 +216,7 @@ void stream_give_up(struct stream *s, const struct err *why)
 	struct err ignored = ERR_INIT;
 
 	buf_init(&text, ERROR_TEXT_MAX + 2);
-	buf_u16(&text, (uint16_t)why->kind);
+	buf_u16(&text, (uint16_t)(why->kind | (strcmp(why->detail, NO_ROOM) == 0 ? 1 << 8 : 0)));
 	buf_add(&text, why->text, strnlen(why->text, ERROR_TEXT_MAX));
 	/* A peer that does not read is not waited for: it finds out by the end of the stream. */
 	s->idle_ms = 1;

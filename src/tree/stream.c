@@ -346,6 +346,12 @@ static int take_end(struct tree_dec *dec, const struct tree_entry *en, uint64_t 
 	return en->kind == TREE_ERROR ? frame_take_err(&dec->in, e) : frame_check_seal(&dec->in, e);
 }
 
+static int no_room(uint64_t most, const char *what, struct err *e)
+{
+	(void)err_set(e, ERR_LIMIT, "more than %llu %s", (unsigned long long)most, what);
+	return err_detail(e, "disk");
+}
+
 int tree_dec_next(struct tree_dec *dec, struct tree_entry *ret, struct err *e)
 {
 	struct tree_entry en;
@@ -366,8 +372,7 @@ int tree_dec_next(struct tree_dec *dec, struct tree_entry *ret, struct err *e)
 	if (en.kind >= TREE_END)
 		return take_end(dec, &en, size, e);
 	if (dec->entries >= dec->limits.entries)
-		return err_set(e, ERR_LIMIT, "more than %llu files",
-			       (unsigned long long)dec->limits.entries);
+		return no_room(dec->limits.entries, "files", e);
 	dec->entries++;
 	r = take_body(dec, &en, size, e);
 	if (r > 0)
@@ -411,8 +416,7 @@ int tree_dec_data(struct tree_dec *dec, uint64_t *ret_offset, const void **ret_d
 	    len > dec->file_size - offset)
 		return err_set(e, ERR_INVALID, "data outside of their file");
 	if (len > dec->limits.bytes - dec->bytes)
-		return err_set(e, ERR_LIMIT, "more than %llu bytes of files",
-			       (unsigned long long)dec->limits.bytes);
+		return no_room(dec->limits.bytes, "bytes of files", e);
 	r = frame_take(&dec->in, dec->chunk, len, e);
 	if (r < 0)
 		return r;

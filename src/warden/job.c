@@ -310,7 +310,13 @@ static bool take_output(struct warden *w, struct job *job, int i)
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
-	if (n <= 0) { /* EIO is how a terminal's master says end */
+	if (n <= 0 && job->pty) {
+		/* EIO: nobody has it open. Closing our end would be SIGHUP for a command that closed
+		 * its own and is about to exit. */
+		warden_unwatch(w, job->out[i]);
+		return false;
+	}
+	if (n <= 0) {
 		job_close_fd(w, &job->out[i]);
 		return false;
 	}

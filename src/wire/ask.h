@@ -25,8 +25,8 @@
 #define ASK_NODE 0x80u
 #define ASK_R 0x100u
 #define ASK_SESSION 0x200u /* EXEC: standard input is the socket of a session (wire/fds.h) */
-#define ASK_STDIN 0x400u /* keep its standard input open for who writes to it later */
-#define ASK_USER 0x800u	 /* EXEC: uid 1000, also where the sandbox's own is 0 */
+#define ASK_STDIN 0x400u   /* keep its standard input open for who writes to it later */
+#define ASK_USER 0x800u	   /* EXEC: uid 1000, also where the sandbox's own is 0 */
 #define ASK_FLAGS 0xfffu
 
 /* What the asker wants to be remembered with the sandbox: "key=value" each. */

@@ -13,11 +13,14 @@ static int has_nul(const char *s, uint32_t len)
 	return 0;
 }
 
+static int check_text(const char *s, uint32_t len)
+{
+	return len > 0 && len < FILES_PATH_SIZE && !s[len] && !has_nul(s, len) ? 0 : -EINVAL;
+}
+
 static int check_path(const char *s, uint32_t len)
 {
-	return len > 0 && len < FILES_PATH_SIZE && s[0] == '/' && !s[len] && !has_nul(s, len)
-		       ? 0
-		       : -EINVAL;
+	return s[0] == '/' ? check_text(s, len) : -EINVAL;
 }
 
 const char *files_ask_path(const struct files_ask *ask)
@@ -45,6 +48,8 @@ int files_ask_check(const struct files_ask *ask, uint32_t size)
 		return -EINVAL;
 	if (ask->op == FILES_MOVE)
 		return check_path(files_ask_path2(ask), ask->path2_len);
+	if (ask->op == FILES_SYMLINK)
+		return check_text(files_ask_path2(ask), ask->path2_len);
 	return ask->path2_len ? -EINVAL : 0;
 }
 

@@ -6,10 +6,12 @@
  *	host -> server: struct files_ask, then path and second path, each with a NUL at its end
  *	server -> host: struct files_answer, then `len` bytes
  *
- * Every question has answers with its number: some with `more`, then the last. WORKING says only
- * that it goes on. LIST answers with entries: struct files_entry, name, target, one behind the other.
- * WATCH turns the channel into a stream of EVENTs, each with a path and the one it had before, relative
- * to the directory, NUL between; it ends when either side closes.
+ * The server begins with an answer to no question, number 0: it is there, or why not. Every
+ * question has answers with its number: some with `more`, then the last; one with `more` and nothing
+ * else says that it goes on. LIST answers with entries: struct files_entry, name, target, one behind
+ * the other. WATCH answers with value 1 once it watches, and turns the channel into a stream of
+ * events, each with a path and the one it had before, relative to the directory, NUL between; it ends
+ * when either side closes.
  *
  * The server is our program but lives with hostile code, so the host side checks all that it says,
  * and looks at descriptors itself; the server checks what it is asked.
@@ -37,6 +39,7 @@ enum files_op {
 	FILES_REMOVE,
 	FILES_CHMOD,
 	FILES_LIST,
+	FILES_SYMLINK, /* the second path is its target, of any kind */
 	FILES_WATCH,
 	FILES_OP_END,
 };
@@ -99,8 +102,9 @@ const char *files_ask_path(const struct files_ask *ask);
 const char *files_ask_path2(const struct files_ask *ask);
 /* 0 when an answer of `size` bytes to question `seq` is whole. Else -EINVAL. */
 int files_answer_check(const struct files_answer *answer, uint32_t size, uint32_t seq);
-/* Take the entry at *pos of a LIST's bytes; *pos is then behind it. Its name is one that a directory can
- * hold, and not "." or "..". Neither name nor target ends with a NUL. -EINVAL: it is not whole. */
+/* Take the entry at *pos of a LIST's bytes; *pos is then behind it. Its name is one that a
+ * directory can hold, and not "." or "..". Neither name nor target ends with a NUL. -EINVAL: it
+ * is not whole. */
 int files_entry_next(const char *data, uint32_t len, uint32_t *pos, struct files_entry *ret,
 		     const char **ret_name, const char **ret_target);
 

@@ -6,22 +6,6 @@
 include=$PROJECT_DIR/include
 warn=(-Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef -Werror)
 
-# Beside the binary under test; a variant with sanitizers links with them.
-find_library()
-{
-	local binary=${PINFOLD:-$PROJECT_DIR/build/pinfold} dir
-
-	[ "${binary#/}" != "$binary" ] || binary=$PROJECT_DIR/$binary
-	dir=$(dirname "$binary")
-	LINK=("$dir/libpinfold.a" -lcrypto -lsqlite3 -lzstd -ljansson -lm)
-	case ${dir##*/} in
-	san-*)
-		dir=${dir##*/san-}
-		LINK+=("-fsanitize=${dir//-/,}")
-		;;
-	esac
-}
-
 header()
 {
 	echo '#include <pinfold/pinfold.h>' >"$M/header.c"

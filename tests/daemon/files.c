@@ -102,6 +102,7 @@ static int verb_put(char **arg)
 	if (pinfold_file_write(files, arg[0], write_flags(flags), mode, &w, &error) < 0)
 		return fail();
 	int fd = pinfold_file_writer_fd(w);
+	errno = ENOSPC; /* what a part that was written means */
 	if (strcmp(arg[1], "-") != 0)
 		failed = write(fd, arg[1], strlen(arg[1])) < 0;
 	else
@@ -147,6 +148,11 @@ static int verb_mkdir(char **arg)
 static int verb_mv(char **arg)
 {
 	return pinfold_file_move(files, arg[0], arg[1], &error) < 0 ? fail() : 0;
+}
+
+static int verb_ln(char **arg)
+{
+	return pinfold_file_symlink(files, arg[0], arg[1], &error) < 0 ? fail() : 0;
 }
 
 static int verb_rm(char **arg)
@@ -210,7 +216,7 @@ static int verb_race(char **arg)
 	long opened = 0, refused = 0;
 	char buf[256];
 
-	for (int i = 0; i < 3000; i++) {
+	for (int i = 0; i < 1000; i++) {
 		int fd;
 
 		if (pinfold_file_open(files, arg[0], &fd, NULL, &error) < 0) {
@@ -253,7 +259,7 @@ static int verb_watch(const char *id, char **arg)
 		printf("\n");
 		fflush(stdout);
 		size_t n = strlen(ev.path);
-		if (n > 4 && strcmp(ev.path + n - 4, "/end") == 0)
+		if (n > 4 && strcmp(ev.path + n - 4, "/end") == 0 && strcmp(ev.kind, "create") == 0)
 			break;
 	}
 	if (r != 1)
@@ -271,7 +277,7 @@ static const struct {
 	{"late", verb_late, 1},	  {"mkdir", verb_mkdir, 1}, {"mv", verb_mv, 2},
 	{"rm", verb_rm, 1},	  {"chmod", verb_chmod, 2}, {"ls", verb_ls, 1},
 	{"count", verb_count, 1}, {"since", verb_since, 2}, {"again", verb_again, 1},
-	{"race", verb_race, 1},
+	{"race", verb_race, 1},	  {"ln", verb_ln, 2},
 };
 
 int main(int argc, char **argv)

@@ -140,6 +140,23 @@ needs()
 	done
 }
 
+# find_library: sets LINK, what a program needs of us. The library is beside the binary under test; a
+# variant with sanitizers links with them.
+find_library()
+{
+	local binary=${PINFOLD:-$PROJECT_DIR/build/pinfold} dir
+
+	[ "${binary#/}" != "$binary" ] || binary=$PROJECT_DIR/$binary
+	dir=$(dirname "$binary")
+	LINK=("$dir/libpinfold.a" -lcrypto -lsqlite3 -lzstd -ljansson -lm)
+	case ${dir##*/} in
+	san-*)
+		dir=${dir##*/san-}
+		LINK+=("-fsanitize=${dir//-/,}")
+		;;
+	esac
+}
+
 # --- saying what must hold -----------------------------------------------------------------------
 
 # explain: what the last call was and printed, below a failed check.

@@ -45,7 +45,7 @@ static void show(const char *kind, const void *data, size_t len, size_t total)
 
 	printf("%s %zu ", kind, total);
 	for (size_t i = 0; i < len && i < SHOWN; i++)
-		if (p[i] < 32 || p[i] == 127 || p[i] == '\\')
+		if (p[i] < 32 || p[i] == 127)
 			printf("\\x%02x", p[i]);
 		else
 			putchar(p[i]);
@@ -132,7 +132,7 @@ static void *interrupt(void *arg)
 	struct later *l = arg;
 	struct timespec ts = {l->ms / 1000, l->ms % 1000 * 1000000};
 
-	nanosleep(&ts, NULL);
+	nanosleep(&ts, NULL); /* tidy: a user interrupts at any time */
 	pinfold_session_interrupt(l->s);
 	return NULL;
 }

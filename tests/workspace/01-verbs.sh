@@ -378,7 +378,55 @@ full()
 	pinfold undo small
 	ws small true
 	exits 0 "has room again when it is undone"
+	sh_in small 'head -c 3000000 /dev/urandom >big'
+	pinfold fork small twin
+	sh_in twin 'head -c 3000000 /dev/urandom >more; timeout 5 tail -f /dev/null'
+	exits 137 "a fork has what it began with"
+	ws small true
+	exits 0 "and takes nothing of the first one's"
+	pinfold rm twin
 	pinfold rm small
+}
+
+# Others fill the disk meanwhile: that is not the command's doing.
+others_fill()
+{
+	fresh small --disk 4M
+	call_start BUSY exec small -- sh -c 'mkdir d; echo x >d/x; echo ready; timeout 1 tail -f /dev/null; echo whole'
+	ready BUSY
+	head -c 20000000 /dev/urandom >"$M/filler"
+	inside_wait BUSY
+	rm "$M/filler"
+	prints $'ready\nwhole' "a command is not killed for what others write"
+	pinfold rm small
+}
+
+inodes()
+{
+	fresh few --inodes 100
+	pinfold info --json few
+	doc_is 100 'd["inode_limit"]' "a limit on files"
+	pinfold exec --json few -- sh -c 'for i in $(seq 150); do : >f$i; done; timeout 10 tail -f /dev/null'
+	exits 137 "more files than that"
+	doc_is '["killed", "disk", 100]' '[d["status"], d["limit"]["kind"], d["limit"]["value"]]' "is the limit"
+	ws few true
+	refuses limit_exceeded "files" "a workspace with as many files as it may have"
+	pinfold undo few
+	ws few true
+	exits 0 "has room again"
+	mkdir "$W/many"
+	touch "$W/many/f"{1..120}
+	own "$W/many"
+	pinfold cp many few:
+	refuses limit_exceeded.disk "more than 100 files" "more are not copied in"
+	pinfold push few many
+	refuses limit_exceeded.disk "there is room for" "nor pushed"
+	pinfold import few many
+	refuses limit_exceeded.disk "100" "nor imported"
+	sh_in few 'ls | wc -l'
+	prints 0 "and nothing of them is there"
+	rm -r "$W/many"
+	pinfold rm few
 }
 
 checks()
@@ -394,6 +442,8 @@ checks()
 	run_with_a_name
 	directories
 	full
+	others_fill
+	inodes
 	pinfold rm demo
 	pinfold rm second
 	pinfold rm third

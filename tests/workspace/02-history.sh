@@ -94,6 +94,7 @@ rolling_back()
 	pinfold rollback r 6
 	is_as r "2 3 5 6" "to what was undone"
 	pinfold undo r
+	check "a label that was undone is in the log, and marked" test "$(kinds r)" = "4s- 2e* 1n"
 	pinfold rollback r good
 	is_as r "2 3" "to a label that was undone"
 	pinfold rollback r 1

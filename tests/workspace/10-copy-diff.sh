@@ -281,13 +281,38 @@ other_parts()
 	rm -rf "$W/project" "$W/got"
 }
 
+# What commands do not see of a directory, its differences and copies do not tell either.
+secrets()
+{
+	mkdir -p "$W/project/d" "$W/got"
+	echo KEY=hunter2 | tee "$W/project/.env" "$W/project/d/.env" "$W/project/d/id_rsa" >/dev/null
+	echo plain >"$W/project/d/plain"
+	own "$W/project" "$W/got"
+	pinfold new --dir project p
+	sh_in p 'cd /work; echo mine >.env; rm -r d'
+	pinfold diff p
+	check "diff shows what was there for the command" grep -qx -- -plain "$OUT"
+	check "and no secret of the directory" not grep -qE 'hunter2|id_rsa' "$OUT"
+	pinfold diff --json p
+	doc_is '["added", "deleted", "deleted"]' '[i["change"] for i in d["items"]]' "nor that there is one"
+	check "nor its hash" not grep -q "$(sha256sum <"$W/project/d/.env" | cut -d' ' -f1)" "$OUT"
+	pinfold cp --at 1 p:/work/.env got
+	refuses not_found .env "copied out"
+	pinfold cp --at 1 p:/work got
+	pinfold pull --to /work p got
+	check "nor with all, nor pulled" not grep -rq hunter2 "$W/got"
+	check "the rest is" grep -rqx mine "$W/got"
+	pinfold rm p
+	rm -rf "$W/project" "$W/got"
+}
+
 quota()
 {
 	pinfold new small --disk 4M
 	head -c 6000000 /dev/urandom >"$W/six"
 	own "$W/six"
 	pinfold cp six small:
-	refuses limit_exceeded "bytes" "more than --disk"
+	refuses limit_exceeded.disk "bytes" "more than --disk"
 	ws small ls
 	prints "" "nothing of it is kept"
 	pinfold info --json small
@@ -489,6 +514,7 @@ checks()
 	links_out
 	symlink_race
 	other_parts
+	secrets
 	quota
 	large
 	differences

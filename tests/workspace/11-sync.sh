@@ -197,6 +197,31 @@ killed_push()
 	rm -rf "$W/k"
 }
 
+# What is known of an earlier push is known again when a later one is undone.
+undone()
+{
+	fresh u
+	as_user sh -c 'mkdir "$1"; cd "$1"; touch one two three' sh "$W/u"
+	pinfold push u u
+	ws u touch made
+	as_user touch "$W/u/four"
+	pinfold push u u
+	as_user rm "$W/u/four"
+	as_user touch "$W/u/five"
+	pinfold push u u
+	pinfold undo u 2
+	as_user rm "$W/u/two" "$W/u/five"
+	pinfold push u u
+	ws u ls
+	prints $'made\none\nthree' "what the directory lost meanwhile goes, what a command made stays"
+	pinfold rollback u 5
+	pinfold push u u
+	ws u ls
+	prints $'made\none\nthree' "after a rollback, too"
+	pinfold rm u
+	rm -r "$W/u"
+}
+
 busy()
 {
 	held HELD s
@@ -215,7 +240,7 @@ full()
 {
 	fresh small --disk 2M
 	pinfold push small t
-	refuses limit_exceeded "there is room for" "more than there is room for"
+	refuses limit_exceeded.disk "there is room for" "more than there is room for"
 	pinfold log --json small
 	doc_is 1 'd["items"][0]["snapshot"]' "never was"
 	check "and left nothing" test -z "$(find "$M/home/sync/$(sql "SELECT id FROM workspace WHERE name = 'small'")-"*/partial -type f -size +100k)"
@@ -368,6 +393,7 @@ checks()
 {
 	first_and_again
 	what_stays
+	undone
 	busy
 	full
 	pinfold rm s

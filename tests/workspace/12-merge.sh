@@ -101,14 +101,14 @@ ghosts()
 {
 	local n
 
-	sh_in g 'cd $1; mkdir p; echo 1 >p/x; echo 2 >p/y' sh "$1"
-	sh_in g 'cd $1; rm p/x; rm -f below/x; rm -rf below/anew; mkdir below/anew' sh "$1"
+	sh_in g 'cd $1; mkdir p; echo 1 >p/x; echo 2 >p/y' "$1"
+	sh_in g 'cd $1; rm p/x; rm -f below/x; rm -rf below/anew; mkdir below/anew' "$1"
 	for n in $(seq 9); do
-		sh_in g 'echo $2 >$1/n$2' sh "$1" "$n"
+		sh_in g 'echo $2 >$1/n$2' "$1" "$n"
 	done
 	check "$1: layers are merged" wait_for 20 short g
-	sh_in g 'cd $1; ls -l p; cd below && find . | sort' sh "$1"
-	check "$1: no name is listed that is not there" test "$RC" = 0 -a ! -s <(grep -v '^pinfold: limits' "$ERR") -a "$(grep -c ' x$' "$OUT")" = 0
+	sh_in g 'cd $1; ls -l p; cd below && find . | sort' "$1"
+	check "$1: no name is listed that is not there" test "$RC" = 0 -a -z "$(grep -v '^pinfold: limits' "$ERR")" -a "$(grep -c ' x$' "$OUT")" = 0
 	check "$1: what was hidden stays hidden" test "$(tail -n 3 "$OUT" | tr '\n' ' ')" = ". ./anew ./y "
 }
 
@@ -156,7 +156,7 @@ killed()
 		kills=$((kills + $(grep -c '^killed$' "$ERR")))
 		want=$(plain "$n")
 	done
-	check "who settles was killed $kills times" test "$kills" -gt 5
+	check "who settles was killed $kills times" test "$kills" -gt 2
 	check "the files are right" test "$(stood k)" = "$want"
 	pinfold exec k -- sh -c 'echo >last'
 	check "then it gets shorter" wait_for 20 short k

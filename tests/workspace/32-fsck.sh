@@ -79,13 +79,34 @@ changed()
 	in_store sh -c 'printf T | dd of="$1" conv=notrunc status=none; touch -r "$2" "$1"' sh "$file" "$W/../run/save"
 	fsck 1 "one byte of a file was changed"
 	finds changed "demo 3 4, twin 1 2" "it says which snapshots have it"
+	ws demo true
+	refuses conflict.changed fsck "no command runs on it"
+	pinfold cp "$W/../run/save" twin:more
+	refuses conflict.changed twin "nor is anything copied onto it"
+	pinfold cp demo:three three
+	exits 0 "out of it can be copied"
+	rm -f "$W/three"
+	pinfold rollback demo 2
+	ws demo cat one
+	prints one "before it all is well"
+	pinfold undo demo 2
 	fsck 1 "repair leaves it" --repair
 	finds changed "demo 3 4, twin 1 2" "and says so"
 	in_store sh -c 'cat "$2" >"$1"; touch -r "$2" "$1"' sh "$file" "$W/../run/save"
 	clean "as it was"
+	ws demo cat two
+	prints two "and can be used again"
+	pinfold undo demo
 	in_store chmod 600 "$file"
 	fsck 1 "its mode was changed"
+	fsck 0 "it is accepted as it is" --accept
+	finds changed "demo 3 4 7, twin 1 2" "and told of" true
+	clean "then it is"
+	ws demo stat -c %a two
+	prints 600 "and can be used"
+	pinfold undo demo
 	in_store chmod 644 "$file"
+	fsck 0 "back" --accept
 	in_store touch "layers/$n/root/home/user/more"
 	fsck 1 "a file was added"
 	in_store rm "layers/$n/root/home/user/more"
@@ -130,10 +151,10 @@ missing()
 	n=$(layer demo 4)
 	in_store rm -rf "layers/$n"
 	fsck 1 "a layer is gone"
-	finds missing "demo 4" "it says who needs it"
+	finds missing "demo 4 7 8" "it says who needs it"
 	pinfold info --json demo
 	fsck 0 "what needs it is dropped" --repair
-	finds missing "demo 4" "and told of" true
+	finds missing "demo 4 7 8" "and told of" true
 	pinfold log --json demo
 	doc_is '3 2 1' '" ".join(str(s["snapshot"]) for s in d["items"])' "the rest of the history is there"
 	sh_in demo 'cat one two; ls -A'

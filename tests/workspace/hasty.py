@@ -10,7 +10,7 @@ import sys
 import time
 
 PR_SET_CHILD_SUBREAPER = 36
-MOMENT = 0.05  # seconds; about as long as it takes to merge
+MOMENTS = (-4, -0.8)  # powers of ten, in seconds: how long it takes depends on the disk
 
 
 def children(pid):
@@ -33,7 +33,7 @@ def settles(pid, program):
 
 def main(seed, *argv):
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    delay = random.Random(int(seed)).uniform(0, MOMENT)
+    delay = 10 ** random.Random(int(seed)).uniform(*MOMENTS)
     program = os.path.realpath(argv[0])
     pid, status, found = os.posix_spawn(argv[0], argv, os.environ), None, None
     until = time.monotonic() + 20

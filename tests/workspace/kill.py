@@ -17,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import model  # noqa: E402
 
 PR_SET_CHILD_SUBREAPER = 36
-QUIET = ("info", "log", "ls")
+QUIET = ("diff", "info", "log", "ls")
 
 
 def children():
@@ -63,6 +63,10 @@ class Killer(model.Model):
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
+
+    def do_many(self, name):
+        """A step is one call that can be killed."""
+        self.do_exec(name)
 
     def reap(self):
         """Everything that is left becomes our child, and has to end by itself."""

@@ -22,7 +22,6 @@ os.environ.update(TIMES="0", LINKS="0", OWNERS="0", BLOCKS="0")
 import listing  # noqa: E402
 import operations  # noqa: E402
 
-LAYERS_MAX = None  # how many a workspace is held to; None: layers are merged
 WORKSPACES_MAX = 4
 NAMES = ["a", "b", "c", "d", "new\nline", "é", "x" * 40]
 COMPARE_EVERY = 4
@@ -60,7 +59,7 @@ class Workspace:
     def undo(self, to):
         self.head = to
         for number, snap in self.snaps.items():
-            if number > to and snap["label"] is None:
+            if number > to:
                 snap["undone"] = True
 
     def rows(self):
@@ -151,9 +150,6 @@ class Model:
         links = self.random.random() < 0.3
         todo = [self.operation(links) for _ in range(self.random.randint(1, 12))]
         words = ["exec", "--json", name, "--lang", "python", str(HERE / "operations.py"), json.dumps(todo)]
-        if LAYERS_MAX and json.loads(self.pinfold("info", "--json", name))["layers"] >= LAYERS_MAX:
-            self.make_room(name)
-            return
         said = self.pinfold(*words)
         tree = self.new_tree(w.tree())
         at = os.getcwd()
@@ -163,12 +159,69 @@ class Model:
         w.append("exec", tree)
         self.number(said and json.loads(said)["snapshot"], w.head, "the number of a command")
 
-    def make_room(self, name):
-        count = self.random.randint(4, 8)
-        if self.workspaces[name].undo_target(count) is None:
-            self.do_rm(name)
-        else:
-            self.do_undo(name, count)
+    def do_many(self, name):
+        """Layers enough that they are merged."""
+        for _ in range(self.random.randint(5, 10)):
+            self.do_exec(name)
+
+    def do_push(self, name):
+        """From one place of the host's, which has what any snapshot had."""
+        w, source = self.workspaces[name], self.dir.parent / "pushed"
+        tree = self.random.choice(list(self.random.choice(list(self.workspaces.values())).snaps.values()))["tree"]
+        self.own_copy(tree, source)
+        said = self.pinfold("push", "--json", "--mirror", name, str(source))
+        w.append("push", self.pushed_tree(w.tree(), source))
+        self.number(said and json.loads(said)["snapshot"], w.head, "the number of a push")
+
+    def own_copy(self, tree, to):
+        """The caller's own, as one that he may read has to be."""
+        shutil.rmtree(to, ignore_errors=True)
+        subprocess.run(["cp", "-a", "--no-preserve=links,xattr", str(tree), str(to)], check=True)
+        if self.args.uid is not None:
+            subprocess.run(["chown", "-hR", f"{self.args.uid}:{self.args.gid}", str(to)], check=True)
+
+    def pushed_tree(self, before, source):
+        """Attributes do not travel, and stay with what stays."""
+        tree = self.new_tree(source)
+        if self.args.uid is not None:
+            subprocess.run(["chown", "-hR", "0:0", str(tree)], check=True)
+        for path in listing.walk(os.fsencode(tree)):
+            was = os.path.join(os.fsencode(before), os.path.relpath(path, os.fsencode(tree)))
+            if os.path.islink(path) or os.path.islink(was) or not os.path.lexists(was):
+                continue
+            if os.path.isdir(path) and os.path.isdir(was) or os.path.isfile(path) and os.path.isfile(was) \
+                    and listing.content(path) == listing.content(was):
+                for x in os.listxattr(was):
+                    os.setxattr(path, x, os.getxattr(was, x))
+        return tree
+
+    def rows_of(self, tree):
+        at = os.getcwd()
+        os.chdir(tree)
+        rows = {os.fsdecode(p): listing.line(p, os.lstat(p), {}) for p in listing.walk(b".")}
+        os.chdir(at)
+        return rows
+
+    def do_diff(self, name):
+        w = self.workspaces[name]
+        (a, one), (b, two) = self.any_snapshot(w), self.any_snapshot(w)
+        before, after = (self.rows_of(w.snaps[n]["tree"]) for n in (a, b))
+        want = sorted(("/home/user" + p[1:], "added" if p not in before else "deleted" if p not in after else "modified")
+                      for p in before.keys() | after.keys() if before.get(p) != after.get(p))
+        said = self.pinfold("diff", "--json", "--names", name, one, two)
+        self.expect(sorted((c["path"], c["change"]) for c in json.loads(said)["items"]), want,
+                    f"what differs between {a} and {b} of {name}")
+
+    def do_copy(self, name):
+        w, out = self.workspaces[name], self.dir.parent / "copied"
+        number, word = self.any_snapshot(w)
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir()
+        if self.args.uid is not None:
+            os.chown(out, self.args.uid, self.args.gid)
+        if self.pinfold("cp", "--at", word, f"{name}:/home/user", str(out)) is not None:
+            self.expect(list(self.rows_of(out / "user").values()), list(self.rows_of(w.snaps[number]["tree"]).values()),
+                        f"a copy of {number} of {name}")
 
     def do_snap(self, name):
         w, label = self.workspaces[name], None
@@ -230,7 +283,8 @@ class Model:
             return self.do_new()
         name = self.random.choice(list(self.workspaces))
         what = self.random.choices([self.do_exec, self.do_snap, self.do_undo, self.do_rollback,
-                                    self.do_fork, self.do_rm], [55, 10, 12, 9, 10, 4])[0]
+                                    self.do_fork, self.do_rm, self.do_push, self.do_diff, self.do_copy,
+                                    self.do_many], [45, 8, 10, 8, 8, 3, 7, 8, 4, 2])[0]
         what(name)
         return name
 
