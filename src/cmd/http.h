@@ -14,7 +14,7 @@ struct http_options {
 	const char *const *addresses; /* HOST:PORT, or NULL */
 	const char *const *hosts, *const *origins;
 	bool conformance; /* test builds: what the MCP conformance suite wants, without tokens */
-	const char *log; /* text, json; NULL: nothing */
+	const char *log;  /* text, json; NULL: nothing */
 };
 
 struct http_side {

@@ -222,8 +222,9 @@ static int unanswered(struct err *e, const char *detail, const char *why)
 {
 	(void)err_set(e, ERR_DENIED, "%s", why);
 	(void)err_detail(e, detail);
-	return err_remedy(e, "Ask the user to allow it in a client that can show the question, or to "
-			     "start pinfold mcp without --ask. Do not repeat the call before that");
+	return err_remedy(e,
+			  "Ask the user to allow it in a client that can show the question, or to "
+			  "start pinfold mcp without --ask. Do not repeat the call before that");
 }
 
 static int judge(struct approvals *a, const struct grant *g, const struct value *answer,
@@ -236,14 +237,17 @@ static int judge(struct approvals *a, const struct grant *g, const struct value 
 	decision = decision ? decision : "no";
 	if (!strcmp(action, "accept") && !strcmp(decision, "session"))
 		add_grant(a, g);
-	if (!strcmp(action, "accept") && (!strcmp(decision, "once") || !strcmp(decision, "session")))
+	if (!strcmp(action, "accept") &&
+	    (!strcmp(decision, "once") || !strcmp(decision, "session")))
 		return 0;
 	if (!strcmp(action, "cancel") || (!strcmp(action, "decline") && took_ms < QUICK_MS))
-		return unanswered(e, "approval_unanswered", "the question was closed without an answer");
+		return unanswered(e, "approval_unanswered",
+				  "the question was closed without an answer");
 	(void)err_set(e, ERR_DENIED, "the user refused");
 	(void)err_detail(e, "approval_refused");
-	return err_remedy(e, "Do not ask again for the same thing; continue without it or ask the user "
-			     "what to do");
+	return err_remedy(
+		e, "Do not ask again for the same thing; continue without it or ask the user "
+		   "what to do");
 }
 
 int approve(struct call *c, const char *sandbox, const char *kind, const char *target,
@@ -262,7 +266,8 @@ int approve(struct call *c, const char *sandbox, const char *kind, const char *t
 	uint64_t began = loop_now_ms();
 	/* An answer without the question it belongs to is nobody's word. */
 	bool again = req->modern && !*nonce && value_get(req->params, "inputResponses");
-	int r = again ? unanswered(e, "approval_unanswered", "an answer came without its requestState")
+	int r = again ? unanswered(e, "approval_unanswered",
+				   "an answer came without its requestState")
 		      : ask_input(c, "approval", "elicitation/create", form(sandbox, kind, target),
 				  &answer, e);
 	if (r == ASK_AGAIN) {
@@ -270,8 +275,9 @@ int approve(struct call *c, const char *sandbox, const char *kind, const char *t
 		return r;
 	}
 	if (r < 0)
-		return unanswered(e, "approval_needed",
-				  "this needs a person's approval and this client cannot show the question");
+		return unanswered(
+			e, "approval_needed",
+			"this needs a person's approval and this client cannot show the question");
 	if (req->modern && !use_state(a, nonce))
 		return unanswered(e, "approval_unanswered", "this approval was used already");
 	return judge(a, &g, answer, req->modern ? ASK_MS : loop_now_ms() - began, e);

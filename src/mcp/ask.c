@@ -185,7 +185,7 @@ static int ask_and_wait(struct call *c, const char *method, struct value *params
 
 static unsigned needs(const char *method)
 {
-	return !strcmp(method, "elicitation/create")	 ? CLIENT_FORM
+	return !strcmp(method, "elicitation/create")	   ? CLIENT_FORM
 	       : !strcmp(method, "sampling/createMessage") ? CLIENT_SAMPLING
 							   : CLIENT_ROOTS;
 }
@@ -288,10 +288,12 @@ int ask_remembered(struct call *c, char *ret, size_t size)
 	auto_value *v = value_str(given) ? state_open(r->mcp->approvals, value_str(given)) : NULL;
 	const char *bound = value_str(value_get(v, "d")), *words = value_str(value_get(v, "w"));
 	digest_of(r, digest);
-	if (!bound || !words || strcmp(bound, digest) != 0 || value_int(value_get(v, "x")) < now_s())
-		return rpc_fail(&r->fault, RPC_PARAMS, 200,
-				"requestState is not what this server sent for this call, or too old; "
-				"repeat the call without it");
+	if (!bound || !words || strcmp(bound, digest) != 0 ||
+	    value_int(value_get(v, "x")) < now_s())
+		return rpc_fail(
+			&r->fault, RPC_PARAMS, 200,
+			"requestState is not what this server sent for this call, or too old; "
+			"repeat the call without it");
 	(void)snprintf(ret, size, "%s", words);
 	return 0;
 }

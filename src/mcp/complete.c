@@ -89,19 +89,23 @@ static const struct op complete_op = {.name = "completion", .handler = complete}
 
 int method_complete(struct request *r, struct value **ret_result, struct rpc_error *e)
 {
-	const struct value *ref = value_get(r->params, "ref"), *what = value_get(r->params, "argument");
-	const char *type = value_str(value_get(ref, "type")), *name = value_str(value_get(what, "name"));
+	const struct value *ref = value_get(r->params, "ref"),
+			   *what = value_get(r->params, "argument");
+	const char *type = value_str(value_get(ref, "type")),
+		   *name = value_str(value_get(what, "name"));
 	const struct value *given = value_get(value_get(r->params, "context"), "arguments");
 	struct err failed = ERR_INIT;
 
 	if (!type || !name || !value_str(value_get(what, "value")))
-		return rpc_fail(e, RPC_PARAMS, 200, "ref.type, argument.name and argument.value are wanted");
+		return rpc_fail(e, RPC_PARAMS, 200,
+				"ref.type, argument.name and argument.value are wanted");
 	if (r->mcp->fixtures && strcmp(type, "ref/prompt") == 0) {
 		*ret_result = r->mcp->fixtures->complete(r->params);
 		return 0;
 	}
 	if (strcmp(type, "ref/resource") != 0)
-		return rpc_fail(e, RPC_PARAMS, 200, "ref.type: ref/resource is what can be completed");
+		return rpc_fail(e, RPC_PARAMS, 200,
+				"ref.type: ref/resource is what can be completed");
 	struct value *args = value_object();
 	value_set(args, "name", value_of_str(name));
 	value_set(args, "value", value_copy(value_get(what, "value")));

@@ -96,30 +96,38 @@ static int fixed(struct call *c, const char *json)
 static int image(struct call *c, struct err *e)
 {
 	(void)e;
-	return fixed(c, "{\"content\":[{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"" FIXTURE_PNG
-			"\"}]}");
+	return fixed(
+		c,
+		"{\"content\":[{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"" FIXTURE_PNG
+		"\"}]}");
 }
 
 static int audio(struct call *c, struct err *e)
 {
 	(void)e;
-	return fixed(c, "{\"content\":[{\"type\":\"audio\",\"mimeType\":\"audio/wav\",\"data\":\"" WAV "\"}]}");
+	return fixed(c,
+		     "{\"content\":[{\"type\":\"audio\",\"mimeType\":\"audio/wav\",\"data\":\"" WAV
+		     "\"}]}");
 }
 
 static int embedded(struct call *c, struct err *e)
 {
 	(void)e;
-	return fixed(c, "{\"content\":[{\"type\":\"resource\",\"resource\":{\"uri\":\"test://embedded-resource\","
-			"\"mimeType\":\"text/plain\",\"text\":\"This is an embedded resource content.\"}}]}");
+	return fixed(
+		c,
+		"{\"content\":[{\"type\":\"resource\",\"resource\":{\"uri\":\"test://embedded-resource\","
+		"\"mimeType\":\"text/plain\",\"text\":\"This is an embedded resource content.\"}}]}");
 }
 
 static int mixed(struct call *c, struct err *e)
 {
 	(void)e;
-	return fixed(c, "{\"content\":[{\"type\":\"text\",\"text\":\"Multiple content types test:\"},"
-			"{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"" FIXTURE_PNG "\"},"
-			"{\"type\":\"resource\",\"resource\":{\"uri\":\"test://mixed-content-resource\","
-			"\"mimeType\":\"application/json\",\"text\":\"{\\\"test\\\":\\\"data\\\",\\\"value\\\":123}\"}}]}");
+	return fixed(
+		c,
+		"{\"content\":[{\"type\":\"text\",\"text\":\"Multiple content types test:\"},"
+		"{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"" FIXTURE_PNG "\"},"
+		"{\"type\":\"resource\",\"resource\":{\"uri\":\"test://mixed-content-resource\","
+		"\"mimeType\":\"application/json\",\"text\":\"{\\\"test\\\":\\\"data\\\",\\\"value\\\":123}\"}}]}");
 }
 
 static int failing(struct call *c, struct err *e)
@@ -166,7 +174,8 @@ static int missing_capability(struct call *c, struct err *e)
 	if (r->client & CLIENT_SAMPLING)
 		return fixture_text(c, "sampling is declared");
 	r->fault.data = fixture_json("{\"requiredCapabilities\":{\"sampling\":{}}}");
-	return rpc_fail(&r->fault, RPC_CAPABILITY, 400, "Client did not declare required capability: sampling");
+	return rpc_fail(&r->fault, RPC_CAPABILITY, 400,
+			"Client did not declare required capability: sampling");
 }
 
 static int anything(struct call *c, struct err *e)
@@ -191,7 +200,10 @@ static int prompts_changed(struct call *c, struct err *e)
 
 #define NOTHING "{\"type\":\"object\",\"additionalProperties\":false}"
 #define FIXTURE(title, what, fn, schema)                                                           \
-	{.name = "fixture", .tool = title, .summary = what, .handler = fn, .example = schema}
+	{                                                                                          \
+		.name = "fixture", .tool = title, .summary = what, .handler = fn,                  \
+		.example = schema                                                                  \
+	}
 
 static const struct op plain[] = {
 	FIXTURE("test_simple_text", "Returns a text", simple_text, NOTHING),
@@ -206,7 +218,8 @@ static const struct op plain[] = {
 	FIXTURE("test_streaming_elicitation", "Asks nothing on its stream", anything, NOTHING),
 	FIXTURE("test_logging_tool", "Logs when it is asked to", logging, NOTHING),
 	FIXTURE("test_trigger_tool_change", "Says that tools changed", tools_changed, NOTHING),
-	FIXTURE("test_trigger_prompt_change", "Says that prompts changed", prompts_changed, NOTHING),
+	FIXTURE("test_trigger_prompt_change", "Says that prompts changed", prompts_changed,
+		NOTHING),
 	FIXTURE("test_x_mcp_header", "Has an argument in a header", anything,
 		"{\"type\":\"object\",\"properties\":{\"region\":{\"type\":\"string\",\"description\":\"A region\","
 		"\"x-mcp-header\":\"Region\"}},\"additionalProperties\":false}"),
@@ -257,21 +270,30 @@ static const struct op *tool(const char *name)
 
 static void resources(struct value *list)
 {
-	value_add(list, fixture_json("{\"uri\":\"test://static-text\",\"name\":\"Static text\",\"description\":"
-				     "\"A fixed text\",\"mimeType\":\"text/plain\"}"));
-	value_add(list, fixture_json("{\"uri\":\"test://static-binary\",\"name\":\"Static binary\","
-				     "\"description\":\"A fixed image\",\"mimeType\":\"image/png\"}"));
-	value_add(list, fixture_json("{\"uri\":\"test://watched-resource\",\"name\":\"Watched\","
-				     "\"description\":\"Can be subscribed to\",\"mimeType\":\"text/plain\"}"));
+	value_add(
+		list,
+		fixture_json(
+			"{\"uri\":\"test://static-text\",\"name\":\"Static text\",\"description\":"
+			"\"A fixed text\",\"mimeType\":\"text/plain\"}"));
+	value_add(list,
+		  fixture_json("{\"uri\":\"test://static-binary\",\"name\":\"Static binary\","
+			       "\"description\":\"A fixed image\",\"mimeType\":\"image/png\"}"));
+	value_add(list,
+		  fixture_json(
+			  "{\"uri\":\"test://watched-resource\",\"name\":\"Watched\","
+			  "\"description\":\"Can be subscribed to\",\"mimeType\":\"text/plain\"}"));
 }
 
 static void templates(struct value *list)
 {
-	value_add(list, fixture_json("{\"uriTemplate\":\"test://template/{id}/data\",\"name\":\"Template\","
-				     "\"description\":\"Data by id\",\"mimeType\":\"application/json\"}"));
+	value_add(list,
+		  fixture_json(
+			  "{\"uriTemplate\":\"test://template/{id}/data\",\"name\":\"Template\","
+			  "\"description\":\"Data by id\",\"mimeType\":\"application/json\"}"));
 }
 
-static struct value *content_of(const char *uri, const char *mime, const char *key, const char *data)
+static struct value *content_of(const char *uri, const char *mime, const char *key,
+				const char *data)
 {
 	struct value *v = value_object(), *list = value_array(), *one = value_object();
 
@@ -297,7 +319,8 @@ static int read_one(struct request *r, const char *uri, struct value **ret)
 		*ret = content_of(uri, "text/plain", "text", "Watched");
 	else if (sscanf(uri, "test://template/%39[A-Za-z0-9]/data", id) == 1) {
 		(void)snprintf(text, sizeof(text),
-			       "{\"id\":\"%s\",\"templateTest\":true,\"data\":\"Data for ID: %s\"}", id, id);
+			       "{\"id\":\"%s\",\"templateTest\":true,\"data\":\"Data for ID: %s\"}",
+			       id, id);
 		*ret = content_of(uri, "application/json", "text", text);
 	} else {
 		return 0;
@@ -330,22 +353,27 @@ static int prompt_resource(struct call *c, struct err *e)
 	const char *uri = arg_str(c, "resourceUri");
 
 	(void)e;
-	(void)fixed(c, "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"resource\",\"resource\":"
-		       "{\"mimeType\":\"text/plain\",\"text\":\"Embedded resource content for testing.\"}}},"
-		       "{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":"
-		       "\"Please process the embedded resource above.\"}}]}");
-	value_set(value_get(value_get(value_at(value_get(c->reply.value, "messages"), 0), "content"),
-			    "resource"),
-		  "uri", value_of_str(uri ? uri : "test://example-resource"));
+	(void)fixed(
+		c,
+		"{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"resource\",\"resource\":"
+		"{\"mimeType\":\"text/plain\",\"text\":\"Embedded resource content for testing.\"}}},"
+		"{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":"
+		"\"Please process the embedded resource above.\"}}]}");
+	value_set(
+		value_get(value_get(value_at(value_get(c->reply.value, "messages"), 0), "content"),
+			  "resource"),
+		"uri", value_of_str(uri ? uri : "test://example-resource"));
 	return 0;
 }
 
 static int prompt_image(struct call *c, struct err *e)
 {
 	(void)e;
-	return fixed(c, "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"image\",\"mimeType\":"
-			"\"image/png\",\"data\":\"" FIXTURE_PNG "\"}},{\"role\":\"user\",\"content\":{\"type\":"
-			"\"text\",\"text\":\"Please analyze the image above.\"}}]}");
+	return fixed(
+		c, "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"image\",\"mimeType\":"
+		   "\"image/png\",\"data\":\"" FIXTURE_PNG
+		   "\"}},{\"role\":\"user\",\"content\":{\"type\":"
+		   "\"text\",\"text\":\"Please analyze the image above.\"}}]}");
 }
 
 /* `example`: the arguments. */
@@ -357,7 +385,8 @@ static const struct op prompt_ops[] = {
 	FIXTURE("test_prompt_with_embedded_resource", "A prompt with a resource", prompt_resource,
 		"[{\"name\":\"resourceUri\",\"description\":\"Which\",\"required\":true}]"),
 	FIXTURE("test_prompt_with_image", "A prompt with an image", prompt_image, "[]"),
-	FIXTURE("test_input_required_result_prompt", "A prompt that asks", fixture_prompt_asking, "[]"),
+	FIXTURE("test_input_required_result_prompt", "A prompt that asks", fixture_prompt_asking,
+		"[]"),
 };
 #define PROMPTS (sizeof(prompt_ops) / sizeof(*prompt_ops))
 
@@ -381,7 +410,8 @@ static const struct op *prompt(const char *name)
 static struct value *complete(const struct value *params)
 {
 	(void)params;
-	return fixture_json("{\"completion\":{\"values\":[\"one\",\"two\"],\"total\":2,\"hasMore\":false}}");
+	return fixture_json(
+		"{\"completion\":{\"values\":[\"one\",\"two\"],\"total\":2,\"hasMore\":false}}");
 }
 
 const struct fixtures mcp_fixtures = {

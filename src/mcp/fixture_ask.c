@@ -12,10 +12,10 @@
 #define ELICIT "elicitation/create"
 #define SAMPLE "sampling/createMessage"
 #define ROOTS "roots/list"
-#define NAME_FORM                                                                                  \
-	"{\"message\":\"What is your name?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":"  \
+#define NAME_FORM                                                                                      \
+	"{\"message\":\"What is your name?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":" \
 	"{\"name\":{\"type\":\"string\"}},\"required\":[\"name\"]}}"
-#define SAMPLE_FORM                                                                                \
+#define SAMPLE_FORM                                                                                           \
 	"{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"What is the capital of " \
 	"France?\"}}],\"maxTokens\":100}"
 
@@ -51,8 +51,9 @@ static int refused(struct call *c)
 static int sampling(struct call *c, struct err *e)
 {
 	const char *prompt = arg_str(c, "prompt");
-	struct value *params = fixture_json("{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":"
-					    "\"text\"}}],\"maxTokens\":100}");
+	struct value *params =
+		fixture_json("{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":"
+			     "\"text\"}}],\"maxTokens\":100}");
 	auto_value *answer = NULL;
 	auto_text t = TEXT_INIT;
 
@@ -76,7 +77,8 @@ static int elicit(struct call *c, const char *begin, struct value *params, struc
 		return 0;
 	const char *action = value_str(value_get(answer, "action"));
 	auto_free char *content = value_text(value_get(answer, "content"), NULL);
-	text_fmt(&t, "%s: action=%s, content=%s", begin, action ? action : "?", content ? content : "{}");
+	text_fmt(&t, "%s: action=%s, content=%s", begin, action ? action : "?",
+		 content ? content : "{}");
 	return fixture_text(c, t.data);
 }
 
@@ -94,14 +96,16 @@ static int elicitation(struct call *c, struct err *e)
 
 static int defaults(struct call *c, struct err *e)
 {
-	return elicit(c, "Elicitation completed",
-		      fixture_json("{\"message\":\"Please check\",\"requestedSchema\":{\"type\":\"object\","
-				   "\"properties\":{\"name\":{\"type\":\"string\",\"default\":\"John Doe\"},"
-				   "\"age\":{\"type\":\"integer\",\"default\":30},\"score\":{\"type\":\"number\","
-				   "\"default\":95.5},\"status\":{\"type\":\"string\",\"enum\":[\"active\","
-				   "\"inactive\",\"pending\"],\"default\":\"active\"},\"verified\":{\"type\":"
-				   "\"boolean\",\"default\":true}},\"required\":[]}}"),
-		      e);
+	return elicit(
+		c, "Elicitation completed",
+		fixture_json(
+			"{\"message\":\"Please check\",\"requestedSchema\":{\"type\":\"object\","
+			"\"properties\":{\"name\":{\"type\":\"string\",\"default\":\"John Doe\"},"
+			"\"age\":{\"type\":\"integer\",\"default\":30},\"score\":{\"type\":\"number\","
+			"\"default\":95.5},\"status\":{\"type\":\"string\",\"enum\":[\"active\","
+			"\"inactive\",\"pending\"],\"default\":\"active\"},\"verified\":{\"type\":"
+			"\"boolean\",\"default\":true}},\"required\":[]}}"),
+		e);
 }
 
 static int enums(struct call *c, struct err *e)
@@ -177,10 +181,11 @@ static int ask_confirm(struct call *c, struct err *e)
 	(void)e;
 	if (remembered(c, state, sizeof(state)) < 0)
 		return -1;
-	int r = question(c, "confirm", ELICIT,
-			 "{\"message\":\"Please confirm\",\"requestedSchema\":{\"type\":\"object\",\"properties\":"
-			 "{\"ok\":{\"type\":\"boolean\"}},\"required\":[\"ok\"]}}",
-			 &answer);
+	int r = question(
+		c, "confirm", ELICIT,
+		"{\"message\":\"Please confirm\",\"requestedSchema\":{\"type\":\"object\",\"properties\":"
+		"{\"ok\":{\"type\":\"boolean\"}},\"required\":[\"ok\"]}}",
+		&answer);
 	if (r < 0)
 		return refused(c);
 	if (r > 0)
@@ -200,10 +205,11 @@ static int ask_all(struct call *c, struct err *e)
 	if (remembered(c, state, sizeof(state)) < 0)
 		return -1;
 	int a = question(c, "user_name", ELICIT, NAME_FORM, &name);
-	int b = question(c, "greeting", SAMPLE,
-			 "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"Generate a "
-			 "greeting\"}}],\"maxTokens\":50}",
-			 &greeting);
+	int b = question(
+		c, "greeting", SAMPLE,
+		"{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"Generate a "
+		"greeting\"}}],\"maxTokens\":50}",
+		&greeting);
 	int r = question(c, "client_roots", ROOTS, "{}", &roots);
 	if (a > 0 || b > 0 || r > 0) {
 		ask_remember(c, "asked");
@@ -225,10 +231,11 @@ static int ask_twice(struct call *c, struct err *e)
 	if (remembered(c, state, sizeof(state)) < 0)
 		return -1;
 	if (strncmp(state, "two:", 4) != 0) {
-		int r = question(c, "step1", ELICIT,
-				 "{\"message\":\"Step 1: What is your name?\",\"requestedSchema\":{\"type\":\"object\","
-				 "\"properties\":{\"name\":{\"type\":\"string\"}},\"required\":[\"name\"]}}",
-				 &one);
+		int r = question(
+			c, "step1", ELICIT,
+			"{\"message\":\"Step 1: What is your name?\",\"requestedSchema\":{\"type\":\"object\","
+			"\"properties\":{\"name\":{\"type\":\"string\"}},\"required\":[\"name\"]}}",
+			&one);
 		if (r < 0)
 			return refused(c);
 		if (r > 0) {
@@ -239,10 +246,11 @@ static int ask_twice(struct call *c, struct err *e)
 	} else {
 		text_put(&t, state);
 	}
-	int r = question(c, "step2", ELICIT,
-			 "{\"message\":\"Step 2: What is your favorite color?\",\"requestedSchema\":{\"type\":"
-			 "\"object\",\"properties\":{\"color\":{\"type\":\"string\"}},\"required\":[\"color\"]}}",
-			 &two);
+	int r = question(
+		c, "step2", ELICIT,
+		"{\"message\":\"Step 2: What is your favorite color?\",\"requestedSchema\":{\"type\":"
+		"\"object\",\"properties\":{\"color\":{\"type\":\"string\"}},\"required\":[\"color\"]}}",
+		&two);
 	if (r < 0)
 		return refused(c);
 	if (r > 0) {
@@ -272,14 +280,16 @@ int fixture_prompt_asking(struct call *c, struct err *e)
 	auto_value *answer = NULL;
 	auto_text t = TEXT_INIT;
 
-	int r = question(c, "user_context", ELICIT,
-			 "{\"message\":\"What context should the prompt use?\",\"requestedSchema\":{\"type\":"
-			 "\"object\",\"properties\":{\"context\":{\"type\":\"string\"}},\"required\":[\"context\"]}}",
-			 &answer);
+	int r = question(
+		c, "user_context", ELICIT,
+		"{\"message\":\"What context should the prompt use?\",\"requestedSchema\":{\"type\":"
+		"\"object\",\"properties\":{\"context\":{\"type\":\"string\"}},\"required\":[\"context\"]}}",
+		&answer);
 	if (r)
 		return r < 0 ? err_set(e, ERR_INVALID, "the client cannot be asked") : 0;
 	text_fmt(&t, "Use this context: %s", form_text(answer, "context"));
-	c->reply.value = fixture_json("{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\"}}]}");
+	c->reply.value = fixture_json(
+		"{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\"}}]}");
 	value_set(value_get(value_at(value_get(c->reply.value, "messages"), 0), "content"), "text",
 		  value_of_str(t.data));
 	return 0;
@@ -287,9 +297,13 @@ int fixture_prompt_asking(struct call *c, struct err *e)
 
 #define NOTHING "{\"type\":\"object\",\"additionalProperties\":false}"
 #define TEXT_ARG(key)                                                                              \
-	"{\"type\":\"object\",\"properties\":{\"" key "\":{\"type\":\"string\",\"description\":\"A text\"}}}"
+	"{\"type\":\"object\",\"properties\":{\"" key                                              \
+	"\":{\"type\":\"string\",\"description\":\"A text\"}}}"
 #define FIXTURE(title, what, fn, schema)                                                           \
-	{.name = "fixture", .tool = title, .summary = what, .handler = fn, .example = schema}
+	{                                                                                          \
+		.name = "fixture", .tool = title, .summary = what, .handler = fn,                  \
+		.example = schema                                                                  \
+	}
 #define ROUNDS "test_input_required_result_"
 
 const struct op fixture_asking[] = {

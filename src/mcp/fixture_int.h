@@ -7,7 +7,7 @@
 #include "api/op.h"
 #include "base/value.h"
 
-#define FIXTURE_PNG                                                                                \
+#define FIXTURE_PNG                                                                                    \
 	"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJg" \
 	"gg=="
 

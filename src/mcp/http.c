@@ -32,7 +32,7 @@ struct mcp_session {
 struct http_sink {
 	struct sink sink;
 	struct mcp *mcp;
-	struct exchange *x; /* NULL: gone */
+	struct exchange *x;	  /* NULL: gone */
 	struct mcp_session *made; /* by this message, if it is a good one */
 	struct timer beat;
 	bool modern, events, wants_json, sending;
@@ -311,12 +311,14 @@ static int check(struct sink *sink, enum sink_check at, const struct value *mess
 
 	switch (at) {
 	case SINK_VERSION:
-		return check_same(s, "mcp-protocol-version", value_str(rpc_claim(message)), false, e);
+		return check_same(s, "mcp-protocol-version", value_str(rpc_claim(message)), false,
+				  e);
 	case SINK_METHOD:
 		if (check_same(s, "mcp-method", name, false, e) < 0)
 			return -1;
 		if (m && m->name_key)
-			return check_same(s, "mcp-name", value_str(value_get(params, m->name_key)), true, e);
+			return check_same(s, "mcp-name", value_str(value_get(params, m->name_key)),
+					  true, e);
 		return 0;
 	case SINK_ARGUMENTS:
 		return strcmp(name, "tools/call") == 0 ? check_params(s, params, e) : 0;
@@ -362,7 +364,8 @@ static struct mcp_session *session_of(struct mcp *m, struct exchange *x)
 	char id[64], version[32];
 
 	if (!exchange_field(x, "mcp-session-id", id, sizeof(id))) {
-		refuse(x, 400, "Mcp-Session-Id is missing: send initialize first, or speak " RPC_MODERN);
+		refuse(x, 400,
+		       "Mcp-Session-Id is missing: send initialize first, or speak " RPC_MODERN);
 		return NULL;
 	}
 	struct mcp_session *s = session_find(m, exchange_who(x), id);
@@ -439,7 +442,8 @@ static void post(struct mcp *m, struct exchange *x)
 		return;
 	}
 	(void)exchange_field(x, "mcp-protocol-version", version, sizeof(version));
-	bool parsed = len <= RPC_MESSAGE_MAX && value_parse(body ? body : "", len, &message, &e) == 0;
+	bool parsed =
+		len <= RPC_MESSAGE_MAX && value_parse(body ? body : "", len, &message, &e) == 0;
 	if (parsed && is_message(message) && !rpc_claim(message) && !rpc_is_modern(version)) {
 		post_legacy(m, x, message);
 	} else if (parsed && (rpc_claim(message) || !is_message(message))) {
@@ -448,10 +452,12 @@ static void post(struct mcp *m, struct exchange *x)
 		struct http_sink *s = sink_new(m, x);
 		struct rpc_error wrong = {0};
 
-		(void)rpc_fail(&wrong, parsed ? RPC_PARAMS : RPC_PARSE, len > RPC_MESSAGE_MAX ? 413 : 400, "%s",
-			       parsed ? "params._meta[\"io.modelcontextprotocol/protocolVersion\"] is missing"
-			       : len > RPC_MESSAGE_MAX ? "the message is too long"
-						       : e.text);
+		(void)rpc_fail(
+			&wrong, parsed ? RPC_PARAMS : RPC_PARSE, len > RPC_MESSAGE_MAX ? 413 : 400,
+			"%s",
+			parsed ? "params._meta[\"io.modelcontextprotocol/protocolVersion\"] is missing"
+			: len > RPC_MESSAGE_MAX ? "the message is too long"
+						: e.text);
 		if (s)
 			rpc_refuse(&s->sink, message, &wrong);
 		else

@@ -25,10 +25,10 @@ struct mcp_options {
 	bool core; /* only the tools that small models need */
 	enum mcp_structured structured;
 	const char *transfer_dir; /* borrowed; what sandbox_transfer may touch of the host, or NULL */
-	bool ask;	  /* a person is asked before a transfer */
-	bool fixtures;	  /* what the conformance suite wants to find */
+	bool ask;		  /* a person is asked before a transfer */
+	bool fixtures;		  /* what the conformance suite wants to find */
 	const char *limits; /* of sandboxes that are made: strict, best-effort; NULL: the default */
-	uint64_t idle_ms; /* a sandbox is kept that long after its last use; 0: BOX_IDLE_MS */
+	uint64_t idle_ms;   /* a sandbox is kept that long after its last use; 0: BOX_IDLE_MS */
 };
 
 /* Once, before anything else: the tools are rows of the table of operations. */

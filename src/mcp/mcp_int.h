@@ -45,7 +45,7 @@ struct request {
 	bool cancelled;	 /* no answer is wanted */
 	unsigned client; /* CLIENT_* */
 	int log_level;
-	struct value *message;	    /* owns what is borrowed below */
+	struct value *message; /* owns what is borrowed below */
 	const struct value *id;
 	const struct value *params; /* never NULL */
 	const struct value *token;  /* of progress, or NULL */
@@ -65,8 +65,8 @@ struct request {
 	uint64_t progress, progress_at_ms;
 	char last_line[200];
 
-	struct request *next;	   /* of the connection */
-	struct request *next_ear;  /* of mcp->listeners */
+	struct request *next;	  /* of the connection */
+	struct request *next_ear; /* of mcp->listeners */
 };
 
 /* rpc.c */

@@ -14,22 +14,25 @@ static struct value *instructions(void)
 	const char *exec = tool_name(tool_exec), *code = tool_name(tool_run_code);
 	auto_text t = TEXT_INIT;
 
-	text_fmt(&t,
-		 "Pinfold runs code in isolated Linux sandboxes. Commands run as `user` (uid 1000) in "
-		 "/home/user; relative paths are below it. Leave results in /home/user/out. The sandbox "
-		 "\"default\" is made at first use; %s makes others. Files, background processes and "
-		 "interpreter sessions last until 30 minutes after the last use, then all of it is gone.\n",
-		 tool_name(tool_create));
-	text_fmt(&t,
-		 "%s runs a shell command; %s keeps variables between calls (session) and returns the "
-		 "last value and plots. A non-zero exit code is a normal result. Long output is cut; the "
-		 "text says how to read the rest with %s.\n",
-		 exec, code, tool_name(tool_read_file));
-	text_fmt(&t,
-		 "Jobs over 25 s: %s background=true, then %s wait_ms=20000. There is no network: packages "
-		 "cannot be downloaded; use what is installed, or bring files with %s. Errors begin with "
-		 "[code] and say what to do next; do not repeat a call that was denied.",
-		 exec, tool_name(tool_process_read), tool_name(tool_transfer));
+	text_fmt(
+		&t,
+		"Pinfold runs code in isolated Linux sandboxes. Commands run as `user` (uid 1000) in "
+		"/home/user; relative paths are below it. Leave results in /home/user/out. The sandbox "
+		"\"default\" is made at first use; %s makes others. Files, background processes and "
+		"interpreter sessions last until 30 minutes after the last use, then all of it is gone.\n",
+		tool_name(tool_create));
+	text_fmt(
+		&t,
+		"%s runs a shell command; %s keeps variables between calls (session) and returns the "
+		"last value and plots. A non-zero exit code is a normal result. Long output is cut; the "
+		"text says how to read the rest with %s.\n",
+		exec, code, tool_name(tool_read_file));
+	text_fmt(
+		&t,
+		"Jobs over 25 s: %s background=true, then %s wait_ms=20000. There is no network: packages "
+		"cannot be downloaded; use what is installed, or bring files with %s. Errors begin with "
+		"[code] and say what to do next; do not repeat a call that was denied.",
+		exec, tool_name(tool_process_read), tool_name(tool_transfer));
 	return value_of_str(t.data);
 }
 
@@ -108,8 +111,9 @@ static int method_set_level(struct request *r, struct value **ret_result, struct
 	int level = name ? log_level_of(name) : -1;
 
 	if (level < 0)
-		return rpc_fail(e, RPC_PARAMS, 200,
-				"level: one of debug, info, notice, warning, error, critical, alert, emergency");
+		return rpc_fail(
+			e, RPC_PARAMS, 200,
+			"level: one of debug, info, notice, warning, error, critical, alert, emergency");
 	r->peer->log_level = level;
 	*ret_result = value_object();
 	return 0;

@@ -168,8 +168,7 @@ unsigned names_of_process(struct names *n, const char *sandbox, uint32_t pid)
 bool names_process(struct names *n, const char *sandbox, const char *name, uint32_t *ret_pid)
 {
 	(void)pthread_mutex_lock(&n->lock);
-	const struct process_name *p =
-		process_at(find(n, sandbox, false), number_of(name, 'p'));
+	const struct process_name *p = process_at(find(n, sandbox, false), number_of(name, 'p'));
 	if (p)
 		*ret_pid = p->pid;
 	(void)pthread_mutex_unlock(&n->lock);

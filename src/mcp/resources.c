@@ -37,7 +37,8 @@ int method_resources_templates(struct request *r, struct value **ret_result, str
 	struct value *v, *list;
 
 	if (value_get(r->params, "cursor"))
-		return rpc_fail(e, RPC_PARAMS, 200, "cursor: this list has one page, ask without a cursor");
+		return rpc_fail(e, RPC_PARAMS, 200,
+				"cursor: this list has one page, ask without a cursor");
 	v = value_object();
 	list = value_array();
 	add_template(list, URI "{sandbox}/files/{+path}", "file", "A file of a sandbox");
@@ -52,7 +53,8 @@ int method_resources_templates(struct request *r, struct value **ret_result, str
 
 static int hex(char c)
 {
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10
+	return c >= '0' && c <= '9'   ? c - '0'
+	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
 	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
 				      : -1;
 }
@@ -97,13 +99,16 @@ static const char *mime_of(const char *path, bool text)
 {
 	static const struct {
 		const char *end, *mime;
-	} kinds[] = {{".png", "image/png"},   {".jpg", "image/jpeg"},	     {".jpeg", "image/jpeg"},
-		     {".svg", "image/svg+xml"}, {".json", "application/json"}, {".csv", "text/csv"},
-		     {".html", "text/html"},  {".md", "text/markdown"},	     {".pdf", "application/pdf"}};
+	} kinds[] = {{".png", "image/png"},	    {".jpg", "image/jpeg"},
+		     {".jpeg", "image/jpeg"},	    {".svg", "image/svg+xml"},
+		     {".json", "application/json"}, {".csv", "text/csv"},
+		     {".html", "text/html"},	    {".md", "text/markdown"},
+		     {".pdf", "application/pdf"}};
 	size_t n = strlen(path);
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (n > strlen(kinds[i].end) && !strcmp(path + n - strlen(kinds[i].end), kinds[i].end))
+		if (n > strlen(kinds[i].end) &&
+		    !strcmp(path + n - strlen(kinds[i].end), kinds[i].end))
 			return kinds[i].mime;
 	return text ? "text/plain" : "application/octet-stream";
 }
@@ -189,8 +194,9 @@ int method_resources_list(struct request *r, struct value **ret_result, struct r
 	char rest = 0;
 
 	(void)ret_result;
-	if (cursor && (!value_str(cursor) ||
-		       (value_len(cursor) && sscanf(value_str(cursor), "n%llu%c", &skip, &rest) != 1)))
+	if (cursor &&
+	    (!value_str(cursor) ||
+	     (value_len(cursor) && sscanf(value_str(cursor), "n%llu%c", &skip, &rest) != 1)))
 		return rpc_fail(e, RPC_PARAMS, 200, "cursor: not one of this list");
 	args = value_object();
 	value_set(args, "skip", value_of_u64(skip));
@@ -234,7 +240,8 @@ static int read_run(struct call *c, struct box *b, const char *uri, const char *
 }
 
 /* `rest`: "files/..." or "runs/...". */
-static int read_rest(struct call *c, struct box *b, const char *uri, const char *rest, struct err *e)
+static int read_rest(struct call *c, struct box *b, const char *uri, const char *rest,
+		     struct err *e)
 {
 	char path[4096];
 	auto_free char *data = NULL;

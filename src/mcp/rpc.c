@@ -333,12 +333,14 @@ static int check_envelope(struct request *r, const struct value *claim, struct r
 	const struct value *info = value_get(meta, META "clientInfo");
 
 	if (value_kind(claim) != VALUE_STRING)
-		return rpc_fail(e, RPC_PARAMS, 400, "_meta[\"" META "protocolVersion\"]: a string is wanted");
+		return rpc_fail(e, RPC_PARAMS, 400,
+				"_meta[\"" META "protocolVersion\"]: a string is wanted");
 	if (value_kind(caps) != VALUE_OBJECT)
 		return rpc_fail(e, RPC_PARAMS, 400,
 				"_meta[\"" META "clientCapabilities\"]: an object is wanted");
 	if (info && value_kind(info) != VALUE_OBJECT)
-		return rpc_fail(e, RPC_PARAMS, 400, "_meta[\"" META "clientInfo\"]: an object is wanted");
+		return rpc_fail(e, RPC_PARAMS, 400,
+				"_meta[\"" META "clientInfo\"]: an object is wanted");
 	if (level && (!value_str(level) || log_level_of(value_str(level)) < 0))
 		return rpc_fail(e, RPC_PARAMS, 400, "_meta[\"" META "logLevel\"]: no such level");
 	r->client = client_bits(caps);
@@ -357,7 +359,8 @@ static int check_version(const char *claim, struct rpc_error *e)
 	value_set(e->data, "supported", supported);
 	value_set(e->data, "requested", value_of_str(claim));
 	return rpc_fail(e, RPC_VERSION, 400,
-			"protocol version %.40s is not served; this server speaks " RPC_MODERN, claim);
+			"protocol version %.40s is not served; this server speaks " RPC_MODERN,
+			claim);
 }
 
 static int ask_transport(struct sink *s, enum sink_check at, const struct value *message,
@@ -453,7 +456,8 @@ static int check_shape(const struct value *message, struct rpc_error *e)
 	const char *version = value_str(value_get(message, "jsonrpc"));
 
 	if (value_kind(message) == VALUE_ARRAY)
-		return rpc_fail(e, RPC_SHAPE, 400, "batches are not supported: send one message a line");
+		return rpc_fail(e, RPC_SHAPE, 400,
+				"batches are not supported: send one message a line");
 	if (value_kind(message) != VALUE_OBJECT)
 		return rpc_fail(e, RPC_SHAPE, 400, "a message is an object, not %s",
 				value_kind_name(value_kind(message)));

@@ -73,11 +73,11 @@ struct sink {
 struct peer {
 	struct mcp *mcp;
 	struct who who;
-	char version[16];  /* of the handshake; "" before */
-	unsigned client;   /* CLIENT_*, of the handshake */
-	int log_level;	   /* index of syslog's names; -1: nothing is logged */
-	bool initialized;  /* a handshake was made with this message: for transports */
-	unsigned refs;	   /* the transport's, and one of each request */
+	char version[16]; /* of the handshake; "" before */
+	unsigned client;  /* CLIENT_*, of the handshake */
+	int log_level;	  /* index of syslog's names; -1: nothing is logged */
+	bool initialized; /* a handshake was made with this message: for transports */
+	unsigned refs;	  /* the transport's, and one of each request */
 	struct request *requests;
 	struct question *questions; /* that wait for their answers */
 	uint64_t last_question;

@@ -146,7 +146,8 @@ static void take_line(struct stdio *io, const char *text, size_t len)
 	if (io->too_long) {
 		struct rpc_error e = {0};
 
-		(void)rpc_fail(&e, RPC_SHAPE, 0, "a message of more than %zu bytes", RPC_MESSAGE_MAX);
+		(void)rpc_fail(&e, RPC_SHAPE, 0, "a message of more than %zu bytes",
+			       RPC_MESSAGE_MAX);
 		rpc_refuse(&s->sink, NULL, &e);
 	} else {
 		rpc_text(io->peer, &s->sink, text, len);

@@ -92,7 +92,8 @@ static size_t escape_len(const char *p, size_t len)
 	if (p[1] == '[') {
 		while (i < len && (unsigned char)p[i] >= 0x20 && (unsigned char)p[i] < 0x40)
 			i++;
-		return i < len && (unsigned char)p[i] >= 0x40 && (unsigned char)p[i] < 0x7f ? i + 1 : i;
+		return i < len && (unsigned char)p[i] >= 0x40 && (unsigned char)p[i] < 0x7f ? i + 1
+											    : i;
 	}
 	if (strchr("]PX^_", p[1])) {
 		while (i < len && p[i] != '\a' && p[i] != '\033')
@@ -318,8 +319,8 @@ static void put_omitted(struct text *t, const struct stream *s, uint64_t chars, 
 
 	text_fmt(t, "[… %s chars omitted. ", text_number(chars, number));
 	if (s->path)
-		text_fmt(t, "Read them with %s path=\"%s\" start_line=%u, or rerun", s->reader, s->path,
-			 line);
+		text_fmt(t, "Read them with %s path=\"%s\" start_line=%u, or rerun", s->reader,
+			 s->path, line);
 	else
 		text_put(t, "Rerun");
 	text_put(t, " with a filter such as \"| tail -n 50\" …]\n");
@@ -329,8 +330,8 @@ static void put_cut(struct text *t, const struct stream *s, const struct tidy *h
 		    const struct tidy *tail, size_t budget)
 {
 	uint64_t all = tail == head ? head->chars : s->chars;
-	size_t h = cut_head(head->out.data,
-			    bytes_of(head->out.data, head->out.len, budget * 2 / 5));
+	size_t h =
+		cut_head(head->out.data, bytes_of(head->out.data, head->out.len, budget * 2 / 5));
 	size_t e = cut_tail(tail->out.data, tail->out.len,
 			    bytes_of_end(tail->out.data, tail->out.len, budget - budget * 2 / 5));
 	uint64_t first = text_chars(head->out.data, h);
@@ -339,8 +340,9 @@ static void put_cut(struct text *t, const struct stream *s, const struct tidy *h
 	char number[32], words[128];
 
 	all = all > first + last ? all : first + last;
-	(void)snprintf(words, sizeof(words), "showing first %" PRIu64 " and last %" PRIu64 " of %s chars",
-		       first, last, text_number(all, number));
+	(void)snprintf(words, sizeof(words),
+		       "showing first %" PRIu64 " and last %" PRIu64 " of %s chars", first, last,
+		       text_number(all, number));
 	put_title(t, s, words, head->bad_bytes + (tail == head ? 0 : tail->bad_bytes));
 	text_add(t, head->out.data, h);
 	if (h && head->out.data[h - 1] != '\n')

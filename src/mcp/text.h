@@ -33,10 +33,10 @@ void text_fmt(struct text *t, const char *fmt, ...) __attribute__((format(printf
 #define TEXT_FOLD_LINES 20u
 
 struct tidy {
-	struct text out;	/* UTF-8, no control character but tab and newline */
+	struct text out; /* UTF-8, no control character but tab and newline */
 	uint64_t chars;
-	uint64_t bad_bytes;	/* that were no UTF-8, each U+FFFD now */
-	uint32_t *lines;	/* of each line of `out`: its number in what came in, from 1 */
+	uint64_t bad_bytes; /* that were no UTF-8, each U+FFFD now */
+	uint32_t *lines;    /* of each line of `out`: its number in what came in, from 1 */
 	size_t n_lines, lines_room;
 };
 
@@ -52,19 +52,19 @@ struct stream {
 	size_t head_len;
 	const char *tail; /* its end, where `head` is not all; else NULL */
 	size_t tail_len;
-	uint64_t chars;	  /* with a tail: of all of it */
-	uint64_t lost;	  /* bytes that came when no more was recorded */
+	uint64_t chars;	    /* with a tail: of all of it */
+	uint64_t lost;	    /* bytes that came when no more was recorded */
 	const char *path;   /* where all of it can be read, NULL: nowhere */
 	const char *reader; /* and by which tool */
-	bool so_far;	  /* it was not at its end */
+	bool so_far;	    /* it was not at its end */
 };
 
 /* The stream under its name, in at most `budget` characters of its own: 40 % from its beginning, the
  * rest from its end, cut between lines. *ret_cut: something is left out. */
 void text_stream(struct text *t, const struct stream *s, size_t budget, bool *ret_cut);
 
-uint64_t text_chars(const char *data, size_t len); /* of UTF-8, or what would be */
-const char *text_number(uint64_t n, char ret[32]); /* "981,233" */
+uint64_t text_chars(const char *data, size_t len);   /* of UTF-8, or what would be */
+const char *text_number(uint64_t n, char ret[32]);   /* "981,233" */
 const char *text_size(uint64_t bytes, char ret[32]); /* "23 KB", "1.1 KB" */
 const char *text_seconds(uint64_t ms, char ret[32]); /* "1.2s" */
 

@@ -43,9 +43,11 @@ static void add_processes(struct call *c, const struct box *b, struct value *to)
 			(void)snprintf(name, sizeof(name), "p%u", number);
 			value_set(v, "process_id", value_of_str(name));
 			value_set(v, "command", value_of_str(list[i].command));
-			value_set(v, "status", value_of_str(list[i].running ? "running" : list[i].status));
-			value_set(v, "exit_code", list[i].exit_code < 0 ? value_of_null()
-									: value_of_int(list[i].exit_code));
+			value_set(v, "status",
+				  value_of_str(list[i].running ? "running" : list[i].status));
+			value_set(v, "exit_code",
+				  list[i].exit_code < 0 ? value_of_null()
+							: value_of_int(list[i].exit_code));
 			value_add(all, v);
 		}
 		pinfold_process_list_free(list);

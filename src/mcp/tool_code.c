@@ -34,7 +34,8 @@ static void take_image(struct brought *b, struct value *data, const char *mime)
 static void take_result(struct brought *b, const struct value *data)
 {
 	static const char *const images[] = {"image/png", "image/jpeg"};
-	static const char *const texts[] = {"text/plain", "text/markdown", "text/latex", "text/html"};
+	static const char *const texts[] = {"text/plain", "text/markdown", "text/latex",
+					    "text/html"};
 
 	for (size_t i = 0; i < sizeof(images) / sizeof(*images); i++)
 		if (value_str(value_get(data, images[i]))) {
@@ -78,9 +79,11 @@ static void title_of(const struct value *result, const char *status, uint64_t wa
 static void add_traceback(const struct value *error, struct text *notes)
 {
 	const struct value *traceback = value_get(error, "traceback");
-	const char *name = value_str(value_get(error, "name")), *why = value_str(value_get(error, "value"));
+	const char *name = value_str(value_get(error, "name")),
+		   *why = value_str(value_get(error, "value"));
 	auto_text line = TEXT_INIT;
-	struct stream s = {.name = "error", .head = value_str(traceback), .head_len = value_len(traceback)};
+	struct stream s = {
+		.name = "error", .head = value_str(traceback), .head_len = value_len(traceback)};
 	bool cut = false;
 
 	if (!s.head_len) {
@@ -102,13 +105,16 @@ static void add_notes(const struct value *result, const char *status, bool alive
 			 "savefig(dpi=80), or write files to /home/user/out.\n",
 			 b->images_left, b->images_left == 1 ? " was" : "s were", IMAGES_MAX);
 	if (!alive)
-		text_put(notes, "The variables of this session are gone; the next call starts it anew.\n");
+		text_put(notes,
+			 "The variables of this session are gone; the next call starts it anew.\n");
 	if (!strcmp(status, "timeout"))
-		text_fmt(notes, "Next: pass timeout_ms up to 600000, or run it with %s background=true.\n",
+		text_fmt(notes,
+			 "Next: pass timeout_ms up to 600000, or run it with %s background=true.\n",
 			 tool_name(tool_exec));
 }
 
-static struct value *meta_of(const struct value *result, const struct outcome *o, const char *status)
+static struct value *meta_of(const struct value *result, const struct outcome *o,
+			     const char *status)
 {
 	static const char *const same[] = {"execution_count", "exit_code", "signal"};
 	struct value *v = value_object(), *files = value_get(result, "files");
@@ -163,9 +169,13 @@ static int reply(struct call *c, struct outcome *o, const struct value *result, 
 static int run(struct call *c, struct box *b, struct session *s, const char *session, struct err *e)
 {
 	const struct value *code = arg(c, "code");
-	struct execution x = {.code = value_str(code), .code_len = value_len(code),
+	struct execution x = {.code = value_str(code),
+			      .code_len = value_len(code),
 			      .time_ms = (uint64_t)arg_int(c, "timeout_ms", 30000)};
-	struct outcome o = {.box = b, .session = session, .brief = true, .notes = TEXT_INIT,
+	struct outcome o = {.box = b,
+			    .session = session,
+			    .brief = true,
+			    .notes = TEXT_INIT,
 			    .max_chars = (size_t)arg_int(c, "max_output_chars", 12000)};
 	char name[16];
 
@@ -194,11 +204,13 @@ static int still_busy(struct call *c, const struct box *b, const char *session, 
 	if (!at || sscanf(at, "still running %31s (%u", run, &seconds) != 2)
 		return -EBUSY;
 	number = names_of_run(tool_mcp(c)->names, b->id, run);
-	(void)err_set(e, ERR_BUSY, "session \"%s\" is still running r%u (%u s)", session, number, seconds);
+	(void)err_set(e, ERR_BUSY, "session \"%s\" is still running r%u (%u s)", session, number,
+		      seconds);
 	return err_remedy(e,
 			  "Wait with %s process_id=\"r%u\" wait_ms=20000, interrupt it with %s "
 			  "process_id=\"r%u\" signal=\"INT\", or use another session name",
-			  tool_name(tool_process_read), number, tool_name(tool_process_write), number);
+			  tool_name(tool_process_read), number, tool_name(tool_process_write),
+			  number);
 }
 
 int tool_run_code(struct call *c, struct err *e)
@@ -215,7 +227,9 @@ int tool_run_code(struct call *c, struct err *e)
 	if (!b)
 		return -ENOENT;
 	struct session *s = box_session(b, name, lang, arg_true(c, "reset"), e);
-	int r = s ? run(c, b, s, session, e) : e->kind == ERR_BUSY ? still_busy(c, b, session, e) : -EIO;
+	int r = s		      ? run(c, b, s, session, e)
+		: e->kind == ERR_BUSY ? still_busy(c, b, session, e)
+				      : -EIO;
 	if (s)
 		box_session_put(b, s);
 	box_put(c->api, b);

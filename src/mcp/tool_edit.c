@@ -48,8 +48,8 @@ static int write_it(struct call *c, struct box *b, const char *path, struct err 
 		return -EIO;
 	size_t lines = count_lines(data, len) + (len && data[len - 1] != '\n');
 	text_fmt(&t, "%s %s bytes, %zu line%s to %s",
-		 flags & PINFOLD_WRITE_APPEND ? "appended" : "wrote", text_number(len, number), lines,
-		 lines == 1 ? "" : "s", path);
+		 flags & PINFOLD_WRITE_APPEND ? "appended" : "wrote", text_number(len, number),
+		 lines, lines == 1 ? "" : "s", path);
 	return tool_reply(c, &t, e);
 }
 
@@ -83,7 +83,7 @@ struct edit {
 	size_t old_len;
 	const char *from, *to;
 	size_t from_len, to_len;
-	size_t n; /* how often it occurs */
+	size_t n;	  /* how often it occurs */
 	size_t lines[16]; /* where, from 1 */
 };
 
@@ -145,23 +145,26 @@ static const char *line_at(const struct edit *d, size_t number, size_t *ret_len)
 
 static int not_found(const struct edit *d, struct err *e)
 {
-	size_t all = count_lines(d->old, d->old_len) + (d->old_len && d->old[d->old_len - 1] != '\n');
+	size_t all =
+		count_lines(d->old, d->old_len) + (d->old_len && d->old[d->old_len - 1] != '\n');
 	size_t line = closest(d), len = 0;
 
 	if (!line) {
-		(void)err_set(e, ERR_MISSING, "old_text was not found in %s (%zu lines)", d->path, all);
+		(void)err_set(e, ERR_MISSING, "old_text was not found in %s (%zu lines)", d->path,
+			      all);
 		(void)err_detail(e, "text");
 		return err_remedy(e, "Read the file and retry with the exact text");
 	}
 	const char *text = line_at(d, line, &len);
 	len = len > 120 ? 120 - utf8_cut_tail(text, 120) : len;
-	(void)err_set(e, ERR_MISSING,
-		      "old_text was not found in %s (%zu lines); closest text is at line %zu and differs in "
-		      "whitespace: «%.*s»",
-		      d->path, all, line, (int)len, text);
+	(void)err_set(
+		e, ERR_MISSING,
+		"old_text was not found in %s (%zu lines); closest text is at line %zu and differs in "
+		"whitespace: «%.*s»",
+		d->path, all, line, (int)len, text);
 	(void)err_detail(e, "text");
-	return err_remedy(e, "Read lines %zu-%zu and retry with the exact text", line > 8 ? line - 8 : 1,
-			  line + 12);
+	return err_remedy(e, "Read lines %zu-%zu and retry with the exact text",
+			  line > 8 ? line - 8 : 1, line + 12);
 }
 
 static int ambiguous(const struct edit *d, struct err *e)
@@ -269,8 +272,11 @@ static int replace(struct call *c, struct box *b, struct edit *d, struct err *e)
 static int edit_it(struct call *c, struct box *b, const char *path, struct err *e)
 {
 	const struct value *from = arg(c, "old_text"), *to = arg(c, "new_text");
-	struct edit d = {.path = path, .from = value_str(from), .from_len = value_len(from),
-			 .to = value_str(to), .to_len = value_len(to)};
+	struct edit d = {.path = path,
+			 .from = value_str(from),
+			 .from_len = value_len(from),
+			 .to = value_str(to),
+			 .to_len = value_len(to)};
 	int r = file_load(b, path, EDIT_MAX, &d.old, &d.old_len, e);
 
 	if (r < 0)

@@ -89,8 +89,11 @@ static void take_bytes(struct lines *l, const char *data, size_t len)
 static void show_lines(struct call *c, const struct source *src, const char *path, struct text *t)
 {
 	auto_text body = TEXT_INIT;
-	struct lines l = {.out = &body, .at = 1, .first = (uint64_t)arg_int(c, "start_line", 1),
-			  .budget = TEXT_CHARS, .line = {.max = LINE_CHARS}};
+	struct lines l = {.out = &body,
+			  .at = 1,
+			  .first = (uint64_t)arg_int(c, "start_line", 1),
+			  .budget = TEXT_CHARS,
+			  .line = {.max = LINE_CHARS}};
 	char part[65536], size[32], last = '\n';
 	uint64_t offset = 0;
 	size_t n = 1;
@@ -108,15 +111,17 @@ static void show_lines(struct call *c, const struct source *src, const char *pat
 	text_fmt(t, "%s (%llu line%s%s, %s)", path, (unsigned long long)all, all == 1 ? "" : "s",
 		 n && offset >= LOOK_MAX ? " and more" : "", text_size(src->size, size));
 	if (!l.shown)
-		text_fmt(t, all ? ": there is no line %llu" : ": empty", (unsigned long long)l.first);
+		text_fmt(t, all ? ": there is no line %llu" : ": empty",
+			 (unsigned long long)l.first);
 	else if (l.first > 1 || end < all)
-		text_fmt(t, ", lines %llu-%llu", (unsigned long long)l.first, (unsigned long long)end);
+		text_fmt(t, ", lines %llu-%llu", (unsigned long long)l.first,
+			 (unsigned long long)end);
 	text_put(t, l.shown ? ":\n" : "\n");
 	if (body.len)
 		text_add(t, body.data, body.len);
 	if (l.shown && end < all)
-		text_fmt(t, "[… %llu more lines: start_line=%llu …]", (unsigned long long)(all - end),
-			 (unsigned long long)end + 1);
+		text_fmt(t, "[… %llu more lines: start_line=%llu …]",
+			 (unsigned long long)(all - end), (unsigned long long)end + 1);
 }
 
 static const char *image_type(const char *head, size_t n)
@@ -130,9 +135,16 @@ static const char *binary_type(const char *head, size_t n)
 {
 	static const struct {
 		const char *magic, *name;
-	} kinds[] = {{"GIF8", "GIF image"},   {"%PDF", "PDF"},	     {"PK\x03\x04", "ZIP"},
-		     {"\x7f" "ELF", "ELF"},   {"\x1f\x8b", "gzip"},  {"SQLite format 3", "SQLite"},
-		     {"PAR1", "Parquet"},     {"\x28\xb5\x2f\xfd", "zstd"}};
+	} kinds[] = {{"GIF8", "GIF image"},
+		     {"%PDF", "PDF"},
+		     {"PK\x03\x04", "ZIP"},
+		     {"\x7f"
+		      "ELF",
+		      "ELF"},
+		     {"\x1f\x8b", "gzip"},
+		     {"SQLite format 3", "SQLite"},
+		     {"PAR1", "Parquet"},
+		     {"\x28\xb5\x2f\xfd", "zstd"}};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (n >= strlen(kinds[i].magic) &&
@@ -151,8 +163,10 @@ static int show_image(struct call *c, const struct source *src, const char *path
 
 	text_fmt(&t, "%s (%s, %s)", path, mime, text_size(src->size, size));
 	if (src->size > IMAGE_MAX) {
-		text_put(&t, " is too large to show. Save it smaller, for example savefig(dpi=80), up to "
-			     "700 KB.");
+		text_put(
+			&t,
+			" is too large to show. Save it smaller, for example savefig(dpi=80), up to "
+			"700 KB.");
 		return tool_reply(c, &t, e);
 	}
 	data = malloc(IMAGE_MAX);
@@ -182,7 +196,8 @@ static int show_source(struct call *c, const struct box *b, const struct source 
 		text_fmt(&t,
 			 "%s is no text: %s, %s. Look into it with %s, or read "
 			 "pinfold://sandbox/%s/files%s as a resource.",
-			 path, binary, text_size(src->size, size), tool_name(tool_exec), box_label(b), path);
+			 path, binary, text_size(src->size, size), tool_name(tool_exec),
+			 box_label(b), path);
 	else
 		show_lines(c, src, path, &t);
 	return tool_reply(c, &t, e);
@@ -267,7 +282,8 @@ static int add_entry(const char *path, const struct pinfold_file_info *info, voi
 static int list_them(struct call *c, struct box *b, const char *path, struct err *e)
 {
 	const char *cursor = arg_str(c, "cursor");
-	struct listing l = {.pattern = arg_str(c, "pattern"), .budget = TEXT_CHARS,
+	struct listing l = {.pattern = arg_str(c, "pattern"),
+			    .budget = TEXT_CHARS,
 			    .limit = (size_t)arg_int(c, "limit", 200)};
 	unsigned long long skip = 0;
 	struct pinfold_error failure;

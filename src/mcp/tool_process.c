@@ -51,7 +51,8 @@ static int unknown_process(struct call *c, const struct box *b, const char *name
 	(void)err_detail(e, "process");
 	if (all.len)
 		return err_remedy(e, "Known: %.400s", all.data);
-	return err_remedy(e, "There is none: start one with %s background=true", tool_name(tool_exec));
+	return err_remedy(e, "There is none: start one with %s background=true",
+			  tool_name(tool_exec));
 }
 
 static int find_process(struct call *c, const struct box *b, uint32_t *ret_pid, struct err *e)
@@ -85,8 +86,8 @@ static int listen_to(struct call *c, const struct box *b, uint32_t pid, int64_t 
 		now = loop_now_ms();
 		uint64_t wait = now < until ? until - now : 0;
 		wait = !first && wait > QUIET_MS ? QUIET_MS : wait;
-		if (pinfold_process_read(b->id, pid, first ? offset : (int64_t)h->next, (uint32_t)wait,
-					 call_cancelled_fd(c), &got, &failure) < 0)
+		if (pinfold_process_read(b->id, pid, first ? offset : (int64_t)h->next,
+					 (uint32_t)wait, call_cancelled_fd(c), &got, &failure) < 0)
 			return api_error(e, &failure);
 		h->from = first ? got.offset : h->from;
 		h->next = got.offset + got.len;
@@ -101,8 +102,8 @@ static int listen_to(struct call *c, const struct box *b, uint32_t pid, int64_t 
 	return 0;
 }
 
-static int show_output(struct call *c, struct box *b, uint32_t pid, int64_t offset, uint32_t wait_ms,
-		       struct text *t, struct err *e)
+static int show_output(struct call *c, struct box *b, uint32_t pid, int64_t offset,
+		       uint32_t wait_ms, struct text *t, struct err *e)
 {
 	struct heard h = {.out = TEXT_INIT};
 	int r = listen_to(c, b, pid, offset, wait_ms, &h, e);
@@ -122,8 +123,10 @@ static int show_output(struct call *c, struct box *b, uint32_t pid, int64_t offs
 			 (unsigned long long)h.state.output_bytes);
 		names_set_offset(tool_mcp(c)->names, b->id, pid, h.next);
 		if (h.state.running && !h.out.len)
-			text_put(t, "\nNothing new. Poll again with wait_ms=20000, or do something else "
-				    "meanwhile.");
+			text_put(
+				t,
+				"\nNothing new. Poll again with wait_ms=20000, or do something else "
+				"meanwhile.");
 	}
 	text_done(&h.out);
 	return r;
@@ -140,8 +143,11 @@ static int read_run(struct call *c, struct box *b, struct text *t, struct err *e
 		return -ENOENT;
 	while (!rec->ended_at && loop_now_ms() < until && poll(&p, 1, RUN_LOOK_MS) == 0)
 		;
-	struct outcome o = {.box = b, .rec = rec, .run = arg_str(c, "process_id"),
-			    .title = rec->ended_at ? "ended" : "running", .so_far = !rec->ended_at,
+	struct outcome o = {.box = b,
+			    .rec = rec,
+			    .run = arg_str(c, "process_id"),
+			    .title = rec->ended_at ? "ended" : "running",
+			    .so_far = !rec->ended_at,
 			    .notes = TEXT_INIT,
 			    .max_chars = (size_t)arg_int(c, "max_output_chars", 12000)};
 	show_run(t, &o);
@@ -163,10 +169,11 @@ int tool_process_read(struct call *c, struct err *e)
 	} else {
 		r = find_process(c, b, &pid, e);
 		if (r >= 0)
-			r = show_output(c, b, pid,
-					arg_int(c, "offset",
-						(int64_t)names_offset(tool_mcp(c)->names, b->id, pid)),
-					(uint32_t)arg_int(c, "wait_ms", 0), &t, e);
+			r = show_output(
+				c, b, pid,
+				arg_int(c, "offset",
+					(int64_t)names_offset(tool_mcp(c)->names, b->id, pid)),
+				(uint32_t)arg_int(c, "wait_ms", 0), &t, e);
 	}
 	if (r >= 0)
 		r = tool_reply(c, &t, e);
@@ -227,7 +234,8 @@ static int interrupt_run(struct call *c, struct box *b, struct text *t, struct e
 	char session[BOX_NAME_SIZE];
 
 	if (arg(c, "input") || !signo || strcmp(signo, "INT") != 0) {
-		(void)err_set(e, ERR_INVALID, "%.16s is code in a session: it takes signal=\"INT\" alone", run);
+		(void)err_set(e, ERR_INVALID,
+			      "%.16s is code in a session: it takes signal=\"INT\" alone", run);
 		return err_remedy(e, "Leave input and close_stdin out");
 	}
 	if (session_of(c, b, run, session) && box_session_interrupt(b, session, e) < 0)

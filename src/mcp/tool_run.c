@@ -78,19 +78,22 @@ static void add_denials(struct text *notes, const struct value *doc, const struc
 
 	for (size_t i = 0; i < value_len(list) && i < 8; i++) {
 		const struct value *d = value_at(list, i);
-		const char *kind = value_str(value_get(d, "kind")), *hint = value_str(value_get(d, "hint"));
+		const char *kind = value_str(value_get(d, "kind")),
+			   *hint = value_str(value_get(d, "hint"));
 		const char *what = value_str(value_get(d, "what"));
 
 		if (!kind || !what)
 			continue;
 		text_fmt(notes, "[denied.%s] %s", kind, what);
 		if (value_int(value_get(d, "count")) > 1)
-			text_fmt(notes, " (%lld times)", (long long)value_int(value_get(d, "count")));
+			text_fmt(notes, " (%lld times)",
+				 (long long)value_int(value_get(d, "count")));
 		if (!strcmp(kind, "network"))
-			text_fmt(notes,
-				 " was blocked: sandbox %s has no network. Do not retry; work without it or ask "
-				 "the user.\n",
-				 box_label(b));
+			text_fmt(
+				notes,
+				" was blocked: sandbox %s has no network. Do not retry; work without it or ask "
+				"the user.\n",
+				box_label(b));
 		else
 			text_fmt(notes, ": %s\n", hint ? hint : "not allowed in a sandbox");
 	}
@@ -106,22 +109,26 @@ static void add_limit(struct text *notes, const struct value *doc)
 		return;
 	text_fmt(notes, "[limit_exceeded.%s] ", kind);
 	if (!strcmp(kind, "memory"))
-		text_fmt(notes, "Killed at the limit of %s. Process data in chunks, or use %s with "
-				"memory_mb<=4096.\n",
+		text_fmt(notes,
+			 "Killed at the limit of %s. Process data in chunks, or use %s with "
+			 "memory_mb<=4096.\n",
 			 text_size((uint64_t)value_int(value_get(limit, "value")), size),
 			 tool_name(tool_create));
 	else if (!strcmp(kind, "disk"))
-		text_fmt(notes, "The disk of the sandbox is full (limit %s). Delete files and retry.\n",
+		text_fmt(notes,
+			 "The disk of the sandbox is full (limit %s). Delete files and retry.\n",
 			 text_size((uint64_t)value_int(value_get(limit, "value")), size));
 	else
-		text_fmt(notes, "The limit is %lld %s.\n", (long long)value_int(value_get(limit, "value")),
+		text_fmt(notes, "The limit is %lld %s.\n",
+			 (long long)value_int(value_get(limit, "value")),
 			 value_str(value_get(limit, "unit")));
 }
 
 static void title_of(const struct value *doc, const char *status, uint64_t wall_ms, char *ret,
 		     size_t size)
 {
-	int64_t code = value_int(value_get(doc, "exit_code")), sig = value_int(value_get(doc, "signal"));
+	int64_t code = value_int(value_get(doc, "exit_code")),
+		sig = value_int(value_get(doc, "signal"));
 	char took[32];
 
 	(void)text_seconds(wall_ms, took);
@@ -180,8 +187,13 @@ static int show(struct call *c, struct box *b, struct record *rec, int64_t began
 	auto_text t = TEXT_INIT;
 	char title[128], run[16];
 	struct err ignored = ERR_INIT;
-	struct outcome o = {.box = b, .rec = rec, .run = run, .notes = TEXT_INIT, .files = files,
-			    .title = title, .max_chars = (size_t)arg_int(c, "max_output_chars", 12000)};
+	struct outcome o = {.box = b,
+			    .rec = rec,
+			    .run = run,
+			    .notes = TEXT_INIT,
+			    .files = files,
+			    .title = title,
+			    .max_chars = (size_t)arg_int(c, "max_output_chars", 12000)};
 
 	if (!rec->result || value_parse(rec->result, strlen(rec->result), &doc, &ignored) < 0)
 		return err_set(e, ERR_INTERNAL, "no result of run %s", rec->id);
@@ -195,8 +207,10 @@ static int show(struct call *c, struct box *b, struct record *rec, int64_t began
 	o.wall_ms = (uint64_t)value_real(value_get(value_get(doc, "usage"), "wall_ms"));
 	title_of(doc, status, o.wall_ms, title, sizeof(title));
 	if (o.so_far)
-		text_fmt(&o.notes, "Next: pass timeout_ms up to 600000, or background=true and poll with %s.\n",
-			 tool_name(tool_process_read));
+		text_fmt(
+			&o.notes,
+			"Next: pass timeout_ms up to 600000, or background=true and poll with %s.\n",
+			tool_name(tool_process_read));
 	add_limit(&o.notes, doc);
 	add_denials(&o.notes, doc, b);
 	show_run(&t, &o);
@@ -248,7 +262,8 @@ static int background(struct call *c, struct box *b, struct command *cmd, struct
 	if (cmd->input.len || arg(c, "stdin"))
 		(void)pinfold_process_write(b->id, pid, cmd->input.data ? cmd->input.data : "",
 					    cmd->input.len, 1, &wrote, &failure);
-	text_fmt(&t, "started process p%u (%.120s)  [sandbox %s]\n", number, cmd->argv[2], box_label(b));
+	text_fmt(&t, "started process p%u (%.120s)  [sandbox %s]\n", number, cmd->argv[2],
+		 box_label(b));
 	if (pinfold_process_read(b->id, pid, 0, BACKGROUND_LOOK_MS, call_cancelled_fd(c), &out,
 				 &failure) == 0) {
 		struct stream s = {.name = "output so far", .head = out.data, .head_len = out.len};
@@ -257,7 +272,8 @@ static int background(struct call *c, struct box *b, struct command *cmd, struct
 		names_set_offset(tool_mcp(c)->names, b->id, pid, out.offset + out.len);
 		pinfold_process_output_free(&out);
 	}
-	text_fmt(&t, "Poll: %s process_id=\"p%u\" wait_ms=20000", tool_name(tool_process_read), number);
+	text_fmt(&t, "Poll: %s process_id=\"p%u\" wait_ms=20000", tool_name(tool_process_read),
+		 number);
 	return tool_reply(c, &t, e);
 }
 
@@ -270,7 +286,8 @@ int tool_exec(struct call *c, struct err *e)
 		return -ENOENT;
 	int r = command_take(&cmd, c, e);
 	if (r >= 0)
-		r = arg_true(c, "background") ? background(c, b, &cmd, e) : foreground(c, b, &cmd, e);
+		r = arg_true(c, "background") ? background(c, b, &cmd, e)
+					      : foreground(c, b, &cmd, e);
 	command_done(&cmd);
 	box_put(c->api, b);
 	return r;

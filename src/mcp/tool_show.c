@@ -123,7 +123,8 @@ static void show_files(struct text *t, const struct value *files)
 
 void show_run(struct text *t, struct outcome *o)
 {
-	size_t first = t->len, max = o->max_chars, errors = max / 4 > ERROR_CHARS ? max / 4 : ERROR_CHARS;
+	size_t first = t->len, max = o->max_chars,
+	       errors = max / 4 > ERROR_CHARS ? max / 4 : ERROR_CHARS;
 	uint64_t size = spool_size(&o->rec->output[1], NULL);
 
 	errors = size < errors ? (size_t)size : errors;
@@ -137,7 +138,8 @@ void show_run(struct text *t, struct outcome *o)
 	show_stream(t, o, 0, max);
 	show_stream(t, o, 1, errors ? errors : 1);
 	if (o->value) {
-		struct stream v = {.name = "result", .head = o->value, .head_len = strlen(o->value)};
+		struct stream v = {
+			.name = "result", .head = o->value, .head_len = strlen(o->value)};
 		bool cut = false;
 
 		text_stream(t, &v, max, &cut);

@@ -25,7 +25,8 @@
 
 static int open_beneath(int dir, const char *path, uint64_t flags, uint64_t mode)
 {
-	struct open_how how = {.flags = flags | O_CLOEXEC, .mode = mode,
+	struct open_how how = {.flags = flags | O_CLOEXEC,
+			       .mode = mode,
 			       .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
 	long fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
 
@@ -35,9 +36,9 @@ static int open_beneath(int dir, const char *path, uint64_t flags, uint64_t mode
 struct move {
 	struct call *call;
 	struct box *box;
-	int dir;	   /* of the host; borrowed */
-	const char *host;  /* below it */
-	char path[4096];   /* inside */
+	int dir;	  /* of the host; borrowed */
+	const char *host; /* below it */
+	char path[4096];  /* inside */
 	uint64_t bytes;
 	char sha256[HASH_TEXT_SIZE];
 };
@@ -52,8 +53,9 @@ static int cannot_open(const struct move *m, int r, struct err *e)
 	else
 		(void)err_set(e, ERR_INVALID, "%s: %s", m->host, strerror(-r));
 	(void)err_detail(e, r == -ENOENT || r == -ENOTDIR ? "file" : "path");
-	return err_remedy(e, "host_path is relative to the transfer directory; ask the user to put the file "
-			     "there");
+	return err_remedy(
+		e, "host_path is relative to the transfer directory; ask the user to put the file "
+		   "there");
 }
 
 static int copy(struct move *m, int from, int to, struct err *e)
@@ -71,7 +73,8 @@ static int copy(struct move *m, int from, int to, struct err *e)
 
 		if (r < 0 || call_cancelled(m->call) || m->bytes > TRANSFER_MAX)
 			return err_set(e, ERR_LIMIT, "%s",
-				       r == -ENOSPC || r == -EDQUOT ? "the disk is full" : "it could not be written");
+				       r == -ENOSPC || r == -EDQUOT ? "the disk is full"
+								    : "it could not be written");
 		hash_add(&h, part, (size_t)n);
 		m->bytes += (uint64_t)n;
 	}
@@ -96,8 +99,8 @@ static int move_in(struct move *m, struct err *e)
 	struct pinfold_files *files = box_files(m->box, e);
 	if (!files)
 		return -EIO;
-	int r = pinfold_file_write(files, m->path, PINFOLD_WRITE_PARENTS, st.st_mode & 0100 ? 0755 : 0, &w,
-				   &failure);
+	int r = pinfold_file_write(files, m->path, PINFOLD_WRITE_PARENTS,
+				   st.st_mode & 0100 ? 0755 : 0, &w, &failure);
 	if (r < 0) {
 		r = api_error(e, &failure);
 	} else {
@@ -158,8 +161,8 @@ static int transfer(struct move *m, bool in, struct err *e)
 	auto_text t = TEXT_INIT, what = TEXT_INIT;
 	char number[32];
 
-	text_fmt(&what, in ? "copy %s of your computer to %s" : "write %s on your computer from %s", m->host,
-		 m->path);
+	text_fmt(&what, in ? "copy %s of your computer to %s" : "write %s on your computer from %s",
+		 m->host, m->path);
 	int r = tool_mcp(m->call)->options.ask
 			? approve(m->call, box_label(m->box), "a transfer", what.data, e)
 			: 0;
@@ -193,12 +196,14 @@ int tool_transfer(struct call *c, struct err *e)
 	struct move m = {.call = c, .dir = mcp->transfer_fd};
 
 	if (m.dir < 0) {
-		(void)err_set(e, ERR_DENIED, "no directory of the user's computer is open for transfers");
+		(void)err_set(e, ERR_DENIED,
+			      "no directory of the user's computer is open for transfers");
 		(void)err_detail(e, "transfer");
-		return err_remedy(e,
-				  "Ask the user to start the server with `pinfold mcp --transfer-dir DIR`; until then "
-				  "use %s and %s",
-				  tool_name(tool_write_file), tool_name(tool_read_file));
+		return err_remedy(
+			e,
+			"Ask the user to start the server with `pinfold mcp --transfer-dir DIR`; until then "
+			"use %s and %s",
+			tool_name(tool_write_file), tool_name(tool_read_file));
 	}
 	m.host = below(arg_str(c, "host_path"), mcp->options.transfer_dir);
 	if (tool_path(arg_str(c, "sandbox_path"), m.path, e) < 0)
@@ -227,10 +232,13 @@ int tool_request_access(struct call *c, struct err *e)
 		(void)err_detail(e, "mount");
 		return err_remedy(e, "Copy single files with %s", tool_name(tool_transfer));
 	}
-	(void)err_set(e, ERR_UNSUPPORTED, "sandboxes of this server have no network, so %.80s cannot be reached",
+	(void)err_set(e, ERR_UNSUPPORTED,
+		      "sandboxes of this server have no network, so %.80s cannot be reached",
 		      arg_str(c, "target"));
 	(void)err_detail(e, "network");
-	return err_remedy(e, "Do not retry. Use what is installed, or ask the user to provide the files; %s "
-			     "brings them in",
-			  tool_name(tool_transfer));
+	return err_remedy(
+		e,
+		"Do not retry. Use what is installed, or ask the user to provide the files; %s "
+		"brings them in",
+		tool_name(tool_transfer));
 }

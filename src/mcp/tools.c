@@ -207,7 +207,8 @@ int tools_call(struct request *r, struct rpc_error *e)
 		return 0;
 	}
 	if (op->scope & ~r->peer->who.scopes) {
-		(void)err_set(&wrong, ERR_DENIED, "this token has not the scope that %s needs", name);
+		(void)err_set(&wrong, ERR_DENIED, "this token has not the scope that %s needs",
+			      name);
 		refuse(r, &wrong);
 		return 0;
 	}
@@ -263,8 +264,10 @@ static struct value *internal_error(const struct err *e, const char *request_id)
 	auto_text t = TEXT_INIT;
 
 	(void)fprintf(stderr, "pinfold: ref %s: %s\n", ref, e->text);
-	text_fmt(&t, "[internal] Pinfold failed (ref %s). Retry once; if it repeats tell the user the "
-		     "reference.", ref);
+	text_fmt(&t,
+		 "[internal] Pinfold failed (ref %s). Retry once; if it repeats tell the user the "
+		 "reference.",
+		 ref);
 	return tool_text(t.data, true);
 }
 

@@ -55,10 +55,10 @@ struct outcome {
 	const char *session; /* or NULL */
 	uint64_t wall_ms;
 	size_t max_chars;
-	bool so_far;	   /* it was stopped */
-	bool brief;	   /* empty streams are not worth a line */
-	const char *value; /* of the last expression, or NULL */
-	struct text notes; /* lines behind all that */
+	bool so_far;	     /* it was stopped */
+	bool brief;	     /* empty streams are not worth a line */
+	const char *value;   /* of the last expression, or NULL */
+	struct text notes;   /* lines behind all that */
 	struct value *files; /* what changed, as show_changes() made it; or NULL */
 	bool cut;	     /* out: something was left out */
 };
