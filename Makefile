@@ -25,6 +25,9 @@ endif
 ifneq ($(DROP),)
 VARIANT := drop-$(DROP)
 endif
+ifeq ($(FIXTURES),1)
+VARIANT := fixtures
+endif
 B := build/$(VARIANT)
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 -Wundef
@@ -35,6 +38,9 @@ OPT := -O2 -g
 CPPFLAGS_ALL := -D_GNU_SOURCE -Isrc -Iinclude -I$(B)/gen -DPINFOLD_VERSION='"$(VERSION)"'
 ifneq ($(DROP),)
 CPPFLAGS_ALL += $(addprefix -DDROP_,$(shell echo $(DROP) | tr a-z- A-Z_ | tr + ' '))
+endif
+ifeq ($(FIXTURES),1)
+CPPFLAGS_ALL += -DPINFOLD_FIXTURES
 endif
 CFLAGS_ALL := -std=gnu17 $(OPT) $(WARN) -fvisibility=hidden -fno-strict-aliasing \
 	-fstack-protector-strong -fPIE -fno-plt

@@ -178,6 +178,33 @@ static int open_dir(struct request *r, const struct pinfold_run_options *o, stru
 	return secrets_find(r->spec.dir_fd, o->hide, o->show, &r->secrets, e);
 }
 
+/* Its git directory, where that is elsewhere. */
+static void open_git(struct request *r, const struct pinfold_run_options *o)
+{
+	struct gitdir *g = &r->git;
+	struct stat st;
+
+	if (r->spec.dir_fd < 0 || r->spec.level != LEVEL_STRICT)
+		return;
+	gitdir_find(r->spec.dir_fd, r->dir_real, o->hide, o->show, g);
+	if (!g->found || fstat(g->fd, &st) < 0)
+		return;
+	if (r->remote) {
+		g->note = "its git directory is elsewhere, which the daemon does not show; "
+			  "--no-daemon does";
+		return;
+	}
+	r->spec.git = (struct sandbox_git){
+		.path = g->path,
+		.fd = g->fd,
+		.dev = st.st_dev,
+		.ino = st.st_ino,
+		.inside = g->inside,
+		.link = g->link[0] ? g->link : NULL,
+		.hidden = (const char *const *)g->hidden,
+	};
+}
+
 static int add_env(struct request *r, char *entry, struct err *e)
 {
 	if (!entry)
@@ -339,6 +366,7 @@ int request_init(struct request *r, const struct pinfold_run_options *o,
 	    open_dir(r, o, e) < 0 || find_ids(r, e) < 0 || request_limits(r, o, e) < 0 ||
 	    id_make("sbx", r->spec.id, e) < 0)
 		return -EINVAL;
+	open_git(r, o);
 	return 0;
 }
 
@@ -348,6 +376,7 @@ void request_done(struct request *r)
 	if (r->store)
 		fd_close(&r->image_lock);
 	store_close(r->store);
+	gitdir_done(&r->git);
 	secrets_done(&r->secrets);
 	for (unsigned i = 0; i < r->n_pool; i++)
 		free(r->pool[i]);

@@ -21,6 +21,7 @@
 #include "base/err.h"
 #include "base/id.h"
 #include "engine/capture.h"
+#include "engine/gitdir.h"
 #include "engine/secrets.h"
 #include "kernel/cgroup.h"
 #include "pinfold/pinfold.h"
@@ -98,6 +99,7 @@ struct request {
 	char path[1024];	/* PATH of the image, "" for none */
 	struct store *store;	/* of an image without a workspace, which is held: NULL: none */
 	int image_lock;
+	struct gitdir git; /* of that directory, where it is elsewhere */
 };
 
 struct pinfold_store {

@@ -5,7 +5,7 @@
 
 verbs="run shell plan doctor bench version help exec ps logs attach kill pause resume extend new ls rm info
 snap log diff review apply cp push pull watch undo rollback fork export import image fsck"
-later="mcp
+later="
 allow trust approvals approve deny secret audit
 receipt verify replay deps"
 run_options="--json --dir --env --workdir --stdin --pty --image --isolation --limits --allow
