@@ -96,6 +96,8 @@ static void takes_what_it_should(void)
 	good("exec|--lang=python|demo|--|--dir|/etc", PROGRAM);
 	good("exec|--lang=python|demo|--", PROGRAM);
 	good("run|--name=demo|--|true", RUN);
+	good("run|--image=tools:1.2|--name=demo|--|true", RUN);
+	good("new|--json|--image=alpine_3.20|demo", 0);
 }
 
 static void words_are_where_they_are(void)
