@@ -61,7 +61,7 @@ verb_names()
 			grep -q '^pinfold: remedy: .' "$ERR" && [ ! -s "$OUT" ] || wrong+="$verb "
 	done
 	check "verbs of later versions are refused by name" test -z "$wrong"
-	pinfold mcp --json
+	pinfold audit --json
 	json_is unsupported 'd["error"]["code"]' "with --json as a document"
 	pinfold no-such-verb
 	refuses invalid_argument no-such-verb "an unknown verb"
