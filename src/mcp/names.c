@@ -82,7 +82,7 @@ static unsigned number_of(const char *name, char letter)
 	unsigned number = 0;
 	char rest = 0;
 
-	if (name[0] != letter || strlen(name) > 9 ||
+	if (strlen(name) < 2 || name[0] != letter || strlen(name) > 9 ||
 	    strspn(name + 1, "0123456789") != strlen(name) - 1 ||
 	    sscanf(name + 1, "%u%c", &number, &rest) != 1)
 		return 0;
