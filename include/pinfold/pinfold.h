@@ -46,6 +46,8 @@ struct pinfold_error {
 #define PINFOLD_NO_STDIN 0x4u /* standard input is empty */
 #define PINFOLD_DAEMON 0x8u   /* run in the daemon, or fail */
 #define PINFOLD_LOCAL 0x10u   /* run in this process even when there is a daemon */
+/* On behalf of somebody who may not know what is on this host: no hint says so. */
+#define PINFOLD_FOREIGN 0x40u
 /* Of a background command: keep its standard input open for pinfold_process_write(); else it is empty. */
 #define PINFOLD_SPAWN_STDIN 0x20u
 
@@ -65,7 +67,7 @@ struct pinfold_run_options {
 	const char *workdir;	/* absolute path inside */
 	const char *dir;	/* host directory shown copy-on-write at /work */
 	const char *user;	/* user, root */
-	const char *image;	/* host */
+	const char *image;	/* host, or one of the store of the contract's data directory */
 	const char *isolation;	/* strict, landlock */
 	const char *limits;	/* strict, best-effort */
 	const char *term;	/* with PINFOLD_PTY: TERM inside */
@@ -532,6 +534,7 @@ struct pinfold_workspace_options {
 	const char *dir;     /* host directory shown copy-on-write at /work, NULL: none */
 	uint64_t disk_bytes; /* all that its layers may hold; 0: the default */
 	uint64_t inodes;     /* 0: the default */
+	const char *image; /* root file system that it begins with, NULL or host: the host's /usr */
 };
 
 #define PINFOLD_NAME_SIZE 64
@@ -546,6 +549,7 @@ struct pinfold_workspace_info {
 	uint64_t own_bytes;    /* what removing it would give back */
 	uint64_t shared_bytes; /* what other workspaces have, too */
 	char dir[4096];	       /* "" for none */
+	char image[128];       /* "host", or the name of its image */
 };
 
 PINFOLD_API int pinfold_workspace_new(struct pinfold_store *store, const char *name,
@@ -700,6 +704,49 @@ PINFOLD_API int pinfold_workspace_import(struct pinfold_store *store, const char
 					 const struct pinfold_import_options *options,
 					 struct pinfold_archive_stats *ret_stats,
 					 struct pinfold_error *ret_error);
+
+/*
+ * Images: root file systems by name, in the store, that runs (pinfold_run_options.image) and workspaces
+ * begin with. Nothing in them ever changes.
+ */
+struct pinfold_image_options {
+	size_t size;
+	const char *source;  /* what to call where it came from; NULL: nothing */
+	uint64_t disk_bytes; /* what it may take; 0: the default */
+	uint64_t inodes;     /* 0: the default */
+};
+
+struct pinfold_image_info {
+	char name[128];
+	char source[256];
+	char digest[128]; /* of the OCI manifest or docker's configuration; else of the archive */
+	uint64_t created_ms;
+	uint64_t layers; /* that it came in, 0: a plain tree */
+	uint64_t files, bytes;
+	uint64_t workspaces; /* that stand on it */
+	/* What its configuration says; "" for nothing. Only PATH of it counts. */
+	char env[4096]; /* KEY=VALUE, each on a line of its own */
+	char command[1024];
+	char workdir[256];
+};
+
+/* Make an image of what fd gives: a tar file (plain, gzip, xz, zstd), an archive of `docker save`, an
+ * OCI layout in a tar or as a directory, or a directory. Digests that it states have to be right. It is
+ * on disk when this returns, or not there at all. */
+PINFOLD_API int pinfold_image_import(struct pinfold_store *store, const char *name, int fd,
+				     const struct pinfold_image_options *options,
+				     struct pinfold_archive_stats *ret_stats,
+				     struct pinfold_error *ret_error);
+PINFOLD_API int pinfold_image_get(struct pinfold_store *store, const char *name,
+				  struct pinfold_image_info *ret_info,
+				  struct pinfold_error *ret_error);
+PINFOLD_API int pinfold_image_list(struct pinfold_store *store,
+				   struct pinfold_image_info **ret_list, size_t *ret_n,
+				   struct pinfold_error *ret_error);
+PINFOLD_API void pinfold_image_list_free(struct pinfold_image_info *list);
+/* An error (conflict) while a workspace stands on it. */
+PINFOLD_API int pinfold_image_remove(struct pinfold_store *store, const char *name,
+				     struct pinfold_error *ret_error);
 
 /* One path that differs between two snapshots. Valid during the call. */
 struct pinfold_change {

@@ -96,6 +96,14 @@ void call_stream(struct call *c, struct feed *feed)
 		c->follow(c, feed);
 }
 
+void call_answer(struct call *c, struct value *v)
+{
+	if (c->detach && !c->stream && c->early)
+		c->early(c, v);
+	else
+		value_free(v);
+}
+
 const struct value *arg(const struct call *c, const char *name)
 {
 	const struct value *v = value_get(c->args, name);

@@ -193,15 +193,14 @@ int execute(struct call *c, struct box *b, struct session *s, struct execution *
 
 	if (id_make("run", id, e) < 0)
 		return -EIO;
-	struct record *rec = record_new(c->api->runs, c->who.tenant, id);
+	char command[64];
+	(void)snprintf(command, sizeof(command), "%s (%zu bytes)", s->lang, x->code_len);
+	struct record *rec = record_begin(c, id, command, e);
 	if (!rec)
-		return err_sys(e, "record of a run");
+		return -ENOMEM;
 	(void)snprintf(rec->sandbox, sizeof(rec->sandbox), "%s", b->id);
-	(void)snprintf(rec->command, sizeof(rec->command), "%s (%zu bytes)", s->lang, x->code_len);
 	(void)snprintf(s->run, sizeof(s->run), "%s", id);
 	(void)snprintf(x->run, sizeof(x->run), "%s", id);
-	rec->cancel_fd = c->cancel;
-	call_stream(c, rec->feed);
 	int64_t began = now_ns();
 	int r = 0;
 	if (pinfold_session_execute(s->handle, x->code, x->code_len, x->time_ms,

@@ -41,6 +41,10 @@ struct record *record_begin(struct call *c, const char *id, const char *command,
 	}
 	(void)snprintf(rec->command, sizeof(rec->command), "%s", command);
 	rec->cancel_fd = c->cancel;
+	struct value *begun = value_object();
+	value_set(begun, "id", value_of_str(id));
+	value_set(begun, "status", value_of_str("running"));
+	call_answer(c, begun);
 	call_stream(c, rec->feed);
 	return rec;
 }

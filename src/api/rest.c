@@ -26,7 +26,8 @@ struct rest {
 	struct call *call;  /* NULL: over */
 	struct feed *feed;
 	struct follower follower;
-	struct task attach;
+	struct task attach, answer;
+	struct value *early; /* what is answered before the call is over */
 	struct timer comment;
 	struct loop *loop;
 	bool attached, draining;
@@ -308,6 +309,38 @@ static int cut_to_range(struct exchange *x, struct reply *reply, int status)
 	return r == HTTP_RANGE_PART ? 206 : 416;
 }
 
+static void answer_early(struct task *t)
+{
+	struct rest *r = (struct rest *)((char *)t - offsetof(struct rest, answer));
+	struct exchange *x = r->x;
+	size_t len = 0;
+	char *text = value_text(r->early, &len);
+
+	value_free(r->early);
+	r->early = NULL;
+	if (!x || !text) {
+		free(text);
+		return;
+	}
+	r->x = NULL;
+	exchange_on_gone(x, NULL, NULL);
+	if (r->repeat) {
+		repeat_end(r->call->api->repeats, r->repeat, 202, text, len);
+		r->repeat = NULL;
+	}
+	exchange_reply(x, 202, NULL, text, len);
+}
+
+/* The handler's thread. */
+static void early(struct call *c, struct value *v)
+{
+	struct rest *r = c->transport;
+
+	r->early = v;
+	r->answer.run = answer_early;
+	loop_post(r->loop, &r->answer);
+}
+
 static void send_file(struct exchange *x, struct reply *reply, int status)
 {
 	exchange_header(x, "Accept-Ranges", "bytes");
@@ -472,6 +505,7 @@ static int start(struct exchange *x, const struct op *op, const struct http_path
 	c->transport = r;
 	c->done = done;
 	c->follow = follow;
+	c->early = early;
 	int result = fill(c, path, x, e);
 	if (result >= 0)
 		result = look_for_repeat(r, c, x, e);

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an archive of `docker save` or an OCI layout says about itself. */
+/*
+ * What an archive of `docker save` or an OCI layout says about itself. Whatever it names by a digest
+ * has to have it: notes are checked here, layers by who reads them.
+ */
 #ifndef ARCHIVE_IMAGE_H
 #define ARCHIVE_IMAGE_H
 
 #include <stddef.h>
 
+#include "archive/about.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "tree/path.h"
 
 #define IMAGE_LAYERS_MAX 256u
@@ -15,9 +20,16 @@
 typedef int image_read_fn(void *context, const char *path, char **ret_text, size_t *ret_len,
 			  struct err *e);
 
+struct image_layer {
+	char path[TREE_PATH_MAX + 1]; /* in the archive */
+	char hash[HASH_TEXT_SIZE]; /* SHA-256 that its bytes have to have, "" where nobody says */
+	char bare[HASH_TEXT_SIZE]; /* the same of its bytes before they were compressed */
+};
+
 struct image {
 	unsigned n;
-	char (*layer)[TREE_PATH_MAX + 1]; /* owned; names in the archive, the lowest first */
+	struct image_layer *layer; /* owned; the lowest first */
+	struct about about;
 };
 
 /* 1; 0: it is no image. */

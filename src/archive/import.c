@@ -5,7 +5,8 @@
  * is first written to a file without a name; it is then read from the beginning for every file
  * that is wanted.
  *
- * A layer is read twice: first its whiteouts, which are about lower layers, then all else.
+ * A layer is read three times: for its hash, for its whiteouts, which are about lower layers, and for
+ * all else.
  */
 #include "archive/import.h"
 
@@ -18,7 +19,9 @@
 
 #include "archive/image.h"
 #include "archive/name.h"
+#include "archive/root.h"
 #include "base/fd.h"
+#include "base/hash.h"
 
 #define READ_BYTES (64u << 10)
 #define HEAD_BYTES_MAX ((size_t)8 << 20) /* of an archive, until its first entry is known */
@@ -32,6 +35,7 @@ struct source {
 	uint8_t *head;
 	size_t head_len;
 	uint64_t spool_max;
+	struct about *about; /* borrowed, or NULL */
 };
 
 static ssize_t read_some(int fd, void *buf, struct err *e)
@@ -189,6 +193,66 @@ static ssize_t from_entry(void *context, const void **ret, struct err *e)
 	return r < 0 ? r : r == 0 ? 0 : (ssize_t)len;
 }
 
+/* All that is left of an entry, hashed. */
+static int hash_rest(tar_read_fn *read, void *context, char ret[HASH_TEXT_SIZE], struct err *e)
+{
+	uint8_t digest[HASH_BYTES];
+	const void *data;
+	struct hash h;
+	ssize_t n = 0;
+
+	hash_init(&h);
+	while ((n = read(context, &data, e)) > 0)
+		hash_add(&h, data, (size_t)n);
+	hash_done(&h, digest);
+	hash_text(digest, ret);
+	return n < 0 ? (int)n : 0;
+}
+
+static int open_layer(struct source *s, const char *path, struct inner *ret, struct err *e)
+{
+	int r = find(s, path, &ret->outer, e);
+
+	if (r != 0)
+		return r;
+	(void)err_set(e, ERR_INVALID, "it is not in the archive");
+	return err_remedy(e, "save the image again, whole");
+}
+
+/* The hash of a layer, as it is in there, or of what it was before compression. */
+static int hash_layer(struct source *s, const char *path, bool bare, char ret[HASH_TEXT_SIZE],
+		      struct err *e)
+{
+	struct inner in = {0}, content = {0};
+	struct tar_entry en;
+	int r = open_layer(s, path, &in, e);
+
+	if (r > 0 && bare)
+		r = tar_in_open_any(&content.outer, from_entry, &in, e);
+	if (r >= 0 && bare)
+		r = tar_in_next(content.outer, &en, e);
+	if (r >= 0)
+		r = hash_rest(from_entry, bare ? &content : &in, ret, e);
+	tar_in_close(content.outer);
+	tar_in_close(in.outer);
+	return r;
+}
+
+static int check_layer(struct source *s, const struct image_layer *l, struct err *e)
+{
+	const char *want = l->hash[0] ? l->hash : l->bare;
+	char have[HASH_TEXT_SIZE] = "";
+
+	if (!want[0])
+		return 0;
+	int r = hash_layer(s, l->path, want == l->bare, have, e);
+	if (r < 0 || strcmp(have, want) == 0)
+		return r;
+	(void)err_set(e, ERR_INVALID, "its digest is %.12s..., and the image says %.12s...", have,
+		      want);
+	return err_remedy(e, "the archive is damaged, or was changed: get it again");
+}
+
 static int plant_marks(struct plant *p, const struct tar_entry *en, char *path, bool marks,
 		       struct tar_in *t, struct err *e)
 {
@@ -227,23 +291,23 @@ static int plant_all(struct plant *p, struct tar_in *t, bool layer, bool marks, 
 	return r;
 }
 
-static int plant_layer(struct plant *p, struct source *s, const char *name, bool marks,
+static int plant_layer(struct plant *p, struct source *s, const struct image_layer *l, bool marks,
 		       struct err *e)
 {
 	struct inner in = {0};
 	struct tar_in *t = NULL;
 	struct tree_shown shown;
-	int r = find(s, name, &in.outer, e);
+	int r = marks ? check_layer(s, l, e) : 0;
 
-	if (r == 0)
-		r = err_set(e, ERR_INVALID, "it is not in the archive");
+	if (r >= 0)
+		r = open_layer(s, l->path, &in, e);
 	if (r > 0)
 		r = tar_in_open(&t, from_entry, &in, e);
 	if (r >= 0)
 		r = plant_all(p, t, true, marks, e);
 	tar_in_close(t);
 	tar_in_close(in.outer);
-	return r < 0 ? err_wrap(e, "layer %s", tree_show(&shown, name, strlen(name))) : 0;
+	return r < 0 ? err_wrap(e, "layer %s", tree_show(&shown, l->path, strlen(l->path))) : 0;
 }
 
 /* 1; 0: it is no image after all. */
@@ -255,11 +319,13 @@ static int plant_image(struct plant *p, struct source *s, struct err *e)
 
 	p->layers = is_image;
 	for (unsigned i = 0; is_image && i < image.n && r >= 0; i++) {
-		r = plant_layer(p, s, image.layer[i], true, e);
+		r = plant_layer(p, s, &image.layer[i], true, e);
 		if (r >= 0)
-			r = plant_layer(p, s, image.layer[i], false, e);
+			r = plant_layer(p, s, &image.layer[i], false, e);
 		p->stats.layers++;
 	}
+	if (is_image && s->about)
+		*s->about = image.about;
 	image_done(&image);
 	return r < 0 ? r : is_image;
 }
@@ -280,7 +346,7 @@ static int plant_spooled(struct plant *p, struct source *s, struct err *e)
 	return r;
 }
 
-/* The first entry decides whether the archive is kept. */
+/* The first entry with a name decides whether the archive is kept. */
 static int plant_source(struct plant *p, struct source *s, struct err *e)
 {
 	char path[TREE_PATH_MAX + 1];
@@ -288,10 +354,19 @@ static int plant_source(struct plant *p, struct source *s, struct err *e)
 	struct tar_entry en;
 	int r = tar_in_open(&t, from_input, s, e);
 
-	if (r >= 0)
-		r = tar_in_next(t, &en, e);
-	if (r > 0)
-		r = name_clean(en.path, path, e) < 0 ? -EINVAL : 1;
+	do {
+		if (r >= 0)
+			r = tar_in_next(t, &en, e);
+		if (r > 0)
+			r = name_clean(en.path, path, e) < 0 ? -EINVAL : 1;
+		/* The top itself tells nothing. */
+		if (r > 0 && !path[0])
+			r = plant_entry(p, t, &en, path, e) < 0 ? -EINVAL : 1;
+	} while (r > 0 && !path[0]);
+	if (r == 0) {
+		(void)err_set(e, ERR_INVALID, "the archive has nothing in it");
+		r = err_remedy(e, "tar -tf lists what an archive has");
+	}
 	bool keep = r > 0 && name_may_be_image(path);
 	s->keeps = false;
 	if (r > 0 && !keep)
@@ -303,7 +378,7 @@ static int plant_source(struct plant *p, struct source *s, struct err *e)
 }
 
 int import_archive(int fd, int root, const struct import_opts *opts, struct archive_stats *ret,
-		   struct err *e)
+		   struct about *ret_about, struct err *e)
 {
 	struct source s = {
 		.fd = fd,
@@ -313,6 +388,7 @@ int import_archive(int fd, int root, const struct import_opts *opts, struct arch
 		.buf = malloc(READ_BYTES),
 		.head = malloc(HEAD_BYTES_MAX),
 		.spool_max = opts->limits.bytes,
+		.about = ret_about,
 	};
 	struct plant p;
 
@@ -322,6 +398,8 @@ int import_archive(int fd, int root, const struct import_opts *opts, struct arch
 	int r = s.buf && s.head ? plant_source(&p, &s, e) : err_sys(e, "import");
 	if (r >= 0)
 		r = plant_finish(&p, e);
+	if (r >= 0 && opts->whole)
+		r = root_complete(root, opts->owners, e);
 	*ret = p.stats;
 	plant_done(&p);
 	fd_close(&s.spool);

@@ -50,13 +50,14 @@ static int fail(struct tar_in *t, struct err *e)
 	return err_remedy(e, "tar files are taken, plain or compressed with gzip, xz or zstd");
 }
 
-static int open_lib(struct tar_in *t, struct err *e)
+static int open_lib(struct tar_in *t, bool any, struct err *e)
 {
 	t->lib = archive_read_new();
 	if (!t->lib)
 		return err_sys(e, "read an archive");
-	/* "raw" and other formats are left out: what is no tar is an error. */
-	if (archive_read_support_format_tar(t->lib) != ARCHIVE_OK ||
+	/* Other formats are left out: what is no tar is an error. */
+	if ((any ? archive_read_support_format_raw(t->lib)
+		 : archive_read_support_format_tar(t->lib)) != ARCHIVE_OK ||
 	    archive_read_support_filter_gzip(t->lib) != ARCHIVE_OK ||
 	    archive_read_support_filter_xz(t->lib) != ARCHIVE_OK ||
 	    archive_read_support_filter_zstd(t->lib) != ARCHIVE_OK)
@@ -69,7 +70,7 @@ static int open_lib(struct tar_in *t, struct err *e)
 	return 0;
 }
 
-int tar_in_open(struct tar_in **ret, tar_read_fn *read, void *context, struct err *e)
+static int open_as(struct tar_in **ret, bool any, tar_read_fn *read, void *context, struct err *e)
 {
 	struct tar_in *t = calloc(1, sizeof(*t));
 
@@ -78,12 +79,22 @@ int tar_in_open(struct tar_in **ret, tar_read_fn *read, void *context, struct er
 		return err_sys(e, "read an archive");
 	t->read = read;
 	t->context = context;
-	int r = open_lib(t, e);
+	int r = open_lib(t, any, e);
 	if (r < 0)
 		tar_in_close(t);
 	else
 		*ret = t;
 	return r;
+}
+
+int tar_in_open(struct tar_in **ret, tar_read_fn *read, void *context, struct err *e)
+{
+	return open_as(ret, false, read, context, e);
+}
+
+int tar_in_open_any(struct tar_in **ret, tar_read_fn *read, void *context, struct err *e)
+{
+	return open_as(ret, true, read, context, e);
 }
 
 void tar_in_close(struct tar_in *t)

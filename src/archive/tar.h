@@ -39,6 +39,8 @@ typedef ssize_t tar_read_fn(void *context, const void **ret_data, struct err *e)
 struct tar_in;
 
 int tar_in_open(struct tar_in **ret, tar_read_fn *read, void *context, struct err *e);
+/* Whatever it is, as one entry whose data are what it is before compression. */
+int tar_in_open_any(struct tar_in **ret, tar_read_fn *read, void *context, struct err *e);
 void tar_in_close(struct tar_in *t);
 /* 1; 0: the archive's end. Data that nobody took are read and forgotten, with limits. */
 int tar_in_next(struct tar_in *t, struct tar_entry *ret, struct err *e);

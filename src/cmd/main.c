@@ -48,6 +48,7 @@ const struct verb verb_table[] = {
 	 &export_doc},
 	{"import", "take files into a workspace from a tar file or an image", cmd_import,
 	 VERB_IMPORT, &import_doc},
+	{"image", "take in, list and remove root file systems", cmd_image, VERB_IMAGE, &image_doc},
 	{"fsck", "check the data directory, and repair it", cmd_fsck, VERB_FSCK, &fsck_doc},
 	{"ps", "list the sandboxes that live", cmd_ps, VERB_PS, &ps_doc},
 	{"logs", "print what a detached command printed", cmd_logs, VERB_LOGS, &logs_doc},
@@ -67,8 +68,8 @@ const struct verb verb_table[] = {
 
 /* Verbs of the contract whose part does not exist yet: refused by name, never "unknown". */
 static const char *const later_verbs[] = {
-	"allow",   "trust",  "approvals", "approve", "deny",  "secret", "audit",
-	"receipt", "verify", "replay",	  "deps",    "image", NULL,
+	"allow", "trust",   "approvals", "approve", "deny", "secret",
+	"audit", "receipt", "verify",	 "replay",  "deps", NULL,
 };
 
 static const struct verb *unknown_verb(const char *name, struct err *e)

@@ -59,8 +59,8 @@ const struct opt opt_table[] = {
 	 .hit = "status oom, exit 137"},
 	{"pids", "COUNT", OPT_COUNT, GROUP_LIMITS, LIMITS, AT(run.pids),
 	 .help = "Processes and threads", .standard = "128", .hit = "fork fails; reported"},
-	{"disk", "SIZE", OPT_SIZE, GROUP_LIMITS, LIMITS | VERB_NEW, AT(run.disk_bytes),
-	 .help = "What may be written to files", .standard = "256M; a workspace 10G",
+	{"disk", "SIZE", OPT_SIZE, GROUP_LIMITS, LIMITS | VERB_NEW | VERB_IMAGE, AT(run.disk_bytes),
+	 .help = "What may be written to files", .standard = "256M; a workspace or an image 10G",
 	 .hit = "ENOSPC; reported"},
 	{"inodes", "COUNT", OPT_COUNT, GROUP_LIMITS, VERB_NEW, AT(inodes),
 	 .help = "Files and directories in the layers of the workspace", .standard = "1048576",
@@ -77,8 +77,9 @@ const struct opt opt_table[] = {
 	{"isolation", "LEVEL", OPT_TEXT, GROUP_ISOLATION, RUN_SHELL, AT(run.isolation),
 	 .help = "Level of isolation: strict, or landlock where user namespaces are forbidden",
 	 .standard = "strict", .words = "strict landlock"},
-	{"image", "NAME", OPT_TEXT, GROUP_ISOLATION, RUN_SHELL, AT(run.image),
-	 .help = "Root file system: host shows the host's /usr and nothing else of it",
+	{"image", "NAME", OPT_TEXT, GROUP_ISOLATION, RUN_SHELL | VERB_NEW, AT(run.image),
+	 .help = "Root file system: host shows the host's /usr and nothing else of it; others come "
+		 "with pinfold image import",
 	 .standard = "host", .words = "host"},
 	{"allow", "HOST[:PORT]", OPT_LIST, GROUP_ISOLATION, RUN_SHELL, AT(allow),
 	 .help = "Let the sandbox reach this host; may be repeated", .later = true},
@@ -91,7 +92,7 @@ const struct opt opt_table[] = {
 	{"json", NULL, OPT_FLAG, GROUP_OUTPUT,
 	 RUN_EXEC | VERB_DOCTOR | VERB_VERSION | VERB_PS | VERB_LOGS | VERB_BENCH | VERB_NEW |
 		 VERB_DATA | VERB_LOG | VERB_FORK | VERB_DIFF | VERB_CP | VERB_PUSH | VERB_PULL |
-		 VERB_REVIEW | VERB_APPLY | VERB_IMPORT | VERB_FSCK | VERB_TOKEN,
+		 VERB_REVIEW | VERB_APPLY | VERB_IMPORT | VERB_FSCK | VERB_TOKEN | VERB_IMAGE,
 	 AT(json), .help = "Print one JSON document instead of text"},
 	{"raw", NULL, OPT_FLAG, GROUP_OUTPUT, RUN_EXEC, AT(raw),
 	 .help = "Pass control sequences to a terminal; otherwise they are shown escaped"},

@@ -33,8 +33,9 @@ static bool try_place(struct private_daemon *d, const char *place)
 
 static int make_directory(struct private_daemon *d, struct err *e)
 {
-	if (try_place(d, geteuid() == 0 ? "/run" : getenv("XDG_RUNTIME_DIR")) ||
-	    try_place(d, getenv("TMPDIR")) || try_place(d, "/tmp"))
+	if (try_place(d, getenv("TMPDIR")) ||
+	    try_place(d, geteuid() == 0 ? "/run" : getenv("XDG_RUNTIME_DIR")) ||
+	    try_place(d, "/tmp"))
 		return 0;
 	return err_sys(e, "make a directory in /tmp");
 }

@@ -161,10 +161,12 @@ int session_exec(struct request *r, const char *id)
 static int make_workspace(struct pinfold_store *store, struct request *r, const char *name,
 			  struct pinfold_error *error)
 {
-	struct pinfold_workspace_options o = {
-		.size = sizeof(o), .dir = r->run.dir, .disk_bytes = r->run.disk_bytes};
+	struct pinfold_workspace_options o = {.size = sizeof(o),
+					      .dir = r->run.dir,
+					      .disk_bytes = r->run.disk_bytes,
+					      .image = r->run.image};
 
-	r->run.dir = NULL;
+	r->run.dir = r->run.image = NULL;
 	r->run.name = NULL;
 	return pinfold_workspace_new(store, name, &o, error);
 }

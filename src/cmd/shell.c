@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
 #include <unistd.h>
 
 #include "cmd/detach.h"
@@ -41,9 +42,26 @@ static int check(int argc, char **argv, struct err *e)
 	return 0;
 }
 
+/* The host has bash; an image has what it has. */
+static const char *const *choose_shell(const struct request *r, const char *workspace)
+{
+	static const char *const bash[] = {"bash", "-l", NULL};
+	static const char *const any[] = {
+		"sh", "-c", "command -v bash >/dev/null && exec bash -l; exec sh -l", NULL};
+	struct pinfold_workspace_info w = {.image = "host"};
+	struct pinfold_store *store = NULL;
+	struct pinfold_error ignored; /* whoever runs it says what is wrong */
+
+	if (workspace && pinfold_store_open(NULL, &store, &ignored) == 0 &&
+	    pinfold_workspace_get(store, workspace, &w, &ignored) < 0)
+		memcpy(w.image, "host", sizeof("host"));
+	pinfold_store_close(store);
+	const char *image = r->run.image ? r->run.image : w.image;
+	return strcmp(image, "host") == 0 ? bash : any;
+}
+
 int cmd_shell(const struct verb *v, int argc, char **argv)
 {
-	static const char *const login_shell[] = {"bash", "-l", NULL};
 	auto_request struct request r = REQUEST_INIT;
 	struct err e = ERR_INIT;
 	int used = 0, status = 0;
@@ -53,7 +71,8 @@ int cmd_shell(const struct verb *v, int argc, char **argv)
 	if (check(argc - used, argv + used, &e) < 0)
 		return say_failure(&e, false);
 	r.pty = true;
-	r.run.argv = login_shell;
+	const char *name = argc > used && !is_sandbox_id(argv[used]) ? argv[used] : NULL;
+	r.run.argv = choose_shell(&r, name);
 	r.stdin_fd = STDIN_FILENO;
 	if (!r.run.time_ms)
 		r.run.time_ms = SHELL_TIME_MS;

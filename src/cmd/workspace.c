@@ -116,7 +116,8 @@ void named_done(struct named *n)
 static const char *const new_paragraphs[] = {
 	"Makes a workspace: files that last. Each command that pinfold exec runs in it is a fresh "
 	"sandbox; what it changes stays, as a layer of its own that pinfold undo takes back.",
-	"With --dir, a directory of the host is shown at /work, copy-on-write: it is never written.",
+	"With --dir, a directory of the host is shown at /work, copy-on-write: it is never written. "
+	"With --image, it begins with the files of an image (pinfold image).",
 	NULL,
 };
 
@@ -128,6 +129,7 @@ const struct verb_doc new_doc = {
 			{"A place for a project:",
 			 "pinfold new demo; pinfold exec demo -- sh -c 'echo hello > a.txt'"},
 			{"On top of this directory:", "pinfold new review --dir ."},
+			{"On an image:", "pinfold new tools --image alpine"},
 		},
 };
 
@@ -143,7 +145,9 @@ int cmd_new(const struct verb *v, int argc, char **argv)
 	struct pinfold_workspace_options o = {.size = sizeof(o),
 					      .dir = n.r.run.dir,
 					      .disk_bytes = n.r.run.disk_bytes,
-					      .inodes = n.r.inodes};
+					      .inodes = n.r.inodes,
+
+					      .image = n.r.run.image};
 	if (pinfold_workspace_new(n.store, n.name, &o, &error) < 0)
 		return say_library_failure(&error, n.r.json);
 	if (!n.r.json)
@@ -167,6 +171,7 @@ static void put_workspace(struct json *j, const struct pinfold_workspace_info *w
 	json_u64(j, "shared_bytes", w->shared_bytes);
 	json_u64(j, "disk_limit_bytes", w->disk_limit_bytes);
 	json_u64(j, "inode_limit", w->inode_limit);
+	json_str(j, "image", w->image);
 	if (w->dir[0])
 		json_bytes(j, "dir", w->dir, strlen(w->dir));
 	else
@@ -269,7 +274,7 @@ int cmd_info(const struct verb *v, int argc, char **argv)
 	       show_size(w.own_bytes, own, sizeof(own)),
 	       show_size(w.shared_bytes, shared, sizeof(shared)),
 	       show_size(w.disk_limit_bytes, limit, sizeof(limit)));
-	printf("dir       ");
+	printf("image     %s\ndir       ", w.image);
 	show_text(w.dir[0] ? w.dir : "-");
 	return help_flush();
 }

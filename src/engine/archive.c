@@ -23,7 +23,6 @@
 
 #define HOME "/home/user"
 #define WORK "/work"
-#define PUMP_BYTES (256u << 10)
 
 /* Who reads us may be gone; that is an error like others, and no reason to die. */
 struct quiet {
@@ -63,7 +62,7 @@ static void quiet_end(const struct quiet *q)
 	errno = saved;
 }
 
-static void show_stats(const union tree_answer *answer, struct pinfold_archive_stats *to)
+void archive_stats_show(const union tree_answer *answer, struct pinfold_archive_stats *to)
 {
 	struct archive_stats s;
 
@@ -167,7 +166,7 @@ static int export(struct store *s, const struct workspace *w, const struct snap 
 	if (k >= 0)
 		k = tree_answer_read(r.out, &answer, e);
 	if (k >= 0) {
-		show_stats(&answer, stats);
+		archive_stats_show(&answer, stats);
 		stats->archive_bytes = bytes;
 	}
 	return reader_end(&r, k, e);
@@ -227,38 +226,12 @@ static void make_in_words(const char *path, bool tree, struct in_words *w)
 	w->argv[w->n] = NULL;
 }
 
-/* Until the source ends, or the reader wants no more: its answer says why. */
-static int pump(int from, int to, struct err *e)
-{
-	auto_free char *buf = malloc(PUMP_BYTES);
-
-	if (!buf)
-		return err_sys(e, "import");
-	for (;;) {
-		ssize_t n = read(from, buf, PUMP_BYTES);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return err_sys(e, "read the archive");
-		if (n == 0)
-			return 0;
-		int r = fd_write_all(to, buf, (size_t)n);
-		if (r == -EPIPE || r == -ECONNRESET)
-			return 0;
-		if (r < 0) {
-			errno = -r;
-			return err_sys(e, "pass on the archive");
-		}
-	}
-}
-
 static int feed(int fd, bool tree, int to, struct err *e)
 {
 	struct tree_pack_opts opts = {.strict = true};
 	struct tree_pack_stats stats;
 
-	return tree ? tree_pack(fd, ".", &opts, to, &stats, e) : pump(fd, to, e);
+	return tree ? tree_pack(fd, ".", &opts, to, &stats, e) : reader_pump(fd, to, NULL, e);
 }
 
 static int import(struct store *s, const char *name, int fd, const char *path,
@@ -292,7 +265,7 @@ static int import(struct store *s, const char *name, int fd, const char *path,
 		k = e->num ? -e->num : -EINVAL;
 	}
 	if (k >= 0) {
-		show_stats(&answer, stats);
+		archive_stats_show(&answer, stats);
 		pinfold_run_wait(r.run);
 		stats->snapshot = r.run->snapshot;
 	}

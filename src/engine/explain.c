@@ -29,7 +29,9 @@ static int explain_exec(struct pinfold_run *run, int error, struct err *e)
 					  "it exists on the host but is hidden inside: bring its "
 					  "directory in with --dir and call it as /work/…");
 		}
-		return err_remedy(e, "inside are the host's /usr, and --dir at /work");
+		return err_remedy(e, "inside are %s, and --dir at /work",
+				  spec_on_image(&run->req.spec) ? "the image's files"
+								: "the host's /usr");
 	}
 	errno = error;
 	(void)err_sys(e, "%s: cannot be executed", name);

@@ -54,12 +54,32 @@ static const struct lang *find(const char *name)
 	return NULL;
 }
 
-static const char *find_program(const struct lang *lang)
+/* NULL: on the host. */
+static const char *find_program(struct request *r, const struct lang *lang)
 {
-	for (int i = 0; i < 2; i++)
-		if (lang->program[i] && access(lang->program[i], X_OK) == 0)
-			return lang->program[i];
+	for (int i = 0; i < 2 && lang->program[i]; i++) {
+		const char *path = lang->program[i];
+
+		if (r && spec_on_image(&r->spec))
+			path = request_keep(r, request_image_program(r, strrchr(path, '/') + 1));
+		else if (access(path, X_OK) < 0)
+			path = NULL;
+		if (path)
+			return path;
+	}
 	return NULL;
+}
+
+static int refuse_without(const struct request *r, const struct lang *lang, struct err *e)
+{
+	bool image = r && spec_on_image(&r->spec);
+
+	(void)err_set(e, ERR_MISSING, "%s is not %s",
+		      image ? strrchr(lang->program[0], '/') + 1 : lang->program[0],
+		      image ? "in this image" : "installed on this host");
+	(void)err_detail(e, "interpreter");
+	return image ? err_remedy(e, "take an image that has it in its PATH")
+		     : err_remedy(e, "install the package %s", lang->package);
 }
 
 static int check_name(const char *name, struct err *e)
@@ -130,13 +150,10 @@ static enum sandbox_driver suits(const struct lang *lang, const struct pinfold_r
 int lang_program(const char *name, const char **ret, struct err *e)
 {
 	const struct lang *lang = find(name);
-	const char *program = find_program(lang);
+	const char *program = find_program(NULL, lang);
 
-	if (!program) {
-		(void)err_set(e, ERR_MISSING, "%s is not installed on this host", lang->program[0]);
-		(void)err_detail(e, "interpreter");
-		return err_remedy(e, "install the package %s", lang->package);
-	}
+	if (!program)
+		return refuse_without(NULL, lang, e);
 	*ret = program;
 	return 0;
 }
@@ -152,12 +169,12 @@ int request_lang(struct request *r, const struct pinfold_run_options *o, struct 
 	}
 	if (!o->code)
 		return err_set(e, ERR_INVALID, "--lang %s needs -c CODE, a FILE or -", o->lang);
-	const char *program = NULL;
-	if (lang_program(o->lang, &program, e) < 0)
-		return -ENOENT;
+	const char *program = find_program(r, lang);
+	if (!program)
+		return refuse_without(r, lang, e);
 	r->argv[n++] = (char *)(uintptr_t)program;
 	bool text = !o->code_name && o->code_len <= INLINE_MAX && !memchr(o->code, 0, o->code_len);
-	r->spec.driver = suits(lang, o, text);
+	r->spec.driver = spec_on_image(&r->spec) ? DRIVER_NONE : suits(lang, o, text);
 	if (text) {
 		char *code = strndup(o->code, o->code_len);
 

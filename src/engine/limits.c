@@ -109,7 +109,8 @@ static int check_disk(struct request *r, struct err *e)
 		r->held.disk = HELD_POLLED;
 		return 0;
 	}
-	r->rough = (r->spec.dir_fd >= 0 || r->spec.as_root) && !volume_unneeded();
+	r->rough = (r->spec.dir_fd >= 0 || r->spec.as_root || spec_on_image(&r->spec)) &&
+		   !volume_unneeded();
 	if (geteuid() == 0 && (large || r->rough)) {
 		r->spec.on_volume = true;
 		r->held.disk = HELD_QUOTA;

@@ -37,7 +37,9 @@ static int merge_part(struct store *s, const struct merge *m, unsigned part, str
 	const struct stack *stack = &m->w.stack;
 	struct reader r = READER_INIT;
 	union tree_answer answer;
-	unsigned below = 1;
+	/* An image has all that lies below; else it is the tree that the reader sees, too. */
+	bool based = parts[part].bit != LAYER_ROOT || !stack_image(stack);
+	unsigned below = based;
 
 	if (!w)
 		return err_sys(e, "merge");
@@ -49,7 +51,8 @@ static int merge_part(struct store *s, const struct merge *m, unsigned part, str
 	reader_word(w, "--below");
 	reader_word_number(w, below);
 	reader_word_layer(w, m->number, parts[part].name);
-	reader_word(w, parts[part].base);
+	if (based)
+		reader_word(w, parts[part].base);
 	add_layers(w, stack, m->count, stack->n, part);
 	add_layers(w, stack, 0, m->count, part);
 	w->argv[w->n] = NULL;

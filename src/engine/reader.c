@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 
@@ -15,6 +16,7 @@
 #define TIME_MS (30u * 60 * 1000)
 #define MEMORY_BYTES (1ull << 30)
 #define DISK_BYTES (16ull << 20) /* it writes nothing */
+#define PUMP_BYTES (256u << 10)
 
 void reader_word(struct reader_words *w, const char *word)
 {
@@ -78,6 +80,7 @@ static int prepare(struct request *req, const struct reader_ask *ask, struct sto
 {
 	struct sandbox_layers here = store_layers(s);
 
+	req->spec.git.path = NULL;
 	req->spec.peek = ask->peek;
 	req->spec.bare = ask->bare;
 	req->spec.as_root = true;
@@ -148,6 +151,33 @@ int reader_enter(struct store *s, const char *name, const char *const *argv,
 	how->tool_len = (size_t)(reader_image_end - reader_image);
 	int r = workspace_start(s, name, &o, how, &ret->run, e);
 	return r < 0 ? r : take_pipes(ret, e);
+}
+
+int reader_pump(int from, int to, struct hash *h, struct err *e)
+{
+	auto_free char *buf = malloc(PUMP_BYTES);
+
+	if (!buf)
+		return err_sys(e, "import");
+	for (;;) {
+		ssize_t n = read(from, buf, PUMP_BYTES);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_sys(e, "read the archive");
+		if (n == 0)
+			return 0;
+		if (h)
+			hash_add(h, buf, (size_t)n);
+		int r = fd_write_all(to, buf, (size_t)n);
+		if (r == -EPIPE || r == -ECONNRESET)
+			return 0;
+		if (r < 0) {
+			errno = -r;
+			return err_sys(e, "pass on the archive");
+		}
+	}
 }
 
 static void only_pipe(sigset_t *set)

@@ -10,6 +10,7 @@
 #include <signal.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "pinfold/pinfold.h"
 #include "engine/workspace_int.h"
 
@@ -55,6 +56,9 @@ int reader_look(struct store *s, const struct reader_ask *ask, struct reader *re
 /* Start it in a workspace. Of `how`, the tool is filled in. */
 int reader_enter(struct store *s, const char *name, const char *const *argv,
 		 struct workspace_how *how, struct reader *ret, struct err *e);
+/* Hand on the bytes of `from` until it ends, or the reader wants no more: its answer says why. They are
+ * hashed on the way unless `h` is NULL. */
+int reader_pump(int from, int to, struct hash *h, struct err *e);
 /* Between the two, writing to one that has died is an error (EPIPE) and no signal for whoever uses this
  * library. */
 void reader_hush(sigset_t *ret_before);

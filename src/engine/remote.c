@@ -71,6 +71,13 @@ int remote_connect(const struct pinfold_run_options *o, int *ret_fd, struct err 
 	char path[256] = "";
 
 	*ret_fd = FD_NONE;
+	if (names_image(o)) {
+		/* Images are in the caller's store. */
+		if (!(o->flags & PINFOLD_DAEMON))
+			return 0;
+		(void)err_set(e, ERR_UNSUPPORTED, "--daemon: not with --image");
+		return err_remedy(e, "leave --daemon out: it runs in this process");
+	}
 	if ((o->flags & PINFOLD_LOCAL) || (o->isolation && strcmp(o->isolation, "strict") != 0)) {
 		if (!(o->flags & PINFOLD_DAEMON))
 			return 0;

@@ -49,6 +49,7 @@ static int refuse_missing_part(const struct pinfold_run_options *o, struct err *
 static int check_landlock(const struct pinfold_run_options *o, struct err *e)
 {
 	const char *what = o->dir				? "--dir"
+			   : names_image(o)			? "--image"
 			   : o->flags & PINFOLD_PTY		? "--pty"
 			   : o->user && strcmp(o->user, "user") ? "--user"
 			   : o->lang && o->code_name		? "a program file"
@@ -80,10 +81,6 @@ static int refuse_level(const char *level, struct err *e)
 
 static int check_words(struct request *r, const struct pinfold_run_options *o, struct err *e)
 {
-	if (o->image && strcmp(o->image, "host") != 0) {
-		(void)err_set(e, ERR_MISSING, "--image: there is no image \"%s\"", o->image);
-		return err_remedy(e, "this version has the image host only");
-	}
 	if (o->isolation && strcmp(o->isolation, "landlock") == 0)
 		r->spec.level = LEVEL_LANDLOCK;
 	else if (o->isolation && strcmp(o->isolation, "strict") != 0)
@@ -181,6 +178,33 @@ static int open_dir(struct request *r, const struct pinfold_run_options *o, stru
 	return secrets_find(r->spec.dir_fd, o->hide, o->show, &r->secrets, e);
 }
 
+/* Its git directory, where that is elsewhere. */
+static void open_git(struct request *r, const struct pinfold_run_options *o)
+{
+	struct gitdir *g = &r->git;
+	struct stat st;
+
+	if (r->spec.dir_fd < 0 || r->spec.level != LEVEL_STRICT)
+		return;
+	gitdir_find(r->spec.dir_fd, r->dir_real, o->hide, o->show, g);
+	if (!g->found || fstat(g->fd, &st) < 0)
+		return;
+	if (r->remote) {
+		g->note = "its git directory is elsewhere, which the daemon does not show; "
+			  "--no-daemon does";
+		return;
+	}
+	r->spec.git = (struct sandbox_git){
+		.path = g->path,
+		.fd = g->fd,
+		.dev = st.st_dev,
+		.ino = st.st_ino,
+		.inside = g->inside,
+		.link = g->link[0] ? g->link : NULL,
+		.hidden = (const char *const *)g->hidden,
+	};
+}
+
 static int add_env(struct request *r, char *entry, struct err *e)
 {
 	if (!entry)
@@ -217,6 +241,14 @@ static int make_env(struct request *r, const struct pinfold_run_options *o, stru
 		for (const char *const *entry = lists[i]; *entry; entry++)
 			if (add_env(r, strdup(*entry), e) < 0)
 				return -ENOMEM;
+	if (r->path[0]) {
+		char *path = NULL;
+
+		if (asprintf(&path, "PATH=%s", r->path) < 0)
+			path = NULL;
+		if (add_env(r, path, e) < 0)
+			return -ENOMEM;
+	}
 	if (o->flags & PINFOLD_PTY) {
 		if (asprintf(&term, "TERM=%s", o->term ? o->term : "xterm-256color") < 0)
 			term = NULL;
@@ -267,6 +299,28 @@ static int check_metadata(struct request *r, const struct pinfold_run_options *o
 	return 0;
 }
 
+/* The verdict looks at them again, and they are the caller's only until the start. */
+static int copy_words(struct request *r, const char *const *argv, struct err *e)
+{
+	size_t n = 0, bytes = 0;
+
+	for (; argv[n]; n++)
+		bytes += strlen(argv[n]) + 1;
+	r->words = malloc((n + 1) * sizeof(*r->words) + bytes);
+	if (!r->words)
+		return err_sys(e, "command");
+	char *to = (char *)(r->words + n + 1);
+	for (size_t i = 0; i < n; i++) {
+		size_t len = strlen(argv[i]) + 1;
+
+		r->words[i] = memcpy(to, argv[i], len);
+		to += len;
+	}
+	r->words[n] = NULL;
+	r->spec.argv = (const char *const *)r->words;
+	return 0;
+}
+
 static int take_command(struct request *r, const struct pinfold_run_options *o, struct err *e)
 {
 	if (o->lang)
@@ -276,12 +330,23 @@ static int take_command(struct request *r, const struct pinfold_run_options *o, 
 		return err_remedy(e,
 				  "pinfold run -- COMMAND, or pinfold run --lang python -c CODE");
 	}
-	r->spec.argv = o->argv;
+	return copy_words(r, o->argv, e);
+}
+
+/* What it lies on, if that is something of the store. */
+static int find_layers(struct request *r, const struct pinfold_run_options *o,
+		       const struct request_on *on, struct err *e)
+{
+	if (!on)
+		return names_image(o) ? request_image(r, o, e) : 0;
+	r->spec.layers = on->layers;
+	if (on->image)
+		request_image_path(r, on->image);
 	return 0;
 }
 
 int request_init(struct request *r, const struct pinfold_run_options *o,
-		 const struct sandbox_layers *layers, bool remote, struct err *e)
+		 const struct request_on *on, bool remote, struct err *e)
 {
 	memset(r, 0, sizeof(*r));
 	r->spec.dir_fd = FD_NONE;
@@ -290,30 +355,35 @@ int request_init(struct request *r, const struct pinfold_run_options *o,
 	r->keep_ms = o->keep_ms ? o->keep_ms : 3600000;
 	r->spec.pty = o->flags & PINFOLD_PTY;
 	r->spec.open_stdin = o->flags & PINFOLD_SPAWN_STDIN;
-	r->spec.collect = layers || (o->flags & PINFOLD_CAPTURE);
-	if (layers)
-		r->spec.layers = *layers;
+	r->spec.collect = on || (o->flags & PINFOLD_CAPTURE);
 	r->spec.rows = o->rows ? o->rows : 24;
 	r->spec.cols = o->cols ? o->cols : 80;
 	if (o->size < sizeof(size_t) * 4)
 		return err_set(e, ERR_INVALID, "options of another version of the library");
 	if (check_words(r, o, e) < 0 || refuse_missing_part(o, e) < 0 ||
-	    take_command(r, o, e) < 0 || check_workdir(r, o, e) < 0 || make_env(r, o, e) < 0 ||
-	    check_metadata(r, o, e) < 0 || open_dir(r, o, e) < 0 || find_ids(r, e) < 0 ||
-	    request_limits(r, o, e) < 0 || id_make("sbx", r->spec.id, e) < 0)
+	    find_layers(r, o, on, e) < 0 || take_command(r, o, e) < 0 ||
+	    check_workdir(r, o, e) < 0 || make_env(r, o, e) < 0 || check_metadata(r, o, e) < 0 ||
+	    open_dir(r, o, e) < 0 || find_ids(r, e) < 0 || request_limits(r, o, e) < 0 ||
+	    id_make("sbx", r->spec.id, e) < 0)
 		return -EINVAL;
+	open_git(r, o);
 	return 0;
 }
 
 void request_done(struct request *r)
 {
 	fd_close(&r->spec.dir_fd);
+	if (r->store)
+		fd_close(&r->image_lock);
+	store_close(r->store);
+	gitdir_done(&r->git);
 	secrets_done(&r->secrets);
 	for (unsigned i = 0; i < r->n_pool; i++)
 		free(r->pool[i]);
 	for (unsigned i = 0; r->env && i < r->n_env; i++)
 		free(r->env[i]);
 	free(r->env);
+	free(r->words);
 	free(r->dir_real);
 	memset(r, 0, sizeof(*r));
 	r->spec.dir_fd = FD_NONE;

@@ -21,12 +21,14 @@
 #include "base/err.h"
 #include "base/id.h"
 #include "engine/capture.h"
+#include "engine/gitdir.h"
 #include "engine/secrets.h"
 #include "kernel/cgroup.h"
 #include "pinfold/pinfold.h"
 #include "sandbox/hold.h"
 #include "sandbox/notify.h"
 #include "sandbox/spec.h"
+#include "store/image.h"
 #include "store/upper.h"
 #include "warden/live.h"
 #include "wire/link.h"
@@ -86,6 +88,7 @@ struct request {
 	uint64_t output_bytes;
 	uint64_t keep_ms;
 	uint32_t flags;
+	char **words; /* of the command, without lang; one block */
 	char *argv[4 + 1024];
 	char **env;
 	unsigned n_env;
@@ -93,6 +96,10 @@ struct request {
 	unsigned n_pool;
 	char *dir_real;
 	struct secrets secrets; /* of that directory */
+	char path[1024];	/* PATH of the image, "" for none */
+	struct store *store;	/* of an image without a workspace, which is held: NULL: none */
+	int image_lock;
+	struct gitdir git; /* of that directory, where it is elsewhere */
 };
 
 struct pinfold_store {
@@ -173,11 +180,25 @@ struct pinfold_run {
 	char buf[65536];
 };
 
-/* request.c: options to request; everything that can be refused is refused here. `layers` are a
- * workspace's, or NULL. */
+/* What of a workspace a request is on. */
+struct request_on {
+	struct sandbox_layers layers;
+	const struct store_image *image; /* borrowed; NULL: the host's */
+};
+
+/* request.c: options to request; everything that can be refused is refused here. `on`: a workspace, or
+ * NULL. */
 int request_init(struct request *r, const struct pinfold_run_options *o,
-		 const struct sandbox_layers *layers, bool remote, struct err *e);
+		 const struct request_on *on, bool remote, struct err *e);
 void request_done(struct request *r);
+/* request_image.c: the options name an image of the store. */
+bool names_image(const struct pinfold_run_options *o);
+/* Its layer, and that it stays. */
+int request_image(struct request *r, const struct pinfold_run_options *o, struct err *e);
+/* PATH in an image, "" for what every sandbox has. */
+void request_image_path(struct request *r, const struct store_image *image);
+/* Where in the image a program of this name is, to be freed; NULL: nowhere, or out of memory. */
+char *request_image_program(const struct request *r, const char *name);
 /* lang.c: the argument vector of `lang`. */
 int request_lang(struct request *r, const struct pinfold_run_options *o, struct err *e);
 /* The interpreter of a language that is one of ours. */

@@ -12,6 +12,7 @@
 #include "engine/workspace_int.h"
 #include "store/apply.h"
 #include "store/history.h"
+#include "store/image.h"
 #include "store/settle.h"
 #include "store/store.h"
 #include "warden/place.h"
@@ -96,6 +97,22 @@ static int take_dir(struct workspace *w, const char *dir, struct err *e)
 	return n < (int)sizeof(w->dir) ? 0 : err_set(e, ERR_INVALID, "--dir: the path is too long");
 }
 
+/* Held until the workspace stands on it. */
+static int take_image(struct store *s, struct workspace *w, const char *name, int *ret_lock,
+		      struct err *e)
+{
+	auto_free struct store_image *image = calloc(1, sizeof(*image));
+
+	if (!name || strcmp(name, "host") == 0)
+		return 0;
+	if (!image)
+		return err_sys(e, "--image");
+	if (store_image_hold(s, name, image, ret_lock, e) < 0)
+		return err_wrap(e, "--image");
+	w->stack = image->stack;
+	return 0;
+}
+
 int pinfold_workspace_new(struct pinfold_store *store, const char *name,
 			  const struct pinfold_workspace_options *options,
 			  struct pinfold_error *ret_error)
@@ -103,6 +120,7 @@ int pinfold_workspace_new(struct pinfold_store *store, const char *name,
 	struct pinfold_workspace_options o = {.size = sizeof(o)};
 	struct err e = ERR_INIT;
 	auto_free struct workspace *w = calloc(1, sizeof(*w));
+	auto_close int lock = FD_NONE;
 
 	assert(store && name && ret_error);
 	if (options)
@@ -110,6 +128,8 @@ int pinfold_workspace_new(struct pinfold_store *store, const char *name,
 	int r = w ? store_check_name(name, &e) : err_sys(&e, "store");
 	if (r >= 0)
 		r = take_dir(w, o.dir, &e);
+	if (r >= 0)
+		r = take_image(store->store, w, o.image, &lock, &e);
 	if (r >= 0) {
 		(void)snprintf(w->name, sizeof(w->name), "%s", name);
 		w->disk_bytes = o.disk_bytes ? o.disk_bytes : DISK_BYTES;
@@ -122,9 +142,12 @@ int pinfold_workspace_new(struct pinfold_store *store, const char *name,
 static int show(struct store *s, const struct workspace *w, struct pinfold_workspace_info *to,
 		struct err *e)
 {
+	auto_free struct store_image *image = calloc(1, sizeof(*image));
 	struct snap head;
-	int r = history_get(s, w->head, &head, e);
+	int r = image ? history_get(s, w->head, &head, e) : err_sys(e, "store");
 
+	if (r >= 0)
+		r = store_image_of(s, &w->stack, image, e);
 	if (r < 0)
 		return r;
 	*to = (struct pinfold_workspace_info){
@@ -137,6 +160,7 @@ static int show(struct store *s, const struct workspace *w, struct pinfold_works
 	};
 	(void)snprintf(to->name, sizeof(to->name), "%s", w->name);
 	(void)snprintf(to->dir, sizeof(to->dir), "%s", w->dir);
+	(void)snprintf(to->image, sizeof(to->image), "%s", r > 0 ? image->name : "host");
 	return workspace_sizes(s, w, &to->own_bytes, &to->shared_bytes, e);
 }
 

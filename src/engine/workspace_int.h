@@ -44,6 +44,9 @@ int workspace_snap_running(struct store *s, const char *name, const char *label,
 int workspace_merge(struct store *s, const char *name, bool must, struct err *e);
 int workspace_merge_all(struct store *s, struct err *e);
 
+/* archive.c: what the reader says of an archive, for the public. */
+union tree_answer;
+void archive_stats_show(const union tree_answer *answer, struct pinfold_archive_stats *to);
 /* fsck.c: the content of a layer, as a text. */
 int layer_digest(struct store *s, uint32_t layer, uint32_t parts, char ret[CHECK_DIGEST_SIZE],
 		 struct err *e);

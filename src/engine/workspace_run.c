@@ -6,6 +6,7 @@
  */
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/fd.h"
@@ -34,14 +35,15 @@ static int check(const struct pinfold_run_options *o, struct err *e)
 {
 	const char *what = o->dir					    ? "--dir"
 			   : o->isolation && strcmp(o->isolation, "strict") ? "--isolation"
-			   : o->image && strcmp(o->image, "host")	    ? "--image"
+			   : names_image(o)				    ? "--image"
 									    : NULL;
 
 	if (what) {
 		(void)err_set(e, ERR_UNSUPPORTED, "%s: not in a workspace", what);
-		return err_remedy(e, strcmp(what, "--dir") ? "leave it out"
-							   : "say it when the workspace is made: "
-							     "pinfold new NAME --dir DIR");
+		if (strcmp(what, "--isolation") == 0)
+			return err_remedy(e, "leave it out");
+		return err_remedy(e, "say it when the workspace is made: pinfold new NAME %s ...",
+				  what);
 	}
 	if (o->flags & PINFOLD_DAEMON) {
 		(void)err_set(e, ERR_UNSUPPORTED, "--daemon: not in a workspace");
@@ -116,15 +118,22 @@ static void tell_room(const struct space *room, struct workspace_room *to)
 static int start(struct pinfold_run *run, struct pinfold_run_options *o, struct upper *u,
 		 const struct workspace_how *how, struct err *e)
 {
-	struct sandbox_layers layers;
-	int r = upper_layers(u, &layers, e);
+	auto_free struct store_image *image = calloc(1, sizeof(*image));
+	struct request_on on = {.image = NULL};
+	int r = image ? upper_layers(u, &on.layers, e) : err_sys(e, "run");
 
 	complete(o, &u->w);
 	(void)snprintf(run->workspace, sizeof(run->workspace), "%s", u->w.name);
 	if (r >= 0)
-		r = request_init(&run->req, o, &layers, false, e);
+		r = store_image_of(u->store, &u->w.stack, image, e);
+	if (r > 0)
+		on.image = image;
+	if (r >= 0)
+		r = request_init(&run->req, o, &on, false, e);
 	memcpy(run->req.spec.id, u->sandbox, sizeof(run->req.spec.id));
 	run->req.spec.tool = how->tool;
+	if (how->tool)
+		run->req.spec.git.path = NULL;
 	run->req.spec.tool_len = how->tool_len;
 	run->req.spec.state.path = how->state;
 	run->req.spec.state.fd = how->state_fd;

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "archive/about.h"
 #include "archive/pieces.h"
 #include "archive/export.h"
 #include "archive/import.h"
@@ -133,6 +134,60 @@ int reader_import(char **args, bool *told, struct err *e)
 		r = make_dir(args[0], &root, e);
 	if (r >= 0)
 		r = tree ? import_tree(root, &opts.limits, &stats, e)
-			 : import_archive(STDIN_FILENO, root, &opts, &stats, e);
+			 : import_archive(STDIN_FILENO, root, &opts, &stats, NULL, e);
+	return r < 0 ? r : answer_with(&stats, e);
+}
+
+/* Whatever comes behind the end of an archive: who sends it hashes all of it. */
+static int drain(uint64_t most, struct err *e)
+{
+	char buf[16384];
+	ssize_t n = 0;
+
+	do {
+		n = read(STDIN_FILENO, buf, sizeof(buf));
+		most -= n > 0 && (uint64_t)n < most ? (uint64_t)n : 0;
+		if (n > 0 && (uint64_t)n >= most)
+			return err_set(e, ERR_LIMIT, "the archive does not end");
+	} while (n > 0 || (n < 0 && errno == EINTR));
+	return n < 0 ? err_sys(e, "read the archive") : 0;
+}
+
+/* A layer that is to be an image: what it says of itself, then the answer. */
+int reader_image(char **args, bool *told, struct err *e)
+{
+	struct import_opts opts = {.limits = {UINT64_MAX, UINT64_MAX}, .whole = true};
+	auto_free struct pieces_out *out = calloc(1, sizeof(*out));
+	auto_free struct about *about = calloc(1, sizeof(*about));
+	auto_close int layer = FD_NONE, root = FD_NONE;
+	struct archive_stats stats = {0};
+	struct err second = ERR_INIT;
+
+	(void)told;
+	if (!out || !about)
+		return err_sys(e, "import");
+	out->fd = STDOUT_FILENO;
+	opts.owners = reader_option(&args, "--owners", NULL);
+	int r = reader_number(&args, "--bytes", &opts.limits.bytes, e);
+	if (r >= 0)
+		r = reader_number(&args, "--entries", &opts.limits.entries, e);
+	if (r >= 0)
+		r = args[0] && !args[1] ? reader_open(args[0], false, &layer, e)
+					: err_set(e, ERR_INVALID, "image: LAYER");
+	if (r >= 0)
+		root = openat(layer, "root", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (r >= 0 && root < 0)
+		r = err_sys(e, "open the layer");
+	/* On the disk, beside what becomes of it. */
+	opts.spool_dir = layer;
+	if (r >= 0)
+		r = import_archive(STDIN_FILENO, root, &opts, &stats, about, e);
+	if (r >= 0)
+		r = drain(opts.limits.bytes, e);
+	if (r >= 0)
+		r = pieces_put(out, about->text, about->len, e);
+	/* The answer comes behind the last piece, also when it is an error. */
+	if (pieces_end(out, r < 0 ? &second : e) < 0 && r >= 0)
+		r = -EIO;
 	return r < 0 ? r : answer_with(&stats, e);
 }

@@ -17,6 +17,7 @@
  *	reader send [--skip-links-out] DIR PATH
  *	reader export [--layer] [--owner UID] [DIR PREFIX]...
  *	reader import [--tree] [--owners] [--bytes N] [--entries N] PATH
+ *	reader image [--owners] [--bytes N] [--entries N] LAYER
  *
  * With --into, PATH is a directory to put NAME into, or the new name in its parent directory.
  * Directories are absolute paths; OLD and NEW may be "-" for nothing, PREFIX "" for none. With
@@ -42,7 +43,7 @@ static const struct {
 	{"diff", reader_diff},	     {"pack", reader_pack},   {"fetch", reader_fetch},
 	{"unpack", reader_unpack},   {"merge", reader_merge}, {"digest", reader_digest},
 	{"receive", reader_receive}, {"send", reader_send},   {"export", reader_export},
-	{"import", reader_import},
+	{"import", reader_import},   {"image", reader_image},
 };
 
 int reader_open(const char *path, bool none, int *ret_fd, struct err *e)

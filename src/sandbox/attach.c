@@ -173,6 +173,24 @@ int attach_dir(struct sandbox_spec *spec, int *ret_fd, struct err *e)
 	return 0;
 }
 
+int attach_git(struct sandbox_spec *spec, int *ret_fd, struct err *e)
+{
+	struct idmap map = {0};
+	struct stat st;
+
+	if (!spec->git.path || !can_map(spec))
+		return 0;
+	if (fstat(spec->git.fd, &st) < 0)
+		return err_sys(e, "%s", spec->git.path);
+	swap_map(map.uid, &map.n_uid, st.st_uid, spec->ids.uid_base);
+	swap_map(map.gid, &map.n_gid, st.st_gid, spec->ids.gid_base);
+	if (clone_mapped(spec->git.fd, &map, false, ret_fd, e) < 0)
+		return err_wrap(e, "%s", spec->git.path);
+	spec->git.attached = true;
+	spec->git.dev = spec->git.ino = 0;
+	return 0;
+}
+
 /* Ids on disk are those seen inside. */
 static struct idmap whole_range(const struct sandbox_spec *spec)
 {
@@ -188,7 +206,8 @@ int attach_usr(struct sandbox_spec *spec, int *ret_fd, struct err *e)
 {
 	struct idmap map = whole_range(spec);
 
-	if (!spec->as_root || (spec->peek && !spec_sees(spec, LAYER_USR)) || !can_map(spec))
+	if (!spec->as_root || (spec->peek && !spec_sees(spec, LAYER_USR)) || spec_on_image(spec) ||
+	    !can_map(spec))
 		return 0;
 	auto_close int usr = open("/usr", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (usr < 0)
@@ -203,9 +222,11 @@ int attach_layers(struct sandbox_spec *spec, int *ret_fd, struct err *e)
 {
 	struct idmap map = whole_range(spec);
 
-	if ((!spec->layers.upper && !spec->peek) || !can_map(spec))
+	bool writable = spec->peek ? spec->peek != PEEK_LOOK : spec_in_workspace(spec);
+
+	if ((!spec->layers.upper && !spec->peek && !spec_on_image(spec)) || !can_map(spec))
 		return 0;
-	if (clone_mapped(spec->layers.fd, &map, spec->peek != PEEK_LOOK, ret_fd, e) < 0)
+	if (clone_mapped(spec->layers.fd, &map, writable, ret_fd, e) < 0)
 		return err_wrap(e, "the data directory");
 	spec->layers.attached = true;
 	return 0;

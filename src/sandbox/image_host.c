@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Image `host`: the tree that a command sees when it brings no image of its own.
+ * The tree that a command sees. Without an image of its own it is image `host`: the host's /usr. An
+ * image takes the place of /usr and /etc (image_own.c); all around it is the same.
  *
  * One tmpfs, the stage, holds everything that the sandbox may fill, so its size is the disk limit:
  *
@@ -34,6 +35,8 @@
 #define STAGE_ON (HOLD_SYS ? "/sys" : "/mnt")
 #define MASKED (HOLD_SYS ? "/sys/k:@" : "/mnt/k:@")
 #define SKELETON (HOLD_SYS ? "/sys/r" : "/mnt/r")
+/* The same for views of layers on an image, which the reader looks at from the host's. */
+#define IMAGE_SKELETON (HOLD_SYS ? "/sys/i" : "/mnt/i")
 
 static const char *const usr_links[] = {"bin", "sbin", "lib", "lib32", "lib64", "libx32"};
 static const char *const devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
@@ -49,7 +52,7 @@ static const struct proc_mask {
 #undef MASK_DIR
 };
 
-static int owner_of_home(const struct sandbox_spec *spec)
+int plan_owner(const struct sandbox_spec *spec)
 {
 	/* As it was for who made the layers; and commands of both may come into one that lives. */
 	bool user = !spec->as_root || spec->peek || spec->live;
@@ -76,27 +79,32 @@ static void plan_stage(struct plan *p, const struct sandbox_spec *spec)
 		p->steps[p->n_steps - 1].a = ATTACH_VOLUME;
 }
 
-static void plan_etc_file(struct plan *p, const char *name, const char *text)
+void plan_etc_file(struct plan *p, const char *dir, const char *name, const char *text)
 {
 	char path[64];
 
-	(void)snprintf(path, sizeof(path), "r/etc/%s", name);
+	(void)snprintf(path, sizeof(path), "%s/etc/%s", dir, name);
 	plan_write(p, path, 0644, text, strlen(text));
+}
+
+void plan_etc_names(struct plan *p, const struct sandbox_spec *spec, const char *dir)
+{
+	char text[256];
+
+	plan_etc_file(p, dir, "resolv.conf", SYNTHETIC_RESOLV);
+	(void)snprintf(text, sizeof(text), SYNTHETIC_HOSTS, spec->id);
+	plan_etc_file(p, dir, "hosts", text);
+	(void)snprintf(text, sizeof(text), "%s\n", spec->id);
+	plan_etc_file(p, dir, "hostname", text);
 }
 
 static void plan_skeleton_etc(struct plan *p, const struct sandbox_spec *spec)
 {
-	char text[256];
-
 	plan_mkdir(p, "r/etc", 0755, -1);
-	plan_etc_file(p, "passwd", SYNTHETIC_PASSWD);
-	plan_etc_file(p, "group", SYNTHETIC_GROUP);
-	plan_etc_file(p, "nsswitch.conf", SYNTHETIC_NSSWITCH);
-	plan_etc_file(p, "resolv.conf", SYNTHETIC_RESOLV);
-	(void)snprintf(text, sizeof(text), SYNTHETIC_HOSTS, spec->id);
-	plan_etc_file(p, "hosts", text);
-	(void)snprintf(text, sizeof(text), "%s\n", spec->id);
-	plan_etc_file(p, "hostname", text);
+	plan_etc_file(p, "r", "passwd", SYNTHETIC_PASSWD);
+	plan_etc_file(p, "r", "group", SYNTHETIC_GROUP);
+	plan_etc_file(p, "r", "nsswitch.conf", SYNTHETIC_NSSWITCH);
+	plan_etc_names(p, spec, "r");
 }
 
 /* /bin and its like as the host has them: links into /usr, or directories to bind. */
@@ -123,21 +131,24 @@ static void plan_usr_link(struct plan *p, const char *name, bool binds)
 	plan_two(p, PLAN_SYMLINK, 0, at, to);
 }
 
-static void plan_skeleton(struct plan *p, const struct sandbox_spec *spec)
+static void plan_skeleton(struct plan *p, const struct sandbox_spec *spec, bool layered)
 {
 	static const char *const dirs[] = {"r/usr", "r/proc", "r/dev", "r/sys", "r/home", "r/var"};
 
 	plan_mkdir(p, "r", 0755, -1);
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
 		plan_mkdir(p, dirs[i], 0755, -1);
-	plan_mkdir(p, "r/root", 0700, -1);
-	plan_mkdir(p, "r/home/user", 0755, owner_of_home(spec));
+	/* Root's own repositories have to be reached. */
+	bool below = spec->git.path && strncmp(spec->git.inside, "/root/", 6) == 0;
+	plan_mkdir(p, "r/root", below ? 0711 : 0700, -1);
+	plan_mkdir(p, "r/home/user", 0755, plan_owner(spec));
 	plan_mkdir(p, "r/tmp", 01777, -1);
-	plan_mkdir(p, "r/run", 0755, owner_of_home(spec));
+	plan_mkdir(p, "r/run", 0755, plan_owner(spec));
 	plan_two(p, PLAN_SYMLINK, 0, "r/var/tmp", "/tmp");
 	if (spec->dir_fd >= 0)
 		plan_mkdir(p, "r/work", 0755, -1);
 	plan_tool_places(p, spec);
+	plan_git_places(p, spec, layered, false);
 	for (size_t i = 0; i < sizeof(usr_links) / sizeof(usr_links[0]); i++)
 		plan_usr_link(p, usr_links[i], false);
 	plan_skeleton_etc(p, spec);
@@ -147,11 +158,11 @@ static void plan_skeleton(struct plan *p, const struct sandbox_spec *spec)
 static void plan_part(struct plan *p, const struct sandbox_spec *spec, const char *name,
 		      const char *lower, const char *target)
 {
-	int owner = strcmp(name, "work") == 0 ? owner_of_home(spec) : -1;
+	int owner = strcmp(name, "work") == 0 ? plan_owner(spec) : -1;
 	char text[160];
 
-	if (spec_in_workspace(spec)) {
-		plan_layer_part(p, spec, name, strcmp(lower, "r") == 0 ? SKELETON : lower, target);
+	if (spec_in_workspace(spec) || strcmp(lower, SKELETON) == 0) {
+		plan_layer_part(p, spec, name, lower, target);
 		return;
 	}
 	(void)snprintf(text, sizeof(text), "u.%s", name);
@@ -172,10 +183,12 @@ static void plan_root(struct plan *p, const struct sandbox_spec *spec, bool laye
 		plan_two(p, PLAN_KEEP, STEP_NO_LOWER, "r/home/user", "/home/user");
 		return;
 	}
+	bool layers = spec_in_workspace(spec) || spec_on_image(spec);
+
 	plan_mkdir(p, "m", 0755, -1);
-	plan_part(p, spec, "root", "r", "m");
+	plan_part(p, spec, "root", layers ? SKELETON : "r", "m");
 	plan_one(p, PLAN_ENTER, 0, "m");
-	if (spec_in_workspace(spec))
+	if (layers)
 		plan_layer_keep(p, spec, "root", SKELETON, "");
 	else
 		plan_two(p, PLAN_KEEP, 0, "u.root", "");
@@ -187,7 +200,7 @@ static void plan_volatile(struct plan *p, const struct sandbox_spec *spec, bool 
 	if (!layered)
 		return;
 	plan_mkdir(p, "tmp", 01777, -1);
-	plan_mkdir(p, "run", 0755, owner_of_home(spec));
+	plan_mkdir(p, "run", 0755, plan_owner(spec));
 	plan_two(p, PLAN_BIND_STAGE, STEP_OWN, "tmp", "tmp");
 	plan_two(p, PLAN_BIND_STAGE, STEP_OWN, "run", "run");
 }
@@ -325,8 +338,14 @@ void plan_code(struct plan *p, const struct sandbox_spec *spec, const char *run,
 	plan_write(p, path, 0644, spec->code, spec->code_len);
 }
 
+struct mask {
+	const char *top; /* of the stage */
+	int dir;	 /* what it is over; FD_NONE: not known */
+	int owner;
+};
+
 /* Directories on the way to a hidden path, but for those that it shares with the one before it. */
-static void plan_mask_parents(struct plan *p, const struct sandbox_spec *spec, const char *path,
+static void plan_mask_parents(struct plan *p, const struct mask *m, const char *path,
 			      const char *before)
 {
 	char at[4200];
@@ -337,25 +356,26 @@ static void plan_mask_parents(struct plan *p, const struct sandbox_spec *spec, c
 
 		if (before && strncmp(before, path, (size_t)n + 1) == 0)
 			continue;
-		(void)snprintf(at, sizeof(at), "k/%.*s", n, path);
-		bool known = spec->dir_fd >= 0 &&
-			     fstatat(spec->dir_fd, at + 2, &st, AT_SYMLINK_NOFOLLOW) == 0;
-		plan_mkdir(p, at, known ? st.st_mode & 0777 : 0755, owner_of_home(spec));
+		(void)snprintf(at, sizeof(at), "%s/%.*s", m->top, n, path);
+		bool known = m->dir >= 0 && fstatat(m->dir, at + strlen(m->top) + 1, &st,
+						    AT_SYMLINK_NOFOLLOW) == 0;
+		plan_mkdir(p, at, known ? st.st_mode & 0777 : 0755, m->owner);
 	}
 }
 
-/* A layer of whiteouts over the directory. */
-static bool plan_mask(struct plan *p, const struct sandbox_spec *spec)
+bool plan_mask(struct plan *p, const struct sandbox_spec *spec, const char *top,
+	       const char *const *hidden, int dir)
 {
+	const struct mask m = {top, dir, plan_owner(spec)};
 	const char *before = NULL;
 	char at[4200];
 
-	if (!spec->hidden || !spec->hidden[0])
+	if (!hidden || !hidden[0])
 		return false;
-	plan_mkdir(p, "k", 0755, owner_of_home(spec));
-	for (const char *const *path = spec->hidden; *path; path++) {
-		plan_mask_parents(p, spec, *path, before);
-		(void)snprintf(at, sizeof(at), "k/%s", *path);
+	plan_mkdir(p, top, 0755, m.owner);
+	for (const char *const *path = hidden; *path; path++) {
+		plan_mask_parents(p, &m, *path, before);
+		(void)snprintf(at, sizeof(at), "%s/%s", top, *path);
 		plan_one(p, PLAN_WHITEOUT, 0, at);
 		before = *path;
 	}
@@ -380,7 +400,7 @@ static void plan_work(struct plan *p, const struct sandbox_spec *spec)
 	step->s = plan_string(p, spec->dir_attached ? "l.work" : spec->dir_path);
 	step->a = (int64_t)spec->dir_dev;
 	step->b = spec->dir_ino;
-	const char *base = plan_mask(p, spec) ? MASKED : "@";
+	const char *base = plan_mask(p, spec, "k", spec->hidden, spec->dir_fd) ? MASKED : "@";
 	plan_peek_views(p, spec, "work", base);
 	plan_part(p, spec, "work", base, "work");
 	if (spec_in_workspace(spec))
@@ -396,25 +416,49 @@ static void plan_distrust(struct plan *p)
 		p->steps[i].flags &= (uint16_t)~STEP_OWN;
 }
 
-void plan_image_host(struct plan *p, const struct sandbox_spec *spec)
+/* The host's /usr, and what programs there need of its /etc. */
+static void plan_host_parts(struct plan *p, const struct sandbox_spec *spec,
+			    const struct etc_binds *etc, bool layered)
 {
-	struct etc_binds etc = {0};
 	struct below below = mounts_below();
-	bool layered = (spec->as_root && !spec->peek) || spec_in_workspace(spec);
 
-	plan_add(p, PLAN_PRIVATE, 0);
-	plan_stage(p, spec);
-	plan_skeleton(p, spec);
-	plan_etc(p, &etc);
-	plan_layers(p, spec);
-	plan_root(p, spec, layered);
-	plan_peek_layers(p, spec);
-	plan_peek_views(p, spec, "root", SKELETON);
-	plan_tool_views(p, spec, SKELETON);
 	plan_usr(p, spec, layered, below.usr);
 	for (size_t i = 0; i < sizeof(usr_links) / sizeof(usr_links[0]); i++)
 		plan_usr_link(p, usr_links[i], true);
-	plan_etc_binds(p, &etc, below.etc);
+	plan_etc_binds(p, etc, below.etc);
+}
+
+/* What layers that are looked at lie on. */
+static const char *plan_views_base(struct plan *p, const struct sandbox_spec *spec)
+{
+	if (!spec->peek || (!layers_have_image(&spec->layers) && !layers_have_image(&spec->before)))
+		return SKELETON;
+	plan_own_skeleton(p, spec, "i");
+	return IMAGE_SKELETON;
+}
+
+void plan_image(struct plan *p, const struct sandbox_spec *spec)
+{
+	struct etc_binds etc = {0};
+	bool on_image = spec_on_image(spec);
+	bool layered = (spec->as_root && !spec->peek) || spec_in_workspace(spec) || on_image;
+
+	plan_add(p, PLAN_PRIVATE, 0);
+	plan_stage(p, spec);
+	if (on_image) {
+		plan_own_skeleton(p, spec, "r");
+	} else {
+		plan_skeleton(p, spec, layered);
+		plan_etc(p, &etc);
+	}
+	const char *base = plan_views_base(p, spec);
+	plan_layers(p, spec);
+	plan_root(p, spec, layered);
+	plan_peek_layers(p, spec);
+	plan_peek_views(p, spec, "root", base);
+	plan_tool_views(p, spec, base);
+	if (!on_image)
+		plan_host_parts(p, spec, &etc, layered);
 	plan_proc(p, spec);
 	plan_dev(p, layered);
 	if (!HOLD_SYS)
@@ -424,10 +468,11 @@ void plan_image_host(struct plan *p, const struct sandbox_spec *spec)
 		plan_write(p, layered ? "run/tool" : "r/run/tool", 0755, spec->tool,
 			   spec->tool_len);
 	if (spec->code_name)
-		plan_code(p, spec, layered ? "run" : "r/run", owner_of_home(spec));
+		plan_code(p, spec, layered ? "run" : "r/run", plan_owner(spec));
 	plan_work(p, spec);
+	plan_git(p, spec, layered);
 	if (HOLD_TIMENS && !spec->zygote)
 		plan_add(p, PLAN_TIMENS, 0);
-	if (spec_in_workspace(spec))
+	if (spec_in_workspace(spec) || on_image)
 		plan_distrust(p);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The layers of a workspace in the tree of image_host.c: each part is an overlay whose upper is on
- * disk and whose lowers are the frozen layers, over what the part lies over in a fresh sandbox.
+ * disk and whose lowers are the frozen layers, over what the part lies over in a fresh sandbox. An
+ * image is the lowest of all, below what we put on it; without a workspace the upper is in the stage.
  *
  * `volatile`: nothing inside waits for the disk, nor does the end of the sandbox. The store sees to
  * it that what was acknowledged is there after a power cut.
@@ -34,22 +35,33 @@ static struct part part_named(const char *name)
 	return parts[0];
 }
 
-/* "7/usr:3/usr:" and so on, then what lies below them. Returns how many layers there are. */
+/* "7/usr:3/usr:" and so on, then what lies below them, then an image: what we put there is on top of
+ * whatever it has in the same place. Returns how many layers there are. */
 static unsigned put_lowers(struct plan *p, const struct sandbox_layers *l, struct part part,
 			   const char *base, char out[LOWERS_SIZE])
 {
+	const char *colon = "";
 	unsigned count = 0;
 	int n = 0;
 
-	for (unsigned i = 0; i < l->n && n < (int)LOWERS_SIZE; i++) {
-		if (!(l->lower[i].parts & part.bit))
+	for (unsigned i = 0; i <= l->n && n < (int)LOWERS_SIZE; i++) {
+		const struct sandbox_layer *at = &l->lower[i];
+		bool image = i < l->n && (at->parts & LAYER_IMAGE);
+
+		if (i < l->n && !(at->parts & part.bit))
 			continue;
-		n += snprintf(out + n, LOWERS_SIZE - (size_t)n, "%u/%s:", l->lower[i].number,
+		if (base && (i == l->n || image)) {
+			n += snprintf(out + n, LOWERS_SIZE - (size_t)n, "%s%s", colon, base);
+			base = NULL;
+			colon = ":";
+		}
+		if (i == l->n || n >= (int)LOWERS_SIZE)
+			continue;
+		n += snprintf(out + n, LOWERS_SIZE - (size_t)n, "%s%u/%s", colon, at->number,
 			      part.name);
+		colon = ":";
 		count++;
 	}
-	if (n < (int)LOWERS_SIZE)
-		n += snprintf(out + n, LOWERS_SIZE - (size_t)n, "%s", base);
 	if (n >= (int)LOWERS_SIZE)
 		p->error = p->error ? p->error : -E2BIG;
 	return count;
@@ -59,7 +71,7 @@ void plan_layers(struct plan *p, const struct sandbox_spec *spec)
 {
 	const struct sandbox_layers *l = &spec->layers;
 
-	if (!l->upper && !spec->peek)
+	if (!l->upper && !spec->peek && !spec_on_image(spec))
 		return;
 	if (l->attached) {
 		plan_mkdir(p, "l", 0755, -1);
@@ -80,13 +92,17 @@ void plan_layer_part(struct plan *p, const struct sandbox_spec *spec, const char
 	char lowers[LOWERS_SIZE], text[LOWERS_SIZE + 128];
 
 	(void)put_lowers(p, l, part_named(name), base, lowers);
-	if (strcmp(name, "usr") == 0 && !spec->as_root) {
-		/* Nothing can be written there, so nothing has to be kept. */
-		plan_mkdir(p, "u.usr", 0755, -1);
-		plan_mkdir(p, "w.usr", 0755, -1);
+	if (!l->upper || (strcmp(name, "usr") == 0 && !spec->as_root)) {
+		char made[32];
+
+		/* Nothing can be written there, or it is not to last: nothing has to be kept. */
+		(void)snprintf(made, sizeof(made), "u.%s", name);
+		plan_mkdir(p, made, 0755, -1);
+		(void)snprintf(made, sizeof(made), "w.%s", name);
+		plan_mkdir(p, made, 0755, -1);
 		(void)snprintf(text, sizeof(text),
-			       "lowerdir=%s,upperdir=%s/u.usr,workdir=%s/w.usr,userxattr", lowers,
-			       PLACE, PLACE);
+			       "lowerdir=%s,upperdir=%s/u.%s,workdir=%s/w.%s,userxattr", lowers,
+			       PLACE, name, PLACE, name);
 	} else {
 		(void)snprintf(text, sizeof(text),
 			       "lowerdir=%s,upperdir=%u/%s,workdir=%u/w.%s,userxattr,volatile",
@@ -111,8 +127,11 @@ void plan_layer_keep(struct plan *p, const struct sandbox_spec *spec, const char
 	} else if (strcmp(base, "@") != 0) {
 		plan_one(p, PLAN_LOWER, 0, base);
 	}
-	(void)snprintf(text, sizeof(text), "%u/%s", l->upper, name);
-	plan_two(p, PLAN_KEEP, STEP_KEEP_FD | STEP_LAYERS, text, shown);
+	if (l->upper)
+		(void)snprintf(text, sizeof(text), "%u/%s", l->upper, name);
+	else
+		(void)snprintf(text, sizeof(text), "u.%s", name);
+	plan_two(p, PLAN_KEEP, STEP_KEEP_FD | (l->upper ? STEP_LAYERS : 0), text, shown);
 }
 
 /* One of the two views of a part, read-only, over `base` or (NULL) over nothing. Always over

@@ -203,7 +203,7 @@ static void plan_strict(struct plan *p, const struct sandbox_spec *spec)
 		plan_num(p, PLAN_BECOME, 0, 0, 0);
 	if (HOLD_UTSNS)
 		plan_one(p, PLAN_HOSTNAME, 0, spec->id);
-	plan_image_host(p, spec);
+	plan_image(p, spec);
 	if (HOLD_NETNS && !spec->zygote)
 		plan_add(p, PLAN_NETWORK, 0);
 	plan_add(p, PLAN_PIVOT, 0);

@@ -34,10 +34,19 @@ void plan_num(struct plan *p, enum plan_op op, unsigned flags, int64_t a, uint64
 void plan_mkdir(struct plan *p, const char *path, unsigned mode, int owner);
 void plan_write(struct plan *p, const char *path, unsigned mode, const void *data, size_t len);
 
-/* image_host.c: the tree of image `host` with all its mounts, up to PIVOT. */
-void plan_image_host(struct plan *p, const struct sandbox_spec *spec);
-/* image_layers.c: of a workspace: its layers, one part of them shown at `target` over `base`, and the
- * report of what changed in it. `base` is an absolute path, or @ for what LOWER opened. */
+/* image_host.c: the tree of a sandbox with all its mounts, up to PIVOT. */
+void plan_image(struct plan *p, const struct sandbox_spec *spec);
+/* The file of /etc that a plan writes to `dir`, a directory of the stage. */
+void plan_etc_file(struct plan *p, const char *dir, const char *name, const char *text);
+/* Files of /etc that are made up anew for every sandbox. */
+void plan_etc_names(struct plan *p, const struct sandbox_spec *spec, const char *dir);
+/* Whose a directory of the sandbox's user is in the plan's words. */
+int plan_owner(const struct sandbox_spec *spec);
+/* image_own.c: what lies on an image that somebody brought, made at `dir` of the stage. */
+void plan_own_skeleton(struct plan *p, const struct sandbox_spec *spec, const char *dir);
+/* image_layers.c: of a workspace or an image: its layers, one part of them shown at `target` over
+ * `base`, and the report of what changed in it. `base` is an absolute path, or @ for what LOWER
+ * opened; an image lies below it. */
 void plan_layers(struct plan *p, const struct sandbox_spec *spec);
 void plan_layer_part(struct plan *p, const struct sandbox_spec *spec, const char *name,
 		     const char *base, const char *target);
@@ -52,6 +61,15 @@ void plan_peek_views(struct plan *p, const struct sandbox_spec *spec, const char
  * skeleton first, which does not change once something is mounted over it. */
 void plan_tool_places(struct plan *p, const struct sandbox_spec *spec);
 void plan_tool_views(struct plan *p, const struct sandbox_spec *spec, const char *base);
+/* image_git.c: the git directory of /work, where that is elsewhere; and the places for it: those in the
+ * skeleton, or (`late`) those in the /tmp of a layered root. */
+void plan_git_places(struct plan *p, const struct sandbox_spec *spec, bool layered, bool late);
+void plan_git(struct plan *p, const struct sandbox_spec *spec, bool layered);
+/* image_host.c: a layer of whiteouts, at `top` of the stage, over `hidden` paths of a directory. False:
+ * there are none. */
+bool plan_mask(struct plan *p, const struct sandbox_spec *spec, const char *top,
+	       const char *const *hidden, int dir);
+/* Whose the user's own directories are. */
 /* The text of the program below `run`, the place of /run. */
 void plan_code(struct plan *p, const struct sandbox_spec *spec, const char *run, int owner);
 /* level_landlock.c: the whole plan of level `landlock`. */

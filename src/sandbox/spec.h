@@ -49,6 +49,7 @@ struct sandbox_limits {
 #define LAYER_ROOT 0x1u
 #define LAYER_USR 0x2u
 #define LAYER_WORK 0x4u
+#define LAYER_IMAGE 0x8u /* its root is an image: it takes the place of the host's /usr and /etc */
 
 struct sandbox_layer {
 	uint32_t number;
@@ -56,7 +57,7 @@ struct sandbox_layer {
 };
 
 struct sandbox_layers {
-	uint32_t upper;	  /* 0: an ephemeral run, and nothing below counts */
+	uint32_t upper;	  /* 0: an ephemeral run, on an image if there is one in `lower` */
 	int fd;		  /* the directory that holds them; borrowed */
 	const char *path; /* the same, borrowed */
 	uint64_t dev, ino;
@@ -69,6 +70,17 @@ struct sandbox_layers {
  * root there so that no file is hidden from it. */
 /* PEEK_COPY: what it makes is reached by another mount, /v/out, so that nothing can be linked. */
 enum sandbox_peek { PEEK_NONE, PEEK_LOOK, PEEK_MERGE, PEEK_COPY };
+
+/* The git directory of --dir, where that is a worktree or a submodule. All borrowed. */
+struct sandbox_git {
+	const char *path; /* NULL: none */
+	int fd;
+	uint64_t dev, ino;
+	const char *inside;	   /* where it is shown: an absolute path, plain */
+	const char *link;	   /* a name for /work, as it says itself, or NULL */
+	const char *const *hidden; /* as of --dir */
+	bool attached;
+};
 
 struct sandbox_spec {
 	char id[SANDBOX_ID_SIZE];
@@ -106,6 +118,7 @@ struct sandbox_spec {
 		*hidden; /* paths in it that are not shown, in the order of a walk, or NULL */
 	uid_t dir_uid; /* whose files are shown as the sandbox's own; 0: the directory's owner's */
 	gid_t dir_gid;
+	struct sandbox_git git;
 	bool usr_attached;
 	bool on_volume;	   /* the layer is on disk, in a filesystem of its own (volume.h) */
 	bool dir_attached; /* handed over as a mount descriptor (root) instead of by path */
@@ -131,6 +144,17 @@ struct sandbox_spec {
 static inline bool spec_in_workspace(const struct sandbox_spec *spec)
 {
 	return spec->layers.upper && !spec->peek;
+}
+
+static inline bool layers_have_image(const struct sandbox_layers *l)
+{
+	return l->n > 0 && (l->lower[l->n - 1].parts & LAYER_IMAGE); /* it lies lowest */
+}
+
+/* Does the command see an image instead of the host's /usr? The reader sees the host's, always. */
+static inline bool spec_on_image(const struct sandbox_spec *spec)
+{
+	return !spec->peek && layers_have_image(&spec->layers);
 }
 
 /* Is there something of this part in the layers that are looked at? */

@@ -63,17 +63,38 @@ static void tell(struct job *j, struct check_problem *p, bool repaired)
 	j->c->tell(j->c->context, p);
 }
 
+/* The image that it is. */
+static int find_image(struct job *j, struct check_problem *p, struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	struct stack stack;
+	int r = db_query(j->s->db, &rows, e, "SELECT name, stack FROM image", "");
+
+	while (r >= 0 && (r = db_next(rows, e)) > 0) {
+		struct err none = ERR_INIT;
+
+		if (stack_parse(db_text(rows, 1), &stack, &none) >= 0 &&
+		    stack_has(&stack, (uint32_t)p->layer))
+			(void)snprintf(p->used_by, sizeof(p->used_by), "image %s",
+				       db_text(rows, 0));
+	}
+	return r;
+}
+
 /* Which snapshots have it, for people. */
 static int find_users(struct job *j, struct check_problem *p, struct err *e)
 {
 	auto_rows struct db_rows *rows = NULL;
 	struct stack stack;
 	char last[STORE_NAME_MAX + 1] = "";
-	size_t n = 0;
-	int r = db_query(j->s->db, &rows, e,
-			 "SELECT w.name, s.seq, s.stack FROM snap s JOIN workspace w ON"
-			 " w.id = s.workspace ORDER BY w.name, s.seq",
-			 "");
+	int r = find_image(j, p, e);
+	size_t n = strlen(p->used_by);
+
+	if (r >= 0)
+		r = db_query(j->s->db, &rows, e,
+			     "SELECT w.name, s.seq, s.stack FROM snap s JOIN workspace w ON"
+			     " w.id = s.workspace ORDER BY w.name, s.seq",
+			     "");
 
 	while (r >= 0 && (r = db_next(rows, e)) > 0) {
 		struct err none = ERR_INIT;
@@ -174,12 +195,24 @@ static int drop_snap(struct job *j, int64_t id, struct err *e)
 	return r < 0 ? r : db_run(j->s->db, e, "DELETE FROM snap WHERE id = ?1", "i", id);
 }
 
-/* Snapshots that need it, and then its row. */
+static int drop_image(struct job *j, int64_t layer, struct err *e)
+{
+	struct stack stack = {.n = 1, .layer[0] = {(uint32_t)layer, STACK_IMAGE_PARTS}};
+	char text[STACK_TEXT_SIZE];
+
+	stack_print(&stack, text);
+	return db_run(j->s->db, e, "DELETE FROM image WHERE stack = ?1", "t", text);
+}
+
+/* Snapshots and images that need it, and then its row. */
 static int drop_layer(struct job *j, int64_t layer, struct err *e)
 {
 	auto_rows struct db_rows *rows = NULL;
 	struct stack stack;
-	int r = db_query(j->s->db, &rows, e, "SELECT id, stack FROM snap ORDER BY id DESC", "");
+	int r = drop_image(j, layer, e);
+
+	if (r >= 0)
+		r = db_query(j->s->db, &rows, e, "SELECT id, stack FROM snap ORDER BY id DESC", "");
 
 	while (r >= 0 && (r = db_next(rows, e)) > 0) {
 		struct err none = ERR_INIT;
@@ -397,15 +430,18 @@ static int restore_row(struct job *j, int64_t snap, struct sandbox_layer layer, 
 	int r = find_users(j, &p, e);
 	if (r >= 0 && j->c->repair)
 		r = db_run(j->s->db, e,
-			   "INSERT OR IGNORE INTO layer(id, workspace, state, parts, files, bytes)"
-			   " SELECT ?1, workspace, 1, ?2, files, bytes FROM snap WHERE id = ?3",
+			   snap ? "INSERT OR IGNORE INTO layer(id, workspace, state, parts, files,"
+				  " bytes) SELECT ?1, workspace, 1, ?2, files, bytes FROM snap"
+				  " WHERE id = ?3"
+				: "INSERT OR IGNORE INTO layer(id, workspace, state, parts, files,"
+				  " bytes) VALUES(?1, -1, 1, ?2, ?3, 0)",
 			   "iii", (int64_t)layer.number, (int64_t)layer.parts, snap);
 	if (r >= 0)
 		tell(j, &p, j->c->repair);
 	return r;
 }
 
-/* Layers of one snapshot that have no row; each is told of once. */
+/* Layers of one snapshot, or of an image (0), that have no row; each is told of once. */
 static int check_stack(struct job *j, int64_t snap, const struct stack *stack, struct used *told,
 		       struct err *e)
 {
@@ -440,11 +476,38 @@ static int check_snapshot(struct job *j, struct db_rows *rows, struct used *told
 	return r;
 }
 
+static int check_image(struct job *j, struct db_rows *rows, struct used *told, struct err *e)
+{
+	struct err why = ERR_INIT;
+	struct stack stack;
+
+	if (stack_parse(db_text(rows, 2), &stack, &why) >= 0 && stack.n == 1 && stack_image(&stack))
+		return check_stack(j, 0, &stack, told, e);
+	struct check_problem p = problem(j, CHECK_SNAPSHOT, 0, "image %s: its layer is unreadable",
+					 db_text(rows, 1));
+	int r = 0;
+	if (j->c->repair)
+		r = db_run(j->s->db, e, "DELETE FROM image WHERE id = ?1", "i", db_int(rows, 0));
+	if (r >= 0)
+		tell(j, &p, j->c->repair);
+	return r;
+}
+
+static int check_images(struct job *j, struct used *told, struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	int r = db_query(j->s->db, &rows, e, "SELECT id, name, stack FROM image ORDER BY id", "");
+
+	while (r >= 0 && (r = db_next(rows, e)) > 0)
+		r = check_image(j, rows, told, e);
+	return r;
+}
+
 static int check_snapshots(struct job *j, struct err *e)
 {
 	auto_rows struct db_rows *rows = NULL;
 	auto_used struct used told = {.n = j->used.n, .bits = calloc(j->used.n / 8 + 1, 1)};
-	int r = told.bits ? 0 : err_sys(e, "fsck");
+	int r = told.bits ? check_images(j, &told, e) : err_sys(e, "fsck");
 
 	if (r >= 0)
 		r = db_query(j->s->db, &rows, e,

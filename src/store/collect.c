@@ -46,7 +46,7 @@ static int find_dead(struct store *s, struct err *e)
 	if (r >= 0)
 		r = used_mark(&u, s,
 			      "SELECT DISTINCT stack FROM snap WHERE ?1 = 0 UNION SELECT stack FROM"
-			      " layer WHERE state = 0",
+			      " layer WHERE state = 0 UNION SELECT stack FROM image",
 			      0, e);
 	if (r >= 0)
 		r = bury(s, &u, e);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables, version 1:
+ * Tables, version 2:
  *
  *	workspace	a name and where it stands: `head` is a row of snap; `seq` the last number
  *			given out
@@ -19,6 +19,9 @@
  *			is no change that a workspace does not know of
  *	sync		what a workspace got by its last push from one directory (`key`): the snapshot
  *	meta		`settled`: the last row of snap that a power cut cannot take back
+ *	image		since version 2: a root file system by name. `stack` is its one layer, which
+ *			the stacks of workspaces on it end with; `env`, `command` and `workdir` are
+ *			what it says of itself
  *
  * A connection is open for one command, so closing must not wait for the disk: the log is kept, and
  * written back by db_checkpoint().
@@ -29,7 +32,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#define VERSION 1
+#define VERSION 2
 #define WAIT_MS 10000
 #define STEP_MS 5
 #define CHECKPOINT_FRAMES 64
@@ -71,8 +74,14 @@ static const char schema[] =
 	" changed INTEGER NOT NULL, PRIMARY KEY(workspace, path)) WITHOUT ROWID;"
 	"CREATE TABLE sync(workspace INTEGER NOT NULL, key TEXT NOT NULL, snap INTEGER NOT NULL,"
 	" made INTEGER NOT NULL, PRIMARY KEY(workspace, key)) WITHOUT ROWID;"
-	"CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
-	"PRAGMA user_version = 1;";
+	"CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;";
+
+static const char since_2[] =
+	"CREATE TABLE IF NOT EXISTS image(id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE,"
+	" stack TEXT NOT NULL, source TEXT, digest TEXT, env TEXT, command TEXT, workdir TEXT,"
+	" made INTEGER NOT NULL, layers INTEGER NOT NULL, files INTEGER NOT NULL,"
+	" bytes INTEGER NOT NULL);"
+	"PRAGMA user_version = 2;";
 
 static int fail(const struct db *db, int code, const char *what, struct err *e)
 {
@@ -154,6 +163,8 @@ static int migrate(struct db *db, struct err *e)
 		r = get_version(db, &version, e);
 	if (r >= 0 && version == 0) /* nobody was faster */
 		r = simple(db, schema, e);
+	if (r >= 0 && version < 2)
+		r = simple(db, since_2, e);
 	if (r >= 0)
 		r = db_commit(db, e);
 	db_rollback(db);

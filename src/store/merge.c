@@ -35,6 +35,9 @@ static int choose(struct store *s, struct merge *m, bool must, struct err *e)
 	int r = 0;
 
 	for (; n < m->w.stack.n; n++) {
+		/* What others stand on, too, stays apart from what is on it. */
+		if (m->w.stack.layer[n].parts & LAYER_IMAGE)
+			break;
 		r = entries(s, m->w.stack.layer[n].number, &next, e);
 		if (r < 0)
 			return r;

@@ -17,7 +17,8 @@ static const char *parse_layer(const char *text, struct sandbox_layer *ret)
 	for (size_t i = 0; i < digits; i++)
 		ret->number = ret->number * 10 + (uint32_t)(text[i] - '0');
 	ret->parts = (uint32_t)(unsigned char)text[digits + 1] - '0';
-	if (!ret->number || ret->parts == 0 || ret->parts > (LAYER_ROOT | LAYER_USR | LAYER_WORK))
+	if (!ret->number || ret->parts == 0 ||
+	    (ret->parts > (LAYER_ROOT | LAYER_USR | LAYER_WORK) && ret->parts != STACK_IMAGE_PARTS))
 		return NULL;
 	return text + digits + 2;
 }
@@ -30,8 +31,10 @@ int stack_parse(const char *text, struct stack *ret, struct err *e)
 	while (*text) {
 		const char *end = ret->n < STACK_MAX ? parse_layer(text, &layer) : NULL;
 
-		/* A layer is mounted once, and a comma has something behind it. */
-		if (!end || stack_has(ret, layer.number) || (*end && (*end != ',' || !end[1])))
+		/* A layer is mounted once, an image lies below all others, and a comma has something
+		 * behind it. */
+		if (!end || stack_has(ret, layer.number) || stack_image(ret) ||
+		    (*end && (*end != ',' || !end[1])))
 			return err_set(e, ERR_INTERNAL, "store.db: a stack is damaged");
 		ret->layer[ret->n++] = layer;
 		text = end + (*end == ',');
@@ -59,6 +62,13 @@ int stack_push(struct stack *stack, struct sandbox_layer layer, struct err *e)
 	stack->layer[0] = layer;
 	stack->n++;
 	return 0;
+}
+
+uint32_t stack_image(const struct stack *stack)
+{
+	const struct sandbox_layer *lowest = &stack->layer[stack->n ? stack->n - 1 : 0];
+
+	return stack->n && (lowest->parts & LAYER_IMAGE) ? lowest->number : 0;
 }
 
 bool stack_has(const struct stack *stack, uint32_t number)

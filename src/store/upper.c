@@ -118,6 +118,8 @@ int upper_open(struct store *s, const char *name, enum workspace_use use, bool u
 	int r = id_make("sbx", u->sandbox, e);
 	if (r >= 0)
 		r = write_down(u, name, use, e);
+	/* The /usr of an image is in its root. */
+	usr = usr && !stack_image(&u->w.stack);
 	if (r >= 0)
 		r = make_directories(
 			u, LAYER_ROOT | (usr ? LAYER_USR : 0) | (u->w.dir[0] ? LAYER_WORK : 0), e);

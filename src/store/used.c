@@ -41,13 +41,14 @@ static void mark(struct used *u, const struct stack *stack)
 }
 
 #define NUMBER_MAX (1u << 28) /* a damaged row may say anything */
+#define ALL_STACKS "SELECT stack FROM snap UNION SELECT stack FROM image"
 
-/* The largest number that snapshots name. */
+/* The largest number that snapshots and images name. */
 static int find_most(struct store *s, uint32_t *most, struct err *e)
 {
 	auto_rows struct db_rows *rows = NULL;
 	struct stack stack;
-	int r = db_query(s->db, &rows, e, "SELECT DISTINCT stack FROM snap", "");
+	int r = db_query(s->db, &rows, e, ALL_STACKS, "");
 
 	while (r >= 0 && (r = db_next(rows, e)) > 0) {
 		struct err none = ERR_INIT;
@@ -72,7 +73,7 @@ int used_init_all(struct used *u, struct store *s, struct err *e)
 	if (r >= 0 && !u->bits)
 		r = err_sys(e, "store");
 	if (r >= 0)
-		r = db_query(s->db, &rows, e, "SELECT DISTINCT stack FROM snap", "");
+		r = db_query(s->db, &rows, e, ALL_STACKS, "");
 	while (r >= 0 && (r = db_next(rows, e)) > 0) {
 		struct err none = ERR_INIT;
 

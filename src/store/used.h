@@ -18,8 +18,8 @@ struct used {
 /* Room for every layer that there is now, none of them marked. */
 int used_init(struct used *u, struct store *s, struct err *e);
 void used_done(struct used *u);
-/* Room also for what only snapshots know of; those that they have are marked. What is unreadable is
- * left out. */
+/* Room also for what only snapshots and images know of; those that they have are marked. What is
+ * unreadable is left out. */
 int used_init_all(struct used *u, struct store *s, struct err *e);
 /* Mark those of a query whose column 0 is a stack; ?1 is `workspace`. */
 int used_mark(struct used *u, struct store *s, const char *sql, int64_t workspace, struct err *e);

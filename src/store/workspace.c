@@ -216,7 +216,9 @@ int workspace_sizes(struct store *s, const struct workspace *w, uint64_t *ret_ow
 	if (r >= 0)
 		r = used_mark(&ours, s, "SELECT stack FROM snap WHERE workspace = ?1", w->id, e);
 	if (r >= 0)
-		r = used_mark(&others, s, "SELECT DISTINCT stack FROM snap WHERE workspace <> ?1",
+		r = used_mark(&others, s,
+			      "SELECT stack FROM snap WHERE workspace <> ?1 UNION SELECT stack FROM"
+			      " image",
 			      w->id, e);
 	if (r >= 0)
 		r = db_query(s->db, &rows, e, "SELECT id, bytes FROM layer WHERE state = 1", "");

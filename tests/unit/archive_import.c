@@ -61,7 +61,7 @@ static int import_from(int fd, int dir, struct plant_limits limits, struct archi
 		       struct err *e)
 {
 	struct import_opts opts = {.spool_dir = -1, .limits = limits};
-	int r = import_archive(fd, dir, &opts, stats, e);
+	int r = import_archive(fd, dir, &opts, stats, NULL, e);
 
 	close(fd);
 	return r;

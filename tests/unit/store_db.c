@@ -179,11 +179,19 @@ static void set_version(long long version)
 static void versions(void)
 {
 	db_close(fresh());
-	set_version(2);
+	set_version(3);
 	ok(!again() && e.kind == ERR_UNSUPPORTED, "a newer one is refused");
 	has_str(e.text, "newer", "and it is said");
 	ok(e.remedy[0], "with a remedy");
 	ok(!again() && e.kind == ERR_UNSUPPORTED, "again, and not made older");
+	away(NULL);
+	struct db *db = fresh();
+	is_int(db_run(db, &e, "DROP TABLE image", ""), 0, "one of version 1");
+	db_close(db);
+	set_version(1);
+	db = again();
+	ok(db && db_run(db, &e, "DELETE FROM image", "") == 0, "is made newer");
+	db_close(db);
 	away(NULL);
 	db_close(fresh());
 	set_version(-3);

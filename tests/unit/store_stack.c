@@ -27,6 +27,25 @@ static void round_trip(void)
 	ok(!stack_has(&s, 0), "nobody is in it");
 }
 
+/* An image is the lowest of a stack, and says so. */
+static void images(void)
+{
+	static const char *const bad[] = {"1:9,2:1", "1:9,2:9", "1:10", "1:15",
+					  "1::",     "1:;",	"1:?"};
+	struct stack s;
+
+	is_int(stack_parse("7:1,2:9", &s, &e), 0, "an image below a layer");
+	is_int((int)stack_image(&s), 2, "is the image");
+	is_int(stack_parse("2:9", &s, &e), 0, "an image alone");
+	is_int((int)stack_image(&s), 2, "is one, too");
+	is_int(stack_parse("7:1,2:1", &s, &e), 0, "layers alone");
+	is_int((int)stack_image(&s), 0, "stand on no image");
+	is_int(stack_parse("", &s, &e), 0, "nothing");
+	is_int((int)stack_image(&s), 0, "neither");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		ok(stack_parse(bad[i], &s, &e) < 0, bad[i]);
+}
+
 static void fills(void)
 {
 	char text[STACK_TEXT_SIZE], again[STACK_TEXT_SIZE];
@@ -73,6 +92,7 @@ static void damaged(void)
 int main(void)
 {
 	TAP_RUN(round_trip);
+	TAP_RUN(images);
 	TAP_RUN(fills);
 	TAP_RUN(damaged);
 	return tap_done();

@@ -145,7 +145,7 @@ upper" "$a: one on the other, whiteouts too"
 	refused invalid_argument image-missing.tar 'not in the archive'
 	refused limit_exceeded image-many.tar 'layers'
 	refused invalid_argument oci-digest-out.tar 'digest'
-	refused invalid_argument oci-loop.tar 'index'
+	refused invalid_argument oci-loop.tar 'digest'
 	fresh img
 	pinfold import img "$A/image-whiteout-dots.tar"
 	exits 0 "whiteouts that name no name"
