@@ -101,8 +101,6 @@ shapes()
 	answers 400 '"code":-32600' "a batch"
 	api POST /mcp '{'
 	answers 400 '"code":-32700' "no JSON"
-	api POST /mcp '{}' -H "Content-Type: text/plain"
-	check "another type" test "$RC" = 415
 	api PUT /mcp '{}'
 	check "another method" test "$RC" = 405
 }
@@ -110,6 +108,7 @@ shapes()
 checks()
 {
 	daemon_mode
+	chmod 711 "$M" "$M/run" # root's is spoken to by an id of its own
 	daemon_start --warm 1 --warm-python 0
 	wait_for 10 test -S "$M/run/daemon-http.sock"
 	stateless
