@@ -136,13 +136,10 @@ def sessions(argv):
     has("a session of another name", s.tool("run_code", code="x", session="two"), "NameError")
     has("reset", s.tool("run_code", code="x", reset=True), "NameError")
     has("a time limit", s.tool("run_code", code="while True: pass", timeout_ms=300), "timed out after")
-    busy = s.begin("tools/call", {"name": "sandbox_run_code",
-                                  "arguments": {"code": "import time; time.sleep(30)"}})
+    busy = s.begin("tools/call", {"name": "sandbox_run_code", "arguments": {
+        "code": "import time; open('begun', 'w').close(); time.sleep(30)"}})
+    s.tool("exec", command="until [ -e begun ]; do sleep 0.1; done")
     text = s.tool("run_code", code="1")
-    for _ in range(100):
-        if "[busy]" in text:
-            break
-        text = s.tool("run_code", code="1")
     has("busy", text, '[busy] Session "main" is still running r', 'process_id="r', 'signal="INT"')
     name = text.split("still running ")[1].split(" ")[0]
     s.result("process_write", process_id=name, signal="INT")
