@@ -137,7 +137,7 @@ def sessions(argv):
     has("reset", s.tool("run_code", code="x", reset=True), "NameError")
     has("a time limit", s.tool("run_code", code="while True: pass", timeout_ms=300), "timed out after")
     busy = s.begin("tools/call", {"name": "sandbox_run_code", "arguments": {
-        "code": "import time; open('begun', 'w').close(); time.sleep(30)"}})
+        "code": "import time; open('begun', 'w').close(); time.sleep(30)"}})  # tidy: the code under test does
     s.tool("exec", command="until [ -e begun ]; do sleep 0.1; done")
     text = s.tool("run_code", code="1")
     has("busy", text, '[busy] Session "main" is still running r', 'process_id="r', 'signal="INT"')
