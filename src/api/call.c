@@ -96,6 +96,14 @@ void call_stream(struct call *c, struct feed *feed)
 		c->follow(c, feed);
 }
 
+void call_begun(struct call *c, struct value *taken)
+{
+	if (c->early && c->detach && !c->stream)
+		c->early(c, taken);
+	else
+		value_free(taken);
+}
+
 const struct value *arg(const struct call *c, const char *name)
 {
 	const struct value *v = value_get(c->args, name);

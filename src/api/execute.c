@@ -201,7 +201,6 @@ int execute(struct call *c, struct box *b, struct session *s, struct execution *
 	(void)snprintf(s->run, sizeof(s->run), "%s", id);
 	(void)snprintf(x->run, sizeof(x->run), "%s", id);
 	rec->cancel_fd = c->cancel;
-	call_stream(c, rec->feed);
 	int64_t began = now_ns();
 	int r = 0;
 	if (pinfold_session_execute(s->handle, x->code, x->code_len, x->time_ms,
@@ -210,6 +209,7 @@ int execute(struct call *c, struct box *b, struct session *s, struct execution *
 		value_free(g.results);
 		record_end(c->api->runs, rec, "failed", NULL);
 	} else {
+		call_stream(c, rec->feed); /* not before: an error must be the answer, not a stream's end */
 		follow(c, rec, s->handle, &g);
 		x->result = result_of(b, rec, &g, began);
 		const char *status = value_str(value_get(x->result, "status"));

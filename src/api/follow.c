@@ -31,7 +31,22 @@ static void tell_output(struct record *rec, int stream, const void *data, size_t
 	tell(rec, stream ? "stderr" : "stdout", o);
 }
 
-struct record *record_begin(struct call *c, const char *id, const char *command, struct err *e)
+struct value *record_summary(const struct record *rec)
+{
+	struct value *o = value_object();
+
+	value_set(o, "id", value_of_str(rec->id));
+	value_set(o, "status", value_of_str(rec->status));
+	value_set(o, "command", value_of_str(rec->command));
+	value_set(o, "sandbox", rec->sandbox[0] ? value_of_str(rec->sandbox) : value_of_null());
+	value_set(o, "workspace",
+		  rec->workspace[0] ? value_of_str(rec->workspace) : value_of_null());
+	value_set(o, "created", value_of_instant(rec->made_ms));
+	return o;
+}
+
+struct record *record_begin(struct call *c, const char *id, const char *command,
+			    const char *sandbox, struct err *e)
 {
 	struct record *rec = record_new(c->api->runs, c->who.tenant, id);
 
@@ -40,8 +55,10 @@ struct record *record_begin(struct call *c, const char *id, const char *command,
 		return NULL;
 	}
 	(void)snprintf(rec->command, sizeof(rec->command), "%s", command);
+	(void)snprintf(rec->sandbox, sizeof(rec->sandbox), "%s", sandbox);
 	rec->cancel_fd = c->cancel;
 	call_stream(c, rec->feed);
+	call_begun(c, record_summary(rec));
 	return rec;
 }
 

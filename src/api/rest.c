@@ -31,6 +31,7 @@ struct rest {
 	struct loop *loop;
 	bool attached, draining;
 	struct repeat *repeat; /* its answer is kept; or NULL */
+	char *begun;	       /* malloced: what a caller who detached is told */
 };
 
 static const struct op *find_route(const struct http_head *h, struct http_path_args *args,
@@ -84,8 +85,12 @@ static int take_path(const struct op *op, const struct http_path_args *path, str
 static int take_param(struct call *c, const char *name, const char *text, struct err *e)
 {
 	if (strcmp(name, "stream") == 0 && c->op->flags & OP_STREAM) {
-		c->stream = strcmp(text, "0") != 0 && strcmp(text, "false") != 0;
-		return 0;
+		bool no = strcmp(text, "0") == 0 || strcmp(text, "false") == 0;
+
+		c->stream = !no;
+		return no || !*text || strcmp(text, "1") == 0 || strcmp(text, "true") == 0
+			       ? 0
+			       : err_set(e, ERR_INVALID, "stream: true or false is wanted");
 	}
 	if (!arg_in(c->op, name, IN_QUERY)) {
 		(void)err_set(e, ERR_INVALID, "the query has an unknown parameter \"%.64s\"", name);
@@ -120,6 +125,14 @@ static int take_query(struct call *c, const struct http_head *h, struct err *e)
 	return 0;
 }
 
+static bool is_json(const char *type)
+{
+	const char *behind = type + 16;
+
+	return strncasecmp(type, "application/json", 16) == 0 &&
+	       strchr(";", behind[strspn(behind, " \t")]);
+}
+
 static int take_body(struct call *c, const struct exchange *x, struct err *e)
 {
 	auto_value *body = NULL;
@@ -128,8 +141,7 @@ static int take_body(struct call *c, const struct exchange *x, struct err *e)
 	if (c->op->flags & OP_RAW_BODY || !x->body_len)
 		return 0;
 	/* curl -d says form when it is told nothing; on the Unix socket no browser can be behind it. */
-	if (exchange_field(x, "content-type", type, sizeof(type)) &&
-	    strncasecmp(type, "application/json", 16) != 0 &&
+	if (exchange_field(x, "content-type", type, sizeof(type)) && !is_json(type) &&
 	    !(x->conn->listener->unix_socket && strstr(type, "form-urlencoded"))) {
 		(void)err_set(e, ERR_INVALID, "the body is not application/json");
 		(void)err_detail(e, "media_type");
@@ -153,14 +165,15 @@ static int take_body(struct call *c, const struct exchange *x, struct err *e)
 
 static int take_fields(struct call *c, const struct exchange *x, struct err *e)
 {
-	char text[128];
+	char text[24];
 	unsigned long long n;
 
-	if (exchange_field(x, "last-event-id", text, sizeof(text))) {
-		if (sscanf(text, "%llu", &n) != 1)
-			return err_set(e, ERR_INVALID, "Last-Event-ID: not a number");
-		c->last_event = n;
-	}
+	if (!exchange_field(x, "last-event-id", text, sizeof(text)))
+		return 0;
+	if (!*text || strlen(text) > 18 || strspn(text, "0123456789") != strlen(text) ||
+	    sscanf(text, "%llu", &n) != 1)
+		return err_set(e, ERR_INVALID, "Last-Event-ID: not a number that we gave");
+	c->last_event = n;
 	return 0;
 }
 
@@ -172,6 +185,7 @@ static void rest_free(struct rest *r)
 	if (r->attached)
 		feed_leave(r->feed, &r->follower);
 	feed_unref(r->feed);
+	free(r->begun);
 	free(r);
 }
 
@@ -262,7 +276,12 @@ static void attach(struct task *t)
 {
 	struct rest *r = (struct rest *)((char *)t - offsetof(struct rest, attach));
 
-	if (r->x) {
+	if (r->x && r->x->head.method == HTTP_HEAD) {
+		exchange_begin(r->x, 200, "text/event-stream", -1);
+		if (r->call)
+			call_cancel(r->call); /* nobody will hear it */
+		finish(r);
+	} else if (r->x) {
 		exchange_events(r->x);
 		r->attached = r->x;
 		if (r->x) {
@@ -286,6 +305,35 @@ static void follow(struct call *c, struct feed *feed)
 	r->feed = feed_ref(feed);
 	r->follower = (struct follower){.seen = c->last_event, .more = more_events};
 	r->attach.run = attach;
+	loop_post(r->loop, &r->attach);
+}
+
+static void answer_begun(struct task *t)
+{
+	struct rest *r = (struct rest *)((char *)t - offsetof(struct rest, attach));
+	struct exchange *x = r->x;
+
+	if (x && r->begun) {
+		size_t len = strlen(r->begun);
+
+		if (r->repeat)
+			repeat_end(r->call->api->repeats, r->repeat, 202, r->begun, len);
+		r->repeat = NULL;
+		r->x = NULL;
+		exchange_on_gone(x, NULL, NULL);
+		exchange_reply(x, 202, NULL, take_ptr(&r->begun), len);
+	}
+	rest_free(r); /* not before the call is over */
+}
+
+/* The handler's thread. */
+static void early(struct call *c, struct value *taken)
+{
+	struct rest *r = c->transport;
+
+	r->begun = value_text(taken, NULL);
+	value_free(taken);
+	r->attach.run = answer_begun;
 	loop_post(r->loop, &r->attach);
 }
 
@@ -472,6 +520,7 @@ static int start(struct exchange *x, const struct op *op, const struct http_path
 	c->transport = r;
 	c->done = done;
 	c->follow = follow;
+	c->early = early;
 	int result = fill(c, path, x, e);
 	if (result >= 0)
 		result = look_for_repeat(r, c, x, e);
@@ -497,8 +546,6 @@ void rest_begin(struct exchange *x)
 	bool known = false;
 	const struct op *op = find_route(&x->head, &path, &known);
 
-	if (!(op && op->flags & OP_OPEN) && !exchange_admit(x))
-		return;
 	if (!op)
 		refuse_path(x, known);
 	else if (start(x, op, &path, &e) < 0)
