@@ -31,11 +31,8 @@ static void tell(struct record *rec, const char *event, const struct value *data
 
 static void take_output(struct record *rec, int stream, const struct pinfold_session_event *ev)
 {
-	auto_value *o = value_object();
-
 	spool_add(&rec->output[stream], ev->data, ev->len);
-	value_set_text(o, ev->data, ev->len);
-	tell(rec, stream ? "stderr" : "stdout", o);
+	record_tell_output(rec, stream, ev->data, ev->len);
 }
 
 /* Drivers live with hostile code; the library has looked at the shape, we take no more than JSON. */

@@ -68,6 +68,7 @@ struct carry {
 void record_started(struct record *rec);
 void record_output(struct record *rec, struct carry carry[2], int stream, const void *data,
 		   size_t len);
+void record_tell_output(struct record *rec, int stream, const void *data, size_t len);
 void record_denial(struct record *rec, const char *text, size_t len);
 void record_flush(struct record *rec, struct carry carry[2]);
 
