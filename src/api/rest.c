@@ -14,6 +14,7 @@
 #include "api/metrics.h"
 #include "api/repeat.h"
 #include "base/fd.h"
+#include "base/utf8.h"
 #include "http/range.h"
 #include "http/target.h"
 
@@ -119,6 +120,10 @@ static int take_query(struct call *c, const struct http_head *h, struct err *e)
 		    http_decode(p.value ? p.value : "", p.value_len, true, text,
 				HTTP_LINE_MAX + 1) < 0)
 			return err_set(e, ERR_INVALID, "the query is not well-formed");
+		if (!utf8_valid(text, strlen(text)) || !utf8_valid(name, strlen(name)))
+			/* JSON cannot say such a name: it would become that of another file. */
+			return err_set(e, ERR_INVALID, "%.40s: not UTF-8",
+				       arg_in(c->op, name, IN_QUERY) ? name : "the query");
 		if (take_param(c, name, text, e) < 0)
 			return -EINVAL;
 	}

@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import sys
+import threading
 import time
 import traceback
 import urllib.parse
@@ -16,6 +17,7 @@ MODE = os.environ["API_MODE"]
 PID = int(os.environ["API_PID"])
 BEST = {} if MODE == "R" else {"limits": "best-effort"}
 TESTS = []
+PAUSE = threading.Event() # never set
 
 
 def say(line):
@@ -64,7 +66,7 @@ def wait_until(fn, seconds=10):
         got = fn()
         if got or time.monotonic() > end:
             return got
-        time.sleep(0.02)
+        PAUSE.wait(0.02)
 
 
 class Connection(http.client.HTTPConnection):
@@ -130,16 +132,16 @@ class Api:
         response.connection = connection
         return response
 
-    def ask(self, method, path, body=None, headers=None, **query):
+    def ask(self, method, where, body=None, headers=None, **query):
         """One request on a connection that is kept."""
         if query:
-            path += ("&" if "?" in path else "?") + urllib.parse.urlencode(query)
+            where += ("&" if "?" in where else "?") + urllib.parse.urlencode(query)
         body, fields = self._fields(body, headers)
         for again in (self.kept is not None, False):
             if self.kept is None:
                 self.kept = Connection(PORT if self.token is not None else None, self.timeout)
             try:
-                self.kept.request(method, path, body=body, headers=fields)
+                self.kept.request(method, where, body=body, headers=fields)
                 response = self.kept.getresponse()
                 answer = Answer(response, response.read())
                 if response.will_close:
@@ -152,8 +154,8 @@ class Api:
                     raise
         return None
 
-    def get(self, path, **query):
-        return self.ask("GET", path, **query)
+    def get(self, where, **query):
+        return self.ask("GET", where, **query)
 
     def post(self, path, body=None, headers=None, **query):
         return self.ask("POST", path, {} if body is None else body, headers, **query)
