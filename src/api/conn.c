@@ -500,7 +500,7 @@ static bool read_some(struct conn *c)
 	if (!c->in && !(c->in = malloc(IN_SIZE)))
 		return false;
 	bool first = !c->in_len;
-	ssize_t n = recv(c->watch.fd, c->in + c->in_len, IN_SIZE - 1 - c->in_len, 0);
+	ssize_t n = recv(c->watch.fd, c->in + c->in_len, IN_SIZE - c->in_len, 0);
 
 	if (n < 0)
 		return errno == EAGAIN;

@@ -21,7 +21,7 @@
 #include "http/head.h"
 
 #define BODY_MAX (16u << 20)
-#define IN_SIZE (HTTP_HEAD_MAX + 1)
+#define IN_SIZE (HTTP_HEAD_MAX + 1) /* a head that is too long is seen to be */
 #define OUT_MAX (8u << 20) /* of events that a client has not taken: then he is dropped */
 #define HEAD_MS 15000u	   /* for a whole head, from its first byte */
 #define IDLE_MS 120000u	   /* between requests */
