@@ -46,6 +46,8 @@ struct pinfold_error {
 #define PINFOLD_NO_STDIN 0x4u /* standard input is empty */
 #define PINFOLD_DAEMON 0x8u   /* run in the daemon, or fail */
 #define PINFOLD_LOCAL 0x10u   /* run in this process even when there is a daemon */
+/* On behalf of somebody who may not know what is on this host: no hint says so. */
+#define PINFOLD_FOREIGN 0x40u
 /* Of a background command: keep its standard input open for pinfold_process_write(); else it is empty. */
 #define PINFOLD_SPAWN_STDIN 0x20u
 

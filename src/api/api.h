@@ -26,7 +26,7 @@ struct api {
 	struct metrics *metrics;
 	struct repeats *repeats; /* requests that are done once: repeat.h */
 	const char *log;	 /* text, json; NULL: nothing is written */
-	uint32_t run_flags;	 /* PINFOLD_DAEMON or 0, for every run */
+	uint32_t run_flags;	 /* PINFOLD_DAEMON, PINFOLD_FOREIGN or 0, for every run */
 };
 
 #endif

@@ -89,6 +89,10 @@ bool exchange_admit(struct exchange *x, bool is_open)
 	if (r == 0 && x->conn->listener->unix_socket) {
 		x->who = (struct who){.scopes = SCOPE_ALL};
 		(void)snprintf(x->who.tenant, sizeof(x->who.tenant), "uid-%u", x->conn->uid);
+#ifdef PINFOLD_FIXTURES
+	} else if (r == 0 && x->conn->server->config.open) {
+		x->who = (struct who){.tenant = "conformance", .scopes = SCOPE_ALL};
+#endif
 	} else if (r == 0 && !is_open) {
 		r = check_bearer(x, &e);
 	}

@@ -13,6 +13,7 @@
 #define TTL_MS (10u * 60 * 1000)
 
 struct boxes {
+	pthread_mutex_t naming; /* who looks for a name and takes it when it is free holds this */
 	pthread_mutex_t lock;
 	struct box *first; /* under lock */
 };
@@ -24,6 +25,7 @@ int boxes_new(struct boxes **ret, struct err *e)
 	if (!b)
 		return err_sys(e, "table of sandboxes");
 	(void)pthread_mutex_init(&b->lock, NULL);
+	(void)pthread_mutex_init(&b->naming, NULL);
 	*ret = b;
 	return 0;
 }
@@ -53,6 +55,7 @@ void boxes_free(struct boxes *boxes)
 		free_box(b);
 	}
 	(void)pthread_mutex_destroy(&boxes->lock);
+	(void)pthread_mutex_destroy(&boxes->naming);
 	free(boxes);
 }
 
@@ -175,8 +178,8 @@ static int with_metadata(const struct pinfold_run_options *o, const char *tenant
 	return 0;
 }
 
-struct box *box_create(struct api *api, const struct who *who, const char *name,
-		       const struct pinfold_run_options *o, uint64_t ttl_ms, struct err *e)
+static struct box *create(struct api *api, const struct who *who, const char *name,
+			  const struct pinfold_run_options *o, uint64_t ttl_ms, struct err *e)
 {
 	struct pinfold_run_options own = *o;
 	struct pinfold_error failure;
@@ -199,6 +202,19 @@ struct box *box_create(struct api *api, const struct who *who, const char *name,
 		(void)err_sys(e, "table of sandboxes");
 	else
 		b->idle_ms = *name && !ttl_ms ? BOX_IDLE_MS : 0;
+	return b;
+}
+
+struct box *box_create(struct api *api, const struct who *who, const char *name,
+		       const struct pinfold_run_options *o, uint64_t ttl_ms, struct err *e)
+{
+	bool named = name && *name;
+
+	if (named)
+		(void)pthread_mutex_lock(&api->boxes->naming);
+	struct box *b = create(api, who, name, o, ttl_ms, e);
+	if (named)
+		(void)pthread_mutex_unlock(&api->boxes->naming);
 	return b;
 }
 
@@ -284,9 +300,13 @@ struct box *box_named(struct api *api, const struct who *who, const char *name, 
 {
 	struct pinfold_run_options o = PINFOLD_RUN_OPTIONS_INIT;
 	struct err ignored = ERR_INIT;
-	struct box *b = box_find(api, who, name, &ignored);
 
-	return b ? b : box_create(api, who, name, &o, 0, e);
+	(void)pthread_mutex_lock(&api->boxes->naming);
+	struct box *b = box_find(api, who, name, &ignored);
+	if (!b)
+		b = create(api, who, name, &o, 0, e);
+	(void)pthread_mutex_unlock(&api->boxes->naming);
+	return b;
 }
 
 int box_destroy(struct api *api, struct box *b, struct err *e)

@@ -96,12 +96,12 @@ void call_stream(struct call *c, struct feed *feed)
 		c->follow(c, feed);
 }
 
-void call_begun(struct call *c, struct value *taken)
+void call_answer(struct call *c, struct value *v)
 {
-	if (c->early && c->detach && !c->stream)
-		c->early(c, taken);
+	if (c->detach && !c->stream && c->early)
+		c->early(c, v);
 	else
-		value_free(taken);
+		value_free(v);
 }
 
 const struct value *arg(const struct call *c, const char *name)

@@ -57,8 +57,8 @@ struct call {
 	/* Where events go, from the handler's thread: REST hangs a stream on the feed, MCP reports
 	 * progress. NULL: nobody listens. */
 	void (*follow)(struct call *c, struct feed *feed);
-	/* What a caller who detached is told at once, from the handler's thread; NULL: he is not. */
-	void (*early)(struct call *c, struct value *taken);
+	/* The answer now, although the handler goes on (`detach`); takes the value. */
+	void (*early)(struct call *c, struct value *v);
 	/* Tools: ask who is calling. See mcp/ask.h. */
 	void *transport;
 	void (*done)(struct call *c); /* the loop's thread; frees it */
@@ -82,8 +82,9 @@ bool call_cancelled(const struct call *c);
 int call_cancelled_fd(const struct call *c); /* readable when it was */
 /* From here on `feed` is what a caller who wants a stream hears. */
 void call_stream(struct call *c, struct feed *feed);
-/* It has begun: who does not want to wait for its end is answered with this. */
-void call_begun(struct call *c, struct value *taken);
+
+/* With `detach`: he who called gets this, and need not wait any longer. */
+void call_answer(struct call *c, struct value *v);
 
 const char *arg_str(const struct call *c, const char *name); /* NULL: not given */
 int64_t arg_int(const struct call *c, const char *name, int64_t standard);

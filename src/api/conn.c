@@ -333,6 +333,8 @@ static int to_pipe(struct exchange *x, const char *data, size_t len, size_t *ret
 
 static void drop_input(struct conn *c, size_t n)
 {
+	if (!n)
+		return;
 	memmove(c->in, c->in + n, c->in_len - n);
 	c->in_len -= n;
 	if (!c->in_len) {

@@ -190,11 +190,13 @@ int execute(struct call *c, struct box *b, struct session *s, struct execution *
 
 	if (id_make("run", id, e) < 0)
 		return -EIO;
+	char command[64];
+	(void)snprintf(command, sizeof(command), "%s (%zu bytes)", s->lang, x->code_len);
 	struct record *rec = record_new(c->api->runs, c->who.tenant, id);
 	if (!rec)
 		return err_sys(e, "record of a run");
+	(void)snprintf(rec->command, sizeof(rec->command), "%s", command);
 	(void)snprintf(rec->sandbox, sizeof(rec->sandbox), "%s", b->id);
-	(void)snprintf(rec->command, sizeof(rec->command), "%s (%zu bytes)", s->lang, x->code_len);
 	(void)snprintf(s->run, sizeof(s->run), "%s", id);
 	(void)snprintf(x->run, sizeof(x->run), "%s", id);
 	rec->cancel_fd = c->cancel;
@@ -206,7 +208,7 @@ int execute(struct call *c, struct box *b, struct session *s, struct execution *
 		value_free(g.results);
 		record_end(c->api->runs, rec, "failed", NULL);
 	} else {
-		call_stream(c, rec->feed); /* not before: an error must be the answer, not a stream's end */
+		record_announce(c, rec); /* not before: an error must be the answer */
 		follow(c, rec, s->handle, &g);
 		x->result = result_of(b, rec, &g, began);
 		const char *status = value_str(value_get(x->result, "status"));

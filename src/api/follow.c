@@ -91,6 +91,12 @@ struct value *record_summary(const struct record *rec)
 	return o;
 }
 
+void record_announce(struct call *c, struct record *rec)
+{
+	call_answer(c, record_summary(rec));
+	call_stream(c, rec->feed);
+}
+
 struct record *record_begin(struct call *c, const char *id, const char *command,
 			    const char *sandbox, struct err *e)
 {
@@ -103,8 +109,7 @@ struct record *record_begin(struct call *c, const char *id, const char *command,
 	(void)snprintf(rec->command, sizeof(rec->command), "%s", command);
 	(void)snprintf(rec->sandbox, sizeof(rec->sandbox), "%s", sandbox);
 	rec->cancel_fd = c->cancel;
-	call_stream(c, rec->feed);
-	call_begun(c, record_summary(rec));
+	record_announce(c, rec);
 	return rec;
 }
 

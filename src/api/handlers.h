@@ -10,7 +10,9 @@ op_fn op_run_create, op_run_list, op_run_get, op_run_stdout, op_run_stderr, op_r
 	op_run_cancel;
 /* op_sandbox.c */
 op_fn op_sandbox_create, op_sandbox_list, op_sandbox_get, op_sandbox_delete, op_sandbox_pause,
-	op_sandbox_resume, op_sandbox_extend, op_sandbox_exec, op_sandbox_fork;
+	op_sandbox_resume, op_sandbox_extend, op_sandbox_exec;
+/* op_fork.c */
+op_fn op_sandbox_fork;
 /* op_process.c */
 op_fn op_process_list, op_process_get, op_process_output, op_process_signal, op_process_stdin,
 	op_process_resize;

@@ -37,7 +37,7 @@ static const struct rule {
 	{"diff", "json names command=", "n?pp", false},
 	{"log", "json all", "n", false},
 	{"exec", COMMAND_OPTIONS, "n", true},
-	{"run", COMMAND_OPTIONS "name=", "", true},
+	{"run", COMMAND_OPTIONS "name= image=", "", true},
 };
 
 static int refuse(struct err *e, const char *what, const char *word)

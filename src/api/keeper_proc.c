@@ -244,7 +244,8 @@ static void empty(int sock)
 {
 	char byte;
 
-	while (recv(sock, &byte, 1, MSG_DONTWAIT) > 0)
+	/* More than one is none of ours; who sends without end gets no answer. */
+	for (int i = 0; i < 16 && recv(sock, &byte, 1, MSG_DONTWAIT) > 0; i++)
 		;
 }
 

@@ -32,13 +32,14 @@ struct kept {
 	struct err *error;
 };
 
-static int refuse_other(const struct wanted *w, struct err *e)
+/* An image is what a workspace is made of; then it has it. */
+static int refuse_other(const struct wanted *w, bool create, struct err *e)
 {
 	const struct pinfold_run_options *o = &w->o;
-	const char *what = o->isolation && strcmp(o->isolation, "strict") ? "isolation"
-			   : o->image && strcmp(o->image, "host")	  ? "image"
-			   : o->deps && strcmp(o->deps, "off")		  ? "deps"
-									  : NULL;
+	const char *what = o->isolation && strcmp(o->isolation, "strict")    ? "isolation"
+			   : !create && o->image && strcmp(o->image, "host") ? "image"
+			   : o->deps && strcmp(o->deps, "off")		     ? "deps"
+									     : NULL;
 
 	if (!what)
 		return 0;
@@ -86,6 +87,8 @@ static int ask(struct kept *k, const struct wanted *w, bool create, struct err *
 
 	keeper_add(&words, create ? "run" : "exec");
 	add_options(&words, o, k->id);
+	if (create && o->image)
+		keeper_add(&words, "--image=%s", o->image);
 	keeper_add(&words, create ? "--name=%s" : "%s", k->workspace);
 	keeper_add(&words, "--");
 	for (unsigned i = 0; o->argv && o->argv[i]; i++)
@@ -319,7 +322,7 @@ int keeper_run(struct call *c, const char *workspace, bool create, struct err *e
 	k.id = id;
 	k.command = w.command;
 	if (r >= 0)
-		r = refuse_other(&w, e);
+		r = refuse_other(&w, create, e);
 	if (r >= 0)
 		r = id_make("run", id, e);
 	if (r >= 0)

@@ -179,10 +179,3 @@ int op_sandbox_exec(struct call *c, struct err *e)
 	box_put(c->api, b);
 	return r;
 }
-
-int op_sandbox_fork(struct call *c, struct err *e)
-{
-	(void)c;
-	(void)err_set(e, ERR_UNSUPPORTED, "a sandbox that lives cannot be forked in this version");
-	return err_remedy(e, "keep files in a workspace, and fork that");
-}

@@ -15,7 +15,8 @@
 struct verb {
 	const char *words[WORDS_MAX + 1];
 	unsigned n;
-	char option[192];
+	char option[2][192]; /* with a value */
+	unsigned n_options;
 };
 
 static void add(struct verb *v, const char *word)
@@ -24,13 +25,13 @@ static void add(struct verb *v, const char *word)
 		v->words[v->n++] = word;
 }
 
-/* One of them has a value; more than one is not needed. */
 static void add_option(struct verb *v, const char *name, const char *value)
 {
-	if (!value)
+	if (!value || v->n_options == 2)
 		return;
-	(void)snprintf(v->option, sizeof(v->option), "--%s=%s", name, value);
-	add(v, v->option);
+	char *text = v->option[v->n_options++];
+	(void)snprintf(text, sizeof(v->option[0]), "--%s=%s", name, value);
+	add(v, text);
 }
 
 static int ask(struct call *c, struct verb *v, struct err *e)
@@ -66,6 +67,7 @@ int op_workspace_create(struct call *c, struct err *e)
 
 	(void)snprintf(disk, sizeof(disk), "%lld", (long long)arg_int(c, "disk", 0));
 	add_option(&v, "disk", arg(c, "disk") ? disk : NULL);
+	add_option(&v, "image", arg_str(c, "image"));
 	add(&v, arg_str(c, "name"));
 	int r = ask(c, &v, e);
 	return r < 0 ? r : show(c, arg_str(c, "name"), e);

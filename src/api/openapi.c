@@ -266,7 +266,7 @@ static const char *const shapes[][2] = {
 		      "error:any usage:object files:any"},
 	{"Workspace", "name:string status:string snapshot:integer created:string layers:integer "
 		      "own_bytes:integer shared_bytes:integer disk_limit_bytes:integer "
-		      "inode_limit:integer dir:string?"},
+		      "inode_limit:integer image:string dir:string?"},
 	{"WorkspaceList", "items:Workspace[] next:string?"},
 	{"Snapshot", "snapshot:integer kind:string label:string? current:boolean undone:boolean "
 		     "time:string run:string? command:string? status:string? exit_status:integer? "

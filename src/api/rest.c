@@ -27,12 +27,12 @@ struct rest {
 	struct call *call;  /* NULL: over */
 	struct feed *feed;
 	struct follower follower;
-	struct task attach;
+	struct task attach, answer;
+	struct value *early; /* what is answered before the call is over */
 	struct timer comment;
 	struct loop *loop;
 	bool attached, draining;
 	struct repeat *repeat; /* its answer is kept; or NULL */
-	char *begun;	       /* malloced: what a caller who detached is told */
 };
 
 static const struct op *find_route(const struct http_head *h, struct http_path_args *args,
@@ -190,7 +190,6 @@ static void rest_free(struct rest *r)
 	if (r->attached)
 		feed_leave(r->feed, &r->follower);
 	feed_unref(r->feed);
-	free(r->begun);
 	free(r);
 }
 
@@ -313,35 +312,6 @@ static void follow(struct call *c, struct feed *feed)
 	loop_post(r->loop, &r->attach);
 }
 
-static void answer_begun(struct task *t)
-{
-	struct rest *r = (struct rest *)((char *)t - offsetof(struct rest, attach));
-	struct exchange *x = r->x;
-
-	if (x && r->begun) {
-		size_t len = strlen(r->begun);
-
-		if (r->repeat)
-			repeat_end(r->call->api->repeats, r->repeat, 202, r->begun, len);
-		r->repeat = NULL;
-		r->x = NULL;
-		exchange_on_gone(x, NULL, NULL);
-		exchange_reply(x, 202, NULL, take_ptr(&r->begun), len);
-	}
-	rest_free(r); /* not before the call is over */
-}
-
-/* The handler's thread. */
-static void early(struct call *c, struct value *taken)
-{
-	struct rest *r = c->transport;
-
-	r->begun = value_text(taken, NULL);
-	value_free(taken);
-	r->attach.run = answer_begun;
-	loop_post(r->loop, &r->attach);
-}
-
 /* All of it, or the part that is wanted. Returns the status. */
 static int cut_to_range(struct exchange *x, struct reply *reply, int status)
 {
@@ -359,6 +329,38 @@ static int cut_to_range(struct exchange *x, struct reply *reply, int status)
 	reply->offset += r == HTTP_RANGE_PART ? part.first : 0;
 	reply->length = r == HTTP_RANGE_PART ? part.last - part.first + 1 : 0;
 	return r == HTTP_RANGE_PART ? 206 : 416;
+}
+
+static void answer_early(struct task *t)
+{
+	struct rest *r = (struct rest *)((char *)t - offsetof(struct rest, answer));
+	struct exchange *x = r->x;
+	size_t len = 0;
+	char *text = value_text(r->early, &len);
+
+	value_free(r->early);
+	r->early = NULL;
+	if (!x || !text) {
+		free(text);
+		return;
+	}
+	r->x = NULL;
+	exchange_on_gone(x, NULL, NULL);
+	if (r->repeat) {
+		repeat_end(r->call->api->repeats, r->repeat, 202, text, len);
+		r->repeat = NULL;
+	}
+	exchange_reply(x, 202, NULL, text, len);
+}
+
+/* The handler's thread. */
+static void early(struct call *c, struct value *v)
+{
+	struct rest *r = c->transport;
+
+	r->early = v;
+	r->answer.run = answer_early;
+	loop_post(r->loop, &r->answer);
 }
 
 static void send_file(struct exchange *x, struct reply *reply, int status)

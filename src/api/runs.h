@@ -56,6 +56,8 @@ void runs_each(struct runs *r, const char *tenant, int (*fn)(struct record *, vo
 struct record *record_begin(struct call *c, const char *id, const char *command,
 			    const char *sandbox, struct err *e);
 
+/* It has begun: who detached is answered, who wants a stream hears it from here on. */
+void record_announce(struct call *c, struct record *rec);
 /* What is known of it while it runs. */
 struct value *record_summary(const struct record *rec);
 

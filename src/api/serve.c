@@ -34,7 +34,7 @@ int api_open(struct api *api, struct err *e)
 	int r = 0;
 
 	value_init();
-	*api = (struct api){.run_flags = PINFOLD_DAEMON};
+	*api = (struct api){.run_flags = PINFOLD_DAEMON | PINFOLD_FOREIGN};
 	r = loop_new(&api->loop, e);
 	if (r >= 0)
 		r = workers_new(WORKERS_MAX, &api->workers, e);
@@ -112,7 +112,8 @@ static int watch_signals(struct ending *end, struct err *e)
 static int open_server(struct api *api, const struct api_config *config, struct server **ret,
 		       struct err *e)
 {
-	struct server_config sc = {.hosts = config->hosts, .origins = config->origins};
+	struct server_config sc = {
+		.hosts = config->hosts, .origins = config->origins, .open = config->open};
 	int r = server_new(api, &sc, ret, e);
 
 	if (r >= 0 && config->dir >= 0)

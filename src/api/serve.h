@@ -22,6 +22,7 @@ struct api_config {
 	int keeper; /* the keeper's socket; FD_NONE: there is none */
 	const char *const *hosts, *const *origins;
 	const char *log; /* text, json; NULL: nothing */
+	bool open;	 /* as in server.h */
 	/* More paths, from rooms that we do not see; or NULL. */
 	void (*mount)(struct api *api, struct server *s, void *arg);
 	void *mount_arg;

@@ -33,6 +33,7 @@
 #include "base/fd.h"
 #include "base/group.h"
 #include "base/parse.h"
+#include "mcp/mcp.h"
 
 #define GROUP_NAME "pinfold"
 #define BACKLOG 1024
@@ -200,6 +201,21 @@ static int give_up_rights(void)
 	return 0;
 }
 
+/* For agents that speak HTTP. It ends with the process, so nobody frees it. */
+static void mount_mcp(struct api *api, struct server *server, void *arg)
+{
+	const struct side *s = arg;
+	struct mcp_options o = {.fixtures = s->config.open};
+	struct err e = ERR_INIT;
+	struct mcp *mcp = NULL;
+
+	tools_register();
+	if (mcp_new(api, &o, &mcp, &e) < 0)
+		(void)fprintf(stderr, "pinfold: MCP: %s\n", e.text);
+	else
+		mcp_mount(mcp, server);
+}
+
 static void be_api(struct side *s, int keeper)
 {
 	struct err e = ERR_INIT;
@@ -207,6 +223,8 @@ static void be_api(struct side *s, int keeper)
 	(void)prctl(PR_SET_NAME, "pinfold-api", 0, 0, 0);
 	(void)setenv("PINFOLD_SOCKET", s->socket, 1); /* no thread is there yet */
 	s->config.keeper = keeper;
+	s->config.mount = mount_mcp;
+	s->config.mount_arg = s;
 	fd_close(&s->leash);
 	if (give_up_rights() < 0)
 		(void)err_sys(&e, "give up rights");
@@ -317,6 +335,7 @@ static int open_all(const struct http_options *o, struct side *s, struct http_si
 				     : listen_tcp(o->addresses[i], &c->listen[c->n_listen++], e);
 	c->hosts = o->hosts;
 	c->origins = o->origins;
+	c->open = o->conformance;
 	c->log = o->log;
 	return r;
 }

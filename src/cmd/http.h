@@ -13,7 +13,8 @@ struct http_options {
 	const char *unix_path;	      /* NULL: beside the daemon's */
 	const char *const *addresses; /* HOST:PORT, or NULL */
 	const char *const *hosts, *const *origins;
-	const char *log; /* text, json; NULL: nothing */
+	bool conformance; /* test builds: what the MCP conformance suite wants, without tokens */
+	const char *log;  /* text, json; NULL: nothing */
 };
 
 struct http_side {

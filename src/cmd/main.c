@@ -20,6 +20,8 @@ const struct verb verb_table[] = {
 	{"shell", "an interactive shell in a fresh sandbox", cmd_shell, VERB_SHELL, &shell_doc},
 	{"plan", "print the steps of a run without doing them", cmd_plan, VERB_PLAN, &plan_doc},
 	{"serve", "be the daemon: sandboxes wait ready-made", cmd_serve, VERB_SERVE, &serve_doc},
+	{"mcp", "be the tool of an agent: MCP on standard input and output", cmd_mcp, VERB_MCP,
+	 &mcp_doc},
 	{"token", "make, list and remove keys of the HTTP API", cmd_token, VERB_TOKEN, &token_doc},
 	{"new", "make a workspace: files that last", cmd_new, VERB_NEW, &new_doc},
 	{"ls", "list the workspaces", cmd_ls, VERB_DATA, &ls_doc},
@@ -66,8 +68,8 @@ const struct verb verb_table[] = {
 
 /* Verbs of the contract whose part does not exist yet: refused by name, never "unknown". */
 static const char *const later_verbs[] = {
-	"mcp",	 "allow",   "trust",  "approvals", "approve", "deny", "secret",
-	"audit", "receipt", "verify", "replay",	   "deps",    NULL,
+	"allow", "trust",   "approvals", "approve", "deny", "secret",
+	"audit", "receipt", "verify",	 "replay",  "deps", NULL,
 };
 
 static const struct verb *unknown_verb(const char *name, struct err *e)

@@ -35,6 +35,10 @@ struct request {
 	uint64_t result_fd, code_fd; /* what relay.h says, and program text; 0: none */
 	uint64_t samples;	     /* of bench */
 	uint64_t inodes;	     /* of new */
+	const char *tools, *structured, *transfer_dir; /* of mcp */
+	bool ask;
+	bool conformance; /* of serve, in test builds */
+	uint64_t idle_ms;
 	uint64_t warm, warm_python, warm_node, warm_r, warm_memory, max, queue;
 
 	char *code_text;     /* what was read of FILE or standard input */

@@ -32,6 +32,7 @@
 #define VERB_EXPORT 0x800000u
 #define VERB_IMPORT 0x1000000u
 #define VERB_FSCK 0x2000000u
+#define VERB_MCP 0x4000000u
 #define VERB_TOKEN 0x8000000u
 #define VERB_IMAGE 0x10000000u
 #define VERB_ALL 0xffffffffu
@@ -99,6 +100,7 @@ int cmd_export(const struct verb *v, int argc, char **argv);
 int cmd_import(const struct verb *v, int argc, char **argv);
 int cmd_image(const struct verb *v, int argc, char **argv);
 int cmd_fsck(const struct verb *v, int argc, char **argv);
+int cmd_mcp(const struct verb *v, int argc, char **argv);
 int cmd_token(const struct verb *v, int argc, char **argv);
 int cmd_docs(const struct verb *v, int argc, char **argv);
 
@@ -106,6 +108,6 @@ extern const struct verb_doc run_doc, shell_doc, plan_doc, doctor_doc, version_d
 	serve_doc, docs_doc, exec_doc, ps_doc, logs_doc, attach_doc, kill_doc, pause_doc,
 	resume_doc, extend_doc, bench_doc, new_doc, ls_doc, info_doc, rm_doc, snap_doc, log_doc,
 	undo_doc, rollback_doc, fork_doc, diff_doc, cp_doc, push_doc, pull_doc, watch_doc,
-	review_doc, apply_doc, export_doc, import_doc, fsck_doc, token_doc, image_doc;
+	review_doc, apply_doc, export_doc, import_doc, fsck_doc, token_doc, image_doc, mcp_doc;
 
 #endif

@@ -75,6 +75,9 @@ void run_hidden_arguments(struct pinfold_run *run)
 {
 	const char *const *argv = run->req.spec.argv;
 
+	if (run->req.flags & PINFOLD_FOREIGN)
+		return;
+
 	for (unsigned i = 1; argv[0] && argv[i] && i < 64; i++)
 		if (hidden(run, argv[i]))
 			run_deny_path(run, argv[i],

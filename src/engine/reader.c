@@ -80,6 +80,7 @@ static int prepare(struct request *req, const struct reader_ask *ask, struct sto
 {
 	struct sandbox_layers here = store_layers(s);
 
+	req->spec.git.path = NULL;
 	req->spec.peek = ask->peek;
 	req->spec.bare = ask->bare;
 	req->spec.as_root = true;

@@ -178,6 +178,33 @@ static int open_dir(struct request *r, const struct pinfold_run_options *o, stru
 	return secrets_find(r->spec.dir_fd, o->hide, o->show, &r->secrets, e);
 }
 
+/* Its git directory, where that is elsewhere. */
+static void open_git(struct request *r, const struct pinfold_run_options *o)
+{
+	struct gitdir *g = &r->git;
+	struct stat st;
+
+	if (r->spec.dir_fd < 0 || r->spec.level != LEVEL_STRICT)
+		return;
+	gitdir_find(r->spec.dir_fd, r->dir_real, o->hide, o->show, g);
+	if (!g->found || fstat(g->fd, &st) < 0)
+		return;
+	if (r->remote) {
+		g->note = "its git directory is elsewhere, which the daemon does not show; "
+			  "--no-daemon does";
+		return;
+	}
+	r->spec.git = (struct sandbox_git){
+		.path = g->path,
+		.fd = g->fd,
+		.dev = st.st_dev,
+		.ino = st.st_ino,
+		.inside = g->inside,
+		.link = g->link[0] ? g->link : NULL,
+		.hidden = (const char *const *)g->hidden,
+	};
+}
+
 static int add_env(struct request *r, char *entry, struct err *e)
 {
 	if (!entry)
@@ -272,6 +299,28 @@ static int check_metadata(struct request *r, const struct pinfold_run_options *o
 	return 0;
 }
 
+/* The verdict looks at them again, and they are the caller's only until the start. */
+static int copy_words(struct request *r, const char *const *argv, struct err *e)
+{
+	size_t n = 0, bytes = 0;
+
+	for (; argv[n]; n++)
+		bytes += strlen(argv[n]) + 1;
+	r->words = malloc((n + 1) * sizeof(*r->words) + bytes);
+	if (!r->words)
+		return err_sys(e, "command");
+	char *to = (char *)(r->words + n + 1);
+	for (size_t i = 0; i < n; i++) {
+		size_t len = strlen(argv[i]) + 1;
+
+		r->words[i] = memcpy(to, argv[i], len);
+		to += len;
+	}
+	r->words[n] = NULL;
+	r->spec.argv = (const char *const *)r->words;
+	return 0;
+}
+
 static int take_command(struct request *r, const struct pinfold_run_options *o, struct err *e)
 {
 	if (o->lang)
@@ -281,8 +330,7 @@ static int take_command(struct request *r, const struct pinfold_run_options *o, 
 		return err_remedy(e,
 				  "pinfold run -- COMMAND, or pinfold run --lang python -c CODE");
 	}
-	r->spec.argv = o->argv;
-	return 0;
+	return copy_words(r, o->argv, e);
 }
 
 /* What it lies on, if that is something of the store. */
@@ -318,6 +366,7 @@ int request_init(struct request *r, const struct pinfold_run_options *o,
 	    open_dir(r, o, e) < 0 || find_ids(r, e) < 0 || request_limits(r, o, e) < 0 ||
 	    id_make("sbx", r->spec.id, e) < 0)
 		return -EINVAL;
+	open_git(r, o);
 	return 0;
 }
 
@@ -327,12 +376,14 @@ void request_done(struct request *r)
 	if (r->store)
 		fd_close(&r->image_lock);
 	store_close(r->store);
+	gitdir_done(&r->git);
 	secrets_done(&r->secrets);
 	for (unsigned i = 0; i < r->n_pool; i++)
 		free(r->pool[i]);
 	for (unsigned i = 0; r->env && i < r->n_env; i++)
 		free(r->env[i]);
 	free(r->env);
+	free(r->words);
 	free(r->dir_real);
 	memset(r, 0, sizeof(*r));
 	r->spec.dir_fd = FD_NONE;

@@ -21,6 +21,7 @@
 #include "base/err.h"
 #include "base/id.h"
 #include "engine/capture.h"
+#include "engine/gitdir.h"
 #include "engine/secrets.h"
 #include "kernel/cgroup.h"
 #include "pinfold/pinfold.h"
@@ -87,6 +88,7 @@ struct request {
 	uint64_t output_bytes;
 	uint64_t keep_ms;
 	uint32_t flags;
+	char **words; /* of the command, without lang; one block */
 	char *argv[4 + 1024];
 	char **env;
 	unsigned n_env;
@@ -97,6 +99,7 @@ struct request {
 	char path[1024];	/* PATH of the image, "" for none */
 	struct store *store;	/* of an image without a workspace, which is held: NULL: none */
 	int image_lock;
+	struct gitdir git; /* of that directory, where it is elsewhere */
 };
 
 struct pinfold_store {

@@ -40,6 +40,7 @@ static const struct row {
 struct search {
 	const char *const *hide, *const *show;
 	struct secrets *found;
+	const char *past; /* a name at the top that is not looked into, or NULL */
 	unsigned entries;
 	char path[4096];
 };
@@ -124,7 +125,8 @@ static void search(struct search *s, int dir, size_t len, int depth)
 	while (!s->found->beyond && (d = readdir(all))) {
 		size_t n = strlen(d->d_name);
 
-		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
+		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0 ||
+		    (depth == 0 && s->past && strcmp(d->d_name, s->past) == 0))
 			continue;
 		s->found->beyond = ++s->entries > ENTRIES_MAX || len + n + 2 > sizeof(s->path);
 		if (s->found->beyond)
@@ -145,8 +147,8 @@ static void search(struct search *s, int dir, size_t len, int depth)
 	(void)closedir(all); /* only read */
 }
 
-int secrets_find(int dir, const char *const *hide, const char *const *show, struct secrets *ret,
-		 struct err *e)
+static int find(int dir, const char *const *lists[2], const char *prefix, struct secrets *ret,
+		struct err *e)
 {
 	struct search *s = calloc(1, sizeof(*s));
 	int top = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -158,12 +160,26 @@ int secrets_find(int dir, const char *const *hide, const char *const *show, stru
 		free(s);
 		return err_sys(e, "--dir");
 	}
-	s->hide = hide;
-	s->show = show;
+	s->hide = lists[0];
+	s->show = lists[1];
 	s->found = ret;
-	search(s, top, 0, 0);
+	s->past = *prefix ? "objects" : NULL;
+	(void)snprintf(s->path, sizeof(s->path), "%s", prefix);
+	search(s, top, strlen(prefix), 0);
 	free(s);
 	return 0;
+}
+
+int secrets_find(int dir, const char *const *hide, const char *const *show, struct secrets *ret,
+		 struct err *e)
+{
+	return find(dir, (const char *const *[]){hide, show}, "", ret, e);
+}
+
+int secrets_find_git(int dir, const char *const *hide, const char *const *show, struct secrets *ret,
+		     struct err *e)
+{
+	return find(dir, (const char *const *[]){hide, show}, ".git/", ret, e);
 }
 
 void secrets_done(struct secrets *s)

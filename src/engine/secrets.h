@@ -19,6 +19,10 @@ struct secrets {
 /* `hide` and `show` are patterns of the caller's, or NULL; `show` counts more. */
 int secrets_find(int dir, const char *const *hide, const char *const *show, struct secrets *ret,
 		 struct err *e);
+/* The same in a directory that is somebody's .git, with ".git/" before each path; of its objects,
+ * which may be any number, nothing. */
+int secrets_find_git(int dir, const char *const *hide, const char *const *show, struct secrets *ret,
+		     struct err *e);
 void secrets_done(struct secrets *s);
 
 /* What a path of that directory looks like, or a directory on the way to it; NULL: like no secret. */

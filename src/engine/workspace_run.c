@@ -132,6 +132,8 @@ static int start(struct pinfold_run *run, struct pinfold_run_options *o, struct 
 		r = request_init(&run->req, o, &on, false, e);
 	memcpy(run->req.spec.id, u->sandbox, sizeof(run->req.spec.id));
 	run->req.spec.tool = how->tool;
+	if (how->tool)
+		run->req.spec.git.path = NULL;
 	run->req.spec.tool_len = how->tool_len;
 	run->req.spec.state.path = how->state;
 	run->req.spec.state.fd = how->state_fd;

@@ -173,6 +173,24 @@ int attach_dir(struct sandbox_spec *spec, int *ret_fd, struct err *e)
 	return 0;
 }
 
+int attach_git(struct sandbox_spec *spec, int *ret_fd, struct err *e)
+{
+	struct idmap map = {0};
+	struct stat st;
+
+	if (!spec->git.path || !can_map(spec))
+		return 0;
+	if (fstat(spec->git.fd, &st) < 0)
+		return err_sys(e, "%s", spec->git.path);
+	swap_map(map.uid, &map.n_uid, st.st_uid, spec->ids.uid_base);
+	swap_map(map.gid, &map.n_gid, st.st_gid, spec->ids.gid_base);
+	if (clone_mapped(spec->git.fd, &map, false, ret_fd, e) < 0)
+		return err_wrap(e, "%s", spec->git.path);
+	spec->git.attached = true;
+	spec->git.dev = spec->git.ino = 0;
+	return 0;
+}
+
 /* Ids on disk are those seen inside. */
 static struct idmap whole_range(const struct sandbox_spec *spec)
 {

@@ -12,6 +12,8 @@
  * for an ordinary user, whose own id is the sandbox's.
  */
 int attach_dir(struct sandbox_spec *spec, int *ret_fd, struct err *e);
+/* The same for its git directory. Sets spec->git.attached. */
+int attach_git(struct sandbox_spec *spec, int *ret_fd, struct err *e);
 /* The same for /usr where the command is root inside and has to own it to change it. Sets
  * spec->usr_attached. */
 int attach_usr(struct sandbox_spec *spec, int *ret_fd, struct err *e);
@@ -29,5 +31,6 @@ int attach_state(struct sandbox_spec *spec, int *ret_fd, struct err *e);
 #define ATTACH_VOLUME (GUEST_EXTRA + 2)
 #define ATTACH_LAYERS (GUEST_EXTRA + 3)
 #define ATTACH_STATE (GUEST_EXTRA + 4)
+#define ATTACH_GIT (GUEST_EXTRA + 5)
 
 #endif

@@ -52,7 +52,7 @@ static const struct proc_mask {
 #undef MASK_DIR
 };
 
-int owner_of_home(const struct sandbox_spec *spec)
+int plan_owner(const struct sandbox_spec *spec)
 {
 	/* As it was for who made the layers; and commands of both may come into one that lives. */
 	bool user = !spec->as_root || spec->peek || spec->live;
@@ -131,21 +131,24 @@ static void plan_usr_link(struct plan *p, const char *name, bool binds)
 	plan_two(p, PLAN_SYMLINK, 0, at, to);
 }
 
-static void plan_skeleton(struct plan *p, const struct sandbox_spec *spec)
+static void plan_skeleton(struct plan *p, const struct sandbox_spec *spec, bool layered)
 {
 	static const char *const dirs[] = {"r/usr", "r/proc", "r/dev", "r/sys", "r/home", "r/var"};
 
 	plan_mkdir(p, "r", 0755, -1);
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
 		plan_mkdir(p, dirs[i], 0755, -1);
-	plan_mkdir(p, "r/root", 0700, -1);
-	plan_mkdir(p, "r/home/user", 0755, owner_of_home(spec));
+	/* Root's own repositories have to be reached. */
+	bool below = spec->git.path && strncmp(spec->git.inside, "/root/", 6) == 0;
+	plan_mkdir(p, "r/root", below ? 0711 : 0700, -1);
+	plan_mkdir(p, "r/home/user", 0755, plan_owner(spec));
 	plan_mkdir(p, "r/tmp", 01777, -1);
-	plan_mkdir(p, "r/run", 0755, owner_of_home(spec));
+	plan_mkdir(p, "r/run", 0755, plan_owner(spec));
 	plan_two(p, PLAN_SYMLINK, 0, "r/var/tmp", "/tmp");
 	if (spec->dir_fd >= 0)
 		plan_mkdir(p, "r/work", 0755, -1);
 	plan_tool_places(p, spec);
+	plan_git_places(p, spec, layered, false);
 	for (size_t i = 0; i < sizeof(usr_links) / sizeof(usr_links[0]); i++)
 		plan_usr_link(p, usr_links[i], false);
 	plan_skeleton_etc(p, spec);
@@ -155,7 +158,7 @@ static void plan_skeleton(struct plan *p, const struct sandbox_spec *spec)
 static void plan_part(struct plan *p, const struct sandbox_spec *spec, const char *name,
 		      const char *lower, const char *target)
 {
-	int owner = strcmp(name, "work") == 0 ? owner_of_home(spec) : -1;
+	int owner = strcmp(name, "work") == 0 ? plan_owner(spec) : -1;
 	char text[160];
 
 	if (spec_in_workspace(spec) || strcmp(lower, SKELETON) == 0) {
@@ -197,7 +200,7 @@ static void plan_volatile(struct plan *p, const struct sandbox_spec *spec, bool 
 	if (!layered)
 		return;
 	plan_mkdir(p, "tmp", 01777, -1);
-	plan_mkdir(p, "run", 0755, owner_of_home(spec));
+	plan_mkdir(p, "run", 0755, plan_owner(spec));
 	plan_two(p, PLAN_BIND_STAGE, STEP_OWN, "tmp", "tmp");
 	plan_two(p, PLAN_BIND_STAGE, STEP_OWN, "run", "run");
 }
@@ -335,8 +338,14 @@ void plan_code(struct plan *p, const struct sandbox_spec *spec, const char *run,
 	plan_write(p, path, 0644, spec->code, spec->code_len);
 }
 
+struct mask {
+	const char *top; /* of the stage */
+	int dir;	 /* what it is over; FD_NONE: not known */
+	int owner;
+};
+
 /* Directories on the way to a hidden path, but for those that it shares with the one before it. */
-static void plan_mask_parents(struct plan *p, const struct sandbox_spec *spec, const char *path,
+static void plan_mask_parents(struct plan *p, const struct mask *m, const char *path,
 			      const char *before)
 {
 	char at[4200];
@@ -347,25 +356,26 @@ static void plan_mask_parents(struct plan *p, const struct sandbox_spec *spec, c
 
 		if (before && strncmp(before, path, (size_t)n + 1) == 0)
 			continue;
-		(void)snprintf(at, sizeof(at), "k/%.*s", n, path);
-		bool known = spec->dir_fd >= 0 &&
-			     fstatat(spec->dir_fd, at + 2, &st, AT_SYMLINK_NOFOLLOW) == 0;
-		plan_mkdir(p, at, known ? st.st_mode & 0777 : 0755, owner_of_home(spec));
+		(void)snprintf(at, sizeof(at), "%s/%.*s", m->top, n, path);
+		bool known = m->dir >= 0 && fstatat(m->dir, at + strlen(m->top) + 1, &st,
+						    AT_SYMLINK_NOFOLLOW) == 0;
+		plan_mkdir(p, at, known ? st.st_mode & 0777 : 0755, m->owner);
 	}
 }
 
-/* A layer of whiteouts over the directory. */
-static bool plan_mask(struct plan *p, const struct sandbox_spec *spec)
+bool plan_mask(struct plan *p, const struct sandbox_spec *spec, const char *top,
+	       const char *const *hidden, int dir)
 {
+	const struct mask m = {top, dir, plan_owner(spec)};
 	const char *before = NULL;
 	char at[4200];
 
-	if (!spec->hidden || !spec->hidden[0])
+	if (!hidden || !hidden[0])
 		return false;
-	plan_mkdir(p, "k", 0755, owner_of_home(spec));
-	for (const char *const *path = spec->hidden; *path; path++) {
-		plan_mask_parents(p, spec, *path, before);
-		(void)snprintf(at, sizeof(at), "k/%s", *path);
+	plan_mkdir(p, top, 0755, m.owner);
+	for (const char *const *path = hidden; *path; path++) {
+		plan_mask_parents(p, &m, *path, before);
+		(void)snprintf(at, sizeof(at), "%s/%s", top, *path);
 		plan_one(p, PLAN_WHITEOUT, 0, at);
 		before = *path;
 	}
@@ -390,7 +400,7 @@ static void plan_work(struct plan *p, const struct sandbox_spec *spec)
 	step->s = plan_string(p, spec->dir_attached ? "l.work" : spec->dir_path);
 	step->a = (int64_t)spec->dir_dev;
 	step->b = spec->dir_ino;
-	const char *base = plan_mask(p, spec) ? MASKED : "@";
+	const char *base = plan_mask(p, spec, "k", spec->hidden, spec->dir_fd) ? MASKED : "@";
 	plan_peek_views(p, spec, "work", base);
 	plan_part(p, spec, "work", base, "work");
 	if (spec_in_workspace(spec))
@@ -438,7 +448,7 @@ void plan_image(struct plan *p, const struct sandbox_spec *spec)
 	if (on_image) {
 		plan_own_skeleton(p, spec, "r");
 	} else {
-		plan_skeleton(p, spec);
+		plan_skeleton(p, spec, layered);
 		plan_etc(p, &etc);
 	}
 	const char *base = plan_views_base(p, spec);
@@ -458,8 +468,9 @@ void plan_image(struct plan *p, const struct sandbox_spec *spec)
 		plan_write(p, layered ? "run/tool" : "r/run/tool", 0755, spec->tool,
 			   spec->tool_len);
 	if (spec->code_name)
-		plan_code(p, spec, layered ? "run" : "r/run", owner_of_home(spec));
+		plan_code(p, spec, layered ? "run" : "r/run", plan_owner(spec));
 	plan_work(p, spec);
+	plan_git(p, spec, layered);
 	if (HOLD_TIMENS && !spec->zygote)
 		plan_add(p, PLAN_TIMENS, 0);
 	if (spec_in_workspace(spec) || on_image)

@@ -41,7 +41,7 @@ void plan_etc_file(struct plan *p, const char *dir, const char *name, const char
 /* Files of /etc that are made up anew for every sandbox. */
 void plan_etc_names(struct plan *p, const struct sandbox_spec *spec, const char *dir);
 /* Whose a directory of the sandbox's user is in the plan's words. */
-int owner_of_home(const struct sandbox_spec *spec);
+int plan_owner(const struct sandbox_spec *spec);
 /* image_own.c: what lies on an image that somebody brought, made at `dir` of the stage. */
 void plan_own_skeleton(struct plan *p, const struct sandbox_spec *spec, const char *dir);
 /* image_layers.c: of a workspace or an image: its layers, one part of them shown at `target` over
@@ -61,6 +61,15 @@ void plan_peek_views(struct plan *p, const struct sandbox_spec *spec, const char
  * skeleton first, which does not change once something is mounted over it. */
 void plan_tool_places(struct plan *p, const struct sandbox_spec *spec);
 void plan_tool_views(struct plan *p, const struct sandbox_spec *spec, const char *base);
+/* image_git.c: the git directory of /work, where that is elsewhere; and the places for it: those in the
+ * skeleton, or (`late`) those in the /tmp of a layered root. */
+void plan_git_places(struct plan *p, const struct sandbox_spec *spec, bool layered, bool late);
+void plan_git(struct plan *p, const struct sandbox_spec *spec, bool layered);
+/* image_host.c: a layer of whiteouts, at `top` of the stage, over `hidden` paths of a directory. False:
+ * there are none. */
+bool plan_mask(struct plan *p, const struct sandbox_spec *spec, const char *top,
+	       const char *const *hidden, int dir);
+/* Whose the user's own directories are. */
 /* The text of the program below `run`, the place of /run. */
 void plan_code(struct plan *p, const struct sandbox_spec *spec, const char *run, int owner);
 /* level_landlock.c: the whole plan of level `landlock`. */

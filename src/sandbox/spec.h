@@ -71,6 +71,17 @@ struct sandbox_layers {
 /* PEEK_COPY: what it makes is reached by another mount, /v/out, so that nothing can be linked. */
 enum sandbox_peek { PEEK_NONE, PEEK_LOOK, PEEK_MERGE, PEEK_COPY };
 
+/* The git directory of --dir, where that is a worktree or a submodule. All borrowed. */
+struct sandbox_git {
+	const char *path; /* NULL: none */
+	int fd;
+	uint64_t dev, ino;
+	const char *inside;	   /* where it is shown: an absolute path, plain */
+	const char *link;	   /* a name for /work, as it says itself, or NULL */
+	const char *const *hidden; /* as of --dir */
+	bool attached;
+};
+
 struct sandbox_spec {
 	char id[SANDBOX_ID_SIZE];
 	enum sandbox_level level;
@@ -107,6 +118,7 @@ struct sandbox_spec {
 		*hidden; /* paths in it that are not shown, in the order of a walk, or NULL */
 	uid_t dir_uid; /* whose files are shown as the sandbox's own; 0: the directory's owner's */
 	gid_t dir_gid;
+	struct sandbox_git git;
 	bool usr_attached;
 	bool on_volume;	   /* the layer is on disk, in a filesystem of its own (volume.h) */
 	bool dir_attached; /* handed over as a mount descriptor (root) instead of by path */

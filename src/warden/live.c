@@ -134,10 +134,10 @@ int live_make(struct live *l, struct sandbox_spec *spec, const struct cgroup_hos
 	      const int stdio[3], struct err *e)
 {
 	struct sandbox_fds fds = {{stdio[0], stdio[1], stdio[2]},
-				  {FD_NONE, FD_NONE, FD_NONE, FD_NONE, FD_NONE},
+				  {FD_NONE, FD_NONE, FD_NONE, FD_NONE, FD_NONE, FD_NONE},
 				  FD_NONE};
 	auto_close int dir = FD_NONE, usr = FD_NONE, volume = FD_NONE, group = FD_NONE,
-		       layers = FD_NONE, state = FD_NONE;
+		       layers = FD_NONE, state = FD_NONE, git = FD_NONE;
 
 	l->limits = (struct cgroup_limits){
 		.memory_bytes = spec->limits.memory_bytes,
@@ -151,6 +151,8 @@ int live_make(struct live *l, struct sandbox_spec *spec, const struct cgroup_hos
 		r = make_scratch(l, &spec->ids, e);
 	if (r >= 0)
 		r = attach_dir(spec, &dir, e);
+	if (r >= 0)
+		r = attach_git(spec, &git, e);
 	if (r >= 0)
 		r = attach_usr(spec, &usr, e);
 	if (r >= 0)
@@ -166,6 +168,7 @@ int live_make(struct live *l, struct sandbox_spec *spec, const struct cgroup_hos
 	fds.extra[ATTACH_VOLUME - GUEST_EXTRA] = volume;
 	fds.extra[ATTACH_LAYERS - GUEST_EXTRA] = layers;
 	fds.extra[ATTACH_STATE - GUEST_EXTRA] = state;
+	fds.extra[ATTACH_GIT - GUEST_EXTRA] = git;
 	fds.cgroup = group;
 	if (r >= 0)
 		r = sandbox_spawn(spec, &fds, &l->sb, e);

@@ -70,6 +70,10 @@ refused()
 	done
 	api POST $V '{"name": "--help"}'
 	answers_error 400 invalid_argument "an option for a name"
+	api POST $V '{"name": "other", "image": "/etc"}'
+	answers_error 400 invalid_argument "a path for an image"
+	api POST $V '{"name": "other", "image": "never-imported"}'
+	answers_error 404 not_found "an image that is not there"
 	api POST $V '{"name": "other", "dir": "/etc"}'
 	answers_error 400 invalid_argument "a directory of the host"
 	api POST $V/demo/exec "{\"command\": \"true\", \"dir\": \"/etc\"}"
@@ -125,6 +129,10 @@ commands()
 	body_is "kept " 'd["stdout"]["text"].replace("\n", " ")' "has them"
 	api POST /v1/runs "{\"command\": \"true\", \"name\": \"made\"$LIMITS}"
 	answers_error 409 conflict "a name that is taken"
+	api POST /v1/runs "{\"command\": \"true\", \"name\": \"made2\", \"image\": \"never\"$LIMITS}"
+	answers_error 404 not_found "an image that is not there, for a run that keeps its files"
+	api GET $V/made2
+	answers_error 404 not_found "nothing is made then"
 	api DELETE $V/made
 }
 

@@ -5,7 +5,7 @@
 
 verbs="run shell plan doctor bench version help exec ps logs attach kill pause resume extend new ls rm info
 snap log diff review apply cp push pull watch undo rollback fork export import image fsck"
-later="mcp
+later="
 allow trust approvals approve deny secret audit
 receipt verify replay deps"
 run_options="--json --dir --env --workdir --stdin --pty --image --isolation --limits --allow
@@ -61,7 +61,7 @@ verb_names()
 			grep -q '^pinfold: remedy: .' "$ERR" && [ ! -s "$OUT" ] || wrong+="$verb "
 	done
 	check "verbs of later versions are refused by name" test -z "$wrong"
-	pinfold mcp --json
+	pinfold audit --json
 	json_is unsupported 'd["error"]["code"]' "with --json as a document"
 	pinfold no-such-verb
 	refuses invalid_argument no-such-verb "an unknown verb"

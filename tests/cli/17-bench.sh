@@ -89,8 +89,7 @@ documents()
 	refuses invalid_argument extra "one argument too many"
 	CALL_WRAP=(/usr/bin/env TMPDIR=/nonexistent)
 	pinfold bench --samples 1
-	check "no place for its socket: status 125" test "$RC" = 125
-	says '/nonexistent' "and why"
+	exits 0 "where there is no TMPDIR another place is taken"
 	CALL_WRAP=()
 }
 

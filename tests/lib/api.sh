@@ -49,6 +49,7 @@ api_start()
 	call_files curl "$@"
 	HEAD=$EVIDENCE/$CALLS.head
 	: >"$HEAD"
+	: >"$OUT"
 	own "$HEAD"
 	curl_argv
 	"${CURL[@]}" -X "$1" ${3:+-d "$3"} "$URL$2" >"$OUT" 2>"$ERR" {LIVE_FD}>&- &

@@ -125,6 +125,7 @@ static const struct {
 	C("NUL in an extension", "5;a\0b\r\nhello\r\n0\r\n\r\n", 400, NULL),
 	C("a chunk that is longer", "5\r\nhello!\r\n0\r\n\r\n", 400, NULL),
 	C("a chunk that is shorter", "6\r\nhello\r\n0\r\n\r\n", 400, NULL),
+	C("another byte for the CR behind a chunk", "5\r\nhelloX\n0\r\n\r\n", 400, NULL),
 	C("a bare LF behind a chunk", "5\r\nhello\n0\r\n\r\n", 400, NULL),
 	C("a bare CR behind a chunk", "5\r\nhello\r0\r\n\r\n", 400, NULL),
 	C("nothing behind a chunk", "5\r\nhello0\r\n\r\n", 400, NULL),

@@ -54,6 +54,7 @@ static const struct head_case lines[] = {
 	LINE("a bracket in the method", "GE(T / HTTP/1.1", 400),
 	LINE("UTF-8 in the method", "G\xc3\x8bT / HTTP/1.1", 400),
 	LINE("UTF-8 in the target", "GET /\xc3\xa4 HTTP/1.1", 400),
+	CASE("UTF-8 is refused before the line is whole", "GET /\xc3", 400),
 	LINE("Latin-1 in the target", "GET /\xe4 HTTP/1.1", 400),
 	LINE("a method of 32 characters", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA / HTTP/1.1", 0),
 	LINE("a method of 33 characters", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA / HTTP/1.1", 501),

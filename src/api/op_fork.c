@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Another sandbox with the files of one: tar in the first, tar in the second, bytes in between. */
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api.h"
+#include "api/boxes.h"
+#include "api/handlers.h"
+#include "base/fd.h"
+#include "pinfold/pinfold.h"
+
+#define COPY_MS (10u * 60 * 1000)
+
+struct copy {
+	struct call *call;
+	struct pinfold_run *from, *to;
+	char held[65536]; /* what was read and not yet written */
+	size_t at, len;
+	bool from_over, to_over;
+};
+
+static int start_tar(struct box *b, bool extract, struct call *c, struct pinfold_run **ret,
+		     struct err *e)
+{
+	static const char *const pack[] = {"tar", "-C", "/home/user", "-cf", "-", ".", NULL};
+	static const char *const unpack[] = {"tar", "-C", "/home/user", "-xpf", "-", NULL};
+	struct pinfold_run_options o = PINFOLD_RUN_OPTIONS_INIT;
+	struct pinfold_error failure;
+
+	o.argv = extract ? unpack : pack;
+	o.time_ms = COPY_MS;
+	o.flags = c->api->run_flags | (extract ? 0 : PINFOLD_NO_STDIN);
+	return pinfold_sandbox_exec(b->id, &o, ret, &failure) < 0 ? api_error(e, &failure) : 0;
+}
+
+/* As much as the second takes now. */
+static void push(struct copy *x)
+{
+	int fd = pinfold_run_stdin_fd(x->to);
+
+	while (fd >= 0 && x->at < x->len) {
+		ssize_t n = write(fd, x->held + x->at, x->len - x->at);
+
+		if (n < 0 && errno == EAGAIN)
+			return;
+		if (n <= 0) {
+			x->at = x->len; /* it ended: its status says why */
+			break;
+		}
+		x->at += (size_t)n;
+	}
+	if (x->from_over && x->at == x->len && fd >= 0)
+		pinfold_run_stdin_close(x->to);
+}
+
+static void pull(struct copy *x)
+{
+	struct pinfold_event ev;
+
+	while (!x->from_over && x->at == x->len && pinfold_run_next(x->from, 0, &ev) > 0) {
+		if (ev.kind == PINFOLD_EVENT_RESULT) {
+			x->from_over = true;
+		} else if (ev.kind == PINFOLD_EVENT_STDOUT && ev.len <= sizeof(x->held)) {
+			memcpy(x->held, ev.data, ev.len);
+			x->at = 0;
+			x->len = ev.len;
+		}
+	}
+}
+
+static void see_end(struct copy *x)
+{
+	struct pinfold_event ev;
+
+	while (!x->to_over && pinfold_run_next(x->to, 0, &ev) > 0)
+		x->to_over = ev.kind == PINFOLD_EVENT_RESULT;
+}
+
+static int copy_files(struct copy *x, struct err *e)
+{
+	while (!x->to_over) {
+		pull(x);
+		push(x);
+		see_end(x);
+		bool full = x->at < x->len;
+		struct pollfd p[4] = {{.fd = x->from_over || full ? -1 : pinfold_run_fd(x->from),
+				       .events = POLLIN},
+				      {.fd = pinfold_run_fd(x->to), .events = POLLIN},
+				      {.fd = full ? pinfold_run_stdin_fd(x->to) : -1,
+				       .events = POLLOUT},
+				      {.fd = call_cancelled_fd(x->call), .events = POLLIN}};
+		if (x->to_over ||
+		    (!full && x->at == x->len && pinfold_run_stdin_fd(x->to) < 0 && !x->from_over))
+			break;
+		(void)poll(p, 4, 1000);
+		if (p[3].revents)
+			return err_set(e, ERR_INTERNAL, "nobody waits for it any more");
+	}
+	if (pinfold_run_exit_status(x->from) != 0 || pinfold_run_exit_status(x->to) != 0) {
+		(void)err_set(e, ERR_LIMIT,
+			      "the files could not be copied: tar ended with %d and %d",
+			      pinfold_run_exit_status(x->from), pinfold_run_exit_status(x->to));
+		return err_remedy(e, "they may need more disk than the new sandbox has");
+	}
+	return 0;
+}
+
+static int fill(struct call *c, struct box *from, struct box *to, struct err *e)
+{
+	struct copy *x = calloc(1, sizeof(*x));
+	int r = x ? 0 : err_sys(e, "copy");
+
+	if (x)
+		x->call = c;
+	if (r >= 0)
+		r = start_tar(from, false, c, &x->from, e);
+	if (r >= 0)
+		r = start_tar(to, true, c, &x->to, e);
+	if (r >= 0)
+		r = copy_files(x, e);
+	if (x && x->from)
+		pinfold_run_free(x->from);
+	if (x && x->to)
+		pinfold_run_free(x->to);
+	free(x);
+	return r;
+}
+
+/* The same limits. */
+static int take_limits(const struct box *b, struct pinfold_run_options *o, struct err *e)
+{
+	auto_free struct pinfold_sandbox_info *info = malloc(sizeof(*info));
+	struct pinfold_error failure;
+
+	if (!info)
+		return err_sys(e, "sandbox");
+	if (pinfold_sandbox_get(b->id, info, &failure) < 0)
+		return api_error(e, &failure);
+	o->memory_bytes = info->memory_limit;
+	o->pids = info->pids_limit;
+	o->disk_bytes = info->disk_limit;
+	o->cpus_milli = info->cpus_milli;
+	o->nofile = info->nofile;
+	o->limits = "best-effort"; /* what holds them here held those of the first */
+	return 0;
+}
+
+int op_sandbox_fork(struct call *c, struct err *e)
+{
+	struct pinfold_run_options o = PINFOLD_RUN_OPTIONS_INIT;
+	struct box *from = box_find(c->api, &c->who, arg_str(c, "id"), e), *to = NULL;
+	struct err ignored = ERR_INIT;
+
+	if (!from)
+		return -ENOENT;
+	int r = take_limits(from, &o, e);
+	if (r >= 0) {
+		to = box_create(c->api, &c->who, arg_str(c, "name"), &o,
+				(uint64_t)arg_int(c, "ttl", 0), e);
+		r = to ? fill(c, from, to, e) : -EIO;
+	}
+	if (r >= 0) {
+		c->reply.value = box_describe(c->api, to, e);
+		r = c->reply.value ? 0 : -EIO;
+	} else if (to) {
+		(void)box_destroy(c->api, to, &ignored);
+	}
+	box_put(c->api, to);
+	box_put(c->api, from);
+	return r;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sandboxes: made, looked at, ended. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mcp/mcp_int.h"
+#include "mcp/names.h"
+#include "mcp/tools.h"
+#include "pinfold/pinfold.h"
+
+/* What is not there yet is refused by name, never ignored. */
+static int check_wishes(const struct call *c, struct err *e)
+{
+	const char *network = arg_str(c, "network");
+
+	if ((network && strcmp(network, "none") != 0) || arg(c, "allow_domains")) {
+		(void)err_set(e, ERR_UNSUPPORTED, "sandboxes of this server have no network");
+		(void)err_detail(e, "network");
+		return err_remedy(e, "Leave network and allow_domains out; bring files in with %s",
+				  tool_name(tool_transfer));
+	}
+	if (arg(c, "from_snapshot")) {
+		(void)err_set(e, ERR_UNSUPPORTED, "from_snapshot is not available");
+		return err_remedy(e, "Leave it out, and write the files that you need");
+	}
+	return 0;
+}
+
+static void add_processes(struct call *c, const struct box *b, struct value *to)
+{
+	struct pinfold_process_state *list = NULL;
+	struct pinfold_error ignored;
+	struct value *all = value_array();
+	size_t n = 0;
+
+	if (pinfold_process_list(b->id, &list, &n, &ignored) == 0) {
+		for (size_t i = 0; i < n; i++) {
+			struct value *v = value_object();
+			unsigned number = names_of_process(tool_mcp(c)->names, b->id, list[i].pid);
+			char name[16];
+
+			(void)snprintf(name, sizeof(name), "p%u", number);
+			value_set(v, "process_id", value_of_str(name));
+			value_set(v, "command", value_of_str(list[i].command));
+			value_set(v, "status",
+				  value_of_str(list[i].running ? "running" : list[i].status));
+			value_set(v, "exit_code",
+				  list[i].exit_code < 0 ? value_of_null()
+							: value_of_int(list[i].exit_code));
+			value_add(all, v);
+		}
+		pinfold_process_list_free(list);
+	}
+	value_set(to, "processes", all);
+}
+
+static int describe(struct call *c, struct box *b, struct value **ret, struct err *e)
+{
+	struct value *v = box_describe(c->api, b, e);
+
+	if (!v)
+		return -EIO;
+	value_set(v, "sandbox", value_of_str(box_label(b)));
+	value_del(v, "name");
+	value_del(v, "metadata");
+	value_del(v, "background");
+	value_set(v, "network", value_of_str("none"));
+	value_set(v, "workdir", value_of_str("/home/user"));
+	add_processes(c, b, v);
+	*ret = v;
+	return 0;
+}
+
+int tool_create(struct call *c, struct err *e)
+{
+	struct pinfold_run_options o = PINFOLD_RUN_OPTIONS_INIT;
+	const char *name = arg_str(c, "sandbox");
+	struct value *v = NULL;
+
+	if (check_wishes(c, e) < 0)
+		return -EOPNOTSUPP;
+	o.image = arg_str(c, "image");
+	o.limits = tool_mcp(c)->options.limits;
+	o.cpus_milli = (uint64_t)arg_int(c, "cpus", 0);
+	o.memory_bytes = (uint64_t)arg_int(c, "memory_mb", 0) << 20;
+	o.cancel_fd = call_cancelled_fd(c);
+	struct box *b = box_create(c->api, &c->who, name ? name : BOX_DEFAULT, &o,
+				   (uint64_t)arg_int(c, "ttl_s", 0) * 1000, e);
+	if (!b)
+		return -EIO;
+	int r = describe(c, b, &v, e);
+	if (r >= 0)
+		r = tool_reply_json(c, v, e);
+	box_put(c->api, b);
+	return r;
+}
+
+static int status_of_all(struct call *c, struct err *e)
+{
+	struct value *list = boxes_list(c->api, &c->who, e), *all = value_array();
+	struct value *v = value_object();
+
+	for (size_t i = 0; i < value_len(list); i++) {
+		const char *id = value_str(value_get(value_at(list, i), "id"));
+		struct err gone = ERR_INIT;
+		struct box *b = box_find(c->api, &c->who, id, &gone);
+		struct value *one = NULL;
+
+		if (b && describe(c, b, &one, &gone) >= 0)
+			value_add(all, one);
+		box_put(c->api, b);
+	}
+	if (!list) {
+		value_free(all);
+		value_free(v);
+		return -EIO;
+	}
+	value_free(list);
+	value_set(v, "sandboxes", all);
+	return tool_reply_json(c, v, e);
+}
+
+int tool_status(struct call *c, struct err *e)
+{
+	const char *name = arg_str(c, "sandbox");
+	struct value *v = NULL;
+
+	if (!name)
+		return status_of_all(c, e);
+	struct box *b = box_find(c->api, &c->who, name, e);
+	if (!b)
+		return -ENOENT;
+	int r = describe(c, b, &v, e);
+	if (r >= 0)
+		r = tool_reply_json(c, v, e);
+	box_put(c->api, b);
+	return r;
+}
+
+int tool_destroy(struct call *c, struct err *e)
+{
+	struct value *v;
+
+	if (arg(c, "keep_snapshot")) {
+		(void)err_set(e, ERR_UNSUPPORTED, "keep_snapshot is not available");
+		return err_remedy(e, "Copy what you need with %s first, then leave it out",
+				  tool_name(tool_transfer));
+	}
+	struct box *b = box_find(c->api, &c->who, arg_str(c, "sandbox"), e);
+	if (!b)
+		return -ENOENT;
+	v = value_object();
+	value_set(v, "sandbox", value_of_str(box_label(b)));
+	value_set(v, "id", value_of_str(b->id));
+	value_set(v, "destroyed", value_of_bool(true));
+	int r = box_destroy(c->api, b, e);
+	names_forget(tool_mcp(c)->names, b->id);
+	box_put(c->api, b);
+	if (r < 0)
+		value_free(v);
+	return r < 0 ? r : tool_reply_json(c, v, e);
+}

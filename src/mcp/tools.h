@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The handlers of tools.def, and what they share. All for handlers' threads. */
+#ifndef MCP_TOOLS_H
+#define MCP_TOOLS_H
+
+#include "api/boxes.h"
+#include "api/call.h"
+#include "api/op.h"
+#include "mcp/text.h"
+
+struct mcp;
+struct record;
+
+/* tool_run.c */
+op_fn tool_exec;
+/* tool_code.c */
+op_fn tool_run_code;
+/* tool_process.c */
+op_fn tool_process_read, tool_process_write;
+/* tool_file.c, tool_edit.c */
+op_fn tool_read_file, tool_write_file, tool_edit_file, tool_list_files;
+/* tool_box.c */
+op_fn tool_create, tool_status, tool_destroy;
+/* tool_transfer.c */
+op_fn tool_transfer, tool_request_access;
+
+#define BOX_DEFAULT "default"
+
+/* A tool's name, for texts: it stands in tools.def alone. */
+const char *tool_name(op_fn *handler);
+struct mcp *tool_mcp(const struct call *c);
+/* The sandbox that a call names; the default one is made. */
+struct box *tool_box(struct call *c, struct err *e);
+const char *box_label(const struct box *b);
+/* A path inside, absolute, from what a model wrote: relative, a file: URI or one of ours. */
+int tool_path(const char *given, char ret[4096], struct err *e);
+
+/* The answer: a text, or the text of `json` (taken), with it as structured content where wanted. */
+int tool_reply(struct call *c, struct text *t, struct err *e);
+int tool_reply_json(struct call *c, struct value *json, struct err *e);
+/* An image behind the text. `base64` is taken. */
+void tool_add_image(struct call *c, struct value *base64, const char *mime);
+/* For programs: _meta, and structured content where it is always wanted. Taken. */
+void tool_add_meta(struct call *c, struct value *exec);
+
+#define IMAGE_MAX 700000u
+#define IMAGES_MAX 4u
+
+/* tool_show.c: how a run went, for a model. */
+struct outcome {
+	const struct box *box;
+	const char *run; /* "r17" */
+	struct record *rec;
+	const char *title;   /* "exit 0 in 1.2s" */
+	const char *session; /* or NULL */
+	uint64_t wall_ms;
+	size_t max_chars;
+	bool so_far;	     /* it was stopped */
+	bool brief;	     /* empty streams are not worth a line */
+	const char *value;   /* of the last expression, or NULL */
+	struct text notes;   /* lines behind all that */
+	struct value *files; /* what changed, as show_changes() made it; or NULL */
+	bool cut;	     /* out: something was left out */
+};
+void show_run(struct text *t, struct outcome *o);
+int64_t show_now_ns(void); /* by the clock of files */
+
+/* "/.pinfold/runs/r17/stdout": the whole output of a run. */
+bool is_run_path(const char *path);
+struct record *run_of_path(struct call *c, const struct box *b, const char *path, int *ret_stream,
+			   struct err *e);
+/* By "r17". */
+struct record *run_of_name(struct call *c, const struct box *b, const char *name, struct err *e);
+
+#endif
