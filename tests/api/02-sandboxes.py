@@ -52,9 +52,13 @@ def life():
             "invalid_argument", "ttl")
     refused("extend by weeks", api.post("/v1/sandboxes/life/extend", {"ttl": "30d"}), 400,
             "invalid_argument", "ttl")
-    a = api.post("/v1/sandboxes/life/fork", {})
-    check("a fork is unsupported, and says what to do instead",
-          a.status == 501 and a.json["error"]["remedy"], a)
+    a = api.post("/v1/sandboxes/life/fork", {"name": "fork", "ttl": "1m"})
+    same("a fork", (a.status, a.json.get("name")), (201, "fork"))
+    same("has its files", api.get("/v1/sandboxes/fork/files?path=f").body, b"kept\n")
+    api.put("/v1/sandboxes/fork/files?path=f", b"its own")
+    same("of its own", api.get("/v1/sandboxes/life/files?path=f").body, b"kept\n")
+    refused("a name that is taken", api.post("/v1/sandboxes/life/fork", {"name": "fork"}), 409, "conflict")
+    api.delete("/v1/sandboxes/fork")
     same("it is ended", api.delete("/v1/sandboxes/life").status, 204)
     refused("and not there any more", api.get("/v1/sandboxes/" + box["id"]), 404, "not_found")
     refused("nor by its name", api.get("/v1/sandboxes/life"), 404, "not_found")

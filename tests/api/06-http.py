@@ -304,17 +304,22 @@ def idle_streams():
 
 @test
 def many_calls():
-    """More calls that wait than there are threads."""
+    """More calls that wait than one tenant may have."""
     box = api.box()
+    pid = api.post(box + "/exec", {"command": "sleep 600", "background": True}).json["pid"]
+    wait = "GET %s/processes/%d/output?wait=60s HTTP/1.1\r\nHost: x\r\n\r\n" % (box, pid)
+    before = memory("VmRSS")
     held = []
-    for _ in range(300):
+    for _ in range(700):
         s = connect()
-        s.sendall(b"GET " + box.encode() + b"/files/watch HTTP/1.1\r\nHost: x\r\n\r\n")
+        s.sendall(wait.encode())
         held.append(s)
-    PAUSE.wait(1)
-    check("300 calls that go on: others are served", served())
-    a = Api(timeout=20).get("/v1/sandboxes")
-    check("or told to come back", a.status in (200, 503), a)
+    check("700 calls that wait: it lives", served())
+    other = Api(TOKEN, timeout=10)
+    same("and another tenant is served", other.run(command="echo served").json["stdout"]["text"],
+         "served\n")
+    grown = memory("VmRSS") - before
+    check("in bounded memory", grown < 64 << 10, "%d KiB more" % grown)
     for s in held:
         s.close()
     check("they end with their clients", wait_until(lambda: api.run(command="true").status == 200))
