@@ -22,10 +22,10 @@
 
 #define BODY_MAX (16u << 20)
 #define IN_SIZE (HTTP_HEAD_MAX + 1) /* a head that is too long is seen to be */
-#define OUT_MAX (8u << 20) /* of events that a client has not taken: then he is dropped */
-#define HEAD_MS 15000u	   /* for a whole head, from its first byte */
-#define IDLE_MS 120000u	   /* between requests */
-#define BODY_IDLE_MS 30000u /* for each BODY_PART of a body */
+#define OUT_MAX (8u << 20)	    /* of events that a client has not taken: then he is dropped */
+#define HEAD_MS 15000u		    /* for a whole head, from its first byte */
+#define IDLE_MS 120000u		    /* between requests */
+#define BODY_IDLE_MS 30000u	    /* for each BODY_PART of a body */
 #define BODY_PART (64u << 10)
 #define LINGER_MS 5000u
 #define WRITE_IDLE_MS 60000u

@@ -5,7 +5,7 @@ import os
 import threading
 import time
 
-from api import (BEST, Api, check, memory, raw, refused, run_tests, same, test,
+from api import (BEST, MIB, Api, check, memory, raw, refused, run_tests, same, test,
                  wait_until)
 
 api = Api()
@@ -102,7 +102,7 @@ def output():
     got = api.get("/v1/runs/%s/stdout" % r["id"])
     same("64 MiB of them are kept", len(got.body), 64 << 20)
     grown = memory("VmRSS") - before
-    check("not in the API's memory", grown < 24 << 10, grown)
+    check("not in the API's memory", grown < 24 * MIB, grown)
 
 
 @test
@@ -391,7 +391,7 @@ def wrong_json():
     check("17 MiB in chunks, too", got.startswith(b"HTTP/1.1 413 "), got[:300])
     a = api.ask("POST", "/v1/runs", big, {"Content-Type": "application/json"})
     same("a client that sends all of it hears why", a.status, 413)
-    check("memory is flat", memory("VmRSS") - before < 40 << 10, memory("VmRSS") - before)
+    check("memory is flat", memory("VmRSS") - before < 40 * MIB, memory("VmRSS") - before)
     for kind in ("text/plain", "application/jsonx", "multipart/form-data; boundary=x",
                  "application/xml", ""):
         a = api.ask("POST", "/v1/runs", b'{"command": "true"}', {"Content-Type": kind})

@@ -7,7 +7,7 @@ import threading
 import time
 import urllib.parse
 
-from api import (BEST, PAUSE, SOCKET, Api, Connection, check, memory, refused, run_tests, same, skip,
+from api import (BEST, MIB, PAUSE, SOCKET, Api, Connection, check, memory, refused, run_tests, same, skip,
                  test, wait_until)
 
 api = Api()
@@ -306,7 +306,7 @@ def large():
         if back % (64 << 20) == 0:
             peak = max(peak, memory("VmRSS"))
     same("and read", (back, got.digest()), (size, digest.digest()))
-    check("in constant memory of the API", peak - before < 16 << 10, "%d KiB more" % (peak - before))
+    check("in constant memory of the API", peak - before < 16 * MIB, "%d KiB more" % (peak - before))
     api.delete(box)
     return None
 

@@ -119,7 +119,7 @@ def streamed():
     box = api.box()
     s = session(box)
     events = api.events("POST", s + "/execute?stream=1", {
-        "code": "import time\nfor i in range(3):\n    print(i, flush=True); time.sleep(0.15)\ndisplay(7)\n8"})
+        "code": "import time\nfor i in range(3):\n    print(i, flush=True); time.sleep(0.15)\ndisplay(7)\n8"}) # tidy: inside
     seen, times = [], []
     for e in events:
         seen.append(e)
@@ -144,7 +144,7 @@ def busy():
 
     def long(code, **more):
         done.append(Api().post(s + "/execute", dict(more, code=code)))
-    t = threading.Thread(target=long, args=("import time\ntime.sleep(60)",))
+    t = threading.Thread(target=long, args=("import time\ntime.sleep(60)",)) # tidy: inside
     t.start()
     check("a session that executes is busy", wait_until(
         lambda: api.get(box + "/sessions").json["items"][0]["busy"]))
@@ -162,11 +162,11 @@ def busy():
     check("at once", time.monotonic() - began < 5)
     same("and stays", main(execute(s, "3"))[0]["text/plain"], "3")
     same("nothing to interrupt", api.post(s + "/interrupt").status, 204)
-    r = execute(s, "import time\nk = 9\ntime.sleep(60)", time="300ms")
+    r = execute(s, "import time\nk = 9\ntime.sleep(60)", time="300ms") # tidy: inside
     same("a time limit interrupts", r["status"], "timeout")
     same("and keeps it", main(execute(s, "k"))[0]["text/plain"], "9")
     events = api.events("POST", s + "/execute?stream=1", {
-        "code": "print('up', flush=True)\ntime.sleep(60)"})
+        "code": "print('up', flush=True)\ntime.sleep(60)"}) # tidy: inside
     next(iter(events))
     events.close()
     check("who hangs up interrupts", wait_until(

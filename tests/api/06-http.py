@@ -11,7 +11,7 @@ import time
 import urllib.error
 import urllib.request
 
-from api import (BEST, PAUSE, PID, PORT, SOCKET, Api, check, memory, raw, run_tests, same, skip, test,
+from api import (BEST, MIB, PAUSE, PID, PORT, SOCKET, Api, check, memory, raw, run_tests, same, skip, test,
                  wait_until)
 
 api = Api()
@@ -231,7 +231,7 @@ def never_reads():
     PAUSE.wait(1)
     check("others are served beside 80 clients that never read", served())
     grown = memory("VmRSS") - before
-    check("whose data is not in memory", grown < 40 << 10, "%d KiB more" % grown)
+    check("whose data is not in memory", grown < 40 * MIB, "%d KiB more" % grown)
     for s in held:
         s.close()
     api.delete("/v1/runs/" + a.json["id"])
@@ -264,7 +264,7 @@ def two_thousand():
         wrong += not s.recv(4096).startswith(b"HTTP/1.1 200")
     same("and each of them when it asks", wrong, 0)
     grown = memory("VmRSS") - before
-    check("in bounded memory", grown < 96 << 10, "%d KiB more" % grown)
+    check("in bounded memory", grown < 96 * MIB, "%d KiB more" % grown)
     for s in held:
         s.close()
     check("they are gone when they go", wait_until(lambda: len(os.listdir("/proc/self/fd")) < 100))
@@ -286,7 +286,7 @@ def idle_streams():
     got = [s.recv(65536) for s in held]
     check("1,000 streams", all(b"text/event-stream" in g for g in got))
     grown = memory("VmRSS") - before
-    check("cost at most 20 MiB", grown < 20 << 10, "%d KiB" % grown)
+    check("cost at most 20 MiB", grown < 20 * MIB, "%d KiB" % grown)
     check("and hold up nobody", served())
     api.delete("/v1/runs/" + a)
     ended = 0
@@ -319,7 +319,7 @@ def many_calls():
     same("and another tenant is served", other.run(command="echo served").json["stdout"]["text"],
          "served\n")
     grown = memory("VmRSS") - before
-    check("in bounded memory", grown < 64 << 10, "%d KiB more" % grown)
+    check("in bounded memory", grown < 64 * MIB, "%d KiB more" % grown)
     for s in held:
         s.close()
     check("they end with their clients", wait_until(lambda: api.run(command="true").status == 200))

@@ -16,6 +16,7 @@ PORT = int(os.environ["API_PORT"])
 MODE = os.environ["API_MODE"]
 PID = int(os.environ["API_PID"])
 BEST = {} if MODE == "R" else {"limits": "best-effort"}
+MIB = (1 << 10) * int(os.environ.get("API_SLACK", 1)) # in KiB; sanitizers need more of them
 TESTS = []
 PAUSE = threading.Event() # never set
 

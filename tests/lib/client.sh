@@ -51,6 +51,9 @@ api_run()
 	cp "$LIB_DIR/api.py" "$TEST_DIR/$1" "$M/client/"
 	chmod 0755 "$M/client"
 	chmod 0644 "$M/client/"*.py
+	case ${PINFOLD:-} in
+	*/san-*) API_ENV+=(API_SLACK=20) ;;
+	esac
 	as_user env -i PATH=/usr/bin:/bin LANG=C.UTF-8 HOME="$USER_HOME" API_SOCKET="$HTTP" \
 		API_PORT="$PORT" API_MODE="$MODE" API_PID="$API" API_DAEMON="$DAEMON" "${API_ENV[@]}" \
 		timeout -k 5 "${2:-120}" /usr/bin/python3 -B "$M/client/$1" ${API_ONLY:-} >"$log" 2>&1 \
