@@ -2,7 +2,9 @@
 #include "api/call.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 
 #include "api/api.h"
@@ -45,10 +47,81 @@ static struct call *of_task(struct task *t)
 	return (struct call *)((char *)t - offsetof(struct call, task));
 }
 
+struct caller {
+	char tenant[TENANT_SIZE];
+	unsigned running, waiting;
+	struct call *first, **end; /* that wait */
+	struct caller *next;
+};
+
+static struct caller *find_caller(struct api *api, const char *tenant)
+{
+	struct caller *one = api->callers;
+
+	while (one && strcmp(one->tenant, tenant) != 0)
+		one = one->next;
+	if (one || !(one = calloc(1, sizeof(*one))))
+		return one;
+	(void)snprintf(one->tenant, sizeof(one->tenant), "%s", tenant);
+	one->end = &one->first;
+	one->next = api->callers;
+	api->callers = one;
+	return one;
+}
+
+static void forget_idle(struct api *api, struct caller *one)
+{
+	struct caller **at = &api->callers;
+
+	if (one->running || one->waiting)
+		return;
+	while (*at != one)
+		at = &(*at)->next;
+	*at = one->next;
+	free(one);
+}
+
+static int say_busy(struct err *e)
+{
+	(void)err_set(e, ERR_BUSY, "too many calls at once");
+	e->retry_ms = 1000;
+	return err_remedy(e, "try again in a second");
+}
+
+static void work(struct task *t);
+static void over(struct task *t);
+
+/* One of his is over: the next of those that wait. */
+static void leave(struct api *api, struct caller *one)
+{
+	struct call *c;
+
+	one->running--;
+	while ((c = one->first) && one->running < CALLS_PER_TENANT) {
+		one->first = c->next;
+		if (!one->first)
+			one->end = &one->first;
+		one->waiting--;
+		c->task.run = work;
+		if (workers_run(api->workers, &c->task) == 0) {
+			one->running++;
+			continue;
+		}
+		c->result = say_busy(&c->error); /* others have all threads */
+		c->caller = NULL;
+		c->task.run = over;
+		loop_post(api->loop, &c->task);
+	}
+	forget_idle(api, one);
+}
+
 static void over(struct task *t)
 {
 	struct call *c = of_task(t);
 
+	if (c->caller)
+		leave(c->api, c->caller);
+	c->caller = NULL;
 	c->done(c);
 }
 
@@ -61,14 +134,42 @@ static void work(struct task *t)
 	loop_post(c->api->loop, &c->task);
 }
 
+/* 0: it runs or will. */
+static int enter(struct call *c)
+{
+	struct caller *one = find_caller(c->api, c->who.tenant);
+	int r = -EAGAIN;
+
+	if (!one)
+		return r;
+	c->caller = one;
+	c->task.run = work;
+	if (one->running < CALLS_PER_TENANT) {
+		r = workers_run(c->api->workers, &c->task);
+		one->running += r == 0;
+	} else if (one->waiting < CALLS_WAITING_MAX) {
+		c->next = NULL;
+		*one->end = c;
+		one->end = &c->next;
+		one->waiting++;
+		r = 0;
+	}
+	if (r < 0)
+		forget_idle(c->api, one);
+	return r;
+}
+
 int call_start(struct call *c, struct err *e)
 {
+	int r;
+
 	c->task.run = work;
-	if (workers_run(c->api->workers, &c->task) == 0)
+	/* What is open to all is soon over, and says whether we live. */
+	r = c->op->flags & OP_OPEN ? workers_run(c->api->workers, &c->task) : enter(c);
+	if (r == 0)
 		return 0;
-	(void)err_set(e, ERR_BUSY, "too many calls at once");
-	e->retry_ms = 1000;
-	return err_remedy(e, "try again in a second");
+	c->caller = NULL;
+	return say_busy(e);
 }
 
 void call_cancel(struct call *c)

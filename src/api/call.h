@@ -66,13 +66,18 @@ struct call {
 	struct task task; /* for worker.c */
 	int cancel;	  /* eventfd */
 	struct call *next;
+	struct caller *caller; /* while it runs */
 	uint64_t began_ms;
 };
 
 struct call *call_new(struct api *api, const struct op *op, const struct who *who);
 void call_free(struct call *c);
 
-/* Give it to a thread. 0, or -errno and busy when too many run. */
+/* Give it to a thread; the loop's thread. 0, or -errno and busy when too many wait. A call may take
+ * minutes: a tenant has so many threads at most, then his calls wait for each other, so that he
+ * leaves some for others. */
+#define CALLS_PER_TENANT 512u
+#define CALLS_WAITING_MAX 2048u
 int call_start(struct call *c, struct err *e);
 /* The loop's thread, or any. */
 void call_cancel(struct call *c);

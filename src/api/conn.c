@@ -15,6 +15,7 @@
 #define FILE_CHUNK (1u << 20)
 
 static void go_on(struct conn *c);
+static void linger(struct conn *c);
 
 static void arm(struct conn *c, uint64_t ms)
 {
@@ -80,7 +81,8 @@ static void want(struct conn *c)
 {
 	uint32_t events = EPOLLRDHUP;
 
-	if (c->state == CONN_HEAD || (c->state == CONN_BODY && !c->x.pipe_wanted))
+	if (c->state == CONN_HEAD || c->state == CONN_CLOSING ||
+	    (c->state == CONN_BODY && !c->x.pipe_wanted))
 		events |= EPOLLIN;
 	if (c->out)
 		events |= EPOLLOUT;
@@ -181,6 +183,8 @@ static bool flush(struct conn *c)
 		if (p->data ? p->done == p->len : p->left == 0)
 			drop_piece(c);
 	}
+	if (sent && c->out)
+		arm(c, WRITE_IDLE_MS);
 	if (sent && c->x.room)
 		c->x.room(&c->x, c->x.room_arg);
 	return !c->dead;
@@ -199,12 +203,35 @@ static void next_request(struct conn *c)
 /* The answer went out whole. */
 static void answered(struct conn *c)
 {
-	if (!c->keep || c->got_eof || c->server->draining) {
+	if (c->got_eof || c->server->draining) {
 		conn_close(c);
-		return;
+	} else if (!c->keep) {
+		linger(c);
+	} else {
+		next_request(c);
+		go_on(c);
 	}
-	next_request(c);
-	go_on(c);
+}
+
+static void linger(struct conn *c)
+{
+	c->state = CONN_CLOSING;
+	watch_done(&c->x.pipe_watch);
+	fd_close(&c->x.pipe);
+	free(c->in);
+	c->in = NULL;
+	c->in_len = 0;
+	arm(c, LINGER_MS);
+	(void)shutdown(c->watch.fd, SHUT_WR); /* or he is gone, which we will hear */
+}
+
+/* false: he has closed, too. */
+static bool drop_more(struct conn *c)
+{
+	static char sink[64u << 10]; /* the loop's thread */
+	ssize_t n = recv(c->watch.fd, sink, sizeof(sink), 0);
+
+	return n > 0 || (n < 0 && errno == EAGAIN);
 }
 
 void conn_push(struct conn *c)
@@ -215,10 +242,12 @@ void conn_push(struct conn *c)
 	if (flush(c)) {
 		if (c->state == CONN_ANSWER && c->x.over && !c->out)
 			answered(c);
-		else if (c->out)
-			arm(c, WRITE_IDLE_MS);
-		else if (c->state == CONN_ANSWER)
+		else if (c->state == CONN_BODY && c->x.over && !c->out)
+			linger(c); /* answered before the body was whole */
+		else if (!c->out && c->state == CONN_ANSWER)
 			timer_set(c->server->loop, &c->timer, 0);
+		else if (c->out && !c->timer.at_ms)
+			arm(c, WRITE_IDLE_MS); /* from then on only what is taken gives time */
 	}
 	c->in_callback = false;
 	if (c->dead)
@@ -257,12 +286,13 @@ static void begin_exchange(struct conn *c)
 	s->counts.requests++;
 	if (c->x.pipe < 0)
 		c->state = CONN_ANSWER;
+	else
+		arm(c, BODY_IDLE_MS);
 	http_target_split(&c->x.head, &t);
 	for (struct mount *m = s->mounts; m; m = m->next) {
 		if (strlen(m->path) != t.path_len || memcmp(m->path, t.path, t.path_len) != 0)
 			continue;
-		if (exchange_admit(&c->x))
-			m->begin(&c->x, m->arg);
+		m->begin(&c->x, m->arg);
 		return;
 	}
 	rest_begin(&c->x);
@@ -407,7 +437,11 @@ static void head_whole(struct conn *c)
 		conn_refuse(c, he.status, he.why);
 		return;
 	}
+	c->state = c->decoder.state == HTTP_BODY_DONE ? CONN_ANSWER : CONN_BODY;
+	if (!exchange_admit(x, op && op->flags & OP_OPEN))
+		return;
 	c->state = CONN_BODY;
+	c->part = 0;
 	arm(c, BODY_IDLE_MS);
 	if (x->head.expect_continue)
 		conn_add(c, "HTTP/1.1 100 Continue\r\n\r\n", 25);
@@ -468,17 +502,20 @@ static bool read_some(struct conn *c)
 	if (!c->in && !(c->in = malloc(IN_SIZE)))
 		return false;
 	bool first = !c->in_len;
-	ssize_t n = recv(c->watch.fd, c->in + c->in_len, IN_SIZE - 1 - c->in_len, 0);
+	ssize_t n = recv(c->watch.fd, c->in + c->in_len, IN_SIZE - c->in_len, 0);
 
 	if (n < 0)
 		return errno == EAGAIN;
 	if (n == 0)
 		return false;
 	c->in_len += (size_t)n;
-	if (c->state == CONN_BODY)
+	c->part += (size_t)n;
+	if (c->state == CONN_BODY && c->part >= BODY_PART) {
+		c->part = 0;
 		arm(c, BODY_IDLE_MS);
-	else if (first)
+	} else if (c->state == CONN_HEAD && first) {
 		arm(c, HEAD_MS);
+	}
 	return true;
 }
 
@@ -490,7 +527,7 @@ static void ready(struct watch *w, uint32_t events)
 	if (events & (EPOLLHUP | EPOLLERR) || (events & EPOLLRDHUP && !(events & EPOLLIN))) {
 		conn_close(c);
 	} else if (events & EPOLLIN) {
-		if (!read_some(c))
+		if (c->state == CONN_CLOSING ? !drop_more(c) : !read_some(c))
 			conn_close(c);
 		else
 			go_on(c);
@@ -506,7 +543,11 @@ static void too_slow(struct timer *t)
 {
 	struct conn *c = (struct conn *)((char *)t - offsetof(struct conn, timer));
 
-	if ((c->state == CONN_HEAD && !c->in_len) || c->state == CONN_ANSWER ||
+	if (c->state == CONN_BODY && c->x.pipe_wanted) {
+		arm(c, BODY_IDLE_MS); /* he would send, but the sandbox is slow */
+		return;
+	}
+	if ((c->state == CONN_HEAD && !c->in_len) || c->state >= CONN_ANSWER ||
 	    c->x.pipe_watch.ready) {
 		conn_close(c);
 		return;

@@ -6,6 +6,10 @@
  *	HEAD -> BODY -> ANSWER -> HEAD      keep-alive
  *	 any -> CLOSING                     refused, gone, too slow, or the answer was the last
  *
+ * Who is calling is known before BODY: nothing that a stranger sends is kept. In CLOSING the answer
+ * went out and what still comes is dropped for a while, because a close with bytes unread would take
+ * the answer away from a client that is still writing.
+ *
  * BODY: it goes into memory (JSON) or, when the row says so, the call begins with the first byte and
  * reads a pipe. In ANSWER nothing is read; a client who leaves is noticed by EPOLLRDHUP.
  */
@@ -17,11 +21,13 @@
 #include "http/head.h"
 
 #define BODY_MAX (16u << 20)
-#define IN_SIZE (HTTP_HEAD_MAX + 1)
-#define OUT_MAX (8u << 20) /* of events that a client has not taken: then he is dropped */
-#define HEAD_MS 15000u	   /* for a whole head, from its first byte */
-#define IDLE_MS 120000u	   /* between requests */
-#define BODY_IDLE_MS 30000u
+#define IN_SIZE (HTTP_HEAD_MAX + 1) /* a head that is too long is seen to be */
+#define OUT_MAX (8u << 20)	    /* of events that a client has not taken: then he is dropped */
+#define HEAD_MS 15000u		    /* for a whole head, from its first byte */
+#define IDLE_MS 120000u		    /* between requests */
+#define BODY_IDLE_MS 30000u	    /* for each BODY_PART of a body */
+#define BODY_PART (64u << 10)
+#define LINGER_MS 5000u
 #define WRITE_IDLE_MS 60000u
 #define FIELDS_SIZE 2048u
 
@@ -68,6 +74,7 @@ struct conn {
 	char *in;     /* IN_SIZE bytes, while something is in it */
 	size_t in_len;
 	struct http_body decoder;
+	size_t part; /* bytes of the body since its time was set */
 	bool keep, got_eof, in_callback, dead;
 	struct piece *out, **out_end;
 	size_t out_bytes; /* in memory */
@@ -76,6 +83,7 @@ struct conn {
 
 struct listener {
 	struct watch watch;
+	struct timer again; /* when no descriptor was left */
 	struct server *server;
 	bool unix_socket;
 	struct http_tls *tls;
@@ -116,7 +124,8 @@ void exchange_init(struct exchange *x, struct conn *c);
 void exchange_done(struct exchange *x);
 /* rest.c, exchange.c: the head of the answer; length < 0: unknown. */
 void exchange_begin(struct exchange *x, int status, const char *type, int64_t length);
-/* auth.c: who is calling; false: refused, and answered. */
-bool exchange_admit(struct exchange *x);
+/* auth.c: who is calling, and by which way; false: refused, and answered. Some operations are open to
+ * all who come by a way that we serve. */
+bool exchange_admit(struct exchange *x, bool is_open);
 
 #endif

@@ -14,6 +14,12 @@ int api_error(struct err *e, const struct pinfold_error *from)
 	for (enum err_kind k = ERR_INTERNAL; k < ERR_KINDS; k++)
 		if (strlen(err_code(k)) == n && strncmp(err_code(k), from->code, n) == 0)
 			kind = k;
+	if (dot && strcmp(dot, ".daemon") == 0) {
+		/* It ends, or begins again. Where it is, is no caller's business. */
+		e->retry_ms = 1000;
+		(void)err_set(e, ERR_BUSY, "the daemon does not answer");
+		return err_remedy(e, "try again in a second");
+	}
 	int r = err_set(e, kind, "%s", from->message);
 	if (dot)
 		(void)snprintf(e->detail, sizeof(e->detail), "%s", dot + 1);

@@ -103,6 +103,8 @@ void exchange_begin(struct exchange *x, int status, const char *type, int64_t le
 	char buf[FIELDS_SIZE + 1024], date[HTTP_DATE_SIZE];
 	struct http_out o;
 
+	if (x->conn->state == CONN_BODY)
+		x->conn->keep = false; /* what comes before the next request is not known */
 	http_date(time(NULL), date);
 	http_out_init(&o, buf, sizeof(buf));
 	http_out_status(&o, (unsigned)status);

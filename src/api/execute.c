@@ -31,11 +31,8 @@ static void tell(struct record *rec, const char *event, const struct value *data
 
 static void take_output(struct record *rec, int stream, const struct pinfold_session_event *ev)
 {
-	auto_value *o = value_object();
-
 	spool_add(&rec->output[stream], ev->data, ev->len);
-	value_set_text(o, ev->data, ev->len);
-	tell(rec, stream ? "stderr" : "stdout", o);
+	record_tell_output(rec, stream, ev->data, ev->len);
 }
 
 /* Drivers live with hostile code; the library has looked at the shape, we take no more than JSON. */
@@ -195,14 +192,16 @@ int execute(struct call *c, struct box *b, struct session *s, struct execution *
 		return -EIO;
 	char command[64];
 	(void)snprintf(command, sizeof(command), "%s (%zu bytes)", s->lang, x->code_len);
-	struct record *rec = record_begin(c, id, command, e);
+	struct record *rec = record_new(c->api->runs, c->who.tenant, id);
 	if (!rec)
-		return -ENOMEM;
+		return err_sys(e, "record of a run");
+	(void)snprintf(rec->command, sizeof(rec->command), "%s", command);
 	(void)snprintf(rec->sandbox, sizeof(rec->sandbox), "%s", b->id);
 	(void)pthread_mutex_lock(&b->lock); /* who finds it busy reads it */
 	(void)snprintf(s->run, sizeof(s->run), "%s", id);
 	(void)pthread_mutex_unlock(&b->lock);
 	(void)snprintf(x->run, sizeof(x->run), "%s", id);
+	rec->cancel_fd = c->cancel;
 	int64_t began = now_ns();
 	int r = 0;
 	if (pinfold_session_execute(s->handle, x->code, x->code_len, x->time_ms,
@@ -211,6 +210,7 @@ int execute(struct call *c, struct box *b, struct session *s, struct execution *
 		value_free(g.results);
 		record_end(c->api->runs, rec, "failed", NULL);
 	} else {
+		record_announce(c, rec); /* not before: an error must be the answer */
 		follow(c, rec, s->handle, &g);
 		x->result = result_of(b, rec, &g, began);
 		const char *status = value_str(value_get(x->result, "status"));

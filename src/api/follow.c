@@ -23,15 +23,82 @@ static void tell(struct record *rec, const char *event, struct value *data)
 		feed_add(rec->feed, event, text, len);
 }
 
-static void tell_output(struct record *rec, int stream, const void *data, size_t len)
+static size_t escape(unsigned char c, char *to)
+{
+	static const char hex[] = "0123456789abcdef";
+	static const char letter[] = "btn\0fr";
+
+	if (c >= 0x20 && c != '"' && c != '\\') {
+		to[0] = (char)c;
+		return 1;
+	}
+	to[0] = '\\';
+	to[1] = c == '"' || c == '\\' ? (char)c : c >= 8 && c <= 13 ? letter[c - 8] : '\0';
+	if (to[1])
+		return 2;
+	memcpy(to + 1, "u00", 3);
+	to[4] = hex[c >> 4];
+	to[5] = hex[c & 15];
+	return 6;
+}
+
+/* Not by way of a value: a program can print nothing but control bytes, and those took the general
+ * writer so long that one run kept a processor busy for others. */
+static char *text_of(const char *data, size_t len, size_t *ret_len)
+{
+	static const char end[] = "\",\"encoding\":\"utf-8\"}";
+	char *text = malloc(9 + 6 * len + sizeof(end));
+	size_t n = 9;
+
+	if (!text)
+		return NULL;
+	memcpy(text, "{\"text\":\"", n);
+	for (size_t i = 0; i < len; i++)
+		n += escape((unsigned char)data[i], text + n);
+	memcpy(text + n, end, sizeof(end));
+	*ret_len = n + sizeof(end) - 1;
+	return text;
+}
+
+void record_tell_output(struct record *rec, int stream, const void *data, size_t len)
+{
+	const char *event = stream ? "stderr" : "stdout";
+	struct value *o = NULL;
+	size_t n = 0;
+
+	if (!utf8_valid(data, len)) {
+		o = value_object();
+		value_set_text(o, data, len);
+		tell(rec, event, o);
+		return;
+	}
+	auto_free char *text = text_of(data, len, &n);
+	if (text)
+		feed_add(rec->feed, event, text, n);
+}
+
+struct value *record_summary(const struct record *rec)
 {
 	struct value *o = value_object();
 
-	value_set_text(o, data, len);
-	tell(rec, stream ? "stderr" : "stdout", o);
+	value_set(o, "id", value_of_str(rec->id));
+	value_set(o, "status", value_of_str(rec->status));
+	value_set(o, "command", value_of_str(rec->command));
+	value_set(o, "sandbox", rec->sandbox[0] ? value_of_str(rec->sandbox) : value_of_null());
+	value_set(o, "workspace",
+		  rec->workspace[0] ? value_of_str(rec->workspace) : value_of_null());
+	value_set(o, "created", value_of_instant(rec->made_ms));
+	return o;
 }
 
-struct record *record_begin(struct call *c, const char *id, const char *command, struct err *e)
+void record_announce(struct call *c, struct record *rec)
+{
+	call_answer(c, record_summary(rec));
+	call_stream(c, rec->feed);
+}
+
+struct record *record_begin(struct call *c, const char *id, const char *command,
+			    const char *sandbox, struct err *e)
 {
 	struct record *rec = record_new(c->api->runs, c->who.tenant, id);
 
@@ -40,12 +107,9 @@ struct record *record_begin(struct call *c, const char *id, const char *command,
 		return NULL;
 	}
 	(void)snprintf(rec->command, sizeof(rec->command), "%s", command);
+	(void)snprintf(rec->sandbox, sizeof(rec->sandbox), "%s", sandbox);
 	rec->cancel_fd = c->cancel;
-	struct value *begun = value_object();
-	value_set(begun, "id", value_of_str(id));
-	value_set(begun, "status", value_of_str("running"));
-	call_answer(c, begun);
-	call_stream(c, rec->feed);
+	record_announce(c, rec);
 	return rec;
 }
 
@@ -74,7 +138,7 @@ void record_output(struct record *rec, struct carry carry[2], int stream, const 
 	cut->n = tail;
 	memcpy(cut->bytes, joined + len - tail, tail);
 	if (len > tail)
-		tell_output(rec, stream, joined, len - tail);
+		record_tell_output(rec, stream, joined, len - tail);
 }
 
 void record_denial(struct record *rec, const char *text, size_t len)
@@ -89,7 +153,7 @@ void record_flush(struct record *rec, struct carry carry[2])
 {
 	for (int i = 0; i < 2; i++)
 		if (carry[i].n)
-			tell_output(rec, i, carry[i].bytes, carry[i].n);
+			record_tell_output(rec, i, carry[i].bytes, carry[i].n);
 }
 
 static void take_event(struct record *rec, struct carry carry[2], const struct pinfold_event *ev)

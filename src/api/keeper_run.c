@@ -109,7 +109,7 @@ static void begin(struct kept *k)
 {
 	struct err e = ERR_INIT;
 
-	k->rec = record_begin(k->c, k->id, k->command, &e);
+	k->rec = record_begin(k->c, k->id, k->command, "", &e);
 	if (!k->rec) {
 		*k->error = e;
 		k->failed = true;

@@ -156,7 +156,8 @@ static int check_string(const struct op_arg *a, const struct value *v, struct er
 		return err_set(e, ERR_INVALID, "%s: longer than %zu bytes", a->name, max);
 	if (value_len(v) < (size_t)a->min)
 		return err_set(e, ERR_INVALID, "%s: empty", a->name);
-	if (strlen(value_str(v)) != value_len(v) && !a->choices && a->max <= 65536)
+	/* Program text and input may have one; whatever becomes an argument or a path may not. */
+	if (strlen(value_str(v)) != value_len(v) && (a->type != ARG_STRING || a->max <= 65536))
 		return err_set(e, ERR_INVALID, "%s: has a NUL in it", a->name);
 	if (a->type == ARG_CHOICE && !is_choice(a->choices, value_str(v))) {
 		(void)err_set(e, ERR_INVALID, "%s: \"%.40s\" is none of its values", a->name,

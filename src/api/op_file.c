@@ -142,15 +142,28 @@ static uint32_t write_flags(const struct call *c)
 	       (mode && !strcmp(mode, "create") ? PINFOLD_WRITE_NEW : 0);
 }
 
+static int take_permissions(const char *text, uint32_t *ret, struct err *e)
+{
+	size_t n = text ? strlen(text) : 0;
+
+	*ret = 0;
+	for (size_t i = 0; i < n; i++)
+		*ret = *ret << 3 | (uint32_t)((text[i] - '0') & 7);
+	if (!text || (n >= 3 && n <= 4 && strspn(text, "01234567") == n && *ret <= 0777))
+		return 0;
+	(void)err_set(e, ERR_INVALID, "permissions: \"%.8s\" are none", text);
+	return err_remedy(e, "use octal digits, such as 644 or 0755; no more than 0777");
+}
+
 static int write_body(struct call *c, struct pinfold_files *files, struct pinfold_error *failure,
 		      uint64_t *ret_bytes, struct err *e)
 {
 	struct pinfold_file_writer *w = NULL;
-	uint32_t mode = (uint32_t)strtoul(
-		arg_str(c, "permissions") ? arg_str(c, "permissions") : "0", NULL, 8);
+	uint32_t mode = 0;
 
-	if (pinfold_file_write(files, arg_str(c, "path"), write_flags(c), mode & 0777, &w,
-			       failure) < 0)
+	if (take_permissions(arg_str(c, "permissions"), &mode, e) < 0)
+		return -EINVAL;
+	if (pinfold_file_write(files, arg_str(c, "path"), write_flags(c), mode, &w, failure) < 0)
 		return api_error(e, failure);
 	int r = copy_body(c, pinfold_file_writer_fd(w), ret_bytes);
 	if (r == 0)

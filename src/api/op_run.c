@@ -23,7 +23,7 @@ int op_run_create(struct call *c, struct err *e)
 	int r = wanted_take(&w, c, true, e);
 	if (r >= 0 && pinfold_run_start(&w.o, &run, &failure) < 0)
 		r = api_error(e, &failure);
-	struct record *rec = r >= 0 ? record_begin(c, pinfold_run_id(run), w.command, e) : NULL;
+	struct record *rec = r >= 0 ? record_begin(c, pinfold_run_id(run), w.command, "", e) : NULL;
 	if (rec) {
 		record_follow(c, rec, run, &w.input);
 		c->reply.text = rec->result ? strdup(rec->result) : NULL;
@@ -35,20 +35,6 @@ int op_run_create(struct call *c, struct err *e)
 	}
 	wanted_done(&w);
 	return r;
-}
-
-static struct value *summary(const struct record *rec)
-{
-	struct value *o = value_object();
-
-	value_set(o, "id", value_of_str(rec->id));
-	value_set(o, "status", value_of_str(rec->status));
-	value_set(o, "command", value_of_str(rec->command));
-	value_set(o, "sandbox", rec->sandbox[0] ? value_of_str(rec->sandbox) : value_of_null());
-	value_set(o, "workspace",
-		  rec->workspace[0] ? value_of_str(rec->workspace) : value_of_null());
-	value_set(o, "created", value_of_instant(rec->made_ms));
-	return o;
 }
 
 struct page {
@@ -70,7 +56,7 @@ static int add_to_page(struct record *rec, void *arg)
 		p->more = true;
 		return 1;
 	}
-	value_add(p->items, summary(rec));
+	value_add(p->items, record_summary(rec));
 	return 0;
 }
 
@@ -100,7 +86,7 @@ int op_run_get(struct call *c, struct err *e)
 		c->reply.text = strdup(rec->result);
 		c->reply.text_len = c->reply.text ? strlen(c->reply.text) : 0;
 	} else {
-		c->reply.value = summary(rec);
+		c->reply.value = record_summary(rec);
 	}
 	record_unref(c->api->runs, rec);
 	return 0;

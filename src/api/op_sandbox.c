@@ -151,12 +151,11 @@ static int wait_for_exec(struct call *c, struct box *b, const struct wanted *w, 
 
 	if (pinfold_sandbox_exec(b->id, &w->o, &run, &failure) < 0)
 		return api_error(e, &failure);
-	struct record *rec = record_begin(c, pinfold_run_id(run), w->command, e);
+	struct record *rec = record_begin(c, pinfold_run_id(run), w->command, b->id, e);
 	if (!rec) {
 		pinfold_run_free(run);
 		return -ENOMEM;
 	}
-	(void)snprintf(rec->sandbox, sizeof(rec->sandbox), "%s", b->id);
 	record_follow(c, rec, run, &w->input);
 	c->reply.text = rec->result ? strdup(rec->result) : NULL;
 	c->reply.text_len = c->reply.text ? strlen(c->reply.text) : 0;

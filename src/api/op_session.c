@@ -13,7 +13,7 @@
 #include "base/id.h"
 #include "pinfold/pinfold.h"
 
-static struct value *describe(const struct box *b, const struct session *s)
+static struct value *describe(const struct box *b, const struct session *s, bool busy)
 {
 	struct value *o = value_object();
 
@@ -21,7 +21,7 @@ static struct value *describe(const struct box *b, const struct session *s)
 	value_set(o, "name", value_of_str(s->name));
 	value_set(o, "lang", value_of_str(s->lang));
 	value_set(o, "sandbox", value_of_str(b->id));
-	value_set(o, "busy", value_of_bool(s->busy));
+	value_set(o, "busy", value_of_bool(busy));
 	return o;
 }
 
@@ -35,8 +35,9 @@ int op_session_create(struct call *c, struct err *e)
 		s = box_session(b, name ? name : "", lang ? lang : "python", arg_true(c, "reset"),
 				e);
 	if (s) {
+		/* While it is ours: then somebody else may remove it. */
+		c->reply.value = describe(b, s, false);
 		box_session_put(b, s);
-		c->reply.value = describe(b, s);
 	}
 	box_put(c->api, b);
 	return s ? 0 : -EIO;
@@ -53,7 +54,7 @@ int op_session_list(struct call *c, struct err *e)
 	}
 	(void)pthread_mutex_lock(&b->lock);
 	for (struct session *s = b->sessions; s; s = s->next)
-		value_add(items, describe(b, s));
+		value_add(items, describe(b, s, s->busy));
 	(void)pthread_mutex_unlock(&b->lock);
 	c->reply.value = value_object();
 	value_set(c->reply.value, "items", items);

@@ -182,6 +182,14 @@ static bool has_body(const struct op *op)
 	return false;
 }
 
+static bool has_arg(const struct op *op, const char *name)
+{
+	for (unsigned i = 0; i < op->n_args; i++)
+		if (strcmp(op->args[i].name, name) == 0)
+			return true;
+	return false;
+}
+
 static struct value *answers(const struct op *op)
 {
 	struct value *all = value_object(), *good = value_object(), *bad = value_object();
@@ -199,6 +207,13 @@ static struct value *answers(const struct op *op)
 	else
 		code = "204";
 	value_set(all, code, good);
+	if (has_arg(op, "detach")) {
+		struct value *begun = value_object();
+
+		value_set(begun, "description", value_of_str("It has begun, and goes on"));
+		value_set(begun, "content", content("application/json", ref("RunSummary")));
+		value_set(all, "202", begun);
+	}
 	value_set(bad, "description", value_of_str("It was not done; the code says why"));
 	value_set(bad, "content", content("application/json", ref("Error")));
 	value_set(all, "default", bad);
@@ -241,18 +256,22 @@ static const char *const shapes[][2] = {
 		   "omitted_bytes:integer"},
 	{"Usage", "wall_ms:number cpu_ms:number memory_peak_bytes:integer processes_peak:integer "
 		  "disk_bytes:integer"},
-	{"Run", "id:string sandbox:string? workspace:string? isolation:string status:string "
+	{"Run", "id:string sandbox:string? workspace:string? snapshot:integer? isolation:string "
+		"start:string? status:string "
 		"exit_code:integer? signal:any stdout:Stream stderr:Stream usage:object "
 		"limits:object limit:any denials:any files:any network:any error:any receipt:any"},
 	{"RunSummary", "id:string status:string command:string sandbox:string? workspace:string? "
-		       "created:string"},
+		       "created:string pid:integer"},
 	{"RunList", "items:RunSummary[] next:string?"},
 	{"Sandbox", "id:string name:string? status:string isolation:string image:string "
 		    "created:string expires:string? background:integer limits:object usage:object "
 		    "metadata:object"},
 	{"SandboxList", "items:Sandbox[] next:string?"},
-	{"Process", "pid:integer parent:integer command:string status:string exit_code:integer? "
-		    "signal:integer? background:boolean"},
+	{"Process", "pid:integer parent:integer command:string state:string status:string "
+		    "running:boolean exit_code:integer? signal:integer? started:string? "
+		    "ended:string? output_bytes:integer background:boolean threads:integer "
+		    "cpu_ms:integer memory_bytes:integer"},
+	{"Input", "written:integer"},
 	{"ProcessList", "items:Process[] next:string?"},
 	{"ProcessOutput", "offset:integer next_offset:integer output:any process:Process"},
 	{"File", "path:string name:string type:string size:integer mode:string uid:integer "

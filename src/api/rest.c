@@ -14,6 +14,7 @@
 #include "api/metrics.h"
 #include "api/repeat.h"
 #include "base/fd.h"
+#include "base/utf8.h"
 #include "http/range.h"
 #include "http/target.h"
 
@@ -85,8 +86,12 @@ static int take_path(const struct op *op, const struct http_path_args *path, str
 static int take_param(struct call *c, const char *name, const char *text, struct err *e)
 {
 	if (strcmp(name, "stream") == 0 && c->op->flags & OP_STREAM) {
-		c->stream = strcmp(text, "0") != 0 && strcmp(text, "false") != 0;
-		return 0;
+		bool no = strcmp(text, "0") == 0 || strcmp(text, "false") == 0;
+
+		c->stream = !no;
+		return no || !*text || strcmp(text, "1") == 0 || strcmp(text, "true") == 0
+			       ? 0
+			       : err_set(e, ERR_INVALID, "stream: true or false is wanted");
 	}
 	if (!arg_in(c->op, name, IN_QUERY)) {
 		(void)err_set(e, ERR_INVALID, "the query has an unknown parameter \"%.64s\"", name);
@@ -115,10 +120,22 @@ static int take_query(struct call *c, const struct http_head *h, struct err *e)
 		    http_decode(p.value ? p.value : "", p.value_len, true, text,
 				HTTP_LINE_MAX + 1) < 0)
 			return err_set(e, ERR_INVALID, "the query is not well-formed");
+		if (!utf8_valid(text, strlen(text)) || !utf8_valid(name, strlen(name)))
+			/* JSON cannot say such a name: it would become that of another file. */
+			return err_set(e, ERR_INVALID, "%.40s: not UTF-8",
+				       arg_in(c->op, name, IN_QUERY) ? name : "the query");
 		if (take_param(c, name, text, e) < 0)
 			return -EINVAL;
 	}
 	return 0;
+}
+
+static bool is_json(const char *type)
+{
+	const char *behind = type + 16;
+
+	return strncasecmp(type, "application/json", 16) == 0 &&
+	       strchr(";", behind[strspn(behind, " \t")]);
 }
 
 static int take_body(struct call *c, const struct exchange *x, struct err *e)
@@ -129,8 +146,7 @@ static int take_body(struct call *c, const struct exchange *x, struct err *e)
 	if (c->op->flags & OP_RAW_BODY || !x->body_len)
 		return 0;
 	/* curl -d says form when it is told nothing; on the Unix socket no browser can be behind it. */
-	if (exchange_field(x, "content-type", type, sizeof(type)) &&
-	    strncasecmp(type, "application/json", 16) != 0 &&
+	if (exchange_field(x, "content-type", type, sizeof(type)) && !is_json(type) &&
 	    !(x->conn->listener->unix_socket && strstr(type, "form-urlencoded"))) {
 		(void)err_set(e, ERR_INVALID, "the body is not application/json");
 		(void)err_detail(e, "media_type");
@@ -154,14 +170,15 @@ static int take_body(struct call *c, const struct exchange *x, struct err *e)
 
 static int take_fields(struct call *c, const struct exchange *x, struct err *e)
 {
-	char text[128];
+	char text[24];
 	unsigned long long n;
 
-	if (exchange_field(x, "last-event-id", text, sizeof(text))) {
-		if (sscanf(text, "%llu", &n) != 1)
-			return err_set(e, ERR_INVALID, "Last-Event-ID: not a number");
-		c->last_event = n;
-	}
+	if (!exchange_field(x, "last-event-id", text, sizeof(text)))
+		return 0;
+	if (!*text || strlen(text) > 18 || strspn(text, "0123456789") != strlen(text) ||
+	    sscanf(text, "%llu", &n) != 1)
+		return err_set(e, ERR_INVALID, "Last-Event-ID: not a number that we gave");
+	c->last_event = n;
 	return 0;
 }
 
@@ -263,7 +280,12 @@ static void attach(struct task *t)
 {
 	struct rest *r = (struct rest *)((char *)t - offsetof(struct rest, attach));
 
-	if (r->x) {
+	if (r->x && r->x->head.method == HTTP_HEAD) {
+		exchange_begin(r->x, 200, "text/event-stream", -1);
+		if (r->call)
+			call_cancel(r->call); /* nobody will hear it */
+		finish(r);
+	} else if (r->x) {
 		exchange_events(r->x);
 		r->attached = r->x;
 		if (r->x) {
@@ -531,8 +553,6 @@ void rest_begin(struct exchange *x)
 	bool known = false;
 	const struct op *op = find_route(&x->head, &path, &known);
 
-	if (!(op && op->flags & OP_OPEN) && !exchange_admit(x))
-		return;
 	if (!op)
 		refuse_path(x, known);
 	else if (start(x, op, &path, &e) < 0)

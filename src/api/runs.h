@@ -53,7 +53,13 @@ void record_cancel(struct runs *r, struct record *rec);
 void runs_each(struct runs *r, const char *tenant, int (*fn)(struct record *, void *), void *arg);
 
 /* The record of a run that has just begun, as the call's; a reference for the caller. */
-struct record *record_begin(struct call *c, const char *id, const char *command, struct err *e);
+struct record *record_begin(struct call *c, const char *id, const char *command,
+			    const char *sandbox, struct err *e);
+
+/* It has begun: who detached is answered, who wants a stream hears it from here on. */
+void record_announce(struct call *c, struct record *rec);
+/* What is known of it while it runs. */
+struct value *record_summary(const struct record *rec);
 
 /* What happens, into the record: one thread. Characters may be cut between two pieces of output; the
  * beginning of one waits for its end, or for record_flush(). */
@@ -64,6 +70,7 @@ struct carry {
 void record_started(struct record *rec);
 void record_output(struct record *rec, struct carry carry[2], int stream, const void *data,
 		   size_t len);
+void record_tell_output(struct record *rec, int stream, const void *data, size_t len);
 void record_denial(struct record *rec, const char *text, size_t len);
 void record_flush(struct record *rec, struct carry carry[2]);
 

@@ -18,7 +18,7 @@
 #include "base/fd.h"
 #include "pinfold/pinfold.h"
 
-#define WORKERS_MAX 256u
+#define WORKERS_MAX 1024u
 #define DRAIN_MS 10000u
 
 /* What the signals' watch needs. */

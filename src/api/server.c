@@ -10,6 +10,7 @@
 #include "base/fd.h"
 
 #define CONNECTIONS_MAX 4096u
+#define AGAIN_MS 100u
 
 int server_new(struct api *api, const struct server_config *config, struct server **ret,
 	       struct err *e)
@@ -28,16 +29,19 @@ int server_new(struct api *api, const struct server_config *config, struct serve
 }
 
 /* When all places are taken, whoever has waited longest without asking for anything goes. */
-static bool make_room(struct server *s)
+static bool drop_idle(struct server *s)
 {
-	if (s->counts.connections < s->config.connections_max)
-		return true;
 	for (struct conn *c = s->first; c; c = c->next)
-		if (c->state == CONN_HEAD) {
+		if (c->state == CONN_HEAD || c->state == CONN_CLOSING) {
 			conn_close(c);
 			return true;
 		}
 	return false;
+}
+
+static bool make_room(struct server *s)
+{
+	return s->counts.connections < s->config.connections_max || drop_idle(s);
 }
 
 static void take_connection(struct listener *l, int fd)
@@ -57,6 +61,13 @@ static void take_connection(struct listener *l, int fd)
 	conn_new(l, fd, peer.uid);
 }
 
+static void listen_again(struct timer *t)
+{
+	struct listener *l = (struct listener *)((char *)t - offsetof(struct listener, again));
+
+	(void)watch_set(&l->watch, EPOLLIN); /* or nobody comes in, as before */
+}
+
 static void incoming(struct watch *w, uint32_t events)
 {
 	struct listener *l = (struct listener *)w;
@@ -65,9 +76,16 @@ static void incoming(struct watch *w, uint32_t events)
 	for (unsigned i = 0; i < 32; i++) {
 		int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-		if (fd < 0)
-			return; /* none any more; without descriptors it waits in the queue */
-		take_connection(l, fd);
+		if (fd >= 0)
+			take_connection(l, fd);
+		else if (errno == EAGAIN || errno == EINTR)
+			return;
+		else if (!drop_idle(l->server)) {
+			/* No descriptor is left: who waits in the queue must not keep us busy. */
+			(void)watch_set(w, 0);
+			timer_set(l->server->loop, &l->again, loop_now_ms() + AGAIN_MS);
+			return;
+		}
 	}
 }
 
@@ -78,6 +96,7 @@ int server_listen(struct server *s, int fd, bool unix_socket, struct http_tls *t
 	if (!l)
 		return err_sys(e, "listener");
 	watch_init(&l->watch, s->loop, fd, incoming);
+	l->again.fire = listen_again;
 	l->server = s;
 	l->unix_socket = unix_socket;
 	l->tls = tls;
@@ -101,12 +120,13 @@ void server_drain(struct server *s)
 {
 	s->draining = true;
 	for (struct listener *l = s->listeners; l; l = l->next) {
+		timer_set(s->loop, &l->again, 0);
 		watch_done(&l->watch);
 		fd_close(&l->watch.fd);
 	}
 	for (struct conn *c = s->first, *next; c; c = next) {
 		next = c->next;
-		if (c->state == CONN_HEAD)
+		if (c->state == CONN_HEAD || c->state == CONN_CLOSING)
 			conn_close(c);
 	}
 }

@@ -81,7 +81,8 @@ static int make_ready(struct box *b, struct session *s, const char *lang, bool r
 		return 0;
 	if (pinfold_session_open(b->id, &o, &made, &failure) < 0)
 		return api_error(e, &failure);
-	(void)snprintf(s->lang, sizeof(s->lang), "%s", o.lang);
+	if (lang)
+		(void)snprintf(s->lang, sizeof(s->lang), "%s", lang);
 	(void)swap_handle(b, s, made);
 	return 0;
 }

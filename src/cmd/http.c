@@ -70,6 +70,22 @@ static int default_path(const struct http_options *o, const char *socket, char *
 	return 0;
 }
 
+/* A socket of a daemon that is dead is removed; one that somebody serves is his. */
+static int clear_path(const char *path, const struct sockaddr_un *at, struct err *e)
+{
+	auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return err_sys(e, "socket");
+	if (connect(fd, (const struct sockaddr *)at, sizeof(*at)) == 0 || errno == EAGAIN) {
+		(void)err_set(e, ERR_CONFLICT, "a daemon serves HTTP on %s already", path);
+		return err_remedy(e, "stop it first, or choose another place with --http-socket");
+	}
+	if (unlink(path) < 0 && errno != ENOENT)
+		return err_sys(e, "remove %s", path);
+	return 0;
+}
+
 static int listen_unix(const char *path, struct api_listen *ret, struct err *e)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -77,8 +93,8 @@ static int listen_unix(const char *path, struct api_listen *ret, struct err *e)
 	gid_t group = geteuid() == 0 ? group_find(GROUP_NAME) : (gid_t)-1;
 
 	memcpy(at.sun_path, path, strlen(path) + 1);
-	if (unlink(path) < 0 && errno != ENOENT)
-		return err_sys(e, "remove %s", path);
+	if (clear_path(path, &at, e) < 0)
+		return -EEXIST;
 	mode_t old = umask(0177);
 	int r = fd < 0 ? -1 : bind(fd, (struct sockaddr *)&at, sizeof(at));
 	(void)umask(old);
@@ -343,6 +359,8 @@ int http_start(const struct http_options *o, struct http_side *ret, struct err *
 	if (r >= 0 && pipe2(leash, O_CLOEXEC) < 0)
 		r = err_sys(e, "pipe");
 	if (r < 0) {
+		if (s.config.n_listen && s.config.listen[0].fd > 0)
+			(void)unlink(ret->path); /* we made it; nobody else will */
 		close_all(&s);
 		return r;
 	}

@@ -71,13 +71,17 @@ static int make(int dir, const struct request *r, struct err *e)
 		(void)err_set(e, ERR_INVALID, "--tenant: \"%.80s\" is no name", r->tenant);
 		return err_remedy(e, "use up to 63 of a-z, 0-9 and -, beginning with no -");
 	}
-	if (strncmp(wanted.tenant, "uid-", 4) == 0)
-		return err_set(e, ERR_INVALID,
-			       "--tenant: names with uid- are of users of this machine");
-	if (r->label && (strlen(r->label) >= TOKEN_LABEL_SIZE || strpbrk(r->label, "\n\r\033")))
-		return err_set(e, ERR_INVALID,
-			       "--label: longer than %u bytes, or more than one line",
-			       TOKEN_LABEL_SIZE - 1);
+	if (strncmp(wanted.tenant, "uid-", 4) == 0) {
+		(void)err_set(e, ERR_INVALID,
+			      "--tenant: names with uid- are of users of this machine");
+		return err_remedy(e, "choose a name that begins otherwise");
+	}
+	if (r->label && (strlen(r->label) >= TOKEN_LABEL_SIZE || strpbrk(r->label, "\n\r\033"))) {
+		(void)err_set(e, ERR_INVALID,
+			      "--label: longer than %u bytes, or more than one line",
+			      TOKEN_LABEL_SIZE - 1);
+		return err_remedy(e, "use a few words");
+	}
 	(void)snprintf(wanted.label, sizeof(wanted.label), "%s", r->label ? r->label : "");
 	if (r->ttl_ms)
 		wanted.expires_s = (uint64_t)time(NULL) + (r->ttl_ms + 999) / 1000;

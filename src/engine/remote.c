@@ -63,6 +63,7 @@ int remote_open(int *ret_fd, struct err *e)
 		return 0;
 	errno = -r;
 	(void)err_sys(e, "the daemon at %s", path);
+	(void)err_detail(e, "daemon");
 	return err_remedy(e, "start one with `pinfold serve`: sandboxes that live are its own");
 }
 
@@ -95,6 +96,7 @@ int remote_connect(const struct pinfold_run_options *o, int *ret_fd, struct err 
 		return 0;
 	errno = -r;
 	(void)err_sys(e, "--daemon: %s", path);
+	(void)err_detail(e, "daemon");
 	return err_remedy(e, "start one with `pinfold serve`, or leave --daemon out");
 }
 

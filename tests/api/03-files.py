@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of a sandbox: read, written, listed, watched, whatever they are called."""
+import hashlib
+import os
+import socket
+import threading
+import time
+import urllib.parse
+
+from api import (BEST, MIB, PAUSE, SOCKET, Api, Connection, check, memory, refused, run_tests, same, skip,
+                 test, wait_until)
+
+api = Api()
+
+
+def at(path, **more):
+    return "/files?" + urllib.parse.urlencode(dict(more, path=path))
+
+
+def sh(box, command):
+    r = api.post(box + "/exec", {"command": command}).json
+    return r["stdout"]["text"] if r["stdout"]["encoding"] == "utf-8" else r["stdout"]["text"]
+
+
+@test
+def basics():
+    box = api.box()
+    a = api.put(box + at("a/b/f.txt"), b"hello\n")
+    same("written, with the directories above it", (a.status, a.json["bytes"]), (200, 6))
+    same("it is there", sh(box, "cat a/b/f.txt; stat -c '%a %U' a/b/f.txt"), "hello\n644 user\n")
+    a = api.get(box + at("a/b/f.txt"))
+    same("and read", (a.status, a.body), (200, b"hello\n"))
+    same("with its type", a.headers["content-type"], "text/plain; charset=utf-8")
+    check("and a tag", a.headers["etag"])
+    same("by an absolute path", api.get(box + at("/home/user/a/b/f.txt")).body, b"hello\n")
+    same("HEAD", api.ask("HEAD", box + at("a/b/f.txt")).headers["content-length"], "6")
+    api.put(box + at("a/b/f.txt", mode="append"), b"more\n")
+    same("more behind it", sh(box, "cat a/b/f.txt"), "hello\nmore\n")
+    api.put(box + at("a/b/f.txt"), b"")
+    same("nothing at all", api.get(box + at("a/b/f.txt")).body, b"")
+    refused("create what is there", api.put(box + at("a/b/f.txt", mode="create"), b"x"), 409, "conflict")
+    same("create what is not", api.put(box + at("new", mode="create"), b"x").status, 200)
+    api.put(box + at("run.sh", permissions="755"), b"#!/bin/sh\necho ran\n")
+    same("with permissions", sh(box, "./run.sh; stat -c %a run.sh"), "ran\n755\n")
+    api.put(box + at("run.sh"), b"#!/bin/sh\necho again\n")
+    same("which stay when it is replaced", sh(box, "stat -c %a run.sh"), "755\n")
+    for bad in ("999", "abc", "4755", "77777", "-1", "", "0x1f"):
+        refused("permissions %r" % bad, api.put(box + at("p", permissions=bad), b"x"), 400,
+                "invalid_argument", "permissions")
+    refused("mode=other", api.put(box + at("p", mode="other"), b"x"), 400, "invalid_argument", "mode")
+    s = api.get(box + "/files/stat?path=run.sh").json
+    same("stat", (s["type"], s["size"], s["mode"], s["name"]), ("file", 21, "0755", "run.sh"))
+    sh(box, "ln -s /etc/passwd link; mkfifo pipe; mkdir dir")
+    s = api.get(box + "/files/stat?path=link").json
+    same("stat of a link is the link's", (s["type"], s["target"]), ("symlink", "/etc/passwd"))
+    for path, status in (("nothing", 404), ("dir", 409), ("pipe", 403), ("new/below", 404)):
+        a = api.get(box + at(path))
+        check("reading %s is refused" % path, a.status in (status, 400, 404, 409), a)
+    a = api.post(box + "/files/move", {"from": "new", "to": "dir/moved"})
+    same("moved", (a.status, api.get(box + at("dir/moved")).body), (204, b"x"))
+    refused("what is not there cannot be", api.post(box + "/files/move", {"from": "no", "to": "x"}), 404,
+            "not_found")
+    same("a directory", api.post(box + "/files/mkdir", {"path": "x/y/z"}).status, 204)
+    same("is one", api.get(box + "/files/stat?path=x/y/z").json["type"], "directory")
+    a = api.delete(box + at("x"))
+    check("one that is not empty stays", a.status in (409, 400), a)
+    same("unless told", api.delete(box + at("x", recursive="1")).status, 204)
+    refused("it is gone", api.get(box + "/files/stat?path=x"), 404, "not_found")
+    same("a file is removed", api.delete(box + at("dir/moved")).status, 204)
+    refused("not twice", api.delete(box + at("dir/moved")), 404, "not_found")
+    for path in ("/usr/bin/x", "/etc/passwd", "/proc/self/mem", "/x"):
+        a = api.put(box + at(path), b"x")
+        check("writing %s is refused" % path, a.status in (400, 403, 404, 409), a)
+    refused("no path", api.get(box + "/files"), 400, "invalid_argument", "path")
+    refused("an empty path", api.get(box + "/files?path="), 400, "invalid_argument", "path")
+    refused("a path twice", api.get(box + "/files?path=a&path=b"), 400, "invalid_argument", "path")
+    refused("a path that is too long", api.get(box + at("x" * 5000)), 400, "invalid_argument", "path")
+    refused("an unknown parameter", api.get(box + at("x", follow="1")), 400, "invalid_argument", "follow")
+    api.delete(box)
+
+
+@test
+def ranges():
+    box = api.box()
+    data = bytes(range(256)) * 4000
+    api.put(box + at("f"), data)
+    for spec, status, want in (
+            ("bytes=0-0", 206, data[:1]), ("bytes=5-9", 206, data[5:10]), ("bytes=1000000-", 206, data[1000000:]),
+            ("bytes=-7", 206, data[-7:]), ("bytes=0-99999999", 206, data), ("bytes=99999999-", 416, b""),
+            ("bytes=9-5", 200, data), ("lines=1-2", 200, data), ("bytes=-0", 416, b""),
+            ("bytes=0-1,5-6", 200, data), ("bytes=x-y", 200, data),
+            ("bytes=99999999999999999999999-", 416, b"")):
+        a = api.ask("GET", box + at("f"), headers={"Range": spec})
+        check("Range: %s: %d" % (spec, status), a.status == status and (status == 416 or a.body == want),
+              (a.status, len(a.body)))
+    a = api.ask("GET", box + at("f"), headers={"Range": "bytes=5-9"})
+    same("which one it is", a.headers["content-range"], "bytes 5-9/%d" % len(data))
+    api.delete(box)
+
+
+@test
+def lists():
+    box = api.box()
+    sh(box, "mkdir d; cd d; for i in $(seq 1 250); do echo $i > f$i; done; mkdir -p s/t/u; echo x > s/t/x")
+    names, after, pages = [], None, 0
+    while True:
+        page = api.get(box + "/files/list", path="d", limit=100,
+                       **({"after": after} if after else {})).json
+        names += [f["name"] for f in page["items"]]
+        after, pages = page["next"], pages + 1
+        if not after or pages > 10:
+            break
+    same("pages", (pages, len(names), len(set(names))), (3, 251, 251))
+    deep = [f["path"] for f in api.get(box + "/files/list", path="d/s", depth=5).json["items"]]
+    same("deeper", sorted(p.split("d/s/")[-1] for p in deep), ["t", "t/u", "t/x"])
+    flat = api.get(box + "/files/list", path="d/s").json["items"]
+    same("one level", [f["name"] for f in flat], ["t"])
+    refused("of what is not there", api.get(box + "/files/list", path="no"), 404, "not_found")
+    a = api.get(box + "/files/list", path="d/f1")
+    check("of a file", a.status in (400, 409), a)
+    refused("depth 0", api.get(box + "/files/list", depth=0), 400, "invalid_argument", "depth")
+    refused("depth 65", api.get(box + "/files/list", depth=65), 400, "invalid_argument", "depth")
+    same("the home directory when nothing is said",
+         [f["name"] for f in api.get(box + "/files/list").json["items"]], ["d"])
+    api.delete(box)
+
+
+STRANGE = ["two words", "new\nline", "tab\t", "a+b", "a%2Fb", "a&b=c", "#x", "?x", "-rf", "~", "*", "$HOME",
+           "`id`", "'\"", "\\", "\x01\x1b[2J", "\u00e9", "e\u0301", "\u202e", "\U0001f600", "..x", "...",
+           "<script>alert(1)<script>", "x" * 255, "=cmd()", "con.txt", "a;b", "{}", " "]
+
+
+@test
+def strange_names():
+    box = api.box()
+    wrong = []
+    for name in STRANGE:
+        a = api.put(box + at("n/" + name), name.encode())
+        if a.status != 200 or api.get(box + at("n/" + name)).body != name.encode():
+            wrong.append((name, a))
+    check("%d strange names are written and read" % len(STRANGE), not wrong, wrong)
+    listed = {f["name"] for f in api.get(box + "/files/list", path="n").json["items"]}
+    same("and listed as they are", listed, set(STRANGE))
+    same("the sandbox sees the same", sh(box, "ls n | wc -l >/dev/null; find n -type f -print0 | tr -cd '\\0'"
+                                              " | wc -c"), "%d\n" % len(STRANGE))
+    for name in STRANGE[:8]:
+        api.delete(box + at("n/" + name))
+    same("and removed", len(api.get(box + "/files/list", path="n").json["items"]), len(STRANGE) - 8)
+    refused("a name of 256 bytes", api.put(box + at("x" * 256), b"x"), 400, "invalid_argument")
+    # What JSON cannot say must not become the name of another file.
+    for bad in ("%ff", "a%80b", "%c0%af", "%ed%a0%80", "%fe%fe"):
+        for method, path, body in (("GET", "/files?path=" + bad, None), ("PUT", "/files?path=" + bad, b"x"),
+                                   ("DELETE", "/files?path=" + bad, None),
+                                   ("GET", "/files/stat?path=" + bad, None),
+                                   ("GET", "/files/list?path=" + bad, None)):
+            refused("%s %s" % (method, path), api.ask(method, box + path, body), 400, "invalid_argument",
+                    "path")
+    for bad in ("%00", "a%00b", "%", "%4", "%zz"):
+        refused("path=%s" % bad, api.get(box + "/files?path=" + bad), 400, "invalid_argument")
+    sh(box, "mkdir bad; touch bad/$'\\xff\\xfe' bad/good bad/$'a\\x80b'")
+    a = api.get(box + "/files/list", path="bad")
+    same("a list with names that are not UTF-8", (a.status, len(a.json["items"])), (200, 3))
+    same("can be read", [f["name"] for f in a.json["items"] if f["name"] == "good"], ["good"])
+    refused("an id that is not UTF-8", api.get("/v1/sandboxes/%ff/files?path=x"), 404, "not_found")
+    api.delete(box)
+
+
+@test
+def out_of_bounds():
+    """Links and .. lead nowhere but inside."""
+    box = api.box()
+    host = "/tmp/pinfold-api-%d" % os.getpid()
+    with open(host, "w") as f:
+        f.write("of the host")
+    sh(box, "ln -s / root; ln -s %s host; ln -s /proc/1/root pr; ln -s /proc/self/root ps; ln -s loop loop;"
+            "ln -s ../../../../../../.. up" % host)
+    leaks = []
+    for path in ("host", "root" + host, "up" + host, "pr" + host, "ps" + host, "../../../.." + host, host,
+                 "/proc/1/root" + host, "/proc/self/cwd/../.." + host, "loop", "root/root/root" + host,
+                 "/proc/self/fd/0", "/dev/fd/3", "/proc/1/environ"):
+        for where in (at(path), "/files/list?path=" + urllib.parse.quote(path),
+                      "/files/stat?path=" + urllib.parse.quote(path)):
+            a = api.get(box + where)
+            if b"of the host" in a.body or a.status >= 500:
+                leaks.append((where, a))
+        a = api.put(box + at(path), b"changed")
+        if a.status >= 500:
+            leaks.append((path, a))
+    check("no path reads anything of the host", not leaks, leaks)
+    with open(host) as f:
+        same("nor writes it", f.read(), "of the host")
+    os.unlink(host)
+    sh(box, "rm -f host; echo inside > target; ln -s target in")
+    same("a link inside is followed", api.get(box + at("in")).body, b"inside\n")
+    api.delete(box + at("root", recursive="1"))
+    same("a link is removed, not what it points to", sh(box, "ls -d /usr; ls root 2>&1 | head -c 3"),
+         "/usr\nls:")
+    stop = []
+
+    def swap():
+        mine = Api()
+        mine.post(box + "/exec", {"command": "mkdir -p t/d; echo in > t/d/passwd; while :; do mv t/d t/e; "
+                                  "ln -s /etc t/d; rm t/d; mv t/e t/d; done", "time": "3s", "grace": "100ms"})
+        stop.append(1)
+    t = threading.Thread(target=swap)
+    t.start()
+    seen, reads = set(), 0
+    with open("/etc/passwd", "rb") as f:
+        theirs = f.read()
+    while not stop and reads < 3000:
+        a = api.get(box + at("t/d/passwd"))
+        reads += 1
+        seen.add(a.status)
+        if a.status == 200 and a.body == theirs:
+            seen.add("HOST")
+    t.join()
+    check("a path that changes under us reads nothing of the host", "HOST" not in seen and 200 in seen, seen)
+    api.delete(box)
+
+
+@test
+def uploads():
+    box = api.box()
+    api.put(box + at("f"), b"the old one")
+    # Cut in the middle: the old file stays whole.
+    for name, head, part in (
+            ("a length", b"Content-Length: 1000000\r\n", b"x" * 5000),
+            ("chunks", b"Transfer-Encoding: chunked\r\n", b"400\r\n" + b"x" * 1024 + b"\r\n"),
+            ("a broken chunk", b"Transfer-Encoding: chunked\r\n", b"400\r\n" + b"x" * 1024 + b"\r\nzz\r\n")):
+        s = socket.socket(socket.AF_UNIX)
+        s.connect(SOCKET)
+        s.sendall(b"PUT " + (box + at("f")).encode() + b" HTTP/1.1\r\nHost: x\r\n" + head + b"\r\n" + part)
+        PAUSE.wait(0.2) # until it is being written
+        s.close()
+        check("an upload with %s that is cut leaves the old file" % name, not wait_until(
+            lambda: api.get(box + at("f")).body != b"the old one", 0.3))
+    same("and nothing beside it", wait_until(
+        lambda: [f["name"] for f in api.get(box + "/files/list").json["items"]] == ["f"] and ["f"]), ["f"])
+
+    def chunks():
+        for i in range(100):
+            yield b"%03d\n" % i * 25
+    c = Connection()
+    c.request("PUT", box + at("chunked"), body=chunks(), encode_chunked=True,
+              headers={"Transfer-Encoding": "chunked"})
+    a = c.getresponse()
+    same("in chunks", (a.status, a.read().count(b"10000")), (200, 1))
+    same("whole", api.get(box + at("chunked")).body, b"".join(chunks()))
+    # A disk that is full.
+    small = api.box(disk="8M")
+    a = api.put(small + at("big"), b"x" * (20 << 20))
+    refused("a disk that is full", a, 429, "limit_exceeded", "disk")
+    refused("leaves nothing", api.get(small + at("big")), 404, "not_found")
+    same("and the sandbox goes on", api.put(small + at("ok"), b"x").status, 200)
+    a = api.put("/v1/sandboxes/none" + at("f"), b"x" * (20 << 20))
+    refused("20 MB for a sandbox that is not there", a, 404, "not_found")
+    # Two at a time: one of them wins, whole.
+    bodies = [bytes([65 + i]) * 3000000 for i in range(4)]
+    threads = [threading.Thread(target=Api().put, args=(box + at("race"), b)) for b in bodies]
+    for t in threads:
+        t.start()
+    seen = set()
+    while any(t.is_alive() for t in threads):
+        a = api.get(box + at("race"))
+        seen.add(a.status == 404 or a.body in bodies)
+    check("what is replaced is always whole", seen == {True}, seen)
+    api.delete(box)
+    api.delete(small)
+
+
+@test
+def large():
+    size = 512 << 20
+    with open("/proc/meminfo") as f:
+        free = [int(line.split()[1]) << 10 for line in f if line.startswith("MemAvailable")][0]
+    # For others than root it is in memory.
+    a = api.post("/v1/sandboxes", dict(BEST, disk="600M", memory="1300M"))
+    if free < 4 * size or a.status != 201:
+        return skip("a large file in constant memory", "no room for a file of 512 MB")
+    box = "/v1/sandboxes/" + a.json["id"]
+    block = bytes(range(256)) * 4096
+    before = memory("VmRSS")
+    digest, sent = hashlib.sha256(), 0
+    c = Connection(timeout=120)
+    c.putrequest("PUT", box + at("big"))
+    c.putheader("Content-Length", str(size))
+    c.endheaders()
+    peak = before
+    while sent < size:
+        c.send(block)
+        digest.update(block)
+        sent += len(block)
+        if sent % (64 << 20) == 0:
+            peak = max(peak, memory("VmRSS"))
+    a = c.getresponse()
+    same("half a gigabyte is written", (a.status, a.read().count(b"%d" % size)), (200, 1))
+    c.request("GET", box + at("big"))
+    a = c.getresponse()
+    got, back = hashlib.sha256(), 0
+    while True:
+        part = a.read(1 << 20)
+        if not part:
+            break
+        got.update(part)
+        back += len(part)
+        if back % (64 << 20) == 0:
+            peak = max(peak, memory("VmRSS"))
+    same("and read", (back, got.digest()), (size, digest.digest()))
+    check("in constant memory of the API", peak - before < 16 * MIB, "%d KiB more" % (peak - before))
+    api.delete(box)
+    return None
+
+
+@test
+def watched():
+    box = api.box()
+    sh(box, "mkdir d")
+    events = api.events("GET", box + "/files/watch?path=/home/user&recursive=1")
+    stream = iter(events)
+    same("a watch says that it watches", next(stream)[0], "watching")
+    sh(box, "echo 1 > f; mkdir d/e; mv f d/g; chmod 600 d/g; rm d/g; echo end > last")
+    seen = []
+    for e in stream:
+        seen.append((e[0], e[2]["path"].split("/home/user/")[-1]))
+        if "last" in e[2]["path"]:
+            break
+    for want in (("create", "f"), ("create", "d/e"), ("remove", "d/g")):
+        check("%s %s" % want, want in seen, seen)
+    check("rename", any(k == "rename" for k, _ in seen), seen)
+    check("chmod", any(k == "chmod" for k, _ in seen), seen)
+    api.put(box + at("uploaded"), b"x")
+    for e in stream:
+        if e[2]["path"].endswith("uploaded"):
+            break
+    check("what the API writes is seen, too", e[2]["path"].endswith("uploaded"), e)
+    events.close()
+    refused("of what is not there", api.get(box + "/files/watch", path="no"), 404, "not_found")
+    events = api.events("GET", box + "/files/watch")
+    next(iter(events))
+    began = time.monotonic()
+    api.delete(box)
+    list(events)
+    check("it ends with its sandbox", time.monotonic() - began < 10)
+
+
+run_tests()

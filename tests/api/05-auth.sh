@@ -1,0 +1,111 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Who may: tokens, scopes, tenants, and requests that a browser was made to send.
+. "$(dirname "$0")/../lib/cli.sh"
+. "$(dirname "$0")/../lib/daemon.sh"
+. "$(dirname "$0")/../lib/api.sh"
+. "$(dirname "$0")/../lib/client.sh"
+
+# with_token PATH: the status that a request with SECRET has.
+with_token()
+{
+	curl -s -m 10 -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $SECRET" \
+		"http://127.0.0.1:$PORT$1"
+}
+
+token_is()
+{
+	[ "$(with_token /v1/runs)" = "$1" ]
+}
+
+tokens()
+{
+	local secret id
+
+	pinfold token new --tenant t --scope run,files --label 'for tests' --json
+	exits 0 "a token is made"
+	body_has 'd["scopes"] == ["run", "files"] and d["tenant"] == "t"' "with its scopes and tenant"
+	body_has 'len(d["token"]) >= 52' "it has 256 bits"
+	secret=$(body 'd["token"]')
+	id=$(body 'd["id"]')
+	SECRET=$secret
+	check "it is good" token_is 200
+	pinfold token ls --json
+	body_has 'a[0] in [t["id"] for t in d]' "it is listed" "$id"
+	check "its text is never shown again" test -z "$(grep -F "$secret" "$OUT")"
+	check "nor is it anywhere on disk" test -z "$(grep -rlF "$secret" "$M/home" 2>/dev/null)"
+	check "only its hash is" grep -rqF "$(printf %s "$secret" | sha256sum | cut -d' ' -f1)" "$M/home"
+	check "nobody else may read that" test "$(stat -c %a "$M/home/api/tokens")" = 640
+	check "it is in no command line or environment" test -z "$(cat /proc/"$DAEMON"/cmdline \
+		/proc/"$DAEMON"/environ /proc/"$API"/cmdline 2>/dev/null | grep -aF "$secret")"
+	check "nor in the log" test -z "$(grep -F "$secret" "$DAEMON_LOG")"
+	pinfold token rm "$id"
+	exits 0 "it is removed"
+	check "and counts no more, from the next request on" token_is 401
+	pinfold token rm "$id"
+	exits 125 "not twice"
+	token --ttl 1s
+	check "one with a time to live" token_is 200
+	check "ends" wait_for 5 token_is 401
+	pinfold token new --scope nothing
+	refuses invalid_argument nothing "a scope that is none"
+	pinfold token new --tenant uid-0
+	refuses invalid_argument uid- "a tenant that is a user of this machine"
+	pinfold token new --tenant '../x'
+	refuses invalid_argument ../x "a tenant that is a path"
+	pinfold token new --label $'a\nb'
+	refuses invalid_argument --label "a label of two lines"
+}
+
+# Somebody else on this machine.
+strangers()
+{
+	local id
+
+	api POST /v1/sandboxes "{\"ttl\": \"1m\"${LIMITS}}"
+	answers 201 "a sandbox of this user"
+	id=$(body 'd["id"]')
+	if [ "$EUID" != 0 ]; then
+		skip "another user [$MODE]" "only root can be another user"
+		return
+	fi
+	check "another user cannot connect" test "$(setpriv --reuid 65534 --regid 65534 --clear-groups \
+		curl -s -m 5 -o /dev/null -w '%{http_code}' --unix-socket "$HTTP" http://localhost/v1/runs)" = 000
+	chmod 0666 "$HTTP"
+	check "where he can he is a tenant of his own" test "$(setpriv --reuid 65534 --regid 65534 \
+		--clear-groups curl -s -m 5 --unix-socket "$HTTP" http://localhost/v1/sandboxes)" = \
+		'{"items":[],"next":null}'
+	check "to whom this one is not there" test "$(setpriv --reuid 65534 --regid 65534 --clear-groups \
+		curl -s -m 5 -o /dev/null -w '%{http_code}' --unix-socket "$HTTP" \
+		"http://localhost/v1/sandboxes/$id")" = 404
+	chmod 0600 "$HTTP"
+	api DELETE "/v1/sandboxes/$id"
+	answers 204 "its user ends it"
+}
+
+# A second daemon at the same place.
+second()
+{
+	pinfold serve
+	check "a second daemon is refused" test "$RC" = 125
+	check "the first still serves HTTP" api_answers
+}
+
+checks()
+{
+	serve_start --host api.example --origin https://ok.example
+	tokens
+	strangers
+	second
+	API_ENV=()
+	for scope in run files workspaces approve admin all; do
+		token --tenant own --scope "$scope"
+		API_ENV+=("TOKEN_${scope^^}=$SECRET")
+	done
+	token --tenant foreign --scope all
+	API_ENV+=("TOKEN_FOREIGN=$SECRET")
+	api_run 05-auth.py
+	serve_stop
+}
+
+run_checks

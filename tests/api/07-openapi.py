@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every operation of the document, with the example that it gives, and the shape of its answer."""
+import json
+import re
+
+from api import BEST, Api, check, run_tests, same, test
+
+api = Api()
+document = api.get("/openapi.json").json
+SCHEMAS = document["components"]["schemas"]
+TYPES = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "object": dict,
+         "array": list, "null": type(None)}
+ENDS = ("sandbox.delete", "session.delete", "workspace.delete", "file.delete", "run.cancel",
+        "process.signal", "sandbox.pause")
+OPERATIONS = [(m.upper(), p, op) for p, methods in document["paths"].items() for m, op in methods.items()]
+
+
+def shape(value, schema, where="answer"):
+    """What is wrong with it."""
+    if "$ref" in schema:
+        schema = SCHEMAS[schema["$ref"].split("/")[-1]]
+    kinds = schema.get("type", list(TYPES))
+    kinds = kinds if isinstance(kinds, list) else [kinds]
+    if not any(isinstance(value, TYPES[k]) and not (isinstance(value, bool) and "boolean" not in kinds)
+               for k in kinds):
+        return ["%s is %r, not %s" % (where, value, kinds)]
+    wrong = []
+    if isinstance(value, dict):
+        for key, inner in schema.get("properties", {}).items():
+            if key in value:
+                wrong += shape(value[key], inner, where + "." + key)
+        if schema.get("properties"):
+            wrong += [where + "." + k + " is not in the document" for k in value
+                      if k not in schema["properties"] and where == "answer"]
+    if isinstance(value, list) and "items" in schema:
+        for one in value[:3]:
+            wrong += shape(one, schema["items"], where + "[]")
+    return wrong
+
+
+class Place:
+    """All that a path can name; made anew for each operation that needs it."""
+
+    def __init__(self):
+        self.box = api.box(ttl="5m")
+        self.id = self.box.split("/")[-1]
+        self.run = api.post(self.box + "/exec", {"command": "echo x"}).json["id"]
+        self.session = api.post(self.box + "/sessions", {"lang": "python"}).json["id"]
+        self.pid = api.post(self.box + "/exec", {
+            "command": "cat; sleep 600", "background": True, "pty": True}).json["pid"]
+        api.put(self.box + "/files?path=a", b"x")
+        api.delete("/v1/workspaces/demo")
+        api.delete("/v1/workspaces/demo-b")
+
+    def workspace(self):
+        api.post("/v1/workspaces", {"name": "demo"})
+        api.post("/v1/workspaces/demo/exec", dict(BEST, command="echo x > f"))
+
+    def fill(self, path):
+        which = self.run if path.startswith("/v1/runs") else self.id
+        path = path.replace("{id}", which).replace("{pid}", str(self.pid)).replace("{session}", self.session)
+        return path.replace("{name}", "demo").replace("{workspace}", "demo")
+
+
+def call(place, method, path, op):
+    need = [p["name"] for p in op.get("parameters", []) if p["in"] == "query" and p.get("required")]
+    path = place.fill(path) + ("?" + "&".join(n + "=a" for n in need) if need else "")
+    content = op.get("requestBody", {}).get("content", {})
+    body = b"bytes" if "application/octet-stream" in content else None
+    if "application/json" in content:
+        media = content["application/json"]
+        body = dict(media.get("example", {}))
+        if "limits" in media["schema"].get("properties", {}):
+            body.update(BEST)
+    response = api.open(method, path, body)
+    events = response.headers.get("content-type", "").startswith("text/event-stream")
+    text = b"" if events or response.status == 204 else response.read()
+    response.connection.close()
+    return response.status, response.headers.get("content-type", ""), text
+
+
+@test
+def examples():
+    place = None
+    for method, path, op in OPERATIONS:
+        name = op["operationId"]
+        if name.startswith("approval."):
+            continue # there is none to look at
+        if place is None:
+            place = Place()
+        if path.startswith("/v1/workspaces/"):
+            place.workspace()
+        status, kind, text = call(place, method, path, op)
+        if status == 501:
+            check("%s is unsupported, and says so" % name, json.loads(text)["error"]["remedy"])
+            continue
+        answers = op["responses"]
+        good = check("%s: %s %s: %d as the document says" % (name, method, path, status),
+                     status < 300 and str(status) in answers, (status, text[:300]))
+        content = answers.get(str(status), answers.get("200", {})).get("content", {})
+        if good and text and "application/json" in content:
+            wrong = shape(json.loads(text), content["application/json"]["schema"])
+            check("%s: the answer's shape" % name, not wrong, wrong)
+        elif good and status != 204:
+            check("%s: %s" % (name, kind), kind.split(";")[0] in content or
+                  "application/octet-stream" in content, (kind, list(content)))
+        if name in ENDS:
+            api.delete(place.box)
+            place = None
+    if place:
+        api.delete(place.box)
+    api.delete("/v1/workspaces/demo")
+    api.delete("/v1/workspaces/demo-b")
+
+
+@test
+def parts():
+    ids = [op["operationId"] for _, _, op in OPERATIONS]
+    same("operations have names of their own", len(ids), len(set(ids)))
+    for _, path, op in OPERATIONS:
+        inside = re.findall(r"{(\w+)}", path)
+        named = [p["name"] for p in op.get("parameters", []) if p["in"] == "path"]
+        if inside != named or not op.get("summary"):
+            check("%s: parameters %s" % (op["operationId"], inside), False, named)
+    bodies = [(op["operationId"], op["requestBody"]["content"]["application/json"])
+              for m, _, op in OPERATIONS if m == "POST" and "requestBody" in op]
+    missing = [name for name, media in bodies
+               if media["schema"].get("required") and "example" not in media]
+    same("what needs a body has an example of it", missing, [])
+    a = api.post("/v1/runs", {"command": 5}).json
+    same("errors have the shape of Error", shape(a, {"$ref": "#/components/schemas/Error"}), [])
+    same("HEAD of the document", api.ask("HEAD", "/openapi.json").status, 200)
+
+
+run_tests()
