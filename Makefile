@@ -223,7 +223,7 @@ check-deps:
 clean:
 	rm -rf build
 
-.PHONY: check check-root check-daemon check-red check-fresh check-vm tidy soak bench phases
+.PHONY: check check-root check-daemon check-red check-fresh check-vm check-compat tidy soak bench phases
 .PHONY: install uninstall
 
 JOBS ?= $(shell echo $$((2 * $$(nproc))))
@@ -265,6 +265,8 @@ check-fresh:
 	@tools/check-fresh
 check-vm: all
 	@tools/check-vm $(VM_ARGS)
+check-compat: all
+	@tools/check-compat
 tidy:
 	@tools/tidy
 bench: all
@@ -337,6 +339,7 @@ help:
 	@echo 'make soak           long runs: kills at random moments, thousands of sandboxes, overload'
 	@echo 'make check-vm       cgroup v2 and systemd, in QEMU guests'
 	@echo 'make fuzz           libFuzzer on the parsers (clang), FUZZ_SECONDS=60 each'
+	@echo 'make check-compat   the official suite and inspector of MCP, by npm'
 	@echo 'make bench          speed, against other sandboxes'
 	@echo 'make phases         docs/phases.svg: where the time of one run goes (root)'
 	@echo 'make tidy           rooms, lengths, banned calls, headers alone'

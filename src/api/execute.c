@@ -197,7 +197,9 @@ int execute(struct call *c, struct box *b, struct session *s, struct execution *
 		return err_sys(e, "record of a run");
 	(void)snprintf(rec->command, sizeof(rec->command), "%s", command);
 	(void)snprintf(rec->sandbox, sizeof(rec->sandbox), "%s", b->id);
+	(void)pthread_mutex_lock(&b->lock); /* who finds it busy reads it */
 	(void)snprintf(s->run, sizeof(s->run), "%s", id);
+	(void)pthread_mutex_unlock(&b->lock);
 	(void)snprintf(x->run, sizeof(x->run), "%s", id);
 	rec->cancel_fd = c->cancel;
 	int64_t began = now_ns();

@@ -44,6 +44,7 @@ struct side {
 	char socket[108]; /* of the daemon */
 	char home[4096];
 	int leash;
+	bool root; /* who started us was */
 	pid_t keeper, api;
 };
 
@@ -205,7 +206,9 @@ static int give_up_rights(void)
 static void mount_mcp(struct api *api, struct server *server, void *arg)
 {
 	const struct side *s = arg;
-	struct mcp_options o = {.fixtures = s->config.open};
+	/* A user's daemon may have no control groups; what can be held of the limits is held. */
+	struct mcp_options o = {.fixtures = s->config.open,
+				.limits = s->root ? NULL : "best-effort"};
 	struct err e = ERR_INIT;
 	struct mcp *mcp = NULL;
 
@@ -349,7 +352,7 @@ static void close_all(struct side *s)
 
 int http_start(const struct http_options *o, struct http_side *ret, struct err *e)
 {
-	struct side s = {.config = {.dir = FD_NONE, .keeper = FD_NONE}};
+	struct side s = {.config = {.dir = FD_NONE, .keeper = FD_NONE}, .root = geteuid() == 0};
 	int leash[2];
 	int r = open_all(o, &s, ret, e);
 

@@ -10,6 +10,7 @@
 #include "warden/usage.h"
 
 #define POLL_US 20000u
+#define ANYWAY_US 1000000u
 #define MEASURE_SHARE 20u /* of the time, one part at most is spent on looking */
 
 static void judge_cpu(struct pinfold_run *run, uint64_t used_us)
@@ -43,16 +44,18 @@ static bool may_have_grown(const struct pinfold_run *run)
 	       (now.files == 0 && before->files == 0);
 }
 
-/* The layer of a workspace. It can only have grown by as much as its filesystem has lost, so as long
- * as that is little there is no need to look at it. */
+/* The layer of a workspace. As long as its filesystem has lost little it has hardly grown; but others
+ * may have given back what it took, so once a second it is looked at all the same. */
 static void judge_disk(struct pinfold_run *run)
 {
 	const struct space *room = &run->room;
 	uint64_t now = now_us();
 	struct measure m;
 
-	if (!run->upper || now < run->measure_us || !may_have_grown(run))
+	if (!run->upper || now < run->measure_us ||
+	    (now < run->looked_us + ANYWAY_US && !may_have_grown(run)))
 		return;
+	run->looked_us = now;
 	measure_layer(run->upper->dir, room->bytes + 1, room->files + 1, &m);
 	run->measure_us = now + MEASURE_SHARE * (now_us() - now);
 	if (m.bytes <= room->bytes && m.files <= room->files && !m.beyond)

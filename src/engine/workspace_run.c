@@ -145,8 +145,10 @@ static int start(struct pinfold_run *run, struct pinfold_run_options *o, struct 
 	}
 	if (r >= 0)
 		r = find_room(run, u, e);
-	if (r >= 0 && how->room)
+	if (r >= 0 && how->room) {
 		tell_room(&run->room, how->room);
+		run->req.spec.argv = o->argv; /* our own: they stay, and have just been written */
+	}
 	return r < 0 ? r : run_begin(run, e);
 }
 

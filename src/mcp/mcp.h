@@ -24,7 +24,7 @@ enum mcp_structured {
 struct mcp_options {
 	bool core; /* only the tools that small models need */
 	enum mcp_structured structured;
-	const char *transfer_dir; /* borrowed; what sandbox_transfer may touch of the host, or NULL */
+	const char *transfer_dir; /* borrowed; what may be transferred, or NULL */
 	bool ask;		  /* a person is asked before a transfer */
 	bool fixtures;		  /* what the conformance suite wants to find */
 	const char *limits; /* of sandboxes that are made: strict, best-effort; NULL: the default */

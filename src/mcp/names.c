@@ -80,13 +80,12 @@ static struct sandbox_names *find(struct names *n, const char *id, bool make)
 static unsigned number_of(const char *name, char letter)
 {
 	unsigned number = 0;
-	char rest = 0;
 
-	if (name[0] != letter || strlen(name) > 9 ||
-	    strspn(name + 1, "0123456789") != strlen(name) - 1 ||
-	    sscanf(name + 1, "%u%c", &number, &rest) != 1)
+	if (*name++ != letter || !*name || strlen(name) > 8)
 		return 0;
-	return number;
+	for (; *name >= '0' && *name <= '9'; name++)
+		number = 10 * number + (unsigned)(*name - '0');
+	return *name ? 0 : number;
 }
 
 unsigned names_of_run(struct names *n, const char *sandbox, const char *run)

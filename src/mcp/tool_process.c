@@ -132,6 +132,12 @@ static int show_output(struct call *c, struct box *b, uint32_t pid, int64_t offs
 	return r;
 }
 
+/* Another thread says so. */
+static bool has_ended(const struct record *rec)
+{
+	return __atomic_load_n(&rec->ended_at, __ATOMIC_RELAXED);
+}
+
 /* "r21": code that is still being executed, by another call. */
 static int read_run(struct call *c, struct box *b, struct text *t, struct err *e)
 {
@@ -141,13 +147,14 @@ static int read_run(struct call *c, struct box *b, struct text *t, struct err *e
 
 	if (!rec)
 		return -ENOENT;
-	while (!rec->ended_at && loop_now_ms() < until && poll(&p, 1, RUN_LOOK_MS) == 0)
+	while (!has_ended(rec) && loop_now_ms() < until && poll(&p, 1, RUN_LOOK_MS) == 0)
 		;
+	bool ended = has_ended(rec);
 	struct outcome o = {.box = b,
 			    .rec = rec,
 			    .run = arg_str(c, "process_id"),
-			    .title = rec->ended_at ? "ended" : "running",
-			    .so_far = !rec->ended_at,
+			    .title = ended ? "ended" : "running",
+			    .so_far = !ended,
 			    .notes = TEXT_INIT,
 			    .max_chars = (size_t)arg_int(c, "max_output_chars", 12000)};
 	show_run(t, &o);

@@ -275,7 +275,8 @@ struct value *tool_error(const struct err *e, const char *request_id)
 {
 	auto_text t = TEXT_INIT;
 
-	if (e->kind == ERR_INTERNAL)
+	/* That is about us, too: where the daemon's socket is. */
+	if (e->kind == ERR_INTERNAL || strncmp(e->text, "the daemon at ", 14) == 0)
 		return internal_error(e, request_id);
 	text_fmt(&t, e->detail[0] ? "[%s.%s] " : "[%s] ", err_code(e->kind), e->detail);
 	put_sentence(&t, e->text);

@@ -1,0 +1,26 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# pinfold mcp on standard input and output: every tool, by a client that speaks the protocol.
+. "$(dirname "$0")/../lib/cli.sh"
+. "$(dirname "$0")/../lib/mcp.sh"
+
+checks()
+{
+	play commands
+	play sessions
+	play processes
+	play files
+	play boxes
+	mkdir -p "$W/top/sub"
+	echo good >"$W/top/good"
+	echo outside >"$W/outside"
+	ln -s ../outside "$W/top/out"
+	ln -s .. "$W/top/up"
+	mkfifo "$W/top/fifo"
+	own "$W/top" "$W/top/sub" "$W/top/good" "$W/outside"
+	play transfer --transfer-dir "$W/top"
+	play asking --ask --transfer-dir "$W/top"
+	play hostile
+}
+
+run_checks

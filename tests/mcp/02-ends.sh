@@ -1,0 +1,21 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# However pinfold mcp ends, nothing that it started is left.
+. "$(dirname "$0")/../lib/cli.sh"
+. "$(dirname "$0")/../lib/daemon.sh"
+. "$(dirname "$0")/../lib/mcp.sh"
+
+no_directory()
+{
+	! ls -d /run/pinfold-own.* "$M"/run/pinfold-own.* /tmp/pinfold-own.* 2>/dev/null | grep -q .
+}
+
+checks()
+{
+	play ends
+	sed -i "/^signal 9/d" "$EVIDENCE/report" # that was us
+	check "no directory is left" wait_for 15 no_directory
+	check "nothing else either" nothing_left
+}
+
+run_checks

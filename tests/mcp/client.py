@@ -1,0 +1,413 @@
+# SPDX-License-Identifier: Apache-2.0
+"""client.py PART -- COMMAND...: an MCP client for tests. Starts COMMAND, a server on standard input and
+output, plays PART with it, and prints one line a check: "1 NAME" or "0 NAME | what was seen"."""
+import base64
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+
+MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+          "io.modelcontextprotocol/clientCapabilities": {}}
+
+
+def check(name, good, seen=""):
+    print(f"{int(bool(good))} {name}" + ("" if good else f" | {str(seen)[:1500]!r}"), flush=True)
+
+
+class Server:
+    def __init__(self, argv, answer=None, modern=None):
+        self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.last, self.notes, self.answer, self.modern = 0, [], answer, modern
+        self.asked = []
+
+    def send(self, message):
+        text = message if isinstance(message, bytes) else json.dumps(message).encode()
+        self.process.stdin.write(text + b"\n")
+        self.process.stdin.flush()
+
+    def receive(self, seconds=60):
+        if not select.select([self.process.stdout], [], [], seconds)[0] and \
+                not self.process.stdout.peek(1):
+            raise TimeoutError
+        line = self.process.stdout.readline()
+        if not line:
+            raise EOFError
+        return json.loads(line)
+
+    def begin(self, method, params=None, meta=None):
+        self.last += 1
+        params = dict(params or {})
+        if self.modern is not None:
+            meta = {**MODERN, **self.modern, **(meta or {})}
+        if meta:
+            params["_meta"] = meta
+        self.send({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params})
+        return self.last
+
+    def wait(self, number):
+        while True:
+            message = self.receive()
+            if "method" in message and "id" in message:
+                self.asked.append(message)
+                self.send({"jsonrpc": "2.0", "id": message["id"], "result": self.answer(message)})
+            elif "method" in message:
+                self.notes.append(message)
+            elif message.get("id") == number:
+                return message
+
+    def call(self, method, params=None, meta=None):
+        return self.wait(self.begin(method, params, meta))
+
+    def result(self, name, meta=None, extra=None, **args):
+        answer = self.call("tools/call", {"name": "sandbox_" + name, "arguments": args, **(extra or {})},
+                           meta)
+        return answer.get("result") or {"isError": True, "content": [
+            {"type": "text", "text": json.dumps(answer)}]}
+
+    def tool(self, name, meta=None, **args):
+        return self.result(name, meta, **args)["content"][0]["text"]
+
+    def initialize(self, capabilities=None):
+        return self.call("initialize", {"protocolVersion": "2025-06-18", "capabilities": capabilities or {},
+                                        "clientInfo": {"name": "tests", "version": "1"}})
+
+    def end(self):
+        self.process.stdin.close()
+        return self.process.wait(20)
+
+
+def has(name, text, *wanted):
+    check(name, all(w in text for w in wanted), text)
+
+
+def commands(argv):
+    s = Server(argv)
+    has("a handshake", json.dumps(s.initialize()), '"2025-06-18"', "pinfold")
+    check("thirteen tools", len(s.call("tools/list")["result"]["tools"]) == 13)
+    text = s.tool("exec", command="echo out; echo err >&2; mkdir -p out; echo 12345 >out/a.txt; exit 7")
+    has("a command's status line", text.split("\n")[0], "exit 7 in ", "[sandbox default, run r1]")
+    has("its output and what it changed", text, "stdout:\nout\n", "stderr:\nerr\n",
+        "files changed: out/a.txt (6 bytes)")
+    result = s.result("exec", command="true")
+    check("a result for programs", result["_meta"]["dev.pinfold/exec"]["exit_code"] == 0, result)
+    check("which is no error", not result.get("isError"), result)
+    has("a directory and variables", s.tool("exec", command="pwd; echo $A", cwd="out", env={"A": "b c"}),
+        "/home/user/out\nb c\n")
+    has("standard input", s.tool("exec", command="cat", stdin="fed\n"), "stdout:\nfed\n")
+    text = s.tool("exec", command="echo begun; sleep 60", timeout_ms=300)
+    has("a time limit", text, "timed out after 0.", "stdout so far:\nbegun", "Next: pass timeout_ms up to")
+    has("a signal", s.tool("exec", command="kill -9 $$"), "killed by signal 9 (SIGKILL)")
+    has("colours and progress lines go", s.tool("exec", command=r"printf '\033[31mred\033[0m\n1%%\r2%%\n'"),
+        "stdout:\nred\n2%\n")
+    has("bytes that are no text", s.tool("exec", command=r"printf '\377x\n'"), "1 byte was no valid UTF-8")
+    has("no network, in words", s.tool("exec", command="python3 -c 'import socket; "
+                                       "socket.create_connection((\"192.0.2.1\", 80), 2)' 2>/dev/null; true"),
+        "[denied.network]", "192.0.2.1:80")
+    text = s.tool("exec", command="seq 1 200000")
+    check("long output is cut", len(text) < 13000 and "1,288,895 chars" in text, text[:300])
+    path = text.split('path="')[1].split('"')[0]
+    has("and can be read whole", s.tool("read_file", path=path, start_line=199999),
+        "199999\t199999\n200000\t200000")
+    has("a NUL in a command", s.tool("exec", command="echo \0"), "[invalid_argument]", "NUL")
+    has("an unknown sandbox", s.tool("exec", command="true", sandbox="dev"),
+        '[not_found.sandbox] Sandbox "dev" does not exist', 'sandbox_create sandbox="dev"')
+    first, second = s.begin("tools/call", {"name": "sandbox_exec", "arguments": {"command": "sleep 5"}}), None
+    second = s.call("tools/call", {"name": "sandbox_exec", "arguments": {"command": "echo quick"}})
+    has("two at once", json.dumps(second), "quick")
+    s.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": first}})
+    has("one that is cancelled is gone", s.tool("exec", command="pgrep sleep || echo none"), "none")
+    check("and has no answer", not any(n.get("id") == first for n in s.notes))
+    s.tool("exec", {"progressToken": 0}, command="for i in 1 2 3; do echo line $i; sleep 0.4; done")
+    notes = [n["params"] for n in s.notes if n["method"] == "notifications/progress"]
+    check("progress rises, with the last line", notes and notes[0]["progressToken"] == 0 and
+          "line" in notes[-1]["message"] and len({n["progress"] for n in notes}) == len(notes), notes)
+    check("it ends with its client", s.end() == 0)
+
+
+def sessions(argv):
+    s = Server(argv, modern={})
+    has("code and its value", s.tool("run_code", code="x = 41\nprint('hi')\nx + 1"), "ok in ", "stdout:\nhi\n",
+        "result:\n42")
+    has("variables stay", s.tool("run_code", code="x"), "result:\n41")
+    has("an error", s.tool("run_code", code="y = 1\n1/0"), "ZeroDivisionError in", "line 2")
+    has("a session of another name", s.tool("run_code", code="x", session="two"), "NameError")
+    has("reset", s.tool("run_code", code="x", reset=True), "NameError")
+    has("a time limit", s.tool("run_code", code="while True: pass", timeout_ms=300), "timed out after")
+    busy = s.begin("tools/call", {"name": "sandbox_run_code", "arguments": {
+        "code": "import time; open('begun', 'w').close(); time.sleep(30)"}})  # tidy: the code under test does
+    s.tool("exec", command="until [ -e begun ]; do sleep 0.1; done")
+    text = s.tool("run_code", code="1")
+    has("busy", text, '[busy] Session "main" is still running r', 'process_id="r', 'signal="INT"')
+    name = text.split("still running ")[1].split(" ")[0]
+    s.result("process_write", process_id=name, signal="INT")
+    has("interrupted by name", json.dumps(s.wait(busy)), "KeyboardInterrupt")
+    has("bash", s.tool("run_code", code="a=5; false", language="bash"), "exit 1 in")
+    has("which stays, too", s.tool("run_code", code="echo $a", language="bash"), "stdout:\n5")
+    if os.path.exists("/usr/bin/node"):
+        has("javascript", s.tool("run_code", code="[1, 2].map(a => a * 2)", language="javascript"), "[ 2, 4 ]")
+    if subprocess.run(["/usr/bin/python3", "-c", "import matplotlib"], stderr=subprocess.DEVNULL).returncode == 0:
+        result = s.result("run_code", code="import matplotlib.pyplot as p; _ = p.plot([1, 2])", timeout_ms=60000)
+        kinds = [(c["type"], c.get("mimeType")) for c in result["content"]]
+        check("a plot is an image behind the text", kinds == [("text", None), ("image", "image/png")], result)
+        check("that is a PNG", base64.b64decode(result["content"][-1].get("data", ""))[:4] == b"\x89PNG")
+    check("results of this era say so", s.result("run_code", code="1")["resultType"] == "complete")
+    check("it ends", s.end() == 0)
+
+
+def processes(argv):
+    s = Server(argv)
+    s.initialize()
+    text = s.tool("exec", command="echo begun; read a; echo got $a; read b; exit 3", background=True)
+    has("one in the background", text, "started process p1 (", "begun",
+        'Poll: sandbox_process_read process_id="p1" wait_ms=20000')
+    has("input", s.tool("process_write", process_id="p1", input="hello\n", wait_ms=5000), "running",
+        "output:\ngot hello\n", "next_offset: 16 of 16 bytes")
+    has("nothing new", s.tool("process_read", process_id="p1"), "output: (empty)", "Nothing new")
+    has("all of it again", s.tool("process_read", process_id="p1", offset=0), "begun\ngot hello")
+    has("its end only", s.tool("process_read", process_id="p1", offset=-6), "output:\nhello\n")
+    has("end of input", s.tool("process_write", process_id="p1", close_stdin=True, wait_ms=5000), "process p1")
+    has("how it ended", s.tool("process_read", process_id="p1", wait_ms=5000, offset=0), "exit 3")
+    s.tool("exec", command="sleep 1000", background=True)
+    s.tool("process_write", process_id="p2", signal="TERM")
+    has("a signal", s.tool("process_read", process_id="p2", wait_ms=5000), "killed by signal 15 (SIGTERM)")
+    has("one that is not there", s.tool("process_read", process_id="p9"),
+        "[not_found.process] p9 is unknown in sandbox default. Known: p1 (exit 3), p2 (killed")
+    has("a name that is none", s.tool("process_read", process_id="../1"), "[not_found.process]")
+    has("the state of all", s.tool("status"), '"process_id":"p1"', '"network":"none"')
+    check("it ends", s.end() == 0)
+
+
+def files(argv):
+    s = Server(argv)
+    s.initialize()
+    has("a file is written", s.tool("write_file", path="a/b.py", content="one\ntwo\nthree\n"),
+        "wrote 14 bytes, 3 lines to /home/user/a/b.py")
+    has("read", s.tool("read_file", path="a/b.py"), "(3 lines, 14 bytes)", "     1\tone\n     2\ttwo")
+    has("in part", s.tool("read_file", path="a/b.py", start_line=2, line_count=1), "lines 2-2", "     2\ttwo",
+        "[… 1 more lines: start_line=3 …]")
+    has("appended", s.tool("write_file", path="a/b.py", content="four", mode="append"), "appended 4 bytes")
+    has("not made twice", s.tool("write_file", path="a/b.py", content="", mode="create"), "[conflict.exists]")
+    s.tool("write_file", path="bin", content=base64.b64encode(b"\x7fELF\0\0").decode(), encoding="base64",
+           executable=True)
+    has("bytes", s.tool("read_file", path="bin"), "is no text: ELF")
+    has("executable", s.tool("exec", command="stat -c %a bin; wc -c <bin"), "755\n6\n")
+    has("bad base64", s.tool("write_file", path="x", content="???", encoding="base64"), "[invalid_argument]")
+    has("an edit", s.tool("edit_file", path="a/b.py", old_text="two", new_text="2"), "replaced 1 occurrence",
+        "-two\n+2\n")
+    has("not there", s.tool("edit_file", path="a/b.py", old_text="o ne", new_text=""), "[not_found.text]",
+        "closest text is at line 1", "«one»")
+    s.tool("write_file", path="c", content="x x x")
+    has("too often", s.tool("edit_file", path="c", old_text="x", new_text="y"),
+        "[conflict.ambiguous] old_text occurs 3 times (lines 1, 1, 1)")
+    s.tool("edit_file", path="c", old_text="x", new_text="y", replace_all=True)
+    has("all of them", s.tool("read_file", path="c"), "y y y")
+    has("what is missing", s.tool("read_file", path="b.py"), "[not_found.file] /home/user/b.py does not exist",
+        "Similar: /home/user/a/b.py")
+    listed = json.loads(s.tool("list_files", path=".", limit=2))
+    check("a list, in pages", len(listed["entries"]) == 2 and listed["next_cursor"], listed)
+    rest = json.loads(s.tool("list_files", path=".", cursor=listed["next_cursor"], pattern="*"))
+    check("and the next page", not {e["path"] for e in rest["entries"]} &
+          {e["path"] for e in listed["entries"]} and rest["next_cursor"] is None, rest)
+    for bad in ("x", "-1", "9" * 40):
+        check(f"a cursor that is none: {bad[:4]}", s.result("list_files", cursor=bad).get("isError") or
+              not json.loads(s.tool("list_files", cursor=bad))["entries"])
+    s.tool("exec", command="mkfifo pipe; ln -s /proc/1/root/etc/shadow link; ln -s / up")
+    for odd in ("pipe", "link", "/dev/zero", "/proc/1/mem", "/home/user", "up/../../../etc/nosuch"):
+        check(f"refused, and soon: {odd}", s.result("read_file", path=odd).get("isError"))
+    png = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(100)).decode()
+    s.tool("write_file", path="out/p.png", content=png, encoding="base64")
+    image = s.result("read_file", path="out/p.png")["content"]
+    check("an image", image[1]["type"] == "image" and image[1]["data"] == png, image)
+    s.tool("exec", command="head -c 800000 /dev/zero >>out/p.png")
+    has("a large one is named only", s.tool("read_file", path="out/p.png"), "too large to show")
+    found = s.call("resources/list")["result"]["resources"]
+    check("files in out are resources", [f["uri"] for f in found] ==
+          ["pinfold://sandbox/default/files/home/user/out/p.png"], found)
+    read = s.call("resources/read", {"uri": "pinfold://sandbox/default/files/home/user/c"})
+    check("which can be read", read["result"]["contents"][0]["text"] == "y y y", read)
+    for uri in ("pinfold://sandbox/default/files/nosuch", "pinfold://sandbox/x/files/y", "file:///etc/passwd",
+                "pinfold://sandbox/default/runs/r99/stdout", "pinfold://sandbox/%00/files/x",
+                "pinfold://sandbox/default/files/%zz"):
+        check(f"not found: {uri}", s.call("resources/read", {"uri": uri})["error"]["code"] == -32002)
+    done = s.call("completion/complete", {"ref": {"type": "ref/resource", "uri": "x"},
+                                          "argument": {"name": "path", "value": "home/user/a/"}})
+    check("completion", done["result"]["completion"]["values"] == ["home/user/a/b.py"], done)
+    check("it ends", s.end() == 0)
+
+
+def boxes(argv):
+    s = Server(argv, modern={})
+    made = s.result("create", sandbox="dev", memory_mb=64, ttl_s=600)
+    check("one of a name of its own", made.get("structuredContent", {}).get("sandbox") == "dev" and
+          json.loads(made["content"][0]["text"]) == made["structuredContent"], made)
+    check("with its limit", made["structuredContent"]["limits"]["memory"] == 64 << 20)
+    has("no second", s.tool("create", sandbox="dev"), "[conflict]")
+    has("no network", s.tool("create", sandbox="net", network="open"), "[unsupported.network]")
+    has("a bad name", s.tool("create", sandbox="../x"), "[invalid_argument]")
+    s.tool("write_file", sandbox="dev", path="f", content="dev")
+    has("files are its own", s.tool("read_file", path="f"), "[not_found.file]")
+    has("all of them", s.tool("status"), '"sandbox":"dev"', '"sandbox":"default"')
+    has("ended", s.tool("destroy", sandbox="dev"), '"destroyed":true')
+    has("and gone", s.tool("exec", sandbox="dev", command="true"), "[not_found.sandbox]")
+    has("access", s.tool("request_access", kind="network", target="example.org", reason="r"),
+        "[unsupported.network]", "Do not retry")
+    has("no transfer without a directory", s.tool("transfer", direction="in", host_path="x", sandbox_path="x"),
+        "[denied.transfer]", "--transfer-dir")
+    check("it ends", s.end() == 0)
+
+
+def transfer(argv):
+    """With --transfer-dir, whose path is the last word: files `good`, links `out` and `up`."""
+    s, top = Server(argv), argv[-1]
+    s.initialize()
+    has("in", s.tool("transfer", direction="in", host_path="good", sandbox_path="in/good"),
+        "5 bytes in: good -> /home/user/in/good", "sha256 ")
+    has("it is there", s.tool("read_file", path="in/good"), "good")
+    has("by its whole path", s.tool("transfer", direction="in", host_path=top + "/good", sandbox_path="g2"),
+        "5 bytes in")
+    has("out", s.tool("transfer", direction="out", host_path="made", sandbox_path="in/good"), "5 bytes out")
+    with open(top + "/made", encoding="utf-8") as made:
+        check("whole", made.read() == "good\n")
+    for bad in ("../outside", "out", "up/outside", "/etc/passwd", "sub/../../outside", "fifo"):
+        text = s.tool("transfer", direction="in", host_path=bad, sandbox_path="stolen")
+        check(f"not in: {bad}", text.startswith("[denied") or text.startswith("[invalid"), text)
+    for bad in ("../written", "up/written", "/tmp/pinfold-written", "..", "sub/.."):
+        text = s.tool("transfer", direction="out", host_path=bad, sandbox_path="in/good")
+        check(f"not out: {bad}", text.startswith("["), text)
+    has("a link there is replaced, not followed",
+        s.tool("transfer", direction="out", host_path="out", sandbox_path="in/good"), "5 bytes out")
+    with open(os.path.dirname(top) + "/outside", encoding="utf-8") as outside:
+        check("what it led to is as it was", outside.read() == "outside\n")
+    check("nothing of ours is left", not [n for n in os.listdir(top) if n.startswith(".pinfold")])
+    has("not there", s.tool("transfer", direction="in", host_path="nosuch", sandbox_path="x"), "[not_found.file]")
+    check("it ends", s.end() == 0)
+
+
+def asking(argv):
+    """With --transfer-dir and --ask."""
+    args = {"direction": "in", "host_path": "good", "sandbox_path": "good"}
+    s = Server(argv)
+    s.initialize()
+    has("a client that cannot be asked", s.tool("transfer", **args), "[denied.approval_needed]")
+    s.end()
+    said = [{"action": "cancel"}, {"action": "decline"}, {"action": "accept", "content": {"decision": "no"}},
+            {"action": "accept", "content": {"decision": "once"}}, {"action": "accept", "content": {}},
+            {"action": "accept", "content": {"decision": "session"}}]
+    s = Server(argv, answer=lambda message: said.pop(0))
+    s.initialize({"elicitation": {}})
+    has("cancelled", s.tool("transfer", **args), "[denied.approval_unanswered]")
+    has("declined faster than a person can", s.tool("transfer", **args), "[denied.approval_unanswered]")
+    has("refused", s.tool("transfer", **args), "[denied.approval_refused]", "Do not ask again")
+    has("allowed", s.tool("transfer", **args), "5 bytes in")
+    has("no decision is no", s.tool("transfer", **args), "[denied")
+    has("for the sandbox", s.tool("transfer", **args), "5 bytes in")
+    has("then no more is asked", s.tool("transfer", **args), "5 bytes in")
+    check("six questions", len(s.asked) == 6 and s.asked[0]["method"] == "elicitation/create", s.asked)
+    s.end()
+    s = Server(argv, modern={"io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}})
+    first = s.result("transfer", **args)
+    check("modern: what is wanted", first["resultType"] == "input_required" and
+          "approval" in first["inputRequests"], first)
+    yes = {"inputResponses": {"approval": {"action": "accept", "content": {"decision": "once"}}},
+           "requestState": first["requestState"]}
+    other = s.result("transfer", extra=yes, **{**args, "host_path": "sub/x"})
+    check("a yes is for one thing only", "-32602" in json.dumps(other), other)
+    bad = s.result("transfer", extra={**yes, "requestState": first["requestState"][:-3] + "AAA"}, **args)
+    check("a state that was changed", "-32602" in json.dumps(bad), bad)
+    none = s.result("transfer", extra={"inputResponses": yes["inputResponses"]}, **args)
+    check("an answer without its question", none.get("isError"), none)
+    has("allowed", s.result("transfer", extra=yes, **args)["content"][0]["text"], "5 bytes in")
+    again = s.result("transfer", extra=yes, **args)
+    check("once", again.get("isError"), again)
+    s.end()
+
+
+def hostile(argv):
+    s = Server(argv)
+    s.initialize()
+    s.send(b"{")
+    check("no JSON", s.receive()["error"]["code"] == -32700)
+    s.send(b"\xff\xfe")
+    check("no text", s.receive()["error"]["code"] == -32700)
+    s.send(b"[" * 100000)
+    check("deep", s.receive()["error"]["code"] == -32700)
+    s.send(b'"' + b"a" * (17 << 20) + b'"')
+    check("17 MiB", s.receive()["error"]["code"] == -32600)
+    s.send(b"\n\n  ")
+    check("empty lines are passed over", s.call("ping")["result"] == {})
+    # A client that does not read while much is to be said.
+    for _ in range(40):
+        s.begin("tools/call", {"name": "sandbox_exec", "arguments": {"command": "seq 1 9000",
+                                                                     "max_output_chars": 30000}})
+    slow = s.begin("tools/call", {"name": "sandbox_exec", "arguments": {"command": "sleep 60"}})
+    s.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": slow}})
+    time.sleep(0.5)  # tidy: it is the client's slowness that is tested
+    check("a client that does not read is not lost", s.call("ping")["result"] == {})
+    check("it ends", s.end() == 0)
+
+
+def descends(pid):
+    """Those below a process."""
+    found, parents = set(), {pid}
+    while parents:
+        children = set()
+        for name in os.listdir("/proc"):
+            try:
+                with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as stat:
+                    if name.isdigit() and int(stat.read().rsplit(")", 1)[1].split()[1]) in parents:
+                        children.add(int(name))
+            except OSError:
+                continue
+        found, parents = found | children, children
+    return found
+
+
+def all_gone(pids, seconds=20):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and any(os.path.exists(f"/proc/{p}") for p in pids):
+        select.select([], [], [], 0.05)
+    return not any(os.path.exists(f"/proc/{p}") for p in pids)
+
+
+def ends(argv):
+    s = Server(argv)
+    s.initialize()
+    check("before a tool is called nothing is started",
+          not descends(server_of(s.process.pid)), descends(s.process.pid))
+    s.process.stdin.close()
+    check("end of input", s.process.wait(20) == 0)
+    for how in (2, 15, 1, 9):
+        s = Server(argv)
+        s.initialize()
+        s.tool("exec", command="sleep 1000", background=True)
+        s.begin("tools/call", {"name": "sandbox_exec", "arguments": {"command": "sleep 1000"}})
+        below = descends(s.process.pid)
+        os.kill(server_of(s.process.pid), how)
+        s.process.wait(30)
+        check(f"signal {how}: it ends, and all that it started", all_gone(below), below)
+    # Who started it dies without a word, and somebody else keeps its input open.
+    keep, feed = os.pipe()
+    holder = subprocess.Popen(["/bin/sh", "-c", '"$@" <&0 >/dev/null & echo $!; exec sleep 1000', "sh", *argv],
+                              stdin=keep, stdout=subprocess.PIPE)
+    server = int(holder.stdout.readline())
+    os.write(feed, json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode() + b"\n")
+    below = descends(server) | {server}
+    holder.kill()
+    holder.wait()
+    check("the parent is gone", all_gone(below), below)
+
+
+def server_of(pid):
+    """pinfold below the launcher of the tests."""
+    for one in sorted(descends(pid)):
+        with open(f"/proc/{one}/cmdline", "rb") as words:
+            if words.read().split(b"\0")[1:2] == [b"mcp"]:
+                return one
+    return pid
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](sys.argv[sys.argv.index("--") + 1:])
