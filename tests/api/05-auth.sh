@@ -44,9 +44,9 @@ tokens()
 	check "and counts no more, from the next request on" token_is 401
 	pinfold token rm "$id"
 	exits 125 "not twice"
-	token --ttl 1s
+	token --ttl 3s
 	check "one with a time to live" token_is 200
-	check "ends" wait_for 5 token_is 401
+	check "ends" wait_for 8 token_is 401
 	pinfold token new --scope nothing
 	refuses invalid_argument nothing "a scope that is none"
 	pinfold token new --tenant uid-0

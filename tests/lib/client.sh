@@ -79,6 +79,8 @@ serve_stop()
 {
 	daemon_stop
 	exits 0 "the daemon ends when it is told to"
+	check "no sanitizer complained" test -z \
+		"$(grep -E 'runtime error|Sanitizer' "$DAEMON_LOG" | head -5)"
 	check "nothing is left on the host" nothing_left
 	check "the socket is gone" test ! -e "$HTTP"
 }

@@ -5,11 +5,20 @@
 . "$(dirname "$0")/../lib/daemon.sh"
 . "$(dirname "$0")/../lib/mcp.sh"
 
+no_directory()
+{
+	! ls -d "$M"/own/pinfold-own.* 2>/dev/null | grep -q .
+}
+
 checks()
 {
+	mkdir -p "$M/own"
+	own "$M/own"
+	CALL_ENV=(TMPDIR="$M/own")
 	play ends
 	sed -i "/^signal 9/d" "$EVIDENCE/report" # that was us
-	check "nothing else is left" nothing_left
+	check "no directory is left" wait_for 15 no_directory
+	check "nothing else either" nothing_left
 }
 
 run_checks
