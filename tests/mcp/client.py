@@ -21,7 +21,7 @@ class Server:
     def __init__(self, argv, answer=None, modern=None):
         self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.last, self.notes, self.answer, self.modern = 0, [], answer, modern
-        self.asked = []
+        self.asked, self.rest = [], b""
 
     def send(self, message):
         text = message if isinstance(message, bytes) else json.dumps(message).encode()
@@ -29,12 +29,15 @@ class Server:
         self.process.stdin.flush()
 
     def receive(self, seconds=60):
-        if not select.select([self.process.stdout], [], [], seconds)[0] and \
-                not self.process.stdout.peek(1):
-            raise TimeoutError
-        line = self.process.stdout.readline()
-        if not line:
-            raise EOFError
+        fd = self.process.stdout.fileno()
+        while b"\n" not in self.rest:
+            if not select.select([fd], [], [], seconds)[0]:
+                raise TimeoutError
+            more = os.read(fd, 1 << 20)
+            if not more:
+                raise EOFError
+            self.rest += more
+        line, self.rest = self.rest.split(b"\n", 1)
         return json.loads(line)
 
     def begin(self, method, params=None, meta=None):
