@@ -82,12 +82,8 @@ int op_run_get(struct call *c, struct err *e)
 
 	if (!rec)
 		return -ENOENT;
-	if (rec->result) {
-		c->reply.text = strdup(rec->result);
-		c->reply.text_len = c->reply.text ? strlen(c->reply.text) : 0;
-	} else {
-		c->reply.value = record_summary(rec);
-	}
+	c->reply.text = record_look(c->api->runs, rec, &c->reply.value);
+	c->reply.text_len = c->reply.text ? strlen(c->reply.text) : 0;
 	record_unref(c->api->runs, rec);
 	return 0;
 }

@@ -181,6 +181,19 @@ void record_end(struct runs *r, struct record *rec, const char *status, char *re
 	feed_close(rec->feed);
 }
 
+char *record_look(struct runs *r, struct record *rec, struct value **ret_summary)
+{
+	char *result = NULL;
+
+	(void)pthread_mutex_lock(&r->lock);
+	if (rec->result)
+		result = strdup(rec->result);
+	else
+		*ret_summary = record_summary(rec);
+	(void)pthread_mutex_unlock(&r->lock);
+	return result;
+}
+
 /* The call's descriptor cannot go away meanwhile: its handler ends the record first. */
 void record_cancel(struct runs *r, struct record *rec)
 {

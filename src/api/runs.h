@@ -47,6 +47,8 @@ struct record *record_find(struct runs *r, const char *tenant, const char *id, s
 void record_unref(struct runs *r, struct record *rec);
 /* `result` is taken, malloced. */
 void record_end(struct runs *r, struct record *rec, const char *status, char *result);
+/* As it is now: its result, malloced, or NULL and what is known of it while it runs. */
+char *record_look(struct runs *r, struct record *rec, struct value **ret_summary);
 /* Stop it, if it runs. */
 void record_cancel(struct runs *r, struct record *rec);
 /* Newest first; fn returns nonzero to stop. With the table's lock: fn must be short. */
@@ -58,7 +60,7 @@ struct record *record_begin(struct call *c, const char *id, const char *command,
 
 /* It has begun: who detached is answered, who wants a stream hears it from here on. */
 void record_announce(struct call *c, struct record *rec);
-/* What is known of it while it runs. */
+/* What is known of it while it runs; by whoever runs it, or with the table's lock. */
 struct value *record_summary(const struct record *rec);
 
 /* What happens, into the record: one thread. Characters may be cut between two pieces of output; the

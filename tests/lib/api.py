@@ -81,8 +81,8 @@ class Connection(http.client.HTTPConnection):
         if self.over_tcp:
             return super().connect()
         self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(SOCKET) # with a time limit a full queue would be an error
         self.sock.settimeout(self.timeout)
-        self.sock.connect(SOCKET)
         return None
 
 
