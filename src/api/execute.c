@@ -214,6 +214,9 @@ int execute(struct call *c, struct box *b, struct session *s, struct execution *
 		follow(c, rec, s->handle, &g);
 		x->result = result_of(b, rec, &g, began);
 		const char *status = value_str(value_get(x->result, "status"));
+		if (x->give_back)
+			box_session_put(b, s);
+		x->given = x->give_back;
 		record_end(c->api->runs, rec, status ? status : "died",
 			   value_text(x->result, NULL));
 		value_free(g.done);

@@ -10,7 +10,9 @@ struct execution {
 	const char *code;
 	size_t code_len;
 	uint64_t time_ms; /* 0: a minute */
-	char run[32];	  /* id of its record */
+	bool give_back;	  /* the session, before anybody hears the result; then `given` is set */
+	bool given;
+	char run[32]; /* id of its record */
 	/* {"id", "status", "execution_count", "stdout", "stderr", "results": [{MIME: …, "is_main"}],
 	 * "error", "files", "usage"}; taken by the caller. */
 	struct value *result;

@@ -73,11 +73,13 @@ int op_session_execute(struct call *c, struct err *e)
 	if (s) {
 		struct execution x = {.code = value_str(code),
 				      .code_len = value_len(code),
+				      .give_back = true,
 				      .time_ms = (uint64_t)arg_int(c, "time", 0)};
 
 		r = execute(c, b, s, &x, e);
 		c->reply.value = x.result;
-		box_session_put(b, s);
+		if (!x.given)
+			box_session_put(b, s);
 	}
 	box_put(c->api, b);
 	return r;

@@ -184,7 +184,7 @@ static int take_fields(struct call *c, const struct exchange *x, struct err *e)
 
 static void rest_free(struct rest *r)
 {
-	if (r->x || r->call)
+	if (r->x || r->call || r->draining) /* who drains looks again */
 		return;
 	timer_set(r->loop, &r->comment, 0);
 	if (r->attached)
@@ -263,7 +263,7 @@ static void more_events(struct follower *f)
 static void more_room(struct exchange *x, void *arg)
 {
 	(void)x;
-	drain(arg);
+	drain_or_free(arg);
 }
 
 static void comment(struct timer *t)

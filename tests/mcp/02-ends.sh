@@ -7,11 +7,14 @@
 
 no_directory()
 {
-	! ls -d /run/pinfold-own.* "$M"/run/pinfold-own.* /tmp/pinfold-own.* 2>/dev/null | grep -q .
+	! ls -d "$M"/own/pinfold-own.* 2>/dev/null | grep -q .
 }
 
 checks()
 {
+	mkdir -p "$M/own"
+	own "$M/own"
+	CALL_ENV=(TMPDIR="$M/own")
 	play ends
 	sed -i "/^signal 9/d" "$EVIDENCE/report" # that was us
 	check "no directory is left" wait_for 15 no_directory

@@ -21,7 +21,7 @@ class Server:
     def __init__(self, argv, answer=None, modern=None):
         self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.last, self.notes, self.answer, self.modern = 0, [], answer, modern
-        self.asked = []
+        self.asked, self.rest = [], b""
 
     def send(self, message):
         text = message if isinstance(message, bytes) else json.dumps(message).encode()
@@ -29,12 +29,15 @@ class Server:
         self.process.stdin.flush()
 
     def receive(self, seconds=60):
-        if not select.select([self.process.stdout], [], [], seconds)[0] and \
-                not self.process.stdout.peek(1):
-            raise TimeoutError
-        line = self.process.stdout.readline()
-        if not line:
-            raise EOFError
+        fd = self.process.stdout.fileno()
+        while b"\n" not in self.rest:
+            if not select.select([fd], [], [], seconds)[0]:
+                raise TimeoutError
+            more = os.read(fd, 1 << 20)
+            if not more:
+                raise EOFError
+            self.rest += more
+        line, self.rest = self.rest.split(b"\n", 1)
         return json.loads(line)
 
     def begin(self, method, params=None, meta=None):
@@ -365,6 +368,21 @@ def descends(pid):
     return found
 
 
+def directories(pids):
+    """Where their sockets are."""
+    inodes = set()
+    for pid in pids:
+        try:
+            for fd in os.listdir(f"/proc/{pid}/fd"):
+                inodes.add(os.readlink(f"/proc/{pid}/fd/{fd}"))
+        except OSError:
+            continue
+    with open("/proc/net/unix", encoding="utf-8") as table:
+        rows = [line.split() for line in table]
+    return {os.path.dirname(row[7]) for row in rows[1:]
+            if len(row) > 7 and f"socket:[{row[6]}]" in inodes and "pinfold-own" in row[7]}
+
+
 def all_gone(pids, seconds=20):
     until = time.monotonic() + seconds
     while time.monotonic() < until and any(os.path.exists(f"/proc/{p}") for p in pids):
@@ -384,10 +402,12 @@ def ends(argv):
         s.initialize()
         s.tool("exec", command="sleep 1000", background=True)
         s.begin("tools/call", {"name": "sandbox_exec", "arguments": {"command": "sleep 1000"}})
-        below = descends(s.process.pid)
+        below, places = descends(s.process.pid), directories(descends(s.process.pid))
         os.kill(server_of(s.process.pid), how)
         s.process.wait(30)
         check(f"signal {how}: it ends, and all that it started", all_gone(below), below)
+        check(f"signal {how}: its directory is gone", places and
+              not any(os.path.exists(p) for p in places), places)
     # Who started it dies without a word, and somebody else keeps its input open.
     keep, feed = os.pipe()
     holder = subprocess.Popen(["/bin/sh", "-c", '"$@" <&0 >/dev/null & echo $!; exec sleep 1000', "sh", *argv],
