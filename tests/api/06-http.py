@@ -316,8 +316,13 @@ def many_calls():
         held.append(s)
     check("700 calls that wait: it lives", served())
     other = Api(TOKEN, timeout=10)
-    same("and another tenant is served", other.run(command="echo served").json["stdout"]["text"],
-         "served\n")
+    answers = []
+
+    def once(): # the daemon's own door may be full for a moment: then it is 503
+        answers.append(other.run(command="echo served"))
+        return answers[-1].status != 503
+    wait_until(once, 15)
+    check("and another tenant is served", answers[-1].status == 200, answers[-1])
     grown = memory("VmRSS") - before
     check("in bounded memory", grown < 64 * MIB, "%d KiB more" % grown)
     for s in held:
