@@ -45,20 +45,23 @@ static bool may_have_grown(const struct pinfold_run *run)
 }
 
 /* The layer of a workspace. As long as its filesystem has lost little it has hardly grown; but others
- * may have given back what it took, so once a second it is looked at all the same. */
+ * may have given back what it took, so once a second it is looked at all the same. A directory that
+ * we may not look into counts as too much only where the filesystem says that it may be. */
 static void judge_disk(struct pinfold_run *run)
 {
 	const struct space *room = &run->room;
 	uint64_t now = now_us();
 	struct measure m;
 
-	if (!run->upper || now < run->measure_us ||
-	    (now < run->looked_us + ANYWAY_US && !may_have_grown(run)))
+	if (!run->upper || now < run->measure_us)
+		return;
+	bool grown = may_have_grown(run);
+	if (!grown && now < run->looked_us + ANYWAY_US)
 		return;
 	run->looked_us = now;
 	measure_layer(run->upper->dir, room->bytes + 1, room->files + 1, &m);
 	run->measure_us = now + MEASURE_SHARE * (now_us() - now);
-	if (m.bytes <= room->bytes && m.files <= room->files && !m.beyond)
+	if (m.bytes <= room->bytes && m.files <= room->files && !(m.beyond && grown))
 		return;
 	run->disk_full = m.bytes > room->bytes || m.files <= room->files;
 	run->files_full = !run->disk_full;
