@@ -10,12 +10,14 @@
 
 #define KEY_TENANT "pinfold.tenant"
 #define KEY_NAME "pinfold.name"
+#define SWEEP_MS 60000u
 #define TTL_MS (10u * 60 * 1000)
 
 struct boxes {
 	pthread_mutex_t naming; /* who looks for a name and takes it when it is free holds this */
 	pthread_mutex_t lock;
-	struct box *first; /* under lock */
+	struct box *first;    /* under lock */
+	uint64_t swept_at_ms; /* under lock */
 };
 
 int boxes_new(struct boxes **ret, struct err *e)
@@ -93,6 +95,7 @@ static struct box *add_box(struct boxes *boxes, const char *id, const char *tena
 	(void)snprintf(b->name, sizeof(b->name), "%s", name ? name : "");
 	(void)pthread_mutex_init(&b->lock, NULL);
 	b->refs = 1;
+	b->known_ms = loop_now_ms();
 	(void)pthread_mutex_lock(&boxes->lock);
 	struct box *other = look_up(boxes, tenant, id);
 	if (other) { /* somebody was faster */
@@ -130,6 +133,53 @@ void box_put(struct api *api, struct box *b)
 	(void)pthread_mutex_unlock(&api->boxes->lock);
 	if (dead)
 		free_box(dead);
+}
+
+static bool is_listed(const struct pinfold_sandbox_info *list, size_t n, const char *id)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!list[i].ended_ms && strcmp(list[i].id, id) == 0)
+			return true;
+	return false;
+}
+
+/* What nobody asks for any more has ended some day, and still holds sockets of its own. */
+static void sweep(struct boxes *boxes)
+{
+	struct pinfold_sandbox_info *list = NULL;
+	struct pinfold_error ignored;
+	struct box *dead = NULL;
+	size_t n = 0;
+
+	(void)pthread_mutex_lock(&boxes->lock);
+	uint64_t now = loop_now_ms();
+	bool due = now >= boxes->swept_at_ms + SWEEP_MS;
+	if (due)
+		boxes->swept_at_ms = now;
+	(void)pthread_mutex_unlock(&boxes->lock);
+	if (!due || pinfold_sandbox_list(&list, &n, &ignored) < 0)
+		return;
+	(void)pthread_mutex_lock(&boxes->lock);
+	for (struct box **at = &boxes->first; *at;) {
+		struct box *b = *at;
+
+		/* One that came meanwhile is not in the list. */
+		if (b->refs || b->known_ms >= now || is_listed(list, n, b->id)) {
+			at = &b->next;
+			continue;
+		}
+		*at = b->next;
+		b->next = dead;
+		dead = b;
+	}
+	(void)pthread_mutex_unlock(&boxes->lock);
+	while (dead) {
+		struct box *b = dead;
+
+		dead = b->next;
+		free_box(b);
+	}
+	pinfold_sandbox_list_free(list);
 }
 
 static bool name_is_valid(const char *name)
@@ -191,6 +241,7 @@ static struct box *create(struct api *api, const struct who *who, const char *na
 		return NULL;
 	if (with_metadata(o, who->tenant, name, list, ours, e) < 0)
 		return NULL;
+	sweep(api->boxes);
 	own.metadata = list;
 	own.time_ms = ttl_ms ? ttl_ms : *name ? BOX_IDLE_MS : TTL_MS;
 	if (pinfold_sandbox_create(&own, id, &failure) < 0) {

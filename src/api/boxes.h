@@ -46,6 +46,7 @@ struct box {
 	struct session *sessions;    /* under lock */
 	unsigned refs;
 	bool gone;
+	uint64_t known_ms; /* since when we know of it */
 	struct box *next;
 };
 

@@ -86,7 +86,6 @@ struct listener {
 	struct timer again; /* when no descriptor was left */
 	struct server *server;
 	bool unix_socket;
-	struct http_tls *tls;
 	struct listener *next;
 };
 

@@ -143,7 +143,7 @@ void exchange_reply(struct exchange *x, int status, const char *type, char *text
 	exchange_end(x);
 }
 
-static int status_of(enum err_kind kind)
+static int status_of(const struct err *e)
 {
 	static const int status[ERR_KINDS] = {
 		[ERR_INTERNAL] = 500,	     [ERR_INVALID] = 400,     [ERR_DENIED] = 403,
@@ -152,7 +152,11 @@ static int status_of(enum err_kind kind)
 		[ERR_UNAUTHENTICATED] = 401,
 	};
 
-	return status[kind];
+	if (strcmp(e->detail, "method") == 0)
+		return 405;
+	if (strcmp(e->detail, "media_type") == 0)
+		return 415;
+	return status[e->kind];
 }
 
 static struct value *error_value(const struct err *e)
@@ -183,7 +187,7 @@ void exchange_error(struct exchange *x, const struct err *e)
 		(void)snprintf(wait, sizeof(wait), "%u", s ? s : 1);
 		exchange_header(x, "Retry-After", wait);
 	}
-	exchange_reply(x, status_of(e->kind), NULL, text, text ? len : 0);
+	exchange_reply(x, status_of(e), NULL, text, text ? len : 0);
 }
 
 void exchange_events(struct exchange *x)

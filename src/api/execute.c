@@ -132,14 +132,13 @@ static int add_file(const char *path, const struct pinfold_file_info *info, void
 	return 0;
 }
 
-struct value *changed_files(struct box *b, int64_t since_ns, unsigned limit)
+struct value *changed_files(struct box *b, int64_t since_ns)
 {
 	struct value *list = value_array();
 	struct pinfold_error failure;
 	struct err ignored = ERR_INIT;
 	struct pinfold_files *files = box_files(b, &ignored);
 
-	(void)limit;
 	if (!files)
 		return list;
 	int r = pinfold_file_list(files, "/home/user", 0, since_ns, add_file, list, &failure);
@@ -178,7 +177,7 @@ static struct value *result_of(struct box *b, struct record *rec, struct gathere
 	struct value *wall = value_get(g->done, "wall_ms");
 	value_set(usage, "wall_ms", wall ? value_share(wall) : value_of_null());
 	value_set(o, "usage", usage);
-	value_set(o, "files", changed_files(b, began, FILES_MAX));
+	value_set(o, "files", changed_files(b, began));
 	return o;
 }
 

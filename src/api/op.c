@@ -6,6 +6,7 @@
 
 #include "base/fd.h"
 #include "base/parse.h"
+#include "base/suggest.h"
 
 static const char *const scopes[] = {"run", "files", "workspaces", "approve", "admin"};
 #define SCOPES (sizeof(scopes) / sizeof(*scopes))
@@ -260,52 +261,23 @@ static int check_one(const struct op_arg *a, const struct value *v, struct value
 	return 0;
 }
 
-static unsigned distance(const char *a, const char *b)
-{
-	unsigned row[64], n = (unsigned)strlen(b);
-
-	if (strlen(a) > 60 || n > 60)
-		return 99;
-	for (unsigned j = 0; j <= n; j++)
-		row[j] = j;
-	for (unsigned i = 1; a[i - 1]; i++) {
-		unsigned before = row[0];
-
-		row[0] = i;
-		for (unsigned j = 1; j <= n; j++) {
-			unsigned best = before + (a[i - 1] != b[j - 1]);
-
-			before = row[j];
-			best = before + 1 < best ? before + 1 : best;
-			row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-		}
-	}
-	return row[n];
-}
-
 static int refuse_unknown(const struct op *op, const char *key, struct err *e)
 {
 	char all[480] = "";
-	const char *near = NULL;
-	unsigned best = 99;
+	struct nearest near = NEAREST_INIT;
 	size_t n = 0;
 
 	for (unsigned i = 0; i < op->n_args; i++) {
-		unsigned d = distance(key, op->args[i].name);
-
 		n += (size_t)snprintf(all + n, sizeof(all) - n, "%s%s", i ? ", " : "",
 				      op->args[i].name);
 		n = n < sizeof(all) ? n : sizeof(all) - 1;
-		if (d < best) {
-			best = d;
-			near = op->args[i].name;
-		}
+		nearest_try(&near, key, strlen(key), op->args[i].name);
 	}
 	(void)err_set(e, ERR_INVALID, "\"%.64s\" is not accepted by %s", key,
 		      op->tool ? op->tool : op->name);
 	(void)err_detail(e, "unknown");
-	if (near && best <= 1 + strlen(near) / 3)
-		return err_remedy(e, "Accepted: %s. Did you mean \"%s\"?", all, near);
+	if (near.name)
+		return err_remedy(e, "Accepted: %s. Did you mean \"%s\"?", all, near.name);
 	return err_remedy(e, "Accepted: %s.", *all ? all : "no argument");
 }
 

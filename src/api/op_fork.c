@@ -15,8 +15,8 @@
 struct copy {
 	struct call *call;
 	struct pinfold_run *from, *to;
-	char held[65536]; /* what was read and not yet written */
-	size_t at, len;
+	char *held; /* what was read and not yet written */
+	size_t at, len, room;
 	bool from_over, to_over;
 };
 
@@ -34,18 +34,20 @@ static int start_tar(struct box *b, bool extract, struct call *c, struct pinfold
 	return pinfold_sandbox_exec(b->id, &o, ret, &failure) < 0 ? api_error(e, &failure) : 0;
 }
 
-/* As much as the second takes now. */
+/* As much as the second takes now; nothing when it has ended: its status says why. */
 static void push(struct copy *x)
 {
 	int fd = pinfold_run_stdin_fd(x->to);
 
+	if (fd < 0)
+		x->at = x->len;
 	while (fd >= 0 && x->at < x->len) {
 		ssize_t n = write(fd, x->held + x->at, x->len - x->at);
 
 		if (n < 0 && errno == EAGAIN)
 			return;
 		if (n <= 0) {
-			x->at = x->len; /* it ended: its status says why */
+			x->at = x->len;
 			break;
 		}
 		x->at += (size_t)n;
@@ -54,19 +56,35 @@ static void push(struct copy *x)
 		pinfold_run_stdin_close(x->to);
 }
 
-static void pull(struct copy *x)
+static int hold(struct copy *x, const struct pinfold_event *ev, struct err *e)
+{
+	if (ev->len > x->room) {
+		char *more = realloc(x->held, ev->len);
+
+		if (!more)
+			return err_sys(e, "copy");
+		x->held = more;
+		x->room = ev->len;
+	}
+	memcpy(x->held, ev->data, ev->len);
+	x->at = 0;
+	x->len = ev->len;
+	return 0;
+}
+
+static int pull(struct copy *x, struct err *e)
 {
 	struct pinfold_event ev;
+	int r = 0;
 
-	while (!x->from_over && x->at == x->len && pinfold_run_next(x->from, 0, &ev) > 0) {
-		if (ev.kind == PINFOLD_EVENT_RESULT) {
+	while (r >= 0 && !x->from_over && x->at == x->len &&
+	       pinfold_run_next(x->from, 0, &ev) > 0) {
+		if (ev.kind == PINFOLD_EVENT_RESULT)
 			x->from_over = true;
-		} else if (ev.kind == PINFOLD_EVENT_STDOUT && ev.len <= sizeof(x->held)) {
-			memcpy(x->held, ev.data, ev.len);
-			x->at = 0;
-			x->len = ev.len;
-		}
+		else if (ev.kind == PINFOLD_EVENT_STDOUT)
+			r = hold(x, &ev, e);
 	}
+	return r;
 }
 
 static void see_end(struct copy *x)
@@ -77,33 +95,40 @@ static void see_end(struct copy *x)
 		x->to_over = ev.kind == PINFOLD_EVENT_RESULT;
 }
 
+static bool is_whole(const struct copy *x)
+{
+	return pinfold_run_exit_status(x->from) == 0 && pinfold_run_exit_status(x->to) == 0;
+}
+
+/* The second may be done first: an archive says where it ends. */
+static bool is_over(const struct copy *x)
+{
+	return x->to_over && (x->from_over || pinfold_run_exit_status(x->to) != 0);
+}
+
 static int copy_files(struct copy *x, struct err *e)
 {
-	while (!x->to_over) {
-		pull(x);
+	while (!is_over(x)) {
+		if (pull(x, e) < 0)
+			return -ENOMEM;
 		push(x);
 		see_end(x);
 		bool full = x->at < x->len;
-		struct pollfd p[4] = {{.fd = x->from_over || full ? -1 : pinfold_run_fd(x->from),
-				       .events = POLLIN},
-				      {.fd = pinfold_run_fd(x->to), .events = POLLIN},
-				      {.fd = full ? pinfold_run_stdin_fd(x->to) : -1,
-				       .events = POLLOUT},
-				      {.fd = call_cancelled_fd(x->call), .events = POLLIN}};
-		if (x->to_over ||
-		    (!full && x->at == x->len && pinfold_run_stdin_fd(x->to) < 0 && !x->from_over))
-			break;
-		(void)poll(p, 4, 1000);
+		struct pollfd p[4] = {
+			{.fd = x->from_over || full ? -1 : pinfold_run_fd(x->from),
+			 .events = POLLIN},
+			{.fd = x->to_over ? -1 : pinfold_run_fd(x->to), .events = POLLIN},
+			{.fd = full ? pinfold_run_stdin_fd(x->to) : -1, .events = POLLOUT},
+			{.fd = call_cancelled_fd(x->call), .events = POLLIN}};
+		if (!is_over(x))
+			(void)poll(p, 4, -1); /* both have a time limit, which wakes us */
 		if (p[3].revents)
 			return err_set(e, ERR_INTERNAL, "nobody waits for it any more");
 	}
-	if (pinfold_run_exit_status(x->from) != 0 || pinfold_run_exit_status(x->to) != 0) {
-		(void)err_set(e, ERR_LIMIT,
-			      "the files could not be copied: tar ended with %d and %d",
-			      pinfold_run_exit_status(x->from), pinfold_run_exit_status(x->to));
-		return err_remedy(e, "they may need more disk than the new sandbox has");
-	}
-	return 0;
+	if (is_whole(x))
+		return 0;
+	(void)err_set(e, ERR_LIMIT, "the files could not be copied");
+	return err_remedy(e, "they may need more disk than the new sandbox has");
 }
 
 static int fill(struct call *c, struct box *from, struct box *to, struct err *e)
@@ -123,6 +148,8 @@ static int fill(struct call *c, struct box *from, struct box *to, struct err *e)
 		pinfold_run_free(x->from);
 	if (x && x->to)
 		pinfold_run_free(x->to);
+	if (x)
+		free(x->held);
 	free(x);
 	return r;
 }

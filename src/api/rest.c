@@ -203,7 +203,8 @@ static void gone(struct exchange *x, void *arg)
 		feed_leave(r->feed, &r->follower);
 		r->attached = false;
 	}
-	if (r->call && !r->call->detach && !(r->call->op->flags & OP_DETACHED))
+	/* With an Idempotency-Key he may come back for the answer. */
+	if (r->call && !r->call->detach && !r->repeat && !(r->call->op->flags & OP_DETACHED))
 		call_cancel(r->call);
 	rest_free(r);
 }
@@ -374,39 +375,48 @@ static void send_file(struct exchange *x, struct reply *reply, int status)
 	exchange_end(x);
 }
 
+static int status_of(const struct call *c)
+{
+	const struct reply *reply = &c->reply;
+
+	if (reply->status)
+		return reply->status;
+	if (!reply->text && !reply->type && reply->fd < 0)
+		return 204;
+	return c->op->flags & OP_CREATED ? 201 : 200;
+}
+
+/* From here on the answer is text or a file, and is kept for who repeats the request. */
+static void settle(struct rest *r, struct call *c)
+{
+	struct reply *reply = &c->reply;
+
+	if (c->result >= 0 && reply->value) {
+		reply->text = value_text(reply->value, &reply->text_len);
+		if (!reply->text)
+			c->result = err_set(&c->error, ERR_INTERNAL, "no memory is left");
+	}
+	if (!r->repeat)
+		return;
+	if (c->result >= 0 && reply->fd < 0 && !reply->type)
+		repeat_end(c->api->repeats, r->repeat, status_of(c), reply->text ? reply->text : "",
+			   reply->text_len);
+	else
+		repeat_forget(c->api->repeats, r->repeat);
+	r->repeat = NULL;
+}
+
 static void answer(struct exchange *x, struct call *c)
 {
 	struct reply *reply = &c->reply;
-	int status = reply->status ? reply->status : c->op->flags & OP_CREATED ? 201 : 200;
-	size_t len = reply->text_len;
-	char *text = reply->text;
+	int status = status_of(c);
 
 	if (reply->etag[0])
 		exchange_header(x, "ETag", reply->etag);
-	if (reply->fd >= 0) {
+	if (reply->fd >= 0)
 		send_file(x, reply, status);
-		return;
-	}
-	reply->text = NULL;
-	if (reply->value)
-		text = value_text(reply->value, &len);
-	struct rest *r = c->transport;
-	if (r->repeat && text && !reply->type) {
-		repeat_end(c->api->repeats, r->repeat, status, text, len);
-		r->repeat = NULL;
-	}
-	if (!text && reply->value) {
-		struct err e = ERR_INIT;
-
-		(void)err_set(&e, ERR_INTERNAL, "no memory is left");
-		exchange_error(x, &e);
-		return;
-	}
-	exchange_reply(x,
-		       text || reply->type ? status
-		       : reply->status	   ? status
-					   : 204,
-		       reply->type, text, len);
+	else
+		exchange_reply(x, status, reply->type, take_ptr(&reply->text), reply->text_len);
 }
 
 static void done(struct call *c)
@@ -415,6 +425,7 @@ static void done(struct call *c)
 	struct exchange *x = r->x;
 
 	r->call = NULL;
+	settle(r, c);
 	if (x && !r->feed) {
 		r->x = NULL;
 		exchange_on_gone(x, NULL, NULL);
@@ -423,13 +434,31 @@ static void done(struct call *c)
 		else
 			answer(x, c);
 	}
-	if (r->repeat)
-		repeat_forget(c->api->repeats, r->repeat);
 	uint64_t ms = loop_now_ms() - c->began_ms;
 	metrics_call(c->api->metrics, c->op, c->result < 0, ms * 1000);
 	log_call(c, ms);
 	call_free(c);
 	rest_free(r);
+}
+
+/* The methods that the path does have. */
+static void name_methods(struct exchange *x)
+{
+	struct http_path_args args;
+	struct http_target t;
+	char all[64] = "";
+	size_t n = 0;
+
+	http_target_split(&x->head, &t);
+	for (size_t i = 0; i < op_count(); i++) {
+		const struct op *op = op_at(i);
+
+		if (op->path && http_path_match(op->path, t.path, t.path_len, &args) > 0)
+			n += (size_t)snprintf(all + n, sizeof(all) - n, "%s%s", n ? ", " : "",
+					      op->method);
+		n = n < sizeof(all) ? n : sizeof(all) - 1;
+	}
+	exchange_header(x, "Allow", all);
 }
 
 static void refuse_path(struct exchange *x, bool known)
@@ -439,6 +468,7 @@ static void refuse_path(struct exchange *x, bool known)
 	if (known) {
 		(void)err_set(&e, ERR_INVALID, "this path does not have that method");
 		(void)err_detail(&e, "method");
+		name_methods(x);
 	} else {
 		(void)err_set(&e, ERR_MISSING, "there is nothing at this path");
 		(void)err_detail(&e, "path");

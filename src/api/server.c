@@ -89,7 +89,7 @@ static void incoming(struct watch *w, uint32_t events)
 	}
 }
 
-int server_listen(struct server *s, int fd, bool unix_socket, struct http_tls *tls, struct err *e)
+int server_listen(struct server *s, int fd, bool unix_socket, struct err *e)
 {
 	struct listener *l = calloc(1, sizeof(*l));
 
@@ -99,7 +99,6 @@ int server_listen(struct server *s, int fd, bool unix_socket, struct http_tls *t
 	l->again.fire = listen_again;
 	l->server = s;
 	l->unix_socket = unix_socket;
-	l->tls = tls;
 	l->next = s->listeners;
 	s->listeners = l;
 	return watch_set(&l->watch, EPOLLIN) < 0 ? err_sys(e, "listen") : 0;

@@ -15,9 +15,8 @@ struct server_config {
 int server_new(struct api *api, const struct server_config *config, struct server **ret,
 	       struct err *e);
 /* `fd` is taken: listening, non-blocking. unix_socket: who calls is known by his uid, else he needs
- * a token. tls: NULL for none. */
-struct http_tls;
-int server_listen(struct server *s, int fd, bool unix_socket, struct http_tls *tls, struct err *e);
+ * a token. */
+int server_listen(struct server *s, int fd, bool unix_socket, struct err *e);
 /* No new connection; those that are idle go. */
 void server_drain(struct server *s);
 void server_free(struct server *s);

@@ -182,8 +182,10 @@ int http_open_dir(const char *home, struct err *e)
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return err_sys(e, "open %s", path);
-	if (geteuid() == 0 && (fchown(fd, 0, PINFOLD_API_ID) < 0 || fchmod(fd, 0750) < 0))
-		return err_sys(e, "give %s to who serves HTTP", path);
+	if (geteuid() == 0 && (fchown(fd, 0, PINFOLD_API_ID) < 0 || fchmod(fd, 0750) < 0)) {
+		(void)err_sys(e, "give %s to who serves HTTP (id %u)", path, PINFOLD_API_ID);
+		return err_remedy(e, "where that id cannot be used, serve with --no-http");
+	}
 	return take_fd(&fd);
 }
 

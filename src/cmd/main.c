@@ -12,7 +12,7 @@
 #include "cmd/help.h"
 #include "cmd/opt.h"
 #include "cmd/say.h"
-#include "cmd/suggest.h"
+#include "base/suggest.h"
 #include "cmd/verb.h"
 
 const struct verb verb_table[] = {

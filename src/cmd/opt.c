@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/parse.h"
-#include "cmd/suggest.h"
+#include "base/suggest.h"
 
 struct word {
 	const char *text; /* as typed, with its dashes */

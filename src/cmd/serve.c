@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
 #include <string.h>
 
 #include "cmd/http.h"
@@ -90,6 +91,9 @@ int cmd_serve(const struct verb *v, int argc, char **argv)
 	struct http_side side = {0};
 	if (!r.no_http && http_start(&http, &side, &e) < 0)
 		return say_failure(&e, false);
+	if (side.pid > 0)
+		(void)fprintf(stderr, "pinfold: HTTP on %s%s%s\n", side.path,
+			      r.listen.len ? ", " : "", r.listen.len ? r.listen.items[0] : "");
 	int result = pinfold_serve(&o, &failure);
 	http_stop(&side);
 	return result == 0 ? 0 : say_library_failure(&failure, false);

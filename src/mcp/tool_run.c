@@ -183,7 +183,7 @@ static int failed(const struct value *doc, struct err *e)
 static int show(struct call *c, struct box *b, struct record *rec, int64_t began_ns, struct err *e)
 {
 	auto_value *doc = NULL;
-	auto_value *files = changed_files(b, began_ns, 100);
+	auto_value *files = changed_files(b, began_ns);
 	auto_text t = TEXT_INIT;
 	char title[128], run[16];
 	struct err ignored = ERR_INIT;

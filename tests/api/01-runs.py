@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs: what is asked for, what comes back, how wrong requests are refused."""
 import base64
+import json
 import os
+import socket
 import threading
 import time
 
@@ -281,6 +283,30 @@ def lists():
 
 
 @test
+def leaves_with_key():
+    """Who never saw the answer, because his connection broke, gets it when he asks again."""
+    key = {"Idempotency-Key": "l%d" % time.monotonic_ns()}
+    body = json.dumps(dict(BEST, command="echo begun; timeout 2 tail -f /dev/null; date +%N"))
+    before = {r["id"] for r in api.get("/v1/runs").json["items"]}
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(os.environ["API_SOCKET"])
+    s.sendall(("POST /v1/runs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+               "Idempotency-Key: %s\r\nContent-Length: %d\r\n\r\n%s"
+               % (key["Idempotency-Key"], len(body), body)).encode())
+
+    def begun():
+        return [r["id"] for r in api.get("/v1/runs").json["items"] if r["id"] not in before]
+    ids = wait_until(begun)
+    s.close()
+    a = api.ask("POST", "/v1/runs", json.loads(body), key)
+    refused("repeated while it is being done", a, 503, "busy")
+    a = wait_until(lambda: (lambda a: a.status != 503 and a)(
+        api.ask("POST", "/v1/runs", json.loads(body), key)))
+    same("then the answer that he never saw", (a.status, [a.json["id"]], a.json["status"]),
+         (200, ids, "exited"))
+
+
+@test
 def idempotency():
     key = {"Idempotency-Key": "k%d" % time.monotonic_ns()}
     one = api.run(headers=key, command="date +%N")
@@ -351,7 +377,8 @@ def wrong_fields():
     a = api.post("/v1/runs/", dict(BEST, command="true"))
     refused("another path", a, 404, "not_found")
     a = api.ask("PATCH", "/v1/runs", {})
-    check("another method", a.status in (400, 405) and a.code.startswith("invalid_argument"), a)
+    refused("another method", a, 405, "invalid_argument", "method")
+    same("says which there are", a.headers["allow"], "POST, GET")
     a = api.post("/v1/runs?stream=maybe", dict(BEST, command="true"))
     refused("stream=maybe", a, 400, "invalid_argument", "stream")
 
@@ -395,7 +422,7 @@ def wrong_json():
     for kind in ("text/plain", "application/jsonx", "multipart/form-data; boundary=x",
                  "application/xml", ""):
         a = api.ask("POST", "/v1/runs", b'{"command": "true"}', {"Content-Type": kind})
-        refused("media type %r" % kind, a, 400, "invalid_argument", "application/json")
+        refused("media type %r" % kind, a, 415, "invalid_argument", "application/json")
     for kind in ("application/json", "Application/JSON; charset=utf-8", "application/json ;x=y"):
         a = api.ask("POST", "/v1/runs", b'{"command": "true", "limits": "best-effort"}',
                     {"Content-Type": kind})

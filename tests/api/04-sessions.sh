@@ -8,13 +8,7 @@
 
 checks()
 {
-	serve_start
-	token --tenant one
-	API_ENV=("TOKEN_ONE=$SECRET")
-	token --tenant two
-	API_ENV+=("TOKEN_TWO=$SECRET")
-	api_run 04-sessions.py
-	serve_stop
+	two_tenants 04-sessions.py
 }
 
 run_checks

@@ -176,9 +176,9 @@ def browsers():
         refused("Origin: %s, POST of a text" % origin, ask("POST", Origin=origin, Content_Type="text/plain"), 403,
                 "denied")
     same("an origin that is allowed", ask(Origin="https://ok.example").status, 200)
-    refused("a form", ask("POST", Content_Type="application/x-www-form-urlencoded"), 400, "invalid_argument",
+    refused("a form", ask("POST", Content_Type="application/x-www-form-urlencoded"), 415, "invalid_argument",
             "application/json")
-    refused("a text", ask("POST", Content_Type="text/plain"), 400, "invalid_argument")
+    refused("a text", ask("POST", Content_Type="text/plain"), 415, "invalid_argument")
     refused("another site's", ask(Sec_Fetch_Site="cross-site"), 403, "denied")
     a = own.ask("OPTIONS", "/v1/runs", headers={"Origin": "http://evil.test",
                                                 "Access-Control-Request-Method": "POST"})

@@ -41,6 +41,18 @@ token()
 	SECRET=$(cat "$OUT")
 }
 
+# two_tenants FILE.py: its checks, with a token of each, on a daemon of their own.
+two_tenants()
+{
+	serve_start
+	token --tenant one
+	API_ENV=("TOKEN_ONE=$SECRET")
+	token --tenant two
+	API_ENV+=("TOKEN_TWO=$SECRET")
+	api_run "$1"
+	serve_stop
+}
+
 # api_run FILE.py [SECONDS]: a file of checks, as the mode's user, with the daemon in its
 # environment. Its lines become ours.
 api_run()

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* "Did you mean": the nearest of some names to what was typed, when it is near enough. */
-#ifndef CMD_SUGGEST_H
-#define CMD_SUGGEST_H
+#ifndef BASE_SUGGEST_H
+#define BASE_SUGGEST_H
 
 #include <limits.h>
 #include <stddef.h>
