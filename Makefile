@@ -75,7 +75,7 @@ READER_CFLAGS := -std=gnu17 -O2 $(WARN) -fno-strict-aliasing -fstack-protector-s
 	-ffunction-sections -fdata-sections
 READER_LDFLAGS := -static-pie -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,relro -Wl,-z,now -s
 
-LIB_ROOMS := base kernel wire http tree sync sandbox warden apply store engine
+LIB_ROOMS := base kernel wire http tree sync sandbox warden apply store deps engine
 # libssl has 18,000 places to relocate: a static program that holds it starts 0.4 ms later. So it is
 # not in the library, but in programs of their own that end TLS; these name TLS_OBJ and TLS_LIBS.
 TLS_SRC := src/http/tls.c
@@ -160,6 +160,7 @@ $(B)/sandbox/reader_image.o: $(B)/reader
 
 $(B)/sandbox/guest_image.o: CPPFLAGS_ALL += -DGUEST_IMAGE='"$(B)/guest"'
 $(B)/sandbox/guest_image.o: $(B)/guest $(wildcard src/guest/driver.* src/guest/session.*)
+$(B)/deps/scanners.o: $(wildcard src/deps/scan.*)
 $(B)/kernel/seccomp.o: $(B)/gen/seccomp_filters.inc
 
 $(B)/gen-seccomp: tools/gen-seccomp.c src/kernel/seccomp.def | check-deps

@@ -26,6 +26,7 @@ const struct verb verb_table[] = {
 	 &approvals_doc},
 	{"approve", "say yes to what waits", cmd_approve, VERB_APPROVE, &approve_doc},
 	{"deny", "say no to it", cmd_deny, VERB_PLAIN, &deny_doc},
+	{"deps", "say which packages programs need", cmd_deps, VERB_DEPS, &deps_doc},
 	{"token", "make, list and remove keys of the HTTP API", cmd_token, VERB_TOKEN, &token_doc},
 	{"new", "make a workspace: files that last", cmd_new, VERB_NEW, &new_doc},
 	{"ls", "list the workspaces", cmd_ls, VERB_DATA, &ls_doc},
@@ -72,7 +73,7 @@ const struct verb verb_table[] = {
 
 /* Verbs of the contract whose part does not exist yet: refused by name, never "unknown". */
 static const char *const later_verbs[] = {
-	"allow", "trust", "secret", "audit", "receipt", "verify", "replay", "deps", NULL,
+	"allow", "trust", "secret", "audit", "receipt", "verify", "replay", NULL,
 };
 
 static const struct verb *unknown_verb(const char *name, struct err *e)

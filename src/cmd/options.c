@@ -23,6 +23,9 @@ const struct opt opt_table[] = {
 	{"lang", "LANG", OPT_CHOICE, GROUP_PROGRAM, RUN_EXEC, AT(run.lang),
 	 .help = "Run a program in this language instead of a COMMAND: python, node, bash or r",
 	 .words = "python node bash r"},
+	{"lang", "LANG", OPT_CHOICE, GROUP_PROGRAM, VERB_DEPS, AT(run.lang),
+	 .help = "In which language they are: python, node or r",
+	 .standard = "by the ending of a FILE, else python", .words = "python node r"},
 	{"c", "CODE", OPT_CODE, GROUP_PROGRAM, RUN_EXEC, AT(run.code),
 	 .help = "With --lang: the text of the program"},
 	{"dir", "DIR", OPT_TEXT, GROUP_PROGRAM, RUN_SHELL | VERB_NEW, AT(run.dir),
@@ -92,7 +95,8 @@ const struct opt opt_table[] = {
 	{"json", NULL, OPT_FLAG, GROUP_OUTPUT,
 	 RUN_EXEC | VERB_DOCTOR | VERB_VERSION | VERB_PS | VERB_LOGS | VERB_BENCH | VERB_NEW |
 		 VERB_DATA | VERB_LOG | VERB_FORK | VERB_DIFF | VERB_CP | VERB_PUSH | VERB_PULL |
-		 VERB_REVIEW | VERB_APPLY | VERB_IMPORT | VERB_FSCK | VERB_TOKEN | VERB_IMAGE,
+		 VERB_REVIEW | VERB_APPLY | VERB_IMPORT | VERB_FSCK | VERB_TOKEN | VERB_IMAGE |
+		 VERB_DEPS,
 	 AT(json), .help = "Print one JSON document instead of text"},
 	{"raw", NULL, OPT_FLAG, GROUP_OUTPUT, RUN_EXEC, AT(raw),
 	 .help = "Pass control sequences to a terminal; otherwise they are shown escaped"},
