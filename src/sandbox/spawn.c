@@ -47,9 +47,13 @@ static const unsigned char plan_caps[] = {
 #endif
 };
 
+/* Of a sandbox with a policy: to listen on the ports of the Internet's services. */
+#define PORT_CAP CAP_NET_BIND_SERVICE
+
 struct child {
-	int from[GUEST_EXTRA + GUEST_EXTRA_MAX]; /* what goes to descriptor i */
+	int from[GUEST_GATE + 1]; /* what goes to descriptor i */
 	int n_from;
+	int has_ports;
 	int image;
 	int in_user_namespace;
 	int error;
@@ -65,7 +69,7 @@ struct sandbox_birth {
 /* Without instrumentation: what a sanitizer notes about this stack would outlive the child. */
 #define IN_CHILD __attribute__((noinline, no_sanitize("address", "undefined", "thread")))
 
-IN_CHILD static long child_caps(void)
+IN_CHILD static long child_caps(const struct child *c)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[2];
@@ -77,6 +81,8 @@ IN_CHILD static long child_caps(void)
 		r = sys2(SYS_capset, &head, data);
 	for (unsigned i = 0; i < sizeof(plan_caps) && r >= 0; i++)
 		r = sys5(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, plan_caps[i], 0, 0);
+	if (r >= 0 && c->has_ports)
+		r = sys5(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, PORT_CAP, 0, 0);
 	return r;
 }
 
@@ -113,7 +119,7 @@ IN_CHILD static void child_main(void *arg)
 #else
 	const char *const *env = empty;
 #endif
-	long r = c->in_user_namespace ? child_caps() : 0;
+	long r = c->in_user_namespace ? child_caps(c) : 0;
 
 	if (r >= 0)
 		r = child_fds(c);
@@ -338,6 +344,10 @@ int sandbox_spawn(const struct sandbox_spec *spec, const struct sandbox_fds *fds
 		c->from[i] = fds->stdio[i];
 	for (int i = 0; i < GUEST_EXTRA_MAX; i++)
 		c->from[GUEST_EXTRA + i] = fds->extra[i];
+	if (spec->egress.n_ports) {
+		c->from[c->n_from++] = spec->egress.gate; /* GUEST_GATE */
+		c->has_ports = 1;
+	}
 	return start(namespaces(spec), fds->cgroup, ret, e);
 }
 
