@@ -58,7 +58,7 @@ else
 LDFLAGS_ALL += -static-pie
 endif
 endif
-LIBS := -lcrypto -lsqlite3 -lzstd -ljansson -lm
+LIBS := -lcrypto -lsqlite3 -lzstd -ljansson -lyaml -lm
 # Static libarchive leaves it to us to name what its filters need; of its formats only tar is linked.
 ARCHIVE_LIBS := -larchive -ljansson -llzma -lz -lzstd
 
@@ -75,7 +75,7 @@ READER_CFLAGS := -std=gnu17 -O2 $(WARN) -fno-strict-aliasing -fstack-protector-s
 	-ffunction-sections -fdata-sections
 READER_LDFLAGS := -static-pie -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,relro -Wl,-z,now -s
 
-LIB_ROOMS := base kernel wire http tree sync sandbox warden apply store engine
+LIB_ROOMS := base kernel wire http egress tree sync sandbox warden apply store engine
 # libssl has 18,000 places to relocate: a static program that holds it starts 0.4 ms later. So it is
 # not in the library, but in programs of their own that end TLS; these name TLS_OBJ and TLS_LIBS.
 TLS_SRC := src/http/tls.c
@@ -169,8 +169,8 @@ $(B)/gen/seccomp_filters.inc: $(B)/gen-seccomp
 	@mkdir -p $(@D)
 	$(B)/gen-seccomp $(ARCH) > $@
 
-# The CLI sees the library as any program does, and base/ and http/ beside it.
-BASE_OBJ := $(filter $(B)/base/% $(B)/http/%,$(LIB_OBJ))
+# The CLI sees the library as any program does, and base/, http/ and egress/ beside it.
+BASE_OBJ := $(filter $(B)/base/% $(B)/http/% $(B)/egress/%,$(LIB_OBJ))
 $(B)/pinfold: $(CMD_OBJ) $(BASE_OBJ) $(B)/libpinfold.a
 	$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -213,7 +213,8 @@ $(B)/cmd/main-as-part.o: src/cmd/main.c $(B)/flags
 
 # Header and package of each library.
 DEPS := seccomp.h:libseccomp-dev openssl/sha.h:libssl-dev sqlite3.h:libsqlite3-dev zstd.h:libzstd-dev \
-	archive.h:libarchive-dev jansson.h:libjansson-dev lzma.h:liblzma-dev zlib.h:zlib1g-dev
+	archive.h:libarchive-dev jansson.h:libjansson-dev lzma.h:liblzma-dev zlib.h:zlib1g-dev \
+	yaml.h:libyaml-dev
 check-deps:
 	@for dep in $(DEPS); do \
 		echo "#include <$${dep%:*}>" | $(CC) -E - >/dev/null 2>&1 || \
@@ -283,7 +284,7 @@ BINDIR := $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
 PC = prefix=$(PREFIX)\nlibdir=$(LIBDIR)\nincludedir=$(PREFIX)/include\n\nName: pinfold\n$\
 	Description: Runs untrusted code in a fresh sandbox\nVersion: $(VERSION)\n$\
-	Requires: libcrypto sqlite3 libzstd\nLibs: -L$${libdir} -lpinfold -pthread\nCflags: -I$${includedir}\n
+	Requires: libcrypto sqlite3 libzstd jansson yaml-0.1\nLibs: -L$${libdir} -lpinfold -pthread\nCflags: -I$${includedir}\n
 PROFILE := /etc/apparmor.d/pinfold
 # systemd looks below /usr/lib and /usr/local/lib. Nothing is enabled or started here.
 SYSTEMDDIR ?= $(PREFIX)/lib/systemd
