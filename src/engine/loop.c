@@ -226,6 +226,8 @@ static int dispatch(struct pinfold_run *run, int fd, uint32_t events, struct pin
 		on_control(run);
 	else if (fd == run->live.sb.pidfd || (fd == run->link && remote_message(run)))
 		on_guest_end(run);
+	else if (fd == run->reports && !egress_report(run))
+		(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, fd, NULL); /* the gate died */
 	else if (fd == run->oom)
 		run_stop(run, STOP_MEMORY, true);
 	return 0;

@@ -37,6 +37,7 @@
 #endif
 
 extern const unsigned char guest_image[], guest_image_end[];
+extern const unsigned char gate_image[], gate_image_end[];
 
 static const unsigned char plan_caps[] = {
 	CAP_SYS_ADMIN,	CAP_SETUID,   CAP_SETGID,	   CAP_SETPCAP,
@@ -130,19 +131,25 @@ IN_CHILD static void child_main(void *arg)
 		(void)sys1(SYS_exit_group, 127);
 }
 
-static int make_image(void)
+static int make_image(const unsigned char *image, const unsigned char *end)
 {
-	size_t size = (size_t)(guest_image_end - guest_image);
+	size_t size = (size_t)(end - image);
 	int fd = memfd_create("pinfold", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
 
 	if (fd < 0 && errno == EINVAL) /* before Linux 6.3 every memfd is executable */
 		fd = memfd_create("pinfold", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd >= 0 &&
-	    (fd_write_all(fd, guest_image, size) < 0 || fchmod(fd, 0555) < 0 ||
+	    (fd_write_all(fd, image, size) < 0 || fchmod(fd, 0555) < 0 ||
 	     (HOLD_SEAL && fcntl(fd, F_ADD_SEALS,
 				 F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)))
 		fd_close(&fd);
 	return fd;
+}
+
+static int no_image(struct err *e)
+{
+	(void)err_sys(e, "put a program of ours into a memfd");
+	return err_remedy(e, "set the sysctl vm.memfd_noexec to 0 or 1");
 }
 
 /* The guest's program in a sealed memfd, made once per process. A process that forked, and closed
@@ -158,17 +165,13 @@ static int image_fd(struct err *e)
 	bool ours = cached >= 0 && fstat(cached, &now) == 0 && now.st_dev == made.st_dev &&
 		    now.st_ino == made.st_ino;
 	if (!ours) {
-		cached = make_image();
+		cached = make_image(guest_image, guest_image_end);
 		if (cached >= 0 && fstat(cached, &made) < 0)
 			fd_close(&cached);
 	}
 	int fd = cached;
 	pthread_mutex_unlock(&lock);
-	if (fd < 0) {
-		(void)err_sys(e, "put the guest into a memfd");
-		return err_remedy(e, "set the sysctl vm.memfd_noexec to 0 or 1");
-	}
-	return fd;
+	return fd < 0 ? no_image(e) : fd;
 }
 
 static int plan_fd(const struct plan *plan, struct err *e)
@@ -305,11 +308,10 @@ static int send_guest(const struct sandbox *sb, uint32_t kind, int arg, const in
 	return 0;
 }
 
-/* A guest to be, with nothing but its end of the control socket, which the caller closes. */
-static int conceive(struct sandbox *ret, int *ret_theirs, struct err *e)
+/* A process to be, with nothing but its end of the control socket, which the caller closes. */
+static int conceive(int image, struct sandbox *ret, int *ret_theirs, struct err *e)
 {
 	int pair[2];
-	int image = image_fd(e);
 
 	if (image < 0)
 		return image;
@@ -332,7 +334,7 @@ int sandbox_spawn(const struct sandbox_spec *spec, const struct sandbox_fds *fds
 		  struct sandbox *ret, struct err *e)
 {
 	auto_close int theirs = FD_NONE;
-	int r = conceive(ret, &theirs, e);
+	int r = conceive(image_fd(e), ret, &theirs, e);
 
 	if (r >= 0)
 		r = send_guest(ret, MSG_UNSHARE, later_namespaces(spec), NULL, e);
@@ -354,9 +356,19 @@ int sandbox_spawn(const struct sandbox_spec *spec, const struct sandbox_fds *fds
 int sandbox_spawn_idle(struct sandbox *ret, struct err *e)
 {
 	auto_close int theirs = FD_NONE;
-	int r = conceive(ret, &theirs, e);
+	int r = conceive(image_fd(e), ret, &theirs, e);
 
 	return r < 0 ? r : start(0, FD_NONE, ret, e);
+}
+
+int sandbox_spawn_gate(struct sandbox *ret, struct err *e)
+{
+	auto_close int theirs = FD_NONE, image = make_image(gate_image, gate_image_end);
+	int r = image < 0 ? no_image(e) : conceive(image, ret, &theirs, e);
+
+	if (r >= 0)
+		r = start(0, FD_NONE, ret, e);
+	return r < 0 ? r : sandbox_started(ret, e); /* the image is ours only until here */
 }
 
 void sandbox_idmap(const struct sandbox_spec *spec, struct idmap *ret)

@@ -42,6 +42,7 @@ struct gate_listen {
 struct gate_open {
 	uint32_t magic, version;
 	char sandbox[32];
+	char resolver[64]; /* IP:PORT to ask instead of the host's name servers, "" for those */
 };
 
 enum gate_verdict { GATE_ALLOWED, GATE_DENIED, GATE_PENDING };
