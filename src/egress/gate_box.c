@@ -261,6 +261,18 @@ void box_deny(struct box *b, const struct name *host, uint16_t port, const char 
 	box_report(b, false);
 }
 
+void box_named(struct box *b, const struct name *n)
+{
+	unsigned number = synthetic_count(b->names);
+	struct gate_report r = {.row = GATE_ROWS_MAX + 1, .count = number};
+
+	if (number != b->n_told + 1 || number > GATE_NAMES_MAX)
+		return;
+	(void)snprintf(r.host, sizeof(r.host), "%s", n->text);
+	if (tell(b, &r)) /* else it shows as an address */
+		b->n_told++;
+}
+
 void row_bytes(struct row *r, uint64_t in, uint64_t out)
 {
 	if (!r)

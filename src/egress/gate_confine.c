@@ -36,21 +36,50 @@
 /* Every call that the loop, the sockets, the heap and c-ares need. */
 static const unsigned short calls[] = {
 	/* the loop */
-	SYS_epoll_ctl, SYS_epoll_pwait,
+	SYS_epoll_ctl,
+	SYS_epoll_pwait,
 #ifdef SYS_epoll_wait
 	SYS_epoll_wait,
 #endif
-	SYS_clock_gettime, SYS_gettimeofday,
+	SYS_clock_gettime,
+	SYS_gettimeofday,
 	/* connections; socket() below */
-	SYS_accept4, SYS_bind, SYS_connect, SYS_getsockname, SYS_getpeername, SYS_getsockopt,
-	SYS_setsockopt, SYS_sendto, SYS_recvfrom, SYS_sendmsg, SYS_recvmsg, SYS_shutdown, SYS_close,
-	SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_splice, SYS_pipe2, SYS_fcntl,
+	SYS_accept4,
+	SYS_bind,
+	SYS_connect,
+	SYS_getsockname,
+	SYS_getpeername,
+	SYS_getsockopt,
+	SYS_setsockopt,
+	SYS_sendto,
+	SYS_recvfrom,
+	SYS_sendmsg,
+	SYS_recvmsg,
+	SYS_shutdown,
+	SYS_close,
+	SYS_read,
+	SYS_write,
+	SYS_readv,
+	SYS_writev,
+	SYS_splice,
+	SYS_pipe2,
+	SYS_fcntl,
 	/* policies come as files in memory */
-	SYS_fstat, SYS_newfstatat, SYS_munmap,
+	SYS_fstat,
+	SYS_newfstatat,
+	SYS_munmap,
 	/* the heap; mmap() and mprotect() below */
-	SYS_brk, SYS_mremap, SYS_madvise, SYS_futex, SYS_getrandom,
+	SYS_brk,
+	SYS_mremap,
+	SYS_madvise,
+	SYS_futex,
+	SYS_getrandom,
 	/* the end */
-	SYS_exit, SYS_exit_group, SYS_rt_sigreturn, SYS_rt_sigprocmask, SYS_restart_syscall,
+	SYS_exit,
+	SYS_exit_group,
+	SYS_rt_sigreturn,
+	SYS_rt_sigprocmask,
+	SYS_restart_syscall,
 };
 
 #define N_CALLS (sizeof(calls) / sizeof(calls[0]))

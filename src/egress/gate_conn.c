@@ -198,10 +198,8 @@ static void ask_first(struct conn *c, const struct egress_verdict *v)
 
 bool conn_decide(struct conn *c, struct egress_verdict *v)
 {
-	struct egress_request q = {.host = &c->host,
-				   .port = c->port,
-				   .protocol = EGRESS_ANY,
-				   .stage = EGRESS_CONNECT};
+	struct egress_request q = {
+		.host = &c->host, .port = c->port, .protocol = EGRESS_ANY, .stage = EGRESS_CONNECT};
 
 	policy_decide(c->box->policy, &q, v);
 	if (v->action == EGRESS_ASK) {
@@ -263,7 +261,8 @@ static bool find_host(struct conn *c)
 	struct address a;
 	uint16_t port;
 
-	if (getsockname(c->client.fd, &at.any, &len) < 0 || !address_of_sockaddr(&at.any, &a, &port))
+	if (getsockname(c->client.fd, &at.any, &len) < 0 ||
+	    !address_of_sockaddr(&at.any, &a, &port))
 		return false;
 	if (!synthetic_is(&a)) {
 		name_of_address(&a, &c->host);
@@ -272,7 +271,8 @@ static bool find_host(struct conn *c)
 	if (synthetic_name(c->box->names, &a, &c->host))
 		return true;
 	name_of_address(&a, &c->host);
-	box_deny(c->box, &c->host, c->port, NULL, NULL, "this address stands for no name; look the name up first");
+	box_deny(c->box, &c->host, c->port, NULL, NULL,
+		 "this address stands for no name; look the name up first");
 	return false;
 }
 
@@ -334,13 +334,13 @@ static bool may_reach(struct conn *c, const struct address *a)
 	/* Documents' addresses lead nowhere in the Internet, and to no private network by custom. */
 	if (class == ADDRESS_DOCUMENTATION)
 		good = true;
-	const char *kind = good && !named && is_own(a) ? "this host's own" :
-			   good			       ? NULL :
-							 address_class_name(class);
+	const char *kind = good && !named && is_own(a) ? "this host's own"
+			   : good		       ? NULL
+						       : address_class_name(class);
 	if (!kind)
 		return true;
-	(void)snprintf(what, sizeof(what), "connect %.100s:%u, which is %s (%s)", c->host.text, c->port,
-		       address_text(a, text), kind);
+	(void)snprintf(what, sizeof(what), "connect %.100s:%u, which is %s (%s)", c->host.text,
+		       c->port, address_text(a, text), kind);
 	box_deny(c->box, &c->host, c->port, what, "address",
 		 "the name leads to an address that is not public; a rule would have to name the "
 		 "address itself");
@@ -458,16 +458,18 @@ static void judge_hello(struct conn *c)
 	if (state == HELLO_MORE)
 		return;
 	if (state == HELLO_REFUSED) {
-		(void)snprintf(what, sizeof(what), "connect %.100s:%u: %.60s", c->host.text, c->port,
-			       h.why);
-		refuse_hello(c, &h, what,
-			     "on this port TLS is expected, with the server's name in the clear (SNI)");
+		(void)snprintf(what, sizeof(what), "connect %.100s:%u: %.60s", c->host.text,
+			       c->port, h.why);
+		refuse_hello(
+			c, &h, what,
+			"on this port TLS is expected, with the server's name in the clear (SNI)");
 		return;
 	}
 	if (!name_equal(&h.name, &c->host)) {
 		(void)snprintf(what, sizeof(what), "connect %.70s:%u: TLS asks for %.70s",
 			       c->host.text, c->port, h.name.text);
-		refuse_hello(c, &h, what, "the name in TLS (SNI) must be the host that is connected to");
+		refuse_hello(c, &h, what,
+			     "the name in TLS (SNI) must be the host that is connected to");
 		return;
 	}
 	conn_resolve(c);
@@ -480,7 +482,8 @@ static void hello_run(struct conn *c)
 	if (c->hello_len) /* a proxy's client said it behind its request */
 		judge_hello(c);
 	while (c->state == CONN_HELLO && c->hello_len < c->hello_cap) {
-		ssize_t n = recv(c->client.fd, c->hello + c->hello_len, c->hello_cap - c->hello_len, 0);
+		ssize_t n =
+			recv(c->client.fd, c->hello + c->hello_len, c->hello_cap - c->hello_len, 0);
 
 		if (n < 0 && errno == EAGAIN)
 			break;

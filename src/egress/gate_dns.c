@@ -26,7 +26,8 @@ static bool too_fast(struct box *b)
 	if (!b->dns_at_ms)
 		add = BURST;
 	if (add > 0) {
-		b->dns_tokens = b->dns_tokens + add > BURST ? BURST : (uint32_t)(b->dns_tokens + add);
+		b->dns_tokens =
+			b->dns_tokens + add > BURST ? BURST : (uint32_t)(b->dns_tokens + add);
 		b->dns_at_ms = gate.now_ms;
 	}
 	if (b->dns_tokens == 0)
@@ -74,14 +75,16 @@ static size_t answer_name(struct box *b, const struct dns_query *q, uint8_t *out
 		return dns_answer(q, NULL, 0, out);
 	if (b->dns_new > NEW_PER_MINUTE && b->dns_minute == gate.now_ms / 60000 &&
 	    strchr(v.text, '*')) {
-		deny_lookup(b, &q->name, "dns",
-			    "too many different names below a wildcard in a minute; name the hosts");
+		deny_lookup(
+			b, &q->name, "dns",
+			"too many different names below a wildcard in a minute; name the hosts");
 		return dns_answer_code(q, DNS_REFUSED, out);
 	}
 	if (synthetic_address(b->names, &q->name, q->type == DNS_AAAA, &a) < 0) {
 		deny_lookup(b, &q->name, "dns", "this sandbox has asked for too many names");
 		return dns_answer_code(q, DNS_REFUSED, out);
 	}
+	box_named(b, &q->name);
 	(void)too_many(b, &v, known); /* counted; from the next one on it is refused */
 	return dns_answer(q, &a, 1, out);
 }
@@ -186,7 +189,8 @@ void dns_stream_run(struct conn *c)
 	if (conn_first_bytes(c) < 0)
 		return;
 	while (c->state == CONN_DNS && c->hello_len < c->hello_cap) {
-		ssize_t n = recv(c->client.fd, c->hello + c->hello_len, c->hello_cap - c->hello_len, 0);
+		ssize_t n =
+			recv(c->client.fd, c->hello + c->hello_len, c->hello_cap - c->hello_len, 0);
 
 		if (n < 0 && errno == EAGAIN)
 			return;

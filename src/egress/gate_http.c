@@ -105,7 +105,8 @@ static enum stage_next judge(struct http_stage *s, struct stage_io *io, size_t h
 	policy_decide(c->box->policy, &q, &v);
 	if (v.action != EGRESS_ALLOW) {
 		(void)snprintf(what, sizeof(what), "%.*s http://%.80s%.*s", (int)q.method_len,
-			       q.method, host.text, (int)(q.path_len < 60 ? q.path_len : 60), q.path);
+			       q.method, host.text, (int)(q.path_len < 60 ? q.path_len : 60),
+			       q.path);
 		box_deny(c->box, &c->host, c->port, what, v.name, v.hint);
 		return refuse(io, 403, v.hint);
 	}
@@ -243,7 +244,8 @@ static int pump(struct http_body *b, struct stage_buf *in, struct stage_buf *out
 			return -1;
 		if (used)
 			stage_took(in, used);
-		if (r > 0 && chunks && stage_put(out, HTTP_CHUNK_END, sizeof(HTTP_CHUNK_END) - 1) < 0)
+		if (r > 0 && chunks &&
+		    stage_put(out, HTTP_CHUNK_END, sizeof(HTTP_CHUNK_END) - 1) < 0)
 			return -1;
 		if (r > 0)
 			return 1;
@@ -289,8 +291,8 @@ static int take_response(struct http_stage *s, struct stage_io *io)
 	for (;;) {
 		if (in->len == 0 || STAGE_BUF_MAX - io->to_client.len < HEAD_ROOM)
 			return 0;
-		int used = http_head_parse(&s->head, in->data + in->start, in->len, HTTP_RESPONSE,
-					   &e);
+		int used =
+			http_head_parse(&s->head, in->data + in->start, in->len, HTTP_RESPONSE, &e);
 		if (used <= 0)
 			return used < 0 ? -1 : 0;
 		bool informal = s->head.status < 200;

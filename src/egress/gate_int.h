@@ -29,8 +29,8 @@
 #include "egress/synthetic.h"
 #include "wire/gate.h"
 
-#define GATE_CONNS_MAX 8192u	/* of all sandboxes */
-#define BOX_CONNS_MAX 2048u	/* of one */
+#define GATE_CONNS_MAX 8192u /* of all sandboxes */
+#define BOX_CONNS_MAX 2048u  /* of one */
 #define BOX_LISTENERS_MAX (2 * GATE_PORTS_MAX + 8)
 #define BOX_ACCOUNTS_MAX 128u
 
@@ -90,8 +90,8 @@ struct listener {
 struct box {
 	struct box *next;
 	char id[32];
-	struct source intake;  /* from the guest */
-	struct source reports; /* to the starter */
+	struct source intake;		   /* from the guest */
+	struct source reports;		   /* to the starter */
 	bool is_ending, is_dead, is_stuck; /* stuck: the starter does not read */
 	struct policy *policy;
 	struct synthetic *names;
@@ -101,6 +101,7 @@ struct box {
 	unsigned n_rows;
 	uint64_t omitted;
 	bool omitted_changed;
+	unsigned n_told; /* names whose addresses the starter knows */
 	struct account accounts[BOX_ACCOUNTS_MAX];
 	unsigned n_accounts, n_conns;
 	/* Questions for names: a bucket that fills, and new names of this minute. */
@@ -121,6 +122,8 @@ struct row *box_row(struct box *b, const char *host, uint16_t port, enum gate_ve
 /* The same for a denial, which is told at once. `what` may be NULL: "connect HOST:PORT". */
 void box_deny(struct box *b, const struct name *host, uint16_t port, const char *what,
 	      const char *rule, const char *hint);
+/* A name has an address now, the n-th. Told before anybody can connect there. */
+void box_named(struct box *b, const struct name *n);
 void row_bytes(struct row *r, uint64_t in, uint64_t out);
 /* NULL: too many rules have limits. */
 struct account *box_account(struct box *b, int rule);

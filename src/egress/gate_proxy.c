@@ -166,7 +166,8 @@ void proxy_run(struct conn *c)
 	if (conn_first_bytes(c) < 0)
 		return;
 	while (c->state == CONN_PROXY && c->hello_len < c->hello_cap) {
-		ssize_t n = recv(c->client.fd, c->hello + c->hello_len, c->hello_cap - c->hello_len, 0);
+		ssize_t n =
+			recv(c->client.fd, c->hello + c->hello_len, c->hello_cap - c->hello_len, 0);
 
 		if (n < 0 && errno == EAGAIN)
 			return;

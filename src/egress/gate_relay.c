@@ -111,8 +111,8 @@ static int move(struct conn *c, struct flow *f, int from, int to)
 static bool send_hello(struct conn *c)
 {
 	while (c->hello_sent < c->hello_len) {
-		ssize_t n = send(c->server.fd, c->hello + c->hello_sent, c->hello_len - c->hello_sent,
-				 MSG_NOSIGNAL);
+		ssize_t n = send(c->server.fd, c->hello + c->hello_sent,
+				 c->hello_len - c->hello_sent, MSG_NOSIGNAL);
 
 		if (n < 0 && errno == EAGAIN)
 			return false;

@@ -30,8 +30,7 @@ static void on_socket(struct source *s, uint32_t events)
 {
 	ares_socket_t fd = s->fd;
 
-	ares_process_fd(channel,
-			events & (EPOLLIN | EPOLLERR | EPOLLHUP) ? fd : ARES_SOCKET_BAD,
+	ares_process_fd(channel, events & (EPOLLIN | EPOLLERR | EPOLLHUP) ? fd : ARES_SOCKET_BAD,
 			events & EPOLLOUT ? fd : ARES_SOCKET_BAD);
 }
 

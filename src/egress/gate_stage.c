@@ -74,8 +74,8 @@ static void finish(struct conn *c)
 
 static int io(struct conn *c)
 {
-	int moved = 0, r = c->is_ending ? 0 : fill(c, c->client.fd, &c->io.from_client,
-						   &c->io.client_ended);
+	int moved = 0,
+	    r = c->is_ending ? 0 : fill(c, c->client.fd, &c->io.from_client, &c->io.client_ended);
 
 	moved |= r > 0;
 	if (r >= 0 && c->server_open && !c->is_ending) {

@@ -36,7 +36,8 @@ static bool is_gated(const struct pinfold_run *run, const struct notify_event *e
 
 	if (!ev->network || !out->n_ports)
 		return false;
-	if (ev->port == GATE_DNS_PORT)
+	/* Port 0 is how libc finds out which address it would come from. */
+	if (ev->port == GATE_DNS_PORT || ev->port == 0)
 		return true;
 	if (strncmp(ev->what, "connect", strlen("connect")) != 0)
 		return false; /* datagrams */

@@ -20,6 +20,7 @@
 #include "base/fd.h"
 #include "base/passfd.h"
 #include "egress/policy.h"
+#include "egress/synthetic.h"
 #include "engine/run_int.h"
 #include "sandbox/spawn.h"
 #include "wire/gate.h"
@@ -113,8 +114,11 @@ int egress_begin(struct pinfold_run *run, struct err *e)
 	(void)snprintf(msg.sandbox, sizeof(msg.sandbox), "%s", req->spec.id);
 	(void)snprintf(msg.resolver, sizeof(msg.resolver), "%s", resolver ? resolver : "");
 	run->rows = calloc(GATE_ROWS_MAX, sizeof(*run->rows));
-	if (!run->rows || policy_file(req->policy, &policy, e) < 0)
-		return run->rows ? -EINVAL : err_sys(e, "policy");
+	run->names = calloc(GATE_NAMES_MAX, sizeof(*run->names));
+	if (!run->rows || !run->names)
+		return err_sys(e, "policy");
+	if (policy_file(req->policy, &policy, e) < 0)
+		return -EINVAL;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(e, "gate");
 	run->gate_end = pair[0];
@@ -145,6 +149,8 @@ static void take_report(struct pinfold_run *run, struct gate_report *r)
 	r->what[sizeof(r->what) - 1] = r->hint[sizeof(r->hint) - 1] = '\0';
 	if (r->row == GATE_ROWS_MAX)
 		run->rows_omitted = r->omitted;
+	if (r->row == GATE_ROWS_MAX + 1 && r->count >= 1 && r->count <= GATE_NAMES_MAX)
+		memcpy(run->names[r->count - 1], r->host, sizeof(r->host));
 	if (r->row > run->n_rows || r->row >= GATE_ROWS_MAX || r->verdict > GATE_PENDING)
 		return;
 	uint64_t before = r->row < run->n_rows ? run->rows[r->row].count : 0;
@@ -166,6 +172,32 @@ bool egress_report(struct pinfold_run *run)
 		return false;
 	take_report(run, &r);
 	return true;
+}
+
+/* Which of our addresses it is: their last bytes count. */
+static unsigned number_of(const char *host)
+{
+	struct address a;
+
+	if (!address_parse(host, strlen(host), &a) || !synthetic_is(&a))
+		return 0;
+	return a.is_ip6 ? (unsigned)a.bytes[14] << 8 | a.bytes[15]
+			: (unsigned)a.bytes[2] << 8 | a.bytes[3];
+}
+
+void egress_name(struct pinfold_run *run, struct notify_event *ev)
+{
+	struct pollfd pfd = {.fd = run->reports, .events = POLLIN};
+	unsigned n = run->names ? number_of(ev->host) : 0;
+
+	if (!n || n > GATE_NAMES_MAX)
+		return;
+	while (!run->names[n - 1][0] && poll(&pfd, 1, 0) == 1 && egress_report(run))
+		;
+	if (!run->names[n - 1][0])
+		return;
+	(void)snprintf(ev->host, sizeof(ev->host), "%.63s", run->names[n - 1]);
+	(void)snprintf(ev->what, sizeof(ev->what), "connect %.63s:%u", ev->host, ev->port);
 }
 
 void egress_end(struct pinfold_run *run)

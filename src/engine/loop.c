@@ -181,6 +181,8 @@ static void on_listener(struct pinfold_run *run, uint32_t events)
 		(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->listener, NULL);
 		fd_close(&run->listener);
 	} else if (r > 0) {
+		if (ev.network)
+			egress_name(run, &ev);
 		run_deny(run, ev.network ? "network" : "syscall", &ev);
 	}
 }

@@ -213,6 +213,7 @@ void pinfold_run_free(struct pinfold_run *run)
 	run_clean_host(run);
 	upper_drop(run->upper);
 	free(run->rows);
+	free(run->names);
 	fd_close(&run->epoll);
 	fd_close(&run->timer);
 	fd_close(&run->terminal);

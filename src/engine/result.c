@@ -188,8 +188,7 @@ static void write_network(struct json *j, const struct pinfold_run *run)
 		write_decision(j, &run->rows[i]);
 	for (unsigned i = 0; i < run->n_denials; i++) {
 		const struct run_denial *d = &run->denials[i];
-		struct gate_report r = {
-			.verdict = GATE_DENIED, .port = d->port, .count = d->count};
+		struct gate_report r = {.verdict = GATE_DENIED, .port = d->port, .count = d->count};
 
 		if (strcmp(d->kind, "network") != 0 || d->by_gate)
 			continue;

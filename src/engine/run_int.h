@@ -103,7 +103,7 @@ struct request {
 	struct store *store;	/* of an image without a workspace, which is held: NULL: none */
 	int image_lock;
 	struct policy *policy; /* what may be reached, NULL: nothing */
-	struct gitdir git; /* of that directory, where it is elsewhere */
+	struct gitdir git;     /* of that directory, where it is elsewhere */
 };
 
 struct pinfold_store {
@@ -164,6 +164,7 @@ struct pinfold_run {
 	int gate_end;		  /* the guest's end of a socket to the gate, until it has it */
 	int reports;		  /* what the gate tells */
 	struct gate_report *rows; /* GATE_ROWS_MAX of what it decided */
+	char (*names)[256];	  /* GATE_NAMES_MAX of what addresses stand for, "" for not known */
 	unsigned n_rows;
 	uint64_t rows_omitted;
 	struct run_denial denials[RUN_DENIALS_MAX];
@@ -279,6 +280,8 @@ int request_policy(struct request *r, const struct pinfold_run_options *o, struc
 int egress_begin(struct pinfold_run *run, struct err *e);
 /* Take one message of the gate; false: there will be no more. */
 bool egress_report(struct pinfold_run *run);
+/* What the address stands for, where it is one of the gate's. */
+void egress_name(struct pinfold_run *run, struct notify_event *ev);
 /* The sandbox has ended: hear the rest. */
 void egress_end(struct pinfold_run *run);
 /* denial.c */

@@ -26,6 +26,7 @@
 #define GATE_PROXY_PORT 3128u /* on 127.0.0.1: HTTP CONNECT, HTTP and SOCKS5 */
 #define GATE_DNS_PORT 53u
 #define GATE_ROWS_MAX 256u
+#define GATE_NAMES_MAX 256u /* of those that have addresses, the first are told */
 
 enum gate_listen_kind { GATE_TCP = 1, GATE_UDP, GATE_PROXY };
 
@@ -48,7 +49,8 @@ struct gate_open {
 enum gate_verdict { GATE_ALLOWED, GATE_DENIED, GATE_PENDING };
 
 struct gate_report {
-	uint32_t row;	  /* 0 .. GATE_ROWS_MAX - 1; GATE_ROWS_MAX: only `omitted` counts */
+	uint32_t row;	  /* 0 .. GATE_ROWS_MAX - 1; GATE_ROWS_MAX: only `omitted` counts;
+			   * above: `host` is what the synthetic address number `count` stands for */
 	uint16_t verdict; /* enum gate_verdict */
 	uint16_t port;
 	uint64_t count; /* how often it was decided so */

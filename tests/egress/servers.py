@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Servers of the egress tests, in a network namespace of their own.
 
-servers.py DIR CERT KEY: DNS on port 53, HTTP on 80, TLS with HTTP on 443, an echo of bytes on 7777.
+servers.py far DIR CERT KEY: DNS on port 53, HTTP on 80, HTTP gone wrong on 81, TLS with HTTP on 443,
+echoes of bytes on 22 and 7777. servers.py near DIR: what must not be reached, where pinfold runs.
 What they see is written to DIR/dns, DIR/http, DIR/tcp, a line each; DIR/up is made when all listen.
 """
 import http.server
@@ -14,7 +15,7 @@ import struct
 import sys
 import threading
 
-DIR, CERT, KEY = sys.argv[1:4]
+ROLE, DIR = sys.argv[1:3]
 GOOD4, OTHER4, GOOD6 = "198.51.100.2", "198.51.100.3", "2001:db8:e2::2"
 ZONE = {
     "good.test": [GOOD4, GOOD6],
@@ -177,7 +178,7 @@ class Threads(socketserver.ThreadingMixIn, socketserver.TCPServer):
 class Https(Threads):
     def __init__(self, *args):
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.context.load_cert_chain(CERT, KEY)
+        self.context.load_cert_chain(*sys.argv[3:5])
         super().__init__(*args)
 
     def finish_request(self, request, client_address):
@@ -191,8 +192,11 @@ class Udp(socketserver.UDPServer):
     allow_reuse_address = True
 
 
-SERVERS = [Udp(("::", 53), Dns), Threads(("::", 80), Http), Threads(("::", 81), Odd),
-           Https(("::", 443), Http), Threads(("::", 7777), Echo), Threads(("::", 22), Echo)]
+if ROLE == "far":
+    SERVERS = [Udp(("::", 53), Dns), Threads(("::", 80), Http), Threads(("::", 81), Odd),
+               Https(("::", 443), Http), Threads(("::", 7777), Echo), Threads(("::", 22), Echo)]
+else:
+    SERVERS = [Threads(("::", port), Echo) for port in (22, 80, 443, 7777)]
 for server in SERVERS:
     threading.Thread(target=server.serve_forever, daemon=True).start()
 for name in "dns", "http", "tcp", "up":
