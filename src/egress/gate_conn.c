@@ -217,7 +217,7 @@ bool conn_decide(struct conn *c, struct egress_verdict *v)
 	}
 	c->protocol = v->protocol;
 	c->names_itself = v->may_be_private;
-	c->row = box_row(c->box, c->host.text, c->port, GATE_ALLOWED, v->name);
+	c->rule = v->name;
 	return true;
 }
 
@@ -388,6 +388,8 @@ static void connect_next(struct conn *c)
 
 void conn_resolve(struct conn *c)
 {
+	if (!c->row)
+		c->row = box_row(c->box, c->host.text, c->port, GATE_ALLOWED, c->rule);
 	c->state = CONN_RESOLVE;
 	c->n_addresses = c->tried = 0;
 	conn_deadline(c, CONNECT_MS);

@@ -166,6 +166,7 @@ struct conn {
 	struct egress_limits limits;
 	struct account *account; /* borrowed from the box; NULL: the rule has no limits */
 	bool is_counted;
+	const char *rule; /* that lets it through; borrowed from the policy */
 	struct row *row; /* borrowed from the box, or NULL */
 
 	struct address addresses[CONN_ADDRESSES_MAX];
