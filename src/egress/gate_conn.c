@@ -210,6 +210,11 @@ bool conn_decide(struct conn *c, struct egress_verdict *v)
 		box_deny(c->box, &c->host, c->port, NULL, v->name, v->hint);
 		return false;
 	}
+	if (strchr(v->text, '*') && c->host.kind == NAME_DNS && !box_may_name(c->box, &c->host)) {
+		box_deny(c->box, &c->host, c->port, NULL, v->name,
+			 "too many different names below a wildcard in a minute; name the hosts");
+		return false;
+	}
 	if (!take_limits(c, v)) {
 		box_deny(c->box, &c->host, c->port, NULL, v->name,
 			 "the rule's limit of open connections is reached; close some first");
