@@ -73,6 +73,8 @@ GUEST_LDFLAGS := -static -nostdlib -no-pie -Wl,--build-id=none -Wl,-z,noseparate
 # The reader, too, is static and never instrumented: it runs in a sandbox that shows no library.
 READER_CFLAGS := -std=gnu17 -O2 $(WARN) -fno-strict-aliasing -fstack-protector-strong -fPIE \
 	-ffunction-sections -fdata-sections
+# libcrypto names functions of libc that a static program does better without, and does not call.
+QUIET := $(shell ld --help 2>/dev/null | grep -q -e --no-warnings && echo -Wl,--no-warnings)
 READER_LDFLAGS := -static-pie -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,relro -Wl,-z,now -s
 
 LIB_ROOMS := base kernel wire http tree sync sandbox warden apply store engine
@@ -85,7 +87,7 @@ LIB_ARCHIVE := $(addprefix src/archive/,about.c export.c name.c pax.c pieces.c)
 LIB_SRC := $(filter-out $(TLS_SRC),$(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c)))) \
 	$(LIB_ARCHIVE)
 ARCHIVE_SRC := $(filter-out $(LIB_ARCHIVE),$(sort $(wildcard src/archive/*.c)))
-CMD_SRC := $(sort $(wildcard src/cmd/*.c src/measure/*.c src/api/*.c src/mcp/*.c))
+CMD_SRC := $(sort $(wildcard src/cmd/*.c src/measure/*.c src/api/*.c src/mcp/*.c)) src/tls/image.c
 ifneq ($(FIXTURES),1)
 CMD_SRC := $(filter-out src/mcp/fixture%,$(CMD_SRC))
 endif
@@ -95,12 +97,16 @@ GUEST_SRC := $(filter-out $(LOADER_SRC),$(sort $(wildcard src/guest/*.c))) \
 	src/wire/plan.c src/wire/files.c
 READER_SRC := $(addprefix src/base/,err.c fd.c hash.c parse.c utf8.c) \
 	$(sort $(wildcard src/tree/*.c src/sync/*.c src/archive/*.c src/reader/*.c))
+# The program that ends TLS for the API.
+ENDS_TLS_SRC := $(addprefix src/base/,err.c fd.c parse.c passfd.c) $(TLS_SRC) \
+	$(addprefix src/kernel/,confine.c landlock.c) $(addprefix src/tls/,alone.c main.c relay.c)
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)
 CMD_OBJ := $(CMD_SRC:src/%.c=$(B)/%.o)
 ARCHIVE_OBJ := $(ARCHIVE_SRC:src/%.c=$(B)/%.o)
 TLS_OBJ := $(TLS_SRC:src/%.c=$(B)/%.o)
 GUEST_OBJ := $(GUEST_SRC:src/%.c=$(B)/in-guest/%.o)
 READER_OBJ := $(READER_SRC:src/%.c=$(B)/in-reader/%.o)
+ENDS_TLS_OBJ := $(ENDS_TLS_SRC:src/%.c=$(B)/in-reader/%.o)
 UNIT := $(patsubst tests/unit/%.c,$(B)/unit/%,$(sort $(wildcard tests/unit/*.c)))
 
 .DEFAULT_GOAL := all
@@ -157,6 +163,12 @@ $(B)/reader: $(READER_OBJ)
 	$(CC) $(READER_CFLAGS) $(READER_LDFLAGS) -o $@ $^ $(ARCHIVE_LIBS) $(LIBS)
 $(B)/sandbox/reader_image.o: CPPFLAGS_ALL += -DREADER_IMAGE='"$(B)/reader"'
 $(B)/sandbox/reader_image.o: $(B)/reader
+
+# Static and not instrumented for the same reason: it runs without any right, and is carried along.
+$(B)/pinfold-tls: $(ENDS_TLS_OBJ)
+	$(CC) $(READER_CFLAGS) $(READER_LDFLAGS) $(QUIET) -o $@ $^ $(TLS_LIBS) -lcrypto
+$(B)/tls/image.o: CPPFLAGS_ALL += -DTLS_IMAGE='"$(B)/pinfold-tls"'
+$(B)/tls/image.o: $(B)/pinfold-tls
 
 $(B)/sandbox/guest_image.o: CPPFLAGS_ALL += -DGUEST_IMAGE='"$(B)/guest"'
 $(B)/sandbox/guest_image.o: $(B)/guest $(wildcard src/guest/driver.* src/guest/session.*)
@@ -347,4 +359,5 @@ help:
 	@echo 'make DROP=name      build/drop-name/pinfold, without one protection (src/sandbox/hold.h)'
 	@echo 'make DEV=1          warnings are errors'
 
--include $(LIB_OBJ:.o=.d) $(TLS_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(GUEST_OBJ:.o=.d) $(READER_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(TLS_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(GUEST_OBJ:.o=.d) $(READER_OBJ:.o=.d) \
+	$(ENDS_TLS_OBJ:.o=.d)
