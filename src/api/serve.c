@@ -34,7 +34,7 @@ int api_open(struct api *api, struct err *e)
 	int r = 0;
 
 	value_init();
-	*api = (struct api){.run_flags = PINFOLD_DAEMON | PINFOLD_FOREIGN};
+	*api = (struct api){.run_flags = PINFOLD_DAEMON | PINFOLD_FOREIGN, .approvals = FD_NONE};
 	r = loop_new(&api->loop, e);
 	if (r >= 0)
 		r = workers_new(WORKERS_MAX, &api->workers, e);
@@ -145,6 +145,7 @@ int api_serve(const struct api_config *config, struct err *e)
 	r = open_server(&api, config, &server, e);
 	end.server = server;
 	api.log = config->log;
+	api.approvals = config->approvals;
 	if (r >= 0) {
 		metrics_server(api.metrics, server);
 		r = watch_signals(&end, e);

@@ -19,8 +19,9 @@ struct api_listen {
 struct api_config {
 	struct api_listen listen[8];
 	unsigned n_listen;
-	int dir;    /* where tokens are; FD_NONE: nowhere */
-	int keeper; /* the keeper's socket; FD_NONE: there is none */
+	int dir;       /* where tokens are; FD_NONE: nowhere */
+	int approvals; /* a box of questions, or FD_NONE */
+	int keeper;    /* the keeper's socket; FD_NONE: there is none */
 	const char *const *hosts, *const *origins;
 	const char *log; /* text, json; NULL: nothing */
 	bool open;	 /* as in server.h */

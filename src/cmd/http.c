@@ -192,6 +192,21 @@ int http_open_dir(const char *home, struct err *e)
 	return take_fd(&fd);
 }
 
+/* Where who serves puts his questions, and we answer them. */
+static int open_approvals(const char *home, struct err *e)
+{
+	struct pinfold_error failure;
+	char path[4096 + 8];
+
+	(void)snprintf(path, sizeof(path), "%s/api", home);
+	auto_close int fd = pinfold_approvals_open(path, &failure);
+	if (fd < 0)
+		return err_set(e, ERR_INTERNAL, "%s", failure.message);
+	if (geteuid() == 0 && fchown(fd, PINFOLD_API_ID, PINFOLD_API_ID) < 0)
+		return err_sys(e, "give %s/approvals to who serves HTTP", path);
+	return take_fd(&fd);
+}
+
 static int give_up_rights(void)
 {
 	gid_t group = group_find(GROUP_NAME);
@@ -428,6 +443,8 @@ static int open_all(const struct http_options *o, struct side *s, struct http_si
 	if (r >= 0)
 		r = c->dir = http_open_dir(s->home, e);
 	if (r >= 0)
+		r = c->approvals = open_approvals(s->home, e);
+	if (r >= 0)
 		r = listen_unix(ret->path, &c->listen[c->n_listen++], e);
 	if (r >= 0)
 		r = open_addresses(o, s, e);
@@ -443,6 +460,7 @@ static void close_all(struct side *s)
 	for (unsigned i = 0; i < s->config.n_listen; i++)
 		fd_close(&s->config.listen[i].fd);
 	fd_close(&s->config.dir);
+	fd_close(&s->config.approvals);
 	tls_forget(&s->tls);
 }
 
@@ -464,7 +482,7 @@ static int await_tls(int ready, struct http_side *h, struct err *e)
 
 int http_start(const struct http_options *o, struct http_side *ret, struct err *e)
 {
-	struct side s = {.config = {.dir = FD_NONE, .keeper = FD_NONE},
+	struct side s = {.config = {.dir = FD_NONE, .approvals = FD_NONE, .keeper = FD_NONE},
 			 .root = geteuid() == 0,
 			 .tls = TLS_SIDE_INIT};
 	int leash[2], ready[2];

@@ -32,6 +32,8 @@ struct request {
 	struct opt_list listen, hosts, origins;
 	const char *scope, *tenant, *label; /* of token */
 	uint64_t ttl_ms;
+	uint64_t for_ms; /* an approval's */
+	bool for_sandbox;
 	uint64_t result_fd, code_fd; /* what relay.h says, and program text; 0: none */
 	uint64_t samples;	     /* of bench */
 	uint64_t inodes;	     /* of new */
