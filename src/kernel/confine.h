@@ -10,9 +10,8 @@
 
 #include "base/err.h"
 
-/* Ids of nobody, for programs of root's daemon; below those of sandboxes. */
-#define CONFINE_TLS_ID 0x6ffffffdu
-#define CONFINE_GATE_ID 0x6ffffffcu
+/* An id of nobody's, for root's daemon; below those of sandboxes. */
+#define CONFINE_TLS_ID 0x6ffffffcu /* the gate has the one above */
 
 #define CONFINE_CALLS_MAX 120u
 

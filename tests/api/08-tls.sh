@@ -133,7 +133,7 @@ rights()
 	check "it has no capability" grep -qE '^0+$' <(status_of "$pid" CapPrm)
 	check "it gains no privilege" test "$(status_of "$pid" NoNewPrivs)" = 1
 	check "it has a filter" test "$(status_of "$pid" Seccomp)" = 2
-	[ "$MODE" = U ] || check "it has an id of nobody's" grep -q '^1879048189' <(status_of "$pid" Uid)
+	[ "$MODE" = U ] || check "it has an id of nobody's" grep -q '^1879048188' <(status_of "$pid" Uid)
 	if [ "$EUID" = 0 ]; then
 		check "it has no file open but what it prints to" test -z "$(find "/proc/$pid/fd" -type l -lname \
 			'/*' ! -lname "$EVIDENCE/*" ! -lname /dev/null)"
