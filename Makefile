@@ -85,7 +85,8 @@ TLS_LIBS := -lssl
 # Of archive/ the host side has what parses no archive.
 LIB_ARCHIVE := $(addprefix src/archive/,about.c export.c name.c pax.c pieces.c)
 # The gate is a program of its own, embedded in the library as the reader is.
-GATE_ONLY := $(sort $(wildcard src/egress/gate*.c)) src/egress/stage.c
+GATE_ONLY := $(sort $(wildcard src/egress/gate*.c)) \
+	$(addprefix src/egress/,stage.c authority.c inspect.c)
 LIB_SRC := $(filter-out $(TLS_SRC) $(GATE_ONLY),$(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c)))) \
 	$(LIB_ARCHIVE)
 ARCHIVE_SRC := $(filter-out $(LIB_ARCHIVE),$(sort $(wildcard src/archive/*.c)))
@@ -105,7 +106,7 @@ ENDS_TLS_SRC := $(addprefix src/base/,err.c fd.c parse.c passfd.c) $(TLS_SRC) \
 GATE_SRC := $(addprefix src/base/,err.c fd.c passfd.c parse.c utf8.c value.c) src/kernel/landlock.c \
 	$(filter-out $(TLS_SRC),$(sort $(wildcard src/http/*.c))) \
 	$(filter-out src/egress/yaml.c src/egress/doc.c src/egress/schema.c,$(sort $(wildcard src/egress/*.c)))
-GATE_LIBS := -lcares
+GATE_LIBS := -lcares $(TLS_LIBS)
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)
 CMD_OBJ := $(CMD_SRC:src/%.c=$(B)/%.o)
 ARCHIVE_OBJ := $(ARCHIVE_SRC:src/%.c=$(B)/%.o)
@@ -177,7 +178,7 @@ $(B)/pinfold-tls: $(ENDS_TLS_OBJ)
 $(B)/tls/image.o: CPPFLAGS_ALL += -DTLS_IMAGE='"$(B)/pinfold-tls"'
 $(B)/tls/image.o: $(B)/pinfold-tls
 $(B)/gate: $(GATE_OBJ)
-	$(CC) $(READER_CFLAGS) $(READER_LDFLAGS) -o $@ $^ $(GATE_LIBS) $(LIBS)
+	$(CC) $(READER_CFLAGS) $(READER_LDFLAGS) $(QUIET) -o $@ $^ $(GATE_LIBS) $(LIBS)
 $(B)/sandbox/gate_image.o: CPPFLAGS_ALL += -DGATE_IMAGE='"$(B)/gate"'
 $(B)/sandbox/gate_image.o: $(B)/gate
 
@@ -211,8 +212,12 @@ $(B)/unit/%: tests/unit/%.c $(LIB_OBJ) $(CMD_OBJ) $(ARCHIVE_OBJ) $(B)/libpinfold
 	$(CC) $(CFLAGS_ALL) $(CPPFLAGS_ALL) -Itests/unit $(LDFLAGS_ALL) -o $@ $< \
 		$(if $(filter cmd_% api_% mcp_%,$*),$(CMD_OBJ:%/main.o=%/main-as-part.o) $(BASE_OBJ) \
 		$(B)/libpinfold.a,$(if $(filter archive_%,$*),$(WITH_ARCHIVE),$(LIB_OBJ)) \
-		$(if $(filter http_tls,$*),$(TLS_OBJ) $(TLS_LIBS)) $(B)/cmd/nodl.o) $(LIBS)
+		$(if $(filter http_tls,$*),$(TLS_OBJ) $(TLS_LIBS)) \
+		$(if $(filter egress_inspect,$*),$(INSPECT_OBJ) $(TLS_LIBS)) $(B)/cmd/nodl.o) $(LIBS)
 $(B)/unit/http_tls: $(TLS_OBJ)
+INSPECT_OBJ := $(addprefix $(B)/egress/,stage.o authority.o inspect.o)
+$(B)/unit/egress_inspect: $(INSPECT_OBJ)
+.SECONDARY: $(INSPECT_OBJ)
 # Fuzz targets: ordinary builds replay the corpus, `make fuzz` lets libFuzzer look for more.
 FUZZ := $(patsubst tests/fuzz/fuzz_%.c,$(B)/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 $(B)/fuzz/%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(LIB_OBJ) $(B)/cmd/nodl.o $(B)/flags
