@@ -273,6 +273,23 @@ void box_named(struct box *b, const struct name *n)
 		b->n_told++;
 }
 
+bool box_may_name(struct box *b, const struct name *n)
+{
+	uint64_t minute = gate.now_ms / 60000;
+	uint32_t hash = hash_of(n->text, 0, 0, "");
+
+	if (b->wild_minute != minute)
+		b->n_wild = 0;
+	b->wild_minute = minute;
+	for (unsigned i = 0; i < b->n_wild; i++)
+		if (b->wild[i] == hash)
+			return true;
+	if (b->n_wild == WILD_PER_MINUTE)
+		return false;
+	b->wild[b->n_wild++] = hash;
+	return true;
+}
+
 void row_bytes(struct row *r, uint64_t in, uint64_t out)
 {
 	if (!r)

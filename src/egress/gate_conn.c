@@ -210,6 +210,11 @@ bool conn_decide(struct conn *c, struct egress_verdict *v)
 		box_deny(c->box, &c->host, c->port, NULL, v->name, v->hint);
 		return false;
 	}
+	if (strchr(v->text, '*') && c->host.kind == NAME_DNS && !box_may_name(c->box, &c->host)) {
+		box_deny(c->box, &c->host, c->port, NULL, v->name,
+			 "too many different names below a wildcard in a minute; name the hosts");
+		return false;
+	}
 	if (!take_limits(c, v)) {
 		box_deny(c->box, &c->host, c->port, NULL, v->name,
 			 "the rule's limit of open connections is reached; close some first");
@@ -217,7 +222,7 @@ bool conn_decide(struct conn *c, struct egress_verdict *v)
 	}
 	c->protocol = v->protocol;
 	c->names_itself = v->may_be_private;
-	c->row = box_row(c->box, c->host.text, c->port, GATE_ALLOWED, v->name);
+	c->rule = v->name;
 	return true;
 }
 
@@ -388,6 +393,8 @@ static void connect_next(struct conn *c)
 
 void conn_resolve(struct conn *c)
 {
+	if (!c->row)
+		c->row = box_row(c->box, c->host.text, c->port, GATE_ALLOWED, c->rule);
 	c->state = CONN_RESOLVE;
 	c->n_addresses = c->tried = 0;
 	conn_deadline(c, CONNECT_MS);

@@ -14,10 +14,9 @@
 #include "egress/dns.h"
 #include "egress/gate_int.h"
 
-#define DATAGRAMS 32	   /* in one turn */
-#define RATE_PER_S 100u	   /* questions of a sandbox, */
-#define BURST 500u	   /* and so many at once */
-#define NEW_PER_MINUTE 60u /* names below a wildcard */
+#define DATAGRAMS 32	/* in one turn */
+#define RATE_PER_S 100u /* questions of a sandbox that are refused, */
+#define BURST 500u	/* and so many at once; then with fewer words */
 
 static bool too_fast(struct box *b)
 {
@@ -36,20 +35,6 @@ static bool too_fast(struct box *b)
 	return false;
 }
 
-/* A name that is new and that a wildcard allows: who made it up may mean it as a message. */
-static bool too_many(struct box *b, const struct egress_verdict *v, unsigned known)
-{
-	uint64_t minute = gate.now_ms / 60000;
-
-	if (!strchr(v->text, '*') || synthetic_count(b->names) == known)
-		return false;
-	if (b->dns_minute != minute) {
-		b->dns_minute = minute;
-		b->dns_new = 0;
-	}
-	return ++b->dns_new > NEW_PER_MINUTE;
-}
-
 static void deny_lookup(struct box *b, const struct name *n, const char *rule, const char *hint)
 {
 	char what[192];
@@ -58,23 +43,31 @@ static void deny_lookup(struct box *b, const struct name *n, const char *rule, c
 	box_deny(b, n, GATE_DNS_PORT, what, rule, hint);
 }
 
+static const struct name any_name = {.kind = NAME_DNS, .len = 1, .text = "*"};
+
+static size_t refuse_fast(struct box *b, const struct dns_query *q, uint8_t *out)
+{
+	deny_lookup(b, &any_name, "dns", "too many questions for names in a second");
+	return dns_answer_code(q, DNS_REFUSED, out);
+}
+
 static size_t answer_name(struct box *b, const struct dns_query *q, uint8_t *out)
 {
 	struct egress_request ask = {
 		.host = &q->name, .protocol = EGRESS_DNS, .stage = EGRESS_LOOKUP};
 	struct egress_verdict v;
 	struct address a;
-	unsigned known = synthetic_count(b->names);
 
 	policy_decide(b->policy, &ask, &v);
+	if (v.action == EGRESS_DENY && too_fast(b))
+		return refuse_fast(b, q, out);
 	if (v.action == EGRESS_DENY) {
 		deny_lookup(b, &q->name, v.name, v.hint);
 		return dns_answer_code(q, DNS_NO_NAME, out);
 	}
 	if (q->type != DNS_A && q->type != DNS_AAAA)
 		return dns_answer(q, NULL, 0, out);
-	if (b->dns_new > NEW_PER_MINUTE && b->dns_minute == gate.now_ms / 60000 &&
-	    strchr(v.text, '*')) {
+	if (strchr(v.text, '*') && !box_may_name(b, &q->name)) {
 		deny_lookup(
 			b, &q->name, "dns",
 			"too many different names below a wildcard in a minute; name the hosts");
@@ -85,26 +78,22 @@ static size_t answer_name(struct box *b, const struct dns_query *q, uint8_t *out
 		return dns_answer_code(q, DNS_REFUSED, out);
 	}
 	box_named(b, &q->name);
-	(void)too_many(b, &v, known); /* counted; from the next one on it is refused */
 	return dns_answer(q, &a, 1, out);
 }
 
 /* 0: nothing is answered. */
 static size_t answer(struct box *b, const uint8_t *msg, size_t len, uint8_t out[DNS_ANSWER_MAX])
 {
-	static const struct name any = {.kind = NAME_DNS, .len = 1, .text = "*"};
 	struct dns_query q;
 	const char *why = NULL;
 	int r = dns_query_parse(msg, len, &q, &why);
 
 	if (r < 0)
 		return 0;
-	if (too_fast(b)) {
-		deny_lookup(b, &any, "dns", "too many questions for names in a second");
-		return dns_answer_code(&q, DNS_REFUSED, out);
-	}
+	if (r > 0 && too_fast(b))
+		return refuse_fast(b, &q, out);
 	if (r > 0) {
-		deny_lookup(b, &any, "dns", why ? why : "malformed question");
+		deny_lookup(b, &any_name, "dns", why ? why : "malformed question");
 		return dns_answer_code(&q, (enum dns_code)r, out);
 	}
 	return answer_name(b, &q, out);

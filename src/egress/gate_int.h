@@ -33,6 +33,7 @@
 #define BOX_CONNS_MAX 2048u  /* of one */
 #define BOX_LISTENERS_MAX (2 * GATE_PORTS_MAX + 8)
 #define BOX_ACCOUNTS_MAX 128u
+#define WILD_PER_MINUTE 60u /* different names that one wildcard or another allows */
 
 #define HELLO_MS 10000u	  /* for a client to say what it wants */
 #define CONNECT_MS 10000u /* for a server to answer, each address */
@@ -104,9 +105,12 @@ struct box {
 	unsigned n_told; /* names whose addresses the starter knows */
 	struct account accounts[BOX_ACCOUNTS_MAX];
 	unsigned n_accounts, n_conns;
-	/* Questions for names: a bucket that fills, and new names of this minute. */
-	uint64_t dns_at_ms, dns_minute;
-	uint32_t dns_tokens, dns_new;
+	uint64_t dns_at_ms; /* refused questions for names: a bucket that fills */
+	uint32_t dns_tokens;
+	/* Names below wildcards in this minute, by their hash. */
+	uint64_t wild_minute;
+	uint32_t wild[WILD_PER_MINUTE];
+	unsigned n_wild;
 };
 
 /* gate_box.c: takes the descriptors over, whatever comes of it. */
@@ -124,6 +128,9 @@ void box_deny(struct box *b, const struct name *host, uint16_t port, const char 
 	      const char *rule, const char *hint);
 /* A name has an address now, the n-th. Told before anybody can connect there. */
 void box_named(struct box *b, const struct name *n);
+/* A name that a wildcard allows: who made it up may mean it as a message to whoever serves the zone.
+ * False: there were too many others in this minute. */
+bool box_may_name(struct box *b, const struct name *n);
 void row_bytes(struct row *r, uint64_t in, uint64_t out);
 /* NULL: too many rules have limits. */
 struct account *box_account(struct box *b, int rule);
@@ -166,7 +173,8 @@ struct conn {
 	struct egress_limits limits;
 	struct account *account; /* borrowed from the box; NULL: the rule has no limits */
 	bool is_counted;
-	struct row *row; /* borrowed from the box, or NULL */
+	const char *rule; /* that lets it through; borrowed from the policy */
+	struct row *row;  /* borrowed from the box, or NULL */
 
 	struct address addresses[CONN_ADDRESSES_MAX];
 	unsigned n_addresses, tried;

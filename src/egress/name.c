@@ -235,6 +235,7 @@ static int parse_port(const char *p, size_t n, uint16_t *ret, const char **ret_w
 int name_parse_port(const char *text, size_t len, struct name *ret, uint16_t *ret_port,
 		    const char **ret_why)
 {
+	assert(text);
 	const char *colon = len > 0 ? memrchr(text, ':', len) : NULL;
 	const char *bracket = len > 0 ? memrchr(text, ']', len) : NULL;
 	size_t host = len;

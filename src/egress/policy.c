@@ -60,23 +60,21 @@ static bool covers_port(const struct rule *r, uint16_t port, enum egress_protoco
 	return false;
 }
 
-/* What is spoken to this host on this port: of all that rules name, what shows most. A rule that
- * denies some requests makes us look at them. EGRESS_ANY: no rule says. */
-static enum egress_protocol spoken(const struct policy *p, const struct egress_request *q)
+/* What one policy has spoken to this host on this port: of all that its rules let through, what
+ * shows most; a rule that denies some requests makes us look at them. EGRESS_ANY: no rule says. */
+static enum egress_protocol spoken_by(const struct policy *p, const struct egress_request *q)
 {
 	enum egress_protocol most = EGRESS_ANY, protocol;
 	bool must_see = false;
 	struct search s;
 
-	for (; p; p = p->ceiling) {
-		for (const struct rule *r = search_first(&s, p, q->host); r; r = search_next(&s)) {
-			if (!covers_port(r, q->port, &protocol))
-				continue;
-			must_see |= rule_is_conditional(r) && r->n_ports == 0 &&
-				    protocol != EGRESS_HTTP;
-			if (r->n_ports && protocol > most)
-				most = protocol;
-		}
+	for (const struct rule *r = search_first(&s, p, q->host); r; r = search_next(&s)) {
+		if (!covers_port(r, q->port, &protocol))
+			continue;
+		if (r->action == EGRESS_DENY)
+			must_see |= rule_is_conditional(r) && protocol != EGRESS_HTTP;
+		else if (protocol > most)
+			most = protocol;
 	}
 	return most == EGRESS_TLS && must_see ? EGRESS_HTTPS : most;
 }
@@ -94,6 +92,25 @@ static bool covers_protocol(enum egress_protocol protocol, enum egress_protocol 
 	case EGRESS_PROTOCOLS: break;
 	}
 	return false;
+}
+
+/* What the whole stack has spoken. EGRESS_ANY where the policies have nothing in common. */
+static enum egress_protocol spoken(const struct policy *p, const struct egress_request *q,
+				   enum egress_protocol by[POLICY_CEILINGS_MAX + 1])
+{
+	enum egress_protocol most = EGRESS_ANY;
+	unsigned n = 0;
+
+	for (; p; p = p->ceiling) {
+		by[n] = spoken_by(p, q);
+		if (by[n] > most)
+			most = by[n];
+		n++;
+	}
+	for (unsigned i = 0; i < n; i++)
+		if (!covers_protocol(by[i], most))
+			return EGRESS_ANY;
+	return most;
 }
 
 static bool covers_method(const struct policy *p, const struct rule *r,
@@ -135,6 +152,7 @@ static bool covers_path(const struct policy *p, const struct rule *r, const stru
 struct judged {
 	const struct egress_request *q;
 	enum egress_protocol spoken;
+	enum egress_protocol by[POLICY_CEILINGS_MAX + 1]; /* what each policy alone would have */
 	const struct path *path; /* EGRESS_REQUEST, and it has a safe reading; else NULL */
 };
 
@@ -255,6 +273,20 @@ static struct opinion opinion_of(const struct policy *p, const struct judged *j)
 	return o;
 }
 
+/* What a policy denies when it is alone, it denies in a stack, too. */
+static struct opinion opinion_in_stack(const struct policy *p, const struct judged *j,
+				       unsigned level)
+{
+	struct opinion o = opinion_of(p, j);
+	struct judged alone = *j;
+
+	alone.spoken = j->by[level];
+	if (o.action == EGRESS_DENY || alone.spoken == j->spoken)
+		return o;
+	struct opinion other = opinion_of(p, &alone);
+	return other.action == EGRESS_DENY ? other : o;
+}
+
 static void name_rule(const struct policy *p, const struct opinion *o, unsigned level,
 		      struct egress_verdict *ret)
 {
@@ -295,6 +327,8 @@ static bool is_spoken_right(const struct egress_request *q, enum egress_protocol
 {
 	bool tls = is == EGRESS_TLS || is == EGRESS_HTTPS;
 
+	if (is == EGRESS_ANY)
+		return q->stage == EGRESS_LOOKUP;
 	switch (q->protocol) {
 	case EGRESS_ANY: return q->stage != EGRESS_REQUEST;
 	case EGRESS_DNS: return q->stage == EGRESS_LOOKUP;
@@ -314,7 +348,7 @@ static void judge(const struct policy *p, const struct judged *j, const char *pa
 	unsigned level = 0;
 
 	for (const struct policy *at = p; at; at = at->ceiling, level++) {
-		struct opinion o = opinion_of(at, j);
+		struct opinion o = opinion_in_stack(at, j, level);
 
 		o.why = path_why;
 		if (level == 0 || o.action < ret->action) {
@@ -349,7 +383,7 @@ void policy_decide(const struct policy *p, const struct egress_request *q,
 		hint_make(p, &o, q, EGRESS_ANY, ret);
 		return;
 	}
-	j.spoken = spoken(p, q);
+	j.spoken = spoken(p, q, j.by);
 	if (q->stage == EGRESS_REQUEST) {
 		/* What is seen is judged, also where no rule made us look. */
 		if (j.spoken == EGRESS_TLS)

@@ -168,9 +168,11 @@ static int read_host(const struct rule_draft *d, struct name *host, enum host_ki
 		return err_remedy(e,
 				  "give a name such as example.org, *.example.org or an address");
 	}
-	if (*ret == HOST_BELOW && host->kind != NAME_DNS)
-		return err_set(e, ERR_INVALID, "host \"%.80s\": nothing is below an address",
-			       d->host);
+	if (*ret == HOST_BELOW && host->kind != NAME_DNS) {
+		(void)err_set(e, ERR_INVALID, "host \"%.80s\": nothing is below an address",
+			      d->host);
+		return err_remedy(e, "name the addresses one by one");
+	}
 	if (name_is_local(host) && d->action != EGRESS_DENY) {
 		(void)err_set(e, ERR_INVALID, "host \"%.80s\" is the sandbox itself", d->host);
 		return err_remedy(e, "to mean this machine, name its address: 127.0.0.1:PORT");

@@ -21,6 +21,7 @@
 #include "base/passfd.h"
 #include "egress/policy.h"
 #include "egress/synthetic.h"
+#include "egress/yaml.h"
 #include "engine/run_int.h"
 #include "sandbox/spawn.h"
 #include "wire/gate.h"
@@ -227,6 +228,9 @@ int request_policy(struct request *r, const struct pinfold_run_options *o, struc
 	for (unsigned i = 0; o->allow && o->allow[i]; i++)
 		if (policy_allow(r->policy, o->allow[i], e) < 0)
 			return err_wrap(e, "--allow %s", o->allow[i]);
+	if (o->policy && policy_load_yaml(r->policy, o->policy, strlen(o->policy),
+					  o->policy_name ? o->policy_name : "policy", NULL, e) < 0)
+		return -EINVAL;
 	r->spec.egress.n_ports = policy_ports(r->policy, r->spec.egress.ports);
 	return 0;
 }

@@ -224,27 +224,25 @@ static int add_env(struct request *r, char *entry, struct err *e)
 	return 0;
 }
 
-static int make_env(struct request *r, const struct pinfold_run_options *o, struct err *e)
+static int add_list(struct request *r, const char *const *list, struct err *e)
+{
+	for (; *list; list++)
+		if (add_env(r, strdup(*list), e) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+/* What every command has, by the contract. */
+static int standard_env(struct request *r, const struct pinfold_run_options *o, struct err *e)
 {
 	static const char *const common[] = {ENVIRON_COMMON, NULL};
-	static const char *const proxies[] = {ENVIRON_PROXY, NULL};
 	static const char *const own[2][3] = {{ENVIRON_USER, NULL}, {ENVIRON_ROOT, NULL}};
-	const char *const *lists[] = {common, own[r->spec.as_root]};
-	char *term = NULL;
+	static const char *const proxies[] = {ENVIRON_PROXY, NULL};
+	char *path = NULL, *term = NULL;
 
-	r->env = calloc(ENV_MAX + 1, sizeof(*r->env));
-	if (!r->env)
-		return err_set(e, ERR_INTERNAL, "out of memory");
-	for (char **ours = environ; !HOLD_CALLER_ENV && ours && *ours; ours++)
-		if (add_env(r, strdup(*ours), e) < 0)
-			return -ENOMEM;
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-		for (const char *const *entry = lists[i]; *entry; entry++)
-			if (add_env(r, strdup(*entry), e) < 0)
-				return -ENOMEM;
+	if (add_list(r, common, e) < 0 || add_list(r, own[r->spec.as_root], e) < 0)
+		return -ENOMEM;
 	if (r->path[0]) {
-		char *path = NULL;
-
 		if (asprintf(&path, "PATH=%s", r->path) < 0)
 			path = NULL;
 		if (add_env(r, path, e) < 0)
@@ -256,9 +254,19 @@ static int make_env(struct request *r, const struct pinfold_run_options *o, stru
 		if (add_env(r, term, e) < 0)
 			return -ENOMEM;
 	}
-	for (const char *const *entry = proxies; r->spec.egress.n_ports && *entry; entry++)
-		if (add_env(r, strdup(*entry), e) < 0)
+	return r->spec.egress.n_ports ? add_list(r, proxies, e) : 0;
+}
+
+static int make_env(struct request *r, const struct pinfold_run_options *o, struct err *e)
+{
+	r->env = calloc(ENV_MAX + 1, sizeof(*r->env));
+	if (!r->env)
+		return err_set(e, ERR_INTERNAL, "out of memory");
+	for (char **ours = environ; !HOLD_CALLER_ENV && ours && *ours; ours++)
+		if (add_env(r, strdup(*ours), e) < 0)
 			return -ENOMEM;
+	if (standard_env(r, o, e) < 0)
+		return -ENOMEM;
 	for (unsigned i = 0; o->env && o->env[i]; i++) {
 		if (o->env[i][0] == '=' || !strchr(o->env[i], '='))
 			return err_set(e, ERR_INVALID, "--env: \"%s\" is not KEY=VALUE", o->env[i]);
