@@ -28,7 +28,7 @@ struct request {
 	int64_t offset;
 	bool open_stdin;
 	const char *socket, *preload; /* of serve */
-	const char *http_socket;
+	const char *http_socket, *tls_cert, *tls_key;
 	bool no_http;
 	const char *log;
 	struct opt_list listen, hosts, origins;

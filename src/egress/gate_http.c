@@ -331,7 +331,7 @@ static enum stage_next take_answer(struct http_stage *s, struct stage_io *io)
 		return STAGE_ON;
 	int r = pump(&s->down, &io->from_server, &io->to_client, sends_chunks(s));
 	if (r == 0 && io->server_ended && io->from_server.len == 0) {
-		if (http_body_eof(&s->down, &e) < 0)
+		if (http_body_eof(&s->down, &e) < 0 || io->server_cut)
 			return STAGE_ABORT;
 		if (sends_chunks(s) &&
 		    stage_put(&io->to_client, HTTP_CHUNK_END, sizeof(HTTP_CHUNK_END) - 1) < 0)
