@@ -170,6 +170,8 @@ PINFOLD_API void pinfold_run_wait(struct pinfold_run *run);
 
 /* After PINFOLD_EVENT_RESULT. Strings are owned by the run. */
 PINFOLD_API const char *pinfold_run_id(const struct pinfold_run *run);
+/* The sandbox that it runs in; known from the start on, as the run's own id is. */
+PINFOLD_API const char *pinfold_run_sandbox(const struct pinfold_run *run);
 PINFOLD_API const char *pinfold_run_status(const struct pinfold_run *run);
 PINFOLD_API int pinfold_run_exit_status(const struct pinfold_run *run); /* 0..255 as the CLI's */
 PINFOLD_API const struct pinfold_error *

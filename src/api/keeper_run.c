@@ -105,11 +105,16 @@ static int ask(struct kept *k, const struct wanted *w, bool create, struct err *
 	return keeper_start(k->c, &s, &k->child, e);
 }
 
-static void begin(struct kept *k)
+static void begin(struct kept *k, const char *line, size_t len)
 {
-	struct err e = ERR_INIT;
+	struct err e = ERR_INIT, ignored = ERR_INIT;
+	auto_value *said = NULL;
+	const char *sandbox = NULL;
 
-	k->rec = record_begin(k->c, k->id, k->command, "", &e);
+	if (value_parse(line, len, &said, &ignored) >= 0)
+		sandbox = value_str(value_get(said, "sandbox"));
+	k->rec = record_begin(k->c, k->id, k->command,
+			      sandbox && id_is("sbx", sandbox) ? sandbox : "", &e);
 	if (!k->rec) {
 		*k->error = e;
 		k->failed = true;
@@ -146,7 +151,7 @@ static void take_result(struct kept *k, const char *line, size_t len)
 static void take_line(struct kept *k, const char *line, size_t len)
 {
 	if (len > 8 && strncmp(line, "started ", 8) == 0 && !k->rec) {
-		begin(k);
+		begin(k, line + 8, len - 8);
 	} else if (len > 7 && strncmp(line, "denial ", 7) == 0) {
 		take_denial(k, line + 7, len - 7);
 	} else if (len > 7 && strncmp(line, "result ", 7) == 0) {

@@ -23,7 +23,9 @@ int op_run_create(struct call *c, struct err *e)
 	int r = wanted_take(&w, c, true, e);
 	if (r >= 0 && pinfold_run_start(&w.o, &run, &failure) < 0)
 		r = api_error(e, &failure);
-	struct record *rec = r >= 0 ? record_begin(c, pinfold_run_id(run), w.command, "", e) : NULL;
+	struct record *rec = r >= 0 ? record_begin(c, pinfold_run_id(run), w.command,
+						   pinfold_run_sandbox(run), e)
+				    : NULL;
 	if (rec) {
 		record_follow(c, rec, run, &w.input);
 		c->reply.text = rec->result ? strdup(rec->result) : NULL;
