@@ -178,6 +178,14 @@ PINFOLD_API const struct pinfold_error *
 pinfold_run_error(const struct pinfold_run *run); /* or NULL */
 /* Line i (from 0) of what a person should know: the limit hit, what was refused. NULL: no more. */
 PINFOLD_API const char *pinfold_run_note(const struct pinfold_run *run, unsigned i);
+/* Some numbers of it, without the document. */
+struct pinfold_run_summary {
+	const char *limit; /* that was hit, by its kind; NULL: none */
+	uint32_t denials;
+	uint64_t wall_us, cpu_us;
+};
+PINFOLD_API void pinfold_run_summary(const struct pinfold_run *run,
+				     struct pinfold_run_summary *ret_summary);
 /* The result document of the contract, as one line of JSON, written to fd. 0 or -1 with errno. */
 PINFOLD_API int pinfold_run_write_json(const struct pinfold_run *run, int fd);
 

@@ -29,5 +29,7 @@ op_fn op_workspace_create, op_workspace_list, op_workspace_get, op_workspace_del
 /* op_system.c */
 op_fn op_healthz, op_readyz, op_metrics, op_openapi, op_approval_get, op_approval_answer, op_events,
 	op_version;
+/* op_usage.c */
+op_fn op_usage, op_tenant_list;
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "api/keeper_int.h"
 #include "api/options.h"
+#include "api/quota.h"
 #include "api/runs.h"
 #include "base/fd.h"
 #include "base/id.h"
@@ -28,6 +29,7 @@ struct kept {
 	char *said; /* what came on the result's pipe and is no whole line yet */
 	size_t len, room;
 	char *result, status[16];
+	uint64_t cpu_us;
 	bool failed; /* before it began: `error` */
 	struct err *error;
 };
@@ -145,6 +147,7 @@ static void take_result(struct kept *k, const char *line, size_t len)
 		status = value_str(value_get(v, "status"));
 	free(k->result);
 	k->result = status ? strndup(line, len) : NULL;
+	k->cpu_us = (uint64_t)(1000 * value_real(value_get(value_get(v, "usage"), "cpu_ms")));
 	(void)snprintf(k->status, sizeof(k->status), "%s", status ? status : "failed");
 }
 
@@ -308,6 +311,9 @@ static int finish(struct kept *k, int r, int status, struct err *e)
 		k->result = failure(k, e);
 		(void)snprintf(k->status, sizeof(k->status), "failed");
 	} else {
+		if (strcmp(k->status, "exited") != 0 && call_cancelled(k->c) &&
+		    record_explain(k->c->api->quotas, k->rec->tenant, &k->result))
+			(void)snprintf(k->status, sizeof(k->status), "killed");
 		r = 0;
 		reply->text = strdup(k->result);
 		reply->text_len = reply->text ? strlen(reply->text) : 0;
@@ -322,7 +328,9 @@ int keeper_run(struct call *c, const char *workspace, bool create, struct err *e
 	char id[ID_SIZE];
 	struct kept k = {.c = c, .child = KEEPER_CHILD_INIT, .workspace = workspace, .error = e};
 	struct wanted w;
+	struct lease *lease = NULL;
 	int status = 0, r = wanted_take(&w, c, true, e);
+	struct quota_need need = {w.o.memory_bytes, w.o.disk_bytes, c->cancel};
 
 	k.id = id;
 	k.command = w.command;
@@ -331,11 +339,14 @@ int keeper_run(struct call *c, const char *workspace, bool create, struct err *e
 	if (r >= 0)
 		r = id_make("run", id, e);
 	if (r >= 0)
+		r = quota_take(c->api->quotas, c->who.tenant, &need, &lease, e);
+	if (r >= 0)
 		r = ask(&k, &w, create, e);
 	if (r >= 0) {
 		r = attend(&k, &status, e);
 		r = finish(&k, r, status, e);
 	}
+	lease_end(c->api->quotas, lease, k.cpu_us);
 	keeper_child_done(&k.child);
 	free(k.said);
 	free(k.result);

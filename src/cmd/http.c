@@ -189,6 +189,17 @@ int http_open_dir(const char *home, struct err *e)
 	return take_fd(&fd);
 }
 
+/* What the one who serves writes himself: what tenants have used. */
+static int open_state(int dir, struct err *e)
+{
+	if (mkdirat(dir, "state", 0700) < 0 && errno != EEXIST)
+		return err_sys(e, "make api/state");
+	auto_close int fd = openat(dir, "state", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || (geteuid() == 0 && fchown(fd, PINFOLD_API_ID, PINFOLD_API_ID) < 0))
+		return err_sys(e, "open api/state");
+	return take_fd(&fd);
+}
+
 static int give_up_rights(void)
 {
 	gid_t group = group_find(GROUP_NAME);
@@ -334,6 +345,8 @@ static int open_all(const struct http_options *o, struct side *s, struct http_si
 	if (r >= 0)
 		r = c->dir = http_open_dir(s->home, e);
 	if (r >= 0)
+		r = c->state = open_state(c->dir, e);
+	if (r >= 0)
 		r = listen_unix(ret->path, &c->listen[c->n_listen++], e);
 	for (unsigned i = 0; r >= 0 && o->addresses && o->addresses[i]; i++)
 		r = c->n_listen == 8 ? err_set(e, ERR_INVALID, "--listen: more than seven")
@@ -350,11 +363,13 @@ static void close_all(struct side *s)
 	for (unsigned i = 0; i < s->config.n_listen; i++)
 		fd_close(&s->config.listen[i].fd);
 	fd_close(&s->config.dir);
+	fd_close(&s->config.state);
 }
 
 int http_start(const struct http_options *o, struct http_side *ret, struct err *e)
 {
-	struct side s = {.config = {.dir = FD_NONE, .keeper = FD_NONE}, .root = geteuid() == 0};
+	struct side s = {.config = {.dir = FD_NONE, .state = FD_NONE, .keeper = FD_NONE},
+			 .root = geteuid() == 0};
 	int leash[2];
 	int r = open_all(o, &s, ret, e);
 

@@ -23,6 +23,8 @@ const struct verb verb_table[] = {
 	{"mcp", "be the tool of an agent: MCP on standard input and output", cmd_mcp, VERB_MCP,
 	 &mcp_doc},
 	{"token", "make, list and remove keys of the HTTP API", cmd_token, VERB_TOKEN, &token_doc},
+	{"tenant", "set and list quotas of tenants of the HTTP API", cmd_tenant, VERB_TENANT,
+	 &tenant_doc},
 	{"new", "make a workspace: files that last", cmd_new, VERB_NEW, &new_doc},
 	{"ls", "list the workspaces", cmd_ls, VERB_DATA, &ls_doc},
 	{"info", "say how a workspace stands", cmd_info, VERB_DATA, &info_doc},

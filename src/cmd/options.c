@@ -92,7 +92,8 @@ const struct opt opt_table[] = {
 	{"json", NULL, OPT_FLAG, GROUP_OUTPUT,
 	 RUN_EXEC | VERB_DOCTOR | VERB_VERSION | VERB_PS | VERB_LOGS | VERB_BENCH | VERB_NEW |
 		 VERB_DATA | VERB_LOG | VERB_FORK | VERB_DIFF | VERB_CP | VERB_PUSH | VERB_PULL |
-		 VERB_REVIEW | VERB_APPLY | VERB_IMPORT | VERB_FSCK | VERB_TOKEN | VERB_IMAGE,
+		 VERB_REVIEW | VERB_APPLY | VERB_IMPORT | VERB_FSCK | VERB_TOKEN | VERB_IMAGE |
+		 VERB_TENANT,
 	 AT(json), .help = "Print one JSON document instead of text"},
 	{"raw", NULL, OPT_FLAG, GROUP_OUTPUT, RUN_EXEC, AT(raw),
 	 .help = "Pass control sequences to a terminal; otherwise they are shown escaped"},
@@ -229,6 +230,18 @@ const struct opt opt_table[] = {
 	 .help = "How long it is valid", .standard = "for ever"},
 	{"label", "TEXT", OPT_TEXT, GROUP_OTHER, VERB_TOKEN, AT(label),
 	 .help = "What the list calls it"},
+	{"live", "N", OPT_TEXT, GROUP_OTHER, VERB_TENANT, AT(quota_live),
+	 .help = "Sandboxes and runs at once"},
+	{"runs-per-minute", "N", OPT_TEXT, GROUP_OTHER, VERB_TENANT, AT(quota_runs),
+	 .help = "Runs, commands and sandboxes started in any minute"},
+	{"total-memory", "SIZE", OPT_TEXT, GROUP_OTHER, VERB_TENANT, AT(quota_memory),
+	 .help = "The memory limits of what lives, together"},
+	{"total-disk", "SIZE", OPT_TEXT, GROUP_OTHER, VERB_TENANT, AT(quota_disk),
+	 .help = "The disk limits of what lives, together"},
+	{"cpu-seconds", "N/PERIOD", OPT_TEXT, GROUP_OTHER, VERB_TENANT, AT(quota_cpu),
+	 .help = "Processor time in a minute, hour, day, week, or 30d; then all that runs is ended"},
+	{"budget", "N/PERIOD", OPT_TEXT, GROUP_OTHER, VERB_TENANT, AT(quota_budget),
+	 .help = "Units in a period, of processor time and memory; then all that runs is ended"},
 	{"daemon", NULL, OPT_FLAG, GROUP_OTHER, RUN_SHELL, AT(daemon),
 	 .help = "Run in the daemon, or fail; otherwise it is used where there is one"},
 	{"no-daemon", NULL, OPT_FLAG, GROUP_OTHER, RUN_SHELL, AT(no_daemon),
