@@ -276,6 +276,21 @@ PINFOLD_API int pinfold_sandbox_list(struct pinfold_sandbox_info **ret_list, siz
 				     struct pinfold_error *ret_error);
 PINFOLD_API void pinfold_sandbox_list_free(struct pinfold_sandbox_info *list);
 
+/* The daemon itself: who runs, who waits, and the sandboxes that wait ready-made. */
+#define PINFOLD_POOLS 4
+struct pinfold_daemon_info {
+	struct {
+		const char *kind; /* plain, python, node, r */
+		uint32_t waiting; /* ready-made, or being made */
+		uint32_t wanted;  /* as many as are to wait now */
+	} pools[PINFOLD_POOLS];
+	uint32_t running, running_max;
+	uint32_t queued, queued_max;
+	const char *pressure; /* on the host's memory: none, some, heavy */
+};
+PINFOLD_API int pinfold_daemon_info(struct pinfold_daemon_info *ret_info,
+				    struct pinfold_error *ret_error);
+
 /* A process in a sandbox that lives, by its number there. */
 struct pinfold_process {
 	uint32_t pid, parent;

@@ -305,6 +305,31 @@ static void write_live(FILE *f)
 	write_gauge(f, "pinfold_sandboxes_held", "Those that live by themselves.", held);
 }
 
+static void write_daemon(FILE *f)
+{
+	struct pinfold_daemon_info d;
+	struct pinfold_error ignored;
+
+	if (pinfold_daemon_info(&d, &ignored) < 0)
+		return;
+	write_gauge(f, "pinfold_running", "Runs and sandboxes that are somebody's.", d.running);
+	write_gauge(f, "pinfold_running_max", "How many may be.", d.running_max);
+	write_gauge(f, "pinfold_queue", "Requests that wait for a place.", d.queued);
+	write_gauge(f, "pinfold_queue_max", "How many may.", d.queued_max);
+	(void)fputs("# HELP pinfold_pool_waiting Sandboxes that wait ready-made.\n"
+		    "# TYPE pinfold_pool_waiting gauge\n",
+		    f);
+	for (unsigned i = 0; i < PINFOLD_POOLS; i++)
+		(void)fprintf(f, "pinfold_pool_waiting{kind=\"%s\"} %u\n", d.pools[i].kind,
+			      d.pools[i].waiting);
+	(void)fputs("# HELP pinfold_pool_wanted How many are to wait.\n"
+		    "# TYPE pinfold_pool_wanted gauge\n",
+		    f);
+	for (unsigned i = 0; i < PINFOLD_POOLS; i++)
+		(void)fprintf(f, "pinfold_pool_wanted{kind=\"%s\"} %u\n", d.pools[i].kind,
+			      d.pools[i].wanted);
+}
+
 char *metrics_text(struct metrics *m, struct api *api, size_t *ret_len)
 {
 	char *text = NULL;
@@ -332,6 +357,7 @@ char *metrics_text(struct metrics *m, struct api *api, size_t *ret_len)
 	(void)pthread_mutex_unlock(&m->lock);
 	write_gauge(f, "pinfold_calls_running", "Calls that run.", workers_busy(api->workers));
 	write_live(f);
+	write_daemon(f);
 	write_tenants(f, api->quotas);
 	if (fclose(f) == 0)
 		return text;

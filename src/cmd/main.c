@@ -53,6 +53,7 @@ const struct verb verb_table[] = {
 	{"image", "take in, list and remove root file systems", cmd_image, VERB_IMAGE, &image_doc},
 	{"fsck", "check the data directory, and repair it", cmd_fsck, VERB_FSCK, &fsck_doc},
 	{"ps", "list the sandboxes that live", cmd_ps, VERB_PS, &ps_doc},
+	{"top", "show what runs in the daemon, and go on showing it", cmd_top, VERB_TOP, &top_doc},
 	{"logs", "print what a detached command printed", cmd_logs, VERB_LOGS, &logs_doc},
 	{"attach", "follow a detached command", cmd_attach, VERB_PLAIN, &attach_doc},
 	{"kill", "end a sandbox, or send it a signal", cmd_kill, VERB_KILL, &kill_doc},

@@ -93,7 +93,7 @@ const struct opt opt_table[] = {
 	 RUN_EXEC | VERB_DOCTOR | VERB_VERSION | VERB_PS | VERB_LOGS | VERB_BENCH | VERB_NEW |
 		 VERB_DATA | VERB_LOG | VERB_FORK | VERB_DIFF | VERB_CP | VERB_PUSH | VERB_PULL |
 		 VERB_REVIEW | VERB_APPLY | VERB_IMPORT | VERB_FSCK | VERB_TOKEN | VERB_IMAGE |
-		 VERB_TENANT,
+		 VERB_TENANT | VERB_TOP,
 	 AT(json), .help = "Print one JSON document instead of text"},
 	{"raw", NULL, OPT_FLAG, GROUP_OUTPUT, RUN_EXEC, AT(raw),
 	 .help = "Pass control sequences to a terminal; otherwise they are shown escaped"},
@@ -230,6 +230,10 @@ const struct opt opt_table[] = {
 	 .help = "How long it is valid", .standard = "for ever"},
 	{"label", "TEXT", OPT_TEXT, GROUP_OTHER, VERB_TOKEN, AT(label),
 	 .help = "What the list calls it"},
+	{"once", NULL, OPT_FLAG, GROUP_OUTPUT, VERB_TOP, AT(once),
+	 .help = "Print it once; so it is without a terminal, too"},
+	{"interval", "DURATION", OPT_DURATION, GROUP_OUTPUT, VERB_TOP, AT(interval_ms),
+	 .help = "How often it is looked at", .standard = "2s"},
 	{"live", "N", OPT_TEXT, GROUP_OTHER, VERB_TENANT, AT(quota_live),
 	 .help = "Sandboxes and runs at once"},
 	{"runs-per-minute", "N", OPT_TEXT, GROUP_OTHER, VERB_TENANT, AT(quota_runs),

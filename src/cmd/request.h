@@ -33,6 +33,8 @@ struct request {
 	const char *scope, *tenant, *label; /* of token */
 	const char *quota_live, *quota_runs, *quota_memory, *quota_disk, *quota_cpu,
 		*quota_budget; /* of tenant */
+	bool once;	       /* of top */
+	uint64_t interval_ms;
 	uint64_t ttl_ms;
 	uint64_t result_fd, code_fd; /* what relay.h says, and program text; 0: none */
 	uint64_t samples;	     /* of bench */

@@ -36,6 +36,7 @@
 #define VERB_TOKEN 0x8000000u
 #define VERB_IMAGE 0x10000000u
 #define VERB_TENANT 0x20000000u
+#define VERB_TOP 0x40000000u
 #define VERB_ALL 0xffffffffu
 
 #define EXIT_PINFOLD 125 /* Pinfold itself failed: nothing of the command ran */
@@ -102,6 +103,7 @@ int cmd_import(const struct verb *v, int argc, char **argv);
 int cmd_image(const struct verb *v, int argc, char **argv);
 int cmd_fsck(const struct verb *v, int argc, char **argv);
 int cmd_mcp(const struct verb *v, int argc, char **argv);
+int cmd_top(const struct verb *v, int argc, char **argv);
 int cmd_token(const struct verb *v, int argc, char **argv);
 int cmd_tenant(const struct verb *v, int argc, char **argv);
 int cmd_docs(const struct verb *v, int argc, char **argv);
@@ -110,7 +112,7 @@ extern const struct verb_doc run_doc, shell_doc, plan_doc, doctor_doc, version_d
 	serve_doc, docs_doc, exec_doc, ps_doc, logs_doc, attach_doc, kill_doc, pause_doc,
 	resume_doc, extend_doc, bench_doc, new_doc, ls_doc, info_doc, rm_doc, snap_doc, log_doc,
 	undo_doc, rollback_doc, fork_doc, diff_doc, cp_doc, push_doc, pull_doc, watch_doc,
-	review_doc, apply_doc, export_doc, import_doc, fsck_doc, token_doc, tenant_doc, image_doc,
-	mcp_doc;
+	review_doc, apply_doc, export_doc, import_doc, fsck_doc, token_doc, top_doc, tenant_doc,
+	image_doc, mcp_doc;
 
 #endif

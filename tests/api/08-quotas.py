@@ -93,7 +93,8 @@ def who_sees():
           'pinfold_tenant_refused_total{tenant="one",quota="live"}' in text, text[-900:])
     for name in ("pinfold_run_phase_seconds_bucket{phase=\"start\",le=\"0.0005\"}",
                  "pinfold_run_phase_seconds_count{phase=\"command\"}",
-                 "pinfold_limits_hit_total{limit=\"memory\"}", "pinfold_denials_total "):
+                 "pinfold_limits_hit_total{limit=\"memory\"}", "pinfold_denials_total ",
+                 "pinfold_pool_waiting{kind=\"plain\"}", "pinfold_queue_max "):
         check("and " + name.split("{")[0], name in text)
 
 
