@@ -173,12 +173,22 @@ PINFOLD_API void pinfold_run_wait(struct pinfold_run *run);
 
 /* After PINFOLD_EVENT_RESULT. Strings are owned by the run. */
 PINFOLD_API const char *pinfold_run_id(const struct pinfold_run *run);
+/* The sandbox that it runs in; known from the start on, as the run's own id is. */
+PINFOLD_API const char *pinfold_run_sandbox(const struct pinfold_run *run);
 PINFOLD_API const char *pinfold_run_status(const struct pinfold_run *run);
 PINFOLD_API int pinfold_run_exit_status(const struct pinfold_run *run); /* 0..255 as the CLI's */
 PINFOLD_API const struct pinfold_error *
 pinfold_run_error(const struct pinfold_run *run); /* or NULL */
 /* Line i (from 0) of what a person should know: the limit hit, what was refused. NULL: no more. */
 PINFOLD_API const char *pinfold_run_note(const struct pinfold_run *run, unsigned i);
+/* Some numbers of it, without the document. */
+struct pinfold_run_summary {
+	const char *limit; /* that was hit, by its kind; NULL: none */
+	uint32_t denials;
+	uint64_t wall_us, cpu_us;
+};
+PINFOLD_API void pinfold_run_summary(const struct pinfold_run *run,
+				     struct pinfold_run_summary *ret_summary);
 /* The result document of the contract, as one line of JSON, written to fd. 0 or -1 with errno. */
 PINFOLD_API int pinfold_run_write_json(const struct pinfold_run *run, int fd);
 
@@ -268,6 +278,21 @@ PINFOLD_API int pinfold_sandbox_get(const char *id, struct pinfold_sandbox_info 
 PINFOLD_API int pinfold_sandbox_list(struct pinfold_sandbox_info **ret_list, size_t *ret_n,
 				     struct pinfold_error *ret_error);
 PINFOLD_API void pinfold_sandbox_list_free(struct pinfold_sandbox_info *list);
+
+/* The daemon itself: who runs, who waits, and the sandboxes that wait ready-made. */
+#define PINFOLD_POOLS 4
+struct pinfold_daemon_info {
+	struct {
+		const char *kind; /* plain, python, node, r */
+		uint32_t waiting; /* ready-made, or being made */
+		uint32_t wanted;  /* as many as are to wait now */
+	} pools[PINFOLD_POOLS];
+	uint32_t running, running_max;
+	uint32_t queued, queued_max;
+	const char *pressure; /* on the host's memory: none, some, heavy */
+};
+PINFOLD_API int pinfold_daemon_info(struct pinfold_daemon_info *ret_info,
+				    struct pinfold_error *ret_error);
 
 /* A process in a sandbox that lives, by its number there. */
 struct pinfold_process {

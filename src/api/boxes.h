@@ -68,6 +68,10 @@ struct value *boxes_list(struct api *api, const struct who *who, struct err *e);
 /* One of them. */
 struct value *box_describe(struct api *api, struct box *b, struct err *e);
 
+struct pinfold_sandbox_info;
+/* Whose it is; "": not one of ours. */
+const char *sandbox_tenant(const struct pinfold_sandbox_info *info);
+
 /* The channel to its files, for the caller alone until box_files_put(). broken: an operation timed
  * out or the channel is gone; the next caller gets a new one. */
 struct pinfold_files *box_files(struct box *b, struct err *e);

@@ -79,7 +79,7 @@ void conn_close(struct conn *c)
 
 static void want(struct conn *c)
 {
-	uint32_t events = EPOLLRDHUP;
+	uint32_t events = c->half ? EPOLLHUP : EPOLLRDHUP;
 
 	if (c->state == CONN_HEAD || c->state == CONN_CLOSING ||
 	    (c->state == CONN_BODY && !c->x.pipe_wanted))
@@ -524,7 +524,10 @@ static void ready(struct watch *w, uint32_t events)
 	struct conn *c = (struct conn *)w;
 
 	c->in_callback = true;
-	if (events & (EPOLLHUP | EPOLLERR) || (events & EPOLLRDHUP && !(events & EPOLLIN))) {
+	if (events & EPOLLRDHUP && c->listener->unix_socket)
+		c->half = true;
+	if (events & (EPOLLHUP | EPOLLERR) ||
+	    (events & EPOLLRDHUP && !(events & EPOLLIN) && !c->half)) {
 		conn_close(c);
 	} else if (events & EPOLLIN) {
 		if (c->state == CONN_CLOSING ? !drop_more(c) : !read_some(c))

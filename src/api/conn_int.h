@@ -11,7 +11,9 @@
  * the answer away from a client that is still writing.
  *
  * BODY: it goes into memory (JSON) or, when the row says so, the call begins with the first byte and
- * reads a pipe. In ANSWER nothing is read; a client who leaves is noticed by EPOLLRDHUP.
+ * reads a pipe. In ANSWER nothing is read; a client who leaves is noticed by EPOLLRDHUP. On a Unix
+ * socket who only says that he will send no more (shutdown) still gets his answer: one who leaves is
+ * seen apart from him there. On TCP the two look the same, and he counts as gone.
  */
 #ifndef API_CONN_INT_H
 #define API_CONN_INT_H
@@ -77,6 +79,7 @@ struct conn {
 	struct http_body decoder;
 	size_t part; /* bytes of the body since its time was set */
 	bool keep, got_eof, in_callback, dead;
+	bool half; /* he sends no more, and waits */
 	struct piece *out, **out_end;
 	size_t out_bytes; /* in memory */
 	struct exchange x;

@@ -63,6 +63,8 @@ struct op_arg {
 #define OP_DETACHED 0x40u /* a caller who leaves does not end it */
 #define OP_QUIET 0x80u	  /* changes and reveals nothing: no line in the log */
 
+#define OP_STARTS 0x1000u /* something that a tenant's quotas count */
+
 /* Tools only. */
 #define TOOL_READS 0x100u
 #define TOOL_DESTROYS 0x200u
