@@ -17,6 +17,7 @@
 #include "base/value.h"
 
 struct api;
+struct taken;
 
 #define TENANT_SIZE 64
 
@@ -50,6 +51,7 @@ struct call {
 	bool stream;
 	bool detach; /* who asked may leave */
 	uint64_t last_event;
+	char websocket[32]; /* OP_TAKES: what a WebSocket is accepted with; "": none is wanted */
 
 	/* The handler's. */
 	struct reply reply;
@@ -61,6 +63,8 @@ struct call {
 	void (*follow)(struct call *c, struct feed *feed);
 	/* The answer now, although the handler goes on (`detach`); takes the value. */
 	void (*early)(struct call *c, struct value *v);
+	/* See call_take(); NULL: there is no connection to be had. */
+	int (*take)(struct call *c, struct taken *ret);
 	/* Tools: ask who is calling. See mcp/ask.h. */
 	void *transport;
 	void (*done)(struct call *c); /* the loop's thread; frees it */
@@ -92,6 +96,10 @@ void call_stream(struct call *c, struct feed *feed);
 
 /* With `detach`: he who called gets this, and need not wait any longer. */
 void call_answer(struct call *c, struct value *v);
+
+/* OP_TAKES, once, before anything was answered: the connection (taken.h) becomes the handler's. What he
+ * returns later is for the log. -errno: the client is gone. */
+int call_take(struct call *c, struct taken *ret, struct err *e);
 
 const char *arg_str(const struct call *c, const char *name); /* NULL: not given */
 int64_t arg_int(const struct call *c, const char *name, int64_t standard);

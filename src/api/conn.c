@@ -9,6 +9,7 @@
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 
+#include "api/taken.h"
 #include "base/fd.h"
 #include "http/target.h"
 
@@ -71,6 +72,24 @@ void conn_close(struct conn *c)
 	watch_done(&c->watch);
 	exchange_done(&c->x);
 	(void)close(c->watch.fd);
+	unlink_conn(c);
+	c->server->counts.connections--;
+	if (!c->in_callback)
+		free_conn(c);
+}
+
+void conn_take(struct conn *c, struct taken *ret)
+{
+	*ret = (struct taken){.fd = c->watch.fd,
+			      .head = c->x.head,
+			      .head_bytes = take_ptr(&c->x.head_bytes),
+			      .in = take_ptr(&c->in),
+			      .in_len = c->in_len,
+			      .body = c->decoder};
+	c->dead = true;
+	timer_set(c->server->loop, &c->timer, 0);
+	watch_done(&c->watch);
+	exchange_done(&c->x);
 	unlink_conn(c);
 	c->server->counts.connections--;
 	if (!c->in_callback)
@@ -440,6 +459,12 @@ static void head_whole(struct conn *c)
 	c->state = c->decoder.state == HTTP_BODY_DONE ? CONN_ANSWER : CONN_BODY;
 	if (!exchange_admit(x, op && op->flags & OP_OPEN))
 		return;
+	if (op && op->flags & OP_TAKES) { /* who takes the connection reads the body */
+		c->keep = c->keep && c->decoder.state == HTTP_BODY_DONE;
+		c->state = CONN_ANSWER;
+		begin_exchange(c);
+		return;
+	}
 	c->state = CONN_BODY;
 	c->part = 0;
 	arm(c, BODY_IDLE_MS);

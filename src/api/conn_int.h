@@ -119,6 +119,8 @@ void conn_push(struct conn *c);
 void conn_add(struct conn *c, const void *data, size_t len);
 void conn_add_taken(struct conn *c, char *data, size_t len);
 void conn_add_file(struct conn *c, int fd, uint64_t offset, uint64_t len);
+/* The socket and what came by it are another's; the connection is no more. */
+void conn_take(struct conn *c, struct taken *ret);
 /* Answer with an error and close. */
 void conn_refuse(struct conn *c, int status, const char *why);
 

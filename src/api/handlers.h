@@ -16,6 +16,8 @@ op_fn op_sandbox_fork;
 /* op_process.c */
 op_fn op_process_list, op_process_get, op_process_output, op_process_signal, op_process_stdin,
 	op_process_resize;
+/* attach.c */
+op_fn op_process_attach;
 /* op_file.c */
 op_fn op_file_read, op_file_write, op_file_delete, op_file_list, op_file_stat, op_file_move,
 	op_file_mkdir, op_file_watch;
