@@ -292,6 +292,8 @@ struct pinfold_files; /* a channel to the files of one sandbox; for one thread a
 
 PINFOLD_API int pinfold_files_open(const char *id, struct pinfold_files **ret_files,
 				   struct pinfold_error *ret_error);
+/* Not 0: the server was not seen to end, and so the sandbox has not ended. Asks nobody. */
+PINFOLD_API int pinfold_files_alive(const struct pinfold_files *files);
 /* Writers must be committed or aborted before. */
 PINFOLD_API void pinfold_files_close(struct pinfold_files *files);
 
