@@ -48,6 +48,9 @@ struct pinfold_error {
 #define PINFOLD_LOCAL 0x10u   /* run in this process even when there is a daemon */
 /* On behalf of somebody who may not know what is on this host: no hint says so. */
 #define PINFOLD_FOREIGN 0x40u
+/* In the daemon: the result comes when the last process of the command is gone, not when the sandbox is,
+ * which may be a moment later. */
+#define PINFOLD_PROMPT 0x80u
 /* Of a background command: keep its standard input open for pinfold_process_write(); else it is empty. */
 #define PINFOLD_SPAWN_STDIN 0x20u
 

@@ -28,7 +28,7 @@ struct api {
 	struct repeats *repeats; /* requests that are done once: repeat.h */
 	struct caller *callers;	 /* tenants whose calls run: call.c; the loop's thread */
 	const char *log;	 /* text, json; NULL: nothing is written */
-	uint32_t run_flags;	 /* PINFOLD_DAEMON, PINFOLD_FOREIGN or 0, for every run */
+	uint32_t run_flags;	 /* of libpinfold, for every run */
 };
 
 #endif

@@ -34,7 +34,7 @@ int api_open(struct api *api, struct err *e)
 	int r = 0;
 
 	value_init();
-	*api = (struct api){.run_flags = PINFOLD_DAEMON | PINFOLD_FOREIGN};
+	*api = (struct api){.run_flags = PINFOLD_DAEMON | PINFOLD_FOREIGN | PINFOLD_PROMPT};
 	r = loop_new(&api->loop, e);
 	if (r >= 0)
 		r = workers_new(WORKERS_MAX, &api->workers, e);
