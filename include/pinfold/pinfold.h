@@ -48,6 +48,9 @@ struct pinfold_error {
 #define PINFOLD_LOCAL 0x10u   /* run in this process even when there is a daemon */
 /* On behalf of somebody who may not know what is on this host: no hint says so. */
 #define PINFOLD_FOREIGN 0x40u
+/* In the daemon: the result comes when the last process of the command is gone, not when the sandbox is,
+ * which may be a moment later. */
+#define PINFOLD_PROMPT 0x80u
 /* Of a background command: keep its standard input open for pinfold_process_write(); else it is empty. */
 #define PINFOLD_SPAWN_STDIN 0x20u
 
@@ -320,6 +323,8 @@ struct pinfold_files; /* a channel to the files of one sandbox; for one thread a
 
 PINFOLD_API int pinfold_files_open(const char *id, struct pinfold_files **ret_files,
 				   struct pinfold_error *ret_error);
+/* Not 0: the server was not seen to end, and so the sandbox has not ended. Asks nobody. */
+PINFOLD_API int pinfold_files_alive(const struct pinfold_files *files);
 /* Writers must be committed or aborted before. */
 PINFOLD_API void pinfold_files_close(struct pinfold_files *files);
 

@@ -14,6 +14,7 @@
 #include "http/target.h"
 
 #define FILE_CHUNK (1u << 20)
+#define PIECES_AT_ONCE 8
 
 static void go_on(struct conn *c);
 static void linger(struct conn *c);
@@ -160,15 +161,32 @@ void conn_add_file(struct conn *c, int fd, uint64_t offset, uint64_t len)
 	p->left = len;
 }
 
+/* A head and its body go together: a client that is woken for the first alone has to wait again. */
+static ssize_t send_data(struct conn *c)
+{
+	struct iovec parts[PIECES_AT_ONCE];
+	struct msghdr msg = {.msg_iov = parts};
+
+	for (struct piece *p = c->out; p && p->data && msg.msg_iovlen < PIECES_AT_ONCE; p = p->next)
+		parts[msg.msg_iovlen++] = (struct iovec){p->data + p->done, p->len - p->done};
+	ssize_t n = sendmsg(c->watch.fd, &msg, MSG_NOSIGNAL);
+	size_t left = n > 0 ? (size_t)n : 0;
+	for (struct piece *p = c->out; left; p = p->next) {
+		size_t part = p->len - p->done < left ? p->len - p->done : left;
+
+		p->done += part;
+		left -= part;
+	}
+	return n;
+}
+
 /* > 0: went out; 0: the client does not take more now; < 0: he is gone, or the file is shorter. */
 static ssize_t send_piece(struct conn *c, struct piece *p)
 {
 	ssize_t n;
 
 	if (p->data) {
-		n = send(c->watch.fd, p->data + p->done, p->len - p->done, MSG_NOSIGNAL);
-		if (n > 0)
-			p->done += (size_t)n;
+		n = send_data(c);
 	} else {
 		off_t at = (off_t)p->offset;
 
