@@ -815,6 +815,7 @@ struct pinfold_review {
 	const char *runs_on_host;     /* why the host may run it without being told to, or NULL */
 	const char *conflict;	      /* why it cannot be written, or NULL */
 	const char *skipped;	      /* why it is left out, or NULL */
+	const char *merges;	      /* both changed it: that apply merges them, or NULL */
 };
 
 /* Return nonzero to hear no more. */
@@ -829,8 +830,8 @@ PINFOLD_API int pinfold_workspace_review(struct pinfold_store *store, const char
 
 /*
  * Write changes to the directory: all, or those at or below `paths` (relative to it; NULL: all). All
- * or none: where the directory has changed since the workspace saw it, the code is conflict, `each`
- * hears of every conflict, and nothing is written. A process that is killed in the middle has written
+ * or none: where the directory has changed since the workspace saw it, texts are merged by lines; where
+ * that cannot be done, the code is conflict, `each` hears of every conflict, and nothing is written. A process that is killed in the middle has written
  * nothing either, once the next of these functions has looked at the directory. Otherwise `each` hears
  * what was written. A link that leads out of the directory is a conflict unless `paths` names it.
  */
