@@ -75,14 +75,16 @@ READER_CFLAGS := -std=gnu17 -O2 $(WARN) -fno-strict-aliasing -fstack-protector-s
 	-ffunction-sections -fdata-sections
 READER_LDFLAGS := -static-pie -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,relro -Wl,-z,now -s
 
-LIB_ROOMS := base kernel wire http tree sync sandbox warden apply store engine
+LIB_ROOMS := base kernel wire http tree sync ledger sandbox warden apply store engine
 # libssl has 18,000 places to relocate: a static program that holds it starts 0.4 ms later. So it is
 # not in the library, but in programs of their own that end TLS; these name TLS_OBJ and TLS_LIBS.
 TLS_SRC := src/http/tls.c
 TLS_LIBS := -lssl
+# Signing, too, is in a program of its own: the EVP interface has as many places to relocate.
+SIGN_SRC := src/ledger/sign.c
 # Of archive/ the host side has what parses no archive.
 LIB_ARCHIVE := $(addprefix src/archive/,about.c export.c name.c pax.c pieces.c)
-LIB_SRC := $(filter-out $(TLS_SRC),$(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c)))) \
+LIB_SRC := $(filter-out $(TLS_SRC) $(SIGN_SRC),$(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c)))) \
 	$(LIB_ARCHIVE)
 ARCHIVE_SRC := $(filter-out $(LIB_ARCHIVE),$(sort $(wildcard src/archive/*.c)))
 CMD_SRC := $(sort $(wildcard src/cmd/*.c src/measure/*.c src/api/*.c src/mcp/*.c))
@@ -95,7 +97,10 @@ GUEST_SRC := $(filter-out $(LOADER_SRC),$(sort $(wildcard src/guest/*.c))) \
 	src/wire/plan.c src/wire/files.c
 READER_SRC := $(addprefix src/base/,err.c fd.c hash.c parse.c utf8.c) \
 	$(sort $(wildcard src/tree/*.c src/sync/*.c src/archive/*.c src/reader/*.c))
+NOTARY_SRC := $(addprefix src/base/,err.c fd.c hash.c) $(SIGN_SRC) src/notary/main.c
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)
+SIGN_OBJ := $(SIGN_SRC:src/%.c=$(B)/%.o)
+NOTARY_OBJ := $(NOTARY_SRC:src/%.c=$(B)/in-reader/%.o)
 CMD_OBJ := $(CMD_SRC:src/%.c=$(B)/%.o)
 ARCHIVE_OBJ := $(ARCHIVE_SRC:src/%.c=$(B)/%.o)
 TLS_OBJ := $(TLS_SRC:src/%.c=$(B)/%.o)
@@ -105,7 +110,7 @@ UNIT := $(patsubst tests/unit/%.c,$(B)/unit/%,$(sort $(wildcard tests/unit/*.c))
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.SECONDARY: $(ARCHIVE_OBJ) $(TLS_OBJ)
+.SECONDARY: $(ARCHIVE_OBJ) $(TLS_OBJ) $(SIGN_OBJ)
 .SUFFIXES:
 .PHONY: all unit clean help check-deps
 
@@ -158,6 +163,12 @@ $(B)/reader: $(READER_OBJ)
 $(B)/sandbox/reader_image.o: CPPFLAGS_ALL += -DREADER_IMAGE='"$(B)/reader"'
 $(B)/sandbox/reader_image.o: $(B)/reader
 
+# The notary: static, small, and never instrumented, for the same reasons as the reader.
+$(B)/notary: $(NOTARY_OBJ)
+	$(CC) $(READER_CFLAGS) $(READER_LDFLAGS) -o $@ $^ -lcrypto
+$(B)/ledger/notary_image.o: CPPFLAGS_ALL += -DNOTARY_IMAGE='"$(B)/notary"'
+$(B)/ledger/notary_image.o: $(B)/notary
+
 $(B)/sandbox/guest_image.o: CPPFLAGS_ALL += -DGUEST_IMAGE='"$(B)/guest"'
 $(B)/sandbox/guest_image.o: $(B)/guest $(wildcard src/guest/driver.* src/guest/session.*)
 $(B)/kernel/seccomp.o: $(B)/gen/seccomp_filters.inc
@@ -188,8 +199,10 @@ $(B)/unit/%: tests/unit/%.c $(LIB_OBJ) $(CMD_OBJ) $(ARCHIVE_OBJ) $(B)/libpinfold
 	$(CC) $(CFLAGS_ALL) $(CPPFLAGS_ALL) -Itests/unit $(LDFLAGS_ALL) -o $@ $< \
 		$(if $(filter cmd_% api_% mcp_%,$*),$(CMD_OBJ:%/main.o=%/main-as-part.o) $(BASE_OBJ) \
 		$(B)/libpinfold.a,$(if $(filter archive_%,$*),$(WITH_ARCHIVE),$(LIB_OBJ)) \
-		$(if $(filter http_tls,$*),$(TLS_OBJ) $(TLS_LIBS)) $(B)/cmd/nodl.o) $(LIBS)
+		$(if $(filter http_tls,$*),$(TLS_OBJ) $(TLS_LIBS)) \
+		$(if $(filter ledger_sign,$*),$(SIGN_OBJ)) $(B)/cmd/nodl.o) $(LIBS)
 $(B)/unit/http_tls: $(TLS_OBJ)
+$(B)/unit/ledger_sign: $(SIGN_OBJ)
 # Fuzz targets: ordinary builds replay the corpus, `make fuzz` lets libFuzzer look for more.
 FUZZ := $(patsubst tests/fuzz/fuzz_%.c,$(B)/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 $(B)/fuzz/%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(LIB_OBJ) $(B)/cmd/nodl.o $(B)/flags
@@ -347,4 +360,4 @@ help:
 	@echo 'make DROP=name      build/drop-name/pinfold, without one protection (src/sandbox/hold.h)'
 	@echo 'make DEV=1          warnings are errors'
 
--include $(LIB_OBJ:.o=.d) $(TLS_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(GUEST_OBJ:.o=.d) $(READER_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(TLS_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(GUEST_OBJ:.o=.d) $(READER_OBJ:.o=.d) $(NOTARY_OBJ:.o=.d)
