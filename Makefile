@@ -82,7 +82,9 @@ TLS_SRC := src/http/tls.c
 TLS_LIBS := -lssl
 # Of archive/ the host side has what parses no archive.
 LIB_ARCHIVE := $(addprefix src/archive/,about.c export.c name.c pax.c pieces.c)
-LIB_SRC := $(filter-out $(TLS_SRC),$(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c)))) \
+# The gate is a program of its own, embedded in the library as the reader is.
+GATE_ONLY := $(sort $(wildcard src/egress/gate*.c)) src/egress/stage.c
+LIB_SRC := $(filter-out $(TLS_SRC) $(GATE_ONLY),$(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c)))) \
 	$(LIB_ARCHIVE)
 ARCHIVE_SRC := $(filter-out $(LIB_ARCHIVE),$(sort $(wildcard src/archive/*.c)))
 CMD_SRC := $(sort $(wildcard src/cmd/*.c src/measure/*.c src/api/*.c src/mcp/*.c))
@@ -95,12 +97,17 @@ GUEST_SRC := $(filter-out $(LOADER_SRC),$(sort $(wildcard src/guest/*.c))) \
 	src/wire/plan.c src/wire/files.c
 READER_SRC := $(addprefix src/base/,err.c fd.c hash.c parse.c utf8.c) \
 	$(sort $(wildcard src/tree/*.c src/sync/*.c src/archive/*.c src/reader/*.c))
+GATE_SRC := $(addprefix src/base/,err.c fd.c passfd.c parse.c utf8.c value.c) src/kernel/landlock.c \
+	$(filter-out $(TLS_SRC),$(sort $(wildcard src/http/*.c))) \
+	$(filter-out src/egress/yaml.c src/egress/doc.c src/egress/schema.c,$(sort $(wildcard src/egress/*.c)))
+GATE_LIBS := -lcares
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)
 CMD_OBJ := $(CMD_SRC:src/%.c=$(B)/%.o)
 ARCHIVE_OBJ := $(ARCHIVE_SRC:src/%.c=$(B)/%.o)
 TLS_OBJ := $(TLS_SRC:src/%.c=$(B)/%.o)
 GUEST_OBJ := $(GUEST_SRC:src/%.c=$(B)/in-guest/%.o)
 READER_OBJ := $(READER_SRC:src/%.c=$(B)/in-reader/%.o)
+GATE_OBJ := $(GATE_SRC:src/%.c=$(B)/in-reader/%.o)
 UNIT := $(patsubst tests/unit/%.c,$(B)/unit/%,$(sort $(wildcard tests/unit/*.c)))
 
 .DEFAULT_GOAL := all
@@ -158,6 +165,11 @@ $(B)/reader: $(READER_OBJ)
 $(B)/sandbox/reader_image.o: CPPFLAGS_ALL += -DREADER_IMAGE='"$(B)/reader"'
 $(B)/sandbox/reader_image.o: $(B)/reader
 
+$(B)/gate: $(GATE_OBJ)
+	$(CC) $(READER_CFLAGS) $(READER_LDFLAGS) -o $@ $^ $(GATE_LIBS) $(LIBS)
+$(B)/sandbox/gate_image.o: CPPFLAGS_ALL += -DGATE_IMAGE='"$(B)/gate"'
+$(B)/sandbox/gate_image.o: $(B)/gate
+
 $(B)/sandbox/guest_image.o: CPPFLAGS_ALL += -DGUEST_IMAGE='"$(B)/guest"'
 $(B)/sandbox/guest_image.o: $(B)/guest $(wildcard src/guest/driver.* src/guest/session.*)
 $(B)/kernel/seccomp.o: $(B)/gen/seccomp_filters.inc
@@ -213,7 +225,7 @@ $(B)/cmd/main-as-part.o: src/cmd/main.c $(B)/flags
 
 # Header and package of each library.
 DEPS := seccomp.h:libseccomp-dev openssl/sha.h:libssl-dev sqlite3.h:libsqlite3-dev zstd.h:libzstd-dev \
-	archive.h:libarchive-dev jansson.h:libjansson-dev lzma.h:liblzma-dev zlib.h:zlib1g-dev \
+	archive.h:libarchive-dev jansson.h:libjansson-dev lzma.h:liblzma-dev zlib.h:zlib1g-dev ares.h:libc-ares-dev \
 	yaml.h:libyaml-dev
 check-deps:
 	@for dep in $(DEPS); do \
@@ -348,4 +360,4 @@ help:
 	@echo 'make DROP=name      build/drop-name/pinfold, without one protection (src/sandbox/hold.h)'
 	@echo 'make DEV=1          warnings are errors'
 
--include $(LIB_OBJ:.o=.d) $(TLS_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(GUEST_OBJ:.o=.d) $(READER_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(TLS_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(GUEST_OBJ:.o=.d) $(READER_OBJ:.o=.d) $(GATE_OBJ:.o=.d)

@@ -72,9 +72,11 @@ struct pinfold_run_options {
 	const char *limits;	/* strict, best-effort */
 	const char *term;	/* with PINFOLD_PTY: TERM inside */
 
-	/* Accepted so that a request is refused, never ignored, until the part exists. */
+	/* What it may reach: "host" or "host:port", NULL ends them; the text of a policy, YAML or
+	 * JSON (docs/egress.md). Both NULL: nothing. */
 	const char *const *allow;
 	const char *policy;
+	/* Accepted so that a request is refused, never ignored, until the part exists. */
 	const char *deps;
 	const char *name;
 
@@ -99,6 +101,7 @@ struct pinfold_run_options {
 	/* Of a sandbox that lives: "key=value", kept with it and shown by pinfold_sandbox_get() and
 	 * _list(). At most 16, keys of up to 64 bytes, values of up to 256, UTF-8; NULL ends them. */
 	const char *const *metadata;
+	const char *policy_name; /* what errors call the policy: its file; NULL: "policy" */
 	/* Its id, "run" and 26 characters of base32, never used before; NULL: a new one. */
 	const char *run_id;
 };

@@ -72,6 +72,13 @@ int remote_connect(const struct pinfold_run_options *o, int *ret_fd, struct err 
 	char path[256] = "";
 
 	*ret_fd = FD_NONE;
+	if ((o->allow && o->allow[0]) || o->policy) {
+		/* The gate is the caller's, and so is the sandbox. */
+		if (!(o->flags & PINFOLD_DAEMON))
+			return 0;
+		(void)err_set(e, ERR_UNSUPPORTED, "--daemon: not with --allow or --policy");
+		return err_remedy(e, "leave --daemon out: it runs in this process");
+	}
 	if (names_image(o)) {
 		/* Images are in the caller's store. */
 		if (!(o->flags & PINFOLD_DAEMON))
