@@ -37,13 +37,21 @@ struct gate_listen {
 };
 
 /* Descriptors of gate_open, in this order: the packed policy in a sealed memfd, the guest's socket,
- * the socket of reports. */
+ * the socket of reports; where TLS may have to be inspected also a sealed memfd of certificates (PEM)
+ * that servers are believed by. Then the first message on the socket of reports is a gate_ca. */
 #define GATE_OPEN_FDS 3u
+#define GATE_OPEN_FDS_MAX 4u
+#define GATE_ROOTS_MAX (4u << 20)
 
 struct gate_open {
 	uint32_t magic, version;
 	char sandbox[32];
 	char resolver[64]; /* IP:PORT to ask instead of the host's name servers, "" for those */
+};
+
+/* What the sandbox has to trust so that its connections can be inspected. */
+struct gate_ca {
+	char pem[1024]; /* with NUL; "": there is none, and nothing of the kind will work */
 };
 
 enum gate_verdict { GATE_ALLOWED, GATE_DENIED, GATE_PENDING };
