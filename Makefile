@@ -73,6 +73,8 @@ GUEST_LDFLAGS := -static -nostdlib -no-pie -Wl,--build-id=none -Wl,-z,noseparate
 # The reader, too, is static and never instrumented: it runs in a sandbox that shows no library.
 READER_CFLAGS := -std=gnu17 -O2 $(WARN) -fno-strict-aliasing -fstack-protector-strong -fPIE \
 	-ffunction-sections -fdata-sections
+# libcrypto names functions of libc that a static program does better without, and does not call.
+QUIET := $(shell ld --help 2>/dev/null | grep -q -e --no-warnings && echo -Wl,--no-warnings)
 READER_LDFLAGS := -static-pie -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,relro -Wl,-z,now -s
 
 LIB_ROOMS := base kernel wire http egress tree sync sandbox warden apply store engine
@@ -83,11 +85,12 @@ TLS_LIBS := -lssl
 # Of archive/ the host side has what parses no archive.
 LIB_ARCHIVE := $(addprefix src/archive/,about.c export.c name.c pax.c pieces.c)
 # The gate is a program of its own, embedded in the library as the reader is.
-GATE_ONLY := $(sort $(wildcard src/egress/gate*.c)) src/egress/stage.c
+GATE_ONLY := $(sort $(wildcard src/egress/gate*.c)) \
+	$(addprefix src/egress/,stage.c authority.c inspect.c)
 LIB_SRC := $(filter-out $(TLS_SRC) $(GATE_ONLY),$(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c)))) \
 	$(LIB_ARCHIVE)
 ARCHIVE_SRC := $(filter-out $(LIB_ARCHIVE),$(sort $(wildcard src/archive/*.c)))
-CMD_SRC := $(sort $(wildcard src/cmd/*.c src/measure/*.c src/api/*.c src/mcp/*.c))
+CMD_SRC := $(sort $(wildcard src/cmd/*.c src/measure/*.c src/api/*.c src/mcp/*.c)) src/tls/image.c
 ifneq ($(FIXTURES),1)
 CMD_SRC := $(filter-out src/mcp/fixture%,$(CMD_SRC))
 endif
@@ -97,16 +100,20 @@ GUEST_SRC := $(filter-out $(LOADER_SRC),$(sort $(wildcard src/guest/*.c))) \
 	src/wire/plan.c src/wire/files.c
 READER_SRC := $(addprefix src/base/,err.c fd.c hash.c parse.c utf8.c) \
 	$(sort $(wildcard src/tree/*.c src/sync/*.c src/archive/*.c src/reader/*.c))
+# The program that ends TLS for the API.
+ENDS_TLS_SRC := $(addprefix src/base/,err.c fd.c parse.c passfd.c) $(TLS_SRC) \
+	$(addprefix src/kernel/,confine.c landlock.c) $(addprefix src/tls/,alone.c main.c relay.c)
 GATE_SRC := $(addprefix src/base/,err.c fd.c passfd.c parse.c utf8.c value.c) src/kernel/landlock.c \
 	$(filter-out $(TLS_SRC),$(sort $(wildcard src/http/*.c))) \
 	$(filter-out src/egress/yaml.c src/egress/doc.c src/egress/schema.c,$(sort $(wildcard src/egress/*.c)))
-GATE_LIBS := -lcares
+GATE_LIBS := -lcares $(TLS_LIBS)
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)
 CMD_OBJ := $(CMD_SRC:src/%.c=$(B)/%.o)
 ARCHIVE_OBJ := $(ARCHIVE_SRC:src/%.c=$(B)/%.o)
 TLS_OBJ := $(TLS_SRC:src/%.c=$(B)/%.o)
 GUEST_OBJ := $(GUEST_SRC:src/%.c=$(B)/in-guest/%.o)
 READER_OBJ := $(READER_SRC:src/%.c=$(B)/in-reader/%.o)
+ENDS_TLS_OBJ := $(ENDS_TLS_SRC:src/%.c=$(B)/in-reader/%.o)
 GATE_OBJ := $(GATE_SRC:src/%.c=$(B)/in-reader/%.o)
 UNIT := $(patsubst tests/unit/%.c,$(B)/unit/%,$(sort $(wildcard tests/unit/*.c)))
 
@@ -165,8 +172,13 @@ $(B)/reader: $(READER_OBJ)
 $(B)/sandbox/reader_image.o: CPPFLAGS_ALL += -DREADER_IMAGE='"$(B)/reader"'
 $(B)/sandbox/reader_image.o: $(B)/reader
 
+# Static and not instrumented for the same reason: it runs without any right, and is carried along.
+$(B)/pinfold-tls: $(ENDS_TLS_OBJ)
+	$(CC) $(READER_CFLAGS) $(READER_LDFLAGS) $(QUIET) -o $@ $^ $(TLS_LIBS) -lcrypto
+$(B)/tls/image.o: CPPFLAGS_ALL += -DTLS_IMAGE='"$(B)/pinfold-tls"'
+$(B)/tls/image.o: $(B)/pinfold-tls
 $(B)/gate: $(GATE_OBJ)
-	$(CC) $(READER_CFLAGS) $(READER_LDFLAGS) -o $@ $^ $(GATE_LIBS) $(LIBS)
+	$(CC) $(READER_CFLAGS) $(READER_LDFLAGS) $(QUIET) -o $@ $^ $(GATE_LIBS) $(LIBS)
 $(B)/sandbox/gate_image.o: CPPFLAGS_ALL += -DGATE_IMAGE='"$(B)/gate"'
 $(B)/sandbox/gate_image.o: $(B)/gate
 
@@ -200,8 +212,12 @@ $(B)/unit/%: tests/unit/%.c $(LIB_OBJ) $(CMD_OBJ) $(ARCHIVE_OBJ) $(B)/libpinfold
 	$(CC) $(CFLAGS_ALL) $(CPPFLAGS_ALL) -Itests/unit $(LDFLAGS_ALL) -o $@ $< \
 		$(if $(filter cmd_% api_% mcp_%,$*),$(CMD_OBJ:%/main.o=%/main-as-part.o) $(BASE_OBJ) \
 		$(B)/libpinfold.a,$(if $(filter archive_%,$*),$(WITH_ARCHIVE),$(LIB_OBJ)) \
-		$(if $(filter http_tls,$*),$(TLS_OBJ) $(TLS_LIBS)) $(B)/cmd/nodl.o) $(LIBS)
+		$(if $(filter http_tls,$*),$(TLS_OBJ) $(TLS_LIBS)) \
+		$(if $(filter egress_inspect,$*),$(INSPECT_OBJ) $(TLS_LIBS)) $(B)/cmd/nodl.o) $(LIBS)
 $(B)/unit/http_tls: $(TLS_OBJ)
+INSPECT_OBJ := $(addprefix $(B)/egress/,stage.o authority.o inspect.o)
+$(B)/unit/egress_inspect: $(INSPECT_OBJ)
+.SECONDARY: $(INSPECT_OBJ)
 # Fuzz targets: ordinary builds replay the corpus, `make fuzz` lets libFuzzer look for more.
 FUZZ := $(patsubst tests/fuzz/fuzz_%.c,$(B)/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 $(B)/fuzz/%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(LIB_OBJ) $(B)/cmd/nodl.o $(B)/flags
@@ -360,4 +376,5 @@ help:
 	@echo 'make DROP=name      build/drop-name/pinfold, without one protection (src/sandbox/hold.h)'
 	@echo 'make DEV=1          warnings are errors'
 
--include $(LIB_OBJ:.o=.d) $(TLS_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(GUEST_OBJ:.o=.d) $(READER_OBJ:.o=.d) $(GATE_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(TLS_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(GUEST_OBJ:.o=.d) $(READER_OBJ:.o=.d) \
+	$(ENDS_TLS_OBJ:.o=.d) $(GATE_OBJ:.o=.d)

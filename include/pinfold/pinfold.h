@@ -857,6 +857,9 @@ struct pinfold_serve_options {
 	uint32_t queue;	      /* requests that wait when `max` run; as `warm` */
 	uint32_t node;	      /* nodes that wait, as `python` */
 	uint32_t r;	      /* Rs that wait, as `python`; the default is none */
+	/* Called on SIGHUP, which has what waits made again; it may not block. NULL: nothing. */
+	void (*renewed)(void *arg);
+	void *renewed_arg;
 };
 
 PINFOLD_API int pinfold_serve(const struct pinfold_serve_options *options,

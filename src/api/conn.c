@@ -558,7 +558,7 @@ static void too_slow(struct timer *t)
 	conn_push(c);
 }
 
-void conn_new(struct listener *l, int fd, uint32_t uid)
+void conn_new(struct listener *l, int fd, uint32_t uid, const char *from)
 {
 	struct server *s = l->server;
 	struct conn *c = calloc(1, sizeof(*c));
@@ -570,6 +570,7 @@ void conn_new(struct listener *l, int fd, uint32_t uid)
 	c->server = s;
 	c->listener = l;
 	c->uid = uid;
+	(void)snprintf(c->from, sizeof(c->from), "%s", from);
 	c->out_end = &c->out;
 	c->timer.fire = too_slow;
 	watch_init(&c->watch, s->loop, fd, ready);

@@ -70,8 +70,9 @@ struct conn {
 	struct listener *listener;
 	struct conn *prev, *next;
 	enum conn_state state;
-	uint32_t uid; /* of the peer, on a Unix socket */
-	char *in;     /* IN_SIZE bytes, while something is in it */
+	uint32_t uid;	      /* of the peer, on a Unix socket */
+	char from[FROM_SIZE]; /* his address, on TCP */
+	char *in;	      /* IN_SIZE bytes, while something is in it */
 	size_t in_len;
 	struct http_body decoder;
 	size_t part; /* bytes of the body since its time was set */
@@ -85,7 +86,7 @@ struct listener {
 	struct watch watch;
 	struct timer again; /* when no descriptor was left */
 	struct server *server;
-	bool unix_socket;
+	enum api_way way;
 	struct listener *next;
 };
 
@@ -108,7 +109,7 @@ struct server {
 	bool draining;
 };
 
-void conn_new(struct listener *l, int fd, uint32_t uid);
+void conn_new(struct listener *l, int fd, uint32_t uid, const char *from);
 void conn_close(struct conn *c);
 /* Something to write, or the exchange is over: go on. */
 void conn_push(struct conn *c);

@@ -121,7 +121,7 @@ static int open_server(struct api *api, const struct api_config *config, struct 
 	if (r >= 0 && config->keeper >= 0)
 		r = keeper_new(config->keeper, &api->keeper, e);
 	for (unsigned i = 0; r >= 0 && i < config->n_listen; i++)
-		r = server_listen(*ret, config->listen[i].fd, config->listen[i].unix_socket, e);
+		r = server_listen(*ret, config->listen[i].fd, config->listen[i].way, e);
 	if (r >= 0 && config->mount)
 		config->mount(api, *ret, config->mount_arg);
 	return r;

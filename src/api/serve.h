@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "api/door.h"
 #include "base/err.h"
 
 struct server;
@@ -12,7 +13,7 @@ struct api;
 
 struct api_listen {
 	int fd; /* taken */
-	bool unix_socket;
+	enum api_way way;
 };
 
 struct api_config {

@@ -25,6 +25,7 @@ struct stage_io {
 	struct stage_buf from_client, to_client, from_server, to_server;
 	bool client_ended, server_ended; /* no more will come than is in the buffer */
 	bool server_open;		 /* to_server is taken */
+	bool server_cut; /* it ended without the word that TLS has for it: bytes may be missing */
 };
 
 enum stage_next {
