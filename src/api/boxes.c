@@ -116,17 +116,30 @@ static struct box *add_box(struct boxes *boxes, const char *id, const char *tena
 	return b;
 }
 
+/* Its time begins anew with each use. The daemon is told now and then, with a little more than that. */
+static void extend(struct box *b)
+{
+	struct pinfold_error ignored; /* it may have ended meanwhile */
+	uint64_t now = loop_now_ms(), slack = b->idle_ms / 64;
+
+	if (!b->idle_ms || b->gone)
+		return;
+	(void)pthread_mutex_lock(&b->lock);
+	bool due = now >= b->extended_ms + slack;
+	if (due)
+		b->extended_ms = now;
+	(void)pthread_mutex_unlock(&b->lock);
+	if (due)
+		(void)pinfold_sandbox_extend(b->id, b->idle_ms + slack, &ignored);
+}
+
 void box_put(struct api *api, struct box *b)
 {
 	struct box *dead = NULL;
 
 	if (!b)
 		return;
-	if (b->idle_ms && !b->gone) {
-		struct pinfold_error ignored; /* it may have ended meanwhile */
-
-		(void)pinfold_sandbox_extend(b->id, b->idle_ms, &ignored);
-	}
+	extend(b);
 	(void)pthread_mutex_lock(&api->boxes->lock);
 	if (--b->refs == 0 && b->gone) {
 		struct box **at = &api->boxes->first;
@@ -303,12 +316,23 @@ static int missing(struct api *api, const struct who *who, const char *id, struc
 			  names);
 }
 
-/* Is it still there, and whose? */
-static bool daemon_has(const char *id, struct pinfold_sandbox_info *ret)
+/* The daemon need not be asked while somebody inside holds the other end of a channel. */
+static bool is_connected(struct box *b)
 {
+	if (pthread_mutex_trylock(&b->lock) != 0)
+		return false;
+	bool yes = b->files && pinfold_files_alive(b->files);
+	(void)pthread_mutex_unlock(&b->lock);
+	return yes;
+}
+
+/* Is it still there? */
+static bool daemon_has(const char *id)
+{
+	auto_free struct pinfold_sandbox_info *info = malloc(sizeof(*info));
 	struct pinfold_error ignored;
 
-	return pinfold_sandbox_get(id, ret, &ignored) == 0 && !ret->ended_ms;
+	return info && pinfold_sandbox_get(id, info, &ignored) == 0 && !info->ended_ms;
 }
 
 /* A sandbox that we do not know, or do not know any more, but that the daemon has. */
@@ -338,18 +362,12 @@ static struct box *find_again(struct api *api, const struct who *who, const char
 
 struct box *box_find(struct api *api, const struct who *who, const char *id, struct err *e)
 {
-	auto_free struct pinfold_sandbox_info *info = malloc(sizeof(*info));
-
-	if (!info) {
-		(void)err_sys(e, "sandbox");
-		return NULL;
-	}
 	(void)pthread_mutex_lock(&api->boxes->lock);
 	struct box *b = look_up(api->boxes, who->tenant, id);
 	if (b)
 		b->refs++;
 	(void)pthread_mutex_unlock(&api->boxes->lock);
-	if (b && daemon_has(b->id, info))
+	if (b && (is_connected(b) || daemon_has(b->id)))
 		return b;
 	if (b) {
 		b->gone = true;

@@ -10,6 +10,7 @@
 #include "api/api.h"
 #include "api/coding.h"
 #include "api/quota.h"
+#include "api/taken.h"
 #include "api/worker.h"
 #include "base/fd.h"
 #include "base/id.h"
@@ -230,6 +231,23 @@ void call_answer(struct call *c, struct value *v)
 		c->early(c, v);
 	else
 		value_free(v);
+}
+
+int call_take(struct call *c, struct taken *ret, struct err *e)
+{
+	if (!c->take)
+		return err_set(e, ERR_UNSUPPORTED, "%s needs a connection of its own", c->op->name);
+	if (c->take(c, ret) < 0)
+		return err_set(e, ERR_CONFLICT, "the client is gone");
+	return 0;
+}
+
+void taken_done(struct taken *t)
+{
+	fd_close(&t->fd);
+	free(t->head_bytes);
+	free(t->in);
+	t->head_bytes = t->in = NULL;
 }
 
 const struct value *arg(const struct call *c, const char *name)

@@ -12,11 +12,13 @@
 
 #include "api/feed.h"
 #include "api/loop.h"
+#include "api/door.h"
 #include "api/op.h"
 #include "base/value.h"
 #include "http/coding.h"
 
 struct api;
+struct taken;
 
 #define TENANT_SIZE 64
 
@@ -25,6 +27,7 @@ struct who {
 	char tenant[TENANT_SIZE]; /* "uid-1000" or the token's */
 	char token[32];		  /* id of the token, "" for none */
 	unsigned scopes;
+	char from[FROM_SIZE]; /* his address, "" on a Unix socket */
 };
 
 /* What the handler leaves; at most one of value, text and fd. */
@@ -52,6 +55,7 @@ struct call {
 	bool stream;
 	bool detach; /* who asked may leave */
 	uint64_t last_event;
+	char websocket[32]; /* OP_TAKES: what a WebSocket is accepted with; "": none is wanted */
 
 	/* The handler's. */
 	struct reply reply;
@@ -63,6 +67,8 @@ struct call {
 	void (*follow)(struct call *c, struct feed *feed);
 	/* The answer now, although the handler goes on (`detach`); takes the value. */
 	void (*early)(struct call *c, struct value *v);
+	/* See call_take(); NULL: there is no connection to be had. */
+	int (*take)(struct call *c, struct taken *ret);
 	/* Tools: ask who is calling. See mcp/ask.h. */
 	void *transport;
 	void (*done)(struct call *c); /* the loop's thread; frees it */
@@ -94,6 +100,10 @@ void call_stream(struct call *c, struct feed *feed);
 
 /* With `detach`: he who called gets this, and need not wait any longer. */
 void call_answer(struct call *c, struct value *v);
+
+/* OP_TAKES, once, before anything was answered: the connection (taken.h) becomes the handler's. What he
+ * returns later is for the log. -errno: the client is gone. */
+int call_take(struct call *c, struct taken *ret, struct err *e);
 
 const char *arg_str(const struct call *c, const char *name); /* NULL: not given */
 int64_t arg_int(const struct call *c, const char *name, int64_t standard);

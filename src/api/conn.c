@@ -10,10 +10,12 @@
 #include <sys/socket.h>
 
 #include "api/coding.h"
+#include "api/taken.h"
 #include "base/fd.h"
 #include "http/target.h"
 
 #define FILE_CHUNK (1u << 20)
+#define PIECES_AT_ONCE 8
 
 static void go_on(struct conn *c);
 static void linger(struct conn *c);
@@ -72,6 +74,24 @@ void conn_close(struct conn *c)
 	watch_done(&c->watch);
 	exchange_done(&c->x);
 	(void)close(c->watch.fd);
+	unlink_conn(c);
+	c->server->counts.connections--;
+	if (!c->in_callback)
+		free_conn(c);
+}
+
+void conn_take(struct conn *c, struct taken *ret)
+{
+	*ret = (struct taken){.fd = c->watch.fd,
+			      .head = c->x.head,
+			      .head_bytes = take_ptr(&c->x.head_bytes),
+			      .in = take_ptr(&c->in),
+			      .in_len = c->in_len,
+			      .body = c->decoder};
+	c->dead = true;
+	timer_set(c->server->loop, &c->timer, 0);
+	watch_done(&c->watch);
+	exchange_done(&c->x);
 	unlink_conn(c);
 	c->server->counts.connections--;
 	if (!c->in_callback)
@@ -142,15 +162,32 @@ void conn_add_file(struct conn *c, int fd, uint64_t offset, uint64_t len)
 	p->left = len;
 }
 
+/* A head and its body go together: a client that is woken for the first alone has to wait again. */
+static ssize_t send_data(struct conn *c)
+{
+	struct iovec parts[PIECES_AT_ONCE];
+	struct msghdr msg = {.msg_iov = parts};
+
+	for (struct piece *p = c->out; p && p->data && msg.msg_iovlen < PIECES_AT_ONCE; p = p->next)
+		parts[msg.msg_iovlen++] = (struct iovec){p->data + p->done, p->len - p->done};
+	ssize_t n = sendmsg(c->watch.fd, &msg, MSG_NOSIGNAL);
+	size_t left = n > 0 ? (size_t)n : 0;
+	for (struct piece *p = c->out; left; p = p->next) {
+		size_t part = p->len - p->done < left ? p->len - p->done : left;
+
+		p->done += part;
+		left -= part;
+	}
+	return n;
+}
+
 /* > 0: went out; 0: the client does not take more now; < 0: he is gone, or the file is shorter. */
 static ssize_t send_piece(struct conn *c, struct piece *p)
 {
 	ssize_t n;
 
 	if (p->data) {
-		n = send(c->watch.fd, p->data + p->done, p->len - p->done, MSG_NOSIGNAL);
-		if (n > 0)
-			p->done += (size_t)n;
+		n = send_data(c);
 	} else {
 		off_t at = (off_t)p->offset;
 
@@ -491,6 +528,12 @@ static void head_whole(struct conn *c)
 	c->state = c->decoder.state == HTTP_BODY_DONE ? CONN_ANSWER : CONN_BODY;
 	if (!exchange_admit(x, op && op->flags & OP_OPEN))
 		return;
+	if (op && op->flags & OP_TAKES) { /* who takes the connection reads the body */
+		c->keep = c->keep && c->decoder.state == HTTP_BODY_DONE;
+		c->state = CONN_ANSWER;
+		begin_exchange(c);
+		return;
+	}
 	if (!take_coding(c, raw))
 		return;
 	c->state = CONN_BODY;
@@ -614,7 +657,7 @@ static void too_slow(struct timer *t)
 	conn_push(c);
 }
 
-void conn_new(struct listener *l, int fd, uint32_t uid)
+void conn_new(struct listener *l, int fd, uint32_t uid, const char *from)
 {
 	struct server *s = l->server;
 	struct conn *c = calloc(1, sizeof(*c));
@@ -626,6 +669,7 @@ void conn_new(struct listener *l, int fd, uint32_t uid)
 	c->server = s;
 	c->listener = l;
 	c->uid = uid;
+	(void)snprintf(c->from, sizeof(c->from), "%s", from);
 	c->out_end = &c->out;
 	c->timer.fire = too_slow;
 	watch_init(&c->watch, s->loop, fd, ready);

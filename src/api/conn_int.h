@@ -74,8 +74,9 @@ struct conn {
 	struct listener *listener;
 	struct conn *prev, *next;
 	enum conn_state state;
-	uint32_t uid; /* of the peer, on a Unix socket */
-	char *in;     /* IN_SIZE bytes, while something is in it */
+	uint32_t uid;	      /* of the peer, on a Unix socket */
+	char from[FROM_SIZE]; /* his address, on TCP */
+	char *in;	      /* IN_SIZE bytes, while something is in it */
 	size_t in_len;
 	struct http_body decoder;
 	size_t part; /* bytes of the body since its time was set */
@@ -90,7 +91,7 @@ struct listener {
 	struct watch watch;
 	struct timer again; /* when no descriptor was left */
 	struct server *server;
-	bool unix_socket;
+	enum api_way way;
 	struct listener *next;
 };
 
@@ -113,13 +114,15 @@ struct server {
 	bool draining;
 };
 
-void conn_new(struct listener *l, int fd, uint32_t uid);
+void conn_new(struct listener *l, int fd, uint32_t uid, const char *from);
 void conn_close(struct conn *c);
 /* Something to write, or the exchange is over: go on. */
 void conn_push(struct conn *c);
 void conn_add(struct conn *c, const void *data, size_t len);
 void conn_add_taken(struct conn *c, char *data, size_t len);
 void conn_add_file(struct conn *c, int fd, uint64_t offset, uint64_t len);
+/* The socket and what came by it are another's; the connection is no more. */
+void conn_take(struct conn *c, struct taken *ret);
 /* Answer with an error and close. */
 void conn_refuse(struct conn *c, int status, const char *why);
 

@@ -159,6 +159,8 @@ static int status_of(const struct err *e)
 
 	if (strcmp(e->detail, "method") == 0)
 		return 405;
+	if (strcmp(e->detail, "version") == 0)
+		return 426;
 	if (strcmp(e->detail, "media_type") == 0)
 		return 415;
 	return status[e->kind];

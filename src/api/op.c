@@ -221,6 +221,25 @@ static int check_bool(const struct op_arg *a, const struct value *v, bool *ret, 
 	return 0;
 }
 
+static int check_pty(const struct op_arg *a, const struct value *v, struct err *e)
+{
+	if (value_kind(v) == VALUE_BOOL)
+		return 0;
+	if (value_kind(v) != VALUE_OBJECT)
+		return wrong(e, a, "true or an object with rows and cols", v);
+	for (const char *key = NULL; (key = value_next_key(v, key));) {
+		const struct value *n = value_get(v, key);
+
+		if (strcmp(key, "rows") != 0 && strcmp(key, "cols") != 0)
+			return err_set(e, ERR_INVALID, "%s.%.64s: only rows and cols are known",
+				       a->name, key);
+		if (value_kind(n) != VALUE_INT || value_int(n) < 1 || value_int(n) > 10000)
+			return err_set(e, ERR_INVALID,
+				       "%s.%s: an integer from 1 to 10000 is wanted", a->name, key);
+	}
+	return 0;
+}
+
 /* *ret_new: what takes its place, or NULL. */
 static int check_one(const struct op_arg *a, const struct value *v, struct value **ret_new,
 		     struct err *e)
@@ -241,6 +260,7 @@ static int check_one(const struct op_arg *a, const struct value *v, struct value
 	case ARG_CHOICE: return check_string(a, v, e);
 	case ARG_STRINGS: return check_words(a, v, e);
 	case ARG_MAP: return check_map(a, v, e);
+	case ARG_PTY: return check_pty(a, v, e);
 	case ARG_COMMAND:
 		return value_kind(v) == VALUE_STRING ? check_string(a, v, e) : check_words(a, v, e);
 	case ARG_BOOL:

@@ -27,6 +27,7 @@ enum arg_type {
 	ARG_COMMAND,  /* a line for the shell, or an array of words */
 	ARG_STRINGS,  /* an array of strings */
 	ARG_MAP,      /* an object of strings */
+	ARG_PTY,      /* true, or an object with rows and cols */
 };
 
 /* Where REST has it. */
@@ -61,6 +62,7 @@ struct op_arg {
 #define OP_OPEN 0x10u	  /* no token is needed */
 #define OP_EVENTS 0x20u	  /* always answers with events */
 #define OP_DETACHED 0x40u /* a caller who leaves does not end it */
+#define OP_TAKES 0x1000u  /* may take the connection (call_take): its body is not read before */
 #define OP_QUIET 0x80u	  /* changes and reveals nothing: no line in the log */
 
 #define OP_STARTS 0x1000u /* something that a tenant's quotas count */

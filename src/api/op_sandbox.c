@@ -126,15 +126,25 @@ int op_sandbox_extend(struct call *c, struct err *e)
 	return r;
 }
 
+static bool wants_pty(const struct call *c)
+{
+	const struct value *pty = arg(c, "pty");
+
+	return value_kind(pty) == VALUE_OBJECT || value_true(pty);
+}
+
 static int start_background(struct call *c, struct box *b, struct wanted *w, struct err *e)
 {
 	struct pinfold_error failure;
+	const struct value *pty = arg(c, "pty");
 	uint32_t pid = 0;
 
 	if (arg_true(c, "keep_stdin"))
 		w->o.flags = (w->o.flags & ~PINFOLD_NO_STDIN) | PINFOLD_SPAWN_STDIN;
-	if (arg_true(c, "pty"))
+	if (wants_pty(c))
 		w->o.flags |= PINFOLD_PTY;
+	w->o.rows = (unsigned short)value_int(value_get(pty, "rows")); /* 0: the usual */
+	w->o.cols = (unsigned short)value_int(value_get(pty, "cols"));
 	if (pinfold_sandbox_spawn(b->id, &w->o, &pid, &failure) < 0)
 		return api_error(e, &failure);
 	c->reply.value = value_object();
@@ -173,6 +183,8 @@ int op_sandbox_exec(struct call *c, struct err *e)
 	int r = wanted_take(&w, c, true, e);
 	if (r >= 0 && arg_true(c, "background"))
 		r = start_background(c, b, &w, e);
+	else if (r >= 0 && wants_pty(c))
+		r = err_set(e, ERR_INVALID, "pty: only with background");
 	else if (r >= 0)
 		r = wait_for_exec(c, b, &w, e);
 	wanted_done(&w);

@@ -59,6 +59,20 @@ static struct value *choices(const char *list)
 	return o;
 }
 
+/* true, or how large it is. */
+static struct value *pty(void)
+{
+	struct value *either = value_array(), *size = of_type("object"), *parts = value_object();
+
+	value_set(parts, "rows", of_type("integer"));
+	value_set(parts, "cols", of_type("integer"));
+	value_set(size, "properties", parts);
+	value_set(size, "additionalProperties", value_of_bool(false));
+	value_add(either, of_type("boolean"));
+	value_add(either, size);
+	return object_of("oneOf", either);
+}
+
 static struct value *base_schema(const struct op_arg *a)
 {
 	struct value *o = NULL, *either;
@@ -91,6 +105,7 @@ static struct value *base_schema(const struct op_arg *a)
 		value_add(either, strings());
 		return object_of("oneOf", either);
 	case ARG_STRINGS: return strings();
+	case ARG_PTY: return pty();
 	case ARG_MAP:
 		o = of_type("object");
 		value_set(o, "additionalProperties", of_type("string"));
@@ -294,7 +309,9 @@ static const char *const shapes[][2] = {
 	{"Diff", "items:any next:string?"},
 	{"Tenant", "tenant:string usage:object quotas:object over:string? again_in_s:integer?"},
 	{"TenantList", "items:Tenant[] next:string?"},
-	{"Approval", "id:string"},
+	{"Approval", "id:string kind:string what:string sandbox:string? tenant:string? who:string? "
+		     "why:string? asked:string until:string"},
+	{"ApprovalList", "items:Approval[] next:string?"},
 };
 
 static struct value *property(const char *type, size_t n)

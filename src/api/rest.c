@@ -3,6 +3,8 @@
  * REST: a request becomes a call of the operation whose row fits, its result an answer. Nothing of
  * an operation is known here but its row.
  */
+#include <assert.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,7 @@
 #include "http/accept.h"
 #include "http/range.h"
 #include "http/target.h"
+#include "http/websocket.h"
 
 #define PENDING_MAX (256u << 10) /* of events that the client has not taken yet: the rest waits */
 #define COMMENT_MS 15000u
@@ -148,7 +151,7 @@ static int take_body(struct call *c, const struct exchange *x, struct err *e)
 		return 0;
 	/* curl -d says form when it is told nothing; on the Unix socket no browser can be behind it. */
 	if (exchange_field(x, "content-type", type, sizeof(type)) && !is_json(type) &&
-	    !(x->conn->listener->unix_socket && strstr(type, "form-urlencoded"))) {
+	    !(x->conn->listener->way == API_UNIX && strstr(type, "form-urlencoded"))) {
 		(void)err_set(e, ERR_INVALID, "the body is not application/json");
 		(void)err_detail(e, "media_type");
 		return err_remedy(e, "send \"Content-Type: application/json\"");
@@ -181,6 +184,27 @@ static int take_fields(struct call *c, const struct exchange *x, struct err *e)
 		return err_set(e, ERR_INVALID, "Last-Event-ID: not a number that we gave");
 	c->last_event = n;
 	return 0;
+}
+
+static_assert(sizeof(((struct call *)NULL)->websocket) >= WS_ACCEPT_SIZE, "room for it");
+
+/* What is wrong with a WebSocket is said before anything is looked for. */
+static int take_upgrade(struct call *c, struct exchange *x, struct err *e)
+{
+	struct http_error he;
+
+	if (!(c->op->flags & OP_TAKES) || !x->head.upgrade ||
+	    !http_head_lists(&x->head, "upgrade", "websocket"))
+		return 0;
+	if (ws_handshake(&x->head, c->websocket, &he) == 0)
+		return 0;
+	c->websocket[0] = '\0';
+	(void)err_set(e, ERR_INVALID, "%s", he.why);
+	if (he.status == 426) {
+		exchange_header(x, "Sec-WebSocket-Version", "13");
+		(void)err_detail(e, "version");
+	}
+	return -EINVAL;
 }
 
 static void rest_free(struct rest *r)
@@ -242,7 +266,7 @@ static void drain(struct rest *r)
 
 			exchange_event(r->x, "missed", NULL, missed, (size_t)n);
 		}
-		(void)snprintf(id, sizeof(id), "%llu", (unsigned long long)ev.number);
+		(void)snprintf(id, sizeof(id), "%llu", (unsigned long long)ev.id);
 		if (r->x)
 			exchange_event(r->x, ev.name, id, ev.data, ev.len);
 	}
@@ -312,6 +336,42 @@ static void follow(struct call *c, struct feed *feed)
 	r->follower = (struct follower){.seen = c->last_event, .more = more_events};
 	r->attach.run = attach;
 	loop_post(r->loop, &r->attach);
+}
+
+/* From the handler's thread to the loop's, and back. */
+struct handover {
+	struct task task;
+	struct rest *rest;
+	struct taken *to;
+	sem_t done;
+	int result;
+};
+
+static void hand_over(struct task *t)
+{
+	struct handover *h = (struct handover *)t;
+	struct exchange *x = h->rest->x;
+
+	h->result = x ? 0 : -ECONNABORTED;
+	h->rest->x = NULL;
+	if (x) {
+		exchange_on_gone(x, NULL, NULL);
+		conn_take(x->conn, h->to);
+	}
+	(void)sem_post(&h->done);
+}
+
+static int take(struct call *c, struct taken *ret)
+{
+	struct handover h = {.task.run = hand_over, .rest = c->transport, .to = ret};
+	struct rest *r = c->transport;
+
+	(void)sem_init(&h.done, 0, 0);
+	loop_post(r->loop, &h.task);
+	while (sem_wait(&h.done) < 0)
+		;
+	(void)sem_destroy(&h.done);
+	return h.result;
 }
 
 /* All of it, or the part that is wanted. Returns the status. */
@@ -524,6 +584,8 @@ static int fill(struct call *c, const struct http_path_args *path, struct exchan
 	if (r >= 0)
 		r = take_fields(c, x, e);
 	if (r >= 0)
+		r = take_upgrade(c, x, e);
+	if (r >= 0)
 		r = op_check(c->op, c->args, e);
 	c->detach = r >= 0 && arg_true(c, "detach");
 	c->body = take_fd(&x->pipe_end);
@@ -580,6 +642,7 @@ static int start(struct exchange *x, const struct op *op, const struct http_path
 	c->done = done;
 	c->follow = follow;
 	c->early = early;
+	c->take = op->flags & OP_TAKES ? take : NULL;
 	int result = fill(c, path, x, e);
 	if (result >= 0)
 		result = look_for_repeat(r, c, x, e);

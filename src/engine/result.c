@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The result document of the contract. */
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -178,24 +179,39 @@ static void write_files(struct json *j, const struct pinfold_run *run)
 		json_u64(j, "files_omitted", run->files_omitted);
 }
 
+static void write_decision(struct json *j, const struct gate_report *r)
+{
+	static const char *const verdicts[] = {
+		[GATE_ALLOWED] = "allowed", [GATE_DENIED] = "denied", [GATE_PENDING] = "pending"};
+
+	json_open(j, NULL, '{');
+	json_str(j, "host", r->host);
+	json_u64(j, "port", r->port);
+	json_str(j, "verdict", verdicts[r->verdict]);
+	json_str(j, "rule", r->rule[0] ? r->rule : NULL);
+	json_u64(j, "count", r->count);
+	json_u64(j, "bytes_in", r->bytes_in);
+	json_u64(j, "bytes_out", r->bytes_out);
+	json_close(j, '}');
+}
+
 static void write_network(struct json *j, const struct pinfold_run *run)
 {
 	json_open(j, "network", '[');
+	for (unsigned i = 0; i < run->n_rows; i++)
+		write_decision(j, &run->rows[i]);
 	for (unsigned i = 0; i < run->n_denials; i++) {
 		const struct run_denial *d = &run->denials[i];
+		struct gate_report r = {.verdict = GATE_DENIED, .port = d->port, .count = d->count};
 
-		if (strcmp(d->kind, "network") != 0)
+		if (strcmp(d->kind, "network") != 0 || d->by_gate)
 			continue;
-		json_open(j, NULL, '{');
-		json_str(j, "host", d->host);
-		json_u64(j, "port", d->port);
-		json_str(j, "verdict", "denied");
-		json_none(j, "rule");
-		json_u64(j, "bytes_in", 0);
-		json_u64(j, "bytes_out", 0);
-		json_close(j, '}');
+		(void)snprintf(r.host, sizeof(r.host), "%s", d->host);
+		write_decision(j, &r);
 	}
 	json_close(j, ']');
+	if (run->rows_omitted)
+		json_u64(j, "network_omitted", run->rows_omitted);
 }
 
 static void write_error(struct json *j, const struct pinfold_error *e)

@@ -45,6 +45,7 @@ static const char *json_type(enum arg_type type)
 	case ARG_DURATION: return "integer";
 	case ARG_CPUS: return "number";
 	case ARG_STRINGS: return "array";
+	case ARG_PTY:
 	case ARG_MAP: return "object";
 	}
 	return "string";

@@ -33,7 +33,8 @@
  *
  * Those of JOB and FOLLOW are about the command `pid` of the sandbox, 0: its own, or its first.
  *
- * Closing the connection of a RUN ends it; a link_ask of any kind on it, too. After STARTED the
+ * Closing the connection of a RUN ends it; a link_ask of any kind on it, too, but for TELL: the guest
+ * said MSG_DONE, and the caller would have ENDED now, when only the guest itself is left. After STARTED the
  * caller has the other end of a socket to the guest (wire/msg.h) and talks to it directly. What holds
  * the limits, and the right to kill, stays with the warden.
  */
@@ -46,7 +47,7 @@
 #include "wire/ask.h"
 
 #define LINK_MAGIC 0x70696e6cu
-#define LINK_VERSION 3u
+#define LINK_VERSION 4u
 #define LINK_ID_SIZE 32u
 
 enum link_op {
@@ -67,6 +68,7 @@ enum link_op {
 	LINK_JOB_SIGNAL,
 	LINK_JOB_RESIZE,
 	LINK_STATE,
+	LINK_TELL,
 	LINK_OP_END,
 };
 

@@ -250,6 +250,7 @@ def cancelled():
     first = next(iter(events))
     events.close()
     run = first[2]["id"]
+    wait_until(lambda: processes(mark))  # its words are there a moment after its program is
     check("with detach it stays", not wait_until(lambda: not processes(mark), 1))
     refused("DELETE of a run that is not there", api.delete("/v1/runs/run" + "a" * 26), 404,
             "not_found")
