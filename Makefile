@@ -58,7 +58,7 @@ else
 LDFLAGS_ALL += -static-pie
 endif
 endif
-LIBS := -lcrypto -lsqlite3 -lzstd -ljansson -lyaml -lm
+LIBS := -lcrypto -lsqlite3 -lzstd -lz -ljansson -lyaml -lm
 # Static libarchive leaves it to us to name what its filters need; of its formats only tar is linked.
 ARCHIVE_LIBS := -larchive -ljansson -llzma -lz -lzstd
 
