@@ -49,6 +49,7 @@ struct box {
 	unsigned refs;
 	bool gone;
 	uint64_t known_ms; /* since when we know of it */
+	uint64_t extended_ms; /* when the daemon was last told that it is used; under lock */
 	struct box *next;
 };
 
@@ -69,6 +70,10 @@ int box_destroy(struct api *api, struct box *b, struct err *e);
 struct value *boxes_list(struct api *api, const struct who *who, struct err *e);
 /* One of them. */
 struct value *box_describe(struct api *api, struct box *b, struct err *e);
+
+struct pinfold_sandbox_info;
+/* Whose it is; "": not one of ours. */
+const char *sandbox_tenant(const struct pinfold_sandbox_info *info);
 
 /* The channel to its files, for the caller alone until box_files_put(). broken: an operation timed
  * out or the channel is gone; the next caller gets a new one. */

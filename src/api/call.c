@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 
 #include "api/api.h"
+#include "api/quota.h"
 #include "api/taken.h"
 #include "api/worker.h"
 #include "base/fd.h"
@@ -130,7 +131,10 @@ static void work(struct task *t)
 {
 	struct call *c = of_task(t);
 
-	c->result = c->op->handler(c, &c->error);
+	c->result = c->op->flags & OP_STARTS ? quota_start(c->api->quotas, c->who.tenant, &c->error)
+					     : 0;
+	if (c->result >= 0)
+		c->result = c->op->handler(c, &c->error);
 	c->task.run = over;
 	loop_post(c->api->loop, &c->task);
 }

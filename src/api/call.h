@@ -12,6 +12,7 @@
 
 #include "api/feed.h"
 #include "api/loop.h"
+#include "api/door.h"
 #include "api/op.h"
 #include "base/value.h"
 
@@ -25,6 +26,7 @@ struct who {
 	char tenant[TENANT_SIZE]; /* "uid-1000" or the token's */
 	char token[32];		  /* id of the token, "" for none */
 	unsigned scopes;
+	char from[FROM_SIZE]; /* his address, "" on a Unix socket */
 };
 
 /* What the handler leaves; at most one of value, text and fd. */

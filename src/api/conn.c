@@ -14,6 +14,7 @@
 #include "http/target.h"
 
 #define FILE_CHUNK (1u << 20)
+#define PIECES_AT_ONCE 8
 
 static void go_on(struct conn *c);
 static void linger(struct conn *c);
@@ -98,7 +99,7 @@ void conn_take(struct conn *c, struct taken *ret)
 
 static void want(struct conn *c)
 {
-	uint32_t events = EPOLLRDHUP;
+	uint32_t events = c->half ? EPOLLHUP : EPOLLRDHUP;
 
 	if (c->state == CONN_HEAD || c->state == CONN_CLOSING ||
 	    (c->state == CONN_BODY && !c->x.pipe_wanted))
@@ -160,15 +161,32 @@ void conn_add_file(struct conn *c, int fd, uint64_t offset, uint64_t len)
 	p->left = len;
 }
 
+/* A head and its body go together: a client that is woken for the first alone has to wait again. */
+static ssize_t send_data(struct conn *c)
+{
+	struct iovec parts[PIECES_AT_ONCE];
+	struct msghdr msg = {.msg_iov = parts};
+
+	for (struct piece *p = c->out; p && p->data && msg.msg_iovlen < PIECES_AT_ONCE; p = p->next)
+		parts[msg.msg_iovlen++] = (struct iovec){p->data + p->done, p->len - p->done};
+	ssize_t n = sendmsg(c->watch.fd, &msg, MSG_NOSIGNAL);
+	size_t left = n > 0 ? (size_t)n : 0;
+	for (struct piece *p = c->out; left; p = p->next) {
+		size_t part = p->len - p->done < left ? p->len - p->done : left;
+
+		p->done += part;
+		left -= part;
+	}
+	return n;
+}
+
 /* > 0: went out; 0: the client does not take more now; < 0: he is gone, or the file is shorter. */
 static ssize_t send_piece(struct conn *c, struct piece *p)
 {
 	ssize_t n;
 
 	if (p->data) {
-		n = send(c->watch.fd, p->data + p->done, p->len - p->done, MSG_NOSIGNAL);
-		if (n > 0)
-			p->done += (size_t)n;
+		n = send_data(c);
 	} else {
 		off_t at = (off_t)p->offset;
 
@@ -550,7 +568,10 @@ static void ready(struct watch *w, uint32_t events)
 	struct conn *c = (struct conn *)w;
 
 	c->in_callback = true;
-	if (events & (EPOLLHUP | EPOLLERR) || (events & EPOLLRDHUP && !(events & EPOLLIN))) {
+	if (events & EPOLLRDHUP && c->listener->way == API_UNIX)
+		c->half = true;
+	if (events & (EPOLLHUP | EPOLLERR) ||
+	    (events & EPOLLRDHUP && !(events & EPOLLIN) && !c->half)) {
 		conn_close(c);
 	} else if (events & EPOLLIN) {
 		if (c->state == CONN_CLOSING ? !drop_more(c) : !read_some(c))
@@ -584,7 +605,7 @@ static void too_slow(struct timer *t)
 	conn_push(c);
 }
 
-void conn_new(struct listener *l, int fd, uint32_t uid)
+void conn_new(struct listener *l, int fd, uint32_t uid, const char *from)
 {
 	struct server *s = l->server;
 	struct conn *c = calloc(1, sizeof(*c));
@@ -596,6 +617,7 @@ void conn_new(struct listener *l, int fd, uint32_t uid)
 	c->server = s;
 	c->listener = l;
 	c->uid = uid;
+	(void)snprintf(c->from, sizeof(c->from), "%s", from);
 	c->out_end = &c->out;
 	c->timer.fire = too_slow;
 	watch_init(&c->watch, s->loop, fd, ready);

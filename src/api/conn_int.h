@@ -11,7 +11,9 @@
  * the answer away from a client that is still writing.
  *
  * BODY: it goes into memory (JSON) or, when the row says so, the call begins with the first byte and
- * reads a pipe. In ANSWER nothing is read; a client who leaves is noticed by EPOLLRDHUP.
+ * reads a pipe. In ANSWER nothing is read; a client who leaves is noticed by EPOLLRDHUP. On a Unix
+ * socket who only says that he will send no more (shutdown) still gets his answer: one who leaves is
+ * seen apart from him there. On TCP the two look the same, and he counts as gone.
  */
 #ifndef API_CONN_INT_H
 #define API_CONN_INT_H
@@ -70,12 +72,14 @@ struct conn {
 	struct listener *listener;
 	struct conn *prev, *next;
 	enum conn_state state;
-	uint32_t uid; /* of the peer, on a Unix socket */
-	char *in;     /* IN_SIZE bytes, while something is in it */
+	uint32_t uid;	      /* of the peer, on a Unix socket */
+	char from[FROM_SIZE]; /* his address, on TCP */
+	char *in;	      /* IN_SIZE bytes, while something is in it */
 	size_t in_len;
 	struct http_body decoder;
 	size_t part; /* bytes of the body since its time was set */
 	bool keep, got_eof, in_callback, dead;
+	bool half; /* he sends no more, and waits */
 	struct piece *out, **out_end;
 	size_t out_bytes; /* in memory */
 	struct exchange x;
@@ -85,7 +89,7 @@ struct listener {
 	struct watch watch;
 	struct timer again; /* when no descriptor was left */
 	struct server *server;
-	bool unix_socket;
+	enum api_way way;
 	struct listener *next;
 };
 
@@ -108,7 +112,7 @@ struct server {
 	bool draining;
 };
 
-void conn_new(struct listener *l, int fd, uint32_t uid);
+void conn_new(struct listener *l, int fd, uint32_t uid, const char *from);
 void conn_close(struct conn *c);
 /* Something to write, or the exchange is over: go on. */
 void conn_push(struct conn *c);

@@ -185,8 +185,8 @@ void exchange_error(struct exchange *x, const struct err *e)
 
 	if (e->kind == ERR_UNAUTHENTICATED)
 		exchange_header(x, "WWW-Authenticate", "Bearer");
-	if (e->kind == ERR_BUSY) {
-		unsigned s = (e->retry_ms + 999) / 1000;
+	if (e->kind == ERR_BUSY || (e->kind == ERR_LIMIT && e->retry_ms)) {
+		unsigned s = e->retry_ms / 1000 + (e->retry_ms % 1000 != 0);
 
 		(void)snprintf(wait, sizeof(wait), "%u", s ? s : 1);
 		exchange_header(x, "Retry-After", wait);

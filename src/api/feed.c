@@ -19,7 +19,7 @@ struct feed {
 	struct follower *followers; /* the loop's thread alone */
 	pthread_mutex_t lock;
 	/* under lock */
-	unsigned refs;
+	unsigned refs, n_followers;
 	bool told, closed;
 	uint64_t last;
 	size_t bytes;
@@ -81,10 +81,11 @@ void feed_unref(struct feed *f)
 	free(f);
 }
 
-/* With the lock. The task holds a reference until it ran. */
+/* With the lock. The task holds a reference until it ran. Most runs are followed by nobody: the loop's
+ * thread would be woken at each step of theirs, to find that out. */
 static void wake(struct feed *f)
 {
-	if (f->told)
+	if (f->told || !f->n_followers)
 		return;
 	f->told = true;
 	f->refs++;
@@ -164,7 +165,10 @@ void feed_follow(struct feed *f, struct follower *who)
 {
 	who->next = f->followers;
 	f->followers = who;
-	(void)feed_ref(f);
+	(void)pthread_mutex_lock(&f->lock);
+	f->refs++;
+	f->n_followers++;
+	(void)pthread_mutex_unlock(&f->lock);
 }
 
 void feed_leave(struct feed *f, struct follower *who)
@@ -172,6 +176,9 @@ void feed_leave(struct feed *f, struct follower *who)
 	for (struct follower **at = &f->followers; *at; at = &(*at)->next)
 		if (*at == who) {
 			*at = who->next;
+			(void)pthread_mutex_lock(&f->lock);
+			f->n_followers--;
+			(void)pthread_mutex_unlock(&f->lock);
 			feed_unref(f);
 			return;
 		}

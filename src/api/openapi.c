@@ -313,7 +313,11 @@ static const char *const shapes[][2] = {
 		     "wall_ms:number files_changed:integer bytes_changed:integer"},
 	{"SnapshotList", "items:Snapshot[] next:string?"},
 	{"Diff", "items:any next:string?"},
-	{"Approval", "id:string"},
+	{"Tenant", "tenant:string usage:object quotas:object over:string? again_in_s:integer?"},
+	{"TenantList", "items:Tenant[] next:string?"},
+	{"Approval", "id:string kind:string what:string sandbox:string? tenant:string? who:string? "
+		     "why:string? asked:string until:string"},
+	{"ApprovalList", "items:Approval[] next:string?"},
 };
 
 static struct value *property(const char *type, size_t n)

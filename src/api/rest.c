@@ -180,7 +180,7 @@ static int take_body(struct call *c, const struct exchange *x, struct err *e)
 		return 0;
 	/* curl -d says form when it is told nothing; on the Unix socket no browser can be behind it. */
 	if (exchange_field(x, "content-type", type, sizeof(type)) && !is_json(type) &&
-	    !(x->conn->listener->unix_socket && strstr(type, "form-urlencoded"))) {
+	    !(x->conn->listener->way == API_UNIX && strstr(type, "form-urlencoded"))) {
 		(void)err_set(e, ERR_INVALID, "the body is not application/json");
 		(void)err_detail(e, "media_type");
 		return err_remedy(e, "send \"Content-Type: application/json\"");

@@ -14,9 +14,8 @@ struct server_config {
 
 int server_new(struct api *api, const struct server_config *config, struct server **ret,
 	       struct err *e);
-/* `fd` is taken: listening, non-blocking. unix_socket: who calls is known by his uid, else he needs
- * a token. */
-int server_listen(struct server *s, int fd, bool unix_socket, struct err *e);
+/* `fd` is taken; non-blocking but for the door. */
+int server_listen(struct server *s, int fd, enum api_way way, struct err *e);
 /* No new connection; those that are idle go. */
 void server_drain(struct server *s);
 void server_free(struct server *s);

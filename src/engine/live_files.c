@@ -42,6 +42,13 @@ struct pinfold_files *files_new(const char *id, int sock)
 	return f;
 }
 
+int pinfold_files_alive(const struct pinfold_files *files)
+{
+	struct pollfd p = {.fd = files->sock};
+
+	return files->sock >= 0 && poll(&p, 1, 0) == 0;
+}
+
 void pinfold_files_close(struct pinfold_files *files)
 {
 	if (!files)

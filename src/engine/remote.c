@@ -12,6 +12,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -72,6 +73,13 @@ int remote_connect(const struct pinfold_run_options *o, int *ret_fd, struct err 
 	char path[256] = "";
 
 	*ret_fd = FD_NONE;
+	if ((o->allow && o->allow[0]) || o->policy) {
+		/* The gate is the caller's, and so is the sandbox. */
+		if (!(o->flags & PINFOLD_DAEMON))
+			return 0;
+		(void)err_set(e, ERR_UNSUPPORTED, "--daemon: not with --allow or --policy");
+		return err_remedy(e, "leave --daemon out: it runs in this process");
+	}
 	if (names_image(o)) {
 		/* Images are in the caller's store. */
 		if (!(o->flags & PINFOLD_DAEMON))
@@ -302,6 +310,9 @@ bool remote_message(struct pinfold_run *run)
 	int fds[1];
 	int r = passfd_receive(run->link, &msg, sizeof(msg), fds, 1, MSG_DONTWAIT);
 
+	/* A question of ours that nobody read any more; what was told before is behind that. */
+	if (r == -EPIPE)
+		r = passfd_receive(run->link, &msg, sizeof(msg), fds, 1, MSG_DONTWAIT);
 	fd_close(&fds[0]);
 	if (r == -EAGAIN)
 		return false;
@@ -316,6 +327,16 @@ bool remote_message(struct pinfold_run *run)
 		run_fail(run, &e, 125);
 	}
 	return true;
+}
+
+/* Only of a command that ended by itself: the warden knows better why another did. */
+void remote_tell(const struct pinfold_run *run)
+{
+	struct link_ask msg = {.magic = LINK_MAGIC, .version = LINK_VERSION, .op = LINK_TELL};
+
+	if (run->link >= 0 && !run->exec && run->stop == STOP_NONE && run->have_status &&
+	    WIFEXITED(run->wait_status))
+		(void)passfd_send(run->link, &msg, sizeof(msg), NULL, 0); /* or all is over */
 }
 
 void remote_kill(const struct pinfold_run *run)

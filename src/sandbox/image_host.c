@@ -91,7 +91,8 @@ void plan_etc_names(struct plan *p, const struct sandbox_spec *spec, const char 
 {
 	char text[256];
 
-	plan_etc_file(p, dir, "resolv.conf", SYNTHETIC_RESOLV);
+	plan_etc_file(p, dir, "resolv.conf",
+		      spec->egress.n_ports ? SYNTHETIC_RESOLV_GATE : SYNTHETIC_RESOLV);
 	(void)snprintf(text, sizeof(text), SYNTHETIC_HOSTS, spec->id);
 	plan_etc_file(p, dir, "hosts", text);
 	(void)snprintf(text, sizeof(text), "%s\n", spec->id);

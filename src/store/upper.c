@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -68,15 +67,6 @@ static int make_directories(struct upper *u, uint32_t which, struct err *e)
 	return r;
 }
 
-/* The clock of the kernel's that files get their times from: it stands still between two ticks. */
-static int64_t file_clock_ns(void)
-{
-	struct timespec ts = {0};
-
-	(void)clock_gettime(CLOCK_REALTIME_COARSE, &ts); /* cannot fail for this clock */
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
 /* In one transaction: where the workspace stands, that nobody else is in it, and that there will be a
  * layer on that. */
 static int write_down(struct upper *u, const char *name, enum workspace_use use, struct err *e)
@@ -97,7 +87,7 @@ static int write_down(struct upper *u, const char *name, enum workspace_use use,
 		r = db_run(u->store->db, e,
 			   "INSERT INTO layer(workspace, state, parts, files, bytes, stack, opened,"
 			   " sandbox) VALUES(?1, 0, 0, 0, 0, ?2, ?3, ?4)",
-			   "itit", u->w.id, text, file_clock_ns(), u->sandbox);
+			   "itit", u->w.id, text, store_file_now_ns(), u->sandbox);
 	}
 	if (r >= 0)
 		u->number = (uint32_t)db_last_id(u->store->db);

@@ -30,6 +30,8 @@
 	X(AWAIT, "await", "wait until the host side says that its part `s` is done")               \
 	X(HOSTNAME, "hostname", "set the host name to `s`")                                        \
 	X(NETWORK, "network", "join the network namespace that was made meanwhile, loopback up")   \
+	X(ROUTES, "routes", "let every address lead to the loopback")                              \
+	X(LISTEN, "listen", "listen on port `a`, protocol `b`, and hand that to the gate")         \
 	X(BECOME, "become", "take uid `a`, gid `b`, no other groups")                              \
 	X(PRIVATE, "private", "detach mount propagation from the host")                            \
 	X(STAGE, "stage", "mount a tmpfs with options `t` on `s`, or volume `a`; work there")      \
@@ -85,6 +87,7 @@ enum plan_op {
 #define STEP_NO_LOWER 0x100u /* KEEP: there is nothing below, all of it is new */
 #define STEP_KEEP_FD 0x20u   /* KEEP: what LOWER opened is kept for comparing changed files */
 #define STEP_LAYERS 0x200u   /* OVERLAY, KEEP: relative paths are below what LAYERS opened */
+#define STEP_LAST 0x400u     /* LISTEN: the gate gets no more */
 
 struct plan_step {
 	uint16_t op;

@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import socket
+import ssl
 import sys
 import threading
 import time
@@ -17,6 +18,8 @@ MODE = os.environ["API_MODE"]
 PID = int(os.environ["API_PID"])
 BEST = {} if MODE == "R" else {"limits": "best-effort"}
 MIB = (1 << 10) * int(os.environ.get("API_SLACK", 1)) # in KiB; sanitizers need more of them
+# A certificate to trust: then TCP is TLS.
+TLS = ssl.create_default_context(cafile=os.environ["API_TLS"]) if "API_TLS" in os.environ else None
 TESTS = []
 PAUSE = threading.Event() # never set
 
@@ -79,7 +82,10 @@ class Connection(http.client.HTTPConnection):
 
     def connect(self):
         if self.over_tcp:
-            return super().connect()
+            super().connect()
+            if TLS:
+                self.sock = TLS.wrap_socket(self.sock, server_hostname="localhost")
+            return None
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.connect(SOCKET) # with a time limit a full queue would be an error
         self.sock.settimeout(self.timeout)
