@@ -31,4 +31,7 @@ void rest_begin(struct exchange *x);
 /* The body is to be given to the call as it comes: the row says so. Called when the head is there. */
 const struct op *rest_route(const struct http_head *h);
 
+/* OP_BELOW: where in a path its own begins, at a slash; 0: nowhere. */
+size_t rest_prefix(const struct op *op, const char *path, size_t len);
+
 #endif
