@@ -46,7 +46,7 @@ struct box {
 	struct session *sessions;    /* under lock */
 	unsigned refs;
 	bool gone;
-	uint64_t known_ms; /* since when we know of it */
+	uint64_t known_ms;    /* since when we know of it */
 	uint64_t extended_ms; /* when the daemon was last told that it is used; under lock */
 	struct box *next;
 };
