@@ -381,7 +381,7 @@ help:
 	@echo 'make soak           long runs: kills at random moments, thousands of sandboxes, overload'
 	@echo 'make check-vm       cgroup v2 and systemd, in QEMU guests'
 	@echo 'make fuzz           libFuzzer on the parsers (clang), FUZZ_SECONDS=60 each'
-	@echo 'make check-compat   the official suite and inspector of MCP, by npm'
+	@echo 'make check-compat   MCP: the official suite, inspector, two agents; by npm'
 	@echo 'make bench          speed, against other sandboxes'
 	@echo 'make phases         docs/phases.svg: where the time of one run goes (root)'
 	@echo 'make tidy           rooms, lengths, banned calls, headers alone'

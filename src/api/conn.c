@@ -649,6 +649,7 @@ static void too_slow(struct timer *t)
 	}
 	if ((c->state == CONN_HEAD && !c->in_len) || c->state >= CONN_ANSWER ||
 	    c->x.pipe_watch.ready) {
+		c->server->counts.dropped += c->state == CONN_ANSWER || c->state == CONN_BODY;
 		conn_close(c);
 		return;
 	}

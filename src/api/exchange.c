@@ -227,10 +227,12 @@ static void add_chunk(struct exchange *x, const char *data, size_t len)
 		memcpy(all + n + len, "\r\n", 2);
 	}
 	conn_add_taken(x->conn, all, n + len + (x->chunked ? 2 : 0));
-	if (x->conn->out_bytes > OUT_MAX)
+	if (x->conn->out_bytes > OUT_MAX) {
+		x->conn->server->counts.dropped++;
 		conn_close(x->conn);
-	else
+	} else {
 		conn_push(x->conn);
+	}
 }
 
 void exchange_event(struct exchange *x, const char *event, const char *id, const char *data,
