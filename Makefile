@@ -331,8 +331,9 @@ PROFILE := /etc/apparmor.d/pinfold
 SYSTEMDDIR ?= $(PREFIX)/lib/systemd
 SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
 UNITS := system/pinfold.service system/pinfold.socket user/pinfold.service user/pinfold.socket
+HEADERS := $(sort $(wildcard include/pinfold/*.h))
 INSTALLED = $(BINDIR)/pinfold $(LIBDIR)/libpinfold.a $(LIBDIR)/pkgconfig/pinfold.pc \
-	$(PREFIX)/include/pinfold/pinfold.h $(PREFIX)/share/man/man1/pinfold.1 \
+	$(HEADERS:%=$(PREFIX)/%) $(PREFIX)/share/man/man1/pinfold.1 \
 	$(PREFIX)/share/bash-completion/completions/pinfold \
 	$(PREFIX)/share/zsh/site-functions/_pinfold \
 	$(PREFIX)/share/fish/vendor_completions.d/pinfold.fish \
@@ -343,7 +344,7 @@ put = install -D -m $(3) $(1) $(DESTDIR)$(2)
 install: all
 	$(call put,build/pinfold,$(BINDIR)/pinfold,0755)
 	$(call put,build/libpinfold.a,$(LIBDIR)/libpinfold.a,0644)
-	$(call put,include/pinfold/pinfold.h,$(PREFIX)/include/pinfold/pinfold.h,0644)
+	for h in $(HEADERS); do $(call put,$$h,$(PREFIX)/$$h,0644) || exit 1; done
 	$(call put,$(DOC)/pinfold.1,$(PREFIX)/share/man/man1/pinfold.1,0644)
 	$(call put,$(DOC)/pinfold.bash,$(PREFIX)/share/bash-completion/completions/pinfold,0644)
 	$(call put,$(DOC)/_pinfold,$(PREFIX)/share/zsh/site-functions/_pinfold,0644)

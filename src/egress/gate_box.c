@@ -104,9 +104,12 @@ static void on_intake(struct source *s, uint32_t events)
 static void on_reports(struct source *s, uint32_t events)
 {
 	struct box *b = (struct box *)(void *)((char *)s - offsetof(struct box, reports));
-	char none[8];
-	ssize_t n = recv(s->fd, none, sizeof(none), MSG_DONTWAIT);
+	struct gate_answer m;
+	ssize_t n;
 
+	while ((n = recv(s->fd, &m, sizeof(m), MSG_DONTWAIT)) > 0)
+		if (n == (ssize_t)sizeof(m))
+			box_answer(b, &m);
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
 		box_end(b);
 		return;
@@ -129,6 +132,7 @@ int box_open(const struct gate_open *msg, int fds[GATE_OPEN_FDS_MAX], struct err
 		return err_sys(e, "sandbox");
 	}
 	memcpy(b->id, msg->sandbox, sizeof(b->id));
+	b->may_ask = msg->flags & GATE_MAY_ASK;
 	b->intake = (struct source){fds[1], on_intake};
 	b->reports = (struct source){fds[2], on_reports};
 	b->names = synthetic_new();

@@ -94,7 +94,7 @@ static enum egress_protocol spoken(const struct conn *c)
 	return c->protocol == EGRESS_HTTPS ? EGRESS_HTTPS : EGRESS_HTTP;
 }
 
-/* STAGE_ON: it may be sent. */
+/* STAGE_ON: it may be sent. STAGE_WAIT: a person is asked first. */
 static enum stage_next judge(struct http_stage *s, struct stage_io *io, size_t head_len)
 {
 	struct conn *c = s->conn;
@@ -115,12 +115,16 @@ static enum stage_next judge(struct http_stage *s, struct stage_io *io, size_t h
 		return refuse(io, 403, why);
 	}
 	if (!choose(s, &host, &q, &v))
-		return refuse(io, 403, v.hint[0] ? v.hint : "not allowed");
+		return c->is_asking ? STAGE_WAIT
+				    : refuse(io, 403, v.hint[0] ? v.hint : "not allowed");
 	policy_decide(c->box->policy, &q, &v);
-	if (v.action != EGRESS_ALLOW) {
-		(void)snprintf(what, sizeof(what), "%.*s %s://%.80s%.*s", (int)q.method_len,
-			       q.method, egress_protocol_name(spoken(c)), host.text,
-			       (int)(q.path_len < 60 ? q.path_len : 60), q.path);
+	(void)snprintf(what, sizeof(what), "%.*s %s://%.80s%.*s", (int)q.method_len, q.method,
+		       egress_protocol_name(spoken(c)), host.text,
+		       (int)(q.path_len < 60 ? q.path_len : 60), q.path);
+	if (v.action == EGRESS_ASK && conn_ask(c, what, &v) != ASKED_YES)
+		return c->is_asking ? STAGE_WAIT
+				    : refuse(io, 403, "a person would have to allow it");
+	if (v.action == EGRESS_DENY) {
 		box_deny(c->box, &c->host, c->port, what, v.name, v.hint);
 		return refuse(io, 403, v.hint);
 	}
@@ -208,6 +212,10 @@ static enum stage_next take_request(struct http_stage *s, struct stage_io *io)
 	if (used < 0)
 		return refuse(io, e.status, e.why);
 	enum stage_next next = judge(s, io, (size_t)used);
+	if (next == STAGE_WAIT) {
+		http_head_init(&s->head); /* it is read again when he has answered */
+		return STAGE_ON;
+	}
 	if (next != STAGE_ON)
 		return next;
 	if (http_body_of_request(&s->up, &s->head, UINT64_MAX, &e) < 0)

@@ -13,6 +13,7 @@
  *	STAGE ──┘  (a stage asks for its server with its first good request)
  *	DNS        answers only
  *	LAST       nothing but an answer that is still to be sent
+ *	ASK        a person is asked whether it may connect; then from the beginning
  *
  * Whatever is wrong, at any state, is CLOSED. Where we are: see gate_confine.c.
  */
@@ -78,6 +79,14 @@ struct account {
 	uint64_t minute; /* in which the requests were */
 };
 
+enum ask_state { ASK_FREE, ASK_OPEN, ASK_YES, ASK_NO };
+
+struct ask {
+	enum ask_state state;
+	uint64_t until_ms; /* of a yes */
+	char what[192];
+};
+
 struct row {
 	struct gate_report report;
 	uint32_t hash;
@@ -106,6 +115,9 @@ struct box {
 	unsigned n_rows;
 	uint64_t omitted;
 	bool omitted_changed;
+	bool may_ask;
+	struct ask asks[GATE_ASKS_MAX];
+	unsigned n_asks;
 	unsigned n_told; /* names whose addresses the starter knows */
 	struct account accounts[BOX_ACCOUNTS_MAX];
 	unsigned n_accounts, n_conns;
@@ -148,6 +160,7 @@ enum conn_state {
 	CONN_RELAY,
 	CONN_DNS,
 	CONN_LAST,
+	CONN_ASK,
 	CONN_CLOSED,
 };
 
@@ -196,7 +209,10 @@ struct conn {
 	bool server_open;
 	bool has_greeted; /* PROXY: the client speaks SOCKS and was answered */
 	bool is_ending;	  /* STAGE: what is to be sent is all there will be */
-	bool has_shut;	  /* LAST: all is sent, its end is awaited */
+	bool is_asking;	  /* a person is asked for `asked` */
+	enum { SAID_NOTHING, SAID_YES, SAID_NO } said; /* what he said to it */
+	char asked[192];
+	bool has_shut; /* LAST: all is sent, its end is awaited */
 };
 
 /* gate_conn.c */
@@ -225,6 +241,12 @@ void conn_ready(struct conn *c);
 /* Room for what the client says before it has a server. -ENOMEM: it is closed. */
 #define FIRST_BYTES_MAX 32768u /* every hello and every head of HTTP */
 int conn_first_bytes(struct conn *c);
+
+/* gate_ask.c: what a person says to it. WAIT: he is asked, and the connection is made busy when he
+ * has answered; whoever asked asks again then. NO was told. */
+enum asked { ASKED_NO, ASKED_YES, ASKED_WAIT };
+enum asked conn_ask(struct conn *c, const char *what, const struct egress_verdict *v);
+void box_answer(struct box *b, const struct gate_answer *m);
 
 /* gate_relay.c */
 void relay_run(struct conn *c);

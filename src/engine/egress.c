@@ -119,6 +119,7 @@ int egress_begin(struct pinfold_run *run, struct err *e)
 
 	if (!req->spec.egress.n_ports)
 		return 0;
+	msg.flags = run->lives ? 0 : GATE_MAY_ASK; /* nobody looks after one that only lives */
 	(void)snprintf(msg.sandbox, sizeof(msg.sandbox), "%s", req->spec.id);
 	(void)snprintf(msg.resolver, sizeof(msg.resolver), "%s", resolver ? resolver : "");
 	run->rows = calloc(GATE_ROWS_MAX, sizeof(*run->rows));
@@ -149,7 +150,8 @@ static void deny(struct pinfold_run *run, const struct gate_report *r, uint64_t 
 
 	(void)snprintf(ev.what, sizeof(ev.what), "%.95s", r->what);
 	(void)snprintf(ev.host, sizeof(ev.host), "%.63s", r->host);
-	run_deny_by_gate(run, &ev, r->what, r->count - before);
+	bool by_person = strcmp(r->rule, GATE_RULE_APPROVAL) == 0;
+	run_deny_by_gate(run, by_person ? "approval" : "network", &ev, r->what, r->count - before);
 }
 
 /* Of a process that handles hostile bytes: its word is shown, and bounded, and nothing more. */
@@ -161,13 +163,15 @@ static void take_report(struct pinfold_run *run, struct gate_report *r)
 		run->rows_omitted = r->omitted;
 	if (r->row == GATE_ROWS_MAX + 1 && r->count >= 1 && r->count <= GATE_NAMES_MAX)
 		memcpy(run->names[r->count - 1], r->host, sizeof(r->host));
+	if (r->row == GATE_ROWS_MAX + 2)
+		egress_ask(run, r);
 	if (r->row > run->n_rows || r->row >= GATE_ROWS_MAX || r->verdict > GATE_PENDING)
 		return;
 	uint64_t before = r->row < run->n_rows ? run->rows[r->row].count : 0;
 	if (r->row == run->n_rows)
 		run->n_rows++;
 	run->rows[r->row] = *r;
-	if (r->verdict != GATE_ALLOWED && r->count > before)
+	if (r->verdict == GATE_DENIED && r->count > before)
 		deny(run, r, before);
 }
 
@@ -215,6 +219,7 @@ void egress_end(struct pinfold_run *run)
 	struct pollfd pfd = {.fd = run->reports, .events = POLLIN};
 
 	fd_close(&run->gate_end);
+	egress_ask_end(run);
 	if (run->reports >= 0)
 		(void)shutdown(run->reports, SHUT_WR); /* the gate may be gone */
 	while (run->reports >= 0 && poll(&pfd, 1, LAST_WORDS_MS) == 1 && egress_report(run))
@@ -288,6 +293,8 @@ int request_policy(struct request *r, const struct pinfold_run_options *o, struc
 	if (!asked)
 		return 0;
 	r->policy = policy_new();
+	r->approvals = o->approvals;
+	(void)snprintf(r->tenant, sizeof(r->tenant), "%s", o->tenant ? o->tenant : "");
 	if (!r->policy)
 		return err_sys(e, "policy");
 	for (unsigned i = 0; o->allow && o->allow[i]; i++)

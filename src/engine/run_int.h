@@ -57,6 +57,10 @@ struct run_held {
 };
 
 #define RUN_DENIALS_MAX 100u
+struct run_ask {
+	struct pinfold_approval *open; /* NULL: none has this number */
+};
+
 struct run_denial {
 	const char *kind; /* network, syscall, path */
 	char what[192];
@@ -103,7 +107,9 @@ struct request {
 	struct store *store;	/* of an image without a workspace, which is held: NULL: none */
 	int image_lock;
 	struct policy *policy; /* what may be reached, NULL: nothing */
-	struct gitdir git;     /* of that directory, where it is elsewhere */
+	int approvals;	   /* box for questions to a person, borrowed; 0: the data directory's */
+	char tenant[64];   /* on whose behalf they are asked, "" for nobody else's */
+	struct gitdir git; /* of that directory, where it is elsewhere */
 };
 
 struct pinfold_store {
@@ -169,6 +175,10 @@ struct pinfold_run {
 	char (*names)[256];	  /* GATE_NAMES_MAX of what addresses stand for, "" for not known */
 	unsigned n_rows;
 	uint64_t rows_omitted;
+	bool lives;	      /* it is not waited for: nobody would hear a question */
+	struct run_ask *asks; /* what a person is asked for, GATE_ASKS_MAX; NULL: nothing yet */
+	char asked[320];      /* the last of it, to be told */
+	bool asked_untold;
 	struct run_denial denials[RUN_DENIALS_MAX];
 	unsigned n_denials;
 	uint64_t denials_omitted;
@@ -294,9 +304,13 @@ void egress_name(struct pinfold_run *run, struct notify_event *ev);
 int egress_hold(struct pinfold_run *run, struct err *e);
 /* The sandbox has ended: hear the rest. */
 void egress_end(struct pinfold_run *run);
+/* egress_ask.c: a person is to be asked; his answer is there (false: no question has this fd). */
+void egress_ask(struct pinfold_run *run, const struct gate_report *r);
+bool egress_answered(struct pinfold_run *run, int fd);
+void egress_ask_end(struct pinfold_run *run);
 /* denial.c */
-void run_deny_by_gate(struct pinfold_run *run, const struct notify_event *ev, const char *what,
-		      uint64_t count);
+void run_deny_by_gate(struct pinfold_run *run, const char *kind, const struct notify_event *ev,
+		      const char *what, uint64_t count);
 void run_deny(struct pinfold_run *run, const char *kind, const struct notify_event *ev);
 void run_deny_path(struct pinfold_run *run, const char *what, const char *hint);
 void run_hidden_arguments(struct pinfold_run *run);
