@@ -138,8 +138,8 @@ static void say_question(const char *text, size_t len)
 {
 	size_t id = len < 29 ? len : 29;
 
-	say("waits for approval: %.*s; pinfold approve %.*s, or pinfold deny %.*s", (int)(len - id),
-	    text + id, (int)id, text, (int)id, text);
+	say("waits for approval: %.*s; pinfold approve %.*s, or pinfold deny %.*s",
+	    (int)(len - what), text + what, (int)id, text, (int)id, text);
 }
 
 static void on_event(struct stream *s, const struct pinfold_event *ev)

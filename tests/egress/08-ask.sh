@@ -39,7 +39,7 @@ connection()
 	forget
 	inside_start HELD --json --policy "$W/policy.yaml" -- sh -c "${get[*]}; ${get[*]}"
 	asked HELD
-	check "nothing has reached the server" test "$(seen tls .)" = 0
+	check "nothing has reached the server" test "$(seen tcp ' 443')" = 0
 	pinfold approvals
 	check "the question says what for" grep -q "^$ASKED .*network: connect four.test:443, for sandbox sbx" "$OUT"
 	pinfold approve --sandbox "$ASKED"
