@@ -29,7 +29,7 @@ const struct verb verb_table[] = {
 	{"token", "make, list and remove keys of the HTTP API", cmd_token, VERB_TOKEN, &token_doc},
 	{"allow", "say what a policy lets a sandbox reach, and why", cmd_allow, VERB_ALLOW,
 	 &allow_doc},
-	{"trust", "let a project's pinfold.yaml count", cmd_trust, VERB_TRUST, &trust_doc},
+	{"trust", "let the pinfold.yaml of a project count", cmd_trust, VERB_TRUST, &trust_doc},
 	{"new", "make a workspace: files that last", cmd_new, VERB_NEW, &new_doc},
 	{"ls", "list the workspaces", cmd_ls, VERB_DATA, &ls_doc},
 	{"info", "say how a workspace stands", cmd_info, VERB_DATA, &info_doc},
