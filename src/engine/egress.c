@@ -20,8 +20,8 @@
 #include "base/fd.h"
 #include "base/passfd.h"
 #include "egress/policy.h"
+#include "egress/source.h"
 #include "egress/synthetic.h"
-#include "egress/yaml.h"
 #include "engine/run_int.h"
 #include "sandbox/spawn.h"
 #include "wire/gate.h"
@@ -281,20 +281,29 @@ int egress_hold(struct pinfold_run *run, struct err *e)
 	return r;
 }
 
+/* A run has a network when somebody says so: the caller, or the directory that it works on. */
+static bool wants_network(const struct request *r, const struct pinfold_run_options *o)
+{
+	if ((o->allow && o->allow[0]) || o->policy)
+		return true;
+	return r->spec.dir_fd >= 0 && !(o->flags & PINFOLD_FOREIGN) &&
+	       faccessat(r->spec.dir_fd, "pinfold.yaml", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 int request_policy(struct request *r, const struct pinfold_run_options *o, struct err *e)
 {
-	bool asked = (o->allow && o->allow[0]) || o->policy;
+	bool foreign = o->flags & PINFOLD_FOREIGN;
+	struct policy_sources from = {
+		.allow = o->allow,
+		.text = o->policy,
+		.text_name = o->policy_name,
+		.with_own = !foreign,
+		.project = foreign ? NULL : r->dir_real,
+	};
 
-	if (!asked)
+	if (!wants_network(r, o))
 		return 0;
-	r->policy = policy_new();
-	if (!r->policy)
-		return err_sys(e, "policy");
-	for (unsigned i = 0; o->allow && o->allow[i]; i++)
-		if (policy_allow(r->policy, o->allow[i], e) < 0)
-			return err_wrap(e, "--allow %s", o->allow[i]);
-	if (o->policy && policy_load_yaml(r->policy, o->policy, strlen(o->policy),
-					  o->policy_name ? o->policy_name : "policy", NULL, e) < 0)
+	if (policy_gather(&from, &r->policy, r->policy_note, e) < 0)
 		return -EINVAL;
 	r->spec.egress.n_ports = policy_ports(r->policy, r->spec.egress.ports);
 	r->spec.egress.inspects = policy_inspects(r->policy);
