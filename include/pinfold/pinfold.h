@@ -48,6 +48,8 @@ struct pinfold_error {
 #define PINFOLD_LOCAL 0x10u   /* run in this process even when there is a daemon */
 /* On behalf of somebody who may not know what is on this host: no hint says so. */
 #define PINFOLD_FOREIGN 0x40u
+/* The caller's own policy.yaml counts, and a pinfold.yaml of `dir` that he trusted; presets, too. */
+#define PINFOLD_OWN_POLICY 0x80u
 /* Of a background command: keep its standard input open for pinfold_process_write(); else it is empty. */
 #define PINFOLD_SPAWN_STDIN 0x20u
 

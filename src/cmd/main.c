@@ -27,6 +27,9 @@ const struct verb verb_table[] = {
 	{"approve", "say yes to what waits", cmd_approve, VERB_APPROVE, &approve_doc},
 	{"deny", "say no to it", cmd_deny, VERB_PLAIN, &deny_doc},
 	{"token", "make, list and remove keys of the HTTP API", cmd_token, VERB_TOKEN, &token_doc},
+	{"allow", "say what a policy lets a sandbox reach, and why", cmd_allow, VERB_ALLOW,
+	 &allow_doc},
+	{"trust", "let a project's pinfold.yaml count", cmd_trust, VERB_TRUST, &trust_doc},
 	{"new", "make a workspace: files that last", cmd_new, VERB_NEW, &new_doc},
 	{"ls", "list the workspaces", cmd_ls, VERB_DATA, &ls_doc},
 	{"info", "say how a workspace stands", cmd_info, VERB_DATA, &info_doc},
@@ -72,7 +75,7 @@ const struct verb verb_table[] = {
 
 /* Verbs of the contract whose part does not exist yet: refused by name, never "unknown". */
 static const char *const later_verbs[] = {
-	"allow", "trust", "secret", "audit", "receipt", "verify", "replay", "deps", NULL,
+	"secret", "audit", "receipt", "verify", "replay", "deps", NULL,
 };
 
 static const struct verb *unknown_verb(const char *name, struct err *e)

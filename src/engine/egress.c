@@ -281,30 +281,27 @@ int egress_hold(struct pinfold_run *run, struct err *e)
 	return r;
 }
 
-/* A run has a network when somebody says so: the caller, or the directory that it works on. */
-static bool wants_network(const struct request *r, const struct pinfold_run_options *o)
-{
-	if ((o->allow && o->allow[0]) || o->policy)
-		return true;
-	return r->spec.dir_fd >= 0 && !(o->flags & PINFOLD_FOREIGN) &&
-	       faccessat(r->spec.dir_fd, "pinfold.yaml", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
 int request_policy(struct request *r, const struct pinfold_run_options *o, struct err *e)
 {
-	bool foreign = o->flags & PINFOLD_FOREIGN;
-	struct policy_sources from = {
+	bool own = o->flags & PINFOLD_OWN_POLICY, asked = (o->allow && o->allow[0]) || o->policy;
+	struct policy_sources s = {
 		.allow = o->allow,
 		.text = o->policy,
-		.text_name = o->policy_name,
-		.with_own = !foreign,
-		.project = foreign ? NULL : r->dir_real,
+		.text_name = o->policy_name ? o->policy_name : "policy",
+		.with_own = own,
+		.project = own ? o->dir : NULL,
 	};
+	char note[SOURCE_NOTE_SIZE]; /* who sets the flag has said it */
 
-	if (!wants_network(r, o))
+	if (!asked && !own)
 		return 0;
-	if (policy_gather(&from, &r->policy, r->policy_note, e) < 0)
+	if (policy_gather(&s, &r->policy, note, e) < 0)
 		return -EINVAL;
+	if (!asked && policy_is_empty(r->policy)) {
+		policy_free(r->policy);
+		r->policy = NULL;
+		return 0;
+	}
 	r->spec.egress.n_ports = policy_ports(r->policy, r->spec.egress.ports);
 	r->spec.egress.inspects = policy_inspects(r->policy);
 	return 0;

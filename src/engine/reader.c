@@ -115,7 +115,7 @@ int reader_look(struct store *s, const struct reader_ask *ask, struct reader *re
 		.time_ms = TIME_MS,
 		.memory_bytes = MEMORY_BYTES,
 		.disk_bytes = DISK_BYTES,
-		.flags = PINFOLD_LOCAL | PINFOLD_FOREIGN | (ask->fed ? 0 : PINFOLD_NO_STDIN),
+		.flags = PINFOLD_LOCAL | (ask->fed ? 0 : PINFOLD_NO_STDIN),
 	};
 
 	put_argv(ask->argv, argv);
@@ -141,7 +141,7 @@ int reader_enter(struct store *s, const char *name, const char *const *argv,
 		.limits = "best-effort",
 		.time_ms = TIME_MS,
 		.memory_bytes = MEMORY_BYTES,
-		.flags = PINFOLD_LOCAL | PINFOLD_FOREIGN, /* no policy of anybody's is its */
+		.flags = PINFOLD_LOCAL,
 	};
 
 	put_argv(argv, full);

@@ -21,7 +21,7 @@
 #include "base/err.h"
 #include "base/id.h"
 #include "engine/capture.h"
-#include "egress/source.h"
+#include "egress/policy.h"
 #include "engine/gitdir.h"
 #include "engine/secrets.h"
 #include "kernel/cgroup.h"
@@ -103,7 +103,6 @@ struct request {
 	struct store *store;	/* of an image without a workspace, which is held: NULL: none */
 	int image_lock;
 	struct policy *policy; /* what may be reached, NULL: nothing */
-	char policy_note[SOURCE_NOTE_SIZE];
 	struct gitdir git;     /* of that directory, where it is elsewhere */
 };
 

@@ -180,8 +180,6 @@ static void write_notes(struct pinfold_run *run)
 		note(run,
 		     "the directory is large: it was not searched whole for files that look like "
 		     "secrets; hide them with --hide");
-	if (run->req.policy_note[0])
-		note(run, run->req.policy_note);
 	if (run->req.git.note)
 		note(run, run->req.git.note);
 	if (run->req.rough && !run->req.spec.on_volume && run->exit_status != 0)
