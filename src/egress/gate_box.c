@@ -74,7 +74,7 @@ static void on_listener(struct source *s, uint32_t events)
 		conn_accept(l);
 }
 
-/* From the guest, while its plan is walked. */
+/* From the guest: listeners while its plan is walked, then its end. */
 static void on_intake(struct source *s, uint32_t events)
 {
 	struct box *b = (struct box *)(void *)((char *)s - offsetof(struct box, intake));
@@ -86,7 +86,7 @@ static void on_intake(struct source *s, uint32_t events)
 	if (n == -EAGAIN || n == -EINTR)
 		return;
 	if (n < 1 || b->n_listeners == BOX_LISTENERS_MAX || !is_listener(fd, &msg)) {
-		gate_forget(s); /* it has no more, or is none of ours */
+		box_end(b); /* its guest is gone, or none of ours */
 		return;
 	}
 	struct listener *l = &b->listeners[b->n_listeners];

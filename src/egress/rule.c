@@ -290,6 +290,9 @@ static int make_ports(const struct rule_draft *d, struct rule *r, struct err *e)
 		return err_set(e, ERR_INVALID, "protocol tcp needs a port");
 	if (d->n_ports == 0)
 		usual_ports(d, r);
+	/* A rule without ports would be one for all of them. */
+	if (r->n_ports == 0)
+		return err_set(e, ERR_INVALID, "inject: a secret goes out by https alone");
 	for (unsigned i = 0; i < r->n_ports; i++) {
 		struct rule_port *port = &r->ports[i];
 

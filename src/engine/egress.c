@@ -227,6 +227,60 @@ void egress_end(struct pinfold_run *run)
 	run->uses_gate = false;
 }
 
+/* Sandboxes that live: they have their way out as long as this process does, or they do. */
+#define HELD_MAX 4096u
+static struct {
+	pthread_mutex_t lock;
+	int *reports;
+	unsigned n;
+} held = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* What nobody will ask for is dropped. False: the gate has ended it. */
+static bool still_lives(int reports)
+{
+	struct gate_report r;
+	ssize_t n;
+
+	while ((n = recv(reports, &r, sizeof(r), MSG_DONTWAIT)) > 0)
+		;
+	return n < 0 && errno == EAGAIN;
+}
+
+static void sweep_held(void)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < held.n; i++) {
+		if (still_lives(held.reports[i])) {
+			held.reports[n++] = held.reports[i];
+			continue;
+		}
+		fd_close(&held.reports[i]);
+		leave_gate();
+	}
+	held.n = n;
+}
+
+int egress_hold(struct pinfold_run *run, struct err *e)
+{
+	int r = 0;
+
+	if (!run->uses_gate)
+		return 0;
+	pthread_mutex_lock(&held.lock);
+	sweep_held();
+	int *more = held.n < HELD_MAX ? realloc(held.reports, (held.n + 1) * sizeof(*more)) : NULL;
+	if (more) {
+		held.reports = more;
+		held.reports[held.n++] = take_fd(&run->reports);
+		run->uses_gate = false;
+	} else {
+		r = err_set(e, ERR_LIMIT, "more than %u sandboxes with a network policy", HELD_MAX);
+	}
+	pthread_mutex_unlock(&held.lock);
+	return r;
+}
+
 int request_policy(struct request *r, const struct pinfold_run_options *o, struct err *e)
 {
 	bool asked = (o->allow && o->allow[0]) || o->policy;

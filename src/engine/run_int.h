@@ -288,6 +288,8 @@ int egress_trust(struct pinfold_run *run, struct err *e);
 bool egress_report(struct pinfold_run *run);
 /* What the address stands for, where it is one of the gate's. */
 void egress_name(struct pinfold_run *run, struct notify_event *ev);
+/* The sandbox lives on without the run. */
+int egress_hold(struct pinfold_run *run, struct err *e);
 /* The sandbox has ended: hear the rest. */
 void egress_end(struct pinfold_run *run);
 /* denial.c */

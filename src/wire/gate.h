@@ -5,9 +5,9 @@
  *
  *	starter -> gate	one for the process: gate_open for each sandbox, with GATE_OPEN_FDS
  *			descriptors. When it is closed the gate ends.
- *	guest -> gate	one for a sandbox, while its plan is walked: gate_listen, each with a
- *			descriptor. It is closed before the first right is given up, so what it
- *			brings is ours; the gate asks the kernel about each socket all the same.
+ *	guest -> gate	one for a sandbox: gate_listen while its plan is walked, each with a
+ *			descriptor. The gate asks the kernel about each, and takes no more than
+ *			there are. When the guest is gone, the sandbox has ended.
  *	gate -> starter	one for a sandbox: gate_report. The starter shuts its side down when the
  *			sandbox has ended; the gate then closes all that belongs to it, tells the
  *			rest, and closes this, too.
