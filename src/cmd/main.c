@@ -27,6 +27,8 @@ const struct verb verb_table[] = {
 	{"approve", "say yes to what waits", cmd_approve, VERB_APPROVE, &approve_doc},
 	{"deny", "say no to it", cmd_deny, VERB_PLAIN, &deny_doc},
 	{"token", "make, list and remove keys of the HTTP API", cmd_token, VERB_TOKEN, &token_doc},
+	{"secret", "keep what programs may use and never see", cmd_secret, VERB_SECRET,
+	 &secret_doc},
 	{"new", "make a workspace: files that last", cmd_new, VERB_NEW, &new_doc},
 	{"ls", "list the workspaces", cmd_ls, VERB_DATA, &ls_doc},
 	{"info", "say how a workspace stands", cmd_info, VERB_DATA, &info_doc},
