@@ -30,6 +30,8 @@ const struct verb verb_table[] = {
 	{"allow", "say what a policy lets a sandbox reach, and why", cmd_allow, VERB_ALLOW,
 	 &allow_doc},
 	{"trust", "let the pinfold.yaml of a project count", cmd_trust, VERB_TRUST, &trust_doc},
+	{"secret", "keep what programs may use and never see", cmd_secret, VERB_SECRET,
+	 &secret_doc},
 	{"new", "make a workspace: files that last", cmd_new, VERB_NEW, &new_doc},
 	{"ls", "list the workspaces", cmd_ls, VERB_DATA, &ls_doc},
 	{"info", "say how a workspace stands", cmd_info, VERB_DATA, &info_doc},
@@ -75,7 +77,7 @@ const struct verb verb_table[] = {
 
 /* Verbs of the contract whose part does not exist yet: refused by name, never "unknown". */
 static const char *const later_verbs[] = {
-	"secret", "audit", "receipt", "verify", "replay", "deps", NULL,
+	"audit", "receipt", "verify", "replay", "deps", NULL,
 };
 
 static const struct verb *unknown_verb(const char *name, struct err *e)

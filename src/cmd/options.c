@@ -103,7 +103,7 @@ const struct opt opt_table[] = {
 	 RUN_EXEC | VERB_DOCTOR | VERB_VERSION | VERB_PS | VERB_LOGS | VERB_BENCH | VERB_NEW |
 		 VERB_DATA | VERB_LOG | VERB_FORK | VERB_DIFF | VERB_CP | VERB_PUSH | VERB_PULL |
 		 VERB_REVIEW | VERB_APPLY | VERB_IMPORT | VERB_FSCK | VERB_TOKEN | VERB_IMAGE |
-		 VERB_ALLOW | VERB_TRUST,
+		 VERB_ALLOW | VERB_TRUST | VERB_SECRET,
 	 AT(json), .help = "Print one JSON document instead of text"},
 	{"raw", NULL, OPT_FLAG, GROUP_OUTPUT, RUN_EXEC, AT(raw),
 	 .help = "Pass control sequences to a terminal; otherwise they are shown escaped"},
@@ -240,8 +240,12 @@ const struct opt opt_table[] = {
 	 .standard = "run,files,workspaces"},
 	{"tenant", "NAME", OPT_TEXT, GROUP_OTHER, VERB_TOKEN, AT(tenant),
 	 .help = "Whose it is: tenants see nothing of each other", .standard = "default"},
-	{"ttl", "DURATION", OPT_DURATION, GROUP_OTHER, VERB_TOKEN, AT(ttl_ms),
+	{"ttl", "DURATION", OPT_DURATION, GROUP_OTHER, VERB_TOKEN | VERB_SECRET, AT(ttl_ms),
 	 .help = "How long it is valid", .standard = "for ever"},
+	{"file", "FILE", OPT_TEXT, GROUP_OTHER, VERB_SECRET, AT(secret_file),
+	 .help = "Where the value is", .standard = "standard input"},
+	{"uses", "N", OPT_COUNT, GROUP_OTHER, VERB_SECRET, AT(uses),
+	 .help = "How many sandboxes may have it", .standard = "any number"},
 	{"label", "TEXT", OPT_TEXT, GROUP_OTHER, VERB_TOKEN, AT(label),
 	 .help = "What the list calls it"},
 	{"sandbox", NULL, OPT_FLAG, GROUP_OTHER, VERB_APPROVE, AT(for_sandbox),

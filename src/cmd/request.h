@@ -35,7 +35,8 @@ struct request {
 	const char *log;
 	struct opt_list listen, hosts, origins;
 	const char *scope, *tenant, *label; /* of token */
-	uint64_t ttl_ms;
+	uint64_t ttl_ms, uses;
+	const char *secret_file;
 	uint64_t for_ms; /* an approval's */
 	bool for_sandbox;
 	uint64_t result_fd, code_fd; /* what relay.h says, and program text; 0: none */

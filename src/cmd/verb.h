@@ -122,6 +122,7 @@ int cmd_deny(const struct verb *v, int argc, char **argv);
 int cmd_token(const struct verb *v, int argc, char **argv);
 int cmd_allow(const struct verb *v, int argc, char **argv);
 int cmd_trust(const struct verb *v, int argc, char **argv);
+int cmd_secret(const struct verb *v, int argc, char **argv);
 int cmd_docs(const struct verb *v, int argc, char **argv);
 
 extern const struct verb_doc allow_doc, trust_doc, run_doc, shell_doc, plan_doc, doctor_doc,
@@ -129,6 +130,7 @@ extern const struct verb_doc allow_doc, trust_doc, run_doc, shell_doc, plan_doc,
 	kill_doc, pause_doc, resume_doc, extend_doc, bench_doc, new_doc, ls_doc, info_doc, rm_doc,
 	snap_doc, log_doc, undo_doc, rollback_doc, fork_doc, diff_doc, cp_doc, push_doc, pull_doc,
 	watch_doc, review_doc, apply_doc, export_doc, import_doc, fsck_doc, token_doc, image_doc,
+	secret_doc,
 	approvals_doc, approve_doc, deny_doc, mcp_doc;
 
 #endif
