@@ -107,7 +107,7 @@ ENDS_TLS_SRC := $(addprefix src/base/,err.c fd.c parse.c passfd.c) $(TLS_SRC) \
 	$(addprefix src/kernel/,confine.c landlock.c) $(addprefix src/tls/,alone.c main.c relay.c)
 GATE_SRC := $(addprefix src/base/,err.c fd.c passfd.c parse.c utf8.c value.c) src/kernel/landlock.c \
 	$(filter-out $(TLS_SRC),$(sort $(wildcard src/http/*.c))) \
-	$(filter-out src/egress/yaml.c src/egress/doc.c src/egress/schema.c,$(sort $(wildcard src/egress/*.c)))
+	$(filter-out $(addprefix src/egress/,yaml.c doc.c schema.c source.c trust.c preset.c preset_text.c vault.c),$(sort $(wildcard src/egress/*.c)))
 GATE_LIBS := -lcares $(TLS_LIBS)
 NOTARY_SRC := $(addprefix src/base/,err.c fd.c hash.c) $(SIGN_SRC) src/notary/main.c
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)
@@ -242,7 +242,8 @@ fuzz: $(patsubst tests/fuzz/fuzz_%.c,fuzz-%,$(wildcard tests/fuzz/fuzz_*.c))
 fuzz-%: tests/fuzz/fuzz_%.c
 	@mkdir -p build/fuzz/found/$*
 	clang -std=gnu17 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-		$(CPPFLAGS_ALL) -U_FORTIFY_SOURCE -o build/fuzz/$* $< $(filter-out $(TLS_SRC),$(sort $(wildcard src/base/*.c src/http/*.c src/$*/*.c))) $(LIBS)
+		$(CPPFLAGS_ALL) -U_FORTIFY_SOURCE -o build/fuzz/$* $< \
+		$(filter-out $(TLS_SRC) $(GATE_ONLY),$(sort $(wildcard src/base/*.c src/http/*.c src/$*/*.c))) $(LIBS)
 	build/fuzz/$* -max_total_time=$(FUZZ_SECONDS) -timeout=5 -artifact_prefix=build/fuzz/ \
 		build/fuzz/found/$* tests/fuzz/corpus/$*
 .PHONY: fuzz

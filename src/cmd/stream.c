@@ -136,7 +136,7 @@ static bool was_stopped(const char *status)
 /* "ID WHAT": somebody has to know that it waits for him. */
 static void say_question(const char *text, size_t len)
 {
-	size_t id = len < 29 ? len : 29;
+	size_t id = len < 29 ? len : 29, what = len < 30 ? len : 30;
 
 	say("waits for approval: %.*s; pinfold approve %.*s, or pinfold deny %.*s",
 	    (int)(len - what), text + what, (int)id, text, (int)id, text);
