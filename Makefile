@@ -107,7 +107,7 @@ ENDS_TLS_SRC := $(addprefix src/base/,err.c fd.c parse.c passfd.c) $(TLS_SRC) \
 	$(addprefix src/kernel/,confine.c landlock.c) $(addprefix src/tls/,alone.c main.c relay.c)
 GATE_SRC := $(addprefix src/base/,err.c fd.c passfd.c parse.c utf8.c value.c) src/kernel/landlock.c \
 	$(filter-out $(TLS_SRC),$(sort $(wildcard src/http/*.c))) \
-	$(filter-out src/egress/vault.c src/egress/yaml.c src/egress/doc.c src/egress/schema.c,$(sort $(wildcard src/egress/*.c)))
+	$(filter-out $(addprefix src/egress/,yaml.c doc.c schema.c source.c trust.c preset.c preset_text.c vault.c),$(sort $(wildcard src/egress/*.c)))
 GATE_LIBS := -lcares $(TLS_LIBS)
 NOTARY_SRC := $(addprefix src/base/,err.c fd.c hash.c) $(SIGN_SRC) src/notary/main.c
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)

@@ -51,6 +51,8 @@ struct pinfold_error {
 /* In the daemon: the result comes when the last process of the command is gone, not when the sandbox is,
  * which may be a moment later. */
 #define PINFOLD_PROMPT 0x80u
+/* The caller's own policy.yaml counts, and a pinfold.yaml of `dir` that he trusted; presets, too. */
+#define PINFOLD_OWN_POLICY 0x100u
 /* Of a background command: keep its standard input open for pinfold_process_write(); else it is empty. */
 #define PINFOLD_SPAWN_STDIN 0x20u
 

@@ -84,10 +84,20 @@ const struct opt opt_table[] = {
 	 .help = "Root file system: host shows the host's /usr and nothing else of it; others come "
 		 "with pinfold image import",
 	 .standard = "host", .words = "host"},
-	{"allow", "HOST[:PORT]", OPT_LIST, GROUP_ISOLATION, RUN_SHELL, AT(allow),
+	{"allow", "HOST[:PORT]", OPT_LIST, GROUP_ISOLATION, RUN_SHELL | VERB_ALLOW, AT(allow),
 	 .help = "Let the sandbox reach this host, by default on ports 80 and 443; may be repeated"},
-	{"policy", "FILE", OPT_TEXT, GROUP_ISOLATION, RUN_SHELL, AT(policy_file),
+	{"policy", "FILE", OPT_TEXT, GROUP_ISOLATION, RUN_SHELL | VERB_ALLOW, AT(policy_file),
 	 .help = "What the sandbox may reach, as YAML; beside --allow"},
+	{"dir", "DIR", OPT_TEXT, GROUP_ISOLATION, VERB_ALLOW, AT(run.dir),
+	 .help = "A trusted pinfold.yaml of this directory counts, too"},
+	{"explain", "URL", OPT_TEXT, GROUP_OTHER, VERB_ALLOW, AT(explain),
+	 .help = "What is asked about: https://HOST/PATH, http://HOST/PATH or HOST[:PORT]"},
+	{"method", "METHOD", OPT_TEXT, GROUP_OTHER, VERB_ALLOW, AT(method),
+	 .help = "Method of the request", .standard = "GET", .words = "GET HEAD POST PUT DELETE"},
+	{"list", NULL, OPT_FLAG, GROUP_OTHER, VERB_TRUST, AT(list),
+	 .help = "Print what is trusted, and whether it changed since"},
+	{"forget", NULL, OPT_FLAG, GROUP_OTHER, VERB_TRUST, AT(forget),
+	 .help = "Trust it no longer"},
 	{"deps", "MODE", OPT_CHOICE, GROUP_ISOLATION, RUN_SHELL, AT(run.deps),
 	 .help = "How missing packages are found; only off in this version", .standard = "off",
 	 .words = "auto manifest retry off"},
@@ -96,7 +106,7 @@ const struct opt opt_table[] = {
 	 RUN_EXEC | VERB_DOCTOR | VERB_VERSION | VERB_PS | VERB_LOGS | VERB_BENCH | VERB_NEW |
 		 VERB_DATA | VERB_LOG | VERB_FORK | VERB_DIFF | VERB_CP | VERB_PUSH | VERB_PULL |
 		 VERB_REVIEW | VERB_APPLY | VERB_IMPORT | VERB_FSCK | VERB_TOKEN | VERB_IMAGE |
-		 VERB_DEPS | VERB_SECRET | VERB_TENANT | VERB_TOP,
+		 VERB_ALLOW | VERB_TRUST | VERB_DEPS | VERB_SECRET | VERB_TENANT | VERB_TOP,
 	 AT(json), .help = "Print one JSON document instead of text"},
 	{"raw", NULL, OPT_FLAG, GROUP_OUTPUT, RUN_EXEC, AT(raw),
 	 .help = "Pass control sequences to a terminal; otherwise they are shown escaped"},

@@ -15,6 +15,8 @@
 
 struct request {
 	struct pinfold_run_options run; /* borrows from argv and from below */
+	const char *explain, *method;	/* of allow */
+	bool list, forget;		/* of trust */
 	const char *policy_file;	/* of --policy */
 	char *policy_text;		/* and what it holds; owned */
 	struct opt_list env, allow, hide, show, metadata;

@@ -20,8 +20,8 @@
 #include "base/fd.h"
 #include "base/passfd.h"
 #include "egress/policy.h"
+#include "egress/source.h"
 #include "egress/synthetic.h"
-#include "egress/yaml.h"
 #include "engine/run_int.h"
 #include "sandbox/spawn.h"
 #include "wire/gate.h"
@@ -285,19 +285,25 @@ int egress_hold(struct pinfold_run *run, struct err *e)
 
 int request_policy(struct request *r, const struct pinfold_run_options *o, struct err *e)
 {
-	bool asked = (o->allow && o->allow[0]) || o->policy;
+	bool own = o->flags & PINFOLD_OWN_POLICY, asked = (o->allow && o->allow[0]) || o->policy;
+	struct policy_sources s = {
+		.allow = o->allow,
+		.text = o->policy,
+		.text_name = o->policy_name ? o->policy_name : "policy",
+		.with_own = own,
+		.project = own ? o->dir : NULL,
+	};
+	char note[SOURCE_NOTE_SIZE]; /* who sets the flag has said it */
 
-	if (!asked)
+	if (!asked && !own)
 		return 0;
-	r->policy = policy_new();
-	if (!r->policy)
-		return err_sys(e, "policy");
-	for (unsigned i = 0; o->allow && o->allow[i]; i++)
-		if (policy_allow(r->policy, o->allow[i], e) < 0)
-			return err_wrap(e, "--allow %s", o->allow[i]);
-	if (o->policy && policy_load_yaml(r->policy, o->policy, strlen(o->policy),
-					  o->policy_name ? o->policy_name : "policy", NULL, e) < 0)
+	if (policy_gather(&s, &r->policy, note, e) < 0)
 		return -EINVAL;
+	if (!asked && policy_is_empty(r->policy)) {
+		policy_free(r->policy);
+		r->policy = NULL;
+		return 0;
+	}
 	r->spec.egress.n_ports = policy_ports(r->policy, r->spec.egress.ports);
 	r->spec.egress.inspects = policy_inspects(r->policy);
 	return request_secrets(r, e);

@@ -385,9 +385,9 @@ int request_init(struct request *r, const struct pinfold_run_options *o,
 	if (o->size < sizeof(size_t) * 4)
 		return err_set(e, ERR_INVALID, "options of another version of the library");
 	if (check_words(r, o, e) < 0 || refuse_missing_part(o, e) < 0 ||
-	    request_policy(r, o, e) < 0 || find_layers(r, o, on, e) < 0 ||
-	    take_command(r, o, e) < 0 || check_workdir(r, o, e) < 0 || make_env(r, o, e) < 0 ||
-	    check_metadata(r, o, e) < 0 || open_dir(r, o, e) < 0 || find_ids(r, e) < 0 ||
+	    find_layers(r, o, on, e) < 0 || take_command(r, o, e) < 0 ||
+	    check_workdir(r, o, e) < 0 || open_dir(r, o, e) < 0 || request_policy(r, o, e) < 0 ||
+	    make_env(r, o, e) < 0 || check_metadata(r, o, e) < 0 || find_ids(r, e) < 0 ||
 	    request_limits(r, o, e) < 0 || id_make("sbx", r->spec.id, e) < 0)
 		return -EINVAL;
 	open_git(r, o);
