@@ -40,8 +40,8 @@ struct request {
 	bool once;	       /* of top */
 	uint64_t interval_ms;
 	uint64_t ttl_ms, uses;
-	const char *secret_file;
-	uint64_t for_ms; /* an approval's */
+	const char *secret_file; /* of secret */
+	uint64_t for_ms;	 /* an approval's */
 	bool for_sandbox;
 	uint64_t result_fd, code_fd; /* what relay.h says, and program text; 0: none */
 	uint64_t samples;	     /* of bench */

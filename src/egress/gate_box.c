@@ -124,6 +124,7 @@ int box_open(const struct gate_open *msg, int fds[GATE_OPEN_FDS_MAX], struct err
 {
 	auto_close int policy = fds[0];
 	auto_close int roots = fds[3];
+	auto_close int secrets = fds[4];
 	struct box *b = calloc(1, sizeof(*b));
 
 	if (!b) {
@@ -142,6 +143,8 @@ int box_open(const struct gate_open *msg, int fds[GATE_OPEN_FDS_MAX], struct err
 	if (r >= 0 && (gate_watch(&b->intake, EPOLLIN) < 0 ||
 		       gate_watch(&b->reports, EPOLLIN | EPOLLOUT | EPOLLET) < 0))
 		r = err_sys(e, "sandbox");
+	if (r >= 0)
+		r = secrets_open(b, secrets, e);
 	if (r >= 0)
 		r = inspect_open(b, roots, e);
 	if (r < 0)
@@ -172,6 +175,7 @@ void box_free(struct box *b)
 	policy_free(b->policy);
 	synthetic_free(b->names);
 	authority_free(b->authority);
+	secrets_close(b);
 	free(b);
 }
 

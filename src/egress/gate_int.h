@@ -28,6 +28,7 @@
 #include "egress/inspect.h"
 #include "egress/name.h"
 #include "egress/policy.h"
+#include "egress/secret.h"
 #include "egress/stage.h"
 #include "egress/synthetic.h"
 #include "wire/gate.h"
@@ -107,6 +108,7 @@ struct box {
 	struct source reports;		   /* to the starter */
 	bool is_ending, is_dead, is_stuck; /* stuck: the starter does not read */
 	struct authority *authority;	   /* NULL: nothing is inspected */
+	struct secret_set *secrets;	   /* NULL: none */
 	struct policy *policy;
 	struct synthetic *names;
 	struct listener listeners[BOX_LISTENERS_MAX];
@@ -264,6 +266,15 @@ struct stage *http_stage_new(struct conn *c, bool is_proxy);
 int inspect_open(struct box *b, int roots, struct err *e);
 /* TLS around HTTP. NULL: it cannot be. */
 struct stage *inspect_stage_new(struct conn *c);
+
+/* gate_secret.c */
+int secrets_open(struct box *b, int fd, struct err *e);
+void secrets_close(struct box *b);
+/* NULL: it may be sent. Else why not, which was told, too. */
+const char *secrets_judge(struct conn *c, const struct http_head *h,
+			  const struct egress_verdict *v);
+/* A placeholder turned up where none belongs. */
+void secrets_alarm(struct conn *c, const char *where);
 
 /* gate_proxy.c */
 void proxy_run(struct conn *c);

@@ -115,6 +115,7 @@ int egress_begin(struct pinfold_run *run, struct err *e)
 	struct gate_open msg = {.magic = GATE_MAGIC, .version = GATE_VERSION};
 	const char *resolver = getenv("PINFOLD_RESOLVER");
 	auto_close int policy = FD_NONE, intake = FD_NONE, reports = FD_NONE, roots = FD_NONE;
+	auto_close int secrets = FD_NONE;
 	int pair[2];
 
 	if (!req->spec.egress.n_ports)
@@ -127,7 +128,8 @@ int egress_begin(struct pinfold_run *run, struct err *e)
 	if (!run->rows || !run->names)
 		return err_sys(e, "policy");
 	if (policy_file(req->policy, &policy, e) < 0 ||
-	    (req->spec.egress.inspects && roots_file(run, &roots, e) < 0))
+	    (req->spec.egress.inspects && roots_file(run, &roots, e) < 0) ||
+	    (req->injected && secrets_file(req, &secrets, e) < 0))
 		return -EINVAL;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(e, "gate");
@@ -138,7 +140,7 @@ int egress_begin(struct pinfold_run *run, struct err *e)
 	run->reports = pair[0];
 	reports = pair[1];
 	req->spec.egress.gate = run->gate_end;
-	const int fds[GATE_OPEN_FDS_MAX] = {policy, intake, reports, roots};
+	const int fds[GATE_OPEN_FDS_MAX] = {policy, intake, reports, roots, secrets};
 	run->uses_gate = true;
 	int r = use_gate(&msg, fds, e);
 	return r >= 0 && roots >= 0 ? egress_trust(run, e) : r;
@@ -311,5 +313,5 @@ int request_policy(struct request *r, const struct pinfold_run_options *o, struc
 	}
 	r->spec.egress.n_ports = policy_ports(r->policy, r->spec.egress.ports);
 	r->spec.egress.inspects = policy_inspects(r->policy);
-	return 0;
+	return request_secrets(r, e);
 }

@@ -22,6 +22,7 @@
 #include "base/id.h"
 #include "engine/capture.h"
 #include "egress/policy.h"
+#include "egress/secret.h"
 #include "engine/gitdir.h"
 #include "engine/secrets.h"
 #include "kernel/cgroup.h"
@@ -106,10 +107,11 @@ struct request {
 	char path[1024];	/* PATH of the image, "" for none */
 	struct store *store;	/* of an image without a workspace, which is held: NULL: none */
 	int image_lock;
-	struct policy *policy; /* what may be reached, NULL: nothing */
-	int approvals;	   /* box for questions to a person, borrowed; 0: the data directory's */
-	char tenant[64];   /* on whose behalf they are asked, "" for nobody else's */
-	struct gitdir git; /* of that directory, where it is elsewhere */
+	struct policy *policy;	     /* what may be reached, NULL: nothing */
+	struct secret_set *injected; /* names and placeholders of what its rules inject, NULL: none */
+	int approvals;		     /* box for questions to a person, borrowed; 0: the data directory's */
+	char tenant[64];	     /* on whose behalf they are asked, "" for nobody else's */
+	struct gitdir git;	     /* of that directory, where it is elsewhere */
 };
 
 struct pinfold_store {
@@ -296,6 +298,9 @@ int egress_begin(struct pinfold_run *run, struct err *e);
  * sandbox has to trust, from the gate. */
 int roots_file(struct pinfold_run *run, int *ret_fd, struct err *e);
 int egress_trust(struct pinfold_run *run, struct err *e);
+/* egress_secret.c: placeholders for what the policy injects; their values, as a sealed file. */
+int request_secrets(struct request *r, struct err *e);
+int secrets_file(const struct request *r, int *ret_fd, struct err *e);
 /* Take one message of the gate; false: there will be no more. */
 bool egress_report(struct pinfold_run *run);
 /* What the address stands for, where it is one of the gate's. */

@@ -42,9 +42,10 @@ struct gate_listen {
 
 /* Descriptors of gate_open, in this order: the packed policy in a sealed memfd, the guest's socket,
  * the socket of reports; where TLS may have to be inspected also a sealed memfd of certificates (PEM)
- * that servers are believed by. Then the first message on the socket of reports is a gate_ca. */
+ * that servers are believed by, and one of secrets (egress/secret.h) where rules inject some. Then
+ * the first message on the socket of reports is a gate_ca. */
 #define GATE_OPEN_FDS 3u
-#define GATE_OPEN_FDS_MAX 4u
+#define GATE_OPEN_FDS_MAX 5u
 #define GATE_ROOTS_MAX (4u << 20)
 
 #define GATE_MAY_ASK 0x1u /* somebody listens who can ask a person */
