@@ -48,8 +48,11 @@ struct pinfold_error {
 #define PINFOLD_LOCAL 0x10u   /* run in this process even when there is a daemon */
 /* On behalf of somebody who may not know what is on this host: no hint says so. */
 #define PINFOLD_FOREIGN 0x40u
+/* In the daemon: the result comes when the last process of the command is gone, not when the sandbox is,
+ * which may be a moment later. */
+#define PINFOLD_PROMPT 0x80u
 /* The caller's own policy.yaml counts, and a pinfold.yaml of `dir` that he trusted; presets, too. */
-#define PINFOLD_OWN_POLICY 0x80u
+#define PINFOLD_OWN_POLICY 0x100u
 /* Of a background command: keep its standard input open for pinfold_process_write(); else it is empty. */
 #define PINFOLD_SPAWN_STDIN 0x20u
 
@@ -175,12 +178,22 @@ PINFOLD_API void pinfold_run_wait(struct pinfold_run *run);
 
 /* After PINFOLD_EVENT_RESULT. Strings are owned by the run. */
 PINFOLD_API const char *pinfold_run_id(const struct pinfold_run *run);
+/* The sandbox that it runs in; known from the start on, as the run's own id is. */
+PINFOLD_API const char *pinfold_run_sandbox(const struct pinfold_run *run);
 PINFOLD_API const char *pinfold_run_status(const struct pinfold_run *run);
 PINFOLD_API int pinfold_run_exit_status(const struct pinfold_run *run); /* 0..255 as the CLI's */
 PINFOLD_API const struct pinfold_error *
 pinfold_run_error(const struct pinfold_run *run); /* or NULL */
 /* Line i (from 0) of what a person should know: the limit hit, what was refused. NULL: no more. */
 PINFOLD_API const char *pinfold_run_note(const struct pinfold_run *run, unsigned i);
+/* Some numbers of it, without the document. */
+struct pinfold_run_summary {
+	const char *limit; /* that was hit, by its kind; NULL: none */
+	uint32_t denials;
+	uint64_t wall_us, cpu_us;
+};
+PINFOLD_API void pinfold_run_summary(const struct pinfold_run *run,
+				     struct pinfold_run_summary *ret_summary);
 /* The result document of the contract, as one line of JSON, written to fd. 0 or -1 with errno. */
 PINFOLD_API int pinfold_run_write_json(const struct pinfold_run *run, int fd);
 
@@ -271,6 +284,21 @@ PINFOLD_API int pinfold_sandbox_list(struct pinfold_sandbox_info **ret_list, siz
 				     struct pinfold_error *ret_error);
 PINFOLD_API void pinfold_sandbox_list_free(struct pinfold_sandbox_info *list);
 
+/* The daemon itself: who runs, who waits, and the sandboxes that wait ready-made. */
+#define PINFOLD_POOLS 4
+struct pinfold_daemon_info {
+	struct {
+		const char *kind; /* plain, python, node, r */
+		uint32_t waiting; /* ready-made, or being made */
+		uint32_t wanted;  /* as many as are to wait now */
+	} pools[PINFOLD_POOLS];
+	uint32_t running, running_max;
+	uint32_t queued, queued_max;
+	const char *pressure; /* on the host's memory: none, some, heavy */
+};
+PINFOLD_API int pinfold_daemon_info(struct pinfold_daemon_info *ret_info,
+				    struct pinfold_error *ret_error);
+
 /* A process in a sandbox that lives, by its number there. */
 struct pinfold_process {
 	uint32_t pid, parent;
@@ -297,6 +325,8 @@ struct pinfold_files; /* a channel to the files of one sandbox; for one thread a
 
 PINFOLD_API int pinfold_files_open(const char *id, struct pinfold_files **ret_files,
 				   struct pinfold_error *ret_error);
+/* Not 0: the server was not seen to end, and so the sandbox has not ended. Asks nobody. */
+PINFOLD_API int pinfold_files_alive(const struct pinfold_files *files);
 /* Writers must be committed or aborted before. */
 PINFOLD_API void pinfold_files_close(struct pinfold_files *files);
 
@@ -449,6 +479,12 @@ PINFOLD_API const char *pinfold_session_lang(const struct pinfold_session *s);
 /* 0: over, and PINFOLD_SESSION_DONE was told if code was being executed. */
 PINFOLD_API int pinfold_session_alive(const struct pinfold_session *s);
 PINFOLD_API void pinfold_session_close(struct pinfold_session *s);
+
+/* A stream to a port of the sandbox's loopback, connected inside with a command's rights. It does not
+ * block, and may not be connected yet: poll it for writing, then look at SO_ERROR. Code conflict.port_closed:
+ * nothing listens there. What comes by it was written by code that you do not trust. */
+PINFOLD_API int pinfold_port_connect(struct pinfold_files *files, unsigned port, int *ret_fd,
+				     struct pinfold_error *ret_error);
 
 /*
  * Background commands of a sandbox: that of pinfold_sandbox_create() and those of _spawn(), by their
@@ -787,6 +823,7 @@ struct pinfold_review {
 	const char *runs_on_host;     /* why the host may run it without being told to, or NULL */
 	const char *conflict;	      /* why it cannot be written, or NULL */
 	const char *skipped;	      /* why it is left out, or NULL */
+	const char *merges;	      /* both changed it: that apply merges them, or NULL */
 };
 
 /* Return nonzero to hear no more. */
@@ -801,8 +838,8 @@ PINFOLD_API int pinfold_workspace_review(struct pinfold_store *store, const char
 
 /*
  * Write changes to the directory: all, or those at or below `paths` (relative to it; NULL: all). All
- * or none: where the directory has changed since the workspace saw it, the code is conflict, `each`
- * hears of every conflict, and nothing is written. A process that is killed in the middle has written
+ * or none: where the directory has changed since the workspace saw it, texts are merged by lines; where
+ * that cannot be done, the code is conflict, `each` hears of every conflict, and nothing is written. A process that is killed in the middle has written
  * nothing either, once the next of these functions has looked at the directory. Otherwise `each` hears
  * what was written. A link that leads out of the directory is a conflict unless `paths` names it.
  */
@@ -932,6 +969,29 @@ PINFOLD_API int pinfold_approval_get(int box, const char *id,
 /* Only ONCE, SANDBOX, FOR (with seconds) and NO. 0: the asker has it. */
 PINFOLD_API int pinfold_approval_answer(int box, const char *id, enum pinfold_answer answer,
 					uint64_t seconds, struct pinfold_error *ret_error);
+
+/*
+ * Which packages do programs need? Read inside a sandbox, never executed. *ret_json is a document, to be
+ * freed by the caller:
+ *
+ *	{"language": "python", "version": "3.11", "files": 12,
+ *	 "needs": [{"import": "cv2", "package": "opencv-python-headless", "why": "...", "file": "a.py",
+ *		    "line": 3, "optional": false, "installed": null, "meant": null}],
+ *	 "unread": [{"file": "b.py", "line": 9, "why": "invalid syntax"}]}
+ *
+ * installed: the version that a sandbox has already, "" where nobody says; null: it has none. meant: the
+ * well-known package whose name this may be a typing error of.
+ */
+struct pinfold_deps_options {
+	size_t size;
+	const char *dir;  /* the directory of the host that has the programs */
+	const char *lang; /* python, node, r */
+	const char *const
+		*files; /* below dir; what they import of it is read, too. NULL: all of dir */
+};
+
+PINFOLD_API int pinfold_deps_scan(const struct pinfold_deps_options *options, char **ret_json,
+				  struct pinfold_error *ret_error);
 
 PINFOLD_API const char *pinfold_version(void);
 

@@ -10,6 +10,7 @@
 #include "api/boxes.h"
 #include "api/keeper.h"
 #include "api/metrics.h"
+#include "api/quota.h"
 #include "api/repeat.h"
 #include "api/runs.h"
 #include "api/server.h"
@@ -34,7 +35,8 @@ int api_open(struct api *api, struct err *e)
 	int r = 0;
 
 	value_init();
-	*api = (struct api){.run_flags = PINFOLD_DAEMON | PINFOLD_FOREIGN, .approvals = FD_NONE};
+	*api = (struct api){.run_flags = PINFOLD_DAEMON | PINFOLD_FOREIGN | PINFOLD_PROMPT,
+			    .approvals = FD_NONE};
 	r = loop_new(&api->loop, e);
 	if (r >= 0)
 		r = workers_new(WORKERS_MAX, &api->workers, e);
@@ -118,6 +120,10 @@ static int open_server(struct api *api, const struct api_config *config, struct 
 
 	if (r >= 0 && config->dir >= 0)
 		r = tokens_new(config->dir, &api->tokens, e);
+	if (r >= 0 && config->dir >= 0 && config->state >= 0)
+		r = quotas_new(config->dir, config->state, &api->quotas, e);
+	if (r >= 0 && api->quotas)
+		r = quotas_watch(api->quotas, e);
 	if (r >= 0 && config->keeper >= 0)
 		r = keeper_new(config->keeper, &api->keeper, e);
 	for (unsigned i = 0; r >= 0 && i < config->n_listen; i++)
@@ -152,6 +158,7 @@ int api_serve(const struct api_config *config, struct err *e)
 	}
 	if (r >= 0)
 		r = loop_run(api.loop, e);
+	quotas_free(take_ptr(&api.quotas)); /* saved: the next one goes on from there */
 	/* What still runs ends with our connections to the daemon, when the process does. */
 	return r;
 }

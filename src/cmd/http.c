@@ -207,6 +207,17 @@ static int open_approvals(const char *home, struct err *e)
 	return take_fd(&fd);
 }
 
+/* What the one who serves writes himself: what tenants have used. */
+static int open_state(int dir, struct err *e)
+{
+	if (mkdirat(dir, "state", 0700) < 0 && errno != EEXIST)
+		return err_sys(e, "make api/state");
+	auto_close int fd = openat(dir, "state", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || (geteuid() == 0 && fchown(fd, PINFOLD_API_ID, PINFOLD_API_ID) < 0))
+		return err_sys(e, "open api/state");
+	return take_fd(&fd);
+}
+
 static int give_up_rights(void)
 {
 	gid_t group = group_find(GROUP_NAME);
@@ -445,6 +456,8 @@ static int open_all(const struct http_options *o, struct side *s, struct http_si
 	if (r >= 0)
 		r = c->approvals = open_approvals(s->home, e);
 	if (r >= 0)
+		r = c->state = open_state(c->dir, e);
+	if (r >= 0)
 		r = listen_unix(ret->path, &c->listen[c->n_listen++], e);
 	if (r >= 0)
 		r = open_addresses(o, s, e);
@@ -461,6 +474,7 @@ static void close_all(struct side *s)
 		fd_close(&s->config.listen[i].fd);
 	fd_close(&s->config.dir);
 	fd_close(&s->config.approvals);
+	fd_close(&s->config.state);
 	tls_forget(&s->tls);
 }
 
@@ -482,7 +496,10 @@ static int await_tls(int ready, struct http_side *h, struct err *e)
 
 int http_start(const struct http_options *o, struct http_side *ret, struct err *e)
 {
-	struct side s = {.config = {.dir = FD_NONE, .approvals = FD_NONE, .keeper = FD_NONE},
+	struct side s = {.config = {.dir = FD_NONE,
+				    .state = FD_NONE,
+				    .approvals = FD_NONE,
+				    .keeper = FD_NONE},
 			 .root = geteuid() == 0,
 			 .tls = TLS_SIDE_INIT};
 	int leash[2], ready[2];

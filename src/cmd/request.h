@@ -35,7 +35,12 @@ struct request {
 	const char *log;
 	struct opt_list listen, hosts, origins;
 	const char *scope, *tenant, *label; /* of token */
-	uint64_t ttl_ms, uses;
+	const char *quota_live, *quota_runs, *quota_memory, *quota_disk, *quota_cpu,
+		*quota_budget; /* of tenant */
+	bool once;	       /* of top */
+	uint64_t interval_ms;
+	uint64_t ttl_ms;
+	uint64_t uses;
 	const char *secret_file;
 	uint64_t for_ms; /* an approval's */
 	bool for_sandbox;

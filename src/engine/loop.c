@@ -93,6 +93,8 @@ static bool take_message(struct pinfold_run *run)
 		run->disk_bytes = ev.msg.value2;
 		run->disk_full |= ev.msg.code != 0;
 		run->guest_done = true;
+		if (run->req.flags & PINFOLD_PROMPT)
+			remote_tell(run);
 		break;
 	default: break; /* a guest gone wild is not believed */
 	}

@@ -186,6 +186,11 @@ const char *pinfold_run_id(const struct pinfold_run *run)
 	return run->id;
 }
 
+const char *pinfold_run_sandbox(const struct pinfold_run *run)
+{
+	return run->req.spec.id;
+}
+
 const char *pinfold_run_status(const struct pinfold_run *run)
 {
 	return run->status;

@@ -35,17 +35,31 @@ static void write_stream(struct json *j, const char *key, struct capture *c, con
 	json_close(j, '}');
 }
 
-static void write_usage(struct json *j, const struct pinfold_run *run)
+static uint64_t cpu_us(const struct pinfold_run *run)
 {
 	const struct rusage *u = &run->rusage;
 	uint64_t cpu = (uint64_t)u->ru_utime.tv_sec * 1000000 + (uint64_t)u->ru_utime.tv_usec +
 		       (uint64_t)u->ru_stime.tv_sec * 1000000 + (uint64_t)u->ru_stime.tv_usec;
-	uint64_t memory = run->usage.memory_peak_bytes;
 
 	/* Children that nobody waited for are in the group's count alone. */
 	if (run->usage.cpu_us > cpu)
 		cpu = run->usage.cpu_us;
-	cpu -= run->cpu_before_us < cpu ? run->cpu_before_us : cpu;
+	return cpu - (run->cpu_before_us < cpu ? run->cpu_before_us : cpu);
+}
+
+void pinfold_run_summary(const struct pinfold_run *run, struct pinfold_run_summary *ret_summary)
+{
+	*ret_summary = (struct pinfold_run_summary){
+		.limit = run->limit_kind,
+		.denials = run->n_denials,
+		.wall_us = run->ended_us > run->started_us ? run->ended_us - run->started_us : 0,
+		.cpu_us = cpu_us(run)};
+}
+
+static void write_usage(struct json *j, const struct pinfold_run *run)
+{
+	const struct rusage *u = &run->rusage;
+	uint64_t memory = run->usage.memory_peak_bytes;
 	uint64_t pids = run->usage.pids_peak;
 
 	if (!memory)
@@ -56,7 +70,7 @@ static void write_usage(struct json *j, const struct pinfold_run *run)
 	pids = pids > guests ? pids - guests : run->polled_pids_peak;
 	json_open(j, "usage", '{');
 	json_ms(j, "wall_ms", run->ended_us - run->started_us);
-	json_ms(j, "cpu_ms", cpu);
+	json_ms(j, "cpu_ms", cpu_us(run));
 	json_u64(j, "memory_peak_bytes", memory);
 	json_u64(j, "processes_peak", pids ? pids : 1);
 	json_u64(j, "disk_bytes", run->disk_bytes);

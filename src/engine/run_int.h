@@ -246,6 +246,8 @@ int remote_start(struct pinfold_run *run, struct err *e);
 /* Take one message of the warden; true: the sandbox is gone. */
 bool remote_message(struct pinfold_run *run);
 void remote_kill(const struct pinfold_run *run);
+/* PINFOLD_PROMPT: the guest is done. */
+void remote_tell(const struct pinfold_run *run);
 /* follow.c: take one message of what is followed; 1: *ret is an event. */
 int follow_message(struct pinfold_run *run, struct pinfold_event *ret);
 /* Hang up. */

@@ -235,13 +235,13 @@ int pool_claim(struct warden *w, struct ward *ward, const struct ask *ask, const
 
 	ward_command(ward, ask, &spec);
 	int r = plan_new_claim(&spec, &plan, e);
+	if (r >= 0 && geteuid() == 0) /* before it wakes, or others would come first */
+		(void)setpriority(PRIO_PROCESS, (id_t)ward->live.sb.pid, 0);
 	if (r >= 0)
 		r = sandbox_give_plan(&ward->live.sb, plan, stdio, e);
 	plan_free(plan);
 	if (r < 0)
 		return r;
-	if (geteuid() == 0)
-		(void)setpriority(PRIO_PROCESS, (id_t)ward->live.sb.pid, 0);
 	pool_forget(w, ward);
 	ward->state = WARD_STARTING;
 	ward->warm = true;

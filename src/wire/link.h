@@ -12,6 +12,7 @@
  *	                   with LINK_DETACH: OK (value: its pid) | FAILED | ERROR
  *	LIST               OK with a memfd full of struct link_item, the metadata's text behind them |
  *	                   ERROR; with an id, of that one alone
+ *	STATE              OK, with `state`: numbers of the daemon itself
  *	KILL               ENDED | OK | ERROR; `arg` is a signal, SIGKILL ends the sandbox
  *	PAUSE, RESUME      OK | ERROR
  *	EXTEND             OK | ERROR; `arg` is how many ms from now on
@@ -32,7 +33,8 @@
  *
  * Those of JOB and FOLLOW are about the command `pid` of the sandbox, 0: its own, or its first.
  *
- * Closing the connection of a RUN ends it; a link_ask of any kind on it, too. After STARTED the
+ * Closing the connection of a RUN ends it; a link_ask of any kind on it, too, but for TELL: the guest
+ * said MSG_DONE, and the caller would have ENDED now, when only the guest itself is left. After STARTED the
  * caller has the other end of a socket to the guest (wire/msg.h) and talks to it directly. What holds
  * the limits, and the right to kill, stays with the warden.
  */
@@ -65,6 +67,8 @@ enum link_op {
 	LINK_JOB_INPUT,
 	LINK_JOB_SIGNAL,
 	LINK_JOB_RESIZE,
+	LINK_STATE,
+	LINK_TELL,
 	LINK_OP_END,
 };
 
@@ -206,6 +210,14 @@ struct link_ok {
 	struct ask_limits limits;
 };
 
+#define LINK_KINDS 4u /* of sandboxes that wait: plain, python, node, r */
+struct link_state {
+	uint32_t waiting[LINK_KINDS], wanted[LINK_KINDS];
+	uint32_t running, running_max, queued, queued_max;
+	uint32_t pressure; /* 0 none, 1 some, 2 heavy */
+	uint32_t zero;
+};
+
 #define LINK_HELD 0x1u /* nobody waits for it: it lives until its time is over */
 #define LINK_PAUSED 0x2u
 #define LINK_COMMAND 0x4u /* it ends with a command of its own */
@@ -252,6 +264,7 @@ struct link_msg {
 		struct link_left left;
 		struct link_process process;
 		struct link_block block;
+		struct link_state state;
 		struct err error;
 	};
 };
