@@ -620,7 +620,7 @@ static void ready(struct watch *w, uint32_t events)
 	struct conn *c = (struct conn *)w;
 
 	c->in_callback = true;
-	if (events & EPOLLRDHUP && c->listener->unix_socket)
+	if (events & EPOLLRDHUP && c->listener->way == API_UNIX)
 		c->half = true;
 	if (events & (EPOLLHUP | EPOLLERR) ||
 	    (events & EPOLLRDHUP && !(events & EPOLLIN) && !c->half)) {
