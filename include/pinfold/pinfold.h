@@ -478,6 +478,12 @@ PINFOLD_API const char *pinfold_session_lang(const struct pinfold_session *s);
 PINFOLD_API int pinfold_session_alive(const struct pinfold_session *s);
 PINFOLD_API void pinfold_session_close(struct pinfold_session *s);
 
+/* A stream to a port of the sandbox's loopback, connected inside with a command's rights. It does not
+ * block, and may not be connected yet: poll it for writing, then look at SO_ERROR. Code conflict.port_closed:
+ * nothing listens there. What comes by it was written by code that you do not trust. */
+PINFOLD_API int pinfold_port_connect(struct pinfold_files *files, unsigned port, int *ret_fd,
+				     struct pinfold_error *ret_error);
+
 /*
  * Background commands of a sandbox: that of pinfold_sandbox_create() and those of _spawn(), by their
  * number inside (0: the sandbox's own, or its first). Up to 64 run at a time; the last 64 that ended are

@@ -362,7 +362,7 @@ static void linger(struct terminal *t)
 	(void)shutdown(t->conn.fd, SHUT_WR); /* or he is gone */
 	for (uint64_t now = loop_now_ms(); now < until; now = loop_now_ms()) {
 		if (poll(&p, 1, (int)(until - now)) <= 0 ||
-		    recv(t->conn.fd, sink, sizeof(sink), 0) == 0)
+		    recv(t->conn.fd, sink, sizeof(sink), 0) <= 0)
 			return;
 	}
 }

@@ -516,12 +516,13 @@ static void head_whole(struct conn *c)
 	struct exchange *x = &c->x;
 	const struct op *op = rest_route(&x->head);
 	bool raw = op && op->flags & OP_RAW_BODY;
+	bool endless = op && op->flags & (OP_RAW_BODY | OP_BELOW);
 	struct http_error he;
 
 	c->keep = x->head.keep_alive;
 	unlink_conn(c);
 	link_last(c);
-	if (http_body_of_request(&c->decoder, &x->head, raw ? UINT64_MAX : BODY_MAX, &he) < 0) {
+	if (http_body_of_request(&c->decoder, &x->head, endless ? UINT64_MAX : BODY_MAX, &he) < 0) {
 		conn_refuse(c, he.status, he.why);
 		return;
 	}
@@ -648,6 +649,7 @@ static void too_slow(struct timer *t)
 	}
 	if ((c->state == CONN_HEAD && !c->in_len) || c->state >= CONN_ANSWER ||
 	    c->x.pipe_watch.ready) {
+		c->server->counts.dropped += c->state == CONN_ANSWER || c->state == CONN_BODY;
 		conn_close(c);
 		return;
 	}

@@ -148,7 +148,7 @@ void exchange_reply(struct exchange *x, int status, const char *type, char *text
 	exchange_end(x);
 }
 
-static int status_of(const struct err *e)
+int error_status(const struct err *e)
 {
 	static const int status[ERR_KINDS] = {
 		[ERR_INTERNAL] = 500,	     [ERR_INVALID] = 400,     [ERR_DENIED] = 403,
@@ -159,6 +159,8 @@ static int status_of(const struct err *e)
 
 	if (strcmp(e->detail, "method") == 0)
 		return 405;
+	if (strncmp(e->detail, "port_", 5) == 0 && e->kind == ERR_CONFLICT)
+		return 502;
 	if (strcmp(e->detail, "version") == 0)
 		return 426;
 	if (strcmp(e->detail, "media_type") == 0)
@@ -166,7 +168,7 @@ static int status_of(const struct err *e)
 	return status[e->kind];
 }
 
-static struct value *error_value(const struct err *e)
+struct value *error_value(const struct err *e)
 {
 	struct value *outer = value_object(), *o = value_object();
 	char code[80];
@@ -194,7 +196,7 @@ void exchange_error(struct exchange *x, const struct err *e)
 		(void)snprintf(wait, sizeof(wait), "%u", s ? s : 1);
 		exchange_header(x, "Retry-After", wait);
 	}
-	exchange_reply(x, status_of(e), NULL, text, text ? len : 0);
+	exchange_reply(x, error_status(e), NULL, text, text ? len : 0);
 }
 
 void exchange_events(struct exchange *x)
@@ -225,10 +227,12 @@ static void add_chunk(struct exchange *x, const char *data, size_t len)
 		memcpy(all + n + len, "\r\n", 2);
 	}
 	conn_add_taken(x->conn, all, n + len + (x->chunked ? 2 : 0));
-	if (x->conn->out_bytes > OUT_MAX)
+	if (x->conn->out_bytes > OUT_MAX) {
+		x->conn->server->counts.dropped++;
 		conn_close(x->conn);
-	else
+	} else {
 		conn_push(x->conn);
+	}
 }
 
 void exchange_event(struct exchange *x, const char *event, const char *id, const char *data,

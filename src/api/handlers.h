@@ -18,6 +18,8 @@ op_fn op_process_list, op_process_get, op_process_output, op_process_signal, op_
 	op_process_resize;
 /* attach.c */
 op_fn op_process_attach;
+/* op_port.c */
+op_fn op_port_list, op_port_open, op_port_close, op_port_forward;
 /* op_file.c */
 op_fn op_file_read, op_file_write, op_file_delete, op_file_list, op_file_stat, op_file_move,
 	op_file_mkdir, op_file_watch;

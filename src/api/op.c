@@ -187,6 +187,22 @@ static int check_words(const struct op_arg *a, const struct value *v, struct err
 	return 0;
 }
 
+static int check_ints(const struct op_arg *a, const struct value *v, struct err *e)
+{
+	if (value_kind(v) != VALUE_ARRAY)
+		return wrong(e, a, "an array of integers", v);
+	for (size_t i = 0; i < value_len(v); i++) {
+		const struct value *one = value_at(v, i);
+
+		if (value_kind(one) != VALUE_INT)
+			return err_set(e, ERR_INVALID, "%s[%zu]: an integer is wanted, not %s",
+				       a->name, i, value_kind_name(value_kind(one)));
+		if (check_range(a, value_int(one), e) < 0)
+			return -EINVAL;
+	}
+	return 0;
+}
+
 static int check_map(const struct op_arg *a, const struct value *v, struct err *e)
 {
 	if (value_kind(v) != VALUE_OBJECT)
@@ -259,6 +275,7 @@ static int check_one(const struct op_arg *a, const struct value *v, struct value
 		return check_string(a, v, e);
 	case ARG_CHOICE: return check_string(a, v, e);
 	case ARG_STRINGS: return check_words(a, v, e);
+	case ARG_INTS: return check_ints(a, v, e);
 	case ARG_MAP: return check_map(a, v, e);
 	case ARG_PTY: return check_pty(a, v, e);
 	case ARG_COMMAND:

@@ -105,6 +105,10 @@ static struct value *base_schema(const struct op_arg *a)
 		value_add(either, strings());
 		return object_of("oneOf", either);
 	case ARG_STRINGS: return strings();
+	case ARG_INTS:
+		o = of_type("array");
+		value_set(o, "items", of_type("integer"));
+		return o;
 	case ARG_PTY: return pty();
 	case ARG_MAP:
 		o = of_type("object");
@@ -137,7 +141,7 @@ static struct value *parameters(const struct op *op)
 		p = value_object();
 		value_set(p, "name", value_of_str(a->name));
 		value_set(p, "in", value_of_str(a->flags & IN_PATH ? "path" : "query"));
-		value_set(p, "required", value_of_bool(a->flags & NEEDED));
+		value_set(p, "required", value_of_bool(a->flags & (NEEDED | IN_PATH)));
 		value_set(p, "schema", schema_of_arg(a));
 		value_set(p, "description", value_of_str(a->help));
 		value_add(list, p);
@@ -287,6 +291,8 @@ static const char *const shapes[][2] = {
 		    "ended:string? output_bytes:integer background:boolean threads:integer "
 		    "cpu_ms:integer memory_bytes:integer"},
 	{"Input", "written:integer"},
+	{"Port", "port:integer url:string"},
+	{"PortList", "items:Port[] next:string?"},
 	{"ProcessList", "items:Process[] next:string?"},
 	{"ProcessOutput", "offset:integer next_offset:integer output:any process:Process"},
 	{"File", "path:string name:string type:string size:integer mode:string uid:integer "

@@ -39,6 +39,30 @@ struct rest {
 	struct repeat *repeat; /* its answer is kept; or NULL */
 };
 
+/* The rest of the path, from the last segment of the template on, is the operation's own. */
+static int match_below(const struct op *op, const struct http_target *t,
+		       struct http_path_args *args)
+{
+	const char *last = strrchr(op->path, '/');
+	size_t len = rest_prefix(op, t->path, t->path_len);
+	char template[128];
+
+	(void)snprintf(template, sizeof(template), "%.*s", (int)(last - op->path), op->path);
+	return len ? http_path_match(template, t->path, len, args) : 0;
+}
+
+size_t rest_prefix(const struct op *op, const char *path, size_t len)
+{
+	size_t slashes = 0, at = 0;
+
+	for (const char *p = op->path; *p; p++)
+		slashes += *p == '/';
+	for (; at < len; at++)
+		if (path[at] == '/' && --slashes == 0)
+			return at;
+	return 0;
+}
+
 static const struct op *find_route(const struct http_head *h, struct http_path_args *args,
 				   bool *ret_path_known)
 {
@@ -49,9 +73,13 @@ static const struct op *find_route(const struct http_head *h, struct http_path_a
 	for (size_t i = 0; i < op_count(); i++) {
 		const struct op *op = op_at(i);
 
-		if (!op->path || http_path_match(op->path, t.path, t.path_len, args) <= 0)
+		if (!op->path || (op->flags & OP_BELOW ? match_below(op, &t, args)
+						       : http_path_match(op->path, t.path,
+									 t.path_len, args)) <= 0)
 			continue;
 		*ret_path_known = true;
+		if (op->flags & OP_BELOW && h->method != HTTP_TRACE)
+			return op;
 		if (strlen(op->method) == h->method_len &&
 		    memcmp(op->method, h->method_text, h->method_len) == 0)
 			return op;
@@ -117,6 +145,8 @@ static int take_query(struct call *c, const struct http_head *h, struct err *e)
 
 	if (!text)
 		return err_sys(e, "query");
+	if (c->op->flags & OP_BELOW)
+		return 0;
 	http_target_split(h, &t);
 	http_query_init(&q, &t);
 	while (http_query_next(&q, &p)) {
@@ -177,7 +207,7 @@ static int take_fields(struct call *c, const struct exchange *x, struct err *e)
 	char text[24];
 	unsigned long long n;
 
-	if (!exchange_field(x, "last-event-id", text, sizeof(text)))
+	if (c->op->flags & OP_BELOW || !exchange_field(x, "last-event-id", text, sizeof(text)))
 		return 0;
 	if (!*text || strlen(text) > 18 || strspn(text, "0123456789") != strlen(text) ||
 	    sscanf(text, "%llu", &n) != 1)
@@ -602,7 +632,7 @@ static int look_for_repeat(struct rest *r, struct call *c, struct exchange *x, s
 	struct repeat *one = NULL;
 	struct hash h;
 
-	if (x->head.method != HTTP_POST || c->stream || c->op->flags & OP_RAW_BODY ||
+	if (x->head.method != HTTP_POST || c->stream || c->op->flags & (OP_RAW_BODY | OP_TAKES) ||
 	    !exchange_field(x, "idempotency-key", key, sizeof(key)))
 		return 0;
 	if (!*key || strlen(key) > REPEAT_KEY_MAX)

@@ -22,7 +22,7 @@ void server_free(struct server *s);
 
 struct server_counts {
 	unsigned connections, streams;
-	uint64_t accepted, refused, requests;
+	uint64_t accepted, refused, requests, dropped;
 };
 void server_count(const struct server *s, struct server_counts *ret);
 
@@ -30,5 +30,8 @@ void server_count(const struct server *s, struct server_counts *ret);
 void rest_begin(struct exchange *x);
 /* The body is to be given to the call as it comes: the row says so. Called when the head is there. */
 const struct op *rest_route(const struct http_head *h);
+
+/* OP_BELOW: where in a path its own begins, at a slash; 0: nowhere. */
+size_t rest_prefix(const struct op *op, const char *path, size_t len);
 
 #endif

@@ -130,11 +130,16 @@ class Api:
         fields.update(headers or {})
         return body, {k: v for k, v in fields.items() if v is not None}
 
-    def open(self, method, path, body=None, headers=None):
-        """The response, not read yet."""
+    def send(self, method, path, body=None, headers=None):
+        """The connection; nothing was read yet."""
         connection = Connection(PORT if self.token is not None else None, self.timeout)
         body, fields = self._fields(body, headers)
         connection.request(method, path, body=body, headers=fields)
+        return connection
+
+    def open(self, method, path, body=None, headers=None):
+        """The response, not read yet."""
+        connection = self.send(method, path, body, headers)
         response = connection.getresponse()
         response.connection = connection
         return response
@@ -184,6 +189,13 @@ class Api:
         if answer.status != 201:
             raise RuntimeError("no sandbox: %r" % answer)
         return "/v1/sandboxes/" + answer.json["id"]
+
+
+def serve(api, box, port=8080):
+    """A web server inside, whose port is open."""
+    api.post(box + "/ports", {"port": port})
+    api.post(box + "/exec", {"command": "python3 -m http.server %d" % port, "background": True})
+    wait_until(lambda: api.get("%s/ports/%d/" % (box, port)).status == 200)
 
 
 class Events:
