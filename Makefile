@@ -205,7 +205,8 @@ $(B)/gen/seccomp_filters.inc: $(B)/gen-seccomp
 	$(B)/gen-seccomp $(ARCH) > $@
 
 # The CLI sees the library as any program does, and base/, http/ and egress/ beside it.
-BASE_OBJ := $(filter $(B)/base/% $(B)/http/% $(B)/egress/%,$(LIB_OBJ))
+BASE_OBJ := $(filter $(B)/base/% $(B)/http/% $(B)/egress/% $(B)/kernel/confine.o \
+	$(B)/kernel/landlock.o,$(LIB_OBJ))
 $(B)/pinfold: $(CMD_OBJ) $(BASE_OBJ) $(B)/libpinfold.a
 	$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(LIBS)
 
