@@ -58,7 +58,7 @@ else
 LDFLAGS_ALL += -static-pie
 endif
 endif
-LIBS := -lcrypto -lsqlite3 -lzstd -ljansson -lyaml -lm
+LIBS := -lcrypto -lsqlite3 -lzstd -lz -ljansson -lyaml -lm
 # Static libarchive leaves it to us to name what its filters need; of its formats only tar is linked.
 ARCHIVE_LIBS := -larchive -ljansson -llzma -lz -lzstd
 
@@ -77,17 +77,19 @@ READER_CFLAGS := -std=gnu17 -O2 $(WARN) -fno-strict-aliasing -fstack-protector-s
 QUIET := $(shell ld --help 2>/dev/null | grep -q -e --no-warnings && echo -Wl,--no-warnings)
 READER_LDFLAGS := -static-pie -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,relro -Wl,-z,now -s
 
-LIB_ROOMS := base kernel wire http egress tree sync sandbox warden apply store deps engine
+LIB_ROOMS := base kernel wire http egress tree sync ledger sandbox warden apply store deps engine
 # libssl has 18,000 places to relocate: a static program that holds it starts 0.4 ms later. So it is
 # not in the library, but in programs of their own that end TLS; these name TLS_OBJ and TLS_LIBS.
 TLS_SRC := src/http/tls.c
 TLS_LIBS := -lssl
+# Signing, too, is in a program of its own: the EVP interface has as many places to relocate.
+SIGN_SRC := src/ledger/sign.c
 # Of archive/ the host side has what parses no archive.
 LIB_ARCHIVE := $(addprefix src/archive/,about.c export.c name.c pax.c pieces.c)
 # The gate is a program of its own, embedded in the library as the reader is.
 GATE_ONLY := $(sort $(wildcard src/egress/gate*.c)) \
 	$(addprefix src/egress/,stage.c authority.c inspect.c)
-LIB_SRC := $(filter-out $(TLS_SRC) $(GATE_ONLY),$(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c)))) \
+LIB_SRC := $(filter-out $(TLS_SRC) $(SIGN_SRC) $(GATE_ONLY),$(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c)))) \
 	$(LIB_ARCHIVE)
 ARCHIVE_SRC := $(filter-out $(LIB_ARCHIVE),$(sort $(wildcard src/archive/*.c)))
 CMD_SRC := $(sort $(wildcard src/cmd/*.c src/measure/*.c src/api/*.c src/mcp/*.c)) src/tls/image.c
@@ -107,7 +109,10 @@ GATE_SRC := $(addprefix src/base/,err.c fd.c passfd.c parse.c utf8.c value.c) sr
 	$(filter-out $(TLS_SRC),$(sort $(wildcard src/http/*.c))) \
 	$(filter-out src/egress/yaml.c src/egress/doc.c src/egress/schema.c,$(sort $(wildcard src/egress/*.c)))
 GATE_LIBS := -lcares $(TLS_LIBS)
+NOTARY_SRC := $(addprefix src/base/,err.c fd.c hash.c) $(SIGN_SRC) src/notary/main.c
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)
+SIGN_OBJ := $(SIGN_SRC:src/%.c=$(B)/%.o)
+NOTARY_OBJ := $(NOTARY_SRC:src/%.c=$(B)/in-reader/%.o)
 CMD_OBJ := $(CMD_SRC:src/%.c=$(B)/%.o)
 ARCHIVE_OBJ := $(ARCHIVE_SRC:src/%.c=$(B)/%.o)
 TLS_OBJ := $(TLS_SRC:src/%.c=$(B)/%.o)
@@ -119,7 +124,7 @@ UNIT := $(patsubst tests/unit/%.c,$(B)/unit/%,$(sort $(wildcard tests/unit/*.c))
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.SECONDARY: $(ARCHIVE_OBJ) $(TLS_OBJ)
+.SECONDARY: $(ARCHIVE_OBJ) $(TLS_OBJ) $(SIGN_OBJ)
 .SUFFIXES:
 .PHONY: all unit clean help check-deps
 
@@ -181,6 +186,11 @@ $(B)/gate: $(GATE_OBJ)
 	$(CC) $(READER_CFLAGS) $(READER_LDFLAGS) $(QUIET) -o $@ $^ $(GATE_LIBS) $(LIBS)
 $(B)/sandbox/gate_image.o: CPPFLAGS_ALL += -DGATE_IMAGE='"$(B)/gate"'
 $(B)/sandbox/gate_image.o: $(B)/gate
+# The notary: static, small, and never instrumented, for the same reasons as the reader.
+$(B)/notary: $(NOTARY_OBJ)
+	$(CC) $(READER_CFLAGS) $(READER_LDFLAGS) -o $@ $^ -lcrypto
+$(B)/ledger/notary_image.o: CPPFLAGS_ALL += -DNOTARY_IMAGE='"$(B)/notary"'
+$(B)/ledger/notary_image.o: $(B)/notary
 
 $(B)/sandbox/guest_image.o: CPPFLAGS_ALL += -DGUEST_IMAGE='"$(B)/guest"'
 $(B)/sandbox/guest_image.o: $(B)/guest $(wildcard src/guest/driver.* src/guest/session.*)
@@ -214,8 +224,10 @@ $(B)/unit/%: tests/unit/%.c $(LIB_OBJ) $(CMD_OBJ) $(ARCHIVE_OBJ) $(B)/libpinfold
 		$(if $(filter cmd_% api_% mcp_%,$*),$(CMD_OBJ:%/main.o=%/main-as-part.o) $(BASE_OBJ) \
 		$(B)/libpinfold.a,$(if $(filter archive_%,$*),$(WITH_ARCHIVE),$(LIB_OBJ)) \
 		$(if $(filter http_tls,$*),$(TLS_OBJ) $(TLS_LIBS)) \
+		$(if $(filter ledger_sign,$*),$(SIGN_OBJ)) \
 		$(if $(filter egress_inspect,$*),$(INSPECT_OBJ) $(TLS_LIBS)) $(B)/cmd/nodl.o) $(LIBS)
 $(B)/unit/http_tls: $(TLS_OBJ)
+$(B)/unit/ledger_sign: $(SIGN_OBJ)
 INSPECT_OBJ := $(addprefix $(B)/egress/,stage.o authority.o inspect.o)
 $(B)/unit/egress_inspect: $(INSPECT_OBJ)
 .SECONDARY: $(INSPECT_OBJ)
@@ -369,7 +381,7 @@ help:
 	@echo 'make soak           long runs: kills at random moments, thousands of sandboxes, overload'
 	@echo 'make check-vm       cgroup v2 and systemd, in QEMU guests'
 	@echo 'make fuzz           libFuzzer on the parsers (clang), FUZZ_SECONDS=60 each'
-	@echo 'make check-compat   the official suite and inspector of MCP, by npm'
+	@echo 'make check-compat   MCP: the official suite, inspector, two agents; by npm'
 	@echo 'make bench          speed, against other sandboxes'
 	@echo 'make phases         docs/phases.svg: where the time of one run goes (root)'
 	@echo 'make tidy           rooms, lengths, banned calls, headers alone'
@@ -378,4 +390,4 @@ help:
 	@echo 'make DEV=1          warnings are errors'
 
 -include $(LIB_OBJ:.o=.d) $(TLS_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(GUEST_OBJ:.o=.d) $(READER_OBJ:.o=.d) \
-	$(ENDS_TLS_OBJ:.o=.d) $(GATE_OBJ:.o=.d)
+	$(ENDS_TLS_OBJ:.o=.d) $(GATE_OBJ:.o=.d) $(NOTARY_OBJ:.o=.d)

@@ -172,7 +172,8 @@ void client_mcp(struct client *c, const char *program)
 	line(c, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{"
 		"\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},"
 		"\"clientInfo\":{\"name\":\"bench\",\"version\":\"1\"}}}\n");
-	static const char told[] = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
+	static const char told[] =
+		"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
 	put(c, told, sizeof(told) - 1);
 }
 

@@ -89,9 +89,10 @@ static bool take_mcp(struct contender *c, uint64_t *ret_ns)
 
 static bool take_run_python(struct contender *c, uint64_t *ret_ns)
 {
-	return timed_post(c, "/v1/runs",
-			  "{\"lang\":\"python\",\"code\":\"print(1+1)\",\"limits\":\"best-effort\"}",
-			  "\"exit_code\":0", ret_ns);
+	return timed_post(
+		c, "/v1/runs",
+		"{\"lang\":\"python\",\"code\":\"print(1+1)\",\"limits\":\"best-effort\"}",
+		"\"exit_code\":0", ret_ns);
 }
 
 /* A session of its own: made, asked once, and then, in nobody's time, removed. */
@@ -113,8 +114,8 @@ static bool take_first(struct contender *c, uint64_t *ret_ns)
 static void take(struct contender *c, size_t which, bool keep, size_t pause_ms)
 {
 	static bool (*const how[ALL])(struct contender *, uint64_t *) = {
-		[BARE] = timed_spawn,	 [DAEMON] = take_daemon, [REST] = take_rest,
-		[EXECUTE] = take_execute, [BARE_BASH] = timed_spawn, [MCP] = take_mcp,
+		[BARE] = timed_spawn,		[DAEMON] = take_daemon,	   [REST] = take_rest,
+		[EXECUTE] = take_execute,	[BARE_BASH] = timed_spawn, [MCP] = take_mcp,
 		[RUN_PYTHON] = take_run_python, [FIRST] = take_first,
 	};
 	uint64_t ns = 0;

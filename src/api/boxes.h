@@ -48,7 +48,7 @@ struct box {
 	uint16_t ports[BOX_PORTS_MAX]; /* that are forwarded; 0: none; under lock */
 	unsigned refs;
 	bool gone;
-	uint64_t known_ms; /* since when we know of it */
+	uint64_t known_ms;    /* since when we know of it */
 	uint64_t extended_ms; /* when the daemon was last told that it is used; under lock */
 	struct box *next;
 };

@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 
 #include "api/api.h"
+#include "api/coding.h"
 #include "api/quota.h"
 #include "api/taken.h"
 #include "api/worker.h"
@@ -127,6 +128,26 @@ static void over(struct task *t)
 	c->done(c);
 }
 
+/* Here, and not in the loop's thread: it takes time. */
+static void code_reply(struct call *c)
+{
+	struct reply *r = &c->reply;
+	int coded = 0;
+
+	if (r->value) {
+		r->text = value_text(r->value, &r->text_len);
+		value_free(take_ptr(&r->value));
+		if (!r->text)
+			c->result = err_set(&c->error, ERR_INTERNAL, "no memory is left");
+	}
+	if (r->text && coding_is_worth(r->type, r->text_len))
+		coded = coding_text(c->coding, &r->text, &r->text_len);
+	else if (r->fd >= 0 && coding_is_worth(r->type, r->length))
+		coded = coding_file(c->coding, &r->fd, &r->offset, &r->length);
+	if (coded > 0)
+		r->coding = c->coding;
+}
+
 static void work(struct task *t)
 {
 	struct call *c = of_task(t);
@@ -135,6 +156,8 @@ static void work(struct task *t)
 					     : 0;
 	if (c->result >= 0)
 		c->result = c->op->handler(c, &c->error);
+	if (c->result >= 0 && c->coding != HTTP_IDENTITY)
+		code_reply(c);
 	c->task.run = over;
 	loop_post(c->api->loop, &c->task);
 }

@@ -15,6 +15,7 @@
 #include "api/door.h"
 #include "api/op.h"
 #include "base/value.h"
+#include "http/coding.h"
 
 struct api;
 struct taken;
@@ -38,7 +39,8 @@ struct reply {
 	const char *type; /* of text and fd; NULL: JSON */
 	int fd;		  /* a regular file */
 	uint64_t offset, length;
-	char etag[48]; /* "" for none */
+	char etag[48];		 /* "" for none */
+	enum http_coding coding; /* of text and fd */
 };
 
 struct call {
@@ -47,7 +49,9 @@ struct call {
 	struct value *args; /* checked */
 	struct who who;
 	char request_id[32];
-	int body; /* OP_RAW_BODY: the read end of a pipe, else FD_NONE */
+	int body;		      /* OP_RAW_BODY: the read end of a pipe, else FD_NONE */
+	enum http_coding body_coding; /* how that came */
+	enum http_coding coding;      /* that the answer may have */
 	bool stream;
 	bool detach; /* who asked may leave */
 	uint64_t last_event;

@@ -9,6 +9,7 @@
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 
+#include "api/coding.h"
 #include "api/taken.h"
 #include "base/fd.h"
 #include "http/target.h"
@@ -352,6 +353,33 @@ static bool keep_body(struct exchange *x, const char *data, size_t len)
 	return true;
 }
 
+/* false: it was refused, or there is no memory. last: the body is whole. */
+static bool expand_body(struct conn *c, const char *data, size_t len, bool last)
+{
+	static char out[64u << 10]; /* the loop's thread */
+	struct coder_io io = {.in = data, .in_len = len, .last = last};
+	int r = 0;
+
+	do {
+		io.out = out;
+		io.room = sizeof(out);
+		r = coder_step(c->x.coder, &io);
+		if (r < 0) {
+			conn_refuse(c, 400, "the body is not what its Content-Encoding says");
+			return false;
+		}
+		if (c->x.body_len + sizeof(out) - io.room > BODY_MAX) {
+			conn_refuse(c, 413, "the body expands to more than 16 MiB");
+			return false;
+		}
+		if (!keep_body(&c->x, out, sizeof(out) - io.room)) {
+			conn_close(c);
+			return false;
+		}
+	} while (r == 0 && (io.in_len || !io.room));
+	return true;
+}
+
 /* 1: taken, 0: the pipe is full, -1: nobody reads it. */
 static int to_pipe(struct exchange *x, const char *data, size_t len, size_t *ret_taken)
 {
@@ -408,7 +436,10 @@ static bool take_body(struct conn *c)
 			conn_refuse(c, he.status, he.why);
 		return false;
 	}
-	if (!streamed && len && !keep_body(&c->x, data, len)) {
+	if (!streamed && c->x.coder) {
+		if ((len || r > 0) && !expand_body(c, data, len, r > 0))
+			return false;
+	} else if (!streamed && len && !keep_body(&c->x, data, len)) {
 		conn_close(c);
 		return false;
 	}
@@ -460,6 +491,26 @@ static bool open_pipe(struct conn *c)
 	return true;
 }
 
+/* false: refused. */
+static bool take_coding(struct conn *c, bool raw)
+{
+	const struct http_field *f = http_head_field(&c->x.head, "content-encoding");
+
+	if (!f)
+		return true;
+	if (!coding_find(f->value, f->value_len, &c->x.coding)) {
+		exchange_header(&c->x, "Accept-Encoding", "gzip, zstd");
+		conn_refuse(c, 415, "Content-Encoding: gzip and zstd are taken");
+		return false;
+	}
+	if (raw || c->x.coding == HTTP_IDENTITY)
+		return true; /* who reads the pipe expands it */
+	c->x.coder = coder_new(c->x.coding, true);
+	if (!c->x.coder)
+		conn_close(c);
+	return c->x.coder;
+}
+
 static void head_whole(struct conn *c)
 {
 	struct exchange *x = &c->x;
@@ -484,6 +535,8 @@ static void head_whole(struct conn *c)
 		begin_exchange(c);
 		return;
 	}
+	if (!take_coding(c, raw))
+		return;
 	c->state = CONN_BODY;
 	c->part = 0;
 	arm(c, BODY_IDLE_MS);
@@ -596,6 +649,7 @@ static void too_slow(struct timer *t)
 	}
 	if ((c->state == CONN_HEAD && !c->in_len) || c->state >= CONN_ANSWER ||
 	    c->x.pipe_watch.ready) {
+		c->server->counts.dropped += c->state == CONN_ANSWER || c->state == CONN_BODY;
 		conn_close(c);
 		return;
 	}

@@ -22,7 +22,7 @@
 #include "http/body.h"
 #include "http/head.h"
 
-#define BODY_MAX (16u << 20)
+#define BODY_MAX (16u << 20)	    /* also of what it expands to */
 #define IN_SIZE (HTTP_HEAD_MAX + 1) /* a head that is too long is seen to be */
 #define OUT_MAX (8u << 20)	    /* of events that a client has not taken: then he is dropped */
 #define HEAD_MS 15000u		    /* for a whole head, from its first byte */
@@ -30,7 +30,7 @@
 #define BODY_IDLE_MS 30000u	    /* for each BODY_PART of a body */
 #define BODY_PART (64u << 10)
 #define LINGER_MS 5000u
-#define WRITE_IDLE_MS 60000u
+#define WRITE_IDLE_MS 30000u	    /* for some of an answer to be taken */
 #define FIELDS_SIZE 2048u
 
 enum conn_state { CONN_HEAD, CONN_BODY, CONN_ANSWER, CONN_CLOSING };
@@ -52,6 +52,8 @@ struct exchange {
 	char request_id[32];
 	char *body;
 	size_t body_len, body_room;
+	enum http_coding coding;  /* of the body, as it comes */
+	struct coder *coder;	  /* with it, when it is kept in memory */
 	char fields[FIELDS_SIZE]; /* more fields of the answer */
 	size_t fields_len;
 	bool events, over, chunked, counted;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "api/coding.h"
 #include "api/conn_int.h"
 #include "base/fd.h"
 #include "base/id.h"
@@ -21,6 +22,8 @@ void exchange_init(struct exchange *x, struct conn *c)
 	http_head_init(&x->head);
 	x->head_bytes = NULL;
 	x->body = NULL;
+	x->coding = HTTP_IDENTITY;
+	x->coder = NULL;
 	x->body_len = x->body_room = x->fields_len = 0;
 	x->events = x->over = x->chunked = x->pipe_wanted = false;
 	x->gone = NULL;
@@ -46,8 +49,10 @@ void exchange_done(struct exchange *x)
 	watch_done(&x->pipe_watch);
 	fd_close(&x->pipe);
 	fd_close(&x->pipe_end);
+	coder_free(x->coder);
 	free(x->body);
 	free(x->head_bytes);
+	x->coder = NULL;
 	x->body = x->head_bytes = NULL;
 	x->head.n_fields = 0;
 }
@@ -222,10 +227,12 @@ static void add_chunk(struct exchange *x, const char *data, size_t len)
 		memcpy(all + n + len, "\r\n", 2);
 	}
 	conn_add_taken(x->conn, all, n + len + (x->chunked ? 2 : 0));
-	if (x->conn->out_bytes > OUT_MAX)
+	if (x->conn->out_bytes > OUT_MAX) {
+		x->conn->server->counts.dropped++;
 		conn_close(x->conn);
-	else
+	} else {
 		conn_push(x->conn);
+	}
 }
 
 void exchange_event(struct exchange *x, const char *event, const char *id, const char *data,

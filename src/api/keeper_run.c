@@ -40,6 +40,8 @@ static int refuse_other(const struct wanted *w, bool create, struct err *e)
 	const struct pinfold_run_options *o = &w->o;
 	const char *what = o->isolation && strcmp(o->isolation, "strict")    ? "isolation"
 			   : !create && o->image && strcmp(o->image, "host") ? "image"
+			   : o->allow && o->allow[0]			     ? "allow"
+			   : o->policy					     ? "policy"
 			   : o->deps && strcmp(o->deps, "off")		     ? "deps"
 									     : NULL;
 

@@ -353,6 +353,11 @@ char *metrics_text(struct metrics *m, struct api *api, size_t *ret_len)
 		write_gauge(f, "pinfold_refused_total",
 			    "Connections and requests that were refused before they were a call.",
 			    n.refused);
+		write_gauge(
+			f, "pinfold_dropped_total",
+			"Connections that were closed because their client did not send or read, or "
+			"idled when there was no room.",
+			n.dropped);
 	}
 	(void)pthread_mutex_unlock(&m->lock);
 	write_gauge(f, "pinfold_calls_running", "Calls that run.", workers_busy(api->workers));

@@ -17,6 +17,7 @@
 #include "api/repeat.h"
 #include "base/fd.h"
 #include "base/utf8.h"
+#include "http/accept.h"
 #include "http/range.h"
 #include "http/target.h"
 #include "http/websocket.h"
@@ -456,7 +457,8 @@ static void early(struct call *c, struct value *v)
 
 static void send_file(struct exchange *x, struct reply *reply, int status)
 {
-	exchange_header(x, "Accept-Ranges", "bytes");
+	if (reply->coding == HTTP_IDENTITY)
+		exchange_header(x, "Accept-Ranges", "bytes");
 	status = cut_to_range(x, reply, status);
 	exchange_begin(x, status, reply->type ? reply->type : "application/octet-stream",
 		       (int64_t)reply->length);
@@ -501,6 +503,15 @@ static void answer(struct exchange *x, struct call *c)
 	struct reply *reply = &c->reply;
 	int status = status_of(c);
 
+	exchange_header(x, "Vary", "Accept-Encoding");
+	if (reply->coding != HTTP_IDENTITY) {
+		size_t n = strlen(reply->etag);
+
+		exchange_header(x, "Content-Encoding", http_coding_name(reply->coding));
+		if (n) /* other bytes, another name */
+			(void)snprintf(reply->etag + n - 1, sizeof(reply->etag) - n + 1, "-%s\"",
+				       http_coding_name(reply->coding));
+	}
 	if (reply->etag[0])
 		exchange_header(x, "ETag", reply->etag);
 	if (reply->fd >= 0)
@@ -578,6 +589,15 @@ static int check_scope(const struct call *c, struct err *e)
 			  scope_name(c->op->scope));
 }
 
+/* Not where a part is asked for, nor where somebody may come for the same answer again. */
+static enum http_coding coding_for(const struct call *c, const struct exchange *x)
+{
+	if (c->op->flags & OP_EVENTS || c->stream || x->head.method == HTTP_HEAD ||
+	    http_head_field(&x->head, "range") || http_head_field(&x->head, "idempotency-key"))
+		return HTTP_IDENTITY;
+	return http_accept_coding(&x->head);
+}
+
 static int fill(struct call *c, const struct http_path_args *path, struct exchange *x,
 		struct err *e)
 {
@@ -599,6 +619,8 @@ static int fill(struct call *c, const struct http_path_args *path, struct exchan
 		r = op_check(c->op, c->args, e);
 	c->detach = r >= 0 && arg_true(c, "detach");
 	c->body = take_fd(&x->pipe_end);
+	c->body_coding = x->coding;
+	c->coding = coding_for(c, x);
 	return r;
 }
 

@@ -39,6 +39,7 @@ static bool drop_idle(struct server *s)
 {
 	for (struct conn *c = s->first; c; c = c->next)
 		if (c->state == CONN_HEAD || c->state == CONN_CLOSING) {
+			s->counts.dropped++;
 			conn_close(c);
 			return true;
 		}

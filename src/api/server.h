@@ -22,7 +22,7 @@ void server_free(struct server *s);
 
 struct server_counts {
 	unsigned connections, streams;
-	uint64_t accepted, refused, requests;
+	uint64_t accepted, refused, requests, dropped;
 };
 void server_count(const struct server *s, struct server_counts *ret);
 

@@ -15,8 +15,8 @@
 
 struct request {
 	struct pinfold_run_options run; /* borrows from argv and from below */
-	const char *policy_file; /* of --policy */
-	char *policy_text;	 /* and what it holds; owned */
+	const char *policy_file;	/* of --policy */
+	char *policy_text;		/* and what it holds; owned */
 	struct opt_list env, allow, hide, show, metadata;
 	const char *stdin_path;
 	bool pty, json, raw, daemon, no_daemon, help;

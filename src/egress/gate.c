@@ -42,8 +42,8 @@ static void on_control(struct source *s, uint32_t events)
 {
 	struct gate_open msg;
 	struct err e = ERR_INIT;
-	int fds[GATE_OPEN_FDS];
-	int n = passfd_receive(s->fd, &msg, sizeof(msg), fds, GATE_OPEN_FDS, MSG_DONTWAIT);
+	int fds[GATE_OPEN_FDS_MAX];
+	int n = passfd_receive(s->fd, &msg, sizeof(msg), fds, GATE_OPEN_FDS_MAX, MSG_DONTWAIT);
 
 	(void)events;
 	if (n == -EAGAIN || n == -EINTR)
@@ -53,9 +53,9 @@ static void on_control(struct source *s, uint32_t events)
 		return;
 	}
 	msg.resolver[sizeof(msg.resolver) - 1] = msg.sandbox[sizeof(msg.sandbox) - 1] = '\0';
-	if (n != (int)GATE_OPEN_FDS || msg.magic != GATE_MAGIC || msg.version != GATE_VERSION ||
+	if (n < (int)GATE_OPEN_FDS || msg.magic != GATE_MAGIC || msg.version != GATE_VERSION ||
 	    (msg.resolver[0] && resolve_servers(msg.resolver, &e) < 0)) {
-		close_all(fds, GATE_OPEN_FDS); /* who holds the other ends sees it */
+		close_all(fds, GATE_OPEN_FDS_MAX); /* who holds the other ends sees it */
 		return;
 	}
 	(void)box_open(&msg, fds, &e); /* the same */

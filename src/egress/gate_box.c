@@ -74,7 +74,7 @@ static void on_listener(struct source *s, uint32_t events)
 		conn_accept(l);
 }
 
-/* From the guest, while its plan is walked. */
+/* From the guest: listeners while its plan is walked, then its end. */
 static void on_intake(struct source *s, uint32_t events)
 {
 	struct box *b = (struct box *)(void *)((char *)s - offsetof(struct box, intake));
@@ -86,7 +86,7 @@ static void on_intake(struct source *s, uint32_t events)
 	if (n == -EAGAIN || n == -EINTR)
 		return;
 	if (n < 1 || b->n_listeners == BOX_LISTENERS_MAX || !is_listener(fd, &msg)) {
-		gate_forget(s); /* it has no more, or is none of ours */
+		box_end(b); /* its guest is gone, or none of ours */
 		return;
 	}
 	struct listener *l = &b->listeners[b->n_listeners];
@@ -117,9 +117,10 @@ static void on_reports(struct source *s, uint32_t events)
 	}
 }
 
-int box_open(const struct gate_open *msg, int fds[GATE_OPEN_FDS], struct err *e)
+int box_open(const struct gate_open *msg, int fds[GATE_OPEN_FDS_MAX], struct err *e)
 {
 	auto_close int policy = fds[0];
+	auto_close int roots = fds[3];
 	struct box *b = calloc(1, sizeof(*b));
 
 	if (!b) {
@@ -137,6 +138,8 @@ int box_open(const struct gate_open *msg, int fds[GATE_OPEN_FDS], struct err *e)
 	if (r >= 0 && (gate_watch(&b->intake, EPOLLIN) < 0 ||
 		       gate_watch(&b->reports, EPOLLIN | EPOLLOUT | EPOLLET) < 0))
 		r = err_sys(e, "sandbox");
+	if (r >= 0)
+		r = inspect_open(b, roots, e);
 	if (r < 0)
 		box_end(b);
 	return r;
@@ -164,6 +167,7 @@ void box_free(struct box *b)
 {
 	policy_free(b->policy);
 	synthetic_free(b->names);
+	authority_free(b->authority);
 	free(b);
 }
 

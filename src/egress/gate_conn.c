@@ -243,9 +243,8 @@ void conn_go(struct conn *c)
 		conn_busy(c);
 		return;
 	case EGRESS_HTTPS:
-		box_deny(c->box, &c->host, c->port, NULL, "https",
-			 "rules on methods, paths or secrets of https are not in this version");
-		conn_abort(c);
+		if (stage_begin(c, inspect_stage_new(c)) < 0)
+			conn_abort(c);
 		return;
 	case EGRESS_TCP:
 	case EGRESS_ANY:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HTTP/1.1 in the clear, as a stage. Every request is judged, also the tenth of a connection, and is
+ * HTTP/1.1 as a stage, in the clear or inside TLS (gate_inspect.c). Every request is judged, also the tenth of a connection, and is
  * then written anew: what the server reads is what was judged, with one framing and without what
  * belongs to the client's own connection. The same for responses.
  *
@@ -56,7 +56,16 @@ static enum stage_next refuse(struct stage_io *io, unsigned status, const char *
 
 static enum stage_next no_server(struct stage *stage, struct stage_io *io, const char *why)
 {
-	(void)stage;
+	const struct conn *c = ((struct http_stage *)(void *)stage)->conn;
+	char what[192];
+
+	/* Of one that was reached its certificate may be at fault, which is worth a line. */
+	if (c->server_open) {
+		(void)snprintf(what, sizeof(what), "connect %.80s:%u: %.80s", c->host.text, c->port,
+			       why);
+		box_deny(c->box, &c->host, c->port, what, "certificate",
+			 "the server's certificate is not valid for its name; nothing was sent");
+	}
 	return refuse(io, 502, why);
 }
 
@@ -80,6 +89,11 @@ static bool choose(struct http_stage *s, const struct name *host, const struct e
 	return false;
 }
 
+static enum egress_protocol spoken(const struct conn *c)
+{
+	return c->protocol == EGRESS_HTTPS ? EGRESS_HTTPS : EGRESS_HTTP;
+}
+
 /* STAGE_ON: it may be sent. */
 static enum stage_next judge(struct http_stage *s, struct stage_io *io, size_t head_len)
 {
@@ -92,7 +106,7 @@ static enum stage_next judge(struct http_stage *s, struct stage_io *io, size_t h
 
 	if (s->head.method == HTTP_CONNECT)
 		return refuse(io, 405, "CONNECT is for the proxy's port");
-	if (target_of_request(&s->head, s->is_proxy ? NULL : &c->host, c->port, EGRESS_HTTP, &host,
+	if (target_of_request(&s->head, s->is_proxy ? NULL : &c->host, c->port, spoken(c), &host,
 			      &q, &why) < 0) {
 		(void)snprintf(what, sizeof(what), "request to %.100s:%u: %.60s",
 			       s->is_proxy ? "the proxy" : c->host.text, c->port, why);
@@ -104,9 +118,9 @@ static enum stage_next judge(struct http_stage *s, struct stage_io *io, size_t h
 		return refuse(io, 403, v.hint[0] ? v.hint : "not allowed");
 	policy_decide(c->box->policy, &q, &v);
 	if (v.action != EGRESS_ALLOW) {
-		(void)snprintf(what, sizeof(what), "%.*s http://%.80s%.*s", (int)q.method_len,
-			       q.method, host.text, (int)(q.path_len < 60 ? q.path_len : 60),
-			       q.path);
+		(void)snprintf(what, sizeof(what), "%.*s %s://%.80s%.*s", (int)q.method_len,
+			       q.method, egress_protocol_name(spoken(c)), host.text,
+			       (int)(q.path_len < 60 ? q.path_len : 60), q.path);
 		box_deny(c->box, &c->host, c->port, what, v.name, v.hint);
 		return refuse(io, 403, v.hint);
 	}
@@ -123,7 +137,7 @@ static void put_host(struct http_out *o, const struct conn *c)
 	bool ip6 = c->host.kind == NAME_IP6;
 
 	(void)snprintf(text, sizeof(text), "%s%s%s", ip6 ? "[" : "", c->host.text, ip6 ? "]" : "");
-	if (c->port != 80)
+	if (c->port != (spoken(c) == EGRESS_HTTPS ? 443 : 80))
 		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), ":%u", c->port);
 	http_out_field(o, "Host", text);
 }

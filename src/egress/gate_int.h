@@ -23,6 +23,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "egress/authority.h"
+#include "egress/inspect.h"
 #include "egress/name.h"
 #include "egress/policy.h"
 #include "egress/stage.h"
@@ -55,6 +57,7 @@ struct gate {
 	unsigned n_conns, conns_max;
 	uint64_t now_ms;
 	bool ended;
+	struct inspect_roots *roots; /* of the first sandbox that had some; all have the same */
 };
 
 extern struct gate gate;
@@ -94,6 +97,7 @@ struct box {
 	struct source intake;		   /* from the guest */
 	struct source reports;		   /* to the starter */
 	bool is_ending, is_dead, is_stuck; /* stuck: the starter does not read */
+	struct authority *authority;	   /* NULL: nothing is inspected */
 	struct policy *policy;
 	struct synthetic *names;
 	struct listener listeners[BOX_LISTENERS_MAX];
@@ -114,7 +118,7 @@ struct box {
 };
 
 /* gate_box.c: takes the descriptors over, whatever comes of it. */
-int box_open(const struct gate_open *msg, int fds[GATE_OPEN_FDS], struct err *e);
+int box_open(const struct gate_open *msg, int fds[GATE_OPEN_FDS_MAX], struct err *e);
 /* It has ended: its connections close, what is left is told. */
 void box_end(struct box *b);
 void box_free(struct box *b);
@@ -233,6 +237,11 @@ void stage_done(struct conn *c);
 
 /* gate_http.c: HTTP/1.1 in the clear. `first`: bytes that were read already. */
 struct stage *http_stage_new(struct conn *c, bool is_proxy);
+
+/* gate_inspect.c: what the sandbox has to trust is made and told. `roots` may be FD_NONE. */
+int inspect_open(struct box *b, int roots, struct err *e);
+/* TLS around HTTP. NULL: it cannot be. */
+struct stage *inspect_stage_new(struct conn *c);
 
 /* gate_proxy.c */
 void proxy_run(struct conn *c);

@@ -462,6 +462,24 @@ unsigned policy_ports(const struct policy *p, uint16_t ret[POLICY_PORTS_MAX])
 	return n;
 }
 
+static bool rule_inspects(const struct rule *r)
+{
+	if (rule_is_conditional(r) || r->n_inject || r->protocol == EGRESS_HTTPS)
+		return true;
+	for (unsigned i = 0; i < r->n_ports; i++)
+		if (r->ports[i].protocol == EGRESS_HTTPS)
+			return true;
+	return false;
+}
+
+bool policy_inspects(const struct policy *p)
+{
+	for (uint32_t i = 0; i < p->n_rules; i++)
+		if (rule_inspects(&p->rules[i]))
+			return true;
+	return p->ceiling && policy_inspects(p->ceiling);
+}
+
 bool policy_is_empty(const struct policy *p)
 {
 	uint16_t ports[POLICY_PORTS_MAX];

@@ -110,6 +110,8 @@ bool policy_may_reach(const struct policy *p, const struct address *a, uint16_t 
 		      enum address_class *ret_class);
 /* The TCP ports for which somebody has to listen, ascending. Returns how many. */
 unsigned policy_ports(const struct policy *p, uint16_t ret[POLICY_PORTS_MAX]);
+/* May a connection have to be inspected, so that the sandbox needs an authority to trust? */
+bool policy_inspects(const struct policy *p);
 bool policy_is_empty(const struct policy *p); /* nothing can ever be allowed or asked for */
 unsigned policy_rules(const struct policy *p);
 

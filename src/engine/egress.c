@@ -60,7 +60,7 @@ static bool is_gone(void)
 }
 
 /* Counts us in, also when it fails. Sends to a gate that runs. */
-static int use_gate(const struct gate_open *msg, const int fds[GATE_OPEN_FDS], struct err *e)
+static int use_gate(const struct gate_open *msg, const int fds[GATE_OPEN_FDS_MAX], struct err *e)
 {
 	int r = 0;
 
@@ -71,7 +71,8 @@ static int use_gate(const struct gate_open *msg, const int fds[GATE_OPEN_FDS], s
 		r = sandbox_spawn_gate(&the_gate.process, e);
 	}
 	if (r >= 0)
-		r = passfd_send(the_gate.process.control, msg, sizeof(*msg), fds, GATE_OPEN_FDS);
+		r = passfd_send(the_gate.process.control, msg, sizeof(*msg), fds,
+				GATE_OPEN_FDS_MAX);
 	pthread_mutex_unlock(&the_gate.lock);
 	if (r < 0 && !e->text[0]) {
 		errno = -r;
@@ -88,18 +89,24 @@ static void leave_gate(void)
 	pthread_mutex_unlock(&the_gate.lock);
 }
 
+static int sealed(const char *name, const void *data, size_t len, int *ret_fd, struct err *e)
+{
+	auto_close int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0 || fd_write_all(fd, data, len) < 0 || fcntl(fd, F_ADD_SEALS, SEALS) < 0)
+		return err_sys(e, "%s", name);
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
 static int policy_file(const struct policy *p, int *ret_fd, struct err *e)
 {
 	auto_free void *block = NULL;
 	size_t len = 0;
-	auto_close int fd = memfd_create("policy", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	if (policy_pack(p, &block, &len, e) < 0)
 		return -EINVAL;
-	if (fd < 0 || fd_write_all(fd, block, len) < 0 || fcntl(fd, F_ADD_SEALS, SEALS) < 0)
-		return err_sys(e, "policy");
-	*ret_fd = take_fd(&fd);
-	return 0;
+	return sealed("policy", block, len, ret_fd, e);
 }
 
 int egress_begin(struct pinfold_run *run, struct err *e)
@@ -107,7 +114,7 @@ int egress_begin(struct pinfold_run *run, struct err *e)
 	struct request *req = &run->req;
 	struct gate_open msg = {.magic = GATE_MAGIC, .version = GATE_VERSION};
 	const char *resolver = getenv("PINFOLD_RESOLVER");
-	auto_close int policy = FD_NONE, intake = FD_NONE, reports = FD_NONE;
+	auto_close int policy = FD_NONE, intake = FD_NONE, reports = FD_NONE, roots = FD_NONE;
 	int pair[2];
 
 	if (!req->spec.egress.n_ports)
@@ -118,7 +125,8 @@ int egress_begin(struct pinfold_run *run, struct err *e)
 	run->names = calloc(GATE_NAMES_MAX, sizeof(*run->names));
 	if (!run->rows || !run->names)
 		return err_sys(e, "policy");
-	if (policy_file(req->policy, &policy, e) < 0)
+	if (policy_file(req->policy, &policy, e) < 0 ||
+	    (req->spec.egress.inspects && roots_file(run, &roots, e) < 0))
 		return -EINVAL;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(e, "gate");
@@ -129,9 +137,10 @@ int egress_begin(struct pinfold_run *run, struct err *e)
 	run->reports = pair[0];
 	reports = pair[1];
 	req->spec.egress.gate = run->gate_end;
-	const int fds[GATE_OPEN_FDS] = {policy, intake, reports};
+	const int fds[GATE_OPEN_FDS_MAX] = {policy, intake, reports, roots};
 	run->uses_gate = true;
-	return use_gate(&msg, fds, e);
+	int r = use_gate(&msg, fds, e);
+	return r >= 0 && roots >= 0 ? egress_trust(run, e) : r;
 }
 
 static void deny(struct pinfold_run *run, const struct gate_report *r, uint64_t before)
@@ -211,9 +220,65 @@ void egress_end(struct pinfold_run *run)
 	while (run->reports >= 0 && poll(&pfd, 1, LAST_WORDS_MS) == 1 && egress_report(run))
 		;
 	fd_close(&run->reports);
+	free(run->certs);
+	run->certs = NULL;
 	if (run->uses_gate)
 		leave_gate();
 	run->uses_gate = false;
+}
+
+/* Sandboxes that live: they have their way out as long as this process does, or they do. */
+#define HELD_MAX 4096u
+static struct {
+	pthread_mutex_t lock;
+	int *reports;
+	unsigned n;
+} held = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* What nobody will ask for is dropped. False: the gate has ended it. */
+static bool still_lives(int reports)
+{
+	struct gate_report r;
+	ssize_t n;
+
+	while ((n = recv(reports, &r, sizeof(r), MSG_DONTWAIT)) > 0)
+		;
+	return n < 0 && errno == EAGAIN;
+}
+
+static void sweep_held(void)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < held.n; i++) {
+		if (still_lives(held.reports[i])) {
+			held.reports[n++] = held.reports[i];
+			continue;
+		}
+		fd_close(&held.reports[i]);
+		leave_gate();
+	}
+	held.n = n;
+}
+
+int egress_hold(struct pinfold_run *run, struct err *e)
+{
+	int r = 0;
+
+	if (!run->uses_gate)
+		return 0;
+	pthread_mutex_lock(&held.lock);
+	sweep_held();
+	int *more = held.n < HELD_MAX ? realloc(held.reports, (held.n + 1) * sizeof(*more)) : NULL;
+	if (more) {
+		held.reports = more;
+		held.reports[held.n++] = take_fd(&run->reports);
+		run->uses_gate = false;
+	} else {
+		r = err_set(e, ERR_LIMIT, "more than %u sandboxes with a network policy", HELD_MAX);
+	}
+	pthread_mutex_unlock(&held.lock);
+	return r;
 }
 
 int request_policy(struct request *r, const struct pinfold_run_options *o, struct err *e)
@@ -232,5 +297,6 @@ int request_policy(struct request *r, const struct pinfold_run_options *o, struc
 					  o->policy_name ? o->policy_name : "policy", NULL, e) < 0)
 		return -EINVAL;
 	r->spec.egress.n_ports = policy_ports(r->policy, r->spec.egress.ports);
+	r->spec.egress.inspects = policy_inspects(r->policy);
 	return 0;
 }

@@ -238,6 +238,7 @@ static int standard_env(struct request *r, const struct pinfold_run_options *o, 
 	static const char *const common[] = {ENVIRON_COMMON, NULL};
 	static const char *const own[2][3] = {{ENVIRON_USER, NULL}, {ENVIRON_ROOT, NULL}};
 	static const char *const proxies[] = {ENVIRON_PROXY, NULL};
+	static const char *const certs[] = {ENVIRON_TLS, NULL};
 	char *path = NULL, *term = NULL;
 
 	if (add_list(r, common, e) < 0 || add_list(r, own[r->spec.as_root], e) < 0)
@@ -254,6 +255,8 @@ static int standard_env(struct request *r, const struct pinfold_run_options *o, 
 		if (add_env(r, term, e) < 0)
 			return -ENOMEM;
 	}
+	if (r->spec.egress.inspects && add_list(r, certs, e) < 0)
+		return -ENOMEM;
 	return r->spec.egress.n_ports ? add_list(r, proxies, e) : 0;
 }
 

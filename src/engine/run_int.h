@@ -160,9 +160,11 @@ struct pinfold_run {
 
 	struct capture capture[2];
 	char artifact[2][320];
-	bool uses_gate;		  /* with a policy: */
-	int gate_end;		  /* the guest's end of a socket to the gate, until it has it */
-	int reports;		  /* what the gate tells */
+	bool uses_gate; /* with a policy: */
+	int gate_end;	/* the guest's end of a socket to the gate, until it has it */
+	int reports;	/* what the gate tells */
+	char *certs;	/* spec.egress.ca and .certs, where connections are inspected */
+	struct gate_ca ca;
 	struct gate_report *rows; /* GATE_ROWS_MAX of what it decided */
 	char (*names)[256];	  /* GATE_NAMES_MAX of what addresses stand for, "" for not known */
 	unsigned n_rows;
@@ -280,10 +282,16 @@ uint64_t now_us(void);
 int request_policy(struct request *r, const struct pinfold_run_options *o, struct err *e);
 /* Before the sandbox is made; nothing without a policy. */
 int egress_begin(struct pinfold_run *run, struct err *e);
+/* egress_trust.c: the certificates by which the gate believes servers, as a sealed file; what the
+ * sandbox has to trust, from the gate. */
+int roots_file(struct pinfold_run *run, int *ret_fd, struct err *e);
+int egress_trust(struct pinfold_run *run, struct err *e);
 /* Take one message of the gate; false: there will be no more. */
 bool egress_report(struct pinfold_run *run);
 /* What the address stands for, where it is one of the gate's. */
 void egress_name(struct pinfold_run *run, struct notify_event *ev);
+/* The sandbox lives on without the run. */
+int egress_hold(struct pinfold_run *run, struct err *e);
 /* The sandbox has ended: hear the rest. */
 void egress_end(struct pinfold_run *run);
 /* denial.c */

@@ -17,6 +17,13 @@
 		"ALL_PROXY=" ENVIRON_PROXY_URL, "NO_PROXY=" ENVIRON_PROXY_NOT,                     \
 		"http_proxy=" ENVIRON_PROXY_URL, "https_proxy=" ENVIRON_PROXY_URL,                 \
 		"all_proxy=" ENVIRON_PROXY_URL, "no_proxy=" ENVIRON_PROXY_NOT
+/* Where connections are inspected: the authority of the sandbox, alone and behind the host's. */
+#define ENVIRON_CA "pinfold-ca.pem"
+#define ENVIRON_CERTS "pinfold-certs.pem"
+#define ENVIRON_TLS                                                                                \
+	"SSL_CERT_FILE=/etc/" ENVIRON_CERTS, "REQUESTS_CA_BUNDLE=/etc/" ENVIRON_CERTS,             \
+		"CURL_CA_BUNDLE=/etc/" ENVIRON_CERTS, "GIT_SSL_CAINFO=/etc/" ENVIRON_CERTS,        \
+		"NODE_EXTRA_CA_CERTS=/etc/" ENVIRON_CA
 #define ENVIRON_USER "HOME=/home/user", "USER=user"
 #define ENVIRON_ROOT "HOME=/root", "USER=root"
 

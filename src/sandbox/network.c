@@ -22,5 +22,5 @@ void plan_network(struct plan *p, const struct sandbox_spec *spec)
 		plan_num(p, PLAN_LISTEN, 0, out->ports[i], GATE_TCP);
 	plan_num(p, PLAN_LISTEN, 0, GATE_DNS_PORT, GATE_UDP);
 	plan_num(p, PLAN_LISTEN, 0, GATE_DNS_PORT, GATE_TCP);
-	plan_num(p, PLAN_LISTEN, STEP_LAST, GATE_PROXY_PORT, GATE_PROXY);
+	plan_num(p, PLAN_LISTEN, 0, GATE_PROXY_PORT, GATE_PROXY);
 }

@@ -95,16 +95,12 @@ static const char since_3[] =
 	"CREATE INDEX origin_file ON origin(file, changed);"
 	"CREATE TABLE origin_at(layer INTEGER NOT NULL, path TEXT NOT NULL, origin INTEGER NOT NULL,"
 	" PRIMARY KEY(layer, path)) WITHOUT ROWID;"
-	"CREATE INDEX origin_at_origin ON origin_at(origin);"
 	"ALTER TABLE applied ADD COLUMN origin INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE applied ADD COLUMN known INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE apply_item ADD COLUMN old_origin INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE apply_item ADD COLUMN old_known INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE apply_item ADD COLUMN new_origin INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE apply_item ADD COLUMN new_known INTEGER NOT NULL DEFAULT 0;"
-	"CREATE INDEX applied_origin ON applied(origin);"
-	"CREATE INDEX apply_item_old ON apply_item(old_origin);"
-	"CREATE INDEX apply_item_new ON apply_item(new_origin);"
 	"PRAGMA user_version = 3;";
 
 static int fail(const struct db *db, int code, const char *what, struct err *e)

@@ -320,11 +320,10 @@ static int find_dead(struct store *s, int64_t ids[DEAD_AT_ONCE], struct err *e)
 		s->db, &rows, e,
 		"SELECT id FROM (SELECT id, made, hash, sum(size) OVER (ORDER BY id DESC) AS upto,"
 		" row_number() OVER (ORDER BY id DESC) AS place FROM origin) o"
-		" WHERE upto > ?1 OR place > ?2 OR (made < ?3 AND (hash IS NULL OR"
-		" (NOT EXISTS (SELECT 1 FROM origin_at WHERE origin = o.id) AND"
-		" NOT EXISTS (SELECT 1 FROM applied WHERE origin = o.id) AND"
-		" NOT EXISTS (SELECT 1 FROM apply_item WHERE old_origin = o.id) AND"
-		" NOT EXISTS (SELECT 1 FROM apply_item WHERE new_origin = o.id)))) LIMIT ?4",
+		" WHERE upto > ?1 OR place > ?2 OR (made < ?3 AND (hash IS NULL OR id NOT IN"
+		" (SELECT origin FROM origin_at UNION SELECT origin FROM applied UNION"
+		" SELECT old_origin FROM apply_item UNION SELECT new_origin FROM apply_item)))"
+		" LIMIT ?4",
 		"iiii", (int64_t)TOTAL_BYTES_MAX, (int64_t)TOTAL_MAX,
 		store_now_ms() - UNFINISHED_MS, (int64_t)DEAD_AT_ONCE);
 

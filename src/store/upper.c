@@ -26,6 +26,8 @@ static const struct {
 };
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 
+#define DEAD_MAX 16 /* layers that nobody needs, before somebody is sent to remove them */
+
 static int make_part(const struct store *s, int dir, size_t i, struct err *e)
 {
 	if (mkdirat(dir, parts[i].name, 0755) < 0)
@@ -211,6 +213,26 @@ void upper_drop(struct upper *u)
 	release(u);
 }
 
+/* A layer with nothing in it. What overlayfs made beside it takes longer to remove than a short command
+ * takes, and ext4 looks long for a new inode where some were just deleted: who settles does it, once
+ * there are some. */
+static int bury(struct upper *u, struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	struct store *s = u->store;
+	int r = db_run(s->db, e,
+		       "UPDATE layer SET state = 2, stack = NULL, sandbox = NULL WHERE id = ?1",
+		       "i", (int64_t)u->number);
+
+	if (r >= 0)
+		r = db_query(s->db, &rows, e, "SELECT count(*) FROM layer WHERE state = 2", "");
+	if (r >= 0)
+		r = db_next(rows, e);
+	if (r > 0 && db_int(rows, 0) >= DEAD_MAX)
+		s->changed = true;
+	return r < 0 ? r : 0;
+}
+
 /* On top of where the workspace stands now: somebody who shared it may have been faster. */
 static int append(struct upper *u, uint32_t left, struct snap *snap, struct err *e)
 {
@@ -233,6 +255,8 @@ static int append(struct upper *u, uint32_t left, struct snap *snap, struct err 
 			   " stack = NULL WHERE id = ?1",
 			   "iiii", (int64_t)u->number, (int64_t)left, (int64_t)snap->files,
 			   (int64_t)snap->bytes);
+	if (r >= 0 && !left)
+		r = bury(u, e);
 	return r < 0 ? r : db_commit(s->db, e);
 }
 
@@ -242,7 +266,7 @@ int upper_freeze(struct upper *u, struct snap *snap, struct err *e)
 	int r = append(u, left, snap, e);
 
 	u->store->changed |= r >= 0 && left;
-	if (r < 0 || !left)
+	if (r < 0)
 		upper_drop(u);
 	else
 		release(u);

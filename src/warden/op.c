@@ -83,7 +83,7 @@ static int open_block(const struct op *op, struct ask *ret, struct err *e)
 {
 	int r = ask_open(op->fds[1], ret, e);
 
-	if (r >= 0 && !(ret->head->flags & ASK_DIR) != (op->fds[LINK_FDS_MAX] < 0))
+	if (r >= 0 && (!link_fds_fit(ret->head->flags, op->fds + 1) || ret->head->n_ports))
 		r = err_set(e, ERR_INVALID, "malformed request");
 	return r;
 }

@@ -5,9 +5,9 @@
  *
  *	starter -> gate	one for the process: gate_open for each sandbox, with GATE_OPEN_FDS
  *			descriptors. When it is closed the gate ends.
- *	guest -> gate	one for a sandbox, while its plan is walked: gate_listen, each with a
- *			descriptor. It is closed before the first right is given up, so what it
- *			brings is ours; the gate asks the kernel about each socket all the same.
+ *	guest -> gate	one for a sandbox: gate_listen while its plan is walked, each with a
+ *			descriptor. The gate asks the kernel about each, and takes no more than
+ *			there are. When the guest is gone, the sandbox has ended.
  *	gate -> starter	one for a sandbox: gate_report. The starter shuts its side down when the
  *			sandbox has ended; the gate then closes all that belongs to it, tells the
  *			rest, and closes this, too.
@@ -37,13 +37,21 @@ struct gate_listen {
 };
 
 /* Descriptors of gate_open, in this order: the packed policy in a sealed memfd, the guest's socket,
- * the socket of reports. */
+ * the socket of reports; where TLS may have to be inspected also a sealed memfd of certificates (PEM)
+ * that servers are believed by. Then the first message on the socket of reports is a gate_ca. */
 #define GATE_OPEN_FDS 3u
+#define GATE_OPEN_FDS_MAX 4u
+#define GATE_ROOTS_MAX (4u << 20)
 
 struct gate_open {
 	uint32_t magic, version;
 	char sandbox[32];
 	char resolver[64]; /* IP:PORT to ask instead of the host's name servers, "" for those */
+};
+
+/* What the sandbox has to trust so that its connections can be inspected. */
+struct gate_ca {
+	char pem[1024]; /* with NUL; "": there is none, and nothing of the kind will work */
 };
 
 enum gate_verdict { GATE_ALLOWED, GATE_DENIED, GATE_PENDING };

@@ -73,9 +73,9 @@ enum link_op {
 };
 
 /* Order of descriptors for RUN, CREATE and EXEC: the request's block (wire/ask.h), standard input,
- * output and error, and with ASK_DIR the directory. Others have none. */
+ * output and error, with ASK_DIR the directory, with ASK_EGRESS the gate's socket. Others have none. */
 #define LINK_FDS_MIN 4u
-#define LINK_FDS_MAX 5u
+#define LINK_FDS_MAX 6u
 
 #define LINK_DETACH 0x1u /* EXEC: in the background, its output is kept by the daemon */
 #define LINK_STAY 0x2u	 /* FOLLOW: until it ends, not only what is there */
@@ -99,6 +99,29 @@ static inline int link_fds_are(uint32_t op, int n)
 	if (op == LINK_RUN || op == LINK_CREATE || op == LINK_EXEC)
 		return n >= (int)LINK_FDS_MIN;
 	return n == (op == LINK_PROCESSES);
+}
+
+/* Which of them is what: an index, or -1. */
+static inline int link_fd_dir(uint32_t ask_flags)
+{
+	return ask_flags & ASK_DIR ? (int)LINK_FDS_MIN : -1;
+}
+
+static inline int link_fd_gate(uint32_t ask_flags)
+{
+	if (!(ask_flags & ASK_EGRESS))
+		return -1;
+	return (int)LINK_FDS_MIN + (ask_flags & ASK_DIR ? 1 : 0);
+}
+
+/* Are there just as many as the block says? An empty one is negative, all behind it are empty. */
+static inline int link_fds_fit(uint32_t ask_flags, const int fds[LINK_FDS_MAX])
+{
+	unsigned n = 0;
+
+	while (n < LINK_FDS_MAX && fds[n] >= 0)
+		n++;
+	return n == LINK_FDS_MIN + (ask_flags & ASK_DIR ? 1 : 0) + (ask_flags & ASK_EGRESS ? 1 : 0);
 }
 
 static inline int link_has_block(uint32_t op)

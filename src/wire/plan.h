@@ -87,7 +87,6 @@ enum plan_op {
 #define STEP_NO_LOWER 0x100u /* KEEP: there is nothing below, all of it is new */
 #define STEP_KEEP_FD 0x20u   /* KEEP: what LOWER opened is kept for comparing changed files */
 #define STEP_LAYERS 0x200u   /* OVERLAY, KEEP: relative paths are below what LAYERS opened */
-#define STEP_LAST 0x400u     /* LISTEN: the gate gets no more */
 
 struct plan_step {
 	uint16_t op;

@@ -92,8 +92,6 @@ later()
 	refuses invalid_argument --allow "--allow"
 	inside --policy "$W/no-such" -- echo ran
 	refuses not_found --policy "--policy"
-	inside --allow example.org --daemon -- echo ran
-	refuses unsupported --allow "--allow with --daemon"
 	inside --daemon -- echo ran
 	refuses not_found --daemon "--daemon"
 	inside --deps auto -- echo ran

@@ -119,6 +119,14 @@ class Http(http.server.BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(b"to the end")
             return
+        if self.path.startswith("/echo"):
+            text = (self.path + "\n" + str(self.headers)).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(text)))
+            self.send_header("X-Echo", self.headers.get("Authorization", "none"))
+            self.end_headers()
+            self.wfile.write(text)
+            return
         text = b"hello " + self.headers.get("Host", "").encode() + b" " + body[:100]
         self.send_response(200)
         self.send_header("Content-Length", str(len(text)))
