@@ -250,8 +250,9 @@ static int wait_for_both(struct proxy *p, int cancel, struct err *e)
 	fds[0].events |= is_empty(&p->answer) ? 0 : POLLOUT;
 	fds[1].events |= is_empty(&p->ask) ? 0 : POLLOUT;
 	if (p->state == TUNNEL || p->may_half)
-		fds[0].events &= ~POLLRDHUP; /* its end is in its place, or means no more than it says */
-	if (!fds[1].events) /* it may have hung up; what it said is still to be taken */
+		fds[0].events &=
+			~POLLRDHUP; /* its end is in its place, or means no more than it says */
+	if (!fds[1].events)	    /* it may have hung up; what it said is still to be taken */
 		fds[1].fd = -1;
 	int r = poll(fds, 3, IDLE_MS);
 	if (r == 0)
