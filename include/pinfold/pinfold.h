@@ -414,6 +414,9 @@ PINFOLD_API int pinfold_watch_fd(const struct pinfold_watch *watch);
  * sandbox or the directory is gone. */
 PINFOLD_API int pinfold_watch_next(struct pinfold_watch *watch, int timeout_ms,
 				   struct pinfold_watch_event *ret_event);
+/* Ask for an event `sync` behind all that has happened until now, so that a reader knows when he has heard
+ * it. 0, or -1: it is over. */
+PINFOLD_API int pinfold_watch_sync(struct pinfold_watch *watch);
 PINFOLD_API void pinfold_watch_close(struct pinfold_watch *watch);
 
 /*
