@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/quota.h"
 #include "base/fd.h"
 #include "pinfold/pinfold.h"
 
@@ -69,6 +70,11 @@ static const char *metadata_of(const struct pinfold_sandbox_info *info, const ch
 		if (strncmp(p, key, n) == 0 && p[n] == '=')
 			return p + n + 1;
 	return "";
+}
+
+const char *sandbox_tenant(const struct pinfold_sandbox_info *info)
+{
+	return metadata_of(info, KEY_TENANT);
 }
 
 /* With the table's lock. */
@@ -257,10 +263,16 @@ static struct box *create(struct api *api, const struct who *who, const char *na
 	sweep(api->boxes);
 	own.metadata = list;
 	own.time_ms = ttl_ms ? ttl_ms : *name ? BOX_IDLE_MS : TTL_MS;
+	struct quota_need need = {own.memory_bytes, own.disk_bytes, FD_NONE};
+	struct lease *lease = NULL;
+	if (quota_take(api->quotas, who->tenant, &need, &lease, e) < 0)
+		return NULL;
 	if (pinfold_sandbox_create(&own, id, &failure) < 0) {
+		lease_end(api->quotas, lease, 0);
 		(void)api_error(e, &failure);
 		return NULL;
 	}
+	lease_keep(api->quotas, lease, id);
 	struct box *b = add_box(api->boxes, id, who->tenant, name);
 	if (!b)
 		(void)err_sys(e, "table of sandboxes");
@@ -296,6 +308,8 @@ static int missing(struct api *api, const struct who *who, const char *id, struc
 				      name ? name : value_str(value_get(value_at(list, i), "id")));
 		n = n < sizeof(names) ? n : sizeof(names) - 1;
 	}
+	if (quota_is_over(api->quotas, who->tenant, e)) /* why it is not there any more */
+		return err_wrap(e, "sandbox \"%.40s\" was ended or does not exist", id);
 	(void)err_set(e, ERR_MISSING, "sandbox \"%.40s\" does not exist", id);
 	(void)err_detail(e, "sandbox");
 	return err_remedy(e, *names ? "live sandboxes: %s" : "there is none; make one first%s",
@@ -382,8 +396,8 @@ int box_destroy(struct api *api, struct box *b, struct err *e)
 {
 	struct pinfold_error failure;
 
-	(void)api;
 	b->gone = true;
+	quota_box_ends(api->quotas, b->id);
 	return pinfold_sandbox_destroy(b->id, &failure) < 0 ? api_error(e, &failure) : 0;
 }
 

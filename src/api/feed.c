@@ -8,6 +8,7 @@
 
 struct item {
 	const char *name;
+	uint64_t id;
 	size_t len;
 	char data[];
 };
@@ -122,10 +123,15 @@ static bool grow(struct feed *f)
 
 void feed_add(struct feed *f, const char *name, const char *data, size_t len)
 {
+	feed_add_id(f, name, data, len, 0);
+}
+
+void feed_add_id(struct feed *f, const char *name, const char *data, size_t len, uint64_t id)
+{
 	struct item *i = malloc(sizeof(*i) + len + 1);
 
 	if (i) {
-		*i = (struct item){.name = name, .len = len};
+		*i = (struct item){.name = name, .id = id, .len = len};
 		memcpy(i->data, data, len);
 		i->data[len] = '\0';
 	}
@@ -190,6 +196,7 @@ int feed_take(struct feed *f, struct follower *who, struct feed_event *ret, char
 	if (copy) {
 		memcpy(copy, i->data, i->len + 1);
 		*ret = (struct feed_event){.number = number,
+					   .id = i->id ? i->id : number,
 					   .missed = number - who->seen - 1,
 					   .name = i->name,
 					   .data = copy,

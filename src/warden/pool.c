@@ -99,7 +99,7 @@ static bool fits(const struct ask *ask)
 {
 	const struct ask_head *h = ask->head;
 
-	return !(h->flags & (ASK_DIR | ASK_ROOT)) && h->limits.cpu_time_ms == 0 &&
+	return !(h->flags & (ASK_DIR | ASK_ROOT | ASK_EGRESS)) && h->limits.cpu_time_ms == 0 &&
 	       h->limits.cpus_milli == standard.cpus_milli &&
 	       h->limits.memory_bytes == standard.memory_bytes && h->limits.pids == standard.pids &&
 	       h->limits.disk_bytes == standard.disk_bytes && h->limits.nofile == standard.nofile;
