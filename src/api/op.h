@@ -68,7 +68,7 @@ struct op_arg {
 	0x2000u /* all methods, and all paths where the last {name} stands; the query is theirs */
 #define OP_QUIET 0x80u /* changes and reveals nothing: no line in the log */
 
-#define OP_STARTS 0x1000u /* something that a tenant's quotas count */
+#define OP_STARTS 0x4000u /* something that a tenant's quotas count */
 
 /* Tools only. */
 #define TOOL_READS 0x100u
