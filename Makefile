@@ -267,7 +267,7 @@ check-deps:
 clean:
 	rm -rf build
 
-.PHONY: check check-root check-daemon check-red check-fresh check-vm check-compat tidy soak bench phases
+.PHONY: check check-root check-daemon check-red check-fresh check-vm check-compat tidy soak bench bench-http phases
 .PHONY: install uninstall
 
 JOBS ?= $(shell echo $$((2 * $$(nproc))))
@@ -313,6 +313,9 @@ check-compat: all
 	@tools/check-compat
 tidy:
 	@tools/tidy
+# HTTP and MCP alone. QUICK=1: only that all of it runs.
+bench-http: all
+	@ONLY=http,held,download bench/run $(BENCH_ARGS)
 bench: all
 	@bench/run $(BENCH_ARGS)
 	@bench/workspace
@@ -386,6 +389,7 @@ help:
 	@echo 'make fuzz           libFuzzer on the parsers (clang), FUZZ_SECONDS=60 each'
 	@echo 'make check-compat   MCP: the official suite, inspector, two agents; by npm'
 	@echo 'make bench          speed, against other sandboxes'
+	@echo 'make bench-http     what calls over HTTP and MCP cost'
 	@echo 'make phases         docs/phases.svg: where the time of one run goes (root)'
 	@echo 'make tidy           rooms, lengths, banned calls, headers alone'
 	@echo 'make install        PREFIX (/usr/local), DESTDIR; make uninstall'
