@@ -16,6 +16,7 @@ struct keeper;
 struct metrics;
 struct repeats;
 struct caller;
+struct settler;
 
 struct api {
 	struct loop *loop;
@@ -26,6 +27,7 @@ struct api {
 	struct keeper *keeper; /* who has the store of workspaces: keeper.h; NULL: nobody */
 	struct metrics *metrics;
 	struct repeats *repeats; /* requests that are done once: repeat.h */
+	struct settler *settler; /* of the ledger: settler.h */
 	struct caller *callers;	 /* tenants whose calls run: call.c; the loop's thread */
 	const char *log;	 /* text, json; NULL: nothing is written */
 	uint32_t run_flags;	 /* PINFOLD_DAEMON, PINFOLD_FOREIGN or 0, for every run */

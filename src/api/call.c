@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 
 #include "api/api.h"
+#include "api/event.h"
 #include "api/worker.h"
 #include "base/fd.h"
 #include "base/id.h"
@@ -129,7 +130,13 @@ static void work(struct task *t)
 {
 	struct call *c = of_task(t);
 
-	c->result = c->op->handler(c, &c->error);
+	if (c->refused)
+		c->result = -EINVAL;
+	else
+		c->result = event_begin(c, &c->error);
+	if (c->result >= 0)
+		c->result = c->op->handler(c, &c->error);
+	event_end(c);
 	c->task.run = over;
 	loop_post(c->api->loop, &c->task);
 }

@@ -23,6 +23,7 @@ struct api;
 struct who {
 	char tenant[TENANT_SIZE]; /* "uid-1000" or the token's */
 	char token[32];		  /* id of the token, "" for none */
+	char client[64];	  /* what an MCP client calls itself, "" for none */
 	unsigned scopes;
 };
 
@@ -46,7 +47,9 @@ struct call {
 	char request_id[32];
 	int body; /* OP_RAW_BODY: the read end of a pipe, else FD_NONE */
 	bool stream;
-	bool detach; /* who asked may leave */
+	bool detach;  /* who asked may leave */
+	bool refused; /* `error` says why: it is recorded and answered, and that is all */
+	char run[32]; /* what it runs, "" for nothing */
 	uint64_t last_event;
 
 	/* The handler's. */

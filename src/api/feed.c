@@ -8,6 +8,7 @@
 
 struct item {
 	const char *name;
+	uint64_t id;
 	size_t len;
 	char data[];
 };
@@ -21,6 +22,7 @@ struct feed {
 	unsigned refs;
 	bool told, closed;
 	uint64_t last;
+	uint64_t taken; /* the newest that somebody has */
 	size_t bytes;
 	/* A ring: the newest `n` events, the last of them number `last`. */
 	struct item **ring;
@@ -121,10 +123,23 @@ static bool grow(struct feed *f)
 
 void feed_add(struct feed *f, const char *name, const char *data, size_t len)
 {
+	feed_add_as(f, name, 0, data, len);
+}
+
+uint64_t feed_ahead(struct feed *f)
+{
+	(void)pthread_mutex_lock(&f->lock);
+	uint64_t n = f->last - f->taken;
+	(void)pthread_mutex_unlock(&f->lock);
+	return n;
+}
+
+void feed_add_as(struct feed *f, const char *name, uint64_t id, const char *data, size_t len)
+{
 	struct item *i = malloc(sizeof(*i) + len + 1);
 
 	if (i) {
-		*i = (struct item){.name = name, .len = len};
+		*i = (struct item){.name = name, .id = id, .len = len};
 		memcpy(i->data, data, len);
 		i->data[len] = '\0';
 	}
@@ -183,11 +198,13 @@ int feed_take(struct feed *f, struct follower *who, struct feed_event *ret, char
 	if (copy) {
 		memcpy(copy, i->data, i->len + 1);
 		*ret = (struct feed_event){.number = number,
+					   .id = i->id,
 					   .missed = number - who->seen - 1,
 					   .name = i->name,
 					   .data = copy,
 					   .len = i->len};
 		who->seen = number;
+		f->taken = number > f->taken ? number : f->taken;
 		*ret_data = copy;
 		r = 1;
 	} else if (!i && f->closed) {

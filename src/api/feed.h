@@ -25,6 +25,7 @@ struct follower {
 
 struct feed_event {
 	uint64_t number;
+	uint64_t id;	 /* what the client is told instead; 0: the number */
 	uint64_t missed; /* events between the last and this one that are not kept */
 	const char *name;
 	const char *data; /* one line of JSON */
@@ -37,6 +38,10 @@ void feed_unref(struct feed *f); /* any thread */
 
 /* Any thread. `data` is copied; `name` is not. */
 void feed_add(struct feed *f, const char *name, const char *data, size_t len);
+/* The same, for one that has a number of its own elsewhere. */
+void feed_add_as(struct feed *f, const char *name, uint64_t id, const char *data, size_t len);
+/* Events that no follower has taken yet. Any thread. */
+uint64_t feed_ahead(struct feed *f);
 /* No more will come. */
 void feed_close(struct feed *f);
 

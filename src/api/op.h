@@ -83,6 +83,7 @@ struct op {
 	op_fn *handler;
 	const char *summary;
 	const char *example; /* REST: a body, JSON */
+	const char *event; /* arguments that its event in the ledger has, beside those of the path */
 	const char *returns; /* REST: the schema's name in openapi.c */
 	const struct op_arg *args;
 	unsigned n_args;

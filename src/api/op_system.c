@@ -65,10 +65,3 @@ int op_approval_answer(struct call *c, struct err *e)
 {
 	return op_approval_get(c, e);
 }
-
-int op_events(struct call *c, struct err *e)
-{
-	(void)c;
-	(void)err_set(e, ERR_UNSUPPORTED, "there is no ledger in this version");
-	return err_remedy(e, "events of one run are at /v1/runs/{id}/events");
-}

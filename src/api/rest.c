@@ -241,7 +241,8 @@ static void drain(struct rest *r)
 
 			exchange_event(r->x, "missed", NULL, missed, (size_t)n);
 		}
-		(void)snprintf(id, sizeof(id), "%llu", (unsigned long long)ev.number);
+		(void)snprintf(id, sizeof(id), "%llu",
+			       (unsigned long long)(ev.id ? ev.id : ev.number));
 		if (r->x)
 			exchange_event(r->x, ev.name, id, ev.data, ev.len);
 	}
@@ -559,8 +560,15 @@ static int start(struct exchange *x, const struct op *op, const struct http_path
 	c->follow = follow;
 	c->early = early;
 	int result = fill(c, path, x, e);
-	if (result >= 0)
+	if (result < 0 && c->op->scope && c->args) {
+		/* Who is known and refused is on record, by the way of all calls. */
+		c->error = *e;
+		c->refused = true;
+		c->stream = c->detach = false;
+		result = 0;
+	} else if (result >= 0) {
 		result = look_for_repeat(r, c, x, e);
+	}
 	if (result == 0) {
 		exchange_on_gone(x, gone, r);
 		result = call_start(c, e);

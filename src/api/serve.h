@@ -19,6 +19,7 @@ struct api_config {
 	struct api_listen listen[8];
 	unsigned n_listen;
 	int dir;    /* where tokens are; FD_NONE: nowhere */
+	int ledger; /* directory of its chain; FD_NONE: the data directory's */
 	int keeper; /* the keeper's socket; FD_NONE: there is none */
 	const char *const *hosts, *const *origins;
 	const char *log; /* text, json; NULL: nothing */

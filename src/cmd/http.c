@@ -189,6 +189,19 @@ int http_open_dir(const char *home, struct err *e)
 	return take_fd(&fd);
 }
 
+/* The chain of who serves: he cannot write to that of the data directory. */
+static int open_ledger(int dir, struct err *e)
+{
+	if (mkdirat(dir, "ledger", 0700) < 0 && errno != EEXIST)
+		return err_sys(e, "make the ledger's directory");
+	auto_close int fd = openat(dir, "ledger", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return err_sys(e, "open the ledger's directory");
+	if (geteuid() == 0 && fchown(fd, PINFOLD_API_ID, PINFOLD_API_ID) < 0)
+		return err_sys(e, "give the ledger's directory to who serves HTTP");
+	return take_fd(&fd);
+}
+
 static int give_up_rights(void)
 {
 	gid_t group = group_find(GROUP_NAME);
@@ -334,6 +347,8 @@ static int open_all(const struct http_options *o, struct side *s, struct http_si
 	if (r >= 0)
 		r = c->dir = http_open_dir(s->home, e);
 	if (r >= 0)
+		r = c->ledger = open_ledger(c->dir, e);
+	if (r >= 0)
 		r = listen_unix(ret->path, &c->listen[c->n_listen++], e);
 	for (unsigned i = 0; r >= 0 && o->addresses && o->addresses[i]; i++)
 		r = c->n_listen == 8 ? err_set(e, ERR_INVALID, "--listen: more than seven")
@@ -350,11 +365,13 @@ static void close_all(struct side *s)
 	for (unsigned i = 0; i < s->config.n_listen; i++)
 		fd_close(&s->config.listen[i].fd);
 	fd_close(&s->config.dir);
+	fd_close(&s->config.ledger);
 }
 
 int http_start(const struct http_options *o, struct http_side *ret, struct err *e)
 {
-	struct side s = {.config = {.dir = FD_NONE, .keeper = FD_NONE}, .root = geteuid() == 0};
+	struct side s = {.config = {.dir = FD_NONE, .ledger = FD_NONE, .keeper = FD_NONE},
+			 .root = geteuid() == 0};
 	int leash[2];
 	int r = open_all(o, &s, ret, e);
 

@@ -32,9 +32,11 @@ struct request {
 	struct opt_list listen, hosts, origins;
 	const char *scope, *tenant, *label; /* of token */
 	uint64_t ttl_ms;
-	uint64_t result_fd, code_fd; /* what relay.h says, and program text; 0: none */
-	uint64_t samples;	     /* of bench */
-	uint64_t inodes;	     /* of new */
+	struct pinfold_audit_options audit;
+	const char *key, *anchor, *ledger; /* of verify */
+	uint64_t result_fd, code_fd;	   /* what relay.h says, and program text; 0: none */
+	uint64_t samples;		   /* of bench */
+	uint64_t inodes;		   /* of new */
 	const char *tools, *structured, *transfer_dir; /* of mcp */
 	bool ask;
 	bool conformance; /* of serve, in test builds */

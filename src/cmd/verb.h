@@ -35,6 +35,8 @@
 #define VERB_MCP 0x4000000u
 #define VERB_TOKEN 0x8000000u
 #define VERB_IMAGE 0x10000000u
+#define VERB_AUDIT 0x20000000u
+#define VERB_VERIFY 0x40000000u
 #define VERB_ALL 0xffffffffu
 
 #define EXIT_PINFOLD 125 /* Pinfold itself failed: nothing of the command ran */
@@ -102,12 +104,16 @@ int cmd_image(const struct verb *v, int argc, char **argv);
 int cmd_fsck(const struct verb *v, int argc, char **argv);
 int cmd_mcp(const struct verb *v, int argc, char **argv);
 int cmd_token(const struct verb *v, int argc, char **argv);
+int cmd_audit(const struct verb *v, int argc, char **argv);
+int cmd_receipt(const struct verb *v, int argc, char **argv);
+int cmd_verify(const struct verb *v, int argc, char **argv);
 int cmd_docs(const struct verb *v, int argc, char **argv);
 
 extern const struct verb_doc run_doc, shell_doc, plan_doc, doctor_doc, version_doc, help_doc,
 	serve_doc, docs_doc, exec_doc, ps_doc, logs_doc, attach_doc, kill_doc, pause_doc,
 	resume_doc, extend_doc, bench_doc, new_doc, ls_doc, info_doc, rm_doc, snap_doc, log_doc,
 	undo_doc, rollback_doc, fork_doc, diff_doc, cp_doc, push_doc, pull_doc, watch_doc,
-	review_doc, apply_doc, export_doc, import_doc, fsck_doc, token_doc, image_doc, mcp_doc;
+	review_doc, apply_doc, export_doc, import_doc, fsck_doc, token_doc, image_doc, mcp_doc,
+	audit_doc, receipt_doc, verify_doc;
 
 #endif

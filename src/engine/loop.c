@@ -196,6 +196,7 @@ static int on_output(struct pinfold_run *run, int stream, struct pinfold_event *
 		fd_close(&run->out[stream]);
 		return 0;
 	}
+	record_run_output(run, stream, run->buf, (size_t)n);
 	if (run->req.flags & PINFOLD_CAPTURE) {
 		struct capture *c = &run->capture[stream];
 
@@ -268,6 +269,7 @@ static int pending(struct pinfold_run *run, struct pinfold_event *ret)
 		run_sort_files(run);
 		run_judge(run);
 		workspace_end(run);
+		record_run_end(run, NULL);
 		run->state = RUN_ENDED;
 	}
 	if (run->state == RUN_ENDED && !run->result_told) {

@@ -22,6 +22,7 @@
 #include "base/id.h"
 #include "engine/capture.h"
 #include "engine/gitdir.h"
+#include "engine/record.h"
 #include "engine/secrets.h"
 #include "kernel/cgroup.h"
 #include "pinfold/pinfold.h"
@@ -111,6 +112,8 @@ struct pinfold_run {
 	struct request req;
 	char id[ID_SIZE];
 	struct live live;
+	struct record record;			 /* what the ledger knows of it */
+	const struct pinfold_run_options *asked; /* while it starts; borrowed */
 
 	int epoll, timer, listener, terminal, oom;
 	int link;		/* to the daemon, FD_NONE: the sandbox is ours */

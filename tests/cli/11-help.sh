@@ -4,10 +4,10 @@
 . "$(dirname "$0")/../lib/cli.sh"
 
 verbs="run shell plan doctor bench version help exec ps logs attach kill pause resume extend new ls rm info
-snap log diff review apply cp push pull watch undo rollback fork export import image fsck"
+snap log diff review apply cp push pull watch undo rollback fork export import image fsck audit receipt
+verify"
 later="
-allow trust approvals approve deny secret audit
-receipt verify replay deps"
+allow trust approvals approve deny secret replay deps"
 run_options="--json --dir --env --workdir --stdin --pty --image --isolation --limits --allow
 --policy --deps --user --raw --daemon --no-daemon --name --lang -c --time --grace --cpu-time
 --cpus --memory --pids --disk --nofile --output --keep --detach --help"
@@ -61,7 +61,7 @@ verb_names()
 			grep -q '^pinfold: remedy: .' "$ERR" && [ ! -s "$OUT" ] || wrong+="$verb "
 	done
 	check "verbs of later versions are refused by name" test -z "$wrong"
-	pinfold audit --json
+	pinfold replay --json
 	json_is unsupported 'd["error"]["code"]' "with --json as a document"
 	pinfold no-such-verb
 	refuses invalid_argument no-such-verb "an unknown verb"
