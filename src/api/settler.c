@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -59,8 +60,14 @@ int settler_new(struct settler **ret, struct err *e)
 		free(s);
 		return -EMFILE;
 	}
-	errno = pthread_create(&s->thread, NULL, work, s);
-	if (errno) {
+	/* Signals are for the thread that expects them. */
+	sigset_t all, before;
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	int bad = pthread_create(&s->thread, NULL, work, s);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (bad) {
+		errno = bad;
 		(void)err_sys(e, "thread");
 		fd_close(&s->stop);
 		free(s);
