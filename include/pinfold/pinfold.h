@@ -109,8 +109,9 @@ struct pinfold_run_options {
 	const char *policy_name; /* what errors call the policy: its file; NULL: "policy" */
 	/* Its id, "run" and 26 characters of base32, never used before; NULL: a new one. */
 	const char *run_id;
-	int approvals;	    /* the box for questions to a person; 0: that of the data directory */
-	const char *tenant; /* on whose behalf they are asked; NULL: nobody else's */
+	int approvals; /* the box for questions to a person; 0: that of the data directory */
+	/* On whose behalf, for the ledger and for who is asked; NULL: nobody's but the caller's own. */
+	const char *tenant, *token, *client;
 };
 
 #ifdef __cplusplus
