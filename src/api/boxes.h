@@ -97,6 +97,10 @@ void box_session_put(struct box *b, struct session *s);
 int box_session_interrupt(struct box *b, const char *name, struct err *e);
 int box_session_close(struct box *b, const char *name, struct err *e);
 
+/* A tar inside that packs /home/user to its standard output, or unpacks there what it is given. */
+struct pinfold_run;
+int box_tar(struct call *c, struct box *b, bool extract, struct pinfold_run **ret, struct err *e);
+
 /* An error of the library as one of ours. Returns the negative value. */
 struct pinfold_error;
 int api_error(struct err *e, const struct pinfold_error *from);
