@@ -415,8 +415,7 @@ PINFOLD_API int pinfold_watch_fd(const struct pinfold_watch *watch);
  * sandbox or the directory is gone. */
 PINFOLD_API int pinfold_watch_next(struct pinfold_watch *watch, int timeout_ms,
 				   struct pinfold_watch_event *ret_event);
-/* Ask for an event `sync` behind all that has happened until now, so that a reader knows when he has heard
- * it. 0, or -1: it is over. */
+/* Ask for an event `sync` behind all that has happened until now. 0, or -1: it is over. */
 PINFOLD_API int pinfold_watch_sync(struct pinfold_watch *watch);
 PINFOLD_API void pinfold_watch_close(struct pinfold_watch *watch);
 
@@ -489,8 +488,7 @@ PINFOLD_API int pinfold_session_alive(const struct pinfold_session *s);
 PINFOLD_API void pinfold_session_close(struct pinfold_session *s);
 
 /* A stream to a port of the sandbox's loopback, connected inside with a command's rights. It does not
- * block, and may not be connected yet: poll it for writing, then look at SO_ERROR. Code conflict.port_closed:
- * nothing listens there. What comes by it was written by code that you do not trust. */
+ * block and may still be connecting. Code conflict.port_closed: nothing listens there. */
 PINFOLD_API int pinfold_port_connect(struct pinfold_files *files, unsigned port, int *ret_fd,
 				     struct pinfold_error *ret_error);
 
