@@ -242,7 +242,8 @@ fuzz: $(patsubst tests/fuzz/fuzz_%.c,fuzz-%,$(wildcard tests/fuzz/fuzz_*.c))
 fuzz-%: tests/fuzz/fuzz_%.c
 	@mkdir -p build/fuzz/found/$*
 	clang -std=gnu17 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-		$(CPPFLAGS_ALL) -U_FORTIFY_SOURCE -o build/fuzz/$* $< $(filter-out $(TLS_SRC),$(sort $(wildcard src/base/*.c src/http/*.c src/$*/*.c))) $(LIBS)
+		$(CPPFLAGS_ALL) -U_FORTIFY_SOURCE -o build/fuzz/$* $< \
+		$(filter-out $(TLS_SRC) $(GATE_ONLY),$(sort $(wildcard src/base/*.c src/http/*.c src/$*/*.c))) $(LIBS)
 	build/fuzz/$* -max_total_time=$(FUZZ_SECONDS) -timeout=5 -artifact_prefix=build/fuzz/ \
 		build/fuzz/found/$* tests/fuzz/corpus/$*
 .PHONY: fuzz

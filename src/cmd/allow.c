@@ -23,13 +23,12 @@ static const char *const paragraphs[] = {
 };
 
 const struct verb_doc allow_doc = {
-	.usage = {"--explain URL [--method METHOD] [--allow HOST[:PORT]]... [--policy FILE]"},
+	.usage = {"--explain URL [--allow HOST[:PORT]]... [--policy FILE]"},
 	.paragraphs = paragraphs,
-	.examples =
-		{{"Would this be reached?",
-		  "pinfold allow --explain https://example.org/ --allow example.org"},
-		 {"What does a file say?",
-		  "pinfold allow --policy net.yaml --method POST --explain https://api.example.org/v1"}},
+	.examples = {{"Would this be reached?",
+		      "pinfold allow --explain https://example.org/ --allow example.org"},
+		     {"What does a file say?",
+		      "pinfold allow --policy net.yaml --explain https://example.org/v1"}},
 };
 
 /* A question and its answer. */

@@ -30,7 +30,7 @@ const struct verb verb_table[] = {
 	{"token", "make, list and remove keys of the HTTP API", cmd_token, VERB_TOKEN, &token_doc},
 	{"allow", "say what a policy lets a sandbox reach, and why", cmd_allow, VERB_ALLOW,
 	 &allow_doc},
-	{"trust", "let a project's pinfold.yaml count", cmd_trust, VERB_TRUST, &trust_doc},
+	{"trust", "let the pinfold.yaml of a project count", cmd_trust, VERB_TRUST, &trust_doc},
 	{"secret", "keep what programs may use and never see", cmd_secret, VERB_SECRET,
 	 &secret_doc},
 	{"tenant", "set and list quotas of tenants of the HTTP API", cmd_tenant, VERB_TENANT,

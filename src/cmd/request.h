@@ -39,8 +39,7 @@ struct request {
 		*quota_budget; /* of tenant */
 	bool once;	       /* of top */
 	uint64_t interval_ms;
-	uint64_t ttl_ms;
-	uint64_t uses;
+	uint64_t ttl_ms, uses;
 	const char *secret_file;
 	uint64_t for_ms; /* an approval's */
 	bool for_sandbox;

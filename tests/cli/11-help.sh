@@ -4,8 +4,7 @@
 . "$(dirname "$0")/../lib/cli.sh"
 
 verbs="run shell approvals approve deny deps plan doctor bench version help exec ps logs attach kill pause resume extend new ls rm info
-snap log diff review apply cp push pull watch undo rollback fork export import image fsck allow trust
-secret"
+snap log diff review apply cp push pull watch undo rollback fork export import image fsck allow trust secret"
 later="
 audit
 receipt verify replay"

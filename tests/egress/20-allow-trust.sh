@@ -4,6 +4,8 @@
 # changes; the user's own policy and the operator's ceiling hold for runs. Nothing is connected to.
 . "$(dirname "$0")/../lib/cli.sh"
 
+DOC=$(dirname "$TEST_DIR")/../docs/egress.md
+
 # explains VERDICT TEXT ARG...: its exit status, and TEXT somewhere in what it prints.
 explains()
 {
@@ -162,11 +164,27 @@ presets()
 	refuses invalid_argument 'allow[0].preset' "a preset that is none"
 }
 
+# The examples of docs/egress.md, as they stand there.
+documented()
+{
+	local line words got=
+
+	sed -n '/^```yaml$/,/^```$/p' "$DOC" | grep -v '^```' >"$W/net.yaml"
+	sed -n '/^## Ask before/,$p' "$DOC" | sed -n '/^```console$/,/^```$/p' | grep -v '^```' >"$W/want"
+	while read -r line; do
+		read -ra words <<<"${line#\$ pinfold }"
+		pinfold "${words[@]}"
+		got+="$line"$'\n'"$(cat "$OUT" "$ERR")"$'\n'
+	done < <(grep '^\$' "$W/want")
+	check "the examples of docs/egress.md" diff "$W/want" <(printf %s "$got")
+}
+
 checks()
 {
 	CONFIG=$W/config
 	CALL_ENV=("PINFOLD_CONFIG=$CONFIG")
 	policies
+	documented
 	mistakes
 	trusted
 	standing
