@@ -57,7 +57,7 @@ refused
 refused" "killed: connections break, and nothing opens"
 	inside "${allow[@]}" -- "${BARE[@]}" curl -s http://good.test/
 	check "the next run has a new one" grep -q hello "$OUT"
-	check "and leaves none" test -z "$(pgrep -x pinfold-gate -u "$own")"
+	check "and leaves none" test -z "$(gates)"
 }
 
 # Two sandboxes of one process would share a gate; of two, each has its own. Neither knows the

@@ -64,10 +64,7 @@ checks()
 	by_http
 	untouched "all of it"
 	serve_stop
-	check "the daemon ends, and every gate" test -z \
-		"$(nsenter "--net=/proc/$NEAR/ns/net" true; for p in $(pgrep -x pinfold-gate); do
-			[ "$(readlink "/proc/$p/ns/net")" = "$(readlink "/proc/$NEAR/ns/net")" ] &&
-			echo "$p"; done)"
+	check "the daemon ends, and every gate" test -z "$(gates)"
 }
 
 run_egress

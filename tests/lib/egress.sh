@@ -76,6 +76,17 @@ seen()
 	grep -cE -e "$2" "$NET/far/$1"
 }
 
+# gates: those that are in our network namespace; other tests have their own.
+gates()
+{
+	local pid here
+
+	here=$(readlink "/proc/$NEAR/ns/net")
+	for pid in $(pgrep -x pinfold-gate); do
+		[ "$(readlink "/proc/$pid/ns/net")" = "$here" ] && echo "$pid"
+	done
+}
+
 # forget: what the servers saw so far.
 forget()
 {
