@@ -30,7 +30,7 @@
 #define BODY_IDLE_MS 30000u	    /* for each BODY_PART of a body */
 #define BODY_PART (64u << 10)
 #define LINGER_MS 5000u
-#define WRITE_IDLE_MS 30000u	    /* for some of an answer to be taken */
+#define WRITE_IDLE_MS 30000u /* for some of an answer to be taken */
 #define FIELDS_SIZE 2048u
 
 enum conn_state { CONN_HEAD, CONN_BODY, CONN_ANSWER, CONN_CLOSING };
