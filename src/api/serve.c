@@ -14,6 +14,7 @@
 #include "api/repeat.h"
 #include "api/runs.h"
 #include "api/server.h"
+#include "api/snapshots.h"
 #include "api/tokens.h"
 #include "api/worker.h"
 #include "base/fd.h"
@@ -48,6 +49,8 @@ int api_open(struct api *api, struct err *e)
 		r = metrics_new(&api->metrics, e);
 	if (r >= 0)
 		r = repeats_new(&api->repeats, e);
+	if (r >= 0)
+		r = snapshots_new(&api->snapshots, e);
 	if (r < 0)
 		api_close(api);
 	return r;
@@ -60,6 +63,7 @@ void api_close(struct api *api)
 	runs_free(api->runs);
 	metrics_free(api->metrics);
 	repeats_free(api->repeats);
+	snapshots_free(api->snapshots);
 	tokens_free(api->tokens);
 	loop_free(api->loop);
 }

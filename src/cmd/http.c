@@ -16,6 +16,7 @@
 #include <grp.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pinfold/approval.h>
 #include <pinfold/pinfold.h>
 #include <poll.h>
 #include <signal.h>
