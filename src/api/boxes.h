@@ -17,6 +17,7 @@
 struct pinfold_files;
 struct pinfold_run_options;
 struct pinfold_session;
+struct pinfold_watch;
 
 #define BOX_NAME_SIZE 33
 #define BOX_SESSIONS_MAX 16u
@@ -29,6 +30,8 @@ struct session {
 	char id[32];
 	char lang[8];
 	struct pinfold_session *handle; /* NULL: it died; made anew by box_session() */
+	struct pinfold_watch *watch; /* of the files in /home/user, where they are many: changed.h */
+	bool unwatchable;	     /* there are too many directories */
 	bool busy;
 	char run[32]; /* what it is busy with */
 	uint64_t since_ms;

@@ -16,6 +16,7 @@
 #include <grp.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pinfold/approval.h>
 #include <pinfold/pinfold.h>
 #include <poll.h>
 #include <signal.h>
@@ -29,6 +30,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "api/confined.h"
 #include "api/keeper.h"
 #include "api/serve.h"
 #include "base/fd.h"
@@ -261,11 +263,17 @@ static void be_api(struct side *s, int keeper)
 	s->config.mount_arg = s;
 	fd_close(&s->leash);
 	tls_forget(&s->tls);
+	char artifacts[sizeof(s->home) + 16] = "";
+	if (!s->root) {
+		(void)snprintf(artifacts, sizeof(artifacts), "%s/artifacts", s->home);
+		(void)mkdir(artifacts,
+			    0700); /* it is there, or output that is too long is not kept */
+	}
 	if (give_up_rights() < 0)
 		(void)err_sys(&e, "give up rights");
-	else if (api_serve(&s->config, &e) >= 0)
+	else if (api_confine(&s->config, artifacts, &e) >= 0 && api_serve(&s->config, &e) >= 0)
 		_exit(0);
-	(void)fprintf(stderr, "pinfold: HTTP: %s\n", e.text);
+	(void)fprintf(stderr, "pinfold: HTTP: %s%s%s\n", e.text, e.remedy[0] ? "; " : "", e.remedy);
 	_exit(1);
 }
 

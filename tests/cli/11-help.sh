@@ -4,9 +4,9 @@
 . "$(dirname "$0")/../lib/cli.sh"
 
 verbs="run shell approvals approve deny deps plan doctor bench version help exec ps logs attach kill pause resume extend new ls rm info
-snap log diff review apply cp push pull watch undo rollback fork export import image fsck"
+snap log diff review apply cp push pull watch undo rollback fork export import image fsck allow trust secret"
 later="
-allow trust secret audit
+audit
 receipt verify replay"
 run_options="--json --dir --env --workdir --stdin --pty --image --isolation --limits --allow
 --policy --deps --user --raw --daemon --no-daemon --name --lang -c --time --grace --cpu-time
