@@ -67,7 +67,7 @@ struct op_arg {
 #define OP_BELOW 0x2000u  /* all methods; all that is below stands for the last {name} */
 #define OP_QUIET 0x80u	  /* changes and reveals nothing: no line in the log */
 
-#define OP_STARTS 0x4000u /* something that a tenant's quotas count */
+#define OP_STARTS 0x1000u /* something that a tenant's quotas count */
 
 /* Tools only. */
 #define TOOL_READS 0x100u
