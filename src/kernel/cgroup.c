@@ -346,6 +346,13 @@ uint64_t cgroup_get(const char *dir, const char *file, const char *key)
 }
 
 /* On v1, too, the group of v2 beside the others counts CPU time, whatever controllers it has. */
+uint64_t cgroup_cpu_us(const struct cgroup *cg)
+{
+	if (cg->part[CG_UNIFIED][0])
+		return cgroup_get(cg->part[CG_UNIFIED], "cpu.stat", "usage_usec");
+	return cgroup_get(cg->part[CG_CPUACCT], "cpuacct.usage", NULL) / 1000;
+}
+
 void cgroup_now(const struct cgroup *cg, struct cgroup_now *ret)
 {
 	const char *pids = cg->part[cg->part[CG_PIDS][0] ? CG_PIDS : CG_UNIFIED];
@@ -353,10 +360,8 @@ void cgroup_now(const struct cgroup *cg, struct cgroup_now *ret)
 	*ret = (struct cgroup_now){
 		.memory_bytes = cg->ops->memory(cg),
 		.pids = cgroup_get(pids, "pids.current", NULL),
-		.cpu_us = cgroup_get(cg->part[CG_UNIFIED], "cpu.stat", "usage_usec"),
+		.cpu_us = cgroup_cpu_us(cg),
 	};
-	if (!cg->part[CG_UNIFIED][0])
-		ret->cpu_us = cgroup_get(cg->part[CG_CPUACCT], "cpuacct.usage", NULL) / 1000;
 }
 
 void cgroup_kill(const struct cgroup *cg)

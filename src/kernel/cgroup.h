@@ -93,6 +93,8 @@ int cgroup_make(const struct cgroup *cg, const struct cgroup_limits *limits,
 /* Ways in for another process: the v2 group to be cloned into first (FD_NONE where there is none), then
  * `tasks` files to write "0" to; FD_NONE ends the list. The caller closes them. */
 int cgroup_doors(const struct cgroup *cg, int ret_fds[CGROUP_PARTS + 1], struct err *e);
+/* CPU time of all that ever was in it; 0: no group counts it. */
+uint64_t cgroup_cpu_us(const struct cgroup *cg);
 void cgroup_now(const struct cgroup *cg, struct cgroup_now *ret);
 /* Kill everything in it. Does nothing where the kernel lacks cgroup.kill. */
 void cgroup_kill(const struct cgroup *cg);

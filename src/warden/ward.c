@@ -517,6 +517,9 @@ static void tell_early(struct warden *w, struct ward *ward)
 	if (ward->state != WARD_RUNNING || !ward->live.cgroup.ops)
 		return;
 	ward->live.cgroup.ops->usage(&ward->live.cgroup, &end.usage);
+	end.usage.cpu_us = cgroup_cpu_us(&ward->live.cgroup);
+	if (!end.usage.cpu_us)
+		return;
 	note_end(ward, &end, true);
 	ward->told = tell(ward, &ward->pending, NULL, 0);
 	w->ended_us = warden_now_us();

@@ -52,6 +52,10 @@ def commands():
     same("env and workdir", out(r.json), b"1-two words\n/tmp\n")
     r = api.run(command=["no-such-program"])
     same("a program that is not there", (r.status, r.json["exit_code"]), (200, 127))
+    # Its answer comes before the sandbox has come apart: the accounts have to be there by then.
+    used = api.run(command="i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done").json["usage"]
+    check("what it used", 20 < used["cpu_ms"] < 20000 and used["memory_peak_bytes"] > 100000 and
+          used["wall_ms"] > 20, used)
     r = api.run(command="kill -9 $$")
     same("a signal", (r.json["status"], r.json["exit_code"]), ("signaled", None))
 
