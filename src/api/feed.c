@@ -8,6 +8,7 @@
 
 struct item {
 	const char *name;
+	uint64_t id;
 	size_t len;
 	char data[];
 };
@@ -18,7 +19,7 @@ struct feed {
 	struct follower *followers; /* the loop's thread alone */
 	pthread_mutex_t lock;
 	/* under lock */
-	unsigned refs;
+	unsigned refs, n_followers;
 	bool told, closed;
 	uint64_t last;
 	size_t bytes;
@@ -80,10 +81,11 @@ void feed_unref(struct feed *f)
 	free(f);
 }
 
-/* With the lock. The task holds a reference until it ran. */
+/* With the lock. The task holds a reference until it ran. Most runs are followed by nobody: the loop's
+ * thread would be woken at each step of theirs, to find that out. */
 static void wake(struct feed *f)
 {
-	if (f->told)
+	if (f->told || !f->n_followers)
 		return;
 	f->told = true;
 	f->refs++;
@@ -121,10 +123,15 @@ static bool grow(struct feed *f)
 
 void feed_add(struct feed *f, const char *name, const char *data, size_t len)
 {
+	feed_add_id(f, name, data, len, 0);
+}
+
+void feed_add_id(struct feed *f, const char *name, const char *data, size_t len, uint64_t id)
+{
 	struct item *i = malloc(sizeof(*i) + len + 1);
 
 	if (i) {
-		*i = (struct item){.name = name, .len = len};
+		*i = (struct item){.name = name, .id = id, .len = len};
 		memcpy(i->data, data, len);
 		i->data[len] = '\0';
 	}
@@ -158,7 +165,10 @@ void feed_follow(struct feed *f, struct follower *who)
 {
 	who->next = f->followers;
 	f->followers = who;
-	(void)feed_ref(f);
+	(void)pthread_mutex_lock(&f->lock);
+	f->refs++;
+	f->n_followers++;
+	(void)pthread_mutex_unlock(&f->lock);
 }
 
 void feed_leave(struct feed *f, struct follower *who)
@@ -166,6 +176,9 @@ void feed_leave(struct feed *f, struct follower *who)
 	for (struct follower **at = &f->followers; *at; at = &(*at)->next)
 		if (*at == who) {
 			*at = who->next;
+			(void)pthread_mutex_lock(&f->lock);
+			f->n_followers--;
+			(void)pthread_mutex_unlock(&f->lock);
 			feed_unref(f);
 			return;
 		}
@@ -183,6 +196,7 @@ int feed_take(struct feed *f, struct follower *who, struct feed_event *ret, char
 	if (copy) {
 		memcpy(copy, i->data, i->len + 1);
 		*ret = (struct feed_event){.number = number,
+					   .id = i->id ? i->id : number,
 					   .missed = number - who->seen - 1,
 					   .name = i->name,
 					   .data = copy,

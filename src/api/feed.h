@@ -25,6 +25,7 @@ struct follower {
 
 struct feed_event {
 	uint64_t number;
+	uint64_t id; /* what the client is told, and comes back with: the number, or what was given */
 	uint64_t missed; /* events between the last and this one that are not kept */
 	const char *name;
 	const char *data; /* one line of JSON */
@@ -37,6 +38,8 @@ void feed_unref(struct feed *f); /* any thread */
 
 /* Any thread. `data` is copied; `name` is not. */
 void feed_add(struct feed *f, const char *name, const char *data, size_t len);
+/* The same with an id of its own, for what can be found again by more than this feed. */
+void feed_add_id(struct feed *f, const char *name, const char *data, size_t len, uint64_t id);
 /* No more will come. */
 void feed_close(struct feed *f);
 

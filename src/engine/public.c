@@ -30,6 +30,7 @@ struct pinfold_run *run_new(void)
 	run->req.spec.dir_fd = FD_NONE;
 	live_init(&run->live);
 	run->link = run->epoll = run->timer = run->listener = run->terminal = run->oom = FD_NONE;
+	run->gate_end = run->reports = FD_NONE;
 	run->out[0] = run->out[1] = run->input = FD_NONE;
 	run->capture[0].artifact = run->capture[1].artifact = FD_NONE;
 	return run;
@@ -185,6 +186,11 @@ const char *pinfold_run_id(const struct pinfold_run *run)
 	return run->id;
 }
 
+const char *pinfold_run_sandbox(const struct pinfold_run *run)
+{
+	return run->req.spec.id;
+}
+
 const char *pinfold_run_status(const struct pinfold_run *run)
 {
 	return run->status;
@@ -211,6 +217,8 @@ void pinfold_run_free(struct pinfold_run *run)
 		return;
 	run_clean_host(run);
 	upper_drop(run->upper);
+	free(run->rows);
+	free(run->names);
 	fd_close(&run->epoll);
 	fd_close(&run->timer);
 	fd_close(&run->terminal);

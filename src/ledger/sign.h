@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ed25519. Only the notary (src/notary/) is linked with it: OpenSSL's EVP interface brings every provider
+ * along, and a program that holds them starts a millisecond later. All others ask it (notary.h).
+ */
+#ifndef LEDGER_SIGN_H
+#define LEDGER_SIGN_H
+
+#include <stdbool.h>
+
+#include "ledger/note.h"
+
+struct private_key {
+	uint8_t seed[KEY_BYTES];
+};
+
+int sign_public(const struct private_key *key, struct public_key *ret, struct err *e);
+int sign_bytes(const struct private_key *key, const void *data, size_t len, struct signature *ret,
+	       struct err *e);
+bool sign_check(const struct public_key *key, const void *data, size_t len,
+		const struct signature *sig);
+
+#endif

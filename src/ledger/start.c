@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The beginning of a chain: its id, its key, its first event. */
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "ledger/chain_int.h"
+#include "ledger/notary.h"
+
+void chain_name(const char *chain, char ret[NOTE_NAME_SIZE])
+{
+	(void)snprintf(ret, NOTE_NAME_SIZE, "pinfold/%s", chain);
+}
+
+static int write_file(int dir, const char *name, const char *text, struct err *e)
+{
+	auto_close int fd =
+		openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+	int r = fd < 0 ? -errno : fd_write_all(fd, text, strlen(text));
+
+	if (r == 0 && fsync(fd) < 0)
+		r = -errno;
+	if (r == 0)
+		return 0;
+	errno = -r;
+	return err_sys(e, "write %s", name);
+}
+
+int chain_write_key(int dir, const char *chain, const struct public_key *key, struct err *e)
+{
+	char name[NOTE_NAME_SIZE], pem[KEY_PEM_SIZE], verifier[KEY_VERIFIER_SIZE + 1];
+
+	chain_name(chain, name);
+	note_pem(key, pem);
+	note_verifier(name, key, verifier);
+	memcpy(verifier + strlen(verifier), "\n", 2);
+	int r = write_file(dir, "key.pem", pem, e);
+	return r < 0 ? r : write_file(dir, "key.verifier", verifier, e);
+}
+
+int chain_start(int dir, struct chain_start *ret, struct err *e)
+{
+	auto_notary notary = NOTARY_INIT;
+	struct public_key key;
+	char text[64];
+	int r = id_make("led", ret->chain, e);
+
+	if (r >= 0)
+		r = notary_start(&notary, dir, e);
+	if (r >= 0)
+		r = notary_make(&notary, &key, e);
+	if (r >= 0)
+		r = notary_take(&notary, e);
+	if (r >= 0)
+		r = chain_write_key(dir, ret->chain, &key, e);
+	if (r < 0)
+		return r;
+	struct value *event = value_object(), *data = value_object();
+	(void)note_base64(key.byte, sizeof(key.byte), text);
+	value_set(data, "key", value_of_str(text));
+	value_set(data, "version", value_of_int(1));
+	value_set(event, "kind", value_of_str("ledger.start"));
+	value_set(event, "data", data);
+	ret->event = event;
+	return 0;
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ledger/verify.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/value.h"
+#include "ledger/chain_int.h"
+#include "ledger/notary.h"
+#include "ledger/scan.h"
+#include "ledger/settle.h"
+
+#define NOTES_BYTES 65536u
+
+/* The file of checkpoints, note by note. */
+struct notes {
+	int fd;
+	char *buf;
+	size_t begin, end;
+	uint64_t offset;
+	uint64_t number; /* of the one in `note` */
+	bool any;	 /* there is one */
+	struct note note;
+};
+
+struct check {
+	const struct verify_ask *ask;
+	struct verify_result *ret;
+	struct notary notary;
+	struct tree_edge edge;
+	struct tree_hash leaf;
+	struct public_key key; /* that signs here */
+	struct public_key asked;
+	bool known; /* the key that was asked for has been the one */
+	struct notes notes;
+	bool bad;
+};
+
+__attribute__((format(printf, 3, 4))) static int bad(struct check *c, const char *where,
+						     const char *fmt, ...)
+{
+	va_list ap;
+
+	c->bad = true;
+	(void)snprintf(c->ret->where, sizeof(c->ret->where), "%s", where);
+	c->ret->at = c->edge.size;
+	va_start(ap, fmt);
+	(void)vsnprintf(c->ret->what, sizeof(c->ret->what), fmt, ap);
+	va_end(ap);
+	return 0;
+}
+
+static int bad_note(struct check *c, const char *what)
+{
+	char where[64];
+
+	(void)snprintf(where, sizeof(where), "checkpoints, note %llu",
+		       (unsigned long long)c->notes.number);
+	return bad(c, where, "%s", what);
+}
+
+static int next_note(struct check *c, struct err *e)
+{
+	struct notes *n = &c->notes;
+	struct err none = ERR_INIT;
+	uint64_t before = n->any ? n->note.point.head.size : 0;
+	size_t used = 0;
+
+	n->any = false;
+	if (n->fd < 0)
+		return 0;
+	if (n->end - n->begin < NOTE_SIZE) {
+		memmove(n->buf, n->buf + n->begin, n->end - n->begin);
+		n->end -= n->begin;
+		n->begin = 0;
+		ssize_t got = pread(n->fd, n->buf + n->end, NOTES_BYTES - n->end, (off_t)n->offset);
+		if (got < 0)
+			return err_sys(e, "checkpoints");
+		n->end += (size_t)got;
+		n->offset += (uint64_t)got;
+	}
+	if (n->end == n->begin)
+		return 0;
+	n->number++;
+	if (note_parse(n->buf + n->begin, n->end - n->begin, &n->note, &used, &none) < 0)
+		return bad_note(c, "it is no checkpoint, or was not written whole");
+	n->begin += used;
+	n->any = true;
+	return n->note.point.head.size > before
+		       ? 0
+		       : bad_note(c, "it does not come after the one before");
+}
+
+/* By the key that signs here. The notary is started for the first one. */
+static int check(struct check *c, const void *data, size_t len, const struct signature *sig,
+		 struct err *e)
+{
+	int r = c->notary.pid ? 0 : notary_start(&c->notary, FD_NONE, e);
+
+	return r < 0 ? r : notary_check(&c->notary, &c->key, data, len, sig, e);
+}
+
+static int check_signature(struct check *c, const struct note *n, struct err *e)
+{
+	uint8_t id[4];
+
+	note_key_id(n->point.name, &c->key, id);
+	if (memcmp(id, n->key_id, sizeof(id)) != 0)
+		return 0;
+	return check(c, n->body, n->body_len, &n->sig, e);
+}
+
+/* The tree is as large as the next checkpoint says. */
+static int take_note(struct check *c, struct err *e)
+{
+	char name[NOTE_NAME_SIZE];
+	const struct note *n = &c->notes.note;
+	struct tree_hash root;
+
+	chain_name(c->ret->chain, name);
+	tree_root(&c->edge, &root);
+	if (strcmp(name, n->point.name) != 0)
+		return bad_note(c, "it is of another chain");
+	if (!tree_same(&root, &n->point.head.root))
+		return bad_note(c, "it signs other events than are there");
+	int r = check_signature(c, n, e);
+	if (r <= 0)
+		return r < 0 ? r : bad_note(c, "its signature is not of the chain's key");
+	c->ret->checkpoints++;
+	c->ret->signed_events = c->edge.size;
+	return next_note(c, e);
+}
+
+static int take_anchor(struct check *c, struct err *e)
+{
+	const struct note *n = c->ask->anchor;
+	struct tree_hash root;
+
+	tree_root(&c->edge, &root);
+	if (!tree_same(&root, &n->point.head.root))
+		return bad(c, "the checkpoint that was kept", "it knows other events");
+	int r = check_signature(c, n, e);
+	return r != 0 ? r : bad(c, "the checkpoint that was kept", "its signature is wrong");
+}
+
+static int use_key(struct check *c, const struct value *key, const char *where)
+{
+	if (!note_bytes(value_str(key), value_len(key), &c->key, sizeof(c->key)))
+		return bad(c, where, "it names no key");
+	c->known |= memcmp(&c->key, &c->asked, sizeof(c->key)) == 0;
+	c->ret->keys++;
+	return 0;
+}
+
+static int take_handover(struct check *c, const struct value *data, const char *where,
+			 struct err *e)
+{
+	const struct value *key = value_get(data, "key"), *sig = value_get(data, "signature");
+	struct public_key next;
+	struct signature signature;
+	char text[NOTE_SIZE];
+
+	if (!note_bytes(value_str(key), value_len(key), &next, sizeof(next)) ||
+	    !note_bytes(value_str(sig), value_len(sig), &signature, sizeof(signature)))
+		return bad(c, where, "a hand-over without key or signature");
+	size_t len = settle_handover(c->ret->chain, &next, text);
+	int r = check(c, text, len, &signature, e);
+	if (r <= 0)
+		return r < 0 ? r : bad(c, where, "the old key did not sign this hand-over");
+	return use_key(c, key, where);
+}
+
+/* An event of the chain's own. */
+static int take_ours(struct check *c, const struct scan_line *line, const char *where,
+		     struct err *e)
+{
+	struct err none = ERR_INIT;
+	auto_value *v = NULL;
+
+	if (value_parse(line->text, line->len, &v, &none) < 0)
+		return bad(c, where, "it is no JSON");
+	const char *kind = value_str(value_get(v, "kind"));
+	const struct value *data = value_get(v, "data");
+	if (kind && strcmp(kind, "ledger.start") == 0)
+		return c->edge.size ? bad(c, where, "a chain begins inside of another")
+				    : use_key(c, value_get(data, "key"), where);
+	if (kind && strcmp(kind, "ledger.key") == 0)
+		return take_handover(c, data, where, e);
+	c->ret->cuts += kind && strcmp(kind, "ledger.cut") == 0;
+	return 0;
+}
+
+static int take_event(struct check *c, const struct scan_line *line, struct err *e)
+{
+	struct tree_hash done[TREE_LEVELS + 1], zero = {0};
+	struct event_head head;
+	char where[96];
+	unsigned n = 0;
+	int r = 0;
+
+	(void)snprintf(where, sizeof(where), "%s, line %llu", line->file,
+		       (unsigned long long)line->number);
+	if (!event_head(line->text, line->len, &head))
+		return bad(c, where, "this is no event");
+	if (head.at != c->edge.size)
+		return bad(c, where, "it is event %llu", (unsigned long long)head.at);
+	if (head.at == 0)
+		memcpy(c->ret->chain, head.chain, sizeof(head.chain));
+	if (strcmp(head.chain, c->ret->chain) != 0)
+		return bad(c, where, "it is of another chain");
+	if (!tree_same(&head.before, head.at ? &c->leaf : &zero))
+		return bad(c, where, "the event before it is not the one that it followed");
+	if (event_is_ours(line->text, line->len) || head.at == 0)
+		r = take_ours(c, line, where, e);
+	if (r < 0 || c->bad)
+		return r;
+	if (head.at == 0 && c->ret->keys == 0)
+		return bad(c, where, "a chain begins with ledger.start");
+	tree_leaf(line->text, line->len, &c->leaf);
+	tree_add(&c->edge, &c->leaf, done, &n);
+	if (c->notes.any && c->notes.note.point.head.size == c->edge.size)
+		r = take_note(c, e);
+	if (r >= 0 && !c->bad && c->ask->anchor && c->ask->anchor->point.head.size == c->edge.size)
+		r = take_anchor(c, e);
+	return r < 0 ? r : 0;
+}
+
+static int at_end(struct check *c)
+{
+	const struct note *anchor = c->ask->anchor;
+
+	if (c->notes.any)
+		return bad_note(c, "it signs more events than are there: some are missing");
+	if (anchor && anchor->point.head.size > c->edge.size)
+		return bad(c, "the end",
+			   "events are missing: a checkpoint that was kept knows %llu",
+			   (unsigned long long)anchor->point.head.size);
+	if (c->edge.size && !c->known)
+		return bad(c, c->ask->key ? "the key" : "key.pem",
+			   "this key is none of the chain's");
+	return 0;
+}
+
+/* The key that is there, where none was given. */
+static int find_key(struct check *c, int dir, struct err *e)
+{
+	char text[KEY_PEM_SIZE * 2];
+	size_t len = 0;
+
+	if (c->ask->key) {
+		c->asked = *c->ask->key;
+		return 0;
+	}
+	auto_close int fd = openat(dir, "key.pem", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || fd_read_max(fd, text, sizeof(text), &len) < 0) {
+		(void)err_sys(e, "key.pem");
+		return err_remedy(e, "give the chain's public key with --key");
+	}
+	struct err none = ERR_INIT;
+	if (note_parse_key(text, len, &c->asked, &none) < 0)
+		(void)bad(c, "key.pem", "this is no public key");
+	return 0;
+}
+
+static int walk(struct check *c, int dir, struct err *e)
+{
+	auto_scan *s = NULL;
+	struct scan_line line;
+	struct err torn = ERR_INIT;
+	int r = find_key(c, dir, e);
+
+	if (r >= 0)
+		r = scan_open(dir, &s, e);
+	if (r >= 0)
+		r = next_note(c, e);
+	while (r >= 0 && !c->bad && (r = scan_next(s, &line, &torn)) > 0)
+		r = take_event(c, &line, e);
+	if (r < 0 && torn.kind == ERR_INVALID)
+		r = bad(c, "events", "%s", torn.text);
+	else if (r < 0 && torn.text[0])
+		*e = torn;
+	c->ret->events = c->edge.size;
+	if (r >= 0 && !c->bad) {
+		c->ret->torn = scan_torn(s);
+		r = at_end(c);
+	}
+	return r;
+}
+
+int verify_chain(int dir, const struct verify_ask *ask, struct verify_result *ret, struct err *e)
+{
+	auto_free struct check *c = calloc(1, sizeof(*c));
+	auto_free char *buf = malloc(NOTES_BYTES);
+	auto_close int fd = openat(dir, "checkpoints", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	*ret = (struct verify_result){.good = false};
+	if (!c || !buf)
+		return err_sys(e, "verify");
+	if (fd < 0 && errno != ENOENT)
+		return err_sys(e, "checkpoints");
+	*c = (struct check){.ask = ask, .ret = ret, .notes = {.fd = fd, .buf = buf}};
+	c->notary = (struct notary)NOTARY_INIT;
+	int r = walk(c, dir, e);
+	notary_end(&c->notary);
+	ret->good = r >= 0 && !c->bad;
+	return r < 0 ? r : 0;
+}

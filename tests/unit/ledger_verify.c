@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whatever is done to a chain at rest is found, and the place is named. */
+#include "ledger/verify.h"
+
+#include "ledger/receipt.h"
+#include "ledger_help.h"
+
+static struct verify_result v;
+
+/* Four events, one checkpoint. */
+static int small(void)
+{
+	struct chain_place p;
+	int dir = make_dir();
+
+	(void)add_events(dir, 3, 0, &p);
+	settled(dir);
+	return dir;
+}
+
+static unsigned flips_unnoticed(int dir, const char *name, size_t step)
+{
+	size_t len = 0;
+	auto_free char *text = slurp(dir, name, &len);
+	unsigned unnoticed = 0;
+
+	for (size_t i = 0; i < len; i += step) {
+		text[i] ^= (char)(1 << (i % 8));
+		spew(dir, name, text, len);
+		if (!*verdict(dir, NULL, &v)) {
+			diag("%s: byte %zu", name, i);
+			unnoticed++;
+		}
+		text[i] ^= (char)(1 << (i % 8));
+	}
+	spew(dir, name, text, len);
+	return unnoticed;
+}
+
+static void test_flip(void)
+{
+	int dir = small();
+
+	is_int(flips_unnoticed(dir, "events", 1), 0, "a bit of every byte of the events");
+	is_int(flips_unnoticed(dir, "checkpoints", 1), 0, "of the checkpoints");
+	is_str(verdict(dir, NULL, &v), "", "and it was good before");
+	drop_dir(dir);
+}
+
+/* The lines of a text, to be put together in another way. */
+struct lines {
+	char *text;
+	char *line[16];
+	size_t len[16];
+	unsigned n;
+};
+
+static void split(int dir, struct lines *l)
+{
+	size_t len = 0;
+
+	*l = (struct lines){.text = slurp(dir, "events", &len)};
+	for (char *p = l->text; *p && l->n < 16;) {
+		char *stop = strchr(p, '\n') + 1;
+
+		l->line[l->n] = p;
+		l->len[l->n++] = (size_t)(stop - p);
+		p = stop;
+	}
+}
+
+static void join(int dir, const struct lines *l, const unsigned *order, unsigned n)
+{
+	auto_free char *text = calloc(1, 65536);
+	size_t len = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		memcpy(text + len, l->line[order[i]], l->len[order[i]]);
+		len += l->len[order[i]];
+	}
+	spew(dir, "events", text, len);
+}
+
+static void test_lines(void)
+{
+	static const struct {
+		const char *name, *where;
+		unsigned order[6], n;
+	} cases[] = {
+		{"dropped", "events, line 2", {0, 2, 3}, 3},
+		{"swapped", "events, line 2", {0, 2, 1, 3}, 4},
+		{"twice", "events, line 3", {0, 1, 1, 2, 3}, 5},
+		{"the first is gone", "events, line 1", {1, 2, 3}, 3},
+		{"the last is gone", "checkpoints, note 1", {0, 1, 2}, 3},
+		{"all are gone", "checkpoints, note 1", {0}, 0},
+		{"one more", "events, line 5", {0, 1, 2, 3, 1}, 5},
+	};
+	int dir = small();
+	struct lines l;
+
+	split(dir, &l);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		join(dir, &l, cases[i].order, cases[i].n);
+		const char *text = verdict(dir, NULL, &v);
+
+		ok(!v.good && strncmp(text, cases[i].where, strlen(cases[i].where)) == 0,
+		   cases[i].name);
+		if (strncmp(text, cases[i].where, strlen(cases[i].where)) != 0)
+			diag("%s", text);
+	}
+	free(l.text);
+	drop_dir(dir);
+}
+
+/* Who has the files but not the key writes a chain that hangs together, and signs it with his own. */
+static void test_forged(void)
+{
+	struct verify_ask ask = {.key = NULL};
+	struct public_key key;
+	struct err e = ERR_INIT;
+	int dir = small();
+	size_t len = 0, n = 0;
+	auto_free char *pem = slurp(dir, "key.pem", &len), *events = slurp(dir, "events", &n);
+
+	(void)note_parse_key(pem, len, &key, &e);
+	drop_dir(dir);
+	dir = small();
+	is_str(verdict(dir, NULL, &v), "", "a chain of somebody's own");
+	ask.key = &key;
+	ok(*verdict(dir, &ask, &v) != '\0', "is not that of this key");
+	is_str(v.where, "the key", "and says so");
+	spew(dir, "events", events, n);
+	ok(*verdict(dir, &ask, &v) != '\0', "nor are his checkpoints of our events");
+	drop_dir(dir);
+}
+
+/* The whole directory as it was some time ago: only who kept a checkpoint can tell. */
+static void test_rolled_back(void)
+{
+	static const char *const files[] = {"events", "checkpoints", "tree", "offsets"};
+	struct verify_ask ask = {.key = NULL};
+	struct note anchor;
+	struct chain_place p;
+	struct err e = ERR_INIT;
+	int dir = small();
+	char *text[4];
+	size_t len[4];
+
+	for (unsigned i = 0; i < 4; i++)
+		text[i] = slurp(dir, files[i], &len[i]);
+	(void)add_events(dir, 2, 0, &p);
+	settled(dir);
+	is_int(settle_last(dir, &anchor, &e), 1, "a checkpoint is kept");
+	for (unsigned i = 0; i < 4; i++) {
+		spew(dir, files[i], text[i], len[i]);
+		free(text[i]);
+	}
+	is_str(verdict(dir, NULL, &v), "", "an old copy is good by itself");
+	ask.anchor = &anchor;
+	has_str(verdict(dir, &ask, &v), "events are missing", "but not for who kept it");
+	(void)add_events(dir, 2, 0, &p);
+	settled(dir);
+	has_str(verdict(dir, &ask, &v), "it knows other events", "nor when it has grown again");
+	drop_dir(dir);
+}
+
+static void test_rotated(void)
+{
+	struct verify_ask ask = {.key = NULL};
+	struct public_key first, second;
+	struct chain_place p;
+	struct err e = ERR_INIT;
+	int dir = small();
+	size_t len = 0, n = 0;
+	auto_free char *pem = slurp(dir, "key.pem", &len);
+
+	(void)note_parse_key(pem, len, &first, &e);
+	is_int(settle_rotate(dir, &e), 0, "another key");
+	(void)add_events(dir, 1, 0, &p);
+	settled(dir);
+	auto_free char *next = slurp(dir, "key.pem", &n);
+	(void)note_parse_key(next, n, &second, &e);
+	ok(memcmp(&first, &second, sizeof(first)) != 0, "is another");
+	is_str(verdict(dir, NULL, &v), "", "the chain verifies");
+	is_int(v.keys, 2, "with two keys");
+	ask.key = &first;
+	is_str(verdict(dir, &ask, &v), "", "for who has the first");
+	ask.key = &second;
+	is_str(verdict(dir, &ask, &v), "", "and for who has the second");
+	is_int(flips_unnoticed(dir, "events", 17), 0, "a bit here and there, hand-over included");
+	drop_dir(dir);
+}
+
+/* A damaged chain is not signed. */
+static void test_not_signed(void)
+{
+	struct chain_place p;
+	struct err e = ERR_INIT;
+	int dir = small();
+	size_t len = 0;
+	auto_free char *text = slurp(dir, "events", &len);
+
+	text[len - 40] ^= 1;
+	spew(dir, "events", text, len);
+	(void)add_events(dir, 1, 0, &p);
+	ok(settle_now(dir, &e) < 0, "what was signed is not what is there");
+	has_str(e.text, "damaged", "and it says so");
+	text[len - 40] ^= 1;
+	spew(dir, "events", text, len);
+	spew(dir, "tree", "x", 1);
+	(void)add_events(dir, 1, 0, &p);
+	e = (struct err)ERR_INIT;
+	is_int(settle_now(dir, &e), 0, "a tree that is lost is made again");
+	is_str(verdict(dir, NULL, &v), "", "and all is well");
+	drop_dir(dir);
+}
+
+static int with_run(char run[ID_SIZE])
+{
+	int dir = make_dir();
+	struct err e = ERR_INIT;
+	struct chain_place p;
+
+	(void)id_make("run", run, &e);
+	(void)add_events(dir, 2, 0, &p);
+	auto_value *a = an_event(run, "begin"), *b = an_event(run, "end");
+	(void)chain_append(dir, a, 0, &p, &e);
+	(void)add_events(dir, 3, 0, &p);
+	(void)chain_append(dir, b, 0, &p, &e);
+	(void)add_events(dir, 5, 0, &p);
+	return dir;
+}
+
+static void test_receipt(void)
+{
+	char run[ID_SIZE];
+	int dir = with_run(run);
+	struct receipt_result r;
+	struct public_key key;
+	struct err e = ERR_INIT;
+	char *text = NULL;
+	size_t len = 0, n = 0;
+	unsigned unnoticed = 0;
+
+	is_int(receipt_make(dir, run, &text, &len, &e), 0, "a receipt");
+	auto_free char *pem = slurp(dir, "key.pem", &n);
+	(void)note_parse_key(pem, n, &key, &e);
+	is_int(receipt_check(text, len, &key, &r, &e), 0, "is looked at");
+	ok(r.good, "and good");
+	is_str(r.what, "", "without a word");
+	is_int((long long)r.at, 7, "it is the seventh event");
+	is_str(r.run, run, "of this run");
+	/* A prime step: every field is hit in some turn, and the test is quick. */
+	for (size_t i = 0; i < len; i += 31) {
+		text[i] ^= (char)(1 << (i % 7));
+		(void)receipt_check(text, len, &key, &r, &e);
+		unnoticed += r.good;
+		text[i] ^= (char)(1 << (i % 7));
+	}
+	is_int(unnoticed, 0, "no bit of it can be another");
+	key.byte[3] ^= 1;
+	(void)receipt_check(text, len, &key, &r, &e);
+	ok(!r.good, "nor can the key");
+	free(text);
+	e = (struct err)ERR_INIT;
+	ok(receipt_make(dir, "run23456723456723456723456723", &text, &len, &e) < 0,
+	   "no receipt of a run that nobody knows");
+	drop_dir(dir);
+}
+
+int main(void)
+{
+	TAP_RUN(test_flip);
+	TAP_RUN(test_lines);
+	TAP_RUN(test_forged);
+	TAP_RUN(test_rolled_back);
+	TAP_RUN(test_rotated);
+	TAP_RUN(test_not_signed);
+	TAP_RUN(test_receipt);
+	return tap_done();
+}
