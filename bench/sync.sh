@@ -25,12 +25,14 @@ main()
 	echo
 	printf '%-28s %12s %12s %9s %9s %7s %7s\n' push 'rsync bytes' 'ours' 'rsync ms' 'ours' \
 		bytes time
-	compare 'first' first
+	compare 'first' first - 1.0
 	compare 'again into another tree' another
-	compare 'one changed line' line
+	compare 'one changed line' line 1.2 0.7
 	compare 'nothing changed' nothing
 	compare 'one line of a 6 MB file' large
 	compare 'a directory renamed' renamed
+	printf '\n%-44s %7s %7s\n' 'what is aimed for' ratio 'at most'
+	cat verdicts
 }
 
 build()
@@ -38,7 +40,7 @@ build()
 	make -s -C "$PROJECT" build/libpinfold.a || exit
 	"${CC:-cc}" -std=gnu17 -O2 -D_GNU_SOURCE -I"$PROJECT/src" -o sync "$PROJECT/bench/sync.c" \
 		"$PROJECT"/build/release/base/*.o "$PROJECT"/build/release/sync/*.o \
-		-static -lcrypto -lzstd || exit
+		-static -lcrypto -lzstd -ljansson || exit
 	# What rsync takes for a remote shell: drops the host's name and runs the rest here.
 	printf '#!/bin/sh\nshift\nexec "$@"\n' >shell && chmod +x shell
 }
@@ -136,6 +138,14 @@ middle()
 	sort -n -k2 "$1" | awk '{ line[NR] = $0 } END { print line[int((NR + 1) / 2)] }'
 }
 
+# verdict NAME RATIO TARGET: one line, to be printed at the end.
+verdict()
+{
+	awk -v name="$1" -v ratio="$2" -v target="$3" 'BEGIN {
+		printf "%-44s %7.3f %7.2f  %s\n", name, ratio, target, ratio <= target ? "pass" : "miss" }' >>verdicts
+}
+
+# compare NAME WHAT [BYTES [TIME]]: the last two are what is aimed for, - for nothing.
 compare()
 {
 	rm -f rsync.result ours.result
@@ -147,9 +157,15 @@ compare()
 		if [ $((_i % 2)) = 0 ]; then push_rsync && push_ours; else push_ours && push_rsync; fi
 	done
 	diff -r tree "$OURS" >/dev/null || { echo "sync: $1: not the same" >&2; exit 1; }
-	echo "$(middle rsync.result) $(middle ours.result)" | awk -v name="$1" '{
+	_result="$(middle rsync.result) $(middle ours.result)"
+	echo "$_result" | awk -v name="$1" '{
 		printf "%-28s %12d %12d %9.1f %9.1f %7.3f %7.2f\n", name, $1, $3, $2 / 1000,
 			$4 / 1000, $3 / $1, $4 / $2 }'
+	[ "${3:--}" = - ] || verdict "$1: bytes, to rsync's" "$(echo "$_result" | awk '{ print $3 / $1 }')" "$3"
+	[ "${4:--}" = - ] || verdict "$1: time, to rsync's" "$(echo "$_result" | awk '{ print $4 / $2 }')" "$4"
+	[ "$2" != first ] || SENT=$(echo "$_result" | awk '{ print $3 }')
+	[ "$2" != another ] ||
+		verdict "$1: bytes, to the first" "$(echo "$_result $SENT" | awk '{ print $3 / $5 }')" 0.01
 }
 
 main
