@@ -109,8 +109,9 @@ struct pinfold_run_options {
 	const char *policy_name; /* what errors call the policy: its file; NULL: "policy" */
 	/* Its id, "run" and 26 characters of base32, never used before; NULL: a new one. */
 	const char *run_id;
-	int approvals;	    /* the box for questions to a person; 0: that of the data directory */
-	const char *tenant; /* on whose behalf they are asked; NULL: nobody else's */
+	int approvals; /* the box for questions to a person; 0: that of the data directory */
+	/* On whose behalf, for the ledger and for who is asked; NULL: nobody's but the caller's own. */
+	const char *tenant, *token, *client;
 };
 
 #ifdef __cplusplus
@@ -414,8 +415,7 @@ PINFOLD_API int pinfold_watch_fd(const struct pinfold_watch *watch);
  * sandbox or the directory is gone. */
 PINFOLD_API int pinfold_watch_next(struct pinfold_watch *watch, int timeout_ms,
 				   struct pinfold_watch_event *ret_event);
-/* Ask for an event `sync` behind all that has happened until now, so that a reader knows when he has heard
- * it. 0, or -1: it is over. */
+/* Ask for an event `sync` behind all that has happened until now. 0, or -1: it is over. */
 PINFOLD_API int pinfold_watch_sync(struct pinfold_watch *watch);
 PINFOLD_API void pinfold_watch_close(struct pinfold_watch *watch);
 
@@ -488,8 +488,7 @@ PINFOLD_API int pinfold_session_alive(const struct pinfold_session *s);
 PINFOLD_API void pinfold_session_close(struct pinfold_session *s);
 
 /* A stream to a port of the sandbox's loopback, connected inside with a command's rights. It does not
- * block, and may not be connected yet: poll it for writing, then look at SO_ERROR. Code conflict.port_closed:
- * nothing listens there. What comes by it was written by code that you do not trust. */
+ * block and may still be connecting. Code conflict.port_closed: nothing listens there. */
 PINFOLD_API int pinfold_port_connect(struct pinfold_files *files, unsigned port, int *ret_fd,
 				     struct pinfold_error *ret_error);
 

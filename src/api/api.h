@@ -18,6 +18,7 @@ struct repeats;
 struct snapshots;
 struct quotas;
 struct caller;
+struct settler;
 
 struct api {
 	struct loop *loop;
@@ -30,6 +31,7 @@ struct api {
 	struct repeats *repeats;     /* requests that are done once: repeat.h */
 	struct snapshots *snapshots; /* files of sandboxes that are gone: snapshots.h */
 	struct quotas *quotas;	     /* what tenants may use: quota.h; NULL: as they like */
+	struct settler *settler;     /* of the ledger: settler.h */
 	struct caller *callers;	     /* tenants whose calls run: call.c; the loop's thread */
 	int approvals;		     /* the box of questions; FD_NONE: that of the data directory */
 	const char *log;	     /* text, json; NULL: nothing is written */

@@ -162,6 +162,7 @@ int execute(struct call *c, struct box *b, struct session *s, struct execution *
 		return -EIO;
 	char command[64];
 	(void)snprintf(command, sizeof(command), "%s (%zu bytes)", s->lang, x->code_len);
+	(void)snprintf(c->run, sizeof(c->run), "%s", id);
 	struct record *rec = record_new(c->api->runs, c->who.tenant, id);
 	if (!rec)
 		return err_sys(e, "record of a run");

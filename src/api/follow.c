@@ -107,6 +107,7 @@ struct record *record_begin(struct call *c, const char *id, const char *command,
 		(void)err_sys(e, "record of a run");
 		return NULL;
 	}
+	(void)snprintf(c->run, sizeof(c->run), "%s", id);
 	(void)snprintf(rec->command, sizeof(rec->command), "%s", command);
 	(void)snprintf(rec->sandbox, sizeof(rec->sandbox), "%s", sandbox);
 	rec->cancel_fd = c->cancel;

@@ -220,6 +220,19 @@ static int open_state(int dir, struct err *e)
 	return take_fd(&fd);
 }
 
+/* The chain of who serves: he cannot write to that of the data directory. */
+static int open_ledger(int dir, struct err *e)
+{
+	if (mkdirat(dir, "ledger", 0700) < 0 && errno != EEXIST)
+		return err_sys(e, "make the ledger's directory");
+	auto_close int fd = openat(dir, "ledger", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return err_sys(e, "open the ledger's directory");
+	if (geteuid() == 0 && fchown(fd, PINFOLD_API_ID, PINFOLD_API_ID) < 0)
+		return err_sys(e, "give the ledger's directory to who serves HTTP");
+	return take_fd(&fd);
+}
+
 static int give_up_rights(void)
 {
 	gid_t group = group_find(GROUP_NAME);
@@ -466,6 +479,8 @@ static int open_all(const struct http_options *o, struct side *s, struct http_si
 	if (r >= 0)
 		r = c->state = open_state(c->dir, e);
 	if (r >= 0)
+		r = c->ledger = open_ledger(c->dir, e);
+	if (r >= 0)
 		r = listen_unix(ret->path, &c->listen[c->n_listen++], e);
 	if (r >= 0)
 		r = open_addresses(o, s, e);
@@ -483,6 +498,7 @@ static void close_all(struct side *s)
 	fd_close(&s->config.dir);
 	fd_close(&s->config.approvals);
 	fd_close(&s->config.state);
+	fd_close(&s->config.ledger);
 	tls_forget(&s->tls);
 }
 
@@ -506,6 +522,7 @@ int http_start(const struct http_options *o, struct http_side *ret, struct err *
 {
 	struct side s = {.config = {.dir = FD_NONE,
 				    .state = FD_NONE,
+				    .ledger = FD_NONE,
 				    .approvals = FD_NONE,
 				    .keeper = FD_NONE},
 			 .root = geteuid() == 0,

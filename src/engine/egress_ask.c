@@ -41,8 +41,9 @@ static int put_question(struct pinfold_run *run, const struct gate_report *r, ui
 		return -1;
 	}
 	run->asks[ask].open = a;
-	(void)snprintf(run->asked, sizeof(run->asked), "%s %s", pinfold_approval_id(a), r->what);
-	run->asked_untold = true;
+	(void)snprintf(run->question, sizeof(run->question), "%s %s", pinfold_approval_id(a),
+		       r->what);
+	run->question_untold = true;
 	return 0;
 }
 

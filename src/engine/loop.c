@@ -200,6 +200,7 @@ static int on_output(struct pinfold_run *run, int stream, struct pinfold_event *
 		fd_close(&run->out[stream]);
 		return 0;
 	}
+	record_run_output(run, stream, run->buf, (size_t)n);
 	if (run->req.flags & PINFOLD_CAPTURE) {
 		struct capture *c = &run->capture[stream];
 
@@ -266,9 +267,10 @@ static int pending(struct pinfold_run *run, struct pinfold_event *ret)
 		*ret = (struct pinfold_event){.kind = PINFOLD_EVENT_STARTED};
 		return 1;
 	}
-	if (run->asked_untold) {
-		run->asked_untold = false;
-		*ret = (struct pinfold_event){PINFOLD_EVENT_ASK, run->asked, strlen(run->asked)};
+	if (run->question_untold) {
+		run->question_untold = false;
+		*ret = (struct pinfold_event){PINFOLD_EVENT_ASK, run->question,
+					      strlen(run->question)};
 		return 1;
 	}
 	if (run->denials_told < run->n_denials) {
@@ -281,6 +283,7 @@ static int pending(struct pinfold_run *run, struct pinfold_event *ret)
 		run_sort_files(run);
 		run_judge(run);
 		workspace_end(run);
+		record_run_end(run, NULL);
 		run->state = RUN_ENDED;
 	}
 	if (run->state == RUN_ENDED && !run->result_told) {

@@ -24,6 +24,7 @@
 #include "egress/policy.h"
 #include "egress/secret.h"
 #include "engine/gitdir.h"
+#include "engine/record.h"
 #include "engine/secrets.h"
 #include "kernel/cgroup.h"
 #include "pinfold/pinfold.h"
@@ -123,6 +124,8 @@ struct pinfold_run {
 	struct request req;
 	char id[ID_SIZE];
 	struct live live;
+	struct record record;			 /* what the ledger knows of it */
+	const struct pinfold_run_options *asked; /* while it starts; borrowed */
 
 	int epoll, timer, listener, terminal, oom;
 	int link;		/* to the daemon, FD_NONE: the sandbox is ours */
@@ -179,8 +182,8 @@ struct pinfold_run {
 	uint64_t rows_omitted;
 	bool lives;	      /* it is not waited for: nobody would hear a question */
 	struct run_ask *asks; /* what a person is asked for, GATE_ASKS_MAX; NULL: nothing yet */
-	char asked[320];      /* the last of it, to be told */
-	bool asked_untold;
+	char question[320];   /* the last of it, to be told */
+	bool question_untold;
 	struct run_denial denials[RUN_DENIALS_MAX];
 	unsigned n_denials;
 	uint64_t denials_omitted;
