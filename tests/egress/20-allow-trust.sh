@@ -170,7 +170,7 @@ documented()
 	local line words got=
 
 	sed -n '/^```yaml$/,/^```$/p' "$DOC" | grep -v '^```' >"$W/net.yaml"
-	sed -n '/^## Ask before/,$p' "$DOC" | sed -n '/^```console$/,/^```$/p' | grep -v '^```' >"$W/want"
+	sed -n '/^## Ask before/,/^## [^A]/p' "$DOC" | sed -n '/^```console$/,/^```$/p' | grep -v '^```' >"$W/want"
 	while read -r line; do
 		read -ra words <<<"${line#\$ pinfold }"
 		pinfold "${words[@]}"
