@@ -40,6 +40,7 @@ static void free_box(struct box *b)
 
 		b->sessions = s->next;
 		pinfold_session_close(s->handle);
+		pinfold_watch_close(s->watch);
 		free(s);
 	}
 	pinfold_files_close(b->files);
@@ -262,6 +263,9 @@ static struct box *create(struct api *api, const struct who *who, const char *na
 		return NULL;
 	sweep(api->boxes);
 	own.metadata = list;
+	own.tenant = who->tenant;
+	own.token = who->token;
+	own.client = who->client;
 	own.time_ms = ttl_ms ? ttl_ms : *name ? BOX_IDLE_MS : TTL_MS;
 	struct quota_need need = {own.memory_bytes, own.disk_bytes, FD_NONE};
 	struct lease *lease = NULL;

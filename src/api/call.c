@@ -9,6 +9,7 @@
 
 #include "api/api.h"
 #include "api/coding.h"
+#include "api/event.h"
 #include "api/quota.h"
 #include "api/taken.h"
 #include "api/worker.h"
@@ -152,10 +153,15 @@ static void work(struct task *t)
 {
 	struct call *c = of_task(t);
 
-	c->result = c->op->flags & OP_STARTS ? quota_start(c->api->quotas, c->who.tenant, &c->error)
-					     : 0;
+	if (c->refused)
+		c->result = -EINVAL;
+	else
+		c->result = event_begin(c, &c->error);
+	if (c->result >= 0 && c->op->flags & OP_STARTS)
+		c->result = quota_start(c->api->quotas, c->who.tenant, &c->error);
 	if (c->result >= 0)
 		c->result = c->op->handler(c, &c->error);
+	event_end(c);
 	if (c->result >= 0 && c->coding != HTTP_IDENTITY)
 		code_reply(c);
 	c->task.run = over;

@@ -26,6 +26,7 @@ struct taken;
 struct who {
 	char tenant[TENANT_SIZE]; /* "uid-1000" or the token's */
 	char token[32];		  /* id of the token, "" for none */
+	char client[64];	  /* what an MCP client calls itself, "" for none */
 	unsigned scopes;
 	char from[FROM_SIZE]; /* his address, "" on a Unix socket */
 };
@@ -53,7 +54,9 @@ struct call {
 	enum http_coding body_coding; /* how that came */
 	enum http_coding coding;      /* that the answer may have */
 	bool stream;
-	bool detach; /* who asked may leave */
+	bool detach;  /* who asked may leave */
+	bool refused; /* `error` says why: it is recorded and answered, and that is all */
+	char run[32]; /* what it runs, "" for nothing */
 	uint64_t last_event;
 	char websocket[32]; /* OP_TAKES: what a WebSocket is accepted with; "": none is wanted */
 

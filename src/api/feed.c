@@ -22,6 +22,7 @@ struct feed {
 	unsigned refs, n_followers;
 	bool told, closed;
 	uint64_t last;
+	uint64_t taken; /* the newest that somebody has */
 	size_t bytes;
 	/* A ring: the newest `n` events, the last of them number `last`. */
 	struct item **ring;
@@ -123,10 +124,18 @@ static bool grow(struct feed *f)
 
 void feed_add(struct feed *f, const char *name, const char *data, size_t len)
 {
-	feed_add_id(f, name, data, len, 0);
+	feed_add_as(f, name, 0, data, len);
 }
 
-void feed_add_id(struct feed *f, const char *name, const char *data, size_t len, uint64_t id)
+uint64_t feed_ahead(struct feed *f)
+{
+	(void)pthread_mutex_lock(&f->lock);
+	uint64_t n = f->last - f->taken;
+	(void)pthread_mutex_unlock(&f->lock);
+	return n;
+}
+
+void feed_add_as(struct feed *f, const char *name, uint64_t id, const char *data, size_t len)
 {
 	struct item *i = malloc(sizeof(*i) + len + 1);
 
@@ -202,6 +211,7 @@ int feed_take(struct feed *f, struct follower *who, struct feed_event *ret, char
 					   .data = copy,
 					   .len = i->len};
 		who->seen = number;
+		f->taken = number > f->taken ? number : f->taken;
 		*ret_data = copy;
 		r = 1;
 	} else if (!i && f->closed) {

@@ -63,10 +63,9 @@ struct op_arg {
 #define OP_OPEN 0x10u	  /* no token is needed */
 #define OP_EVENTS 0x20u	  /* always answers with events */
 #define OP_DETACHED 0x40u /* a caller who leaves does not end it */
-#define OP_TAKES 0x4000u  /* may take the connection (call_take): its body is not read before */
-#define OP_BELOW                                                                                   \
-	0x2000u /* all methods, and all paths where the last {name} stands; the query is theirs */
-#define OP_QUIET 0x80u /* changes and reveals nothing: no line in the log */
+#define OP_TAKES 0x1000u  /* may take the connection (call_take): its body is not read before */
+#define OP_BELOW 0x2000u  /* all methods; all that is below stands for the last {name} */
+#define OP_QUIET 0x80u	  /* changes and reveals nothing: no line in the log */
 
 #define OP_STARTS 0x8000u /* something that a tenant's quotas count */
 
@@ -90,6 +89,7 @@ struct op {
 	op_fn *handler;
 	const char *summary;
 	const char *example; /* REST: a body, JSON */
+	const char *event; /* arguments that its event in the ledger has, beside those of the path */
 	const char *returns; /* REST: the schema's name in openapi.c */
 	const struct op_arg *args;
 	unsigned n_args;

@@ -53,10 +53,3 @@ int op_openapi(struct call *c, struct err *e)
 	c->reply.value = openapi_document();
 	return 0;
 }
-
-int op_events(struct call *c, struct err *e)
-{
-	(void)c;
-	(void)err_set(e, ERR_UNSUPPORTED, "there is no ledger in this version");
-	return err_remedy(e, "events of one run are at /v1/runs/{id}/events");
-}

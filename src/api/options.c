@@ -121,6 +121,9 @@ int wanted_take(struct wanted *w, const struct call *c, bool needs_command, stru
 	w->o.deps = arg_str(c, "deps");
 	w->o.flags = c->api->run_flags | PINFOLD_CAPTURE;
 	w->o.cancel_fd = call_cancelled_fd(c);
+	w->o.tenant = c->who.tenant;
+	w->o.token = c->who.token;
+	w->o.client = c->who.client;
 	const struct value *input = arg(c, "stdin");
 	w->input = (struct run_input){value_str(input), value_len(input)};
 	if (!input)

@@ -674,8 +674,15 @@ static int start(struct exchange *x, const struct op *op, const struct http_path
 	c->early = early;
 	c->take = op->flags & OP_TAKES ? take : NULL;
 	int result = fill(c, path, x, e);
-	if (result >= 0)
+	if (result < 0 && c->op->scope && c->args) {
+		/* Who is known and refused is on record, by the way of all calls. */
+		c->error = *e;
+		c->refused = true;
+		c->stream = c->detach = false;
+		result = 0;
+	} else if (result >= 0) {
 		result = look_for_repeat(r, c, x, e);
+	}
 	if (result == 0) {
 		exchange_on_gone(x, gone, r);
 		result = call_start(c, e);

@@ -14,9 +14,12 @@
 #include "api/repeat.h"
 #include "api/runs.h"
 #include "api/server.h"
+#include "api/settler.h"
+#include "api/snapshots.h"
 #include "api/tokens.h"
 #include "api/worker.h"
 #include "base/fd.h"
+#include "pinfold/ledger.h"
 #include "pinfold/pinfold.h"
 
 #define WORKERS_MAX 1024u
@@ -48,6 +51,10 @@ int api_open(struct api *api, struct err *e)
 		r = metrics_new(&api->metrics, e);
 	if (r >= 0)
 		r = repeats_new(&api->repeats, e);
+	if (r >= 0)
+		r = snapshots_new(&api->snapshots, e);
+	if (r >= 0)
+		r = settler_new(&api->settler, e);
 	if (r < 0)
 		api_close(api);
 	return r;
@@ -56,10 +63,12 @@ int api_open(struct api *api, struct err *e)
 void api_close(struct api *api)
 {
 	workers_free(api->workers);
+	settler_free(api->settler);
 	boxes_free(api->boxes);
 	runs_free(api->runs);
 	metrics_free(api->metrics);
 	repeats_free(api->repeats);
+	snapshots_free(api->snapshots);
 	tokens_free(api->tokens);
 	loop_free(api->loop);
 }
@@ -144,6 +153,9 @@ int api_serve(const struct api_config *config, struct err *e)
 		(void)setrlimit(RLIMIT_NOFILE, &files); /* or it stays as it is */
 	}
 	(void)sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
+	struct pinfold_error failure;
+	if (config->ledger >= 0 && pinfold_ledger_use(config->ledger, &failure) < 0)
+		return api_error(e, &failure);
 	int r = api_open(&api, e);
 	if (r < 0)
 		return r;
@@ -159,6 +171,7 @@ int api_serve(const struct api_config *config, struct err *e)
 	if (r >= 0)
 		r = loop_run(api.loop, e);
 	quotas_free(take_ptr(&api.quotas)); /* saved: the next one goes on from there */
+	settler_free(api.settler);
 	/* What still runs ends with our connections to the daemon, when the process does. */
 	return r;
 }

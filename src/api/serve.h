@@ -21,6 +21,7 @@ struct api_config {
 	unsigned n_listen;
 	int dir;       /* where tokens are; FD_NONE: nowhere */
 	int state;     /* where we may write; FD_NONE: nowhere, and nothing is counted */
+	int ledger;    /* directory of its chain; FD_NONE: the data directory's */
 	int approvals; /* a box of questions, or FD_NONE */
 	int keeper;    /* the keeper's socket; FD_NONE: there is none */
 	const char *const *hosts, *const *origins;

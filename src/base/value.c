@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <sys/random.h>
 
 #include "base/fd.h"
 #include "base/utf8.h"
@@ -26,7 +26,11 @@ static struct value *out(json_t *j)
 
 void value_init(void)
 {
-	json_object_seed(0);
+	uint64_t seed = 0;
+
+	/* What jansson finds by itself is /dev/urandom, which takes three calls. */
+	(void)!getrandom(&seed, sizeof(seed), 0);
+	json_object_seed((size_t)seed);
 	if (!broken)
 		broken = json_string("broken");
 }
@@ -268,14 +272,21 @@ void value_add(struct value *array, struct value *taken)
 
 struct value *value_of_instant(uint64_t ms)
 {
-	time_t s = (time_t)(ms / 1000);
-	char text[40];
-	struct tm tm;
+	/* By hand: gmtime_r() reads the time zone's file first, although it needs none. Years begin in
+	 * March here, so that a leap day is the last. */
+	uint64_t s = ms / 1000, days = s / 86400 + 719468, era = days / 146097;
+	unsigned doe = (unsigned)(days % 146097);
+	unsigned yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+	unsigned doy = doe - (365 * yoe + yoe / 4 - yoe / 100), m = (5 * doy + 2) / 153;
+	unsigned day = doy - (153 * m + 2) / 5 + 1, month = m < 10 ? m + 3 : m - 9;
+	uint64_t year = yoe + era * 400 + (month <= 2);
+	char text[64];
 
-	if (!ms || !gmtime_r(&s, &tm))
+	if (!ms || year > 9999)
 		return value_of_null();
-	size_t n = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
-	(void)snprintf(text + n, sizeof(text) - n, ".%03uZ", (unsigned)(ms % 1000));
+	(void)snprintf(text, sizeof(text), "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ", (unsigned)year,
+		       month, day, (unsigned)(s / 3600 % 24), (unsigned)(s / 60 % 60),
+		       (unsigned)(s % 60), (unsigned)(ms % 1000));
 	return value_of_str(text);
 }
 

@@ -16,6 +16,7 @@
 #include <grp.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pinfold/approval.h>
 #include <pinfold/pinfold.h>
 #include <poll.h>
 #include <signal.h>
@@ -29,6 +30,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "api/confined.h"
 #include "api/keeper.h"
 #include "api/serve.h"
 #include "base/fd.h"
@@ -218,6 +220,19 @@ static int open_state(int dir, struct err *e)
 	return take_fd(&fd);
 }
 
+/* The chain of who serves: he cannot write to that of the data directory. */
+static int open_ledger(int dir, struct err *e)
+{
+	if (mkdirat(dir, "ledger", 0700) < 0 && errno != EEXIST)
+		return err_sys(e, "make the ledger's directory");
+	auto_close int fd = openat(dir, "ledger", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return err_sys(e, "open the ledger's directory");
+	if (geteuid() == 0 && fchown(fd, PINFOLD_API_ID, PINFOLD_API_ID) < 0)
+		return err_sys(e, "give the ledger's directory to who serves HTTP");
+	return take_fd(&fd);
+}
+
 static int give_up_rights(void)
 {
 	gid_t group = group_find(GROUP_NAME);
@@ -261,11 +276,17 @@ static void be_api(struct side *s, int keeper)
 	s->config.mount_arg = s;
 	fd_close(&s->leash);
 	tls_forget(&s->tls);
+	char artifacts[sizeof(s->home) + 16] = "";
+	if (!s->root) {
+		(void)snprintf(artifacts, sizeof(artifacts), "%s/artifacts", s->home);
+		(void)mkdir(artifacts,
+			    0700); /* it is there, or output that is too long is not kept */
+	}
 	if (give_up_rights() < 0)
 		(void)err_sys(&e, "give up rights");
-	else if (api_serve(&s->config, &e) >= 0)
+	else if (api_confine(&s->config, artifacts, &e) >= 0 && api_serve(&s->config, &e) >= 0)
 		_exit(0);
-	(void)fprintf(stderr, "pinfold: HTTP: %s\n", e.text);
+	(void)fprintf(stderr, "pinfold: HTTP: %s%s%s\n", e.text, e.remedy[0] ? "; " : "", e.remedy);
 	_exit(1);
 }
 
@@ -458,6 +479,8 @@ static int open_all(const struct http_options *o, struct side *s, struct http_si
 	if (r >= 0)
 		r = c->state = open_state(c->dir, e);
 	if (r >= 0)
+		r = c->ledger = open_ledger(c->dir, e);
+	if (r >= 0)
 		r = listen_unix(ret->path, &c->listen[c->n_listen++], e);
 	if (r >= 0)
 		r = open_addresses(o, s, e);
@@ -475,6 +498,7 @@ static void close_all(struct side *s)
 	fd_close(&s->config.dir);
 	fd_close(&s->config.approvals);
 	fd_close(&s->config.state);
+	fd_close(&s->config.ledger);
 	tls_forget(&s->tls);
 }
 
@@ -498,6 +522,7 @@ int http_start(const struct http_options *o, struct http_side *ret, struct err *
 {
 	struct side s = {.config = {.dir = FD_NONE,
 				    .state = FD_NONE,
+				    .ledger = FD_NONE,
 				    .approvals = FD_NONE,
 				    .keeper = FD_NONE},
 			 .root = geteuid() == 0,

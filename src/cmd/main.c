@@ -12,6 +12,7 @@
 #include "cmd/help.h"
 #include "cmd/opt.h"
 #include "cmd/say.h"
+#include "cmd/settle.h"
 #include "base/suggest.h"
 #include "cmd/verb.h"
 
@@ -62,6 +63,10 @@ const struct verb verb_table[] = {
 	 VERB_IMPORT, &import_doc},
 	{"image", "take in, list and remove root file systems", cmd_image, VERB_IMAGE, &image_doc},
 	{"fsck", "check the data directory, and repair it", cmd_fsck, VERB_FSCK, &fsck_doc},
+	{"audit", "print what the ledger has: who did what, and what came of it", cmd_audit,
+	 VERB_AUDIT, &audit_doc},
+	{"receipt", "print the signed receipt of a run", cmd_receipt, VERB_PLAIN, &receipt_doc},
+	{"verify", "check the ledger, or a receipt", cmd_verify, VERB_VERIFY, &verify_doc},
 	{"ps", "list the sandboxes that live", cmd_ps, VERB_PS, &ps_doc},
 	{"top", "show what runs in the daemon, and go on showing it", cmd_top, VERB_TOP, &top_doc},
 	{"logs", "print what a detached command printed", cmd_logs, VERB_LOGS, &logs_doc},
@@ -81,7 +86,8 @@ const struct verb verb_table[] = {
 
 /* Verbs of the contract whose part does not exist yet: refused by name, never "unknown". */
 static const char *const later_verbs[] = {
-	"audit", "receipt", "verify", "replay", NULL,
+	"replay",
+	NULL,
 };
 
 static const struct verb *unknown_verb(const char *name, struct err *e)
@@ -140,5 +146,7 @@ int main(int argc, char **argv)
 	const struct verb *v = verb_find(argv[1], &e);
 	if (!v)
 		return say_failure(&e, opt_seen(argc - 2, argv + 2, "--json"));
-	return v->run(v, argc - 2, argv + 2);
+	int status = v->run(v, argc - 2, argv + 2);
+	settle_leave();
+	return status;
 }

@@ -4,6 +4,7 @@
 #include "cmd/private.h"
 #include "cmd/request.h"
 #include "cmd/say.h"
+#include "cmd/settle.h"
 #include "cmd/verb.h"
 #include "mcp/mcp.h"
 
@@ -106,5 +107,6 @@ int cmd_mcp(const struct verb *v, int argc, char **argv)
 	tools_register();
 	int n = mcp_stdio(&o, &home.ops, &e);
 	end(&home);
+	settle_here();
 	return n < 0 ? say_failure(&e, false) : 0;
 }

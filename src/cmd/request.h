@@ -3,6 +3,7 @@
 #ifndef CMD_REQUEST_H
 #define CMD_REQUEST_H
 
+#include <pinfold/ledger.h>
 #include <pinfold/pinfold.h>
 #include <stdbool.h>
 
@@ -40,12 +41,14 @@ struct request {
 	bool once;	       /* of top */
 	uint64_t interval_ms;
 	uint64_t ttl_ms, uses;
-	const char *secret_file;
-	uint64_t for_ms; /* an approval's */
+	const char *secret_file; /* of secret */
+	uint64_t for_ms;	 /* an approval's */
 	bool for_sandbox;
-	uint64_t result_fd, code_fd; /* what relay.h says, and program text; 0: none */
-	uint64_t samples;	     /* of bench */
-	uint64_t inodes;	     /* of new */
+	struct pinfold_audit_options audit;
+	const char *key, *anchor, *ledger; /* of verify */
+	uint64_t result_fd, code_fd;	   /* what relay.h says, and program text; 0: none */
+	uint64_t samples;		   /* of bench */
+	uint64_t inodes;		   /* of new */
 	const char *tools, *structured, *transfer_dir; /* of mcp */
 	bool ask;
 	bool conformance; /* of serve, in test builds */

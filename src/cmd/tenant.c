@@ -24,7 +24,7 @@ static const char *const paragraphs[] = {
 };
 
 const struct verb_doc tenant_doc = {
-	.usage = {"set NAME [--live N] [--runs-per-minute N] [--cpu-seconds N/PERIOD] …",
+	.usage = {"set NAME [--live N] [--runs-per-minute N] [--cpu-seconds N/PERIOD] ...",
 		  "ls [--json]", "rm NAME"},
 	.paragraphs = paragraphs,
 	.examples = {{"An hour of processor time a day, ten sandboxes at once:",

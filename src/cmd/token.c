@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <pinfold/ledger.h>
 #include <pinfold/pinfold.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +59,34 @@ static void put_token(struct json *j, const struct token *t, const char *text)
 		json_none(j, "expires_s");
 }
 
+/* For the ledger: the id, never the token. */
+static int note(const char *kind, const char *phase, const char *id, const char *tenant,
+		struct err *e)
+{
+	struct pinfold_error failure;
+	char data[96];
+	struct pinfold_ledger_event ev = {
+		.size = sizeof(ev), .kind = kind, .phase = phase, .tenant = tenant, .data = data};
+
+	(void)snprintf(data, sizeof(data), "{\"token\":\"%.40s\"%s}", id,
+		       strcmp(phase, "end") == 0 ? ",\"status\":\"ok\"" : "");
+	if (pinfold_ledger_add(&ev, &failure) == 0)
+		return 0;
+	(void)err_set(e, ERR_INTERNAL, "%s", failure.message);
+	return err_remedy(e, "%s", failure.remedy);
+}
+
+static int remove_one(int dir, const char *id, struct err *e)
+{
+	/* What is no id is refused by who looks for it; it is not worth a line. */
+	bool is_id = id[strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789")] == '\0';
+	int result = is_id ? note("token.remove", "begin", id, NULL, e) : 0;
+
+	if (result >= 0)
+		result = token_remove(dir, id, e);
+	return result < 0 || !is_id ? result : note("token.remove", "end", id, NULL, e);
+}
+
 static int make(int dir, const struct request *r, struct err *e)
 {
 	struct token wanted = {.scopes = scope_parse(r->scope ? r->scope : SCOPES, e)}, made;
@@ -85,7 +114,11 @@ static int make(int dir, const struct request *r, struct err *e)
 	(void)snprintf(wanted.label, sizeof(wanted.label), "%s", r->label ? r->label : "");
 	if (r->ttl_ms)
 		wanted.expires_s = (uint64_t)time(NULL) + (r->ttl_ms + 999) / 1000;
-	int result = token_make(dir, &wanted, &made, text, e);
+	int result = note("token.new", "begin", "", wanted.tenant, e);
+	if (result >= 0)
+		result = token_make(dir, &wanted, &made, text, e);
+	if (result >= 0)
+		result = note("token.new", "end", made.id, made.tenant, e);
 	if (result < 0)
 		return result;
 	if (r->json) {
@@ -168,7 +201,7 @@ static int act(const struct request *r, int argc, char **argv, struct err *e)
 	if (strcmp(argv[0], "ls") == 0 && argc == 1)
 		return list_all(dir, r, e);
 	if (strcmp(argv[0], "rm") == 0 && argc == 2)
-		return token_remove(dir, argv[1], e);
+		return remove_one(dir, argv[1], e);
 	(void)err_set(e, ERR_INVALID, "token: \"%.40s\" with %d more words is nothing we do",
 		      argv[0], argc - 1);
 	return err_remedy(e, "use pinfold token new, ls or rm ID");

@@ -3,16 +3,14 @@
 #include "cmd/workspace.h"
 
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cmd/help.h"
 #include "cmd/say.h"
+#include "cmd/settle.h"
 #include "cmd/show.h"
 #include "cmd/verb.h"
 
@@ -26,32 +24,12 @@ bool store_ready(struct pinfold_store **ret, bool json)
 	return false;
 }
 
-static void settle(void)
-{
-	struct pinfold_store *store = NULL;
-	struct pinfold_error error;
-
-	(void)setsid();
-	(void)prctl(PR_SET_NAME, "pinfold-settle", 0, 0, 0);
-	int null = open("/dev/null", O_RDWR);
-	for (int fd = 0; fd <= 2; fd++)
-		(void)dup2(null, fd); /* a pipeline must not wait for us */
-	(void)syscall(SYS_close_range, 3, ~0u, 0);
-	if (chdir("/") == 0 && pinfold_store_open(NULL, &store, &error) == 0)
-		(void)pinfold_store_settle(store, &error); /* else the next command does */
-	pinfold_store_close(store);
-	_exit(0);
-}
-
 void store_leave(struct pinfold_store **store)
 {
-	bool unsettled = *store && pinfold_store_unsettled(*store);
-
+	if (*store && pinfold_store_unsettled(*store))
+		settle_store();
 	pinfold_store_close(*store);
 	*store = NULL;
-	(void)fflush(NULL);
-	if (unsettled && fork() == 0)
-		settle();
 }
 
 static int take_words(struct named *n, int argc, char **argv, int least, int most, struct err *e)

@@ -82,7 +82,7 @@ static bool add_forms(struct redact *r, const struct secret *one)
 	return good;
 }
 
-struct redact *redact_new(const struct secrets *s)
+struct redact *redact_new(const struct secret_set *s)
 {
 	struct redact *r = calloc(1, sizeof(*r));
 	bool good = r;

@@ -60,9 +60,9 @@ void secret_mark(const uint8_t random[SECRET_RANDOM], char ret[SECRET_MARK_LEN +
 	assert(at == ret + SECRET_MARK_LEN);
 }
 
-bool secrets_are_good(const struct secrets *s)
+bool secret_set_is_good(const struct secret_set *s)
 {
-	if (s->magic != SECRETS_MAGIC || s->n > SECRETS_MAX)
+	if (s->magic != SECRET_SET_MAGIC || s->n > SECRET_SET_MAX)
 		return false;
 	for (unsigned i = 0; i < s->n; i++) {
 		const struct secret *one = &s->list[i];
@@ -75,7 +75,7 @@ bool secrets_are_good(const struct secrets *s)
 	return true;
 }
 
-const struct secret *secret_find(const struct secrets *s, const char *name)
+const struct secret *secret_find(const struct secret_set *s, const char *name)
 {
 	for (unsigned i = 0; s && i < s->n; i++)
 		if (strcmp(s->list[i].name, name) == 0)
@@ -83,7 +83,7 @@ const struct secret *secret_find(const struct secrets *s, const char *name)
 	return NULL;
 }
 
-static bool has_mark(const struct secrets *s, const char *data, size_t len)
+static bool has_mark(const struct secret_set *s, const char *data, size_t len)
 {
 	for (unsigned i = 0; s && i < s->n; i++)
 		if (memmem(data, len, s->list[i].placeholder, SECRET_MARK_LEN))
@@ -169,7 +169,7 @@ static bool is_credential(const struct http_field *f)
 	return false;
 }
 
-static enum secret_finding check_field(const struct secrets *s, const struct http_field *f,
+static enum secret_finding check_field(const struct secret_set *s, const struct http_field *f,
 				       const struct egress_inject *in, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
@@ -194,7 +194,7 @@ static const struct egress_inject *of_param(const struct egress_inject *in, unsi
 	return NULL;
 }
 
-static enum secret_finding check_target(const struct secrets *s, const struct http_head *h,
+static enum secret_finding check_target(const struct secret_set *s, const struct http_head *h,
 					const struct egress_inject *in, unsigned n)
 {
 	struct http_target t;
@@ -219,7 +219,7 @@ static enum secret_finding check_target(const struct secrets *s, const struct ht
 	return SECRET_FINE;
 }
 
-enum secret_finding secret_check(const struct secrets *s, const struct http_head *h,
+enum secret_finding secret_check(const struct secret_set *s, const struct http_head *h,
 				 const struct egress_inject *in, unsigned n, uint64_t now_ms,
 				 const char **ret_why)
 {
@@ -254,7 +254,7 @@ bool secret_drops(const struct http_field *f, const struct egress_inject *in, un
 	return is_named(f, "accept-encoding") || is_named(f, "range") || is_named(f, "if-range");
 }
 
-void secret_put(const struct secrets *s, const struct egress_inject *in, unsigned n,
+void secret_put(const struct secret_set *s, const struct egress_inject *in, unsigned n,
 		struct http_out *o)
 {
 	char text[sizeof(BASIC) + BASE64_SIZE(PAIR_MAX)], pair[BASE64_SIZE(PAIR_MAX)];
@@ -307,7 +307,7 @@ static void put_escaped(struct writer *w, const char *text, size_t len)
 	}
 }
 
-int secret_target(const struct secrets *s, const struct http_head *h,
+int secret_target(const struct secret_set *s, const struct http_head *h,
 		  const struct egress_inject *in, unsigned n, char *out, size_t size)
 {
 	struct writer w = {out, 0, size, false};
@@ -344,7 +344,7 @@ int secret_target(const struct secrets *s, const struct http_head *h,
 	return w.full ? -1 : (int)w.len;
 }
 
-bool secret_scan(struct secret_scan *c, const struct secrets *s, const char *data, size_t len)
+bool secret_scan(struct secret_scan *c, const struct secret_set *s, const char *data, size_t len)
 {
 	char both[2 * SECRET_MARK_LEN];
 	size_t n = len < SECRET_MARK_LEN ? len : SECRET_MARK_LEN;

@@ -18,14 +18,14 @@
 #include "http/head.h"
 #include "http/write.h"
 
-#define SECRETS_MAX 16u /* of one sandbox */
+#define SECRET_SET_MAX 16u /* of one sandbox */
 #define SECRET_NAME_SIZE 64
 #define SECRET_VALUE_MIN 8u /* shorter ones would be found everywhere when they are taken out */
 #define SECRET_VALUE_MAX 2048u
 #define SECRET_MARK "pfs_"
 #define SECRET_RANDOM 20u /* bytes */
 #define SECRET_MARK_LEN 36u
-#define SECRETS_MAGIC 0x70667331u
+#define SECRET_SET_MAGIC 0x70667331u
 
 struct secret {
 	char name[SECRET_NAME_SIZE];
@@ -36,9 +36,9 @@ struct secret {
 };
 
 /* As it goes to the gate, in a sealed memfd. */
-struct secrets {
+struct secret_set {
 	uint32_t magic, n;
-	struct secret list[SECRETS_MAX];
+	struct secret list[SECRET_SET_MAX];
 };
 
 /* Letters, digits and _, none in front: it is a variable's name inside, too. */
@@ -47,8 +47,8 @@ bool secret_is_name(const char *text);
 bool secret_is_value(const char *value, size_t len);
 void secret_mark(const uint8_t random[SECRET_RANDOM], char ret[SECRET_MARK_LEN + 1]);
 /* Is the block as it should be? It comes from another process. */
-bool secrets_are_good(const struct secrets *s);
-const struct secret *secret_find(const struct secrets *s, const char *name);
+bool secret_set_is_good(const struct secret_set *s);
+const struct secret *secret_find(const struct secret_set *s, const char *name);
 
 enum secret_finding {
 	SECRET_FINE,
@@ -58,17 +58,17 @@ enum secret_finding {
 };
 
 /* May this request go out with these injected? *ret_why are constant words. `s` may be NULL. */
-enum secret_finding secret_check(const struct secrets *s, const struct http_head *h,
+enum secret_finding secret_check(const struct secret_set *s, const struct http_head *h,
 				 const struct egress_inject *in, unsigned n, uint64_t now_ms,
 				 const char **ret_why);
 /* Fields that are not to be passed on: what is injected replaces them, and an answer that comes in
  * parts or packed could not be looked at. */
 bool secret_drops(const struct http_field *f, const struct egress_inject *in, unsigned n);
 /* The fields that are injected; after secret_check(). */
-void secret_put(const struct secrets *s, const struct egress_inject *in, unsigned n,
+void secret_put(const struct secret_set *s, const struct egress_inject *in, unsigned n,
 		struct http_out *o);
 /* Path and query with what is injected there. Bytes, or -1: it does not fit. */
-int secret_target(const struct secrets *s, const struct http_head *h,
+int secret_target(const struct secret_set *s, const struct http_head *h,
 		  const struct egress_inject *in, unsigned n, char *out, size_t size);
 
 /* A placeholder in a body, wherever pieces are cut. */
@@ -76,7 +76,7 @@ struct secret_scan {
 	char tail[SECRET_MARK_LEN];
 	size_t len;
 };
-bool secret_scan(struct secret_scan *c, const struct secrets *s, const char *data, size_t len);
+bool secret_scan(struct secret_scan *c, const struct secret_set *s, const char *data, size_t len);
 
 /*
  * Taking values out of what a server sends: each is overwritten with stars, so lengths stay. The
@@ -90,7 +90,7 @@ struct redact {
 	struct {
 		char *text;
 		size_t len;
-	} form[SECRETS_MAX * REDACT_FORMS];
+	} form[SECRET_SET_MAX * REDACT_FORMS];
 	unsigned n;
 	size_t longest;
 	char held[REDACT_FORM_MAX];
@@ -98,7 +98,7 @@ struct redact {
 };
 
 /* NULL: no memory. */
-struct redact *redact_new(const struct secrets *s);
+struct redact *redact_new(const struct secret_set *s);
 void redact_free(struct redact *r);
 /* `out` has room for len + REDACT_FORM_MAX bytes. Returns how many are in it. */
 size_t redact_feed(struct redact *r, const char *in, size_t len, char *out);

@@ -331,6 +331,12 @@ static int missing(const char *name, struct err *e)
 	return err_remedy(e, "pinfold secret set %.63s", name);
 }
 
+static int over(const char *name, struct err *e)
+{
+	(void)err_set(e, ERR_MISSING, "secret %.63s is used up or too old", name);
+	return err_remedy(e, "pinfold secret set %.63s", name);
+}
+
 int vault_remove(const char *home, const char *name, struct err *e)
 {
 	auto_vault v = VAULT_INIT;
@@ -365,7 +371,7 @@ static struct vault_entry *find(const struct vault *v, const char *name)
 	return NULL;
 }
 
-int vault_take(const char *home, struct secrets *s, struct err *e)
+int vault_take(const char *home, struct secret_set *s, struct err *e)
 {
 	auto_vault v = VAULT_INIT;
 	bool counted = false;
@@ -376,10 +382,7 @@ int vault_take(const char *home, struct secrets *s, struct err *e)
 		struct vault_entry *one = find(&v, to->name);
 
 		if (!one || (one->expires_ms && one->expires_ms <= now_ms()) || !one->uses_left) {
-			r = missing(to->name, e);
-			if (one)
-				(void)err_set(e, ERR_MISSING, "secret %s is used up or too old",
-					      to->name);
+			r = one ? over(to->name, e) : missing(to->name, e);
 			break;
 		}
 		to->len = one->len;

@@ -40,6 +40,6 @@ int vault_list(const char *home, struct vault_entry *ret, struct err *e);
  * Take values for a sandbox: fills value, len and expires_ms of each of `s` by its name, and counts
  * one use of each. All or none. ERR_MISSING names the first that is not there or is used up.
  */
-int vault_take(const char *home, struct secrets *s, struct err *e);
+int vault_take(const char *home, struct secret_set *s, struct err *e);
 
 #endif

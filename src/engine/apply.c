@@ -303,7 +303,14 @@ int pinfold_workspace_apply(struct pinfold_store *store, const char *name, const
 	struct err e = ERR_INIT;
 
 	assert(store && name && each && ret_error);
-	int r = apply(store->store, name, paths, flags, each, arg, &e);
+	struct op op = {.workspace = name};
+	int r = flags & PINFOLD_APPLY_DRY_RUN
+			? 0
+			: op_begin(&op, "workspace.apply", store->store, NULL, &e);
+	if (r >= 0)
+		r = apply(store->store, name, paths, flags, each, arg, &e);
+	if (!(flags & PINFOLD_APPLY_DRY_RUN))
+		r = op_end(&op, r, NULL, &e);
 	if (r < 0)
 		error_public(&e, ret_error);
 	return r < 0 ? -1 : 0;

@@ -13,7 +13,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <pinfold/pinfold.h>
+#include <pinfold/approval.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -112,7 +112,7 @@ static void remove_question(int box, const char *id)
 	(void)unlinkat(box, id, 0);
 }
 
-static char *record_text(const struct pinfold_question *q, const char *id, uint64_t timeout_ms)
+static char *question_text(const struct pinfold_question *q, const char *id, uint64_t timeout_ms)
 {
 	auto_value *v = value_object();
 	uint64_t now = now_ms();
@@ -130,10 +130,10 @@ static char *record_text(const struct pinfold_question *q, const char *id, uint6
 }
 
 /* Under a name that nobody lists until it is whole and locked. */
-static int write_record(struct pinfold_approval *a, const struct pinfold_question *q,
-			uint64_t timeout_ms, struct err *e)
+static int write_question(struct pinfold_approval *a, const struct pinfold_question *q,
+			  uint64_t timeout_ms, struct err *e)
 {
-	auto_free char *text = record_text(q, a->id, timeout_ms);
+	auto_free char *text = question_text(q, a->id, timeout_ms);
 	char name[ID_SIZE + 8];
 
 	if (!text || strlen(text) > RECORD_MAX)
@@ -209,7 +209,7 @@ static int ask(int box, const struct pinfold_question *q, struct pinfold_approva
 	if (r >= 0)
 		r = open_socket(a, e);
 	if (r >= 0)
-		r = write_record(a, q, timeout_ms, e);
+		r = write_question(a, q, timeout_ms, e);
 	if (r >= 0)
 		r = open_set(a, timeout_ms, e);
 	if (r < 0)
@@ -337,7 +337,7 @@ static void copy_text(const struct value *v, const char *key, char *ret, size_t 
 	(void)snprintf(ret, size, "%s", s ? s : "");
 }
 
-static int parse_record(const char *text, size_t len, struct pinfold_approval_info *ret)
+static int parse_question(const char *text, size_t len, struct pinfold_approval_info *ret)
 {
 	auto_value *v = NULL;
 	struct err ignored = ERR_INIT;
@@ -358,7 +358,7 @@ static int parse_record(const char *text, size_t len, struct pinfold_approval_in
 }
 
 /* 0, or -ENOENT: there is none whose asker lives. */
-static int read_record(int box, const char *id, struct pinfold_approval_info *ret)
+static int read_question(int box, const char *id, struct pinfold_approval_info *ret)
 {
 	auto_close int fd =
 		openat(box, id, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
@@ -372,7 +372,7 @@ static int read_record(int box, const char *id, struct pinfold_approval_info *re
 		remove_question(box, id);
 		return -ENOENT;
 	}
-	if (fd_read_max(fd, text, RECORD_MAX, &len) < 0 || parse_record(text, len, ret) < 0 ||
+	if (fd_read_max(fd, text, RECORD_MAX, &len) < 0 || parse_question(text, len, ret) < 0 ||
 	    strcmp(ret->id, id) != 0)
 		return -ENOENT;
 	return 0;
@@ -398,7 +398,7 @@ static int list(int box, struct pinfold_approval_info **ret_list, size_t *ret_n,
 		return -EIO;
 	}
 	while (n < OPEN_MAX_BOX && (d = readdir(dir)))
-		if (id_is("apr", d->d_name) && read_record(box, d->d_name, &all[n]) == 0)
+		if (id_is("apr", d->d_name) && read_question(box, d->d_name, &all[n]) == 0)
 			n++;
 	(void)closedir(dir);
 	qsort(all, n, sizeof(*all), by_id);
@@ -418,7 +418,7 @@ int pinfold_approval_list(int box, struct pinfold_approval_info **ret_list, size
 
 static int get(int box, const char *id, struct pinfold_approval_info *ret, struct err *e)
 {
-	if (id_is("apr", id) && read_record(box, id, ret) == 0)
+	if (id_is("apr", id) && read_question(box, id, ret) == 0)
 		return 0;
 	(void)err_set(e, ERR_MISSING, "there is no open question %.40s", id);
 	(void)err_detail(e, "approval");

@@ -307,9 +307,14 @@ int pinfold_workspace_import(struct pinfold_store *store, const char *name, int 
 	if (options)
 		memcpy(&o, options, options->size < sizeof(o) ? options->size : sizeof(o));
 	struct quiet q = quiet_begin();
-	int r = workspace_path(o.to ? o.to : "", path, sizeof(path), &e);
+	struct op op = {.workspace = name};
+	int r = op_begin(&op, "workspace.import", store->store, workspace_asked("source", o.source),
+			 &e);
+	if (r >= 0)
+		r = workspace_path(o.to ? o.to : "", path, sizeof(path), &e);
 	if (r >= 0)
 		r = import_into(store, name, fd, path, &o, ret_stats, &e);
+	r = op_end(&op, r, r >= 0 ? workspace_stands((int64_t)ret_stats->snapshot) : NULL, &e);
 	quiet_end(&q);
 	if (r < 0) {
 		workspace_remedy(&e, "name another place with --to, or remove what is in the way");

@@ -252,7 +252,11 @@ int pinfold_workspace_copy_in(struct pinfold_store *store, const char *name, con
 	struct err e = ERR_INIT;
 
 	assert(store && name && from && to && ret_error);
-	int r = copy_in(store->store, name, from, to, &e);
+	struct op op = {.workspace = name};
+	int r = op_begin(&op, "workspace.copy_in", store->store, workspace_asked("path", to), &e);
+	if (r >= 0)
+		r = copy_in(store->store, name, from, to, &e);
+	r = op_end(&op, r, NULL, &e);
 	if (r < 0) {
 		workspace_remedy(&e, IN_THE_WAY);
 		error_public(&e, ret_error);

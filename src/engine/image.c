@@ -220,7 +220,11 @@ int pinfold_image_import(struct pinfold_store *store, const char *name, int fd,
 	if (options)
 		memcpy(&o, options, options->size < sizeof(o) ? options->size : sizeof(o));
 	reader_hush(&before);
-	int r = import(store->store, name, fd, &o, ret_stats, &e);
+	struct op op = {.workspace = NULL};
+	int r = op_begin(&op, "image.import", store->store, workspace_asked("image", name), &e);
+	if (r >= 0)
+		r = import(store->store, name, fd, &o, ret_stats, &e);
+	r = op_end(&op, r, workspace_asked("image", name), &e);
 	reader_unhush(&before);
 	return result(r, &e, ret_error);
 }
@@ -303,9 +307,13 @@ int pinfold_image_remove(struct pinfold_store *store, const char *name,
 {
 	struct err e = ERR_INIT;
 	uint64_t bytes = 0;
-	int r = store_image_remove(store->store, name, &e);
+	struct op op = {.workspace = NULL};
+	int r = op_begin(&op, "image.remove", store->store, workspace_asked("image", name), &e);
 
 	if (r >= 0)
+		r = store_image_remove(store->store, name, &e);
+	if (r >= 0)
 		r = store_collect(store->store, &bytes, &e);
+	r = op_end(&op, r, workspace_asked("image", name), &e);
 	return result(r, &e, ret_error);
 }

@@ -200,6 +200,7 @@ static int on_output(struct pinfold_run *run, int stream, struct pinfold_event *
 		fd_close(&run->out[stream]);
 		return 0;
 	}
+	record_run_output(run, stream, run->buf, (size_t)n);
 	if (run->req.flags & PINFOLD_CAPTURE) {
 		struct capture *c = &run->capture[stream];
 
@@ -232,6 +233,8 @@ static int dispatch(struct pinfold_run *run, int fd, uint32_t events, struct pin
 		on_guest_end(run);
 	else if (fd == run->reports && !egress_report(run))
 		(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, fd, NULL); /* the gate died */
+	else if (egress_answered(run, fd))
+		;
 	else if (fd == run->oom)
 		run_stop(run, STOP_MEMORY, true);
 	return 0;
@@ -264,6 +267,12 @@ static int pending(struct pinfold_run *run, struct pinfold_event *ret)
 		*ret = (struct pinfold_event){.kind = PINFOLD_EVENT_STARTED};
 		return 1;
 	}
+	if (run->question_untold) {
+		run->question_untold = false;
+		*ret = (struct pinfold_event){PINFOLD_EVENT_ASK, run->question,
+					      strlen(run->question)};
+		return 1;
+	}
 	if (run->denials_told < run->n_denials) {
 		const struct run_denial *d = &run->denials[run->denials_told++];
 
@@ -274,6 +283,7 @@ static int pending(struct pinfold_run *run, struct pinfold_event *ret)
 		run_sort_files(run);
 		run_judge(run);
 		workspace_end(run);
+		record_run_end(run, NULL);
 		run->state = RUN_ENDED;
 	}
 	if (run->state == RUN_ENDED && !run->result_told) {

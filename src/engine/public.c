@@ -29,6 +29,7 @@ struct pinfold_run *run_new(void)
 		return NULL;
 	run->req.spec.dir_fd = FD_NONE;
 	live_init(&run->live);
+	record_init(&run->record);
 	run->link = run->epoll = run->timer = run->listener = run->terminal = run->oom = FD_NONE;
 	run->gate_end = run->reports = FD_NONE;
 	run->out[0] = run->out[1] = run->input = FD_NONE;
@@ -57,11 +58,17 @@ int run_begin(struct pinfold_run *run, struct err *e)
 	for (int i = 0; i < 2; i++)
 		capture_init(&run->capture[i],
 			     HOLD_OUTPUT ? run->req.output_bytes : UINT64_C(1) << 32);
-	r = run_start(run, e);
+	r = record_run_begin(run, e);
+	if (r >= 0)
+		r = run_start(run, e);
 	if (r >= 0)
 		run_deny_secrets(run);
 	/* Borrowed from the caller, who may free it now. */
 	run->req.spec.code = NULL;
+	run->asked = NULL;
+	/* One that the daemon leaves to us has not ended. */
+	if (r < 0 && !run->failed && !run->refused)
+		record_run_end(run, e);
 	if (r >= 0 || !run->failed)
 		return r;
 	/* The sandbox stood but the command could not be executed: a result of its own. */
@@ -69,6 +76,7 @@ int run_begin(struct pinfold_run *run, struct err *e)
 	fd_close(&run->out[0]);
 	fd_close(&run->out[1]);
 	workspace_end(run);
+	record_run_end(run, NULL);
 	run->state = RUN_ENDED;
 	/* Always readable: the result is there to be taken. */
 	run->epoll = eventfd(1, EFD_CLOEXEC);
@@ -79,12 +87,42 @@ static int start(struct pinfold_run *run, const struct pinfold_run_options *o, s
 {
 	int r = run_take_id(run, o, e);
 
+	record_who(run, o);
 	run->cancel_fd = o->cancel_fd;
 	if (r >= 0)
 		r = remote_connect(o, &run->link, e);
 	if (r >= 0)
 		r = request_init(&run->req, o, NULL, run->link >= 0, e);
-	return r < 0 ? r : run_begin(run, e);
+	/* From here on a failure is an end. */
+	if (r < 0) {
+		if (run->record.begun)
+			record_run_end(run, e);
+		else
+			record_run_refused(run, o, e);
+		return r;
+	}
+	return run_begin(run, e);
+}
+
+/* The daemon does not do this kind of thing; we can. It is the same run. */
+static int start_here(struct pinfold_run **run, struct pinfold_run_options *o, struct err *e)
+{
+	struct pinfold_run *again = run_new();
+	char id[ID_SIZE];
+
+	*e = (struct err)ERR_INIT;
+	if (!again)
+		return err_sys(e, "run");
+	memcpy(id, (*run)->id, sizeof(id));
+	o->flags |= PINFOLD_LOCAL;
+	o->run_id = id;
+	again->record = (*run)->record;
+	record_init(&(*run)->record);
+	pinfold_run_free(*run);
+	*run = again;
+	int r = start(again, o, e);
+	o->run_id = NULL;
+	return r;
 }
 
 int pinfold_run_start(const struct pinfold_run_options *options, struct pinfold_run **ret_run,
@@ -101,14 +139,8 @@ int pinfold_run_start(const struct pinfold_run_options *options, struct pinfold_
 		r = start(run, &o, &e);
 	else
 		(void)err_sys(&e, "run");
-	if (r < 0 && run && run->refused && !(o.flags & PINFOLD_DAEMON)) {
-		/* The daemon does not do this kind of thing; we can. */
-		o.flags |= PINFOLD_LOCAL;
-		pinfold_run_free(run);
-		run = run_new();
-		e = (struct err)ERR_INIT;
-		r = run ? start(run, &o, &e) : err_sys(&e, "run");
-	}
+	if (r < 0 && run && run->refused && !(o.flags & PINFOLD_DAEMON))
+		r = start_here(&run, &o, &e);
 	if (r < 0) {
 		error_public(&e, ret_error);
 		pinfold_run_free(run);
@@ -216,6 +248,8 @@ void pinfold_run_free(struct pinfold_run *run)
 	if (!run)
 		return;
 	run_clean_host(run);
+	record_run_end(run, NULL); /* nobody waited for it */
+	record_done(&run->record);
 	upper_drop(run->upper);
 	free(run->rows);
 	free(run->names);

@@ -257,6 +257,15 @@ static int standard_env(struct request *r, const struct pinfold_run_options *o, 
 	}
 	if (r->spec.egress.inspects && add_list(r, certs, e) < 0)
 		return -ENOMEM;
+	for (unsigned i = 0; r->injected && i < r->injected->n; i++) {
+		char *entry = NULL;
+
+		if (asprintf(&entry, "%s=%s", r->injected->list[i].name,
+			     r->injected->list[i].placeholder) < 0)
+			entry = NULL;
+		if (add_env(r, entry, e) < 0)
+			return -ENOMEM;
+	}
 	return r->spec.egress.n_ports ? add_list(r, proxies, e) : 0;
 }
 
@@ -392,6 +401,7 @@ void request_done(struct request *r)
 		fd_close(&r->image_lock);
 	store_close(r->store);
 	policy_free(r->policy);
+	free(r->injected);
 	gitdir_done(&r->git);
 	secrets_done(&r->secrets);
 	for (unsigned i = 0; i < r->n_pool; i++)

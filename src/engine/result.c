@@ -229,6 +229,23 @@ static void write_error(struct json *j, const struct pinfold_error *e)
 	json_close(j, '}');
 }
 
+/* Where its end is in the ledger; pinfold receipt makes the rest of it. */
+static void write_receipt(struct json *j, const struct record *r)
+{
+	char text[HASH_TEXT_SIZE];
+
+	if (!r->kept) {
+		json_none(j, "receipt");
+		return;
+	}
+	hash_text(r->place.leaf.byte, text);
+	json_open(j, "receipt", '{');
+	json_str(j, "ledger", r->place.chain);
+	json_u64(j, "position", r->place.at);
+	json_str(j, "sha256", text);
+	json_close(j, '}');
+}
+
 static void write_outcome(struct json *j, const struct pinfold_run *run)
 {
 	bool by_signal = strcmp(run->status, "exited") != 0 && !run->failed;
@@ -282,7 +299,7 @@ int pinfold_run_write_json(const struct pinfold_run *run, int fd)
 	write_files(&j, run);
 	write_network(&j, run);
 	write_error(&j, run->failed ? &run->error : NULL);
-	json_none(&j, "receipt");
+	write_receipt(&j, &run->record);
 	json_close(&j, '}');
 	int r = json_end(&j);
 	errno = -r;

@@ -63,18 +63,32 @@ int sandbox_ask(struct link_ask *ask, const struct request *req, struct pinfold_
 	return r < 0 ? r : 0;
 }
 
+static const char *verb_of(enum link_op op, uint64_t arg)
+{
+	if (op == LINK_KILL)
+		return arg == SIGKILL ? "sandbox.end" : "sandbox.signal";
+	return op == LINK_PAUSE	   ? "sandbox.pause"
+	       : op == LINK_RESUME ? "sandbox.resume"
+				   : "sandbox.extend";
+}
+
 static int about(const char *id, enum link_op op, uint64_t arg, struct pinfold_error *ret_error)
 {
 	struct link_ask ask = {.op = op, .arg = arg};
 	struct link_msg msg;
 	struct err e = ERR_INIT;
+	struct op record = {.sandbox = id};
 	int r = sandbox_check_id(id, &e);
 
+	if (r >= 0)
+		r = op_begin(&record, verb_of(op, arg), NULL, NULL, &e);
+	else
+		record_init(&record.record);
 	if (r >= 0) {
 		(void)snprintf(ask.id, sizeof(ask.id), "%s", id);
 		r = sandbox_ask(&ask, NULL, NULL, &msg, NULL, &e);
 	}
-	return sandbox_result(r, &e, ret_error);
+	return sandbox_result(op_end(&record, r, NULL, &e), &e, ret_error);
 }
 
 int pinfold_sandbox_signal(const char *id, int signo, struct pinfold_error *ret_error)
@@ -147,14 +161,25 @@ int pinfold_sandbox_create(const struct pinfold_run_options *options, char ret_i
 	int r = run ? check_level(&o, &e) : err_sys(&e, "run");
 	if (r >= 0)
 		r = request_init(&run->req, &o, NULL, true, &e);
+	struct op op = {.sandbox = NULL};
+	record_init(&op.record);
+	if (r >= 0) {
+		record_who(run, options);
+		op.record.who = run->record.who;
+	}
+	if (r >= 0)
+		r = op_begin(&op, "sandbox.create", NULL, record_run_asked(run, options), &e);
 	if (r >= 0) {
 		run->cancel_fd = o.cancel_fd;
 		run->req.spec.live = idle;
+		run->lives = true;
 		r = egress_begin(run, &e);
 	}
 	if (r >= 0) {
 		r = sandbox_ask(&ask, &run->req, run, &msg, NULL, &e);
 	}
+	op.sandbox = r >= 0 ? msg.ok.sandbox : NULL;
+	r = op_end(&op, r, NULL, &e);
 	if (r >= 0)
 		r = egress_hold(run, &e);
 	if (r >= 0)
@@ -198,11 +223,14 @@ int sandbox_exec(const char *id, const struct pinfold_run_options *options, bool
 	int r = run ? prepare(id, options, run, e) : err_sys(e, "run");
 
 	if (r >= 0) {
+		record_who(run, options);
 		run->socket = run->req.spec.session = session;
 		r = remote_open(&run->link, e);
 	}
 	if (r >= 0)
 		r = run_begin(run, e);
+	if (r < 0 && run)
+		record_run_refused(run, options, e);
 	if (r < 0)
 		pinfold_run_free(run);
 	else
@@ -228,10 +256,19 @@ int pinfold_sandbox_spawn(const char *id, const struct pinfold_run_options *opti
 	struct link_msg msg;
 	int r = run ? prepare(id, options, run, &e) : err_sys(&e, "run");
 
+	struct op op = {.sandbox = id};
+	record_init(&op.record);
+	if (r >= 0) {
+		record_who(run, options);
+		op.record.who = run->record.who;
+	}
+	if (r >= 0)
+		r = op_begin(&op, "sandbox.spawn", NULL, record_run_asked(run, options), &e);
 	if (r >= 0) {
 		(void)snprintf(ask.id, sizeof(ask.id), "%s", id);
 		r = sandbox_ask(&ask, &run->req, run, &msg, NULL, &e);
 	}
+	r = op_end(&op, r, NULL, &e);
 	if (r >= 0)
 		*ret_pid = (uint32_t)msg.ok.value;
 	r = sandbox_result(r, &e, ret_error);

@@ -278,13 +278,17 @@ int pinfold_workspace_push(struct pinfold_store *store, const char *name, const 
 
 	assert(store && name && dir && ret_stats && ret_error);
 	*ret_stats = (struct pinfold_sync_stats){0};
-	int r = p ? take_target(t.o->to, to, &e) : err_sys(&e, "push");
+	struct op op = {.workspace = name};
+	int r = op_begin(&op, "workspace.push", store->store, workspace_asked("path", t.o->to), &e);
+	if (r >= 0)
+		r = p ? take_target(t.o->to, to, &e) : err_sys(&e, "push");
 	if (r >= 0)
 		r = push_open(store->store, &t, p, &e);
 	if (r >= 0)
 		r = push(store->store, &t, p, &e);
 	if (p)
 		push_close(p);
+	r = op_end(&op, r, r >= 0 ? workspace_stands((int64_t)ret_stats->snapshot) : NULL, &e);
 	if (r < 0) {
 		workspace_remedy(&e, "remove what is in the way, or use --mirror");
 		error_public(&e, ret_error);
@@ -303,9 +307,13 @@ int pinfold_workspace_pull(struct pinfold_store *store, const char *name, const 
 
 	assert(store && name && dir && ret_stats && ret_error);
 	*ret_stats = (struct pinfold_sync_stats){0};
-	int r = take_target(t.o->to, to, &e);
+	struct op op = {.workspace = name};
+	int r = op_begin(&op, "workspace.pull", store->store, workspace_asked("path", t.o->to), &e);
+	if (r >= 0)
+		r = take_target(t.o->to, to, &e);
 	if (r >= 0)
 		r = pull(store->store, &t, &e);
+	r = op_end(&op, r, NULL, &e);
 	if (r < 0) {
 		workspace_remedy(&e, "keep a copy of it and use --force");
 		error_public(&e, ret_error);

@@ -125,7 +125,10 @@ int pinfold_workspace_new(struct pinfold_store *store, const char *name,
 	assert(store && name && ret_error);
 	if (options)
 		memcpy(&o, options, options->size < sizeof(o) ? options->size : sizeof(o));
-	int r = w ? store_check_name(name, &e) : err_sys(&e, "store");
+	struct op op = {.workspace = name};
+	int r = op_begin(&op, "workspace.new", store->store, workspace_asked("dir", o.dir), &e);
+	if (r >= 0)
+		r = w ? store_check_name(name, &e) : err_sys(&e, "store");
 	if (r >= 0)
 		r = take_dir(w, o.dir, &e);
 	if (r >= 0)
@@ -136,7 +139,7 @@ int pinfold_workspace_new(struct pinfold_store *store, const char *name,
 		w->inodes = o.inodes ? o.inodes : INODES;
 		r = workspace_make(store->store, w, &e);
 	}
-	return result(r, &e, ret_error);
+	return result(op_end(&op, r, NULL, &e), &e, ret_error);
 }
 
 static int show(struct store *s, const struct workspace *w, struct pinfold_workspace_info *to,
@@ -252,15 +255,18 @@ int pinfold_workspace_remove(struct pinfold_store *store, const char *name,
 	struct err e = ERR_INIT;
 	uint64_t bytes = 0;
 	int64_t id = 0;
-	int r = settle_applies(store->store, name, &id, &e);
+	struct op op = {.workspace = name};
+	int r = op_begin(&op, "workspace.remove", store->store, NULL, &e);
 
+	if (r >= 0)
+		r = settle_applies(store->store, name, &id, &e);
 	if (r >= 0)
 		r = workspace_remove(store->store, name, &e);
 	if (r >= 0)
 		r = apply_prune(store->store, id, true, &e);
 	if (r >= 0)
 		r = store_collect(store->store, &bytes, &e);
-	return result(r, &e, ret_error);
+	return result(op_end(&op, r, NULL, &e), &e, ret_error);
 }
 
 static void show_snap(const struct snap *s, int64_t head, struct pinfold_snapshot *to)
@@ -282,9 +288,28 @@ static void show_snap(const struct snap *s, int64_t head, struct pinfold_snapsho
 	(void)snprintf(to->status, sizeof(to->status), "%s", s->status);
 }
 
-static int moved(int r, const struct snap *snap, struct pinfold_snapshot *ret, const struct err *e,
-		 struct pinfold_error *ret_error)
+/* One more thing that was asked, or that came of it. */
+struct value *workspace_asked(const char *key, const char *text)
 {
+	struct value *v = value_object();
+
+	if (text)
+		value_set(v, key, record_word(text));
+	return v;
+}
+
+struct value *workspace_stands(int64_t snapshot)
+{
+	struct value *v = value_object();
+
+	value_set(v, "snapshot", value_of_int(snapshot));
+	return v;
+}
+
+static int moved(struct op *op, int r, const struct snap *snap, struct pinfold_snapshot *ret,
+		 const struct err *e, struct pinfold_error *ret_error)
+{
+	(void)op_end(op, r, r >= 0 ? workspace_stands(snap->seq) : NULL, e);
 	if (r >= 0)
 		show_snap(snap, snap->id, ret);
 	return result(r, e, ret_error);
@@ -294,15 +319,18 @@ int pinfold_workspace_snap(struct pinfold_store *store, const char *name, const 
 			   struct pinfold_snapshot *ret_snapshot, struct pinfold_error *ret_error)
 {
 	struct err e = ERR_INIT;
+	struct op op = {.workspace = name};
 	struct snap snap;
-	int r = history_snap(store->store, name, label, &snap, &e);
+	int r = op_begin(&op, "workspace.snap", store->store, workspace_asked("label", label), &e);
+	if (r >= 0)
+		r = history_snap(store->store, name, label, &snap, &e);
 	bool running = r == -EBUSY;
 
 	if (running) {
 		e = (struct err)ERR_INIT;
 		r = workspace_snap_running(store->store, name, label, &snap, &e);
 	}
-	if (moved(r, &snap, ret_snapshot, &e, ret_error) < 0)
+	if (moved(&op, r, &snap, ret_snapshot, &e, ret_error) < 0)
 		return -1;
 	ret_snapshot->while_running = running;
 	ret_snapshot->current = !running;
@@ -314,10 +342,13 @@ int pinfold_workspace_undo(struct pinfold_store *store, const char *name, uint64
 			   struct pinfold_snapshot *ret_snapshot, struct pinfold_error *ret_error)
 {
 	struct err e = ERR_INIT;
+	struct op op = {.workspace = name};
 	struct snap snap;
-	int r = history_undo(store->store, name, count, &snap, &e);
+	int r = op_begin(&op, "workspace.undo", store->store, NULL, &e);
 
-	return moved(r, &snap, ret_snapshot, &e, ret_error);
+	if (r >= 0)
+		r = history_undo(store->store, name, count, &snap, &e);
+	return moved(&op, r, &snap, ret_snapshot, &e, ret_error);
 }
 
 int pinfold_workspace_rollback(struct pinfold_store *store, const char *name, const char *snapshot,
@@ -325,20 +356,27 @@ int pinfold_workspace_rollback(struct pinfold_store *store, const char *name, co
 			       struct pinfold_error *ret_error)
 {
 	struct err e = ERR_INIT;
+	struct op op = {.workspace = name};
 	struct snap snap;
-	int r = history_rollback(store->store, name, snapshot, &snap, &e);
+	int r = op_begin(&op, "workspace.rollback", store->store, workspace_asked("to", snapshot),
+			 &e);
 
-	return moved(r, &snap, ret_snapshot, &e, ret_error);
+	if (r >= 0)
+		r = history_rollback(store->store, name, snapshot, &snap, &e);
+	return moved(&op, r, &snap, ret_snapshot, &e, ret_error);
 }
 
 int pinfold_workspace_fork(struct pinfold_store *store, const char *name, const char *snapshot,
 			   const char *new_name, struct pinfold_error *ret_error)
 {
 	struct err e = ERR_INIT;
+	struct op op = {.workspace = name};
 	struct snap snap;
+	int r = op_begin(&op, "workspace.fork", store->store, workspace_asked("as", new_name), &e);
 
-	return result(history_fork(store->store, name, snapshot, new_name, &snap, &e), &e,
-		      ret_error);
+	if (r >= 0)
+		r = history_fork(store->store, name, snapshot, new_name, &snap, &e);
+	return result(op_end(&op, r, NULL, &e), &e, ret_error);
 }
 
 struct log {

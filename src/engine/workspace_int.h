@@ -40,6 +40,9 @@ const char *workspace_view(const struct stack *stack, const char *path, const ch
 /* still.c: a snapshot while a command is running. */
 int workspace_snap_running(struct store *s, const char *name, const char *label, struct snap *ret,
 			   struct err *e);
+/* workspace.c: what of an operation the ledger keeps: a word that was asked for, where it stands then. */
+struct value *workspace_asked(const char *key, const char *text);
+struct value *workspace_stands(int64_t snapshot);
 /* merge.c: make the stack of a workspace shorter; without `must` only if it has grown long. */
 int workspace_merge(struct store *s, const char *name, bool must, struct err *e);
 int workspace_merge_all(struct store *s, struct err *e);

@@ -178,6 +178,8 @@ int workspace_start(struct store *s, const char *name, struct pinfold_run_option
 	struct pinfold_run *run = run_new();
 	int r = run ? check(o, e) : err_sys(e, "run");
 
+	if (run)
+		record_who(run, o);
 	if (r >= 0)
 		r = run_take_id(run, o, e);
 	if (r >= 0)
@@ -191,6 +193,10 @@ int workspace_start(struct store *s, const char *name, struct pinfold_run_option
 		else
 			describe(o, run->command, sizeof(run->command));
 		r = start(run, o, run->upper, how, e);
+	}
+	if (r < 0 && run && !how->tool) {
+		(void)snprintf(run->workspace, sizeof(run->workspace), "%s", name);
+		record_run_refused(run, o, e);
 	}
 	if (r < 0)
 		pinfold_run_free(run);

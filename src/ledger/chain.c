@@ -39,7 +39,7 @@ static int cannot(struct err *e)
 }
 
 /* `events`, locked, and still the file of that name. */
-static int open_locked(int dir, struct err *e)
+static int open_locked(int dir, uint64_t *ret_size, struct err *e)
 {
 	for (;;) {
 		auto_close int fd =
@@ -56,8 +56,10 @@ static int open_locked(int dir, struct err *e)
 		if (r < 0 || fstat(fd, &mine) < 0)
 			return err_sys(e, "lock");
 		if (fstatat(dir, CHAIN_FILE, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-		    named.st_ino == mine.st_ino && named.st_dev == mine.st_dev)
+		    named.st_ino == mine.st_ino && named.st_dev == mine.st_dev) {
+			*ret_size = (uint64_t)mine.st_size;
 			return take_fd(&fd);
+		}
 	}
 }
 
@@ -90,14 +92,9 @@ static bool find_last(char *buf, size_t len, uint64_t from, struct tail *t)
 	return from == 0;
 }
 
-static int read_tail(int fd, char *buf, struct tail *t, struct err *e)
+static int read_tail(int fd, uint64_t size, char *buf, struct tail *t, struct err *e)
 {
-	struct stat st;
-
 	*t = (struct tail){.any = false};
-	if (fstat(fd, &st) < 0)
-		return err_sys(e, "look at it");
-	uint64_t size = (uint64_t)st.st_size;
 	for (size_t want = TAIL_FIRST; want <= TAIL_BYTES; want = TAIL_BYTES) {
 		size_t len = size < want ? (size_t)size : want;
 		uint64_t from = size - len;
@@ -204,8 +201,11 @@ static int go_on(int dir, int fd, char *buf, struct tail *t, struct err *e)
 	struct chain_start start = {.event = NULL};
 	auto_close int older = scan_last_segment(dir, e);
 
+	struct stat st;
+
 	if (older >= 0) {
-		int r = read_tail(older, buf, t, e);
+		int r = fstat(older, &st) < 0 ? err_sys(e, "an older file")
+					      : read_tail(older, (uint64_t)st.st_size, buf, t, e);
 
 		if (r >= 0 && (!t->any || t->torn))
 			r = err_set(e, ERR_INTERNAL, "an older file of it has a torn end");
@@ -221,7 +221,7 @@ static int go_on(int dir, int fd, char *buf, struct tail *t, struct err *e)
 	return r;
 }
 
-static int rotate(int dir, int *fd, struct err *e)
+static int rotate(int dir, int *fd, uint64_t *size, struct err *e)
 {
 	struct scan_first first;
 	char name[SCAN_NAME_SIZE];
@@ -234,7 +234,7 @@ static int rotate(int dir, int *fd, struct err *e)
 	if (fdatasync(*fd) < 0 || renameat(dir, CHAIN_FILE, dir, name) < 0)
 		return err_sys(e, "begin another file");
 	fd_close(fd);
-	*fd = open_locked(dir, e);
+	*fd = open_locked(dir, size, e);
 	return *fd < 0 ? *fd : 0;
 }
 
@@ -243,16 +243,17 @@ static int append(int dir, struct value *event, unsigned flags, struct chain_pla
 {
 	uint64_t most = flags & CHAIN_SMALL ? 4096 : CHAIN_SEGMENT_BYTES;
 	auto_free char *buf = malloc(TAIL_BYTES);
-	auto_close int fd = open_locked(dir, e);
+	uint64_t size = 0;
+	auto_close int fd = open_locked(dir, &size, e);
 	struct tail t;
 
 	if (fd < 0)
 		return fd;
-	int r = buf ? read_tail(fd, buf, &t, e) : err_sys(e, "memory");
+	int r = buf ? read_tail(fd, size, buf, &t, e) : err_sys(e, "memory");
 	if (r >= 0 && t.any && !t.torn && t.end >= most) {
-		r = rotate(dir, &fd, e);
+		r = rotate(dir, &fd, &size, e);
 		if (r >= 0)
-			r = read_tail(fd, buf, &t, e);
+			r = read_tail(fd, size, buf, &t, e);
 	}
 	if (r >= 0 && t.torn)
 		r = cut(fd, &t, e);

@@ -321,6 +321,8 @@ void rpc_handshake(struct peer *c, const struct value *params)
 
 	(void)snprintf(c->version, sizeof(c->version), "%s",
 		       wanted && rpc_is_legacy(wanted) ? wanted : RPC_LEGACY);
+	const char *name = value_str(value_get(value_get(params, "clientInfo"), "name"));
+	(void)snprintf(c->who.client, sizeof(c->who.client), "%.63s", name ? name : "");
 	c->client = client_bits(value_get(params, "capabilities"));
 	c->initialized = true;
 }
@@ -343,6 +345,8 @@ static int check_envelope(struct request *r, const struct value *claim, struct r
 				"_meta[\"" META "clientInfo\"]: an object is wanted");
 	if (level && (!value_str(level) || log_level_of(value_str(level)) < 0))
 		return rpc_fail(e, RPC_PARAMS, 400, "_meta[\"" META "logLevel\"]: no such level");
+	const char *name = value_str(value_get(info, "name"));
+	(void)snprintf(r->peer->who.client, sizeof(r->peer->who.client), "%.63s", name ? name : "");
 	r->client = client_bits(caps);
 	r->log_level = level ? log_level_of(value_str(level)) : -1;
 	return 0;

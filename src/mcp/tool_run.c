@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/changed.h"
 #include "api/execute.h"
 #include "api/runs.h"
 #include "base/fd.h"
@@ -69,6 +70,9 @@ static int command_take(struct command *cmd, const struct call *c, struct err *e
 	cmd->o.output_bytes = DOCUMENT_OUTPUT;
 	cmd->o.flags = input ? 0 : PINFOLD_NO_STDIN;
 	cmd->o.cancel_fd = call_cancelled_fd(c);
+	cmd->o.tenant = c->who.tenant;
+	cmd->o.token = c->who.token;
+	cmd->o.client = c->who.client;
 	return 0;
 }
 
@@ -229,6 +233,7 @@ static int foreground(struct call *c, struct box *b, struct command *cmd, struct
 
 	if (pinfold_sandbox_exec(b->id, &cmd->o, &run, &failure) < 0)
 		return api_error(e, &failure);
+	(void)snprintf(c->run, sizeof(c->run), "%s", pinfold_run_id(run));
 	struct record *rec = record_new(c->api->runs, c->who.tenant, pinfold_run_id(run));
 	if (!rec) {
 		pinfold_run_free(run);

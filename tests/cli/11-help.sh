@@ -4,10 +4,9 @@
 . "$(dirname "$0")/../lib/cli.sh"
 
 verbs="run shell approvals approve deny deps plan doctor bench version help exec ps logs attach kill pause resume extend new ls rm info
-snap log diff review apply cp push pull watch undo rollback fork export import image fsck allow trust secret"
+snap log diff review apply cp push pull watch undo rollback fork export import image fsck allow trust secret audit receipt verify"
 later="
-audit
-receipt verify replay"
+replay"
 run_options="--json --dir --env --workdir --stdin --pty --image --isolation --limits --allow
 --policy --deps --user --raw --daemon --no-daemon --name --lang -c --time --grace --cpu-time
 --cpus --memory --pids --disk --nofile --output --keep --detach --help"
@@ -61,7 +60,7 @@ verb_names()
 			grep -q '^pinfold: remedy: .' "$ERR" && [ ! -s "$OUT" ] || wrong+="$verb "
 	done
 	check "verbs of later versions are refused by name" test -z "$wrong"
-	pinfold audit --json
+	pinfold replay --json
 	json_is unsupported 'd["error"]["code"]' "with --json as a document"
 	pinfold no-such-verb
 	refuses invalid_argument no-such-verb "an unknown verb"

@@ -20,7 +20,7 @@ SHAPE = {
     "usage": {"wall_ms": (int, float), "cpu_ms": (int, float), "memory_peak_bytes": int,
               "processes_peak": int, "disk_bytes": int},
     "limits": dict, "limit": (dict, OPT), "denials": list, "files": list, "network": list,
-    "error": (dict, OPT), "receipt": OPT,
+    "error": (dict, OPT), "receipt": (dict, OPT),
 }
 LIMIT = {"kind": "memory|time|cpu_time|pids|disk|output", "value": int, "unit": str, "hint": ".+"}
 DENIAL = {"kind": "network|syscall|path|approval", "what": ".+", "count": int, "hint": ".+"}

@@ -40,7 +40,7 @@ api()
 	RC=$(tr -d '\r' <"$HEAD" | awk '/^HTTP/ { s = $2 } END { print s }')
 }
 
-# api_start NAME METHOD PATH [BODY]: the same in the background. NAME_OUT, NAME_HEAD, NAME_PID.
+# api_start NAME METHOD PATH [BODY [CURL-OPTION...]]: the same in the background. NAME_OUT, NAME_HEAD, NAME_PID.
 api_start()
 {
 	local name=$1
@@ -52,7 +52,7 @@ api_start()
 	: >"$OUT"
 	own "$HEAD"
 	curl_argv
-	"${CURL[@]}" -X "$1" ${3:+-d "$3"} "$URL$2" >"$OUT" 2>"$ERR" {LIVE_FD}>&- &
+	"${CURL[@]}" -X "$1" ${3:+-d "$3"} "${@:4}" "$URL$2" >"$OUT" 2>"$ERR" {LIVE_FD}>&- &
 	BACKGROUND+=("$!")
 	printf -v "${name}_PID" %s "$!"
 	printf -v "${name}_OUT" %s "$OUT"

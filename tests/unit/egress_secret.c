@@ -7,7 +7,7 @@
 
 #define VALUE "sk-live/0123456789+abc\"def"
 
-static struct secrets all;
+static struct secret_set all;
 static const struct egress_inject bearer = {EGRESS_HEADER, "API_KEY", "Authorization", "Bearer "};
 static const struct egress_inject own_header = {EGRESS_HEADER, "API_KEY", "X-Api-Key", ""};
 static const struct egress_inject query = {EGRESS_QUERY, "API_KEY", "key", ""};
@@ -17,7 +17,7 @@ static void fill(void)
 {
 	uint8_t random[SECRET_RANDOM];
 
-	all = (struct secrets){.magic = SECRETS_MAGIC, .n = 2};
+	all = (struct secret_set){.magic = SECRET_SET_MAGIC, .n = 2};
 	for (unsigned i = 0; i < 2; i++) {
 		struct secret *s = &all.list[i];
 
@@ -79,19 +79,19 @@ static void names(void)
 	secret_mark(random, other);
 	is_int((long)strlen(mark), SECRET_MARK_LEN, "placeholders have one length");
 	ok(strcmp(mark, other) != 0, "every bit counts");
-	ok(secrets_are_good(&all), "a good block");
-	struct secrets bad = all;
-	bad.n = SECRETS_MAX + 1;
-	ok(!secrets_are_good(&bad), "too many");
+	ok(secret_set_is_good(&all), "a good block");
+	struct secret_set bad = all;
+	bad.n = SECRET_SET_MAX + 1;
+	ok(!secret_set_is_good(&bad), "too many");
 	bad = all;
 	bad.list[1].len = SECRET_VALUE_MAX + 1;
-	ok(!secrets_are_good(&bad), "too long");
+	ok(!secret_set_is_good(&bad), "too long");
 	bad = all;
 	memset(bad.list[0].name, 'a', sizeof(bad.list[0].name));
-	ok(!secrets_are_good(&bad), "a name without an end");
+	ok(!secret_set_is_good(&bad), "a name without an end");
 	bad = all;
 	bad.list[0].placeholder[3] = '\0';
-	ok(!secrets_are_good(&bad), "half a placeholder");
+	ok(!secret_set_is_good(&bad), "half a placeholder");
 }
 
 static void findings(void)

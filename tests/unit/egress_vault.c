@@ -29,11 +29,11 @@ static int set(const char *name, const char *value, uint64_t expires_ms, uint32_
 /* The value of one, or why there is none. */
 static const char *take(const char *name)
 {
-	static struct secrets s;
+	static struct secret_set s;
 	static char text[700];
 	struct err e = ERR_INIT;
 
-	s = (struct secrets){.magic = SECRETS_MAGIC, .n = 1};
+	s = (struct secret_set){.magic = SECRET_SET_MAGIC, .n = 1};
 	snprintf(s.list[0].name, sizeof(s.list[0].name), "%s", name);
 	if (vault_take(home, &s, &e) < 0)
 		snprintf(text, sizeof(text), "%s", e.text);
@@ -125,12 +125,12 @@ static void limited(void)
 /* All or none: a use is not counted when another is not there. */
 static void together(void)
 {
-	static struct secrets s;
+	static struct secret_set s;
 	struct err e = ERR_INIT;
 
 	begin("together");
 	(void)set("ONE", "first-secret-value", 0, 1);
-	s = (struct secrets){.magic = SECRETS_MAGIC, .n = 2};
+	s = (struct secret_set){.magic = SECRET_SET_MAGIC, .n = 2};
 	snprintf(s.list[0].name, sizeof(s.list[0].name), "ONE");
 	snprintf(s.list[1].name, sizeof(s.list[1].name), "NONE");
 	ok(vault_take(home, &s, &e) < 0, "one of two is not there");

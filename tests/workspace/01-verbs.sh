@@ -55,7 +55,7 @@ making()
 # A lock is made for a workspace that is there, when it is first used.
 all_files()
 {
-	find "$M/home" "$W" ! -path '*/locks/[0-9]*' | sort
+	find "$M/home" "$W" ! -path '*/locks/[0-9]*' ! -path '*/ledger*' | sort
 }
 
 # A name is a word and never a path: nothing is made for one that is not.

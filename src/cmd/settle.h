@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What can wait is done by a process that nobody waits for, once the verb has ended. */
+#ifndef CMD_SETTLE_H
+#define CMD_SETTLE_H
+
+/* The store has something to settle. */
+void settle_store(void);
+/* The end of every verb: the ledger's events, and the store. */
+void settle_leave(void);
+/* For a process with threads, at its end: the ledger, here and now. */
+void settle_here(void);
+
+#endif

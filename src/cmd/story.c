@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/story.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "cmd/escape.h"
+
+#define TEXT_SIZE 2048
+
+static const char *text_of(const struct value *v, const char *key)
+{
+	const char *text = value_str(value_get(v, key));
+
+	return text ? text : "";
+}
+
+/* Without what a terminal would act on. */
+static const char *safe(const char *text, char to[TEXT_SIZE])
+{
+	escape_line(text, to, TEXT_SIZE);
+	return to;
+}
+
+static void command(const struct value *data, char to[TEXT_SIZE])
+{
+	const struct value *words = value_get(data, "command");
+	const char *lang = text_of(data, "lang");
+	size_t n = 0;
+
+	to[0] = '\0';
+	if (*lang)
+		n = (size_t)snprintf(to, TEXT_SIZE, "%s program", lang);
+	for (size_t i = 0; i < value_len(words) && n < TEXT_SIZE - 1; i++) {
+		const char *word = value_str(value_at(words, i));
+
+		n += (size_t)snprintf(to + n, TEXT_SIZE - n, "%s%s", n ? " " : "",
+				      word ? word : "");
+	}
+}
+
+/* What it was about, in a few words. */
+static void about(const struct value *event, char to[TEXT_SIZE])
+{
+	static const char *const names[] = {"workspace", "run", "sandbox"};
+	const struct value *data = value_get(event, "data");
+	size_t n = 0;
+
+	to[0] = '\0';
+	for (size_t i = 0; i < 3 && n < TEXT_SIZE; i++)
+		if (*text_of(event, names[i]) && (i < 2 || !n))
+			n += (size_t)snprintf(to + n, TEXT_SIZE - n, "%s%s", n ? " " : "",
+					      text_of(event, names[i]));
+	const char *code = text_of(value_get(data, "error"), "code");
+	if (*code && n < TEXT_SIZE)
+		n += (size_t)snprintf(to + n, TEXT_SIZE - n, "%s%s", n ? " " : "", code);
+	if (value_len(value_get(data, "denials")) && n < TEXT_SIZE)
+		(void)snprintf(to + n, TEXT_SIZE - n, "%s%zu denials", n ? " " : "",
+			       value_len(value_get(data, "denials")));
+}
+
+static void who(const struct value *event, char *to, size_t size)
+{
+	const struct value *w = value_get(event, "who");
+
+	if (*text_of(event, "tenant"))
+		(void)snprintf(to, size, "%s", text_of(event, "tenant"));
+	else if (w)
+		(void)snprintf(to, size, "uid %lld", (long long)value_int(value_get(w, "uid")));
+	else
+		(void)snprintf(to, size, "-");
+}
+
+void story_row(const struct value *event)
+{
+	char what[TEXT_SIZE], clean[TEXT_SIZE], kind[TEXT_SIZE], by[80], whom[TEXT_SIZE];
+	const struct value *data = value_get(event, "data");
+	const char *status = text_of(data, "status");
+	char text[32];
+
+	about(event, what);
+	who(event, by, sizeof(by));
+	if (strcmp(status, "exited") == 0)
+		(void)snprintf(text, sizeof(text), "exit %lld",
+			       (long long)value_int(value_get(data, "exit_status")));
+	else
+		(void)snprintf(text, sizeof(text), "%.20s",
+			       *status			  ? status
+			       : *text_of(event, "phase") ? text_of(event, "phase")
+							  : "-");
+	printf("%-24.24s  %-18s  %-10s  %s", text_of(event, "time"),
+	       safe(text_of(event, "kind"), kind), safe(by, whom), text);
+	if (*what)
+		printf("%*s%s", (int)(11 - (strlen(text) < 9 ? strlen(text) : 9)), "",
+		       safe(what, clean));
+	printf("\n");
+}
+
+static void tell_begin(const struct value *event, const struct value *data)
+{
+	char words[TEXT_SIZE], clean[TEXT_SIZE], by[80], whom[TEXT_SIZE];
+	const struct value *env = value_get(data, "environment");
+	const struct value *w = value_get(event, "who");
+
+	command(data, words);
+	who(event, by, sizeof(by));
+	printf("%s  %s asked for: %s\n", text_of(event, "time"), safe(by, whom),
+	       safe(words, clean));
+	if (*text_of(w, "client"))
+		printf("    through %s\n", safe(text_of(w, "client"), clean));
+	if (*text_of(event, "sandbox"))
+		printf("    in sandbox %s, isolation %s, image %s\n", text_of(event, "sandbox"),
+		       *text_of(data, "isolation") ? text_of(data, "isolation") : "as it has",
+		       safe(text_of(data, "image"), clean));
+	if (*text_of(event, "workspace"))
+		printf("    in workspace %s, at snapshot %lld\n", text_of(event, "workspace"),
+		       (long long)value_int(value_get(data, "snapshot_before")));
+	if (*text_of(data, "dir"))
+		printf("    with a copy of %s\n", safe(text_of(data, "dir"), clean));
+	for (size_t i = 0; i < value_len(env); i++)
+		printf("%s%s%s", i ? ", " : "    with variables ",
+		       safe(value_str(value_at(env, i)), clean),
+		       i + 1 == value_len(env) ? "\n" : "");
+}
+
+static void tell_output(const struct value *data, const char *name)
+{
+	const struct value *o = value_get(data, name);
+
+	if (o)
+		printf("    %s: %lld bytes, sha256 %s\n", name,
+		       (long long)value_int(value_get(o, "bytes")), text_of(o, "sha256"));
+}
+
+static void tell_end(const struct value *event, const struct value *data)
+{
+	const struct value *denials = value_get(data, "denials"), *files = value_get(data, "files");
+	const struct value *error = value_get(data, "error");
+	char clean[TEXT_SIZE];
+
+	printf("%s  it ended: %s", text_of(event, "time"), text_of(data, "status"));
+	if (value_get(data, "exit_status"))
+		printf(", exit status %lld", (long long)value_int(value_get(data, "exit_status")));
+	if (value_get(data, "wall_ms"))
+		printf(", after %lld ms", (long long)value_int(value_get(data, "wall_ms")));
+	printf("\n");
+	if (*text_of(data, "limit"))
+		printf("    it hit the limit %s\n", text_of(data, "limit"));
+	if (error)
+		printf("    %s: %s\n", text_of(error, "code"),
+		       safe(text_of(error, "message"), clean));
+	for (size_t i = 0; i < value_len(denials); i++)
+		printf("    refused, %lld times: %s\n",
+		       (long long)value_int(value_get(value_at(denials, i), "count")),
+		       safe(text_of(value_at(denials, i), "what"), clean));
+	tell_output(data, "stdout");
+	tell_output(data, "stderr");
+	for (size_t i = 0; i < value_len(files); i++)
+		printf("    changed %s\n", safe(text_of(value_at(files, i), "path"), clean));
+	if (value_get(data, "snapshot"))
+		printf("    the workspace stands at snapshot %lld\n",
+		       (long long)value_int(value_get(data, "snapshot")));
+}
+
+void story_tell(const struct value *event)
+{
+	const struct value *data = value_get(event, "data");
+	const char *phase = text_of(event, "phase");
+	char clean[TEXT_SIZE];
+
+	if (strncmp(text_of(event, "kind"), "api.", 4) == 0) {
+		printf("%s  over HTTP: %s, %s\n", text_of(event, "time"),
+		       safe(text_of(event, "kind") + 4, clean), text_of(data, "status"));
+	} else if (strcmp(phase, "begin") == 0) {
+		tell_begin(event, data);
+	} else if (strcmp(phase, "refused") == 0) {
+		tell_begin(event, data);
+		printf("    it was refused: %s: %s\n", text_of(value_get(data, "error"), "code"),
+		       safe(text_of(value_get(data, "error"), "message"), clean));
+	} else {
+		tell_end(event, data);
+	}
+}

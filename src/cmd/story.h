@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An event of the ledger in plain words. What is in it came from callers and sandboxes: it is escaped. */
+#ifndef CMD_STORY_H
+#define CMD_STORY_H
+
+#include "base/value.h"
+
+/* One line of the table of pinfold audit. */
+void story_row(const struct value *event);
+/* A few lines. */
+void story_tell(const struct value *event);
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* verify and receipt: what a stranger checks, and what he is given. */
+#include <pinfold/ledger.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "cmd/help.h"
+#include "cmd/request.h"
+#include "cmd/say.h"
+#include "cmd/show.h"
+#include "cmd/verb.h"
+
+#define FILE_MAX (1u << 20) /* of a key, a checkpoint or a receipt */
+
+static const char *const verify_paragraphs[] = {
+	"Without FILE: checks every event of the ledger, that each follows the one before, and that "
+	"the signed checkpoints cover them; names the first place that does not fit. With FILE: "
+	"checks a receipt. Nothing but the files and the public key is needed.",
+	"The key beside the ledger is used unless --key names one that was kept elsewhere, which "
+	"proves more. So does a checkpoint that was kept elsewhere (--anchor): it shows when the whole "
+	"ledger was exchanged for an older copy.",
+	"Exit status 0: it is what was written; 1: it is not; 125: it could not be checked.",
+	NULL,
+};
+
+const struct verb_doc verify_doc = {
+	.usage = {"[options] [FILE]"},
+	.paragraphs = verify_paragraphs,
+	.examples =
+		{
+			{"All of it:", "pinfold verify"},
+			{"By a key of yours:", "pinfold verify --key key.pem --anchor checkpoint"},
+			{"A receipt, on another machine:",
+			 "pinfold verify --key key.pem receipt.json"},
+		},
+};
+
+static const char *const receipt_paragraphs[] = {
+	"Prints the receipt of a run that has ended: what was run, in what, what came of it, where it is "
+	"in the ledger and what proves that, signed. It is an in-toto statement in a DSSE envelope; "
+	"docs/ledger.md shows how to check one without Pinfold.",
+	NULL,
+};
+
+const struct verb_doc receipt_doc = {
+	.usage = {"RUN"},
+	.paragraphs = receipt_paragraphs,
+	.examples = {{"Kept in a file:",
+		      "pinfold receipt run23obm6odpiuefilepsinpumc3g >receipt.json"}},
+};
+
+static char *slurp(const char *path, size_t *ret_len, struct err *e)
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	auto_free char *text = malloc(FILE_MAX + 1);
+	int r = fd < 0 || !text ? -errno : fd_read_max(fd, text, FILE_MAX, ret_len);
+
+	if (r < 0) {
+		errno = -r;
+		(void)err_sys(e, "%s", path);
+		return NULL;
+	}
+	text[*ret_len] = '\0';
+	return take_ptr(&text);
+}
+
+struct shown {
+	bool json, bad, any;
+	struct json j;
+};
+
+static void put_result(struct shown *s, const struct pinfold_verify_result *v)
+{
+	json_open(&s->j, NULL, '{');
+	json_str(&s->j, "chain", v->chain[0] ? v->chain : NULL);
+	json_str(&s->j, "directory", v->name);
+	json_bool(&s->j, "good", v->good);
+	json_u64(&s->j, "events", v->events);
+	json_u64(&s->j, "checkpoints", v->checkpoints);
+	json_u64(&s->j, "unsigned_events", v->unsigned_events);
+	json_u64(&s->j, "keys", v->keys);
+	json_u64(&s->j, "cuts", v->cuts);
+	json_u64(&s->j, "torn_bytes", v->torn_bytes);
+	json_str(&s->j, "where", v->good ? NULL : v->where);
+	if (v->good)
+		json_none(&s->j, "position");
+	else
+		json_u64(&s->j, "position", v->position);
+	json_str(&s->j, "what", v->good ? NULL : v->what);
+	json_close(&s->j, '}');
+}
+
+static void show_chain(const struct pinfold_verify_result *v, void *arg)
+{
+	struct shown *s = arg;
+
+	if (s->json && !s->any)
+		show_list_begin(&s->j);
+	s->any = true;
+	s->bad |= !v->good;
+	if (s->json) {
+		put_result(s, v);
+		return;
+	}
+	printf("%s: %llu events, %llu checkpoints: ", v->name, (unsigned long long)v->events,
+	       (unsigned long long)v->checkpoints);
+	if (v->good)
+		printf("good");
+	else
+		printf("NOT GOOD at event %llu: %s: %s", (unsigned long long)v->position, v->where,
+		       v->what);
+	if (v->good && v->unsigned_events)
+		printf(", %llu are newer than the last checkpoint",
+		       (unsigned long long)v->unsigned_events);
+	if (v->cuts)
+		printf(", %llu torn ends are on record", (unsigned long long)v->cuts);
+	if (v->torn_bytes)
+		printf(", %llu bytes at the end are no event", (unsigned long long)v->torn_bytes);
+	printf("\n");
+}
+
+static int verify_all(const struct request *r, const struct pinfold_verify_options *o)
+{
+	struct shown s = {.json = r->json};
+	struct pinfold_error error;
+
+	if (pinfold_ledger_verify(o, show_chain, &s, &error) < 0)
+		return say_library_failure(&error, r->json && !s.any);
+	if (r->json && !s.any)
+		show_list_begin(&s.j);
+	if (r->json && show_list_end(&s.j) < 0)
+		return EXIT_PINFOLD;
+	if (!r->json && !s.any)
+		printf("there is no ledger yet\n");
+	int status = r->json ? 0 : help_flush();
+	return status ? status : s.bad;
+}
+
+static int verify_receipt(const struct request *r, const struct pinfold_verify_options *o,
+			  const char *path)
+{
+	struct pinfold_verify_result v;
+	struct pinfold_error error;
+	struct err e = ERR_INIT;
+	size_t len = 0;
+	auto_free char *text = slurp(path, &len, &e);
+	struct json j;
+
+	if (!text)
+		return say_failure(&e, r->json);
+	if (pinfold_receipt_verify(text, len, o, &v, &error) < 0)
+		return say_library_failure(&error, r->json);
+	if (!r->json) {
+		if (v.good)
+			printf("good: %s, event %llu of %s\n", v.where,
+			       (unsigned long long)v.position, v.chain);
+		else
+			printf("NOT GOOD: %s\n", v.what);
+		int status = help_flush();
+		return status ? status : !v.good;
+	}
+	json_init(&j, STDOUT_FILENO);
+	json_open(&j, NULL, '{');
+	json_bool(&j, "good", v.good);
+	json_str(&j, "run", v.good ? v.where : NULL);
+	json_str(&j, "chain", v.good ? v.chain : NULL);
+	if (v.good)
+		json_u64(&j, "position", v.position);
+	else
+		json_none(&j, "position");
+	json_str(&j, "what", v.good ? NULL : v.what);
+	json_close(&j, '}');
+	return show_end(&j) < 0 ? EXIT_PINFOLD : !v.good;
+}
+
+int cmd_verify(const struct verb *v, int argc, char **argv)
+{
+	auto_request struct request r = REQUEST_INIT;
+	auto_free char *key = NULL, *anchor = NULL;
+	struct err e = ERR_INIT;
+	int used = 0, status = 0;
+	size_t len = 0;
+
+	if (!request_begin(&r, v, argc, argv, &used, &status))
+		return status;
+	if (argc - used > 1 && request_end(argc - used - 1, argv + used + 1, &e) < 0)
+		return say_failure(&e, r.json);
+	if ((r.key && !(key = slurp(r.key, &len, &e))) ||
+	    (r.anchor && !(anchor = slurp(r.anchor, &len, &e))))
+		return say_failure(&e, r.json);
+	struct pinfold_verify_options o = {
+		.size = sizeof(o), .dir = r.ledger, .key = key, .anchor = anchor};
+	return argc > used ? verify_receipt(&r, &o, argv[used]) : verify_all(&r, &o);
+}
+
+int cmd_receipt(const struct verb *v, int argc, char **argv)
+{
+	auto_request struct request r = REQUEST_INIT;
+	struct pinfold_error error;
+	struct err e = ERR_INIT;
+	int used = 0, status = 0;
+
+	if (!request_begin(&r, v, argc, argv, &used, &status))
+		return status;
+	if (argc == used) {
+		(void)err_set(&e, ERR_INVALID, "RUN: is missing");
+		(void)err_remedy(&e, "pinfold audit lists them");
+		return say_failure(&e, false);
+	}
+	if (request_end(argc - used - 1, argv + used + 1, &e) < 0)
+		return say_failure(&e, false);
+	if (pinfold_receipt_write(argv[used], STDOUT_FILENO, &error) < 0)
+		return say_library_failure(&error, false);
+	return 0;
+}

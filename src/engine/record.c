@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <pinfold/ledger.h>
+#include "engine/record.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "engine/run_int.h"
+
+#define EVENT_DATA_MAX (16u << 10)
+
+void record_init(struct record *r)
+{
+	*r = (struct record){.dir = FD_NONE};
+	for (int i = 0; i < 2; i++)
+		hash_init(&r->output[i]);
+}
+
+void record_done(struct record *r)
+{
+	fd_close(&r->dir);
+}
+
+static void set_text(struct value *v, const char *key, const char *text)
+{
+	if (text && text[0])
+		value_set(v, key, record_word(text));
+}
+
+static struct value *new_event(const struct record *r, const char *kind, const char *phase,
+			       struct value *data)
+{
+	struct value *v = value_object(), *who = value_object();
+
+	value_set(who, "uid", value_of_int(getuid()));
+	set_text(who, "token", r->who.token);
+	set_text(who, "client", r->who.client);
+	value_set(v, "who", who);
+	value_set(v, "kind", value_of_str(kind));
+	value_set(v, "phase", value_of_str(phase));
+	set_text(v, "tenant", r->who.tenant);
+	value_set(v, "data", data ? data : value_object());
+	return v;
+}
+
+static atomic_bool written; /* by this process */
+static atomic_int wake = FD_NONE;
+
+int pinfold_ledger_fd(void)
+{
+	int none = FD_NONE;
+
+	if (atomic_load(&wake) >= 0)
+		return atomic_load(&wake);
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (fd >= 0 && !atomic_compare_exchange_strong(&wake, &none, fd))
+		(void)close(fd); /* another thread was faster */
+	return atomic_load(&wake);
+}
+
+bool record_written(void)
+{
+	return atomic_load(&written);
+}
+
+static int put(struct record *r, struct value *event, struct err *e)
+{
+	atomic_store(&written, true);
+	int k = chain_append(r->dir, event, record_flags(), &r->place, e);
+	int fd = atomic_load(&wake);
+
+	if (fd >= 0)
+		(void)eventfd_write(fd, 1); /* full: it is readable already */
+	value_free(event);
+	return k;
+}
+
+int op_begin(struct op *op, const char *kind, const struct store *s, struct value *data,
+	     struct err *e)
+{
+	struct record_who who = op->record.who;
+
+	record_init(&op->record);
+	op->record.who = who;
+	op->kind = kind;
+	int r = record_open(s, &op->record.dir, e);
+	if (r < 0 || op->record.dir < 0) {
+		value_free(data);
+		return r;
+	}
+	struct value *v = new_event(&op->record, kind, "begin", data);
+	set_text(v, "workspace", op->workspace);
+	set_text(v, "sandbox", op->sandbox);
+	r = put(&op->record, v, e);
+	op->record.begun = r >= 0;
+	return r;
+}
+
+int op_end(struct op *op, int r, struct value *data, const struct err *e)
+{
+	struct err none = ERR_INIT;
+
+	if (!op->record.begun || op->record.dir < 0) {
+		value_free(data);
+		record_done(&op->record);
+		return r;
+	}
+	if (!data)
+		data = value_object();
+	value_set(data, "status", value_of_str(r < 0 ? "failed" : "ok"));
+	if (r < 0)
+		value_set(data, "error", record_error(e));
+	struct value *v = new_event(&op->record, op->kind, "end", data);
+	set_text(v, "workspace", op->workspace);
+	set_text(v, "sandbox", op->sandbox);
+	(void)put(&op->record, v, &none); /* it was done: that it began is on record */
+	record_done(&op->record);
+	return r;
+}
+
+static int check_event(const struct pinfold_ledger_event *o, struct value **ret, struct err *e)
+{
+	size_t len = o->data ? strlen(o->data) : 0;
+
+	if (!o->kind || !o->phase || !strchr(o->kind, '.') || strncmp(o->kind, "ledger.", 7) == 0 ||
+	    strlen(o->kind) > 64)
+		return err_set(e, ERR_INVALID, "kind: not of the form x.y, or the ledger's own");
+	if (len > EVENT_DATA_MAX)
+		return err_set(e, ERR_INVALID, "data: more than %u bytes", EVENT_DATA_MAX);
+	int r = len ? value_parse(o->data, len, ret, e) : 0;
+	return r >= 0 && *ret && value_kind(*ret) != VALUE_OBJECT
+		       ? err_set(e, ERR_INVALID, "data: not an object")
+		       : r;
+}
+
+int pinfold_ledger_add(const struct pinfold_ledger_event *event, struct pinfold_error *ret_error)
+{
+	struct pinfold_ledger_event o = {0};
+	struct record rec;
+	struct value *data = NULL;
+	struct err e = ERR_INIT;
+
+	memcpy(&o, event, event->size < sizeof(o) ? event->size : sizeof(o));
+	record_init(&rec);
+	int r = record_open(NULL, &rec.dir, &e);
+	if (r >= 0 && rec.dir >= 0)
+		r = check_event(&o, &data, &e);
+	if (r >= 0 && rec.dir >= 0) {
+		(void)snprintf(rec.who.tenant, sizeof(rec.who.tenant), "%s",
+			       o.tenant ? o.tenant : "");
+		(void)snprintf(rec.who.token, sizeof(rec.who.token), "%s", o.token ? o.token : "");
+		(void)snprintf(rec.who.client, sizeof(rec.who.client), "%s",
+			       o.client ? o.client : "");
+		struct value *v = new_event(&rec, o.kind, o.phase, take_ptr(&data));
+		set_text(v, "run", o.run);
+		set_text(v, "sandbox", o.sandbox);
+		set_text(v, "workspace", o.workspace);
+		r = put(&rec, v, &e);
+	}
+	value_free(data);
+	record_done(&rec);
+	if (r < 0)
+		error_public(&e, ret_error);
+	return r < 0 ? -1 : 0;
+}
+
+void record_who(struct pinfold_run *run, const struct pinfold_run_options *o)
+{
+	struct record_who *w = &run->record.who;
+
+	(void)snprintf(w->tenant, sizeof(w->tenant), "%s", o->tenant ? o->tenant : "");
+	(void)snprintf(w->token, sizeof(w->token), "%s", o->token ? o->token : "");
+	(void)snprintf(w->client, sizeof(w->client), "%s", o->client ? o->client : "");
+	run->asked = o;
+}
+
+static const char *kind_of(const struct pinfold_run *run)
+{
+	return run->workspace[0]       ? "workspace.exec"
+	       : run->req.spec.session ? "session.open"
+	       : run->exec	       ? "sandbox.exec"
+				       : "run";
+}
+
+/* Tools of ours that look into layers are parts of other operations. */
+static bool is_ours(const struct pinfold_run *run)
+{
+	return run->req.spec.tool || run->req.spec.peek != PEEK_NONE || run->follows;
+}
+
+static struct value *run_event(const struct pinfold_run *run, const char *phase, struct value *data)
+{
+	struct value *v = new_event(&run->record, kind_of(run), phase, data);
+
+	set_text(v, "run", run->id);
+	set_text(v, "sandbox", run->req.spec.id);
+	set_text(v, "workspace", run->workspace);
+	return v;
+}
+
+int record_run_begin(struct pinfold_run *run, struct err *e)
+{
+	struct record *rec = &run->record;
+
+	if (is_ours(run) || rec->begun || !run->asked)
+		return 0;
+	int r = record_open(run->upper ? run->upper->store : NULL, &rec->dir, e);
+	if (r < 0 || rec->dir < 0)
+		return r;
+	r = put(rec, run_event(run, "begin", record_run_asked(run, run->asked)), e);
+	rec->begun = r >= 0;
+	return r;
+}
+
+void record_run_output(struct pinfold_run *run, int stream, const void *data, size_t len)
+{
+	if (!run->record.begun)
+		return;
+	hash_add(&run->record.output[stream], data, len);
+	run->record.output_bytes[stream] += len;
+}
+
+void record_run_end(struct pinfold_run *run, const struct err *e)
+{
+	struct record *rec = &run->record;
+	struct err why = ERR_INIT;
+
+	if (!rec->begun)
+		return;
+	rec->begun = false;
+	rec->kept = put(rec, run_event(run, "end", record_run_outcome(run, e)), &why) >= 0;
+	fd_close(&rec->dir);
+}
+
+void record_run_refused(struct pinfold_run *run, const struct pinfold_run_options *o,
+			const struct err *e)
+{
+	struct record *rec = &run->record;
+	struct err none = ERR_INIT;
+	struct value *data;
+
+	/* That the ledger cannot be written is not written there; nor is a failure twice. */
+	if (rec->place.chain[0] || strcmp(e->detail, "ledger") == 0 ||
+	    record_open(NULL, &rec->dir, &none) < 0 || rec->dir < 0)
+		return;
+	if (!run->id[0] && id_make("run", run->id, &none) < 0)
+		return;
+	data = record_run_asked(run, o);
+	value_set(data, "error", record_error(e));
+	value_set(data, "status", value_of_str("refused"));
+	(void)put(rec, run_event(run, "refused", data), &none); /* nothing was done */
+	fd_close(&rec->dir);
+}

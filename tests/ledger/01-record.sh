@@ -1,0 +1,187 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What is done is on record, and what is on record can be checked by a stranger; secrets are not there
+# (L01), no caller can forge a line (L02), and what cannot be recorded is not done (L04).
+. "$(dirname "$0")/../lib/cli.sh"
+. "$(dirname "$0")/../lib/workspace.sh"
+
+# events EXPRESSION NAME: holds for the list l of all events, as objects.
+events()
+{
+	pinfold audit --all --json
+	check "$2" /usr/bin/python3 -I -c 'import json, sys
+l = [json.loads(x) for x in open(sys.argv[1])]
+assert eval(sys.argv[2]), l' "$OUT" "$1"
+}
+
+runs()
+{
+	pinfold audit
+	exits 0 "audit of nothing"
+	inside_json --env NAME=canary-value-1 -- sh -c 'echo out; echo err >&2; exit 3'
+	exits 3 "a run"
+	json_has 'd["receipt"]["position"] == 2 and len(d["receipt"]["sha256"]) == 64' "the result says where"
+	RUN=$(/usr/bin/python3 -I -c 'import json, sys; print(json.load(open(sys.argv[1]))["id"])' "$OUT")
+	events '[(e["kind"], e.get("phase")) for e in l] == [("ledger.start", None), ("run", "begin"), ("run", "end")]' \
+		"begin and end"
+	events 'l[1]["data"]["command"] == ["sh", "-c", "echo out; echo err >&2; exit 3"]' "the command"
+	events 'l[1]["data"]["environment"] == ["NAME"]' "names of variables"
+	events 'l[2]["data"]["exit_status"] == 3 and l[2]["data"]["stdout"]["bytes"] == 4' "the outcome"
+	events '__import__("hashlib").sha256(b"out\n").hexdigest() == l[2]["data"]["stdout"]["sha256"]' \
+		"the hash of what it printed"
+	inside --isolation no-such -- true
+	events 'l[-1]["phase"] == "refused" and l[-1]["data"]["error"]["code"] == "invalid_argument"' "a refusal"
+	inside -- no-such-program
+	events 'l[-1]["data"]["status"] == "failed" and l[-1]["data"]["exit_status"] == 127' "a failure"
+	inside --time 100ms --grace 100ms -- tail -f /dev/null
+	events 'l[-1]["data"]["status"] == "timeout" and l[-1]["data"]["limit"] == "time"' "a limit that was hit"
+	pinfold audit --run "$RUN"
+	check "a story" grep -q "it ended: exited, exit status 3" "$OUT"
+	pinfold audit --kind run --json
+	check "a filter" test "$(wc -l <"$OUT")" = 4
+	pinfold audit --since 2020-01-01
+	refuses invalid_argument --since "an instant that is none"
+	CALL_ENV=(PINFOLD_LEDGER=off)
+	inside_json -- true
+	json_has 'd["receipt"] is None' "no ledger, no receipt"
+	CALL_ENV=()
+	CALL_ENV=(PINFOLD_LEDGER_SYNC=always)
+	inside -- true
+	exits 0 "each event to disk before the answer"
+	CALL_ENV=()
+}
+
+# One line each, whatever is in it.
+injection()
+{
+	local evil=$'a\nb\t"\\\r\x1b[31m{"at":99,"before":"x"}'
+
+	pinfold audit --all --json
+	before=$(wc -l <"$OUT")
+	inside -- printf %s "$evil" ']}' $'\xff'
+	events "len(l) == $before + 2" "a line is a line"
+	events 'l[-2]["data"]["command"][2] == "a\nb\t\"\\\r\x1b[31m{\"at\":99,\"before\":\"x\"}"' \
+		"and has the same bytes"
+	pinfold audit --run "$(/usr/bin/python3 -I -c 'import json, sys
+print(json.loads(open(sys.argv[1]).readlines()[-1])["run"])' "$OUT")"
+	check "no control character comes to a terminal" test -z "$(tr -d '\11\12\40-\176\200-\377' <"$OUT")"
+}
+
+secrets()
+{
+	local word=canary-5f3c9a1e7b2d4860
+
+	printf '%s\n' "$word" >"$W/secret"
+	own "$W/secret"
+	inside --env "KEY=$word" --stdin "$W/secret" -- sh -c 'cat; cat >&2' "$word" "--password=$word" \
+		--token "$word" "https://me:$word@example.org/?q=$word"
+	inside --lang python -c "print('$word')"
+	inside --env "KEY=$word" --isolation no-such -- "$word"
+	check "no secret is in the ledger" test -z "$(grep -rl "$word" "$M/home/ledger")"
+	check "nor its letters" test -z "$(grep -rl "${word#canary-}" "$M/home/ledger")"
+}
+
+workspaces()
+{
+	mkdir -p "$W/src" && echo x >"$W/src/f"
+	own "$W/src" "$W/src/f"
+	pinfold new demo
+	pinfold exec demo -- sh -c 'echo 1 >f'
+	pinfold snap demo here
+	pinfold undo demo
+	pinfold rollback demo here
+	pinfold fork demo other
+	pinfold cp "$W/src/f" demo:/home/user/g
+	pinfold push demo "$W/src"
+	pinfold rm other
+	pinfold undo no-such
+	events '[e["kind"][10:] for e in l if e["kind"].startswith("workspace") and e["phase"] == "end"] == "new exec snap undo rollback fork copy_in push remove undo".split()' \
+		"every verb, in its order"
+	events 'l[-1]["data"]["error"]["code"] == "not_found"' "and what failed"
+	events '[e["data"]["snapshot"] for e in l if e["kind"] == "workspace.exec" and e["phase"] == "end"] == [2]' \
+		"with the snapshot after"
+	pinfold token new --label x
+	word=$(cat "$OUT")
+	check "a token is not in the ledger" test -z "$(grep -rl "$word" "$M/home/ledger")"
+	events 'l[-1]["kind"] == "token.new" and l[-1]["data"]["token"].startswith("tok")' "its id is"
+}
+
+# The commands of docs/ledger.md, in their order.
+stock()
+{
+	local block dir=$M/stranger
+
+	needs openssl "checked with stock tools" || return
+	mkdir -p "$dir"
+	pinfold verify
+	exits 0 "the ledger is good"
+	pinfold receipt "$RUN"
+	exits 0 "a receipt"
+	cp "$OUT" "$dir/receipt.json"
+	cp "$M/home/ledger/"* "$dir"
+	chmod -R a+rX "$dir"
+	pinfold verify "$dir/receipt.json"
+	exits 0 "it is good"
+	pinfold verify --key "$dir/key.pem" --ledger "$dir"
+	exits 0 "so is a copy of the ledger, by the public key alone"
+	for block in 1 2; do
+		awk -v n=$block '/^```sh/ { k++; next } /^```/ { next_off = 1 } k == n && !/^```/ { print }
+			k == n && /^```/ { exit }' "$PROJECT_DIR/docs/ledger.md" >"$dir/block.sh"
+		check "block $block of docs/ledger.md" sh -ec "cd '$dir' && sh -e ./block.sh"
+	done
+	check "no bit of any field can be another" /usr/bin/python3 -I "$TEST_DIR/fields.py" \
+		"$dir/receipt.json" "$dir/key.pem" "$PINFOLD_COPY"
+}
+
+# N05: it is nowhere inside.
+outside()
+{
+	inside -- sh -c "cat '$M/home/ledger/events' '$M/home/ledger/key'"
+	check "a sandbox has no way to it" test "$RC" != 0 -a ! -s "$OUT"
+	inside --dir "$W" -- sh -c 'echo forged >>/work/../ledger; ls /work/.. | grep ledger'
+	pinfold verify
+	exits 0 "and it is good after all that"
+}
+
+unwritable()
+{
+	if [ "$MODE" = R ]; then
+		mkdir -p "$M/full" && mount -t tmpfs -o size=128k,mode=0700 none "$M/full" || return
+	else
+		mkdir -p "$M/full/ledger" && chmod 0500 "$M/full/ledger" && own "$M/full" "$M/full/ledger"
+	fi
+	CALL_WRAP=(/usr/bin/env "PINFOLD_HOME=$M/full")
+	[ "$MODE" = U ] || { inside -- true; head -c 1M /dev/zero >"$M/full/fill" 2>/dev/null; }
+	for _ in $(seq 40); do
+		[ "$MODE" = U ] || [ "$RC" != 0 ] || inside -- true
+	done
+	inside -- sh -c 'echo it ran'
+	exits 125 "what cannot be recorded"
+	prints "" "does not run"
+	says '^pinfold: [a-z_]+\.ledger: the ledger cannot be written' "and it says why"
+	inside_json -- true
+	json_has 'd["error"]["code"].endswith(".ledger")' "also in the document"
+	pinfold new demo
+	exits 125 "nor is a workspace made"
+	[ "$MODE" = U ] || rm -f "$M/full/fill"
+	[ "$MODE" = U ] && chmod 0700 "$M/full/ledger"
+	inside -- true
+	exits 0 "with room again it runs"
+	pinfold verify
+	exits 0 "and what was written is whole"
+	CALL_WRAP=()
+	[ "$MODE" = U ] || umount -l "$M/full"
+}
+
+checks()
+{
+	runs
+	injection
+	secrets
+	workspaces
+	stock
+	outside
+	unwritable
+}
+
+run_checks
