@@ -77,8 +77,7 @@ struct pinfold_run_options {
 	const char *limits;	/* strict, best-effort */
 	const char *term;	/* with PINFOLD_PTY: TERM inside */
 
-	/* What it may reach: "host" or "host:port", NULL ends them; the text of a policy, YAML or
-	 * JSON (docs/egress.md). Both NULL: nothing. */
+	/* What it may reach: "host[:port]"…, NULL ends them; text of a policy (docs/egress.md). */
 	const char *const *allow;
 	const char *policy;
 	/* Accepted so that a request is refused, never ignored, until the part exists. */
