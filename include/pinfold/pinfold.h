@@ -48,8 +48,7 @@ struct pinfold_error {
 #define PINFOLD_LOCAL 0x10u   /* run in this process even when there is a daemon */
 /* On behalf of somebody who may not know what is on this host: no hint says so. */
 #define PINFOLD_FOREIGN 0x40u
-/* In the daemon: the result comes when the last process of the command is gone, not when the sandbox is,
- * which may be a moment later. */
+/* In the daemon: the result comes with the end of the last process, a moment before the sandbox is gone. */
 #define PINFOLD_PROMPT 0x80u
 /* The caller's own policy.yaml counts, and a pinfold.yaml of `dir` that he trusted; presets, too. */
 #define PINFOLD_OWN_POLICY 0x100u

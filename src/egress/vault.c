@@ -22,7 +22,8 @@
 #define NONCE_LEN 12u
 #define TAG_LEN 16u
 #define KEY_LEN 32u
-#define FRONT (MAGIC_LEN + NONCE_LEN)
+#define ZERO_LEN 4u /* so that records are aligned */
+#define FRONT (MAGIC_LEN + NONCE_LEN + ZERO_LEN)
 #define PLAIN_MAX (VAULT_MAX * (sizeof(struct vault_entry) + SECRET_VALUE_MAX))
 #define FILE_MAX (FRONT + PLAIN_MAX + TAG_LEN)
 
@@ -152,6 +153,7 @@ static GCM128_CONTEXT *gcm_begin(const struct vault *v, AES_KEY *aes)
 	if (gcm) {
 		CRYPTO_gcm128_setiv(gcm, v->file + MAGIC_LEN, NONCE_LEN);
 		CRYPTO_gcm128_aad(gcm, v->file, MAGIC_LEN);
+		CRYPTO_gcm128_aad(gcm, v->file + MAGIC_LEN + NONCE_LEN, ZERO_LEN);
 	}
 	return gcm;
 }
@@ -175,6 +177,7 @@ static bool encrypt(struct vault *v)
 	uint8_t *records = v->file + FRONT;
 
 	memcpy(v->file, MAGIC, MAGIC_LEN);
+	memset(v->file + MAGIC_LEN + NONCE_LEN, 0, ZERO_LEN);
 	if (getrandom(v->file + MAGIC_LEN, NONCE_LEN, 0) != NONCE_LEN)
 		return false;
 	GCM128_CONTEXT *gcm = gcm_begin(v, &aes);

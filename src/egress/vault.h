@@ -3,8 +3,8 @@
  * Secrets at rest: one file in the data directory, encrypted as a whole, with a key that lies
  * elsewhere. Who copies the data directory has nothing; who can read both is the user himself.
  *
- *	file	"pfvault1", nonce (12), records encrypted by AES-256-GCM, tag (16)
- *	record	struct vault_entry, then its value; the first eight bytes are authenticated, too
+ *	file	"pfvault1", nonce (12), zeros (4), records encrypted by AES-256-GCM, tag (16)
+ *	record	struct vault_entry, then its value; all of the file is authenticated
  *	key	32 random bytes: $CREDENTIALS_DIRECTORY/pinfold-vault.key (systemd's), else
  *		/etc/pinfold/vault.key for root, else $XDG_CONFIG_HOME/pinfold/vault.key
  *
