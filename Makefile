@@ -58,7 +58,7 @@ else
 LDFLAGS_ALL += -static-pie
 endif
 endif
-LIBS := -lcrypto -lsqlite3 -lzstd -ljansson -lm
+LIBS := -lcrypto -lsqlite3 -lzstd -lz -ljansson -lyaml -lm
 # Static libarchive leaves it to us to name what its filters need; of its formats only tar is linked.
 ARCHIVE_LIBS := -larchive -ljansson -llzma -lz -lzstd
 
@@ -73,9 +73,11 @@ GUEST_LDFLAGS := -static -nostdlib -no-pie -Wl,--build-id=none -Wl,-z,noseparate
 # The reader, too, is static and never instrumented: it runs in a sandbox that shows no library.
 READER_CFLAGS := -std=gnu17 -O2 $(WARN) -fno-strict-aliasing -fstack-protector-strong -fPIE \
 	-ffunction-sections -fdata-sections
+# libcrypto names functions of libc that a static program does better without, and does not call.
+QUIET := $(shell ld --help 2>/dev/null | grep -q -e --no-warnings && echo -Wl,--no-warnings)
 READER_LDFLAGS := -static-pie -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,relro -Wl,-z,now -s
 
-LIB_ROOMS := base kernel wire http tree sync ledger sandbox warden apply store engine
+LIB_ROOMS := base kernel wire http egress tree sync ledger sandbox warden apply store deps engine
 # libssl has 18,000 places to relocate: a static program that holds it starts 0.4 ms later. So it is
 # not in the library, but in programs of their own that end TLS; these name TLS_OBJ and TLS_LIBS.
 TLS_SRC := src/http/tls.c
@@ -84,10 +86,13 @@ TLS_LIBS := -lssl
 SIGN_SRC := src/ledger/sign.c
 # Of archive/ the host side has what parses no archive.
 LIB_ARCHIVE := $(addprefix src/archive/,about.c export.c name.c pax.c pieces.c)
-LIB_SRC := $(filter-out $(TLS_SRC) $(SIGN_SRC),$(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c)))) \
+# The gate is a program of its own, embedded in the library as the reader is.
+GATE_ONLY := $(sort $(wildcard src/egress/gate*.c)) \
+	$(addprefix src/egress/,stage.c authority.c inspect.c)
+LIB_SRC := $(filter-out $(TLS_SRC) $(SIGN_SRC) $(GATE_ONLY),$(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c)))) \
 	$(LIB_ARCHIVE)
 ARCHIVE_SRC := $(filter-out $(LIB_ARCHIVE),$(sort $(wildcard src/archive/*.c)))
-CMD_SRC := $(sort $(wildcard src/cmd/*.c src/measure/*.c src/api/*.c src/mcp/*.c))
+CMD_SRC := $(sort $(wildcard src/cmd/*.c src/measure/*.c src/api/*.c src/mcp/*.c)) src/tls/image.c
 ifneq ($(FIXTURES),1)
 CMD_SRC := $(filter-out src/mcp/fixture%,$(CMD_SRC))
 endif
@@ -97,6 +102,13 @@ GUEST_SRC := $(filter-out $(LOADER_SRC),$(sort $(wildcard src/guest/*.c))) \
 	src/wire/plan.c src/wire/files.c
 READER_SRC := $(addprefix src/base/,err.c fd.c hash.c parse.c utf8.c) \
 	$(sort $(wildcard src/tree/*.c src/sync/*.c src/archive/*.c src/reader/*.c))
+# The program that ends TLS for the API.
+ENDS_TLS_SRC := $(addprefix src/base/,err.c fd.c parse.c passfd.c) $(TLS_SRC) \
+	$(addprefix src/kernel/,confine.c landlock.c) $(addprefix src/tls/,alone.c main.c relay.c)
+GATE_SRC := $(addprefix src/base/,err.c fd.c passfd.c parse.c utf8.c value.c) src/kernel/landlock.c \
+	$(filter-out $(TLS_SRC),$(sort $(wildcard src/http/*.c))) \
+	$(filter-out src/egress/yaml.c src/egress/doc.c src/egress/schema.c,$(sort $(wildcard src/egress/*.c)))
+GATE_LIBS := -lcares $(TLS_LIBS)
 NOTARY_SRC := $(addprefix src/base/,err.c fd.c hash.c) $(SIGN_SRC) src/notary/main.c
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)
 SIGN_OBJ := $(SIGN_SRC:src/%.c=$(B)/%.o)
@@ -106,6 +118,8 @@ ARCHIVE_OBJ := $(ARCHIVE_SRC:src/%.c=$(B)/%.o)
 TLS_OBJ := $(TLS_SRC:src/%.c=$(B)/%.o)
 GUEST_OBJ := $(GUEST_SRC:src/%.c=$(B)/in-guest/%.o)
 READER_OBJ := $(READER_SRC:src/%.c=$(B)/in-reader/%.o)
+ENDS_TLS_OBJ := $(ENDS_TLS_SRC:src/%.c=$(B)/in-reader/%.o)
+GATE_OBJ := $(GATE_SRC:src/%.c=$(B)/in-reader/%.o)
 UNIT := $(patsubst tests/unit/%.c,$(B)/unit/%,$(sort $(wildcard tests/unit/*.c)))
 
 .DEFAULT_GOAL := all
@@ -163,6 +177,15 @@ $(B)/reader: $(READER_OBJ)
 $(B)/sandbox/reader_image.o: CPPFLAGS_ALL += -DREADER_IMAGE='"$(B)/reader"'
 $(B)/sandbox/reader_image.o: $(B)/reader
 
+# Static and not instrumented for the same reason: it runs without any right, and is carried along.
+$(B)/pinfold-tls: $(ENDS_TLS_OBJ)
+	$(CC) $(READER_CFLAGS) $(READER_LDFLAGS) $(QUIET) -o $@ $^ $(TLS_LIBS) -lcrypto
+$(B)/tls/image.o: CPPFLAGS_ALL += -DTLS_IMAGE='"$(B)/pinfold-tls"'
+$(B)/tls/image.o: $(B)/pinfold-tls
+$(B)/gate: $(GATE_OBJ)
+	$(CC) $(READER_CFLAGS) $(READER_LDFLAGS) $(QUIET) -o $@ $^ $(GATE_LIBS) $(LIBS)
+$(B)/sandbox/gate_image.o: CPPFLAGS_ALL += -DGATE_IMAGE='"$(B)/gate"'
+$(B)/sandbox/gate_image.o: $(B)/gate
 # The notary: static, small, and never instrumented, for the same reasons as the reader.
 $(B)/notary: $(NOTARY_OBJ)
 	$(CC) $(READER_CFLAGS) $(READER_LDFLAGS) -o $@ $^ -lcrypto
@@ -171,6 +194,7 @@ $(B)/ledger/notary_image.o: $(B)/notary
 
 $(B)/sandbox/guest_image.o: CPPFLAGS_ALL += -DGUEST_IMAGE='"$(B)/guest"'
 $(B)/sandbox/guest_image.o: $(B)/guest $(wildcard src/guest/driver.* src/guest/session.*)
+$(B)/deps/scanners.o: $(wildcard src/deps/scan.*)
 $(B)/kernel/seccomp.o: $(B)/gen/seccomp_filters.inc
 
 $(B)/gen-seccomp: tools/gen-seccomp.c src/kernel/seccomp.def | check-deps
@@ -180,8 +204,8 @@ $(B)/gen/seccomp_filters.inc: $(B)/gen-seccomp
 	@mkdir -p $(@D)
 	$(B)/gen-seccomp $(ARCH) > $@
 
-# The CLI sees the library as any program does, and base/ and http/ beside it.
-BASE_OBJ := $(filter $(B)/base/% $(B)/http/%,$(LIB_OBJ))
+# The CLI sees the library as any program does, and base/, http/ and egress/ beside it.
+BASE_OBJ := $(filter $(B)/base/% $(B)/http/% $(B)/egress/%,$(LIB_OBJ))
 $(B)/pinfold: $(CMD_OBJ) $(BASE_OBJ) $(B)/libpinfold.a
 	$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -200,9 +224,13 @@ $(B)/unit/%: tests/unit/%.c $(LIB_OBJ) $(CMD_OBJ) $(ARCHIVE_OBJ) $(B)/libpinfold
 		$(if $(filter cmd_% api_% mcp_%,$*),$(CMD_OBJ:%/main.o=%/main-as-part.o) $(BASE_OBJ) \
 		$(B)/libpinfold.a,$(if $(filter archive_%,$*),$(WITH_ARCHIVE),$(LIB_OBJ)) \
 		$(if $(filter http_tls,$*),$(TLS_OBJ) $(TLS_LIBS)) \
-		$(if $(filter ledger_sign,$*),$(SIGN_OBJ)) $(B)/cmd/nodl.o) $(LIBS)
+		$(if $(filter ledger_sign,$*),$(SIGN_OBJ)) \
+		$(if $(filter egress_inspect,$*),$(INSPECT_OBJ) $(TLS_LIBS)) $(B)/cmd/nodl.o) $(LIBS)
 $(B)/unit/http_tls: $(TLS_OBJ)
 $(B)/unit/ledger_sign: $(SIGN_OBJ)
+INSPECT_OBJ := $(addprefix $(B)/egress/,stage.o authority.o inspect.o)
+$(B)/unit/egress_inspect: $(INSPECT_OBJ)
+.SECONDARY: $(INSPECT_OBJ)
 # Fuzz targets: ordinary builds replay the corpus, `make fuzz` lets libFuzzer look for more.
 FUZZ := $(patsubst tests/fuzz/fuzz_%.c,$(B)/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 $(B)/fuzz/%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(LIB_OBJ) $(B)/cmd/nodl.o $(B)/flags
@@ -214,7 +242,7 @@ fuzz: $(patsubst tests/fuzz/fuzz_%.c,fuzz-%,$(wildcard tests/fuzz/fuzz_*.c))
 fuzz-%: tests/fuzz/fuzz_%.c
 	@mkdir -p build/fuzz/found/$*
 	clang -std=gnu17 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-		$(CPPFLAGS_ALL) -U_FORTIFY_SOURCE -o build/fuzz/$* $< $(filter-out $(TLS_SRC),$(wildcard src/base/*.c src/$*/*.c)) $(LIBS)
+		$(CPPFLAGS_ALL) -U_FORTIFY_SOURCE -o build/fuzz/$* $< $(filter-out $(TLS_SRC),$(sort $(wildcard src/base/*.c src/http/*.c src/$*/*.c))) $(LIBS)
 	build/fuzz/$* -max_total_time=$(FUZZ_SECONDS) -timeout=5 -artifact_prefix=build/fuzz/ \
 		build/fuzz/found/$* tests/fuzz/corpus/$*
 .PHONY: fuzz
@@ -226,7 +254,8 @@ $(B)/cmd/main-as-part.o: src/cmd/main.c $(B)/flags
 
 # Header and package of each library.
 DEPS := seccomp.h:libseccomp-dev openssl/sha.h:libssl-dev sqlite3.h:libsqlite3-dev zstd.h:libzstd-dev \
-	archive.h:libarchive-dev jansson.h:libjansson-dev lzma.h:liblzma-dev zlib.h:zlib1g-dev
+	archive.h:libarchive-dev jansson.h:libjansson-dev lzma.h:liblzma-dev zlib.h:zlib1g-dev ares.h:libc-ares-dev \
+	yaml.h:libyaml-dev
 check-deps:
 	@for dep in $(DEPS); do \
 		echo "#include <$${dep%:*}>" | $(CC) -E - >/dev/null 2>&1 || \
@@ -296,7 +325,7 @@ BINDIR := $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
 PC = prefix=$(PREFIX)\nlibdir=$(LIBDIR)\nincludedir=$(PREFIX)/include\n\nName: pinfold\n$\
 	Description: Runs untrusted code in a fresh sandbox\nVersion: $(VERSION)\n$\
-	Requires: libcrypto sqlite3 libzstd\nLibs: -L$${libdir} -lpinfold -pthread\nCflags: -I$${includedir}\n
+	Requires: libcrypto sqlite3 libzstd jansson yaml-0.1\nLibs: -L$${libdir} -lpinfold -pthread\nCflags: -I$${includedir}\n
 PROFILE := /etc/apparmor.d/pinfold
 # systemd looks below /usr/lib and /usr/local/lib. Nothing is enabled or started here.
 SYSTEMDDIR ?= $(PREFIX)/lib/systemd
@@ -352,7 +381,7 @@ help:
 	@echo 'make soak           long runs: kills at random moments, thousands of sandboxes, overload'
 	@echo 'make check-vm       cgroup v2 and systemd, in QEMU guests'
 	@echo 'make fuzz           libFuzzer on the parsers (clang), FUZZ_SECONDS=60 each'
-	@echo 'make check-compat   the official suite and inspector of MCP, by npm'
+	@echo 'make check-compat   MCP: the official suite, inspector, two agents; by npm'
 	@echo 'make bench          speed, against other sandboxes'
 	@echo 'make phases         docs/phases.svg: where the time of one run goes (root)'
 	@echo 'make tidy           rooms, lengths, banned calls, headers alone'
@@ -360,4 +389,5 @@ help:
 	@echo 'make DROP=name      build/drop-name/pinfold, without one protection (src/sandbox/hold.h)'
 	@echo 'make DEV=1          warnings are errors'
 
--include $(LIB_OBJ:.o=.d) $(TLS_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(GUEST_OBJ:.o=.d) $(READER_OBJ:.o=.d) $(NOTARY_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(TLS_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(GUEST_OBJ:.o=.d) $(READER_OBJ:.o=.d) \
+	$(ENDS_TLS_OBJ:.o=.d) $(GATE_OBJ:.o=.d) $(NOTARY_OBJ:.o=.d)

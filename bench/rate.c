@@ -5,8 +5,9 @@
  *	rate [-s SECONDS] [-r ROUNDS] [-c CALLERS] [-u UID] [-t TITLE] [-o RESULTS] [-m]
  *	     -- @NAME PROGRAM ARG... @NAME...
  *
- * A contender of the name `daemon` is run by libpinfold in the daemon of $PINFOLD_SOCKET; what it has
- * to make anew for the next caller is in its time. Others are started by posix_spawn(). Each caller
+ * A contender of the name `daemon` is run by libpinfold in the daemon of $PINFOLD_SOCKET, one of the name
+ * `http` is asked for over its HTTP, on a connection that stays; what has to be made anew for the next
+ * caller is in their time. Others are started by posix_spawn(). Each caller
  * is a process; %c in a word becomes its number, for runtimes that want a name for each container.
  * SECONDS are what each contender gets, in ROUNDS equal parts, in turns with the others.
  */
@@ -21,6 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "client.h"
 #include "common.h"
 
 #define CALLERS_MAX 9
@@ -60,6 +62,21 @@ static void number_words(struct contender *c, size_t caller)
 	c->argv = words;
 }
 
+/* Where we are: a caller's own process, with one connection. */
+static bool once_http(struct contender *c)
+{
+	static struct client http;
+	char body[256];
+
+	if (!http.in)
+		client_unix(&http);
+	(void)snprintf(body, sizeof(body), "{\"command\":[\"%s\"],\"limits\":\"best-effort\"}",
+		       c->argv[0]);
+	int status = client_call(&http, "POST", "/v1/runs", body);
+	return strstr(http.answer, "\"exit_code\":0") ||
+	       contender_failed(c, "%d %.200s", status, http.answer);
+}
+
 static bool once(struct contender *c)
 {
 	struct pinfold_run_options o = {.size = sizeof(o),
@@ -68,6 +85,8 @@ static bool once(struct contender *c)
 					.flags = PINFOLD_NO_STDIN | PINFOLD_DAEMON};
 	uint64_t ns = 0;
 
+	if (strcmp(c->name, "http") == 0)
+		return once_http(c);
 	return strcmp(c->name, "daemon") == 0 ? timed_run(c, &o, &ns) : timed_spawn(c, &ns);
 }
 

@@ -3,7 +3,7 @@
 # Which packages of Debian 12 and Ubuntu 24.04 what needs, and a way to have them. To be sourced.
 
 BUILD_PACKAGES="gcc make libc6-dev linux-libc-dev libseccomp-dev libssl-dev libsqlite3-dev
-	libzstd-dev libarchive-dev libjansson-dev zlib1g-dev liblzma-dev python3"
+	libzstd-dev libarchive-dev libjansson-dev libyaml-dev zlib1g-dev liblzma-dev libc-ares-dev python3"
 
 # perl has prove, uidmap newuidmap, bsdextrautils col; the rest is what the tests run inside and
 # compare with. Java and npm are tried where they are, and not worth what they weigh.

@@ -48,6 +48,9 @@ struct pinfold_error {
 #define PINFOLD_LOCAL 0x10u   /* run in this process even when there is a daemon */
 /* On behalf of somebody who may not know what is on this host: no hint says so. */
 #define PINFOLD_FOREIGN 0x40u
+/* In the daemon: the result comes when the last process of the command is gone, not when the sandbox is,
+ * which may be a moment later. */
+#define PINFOLD_PROMPT 0x80u
 /* Of a background command: keep its standard input open for pinfold_process_write(); else it is empty. */
 #define PINFOLD_SPAWN_STDIN 0x20u
 
@@ -72,9 +75,11 @@ struct pinfold_run_options {
 	const char *limits;	/* strict, best-effort */
 	const char *term;	/* with PINFOLD_PTY: TERM inside */
 
-	/* Accepted so that a request is refused, never ignored, until the part exists. */
+	/* What it may reach: "host" or "host:port", NULL ends them; the text of a policy, YAML or
+	 * JSON (docs/egress.md). Both NULL: nothing. */
 	const char *const *allow;
 	const char *policy;
+	/* Accepted so that a request is refused, never ignored, until the part exists. */
 	const char *deps;
 	const char *name;
 
@@ -99,6 +104,7 @@ struct pinfold_run_options {
 	/* Of a sandbox that lives: "key=value", kept with it and shown by pinfold_sandbox_get() and
 	 * _list(). At most 16, keys of up to 64 bytes, values of up to 256, UTF-8; NULL ends them. */
 	const char *const *metadata;
+	const char *policy_name; /* what errors call the policy: its file; NULL: "policy" */
 	/* Its id, "run" and 26 characters of base32, never used before; NULL: a new one. */
 	const char *run_id;
 	/* On whose behalf, for the ledger; NULL: nobody's but the caller's own. */
@@ -172,12 +178,22 @@ PINFOLD_API void pinfold_run_wait(struct pinfold_run *run);
 
 /* After PINFOLD_EVENT_RESULT. Strings are owned by the run. */
 PINFOLD_API const char *pinfold_run_id(const struct pinfold_run *run);
+/* The sandbox that it runs in; known from the start on, as the run's own id is. */
+PINFOLD_API const char *pinfold_run_sandbox(const struct pinfold_run *run);
 PINFOLD_API const char *pinfold_run_status(const struct pinfold_run *run);
 PINFOLD_API int pinfold_run_exit_status(const struct pinfold_run *run); /* 0..255 as the CLI's */
 PINFOLD_API const struct pinfold_error *
 pinfold_run_error(const struct pinfold_run *run); /* or NULL */
 /* Line i (from 0) of what a person should know: the limit hit, what was refused. NULL: no more. */
 PINFOLD_API const char *pinfold_run_note(const struct pinfold_run *run, unsigned i);
+/* Some numbers of it, without the document. */
+struct pinfold_run_summary {
+	const char *limit; /* that was hit, by its kind; NULL: none */
+	uint32_t denials;
+	uint64_t wall_us, cpu_us;
+};
+PINFOLD_API void pinfold_run_summary(const struct pinfold_run *run,
+				     struct pinfold_run_summary *ret_summary);
 /* The result document of the contract, as one line of JSON, written to fd. 0 or -1 with errno. */
 PINFOLD_API int pinfold_run_write_json(const struct pinfold_run *run, int fd);
 
@@ -268,6 +284,21 @@ PINFOLD_API int pinfold_sandbox_list(struct pinfold_sandbox_info **ret_list, siz
 				     struct pinfold_error *ret_error);
 PINFOLD_API void pinfold_sandbox_list_free(struct pinfold_sandbox_info *list);
 
+/* The daemon itself: who runs, who waits, and the sandboxes that wait ready-made. */
+#define PINFOLD_POOLS 4
+struct pinfold_daemon_info {
+	struct {
+		const char *kind; /* plain, python, node, r */
+		uint32_t waiting; /* ready-made, or being made */
+		uint32_t wanted;  /* as many as are to wait now */
+	} pools[PINFOLD_POOLS];
+	uint32_t running, running_max;
+	uint32_t queued, queued_max;
+	const char *pressure; /* on the host's memory: none, some, heavy */
+};
+PINFOLD_API int pinfold_daemon_info(struct pinfold_daemon_info *ret_info,
+				    struct pinfold_error *ret_error);
+
 /* A process in a sandbox that lives, by its number there. */
 struct pinfold_process {
 	uint32_t pid, parent;
@@ -294,6 +325,8 @@ struct pinfold_files; /* a channel to the files of one sandbox; for one thread a
 
 PINFOLD_API int pinfold_files_open(const char *id, struct pinfold_files **ret_files,
 				   struct pinfold_error *ret_error);
+/* Not 0: the server was not seen to end, and so the sandbox has not ended. Asks nobody. */
+PINFOLD_API int pinfold_files_alive(const struct pinfold_files *files);
 /* Writers must be committed or aborted before. */
 PINFOLD_API void pinfold_files_close(struct pinfold_files *files);
 
@@ -446,6 +479,12 @@ PINFOLD_API const char *pinfold_session_lang(const struct pinfold_session *s);
 /* 0: over, and PINFOLD_SESSION_DONE was told if code was being executed. */
 PINFOLD_API int pinfold_session_alive(const struct pinfold_session *s);
 PINFOLD_API void pinfold_session_close(struct pinfold_session *s);
+
+/* A stream to a port of the sandbox's loopback, connected inside with a command's rights. It does not
+ * block, and may not be connected yet: poll it for writing, then look at SO_ERROR. Code conflict.port_closed:
+ * nothing listens there. What comes by it was written by code that you do not trust. */
+PINFOLD_API int pinfold_port_connect(struct pinfold_files *files, unsigned port, int *ret_fd,
+				     struct pinfold_error *ret_error);
 
 /*
  * Background commands of a sandbox: that of pinfold_sandbox_create() and those of _spawn(), by their
@@ -784,6 +823,7 @@ struct pinfold_review {
 	const char *runs_on_host;     /* why the host may run it without being told to, or NULL */
 	const char *conflict;	      /* why it cannot be written, or NULL */
 	const char *skipped;	      /* why it is left out, or NULL */
+	const char *merges;	      /* both changed it: that apply merges them, or NULL */
 };
 
 /* Return nonzero to hear no more. */
@@ -798,8 +838,8 @@ PINFOLD_API int pinfold_workspace_review(struct pinfold_store *store, const char
 
 /*
  * Write changes to the directory: all, or those at or below `paths` (relative to it; NULL: all). All
- * or none: where the directory has changed since the workspace saw it, the code is conflict, `each`
- * hears of every conflict, and nothing is written. A process that is killed in the middle has written
+ * or none: where the directory has changed since the workspace saw it, texts are merged by lines; where
+ * that cannot be done, the code is conflict, `each` hears of every conflict, and nothing is written. A process that is killed in the middle has written
  * nothing either, once the next of these functions has looked at the directory. Otherwise `each` hears
  * what was written. A link that leads out of the directory is a conflict unless `paths` names it.
  */
@@ -941,6 +981,9 @@ struct pinfold_serve_options {
 	uint32_t queue;	      /* requests that wait when `max` run; as `warm` */
 	uint32_t node;	      /* nodes that wait, as `python` */
 	uint32_t r;	      /* Rs that wait, as `python`; the default is none */
+	/* Called on SIGHUP, which has what waits made again; it may not block. NULL: nothing. */
+	void (*renewed)(void *arg);
+	void *renewed_arg;
 };
 
 PINFOLD_API int pinfold_serve(const struct pinfold_serve_options *options,
@@ -951,6 +994,89 @@ PINFOLD_API int pinfold_home(char *ret, size_t size, struct pinfold_error *ret_e
 PINFOLD_API int pinfold_socket(char *ret, size_t size, struct pinfold_error *ret_error);
 /* Who serves HTTP for root's daemon: an id of nobody else, that may connect to its socket. */
 #define PINFOLD_API_ID 0x6ffffffeu
+
+/*
+ * Approvals: a question that a person answers, elsewhere, while whoever asked waits. A box is a
+ * directory of the asker's own where questions lie; `pinfold approvals` and `pinfold approve` look
+ * into that of the data directory. A question goes when its asker frees it or dies.
+ */
+enum pinfold_answer {
+	PINFOLD_ANSWER_NONE,	/* not yet */
+	PINFOLD_ANSWER_ONCE,	/* yes, this time */
+	PINFOLD_ANSWER_SANDBOX, /* yes, as long as the sandbox lives */
+	PINFOLD_ANSWER_FOR,	/* yes, for a time */
+	PINFOLD_ANSWER_NO,
+	PINFOLD_ANSWER_LATE, /* nobody answered in time: no */
+};
+
+struct pinfold_question {
+	size_t size;
+	const char *kind;    /* "network", "transfer", "command" */
+	const char *what;    /* "GET https://example.org/x" */
+	const char *sandbox; /* id or name; NULL: none */
+	const char *tenant;  /* whose it is, NULL: the user's own */
+	const char *who;     /* on whose behalf: a client's name; or NULL */
+	const char *why;     /* what the agent says it wants it for; or NULL. Nobody checked it */
+	uint64_t timeout_ms; /* 0: two minutes */
+};
+
+struct pinfold_approval_info {
+	char id[32];
+	char kind[32];
+	char what[1024]; /* texts are hostile: escape them before a terminal sees them */
+	char sandbox[64];
+	char tenant[64];
+	char who[128];
+	char why[512];
+	uint64_t asked_ms, until_ms; /* since 1970 */
+};
+
+struct pinfold_approval; /* a question that is open */
+
+/* The box of a data directory (NULL: the contract's): a descriptor, to be closed by the caller. */
+PINFOLD_API int pinfold_approvals_open(const char *home, struct pinfold_error *ret_error);
+PINFOLD_API int pinfold_approval_ask(int box, const struct pinfold_question *question,
+				     struct pinfold_approval **ret_approval,
+				     struct pinfold_error *ret_error);
+PINFOLD_API const char *pinfold_approval_id(const struct pinfold_approval *approval);
+/* Readable when pinfold_approval_look() may have news. */
+PINFOLD_API int pinfold_approval_fd(const struct pinfold_approval *approval);
+/* Does not wait. *ret_seconds is set with PINFOLD_ANSWER_FOR. */
+PINFOLD_API enum pinfold_answer pinfold_approval_look(struct pinfold_approval *approval,
+						      uint64_t *ret_seconds);
+PINFOLD_API void pinfold_approval_free(struct pinfold_approval *approval);
+/* Those that are open, oldest first; free(*ret_list) is the caller's. */
+PINFOLD_API int pinfold_approval_list(int box, struct pinfold_approval_info **ret_list,
+				      size_t *ret_n, struct pinfold_error *ret_error);
+PINFOLD_API int pinfold_approval_get(int box, const char *id,
+				     struct pinfold_approval_info *ret_info,
+				     struct pinfold_error *ret_error);
+/* Only ONCE, SANDBOX, FOR (with seconds) and NO. 0: the asker has it. */
+PINFOLD_API int pinfold_approval_answer(int box, const char *id, enum pinfold_answer answer,
+					uint64_t seconds, struct pinfold_error *ret_error);
+
+/*
+ * Which packages do programs need? Read inside a sandbox, never executed. *ret_json is a document, to be
+ * freed by the caller:
+ *
+ *	{"language": "python", "version": "3.11", "files": 12,
+ *	 "needs": [{"import": "cv2", "package": "opencv-python-headless", "why": "...", "file": "a.py",
+ *		    "line": 3, "optional": false, "installed": null, "meant": null}],
+ *	 "unread": [{"file": "b.py", "line": 9, "why": "invalid syntax"}]}
+ *
+ * installed: the version that a sandbox has already, "" where nobody says; null: it has none. meant: the
+ * well-known package whose name this may be a typing error of.
+ */
+struct pinfold_deps_options {
+	size_t size;
+	const char *dir;  /* the directory of the host that has the programs */
+	const char *lang; /* python, node, r */
+	const char *const
+		*files; /* below dir; what they import of it is read, too. NULL: all of dir */
+};
+
+PINFOLD_API int pinfold_deps_scan(const struct pinfold_deps_options *options, char **ret_json,
+				  struct pinfold_error *ret_error);
 
 PINFOLD_API const char *pinfold_version(void);
 

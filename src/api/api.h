@@ -15,6 +15,7 @@ struct tokens;
 struct keeper;
 struct metrics;
 struct repeats;
+struct quotas;
 struct caller;
 struct settler;
 
@@ -28,9 +29,11 @@ struct api {
 	struct metrics *metrics;
 	struct repeats *repeats; /* requests that are done once: repeat.h */
 	struct settler *settler; /* of the ledger: settler.h */
+	struct quotas *quotas;	 /* what tenants may use: quota.h; NULL: as they like */
 	struct caller *callers;	 /* tenants whose calls run: call.c; the loop's thread */
+	int approvals;		 /* the box of questions; FD_NONE: that of the data directory */
 	const char *log;	 /* text, json; NULL: nothing is written */
-	uint32_t run_flags;	 /* PINFOLD_DAEMON, PINFOLD_FOREIGN or 0, for every run */
+	uint32_t run_flags;	 /* of libpinfold, for every run */
 };
 
 #endif

@@ -50,7 +50,7 @@ static int check_way(const struct exchange *x, struct err *e)
 {
 	const struct conn *c = x->conn;
 
-	if (!c->listener->unix_socket &&
+	if (c->listener->way != API_UNIX &&
 	    (!x->head.host || !host_is_ours(c->server, &x->head.where))) {
 		(void)err_set(e, ERR_DENIED, "the Host of the request is not served here");
 		return err_remedy(e, "use localhost, or start the daemon with --host NAME");
@@ -86,7 +86,7 @@ bool exchange_admit(struct exchange *x, bool is_open)
 	int r = check_way(x, &e);
 
 	x->who = (struct who){0};
-	if (r == 0 && x->conn->listener->unix_socket) {
+	if (r == 0 && x->conn->listener->way == API_UNIX) {
 		x->who = (struct who){.scopes = SCOPE_ALL};
 		(void)snprintf(x->who.tenant, sizeof(x->who.tenant), "uid-%u", x->conn->uid);
 #ifdef PINFOLD_FIXTURES
@@ -96,6 +96,7 @@ bool exchange_admit(struct exchange *x, bool is_open)
 	} else if (r == 0 && !is_open) {
 		r = check_bearer(x, &e);
 	}
+	(void)snprintf(x->who.from, sizeof(x->who.from), "%s", x->conn->from);
 	if (r < 0)
 		exchange_error(x, &e);
 	return r == 0;

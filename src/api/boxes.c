@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/quota.h"
 #include "base/fd.h"
 #include "pinfold/pinfold.h"
 
@@ -71,6 +72,11 @@ static const char *metadata_of(const struct pinfold_sandbox_info *info, const ch
 	return "";
 }
 
+const char *sandbox_tenant(const struct pinfold_sandbox_info *info)
+{
+	return metadata_of(info, KEY_TENANT);
+}
+
 /* With the table's lock. */
 static struct box *look_up(struct boxes *boxes, const char *tenant, const char *id)
 {
@@ -110,17 +116,30 @@ static struct box *add_box(struct boxes *boxes, const char *id, const char *tena
 	return b;
 }
 
+/* Its time begins anew with each use. The daemon is told now and then, with a little more than that. */
+static void extend(struct box *b)
+{
+	struct pinfold_error ignored; /* it may have ended meanwhile */
+	uint64_t now = loop_now_ms(), slack = b->idle_ms / 64;
+
+	if (!b->idle_ms || b->gone)
+		return;
+	(void)pthread_mutex_lock(&b->lock);
+	bool due = now >= b->extended_ms + slack;
+	if (due)
+		b->extended_ms = now;
+	(void)pthread_mutex_unlock(&b->lock);
+	if (due)
+		(void)pinfold_sandbox_extend(b->id, b->idle_ms + slack, &ignored);
+}
+
 void box_put(struct api *api, struct box *b)
 {
 	struct box *dead = NULL;
 
 	if (!b)
 		return;
-	if (b->idle_ms && !b->gone) {
-		struct pinfold_error ignored; /* it may have ended meanwhile */
-
-		(void)pinfold_sandbox_extend(b->id, b->idle_ms, &ignored);
-	}
+	extend(b);
 	(void)pthread_mutex_lock(&api->boxes->lock);
 	if (--b->refs == 0 && b->gone) {
 		struct box **at = &api->boxes->first;
@@ -247,10 +266,16 @@ static struct box *create(struct api *api, const struct who *who, const char *na
 	own.token = who->token;
 	own.client = who->client;
 	own.time_ms = ttl_ms ? ttl_ms : *name ? BOX_IDLE_MS : TTL_MS;
+	struct quota_need need = {own.memory_bytes, own.disk_bytes, FD_NONE};
+	struct lease *lease = NULL;
+	if (quota_take(api->quotas, who->tenant, &need, &lease, e) < 0)
+		return NULL;
 	if (pinfold_sandbox_create(&own, id, &failure) < 0) {
+		lease_end(api->quotas, lease, 0);
 		(void)api_error(e, &failure);
 		return NULL;
 	}
+	lease_keep(api->quotas, lease, id);
 	struct box *b = add_box(api->boxes, id, who->tenant, name);
 	if (!b)
 		(void)err_sys(e, "table of sandboxes");
@@ -286,18 +311,31 @@ static int missing(struct api *api, const struct who *who, const char *id, struc
 				      name ? name : value_str(value_get(value_at(list, i), "id")));
 		n = n < sizeof(names) ? n : sizeof(names) - 1;
 	}
+	if (quota_is_over(api->quotas, who->tenant, e)) /* why it is not there any more */
+		return err_wrap(e, "sandbox \"%.40s\" was ended or does not exist", id);
 	(void)err_set(e, ERR_MISSING, "sandbox \"%.40s\" does not exist", id);
 	(void)err_detail(e, "sandbox");
 	return err_remedy(e, *names ? "live sandboxes: %s" : "there is none; make one first%s",
 			  names);
 }
 
-/* Is it still there, and whose? */
-static bool daemon_has(const char *id, struct pinfold_sandbox_info *ret)
+/* The daemon need not be asked while somebody inside holds the other end of a channel. */
+static bool is_connected(struct box *b)
 {
+	if (pthread_mutex_trylock(&b->lock) != 0)
+		return false;
+	bool yes = b->files && pinfold_files_alive(b->files);
+	(void)pthread_mutex_unlock(&b->lock);
+	return yes;
+}
+
+/* Is it still there? */
+static bool daemon_has(const char *id)
+{
+	auto_free struct pinfold_sandbox_info *info = malloc(sizeof(*info));
 	struct pinfold_error ignored;
 
-	return pinfold_sandbox_get(id, ret, &ignored) == 0 && !ret->ended_ms;
+	return info && pinfold_sandbox_get(id, info, &ignored) == 0 && !info->ended_ms;
 }
 
 /* A sandbox that we do not know, or do not know any more, but that the daemon has. */
@@ -327,18 +365,12 @@ static struct box *find_again(struct api *api, const struct who *who, const char
 
 struct box *box_find(struct api *api, const struct who *who, const char *id, struct err *e)
 {
-	auto_free struct pinfold_sandbox_info *info = malloc(sizeof(*info));
-
-	if (!info) {
-		(void)err_sys(e, "sandbox");
-		return NULL;
-	}
 	(void)pthread_mutex_lock(&api->boxes->lock);
 	struct box *b = look_up(api->boxes, who->tenant, id);
 	if (b)
 		b->refs++;
 	(void)pthread_mutex_unlock(&api->boxes->lock);
-	if (b && daemon_has(b->id, info))
+	if (b && (is_connected(b) || daemon_has(b->id)))
 		return b;
 	if (b) {
 		b->gone = true;
@@ -367,8 +399,8 @@ int box_destroy(struct api *api, struct box *b, struct err *e)
 {
 	struct pinfold_error failure;
 
-	(void)api;
 	b->gone = true;
+	quota_box_ends(api->quotas, b->id);
 	return pinfold_sandbox_destroy(b->id, &failure) < 0 ? api_error(e, &failure) : 0;
 }
 

@@ -20,6 +20,7 @@ struct pinfold_session;
 
 #define BOX_NAME_SIZE 33
 #define BOX_SESSIONS_MAX 16u
+#define BOX_PORTS_MAX 16u
 #define BOX_IDLE_MS (30u * 60 * 1000) /* of a named one, after its last use */
 
 /* An interpreter that stays. Who has it from box_session() has it alone. */
@@ -42,11 +43,13 @@ struct box {
 
 	/* boxes.c */
 	pthread_mutex_t lock;
-	struct pinfold_files *files; /* under lock */
-	struct session *sessions;    /* under lock */
+	struct pinfold_files *files;   /* under lock */
+	struct session *sessions;      /* under lock */
+	uint16_t ports[BOX_PORTS_MAX]; /* that are forwarded; 0: none; under lock */
 	unsigned refs;
 	bool gone;
-	uint64_t known_ms; /* since when we know of it */
+	uint64_t known_ms;    /* since when we know of it */
+	uint64_t extended_ms; /* when the daemon was last told that it is used; under lock */
 	struct box *next;
 };
 
@@ -68,10 +71,19 @@ struct value *boxes_list(struct api *api, const struct who *who, struct err *e);
 /* One of them. */
 struct value *box_describe(struct api *api, struct box *b, struct err *e);
 
+struct pinfold_sandbox_info;
+/* Whose it is; "": not one of ours. */
+const char *sandbox_tenant(const struct pinfold_sandbox_info *info);
+
 /* The channel to its files, for the caller alone until box_files_put(). broken: an operation timed
  * out or the channel is gone; the next caller gets a new one. */
 struct pinfold_files *box_files(struct box *b, struct err *e);
 void box_files_put(struct box *b, bool broken);
+
+/* Ports inside that may be reached from outside. None is at first; who starts us anew finds none. */
+int box_port_open(struct box *b, unsigned port, struct err *e);
+bool box_port_close(struct box *b, unsigned port);
+bool box_port_is_open(struct box *b, unsigned port);
 
 /* A session by name or id, made (lang) when it is not there; lang NULL: it must be there. Busy when
  * somebody has it. */

@@ -8,7 +8,10 @@
 #include <sys/eventfd.h>
 
 #include "api/api.h"
+#include "api/coding.h"
 #include "api/event.h"
+#include "api/quota.h"
+#include "api/taken.h"
 #include "api/worker.h"
 #include "base/fd.h"
 #include "base/id.h"
@@ -126,17 +129,38 @@ static void over(struct task *t)
 	c->done(c);
 }
 
+/* Here, and not in the loop's thread: it takes time. */
+static void code_reply(struct call *c)
+{
+	struct reply *r = &c->reply;
+	int coded = 0;
+
+	if (r->value) {
+		r->text = value_text(r->value, &r->text_len);
+		value_free(take_ptr(&r->value));
+		if (!r->text)
+			c->result = err_set(&c->error, ERR_INTERNAL, "no memory is left");
+	}
+	if (r->text && coding_is_worth(r->type, r->text_len))
+		coded = coding_text(c->coding, &r->text, &r->text_len);
+	else if (r->fd >= 0 && coding_is_worth(r->type, r->length))
+		coded = coding_file(c->coding, &r->fd, &r->offset, &r->length);
+	if (coded > 0)
+		r->coding = c->coding;
+}
+
 static void work(struct task *t)
 {
 	struct call *c = of_task(t);
 
-	if (c->refused)
-		c->result = -EINVAL;
-	else
-		c->result = event_begin(c, &c->error);
+	c->result = c->refused ? -EINVAL : event_begin(c, &c->error);
+	if (c->result >= 0 && c->op->flags & OP_STARTS)
+		c->result = quota_start(c->api->quotas, c->who.tenant, &c->error);
 	if (c->result >= 0)
 		c->result = c->op->handler(c, &c->error);
 	event_end(c);
+	if (c->result >= 0 && c->coding != HTTP_IDENTITY)
+		code_reply(c);
 	c->task.run = over;
 	loop_post(c->api->loop, &c->task);
 }
@@ -210,6 +234,23 @@ void call_answer(struct call *c, struct value *v)
 		c->early(c, v);
 	else
 		value_free(v);
+}
+
+int call_take(struct call *c, struct taken *ret, struct err *e)
+{
+	if (!c->take)
+		return err_set(e, ERR_UNSUPPORTED, "%s needs a connection of its own", c->op->name);
+	if (c->take(c, ret) < 0)
+		return err_set(e, ERR_CONFLICT, "the client is gone");
+	return 0;
+}
+
+void taken_done(struct taken *t)
+{
+	fd_close(&t->fd);
+	free(t->head_bytes);
+	free(t->in);
+	t->head_bytes = t->in = NULL;
 }
 
 const struct value *arg(const struct call *c, const char *name)

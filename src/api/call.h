@@ -12,10 +12,13 @@
 
 #include "api/feed.h"
 #include "api/loop.h"
+#include "api/door.h"
 #include "api/op.h"
 #include "base/value.h"
+#include "http/coding.h"
 
 struct api;
+struct taken;
 
 #define TENANT_SIZE 64
 
@@ -25,6 +28,7 @@ struct who {
 	char token[32];		  /* id of the token, "" for none */
 	char client[64];	  /* what an MCP client calls itself, "" for none */
 	unsigned scopes;
+	char from[FROM_SIZE]; /* his address, "" on a Unix socket */
 };
 
 /* What the handler leaves; at most one of value, text and fd. */
@@ -36,7 +40,8 @@ struct reply {
 	const char *type; /* of text and fd; NULL: JSON */
 	int fd;		  /* a regular file */
 	uint64_t offset, length;
-	char etag[48]; /* "" for none */
+	char etag[48];		 /* "" for none */
+	enum http_coding coding; /* of text and fd */
 };
 
 struct call {
@@ -45,12 +50,15 @@ struct call {
 	struct value *args; /* checked */
 	struct who who;
 	char request_id[32];
-	int body; /* OP_RAW_BODY: the read end of a pipe, else FD_NONE */
+	int body;		      /* OP_RAW_BODY: the read end of a pipe, else FD_NONE */
+	enum http_coding body_coding; /* how that came */
+	enum http_coding coding;      /* that the answer may have */
 	bool stream;
 	bool detach;  /* who asked may leave */
 	bool refused; /* `error` says why: it is recorded and answered, and that is all */
 	char run[32]; /* what it runs, "" for nothing */
 	uint64_t last_event;
+	char websocket[32]; /* OP_TAKES: what a WebSocket is accepted with; "": none is wanted */
 
 	/* The handler's. */
 	struct reply reply;
@@ -62,6 +70,8 @@ struct call {
 	void (*follow)(struct call *c, struct feed *feed);
 	/* The answer now, although the handler goes on (`detach`); takes the value. */
 	void (*early)(struct call *c, struct value *v);
+	/* See call_take(); NULL: there is no connection to be had. */
+	int (*take)(struct call *c, struct taken *ret);
 	/* Tools: ask who is calling. See mcp/ask.h. */
 	void *transport;
 	void (*done)(struct call *c); /* the loop's thread; frees it */
@@ -93,6 +103,10 @@ void call_stream(struct call *c, struct feed *feed);
 
 /* With `detach`: he who called gets this, and need not wait any longer. */
 void call_answer(struct call *c, struct value *v);
+
+/* OP_TAKES, once, before anything was answered: the connection (taken.h) becomes the handler's. What he
+ * returns later is for the log. -errno: the client is gone. */
+int call_take(struct call *c, struct taken *ret, struct err *e);
 
 const char *arg_str(const struct call *c, const char *name); /* NULL: not given */
 int64_t arg_int(const struct call *c, const char *name, int64_t standard);

@@ -9,10 +9,13 @@
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 
+#include "api/coding.h"
+#include "api/taken.h"
 #include "base/fd.h"
 #include "http/target.h"
 
 #define FILE_CHUNK (1u << 20)
+#define PIECES_AT_ONCE 8
 
 static void go_on(struct conn *c);
 static void linger(struct conn *c);
@@ -77,9 +80,27 @@ void conn_close(struct conn *c)
 		free_conn(c);
 }
 
+void conn_take(struct conn *c, struct taken *ret)
+{
+	*ret = (struct taken){.fd = c->watch.fd,
+			      .head = c->x.head,
+			      .head_bytes = take_ptr(&c->x.head_bytes),
+			      .in = take_ptr(&c->in),
+			      .in_len = c->in_len,
+			      .body = c->decoder};
+	c->dead = true;
+	timer_set(c->server->loop, &c->timer, 0);
+	watch_done(&c->watch);
+	exchange_done(&c->x);
+	unlink_conn(c);
+	c->server->counts.connections--;
+	if (!c->in_callback)
+		free_conn(c);
+}
+
 static void want(struct conn *c)
 {
-	uint32_t events = EPOLLRDHUP;
+	uint32_t events = c->half ? EPOLLHUP : EPOLLRDHUP;
 
 	if (c->state == CONN_HEAD || c->state == CONN_CLOSING ||
 	    (c->state == CONN_BODY && !c->x.pipe_wanted))
@@ -141,15 +162,32 @@ void conn_add_file(struct conn *c, int fd, uint64_t offset, uint64_t len)
 	p->left = len;
 }
 
+/* A head and its body go together: a client that is woken for the first alone has to wait again. */
+static ssize_t send_data(struct conn *c)
+{
+	struct iovec parts[PIECES_AT_ONCE];
+	struct msghdr msg = {.msg_iov = parts};
+
+	for (struct piece *p = c->out; p && p->data && msg.msg_iovlen < PIECES_AT_ONCE; p = p->next)
+		parts[msg.msg_iovlen++] = (struct iovec){p->data + p->done, p->len - p->done};
+	ssize_t n = sendmsg(c->watch.fd, &msg, MSG_NOSIGNAL);
+	size_t left = n > 0 ? (size_t)n : 0;
+	for (struct piece *p = c->out; left; p = p->next) {
+		size_t part = p->len - p->done < left ? p->len - p->done : left;
+
+		p->done += part;
+		left -= part;
+	}
+	return n;
+}
+
 /* > 0: went out; 0: the client does not take more now; < 0: he is gone, or the file is shorter. */
 static ssize_t send_piece(struct conn *c, struct piece *p)
 {
 	ssize_t n;
 
 	if (p->data) {
-		n = send(c->watch.fd, p->data + p->done, p->len - p->done, MSG_NOSIGNAL);
-		if (n > 0)
-			p->done += (size_t)n;
+		n = send_data(c);
 	} else {
 		off_t at = (off_t)p->offset;
 
@@ -315,6 +353,33 @@ static bool keep_body(struct exchange *x, const char *data, size_t len)
 	return true;
 }
 
+/* false: it was refused, or there is no memory. last: the body is whole. */
+static bool expand_body(struct conn *c, const char *data, size_t len, bool last)
+{
+	static char out[64u << 10]; /* the loop's thread */
+	struct coder_io io = {.in = data, .in_len = len, .last = last};
+	int r = 0;
+
+	do {
+		io.out = out;
+		io.room = sizeof(out);
+		r = coder_step(c->x.coder, &io);
+		if (r < 0) {
+			conn_refuse(c, 400, "the body is not what its Content-Encoding says");
+			return false;
+		}
+		if (c->x.body_len + sizeof(out) - io.room > BODY_MAX) {
+			conn_refuse(c, 413, "the body expands to more than 16 MiB");
+			return false;
+		}
+		if (!keep_body(&c->x, out, sizeof(out) - io.room)) {
+			conn_close(c);
+			return false;
+		}
+	} while (r == 0 && (io.in_len || !io.room));
+	return true;
+}
+
 /* 1: taken, 0: the pipe is full, -1: nobody reads it. */
 static int to_pipe(struct exchange *x, const char *data, size_t len, size_t *ret_taken)
 {
@@ -371,7 +436,10 @@ static bool take_body(struct conn *c)
 			conn_refuse(c, he.status, he.why);
 		return false;
 	}
-	if (!streamed && len && !keep_body(&c->x, data, len)) {
+	if (!streamed && c->x.coder) {
+		if ((len || r > 0) && !expand_body(c, data, len, r > 0))
+			return false;
+	} else if (!streamed && len && !keep_body(&c->x, data, len)) {
 		conn_close(c);
 		return false;
 	}
@@ -423,22 +491,51 @@ static bool open_pipe(struct conn *c)
 	return true;
 }
 
+/* false: refused. */
+static bool take_coding(struct conn *c, bool raw)
+{
+	const struct http_field *f = http_head_field(&c->x.head, "content-encoding");
+
+	if (!f)
+		return true;
+	if (!coding_find(f->value, f->value_len, &c->x.coding)) {
+		exchange_header(&c->x, "Accept-Encoding", "gzip, zstd");
+		conn_refuse(c, 415, "Content-Encoding: gzip and zstd are taken");
+		return false;
+	}
+	if (raw || c->x.coding == HTTP_IDENTITY)
+		return true; /* who reads the pipe expands it */
+	c->x.coder = coder_new(c->x.coding, true);
+	if (!c->x.coder)
+		conn_close(c);
+	return c->x.coder;
+}
+
 static void head_whole(struct conn *c)
 {
 	struct exchange *x = &c->x;
 	const struct op *op = rest_route(&x->head);
 	bool raw = op && op->flags & OP_RAW_BODY;
+	bool endless = op && op->flags & (OP_RAW_BODY | OP_BELOW);
 	struct http_error he;
 
 	c->keep = x->head.keep_alive;
 	unlink_conn(c);
 	link_last(c);
-	if (http_body_of_request(&c->decoder, &x->head, raw ? UINT64_MAX : BODY_MAX, &he) < 0) {
+	if (http_body_of_request(&c->decoder, &x->head, endless ? UINT64_MAX : BODY_MAX, &he) < 0) {
 		conn_refuse(c, he.status, he.why);
 		return;
 	}
 	c->state = c->decoder.state == HTTP_BODY_DONE ? CONN_ANSWER : CONN_BODY;
 	if (!exchange_admit(x, op && op->flags & OP_OPEN))
+		return;
+	if (op && op->flags & OP_TAKES) { /* who takes the connection reads the body */
+		c->keep = c->keep && c->decoder.state == HTTP_BODY_DONE;
+		c->state = CONN_ANSWER;
+		begin_exchange(c);
+		return;
+	}
+	if (!take_coding(c, raw))
 		return;
 	c->state = CONN_BODY;
 	c->part = 0;
@@ -524,7 +621,10 @@ static void ready(struct watch *w, uint32_t events)
 	struct conn *c = (struct conn *)w;
 
 	c->in_callback = true;
-	if (events & (EPOLLHUP | EPOLLERR) || (events & EPOLLRDHUP && !(events & EPOLLIN))) {
+	if (events & EPOLLRDHUP && c->listener->way == API_UNIX)
+		c->half = true;
+	if (events & (EPOLLHUP | EPOLLERR) ||
+	    (events & EPOLLRDHUP && !(events & EPOLLIN) && !c->half)) {
 		conn_close(c);
 	} else if (events & EPOLLIN) {
 		if (c->state == CONN_CLOSING ? !drop_more(c) : !read_some(c))
@@ -549,6 +649,7 @@ static void too_slow(struct timer *t)
 	}
 	if ((c->state == CONN_HEAD && !c->in_len) || c->state >= CONN_ANSWER ||
 	    c->x.pipe_watch.ready) {
+		c->server->counts.dropped += c->state == CONN_ANSWER || c->state == CONN_BODY;
 		conn_close(c);
 		return;
 	}
@@ -558,7 +659,7 @@ static void too_slow(struct timer *t)
 	conn_push(c);
 }
 
-void conn_new(struct listener *l, int fd, uint32_t uid)
+void conn_new(struct listener *l, int fd, uint32_t uid, const char *from)
 {
 	struct server *s = l->server;
 	struct conn *c = calloc(1, sizeof(*c));
@@ -570,6 +671,7 @@ void conn_new(struct listener *l, int fd, uint32_t uid)
 	c->server = s;
 	c->listener = l;
 	c->uid = uid;
+	(void)snprintf(c->from, sizeof(c->from), "%s", from);
 	c->out_end = &c->out;
 	c->timer.fire = too_slow;
 	watch_init(&c->watch, s->loop, fd, ready);

@@ -11,7 +11,9 @@
  * the answer away from a client that is still writing.
  *
  * BODY: it goes into memory (JSON) or, when the row says so, the call begins with the first byte and
- * reads a pipe. In ANSWER nothing is read; a client who leaves is noticed by EPOLLRDHUP.
+ * reads a pipe. In ANSWER nothing is read; a client who leaves is noticed by EPOLLRDHUP. On a Unix
+ * socket who only says that he will send no more (shutdown) still gets his answer: one who leaves is
+ * seen apart from him there. On TCP the two look the same, and he counts as gone.
  */
 #ifndef API_CONN_INT_H
 #define API_CONN_INT_H
@@ -20,7 +22,7 @@
 #include "http/body.h"
 #include "http/head.h"
 
-#define BODY_MAX (16u << 20)
+#define BODY_MAX (16u << 20)	    /* also of what it expands to */
 #define IN_SIZE (HTTP_HEAD_MAX + 1) /* a head that is too long is seen to be */
 #define OUT_MAX (8u << 20)	    /* of events that a client has not taken: then he is dropped */
 #define HEAD_MS 15000u		    /* for a whole head, from its first byte */
@@ -28,7 +30,7 @@
 #define BODY_IDLE_MS 30000u	    /* for each BODY_PART of a body */
 #define BODY_PART (64u << 10)
 #define LINGER_MS 5000u
-#define WRITE_IDLE_MS 60000u
+#define WRITE_IDLE_MS 30000u /* for some of an answer to be taken */
 #define FIELDS_SIZE 2048u
 
 enum conn_state { CONN_HEAD, CONN_BODY, CONN_ANSWER, CONN_CLOSING };
@@ -50,6 +52,8 @@ struct exchange {
 	char request_id[32];
 	char *body;
 	size_t body_len, body_room;
+	enum http_coding coding;  /* of the body, as it comes */
+	struct coder *coder;	  /* with it, when it is kept in memory */
 	char fields[FIELDS_SIZE]; /* more fields of the answer */
 	size_t fields_len;
 	bool events, over, chunked, counted;
@@ -70,12 +74,14 @@ struct conn {
 	struct listener *listener;
 	struct conn *prev, *next;
 	enum conn_state state;
-	uint32_t uid; /* of the peer, on a Unix socket */
-	char *in;     /* IN_SIZE bytes, while something is in it */
+	uint32_t uid;	      /* of the peer, on a Unix socket */
+	char from[FROM_SIZE]; /* his address, on TCP */
+	char *in;	      /* IN_SIZE bytes, while something is in it */
 	size_t in_len;
 	struct http_body decoder;
 	size_t part; /* bytes of the body since its time was set */
 	bool keep, got_eof, in_callback, dead;
+	bool half; /* he sends no more, and waits */
 	struct piece *out, **out_end;
 	size_t out_bytes; /* in memory */
 	struct exchange x;
@@ -85,7 +91,7 @@ struct listener {
 	struct watch watch;
 	struct timer again; /* when no descriptor was left */
 	struct server *server;
-	bool unix_socket;
+	enum api_way way;
 	struct listener *next;
 };
 
@@ -108,13 +114,15 @@ struct server {
 	bool draining;
 };
 
-void conn_new(struct listener *l, int fd, uint32_t uid);
+void conn_new(struct listener *l, int fd, uint32_t uid, const char *from);
 void conn_close(struct conn *c);
 /* Something to write, or the exchange is over: go on. */
 void conn_push(struct conn *c);
 void conn_add(struct conn *c, const void *data, size_t len);
 void conn_add_taken(struct conn *c, char *data, size_t len);
 void conn_add_file(struct conn *c, int fd, uint64_t offset, uint64_t len);
+/* The socket and what came by it are another's; the connection is no more. */
+void conn_take(struct conn *c, struct taken *ret);
 /* Answer with an error and close. */
 void conn_refuse(struct conn *c, int status, const char *why);
 

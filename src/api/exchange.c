@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "api/coding.h"
 #include "api/conn_int.h"
 #include "base/fd.h"
 #include "base/id.h"
@@ -21,6 +22,8 @@ void exchange_init(struct exchange *x, struct conn *c)
 	http_head_init(&x->head);
 	x->head_bytes = NULL;
 	x->body = NULL;
+	x->coding = HTTP_IDENTITY;
+	x->coder = NULL;
 	x->body_len = x->body_room = x->fields_len = 0;
 	x->events = x->over = x->chunked = x->pipe_wanted = false;
 	x->gone = NULL;
@@ -46,8 +49,10 @@ void exchange_done(struct exchange *x)
 	watch_done(&x->pipe_watch);
 	fd_close(&x->pipe);
 	fd_close(&x->pipe_end);
+	coder_free(x->coder);
 	free(x->body);
 	free(x->head_bytes);
+	x->coder = NULL;
 	x->body = x->head_bytes = NULL;
 	x->head.n_fields = 0;
 }
@@ -143,7 +148,7 @@ void exchange_reply(struct exchange *x, int status, const char *type, char *text
 	exchange_end(x);
 }
 
-static int status_of(const struct err *e)
+int error_status(const struct err *e)
 {
 	static const int status[ERR_KINDS] = {
 		[ERR_INTERNAL] = 500,	     [ERR_INVALID] = 400,     [ERR_DENIED] = 403,
@@ -154,12 +159,16 @@ static int status_of(const struct err *e)
 
 	if (strcmp(e->detail, "method") == 0)
 		return 405;
+	if (strncmp(e->detail, "port_", 5) == 0 && e->kind == ERR_CONFLICT)
+		return 502;
+	if (strcmp(e->detail, "version") == 0)
+		return 426;
 	if (strcmp(e->detail, "media_type") == 0)
 		return 415;
 	return status[e->kind];
 }
 
-static struct value *error_value(const struct err *e)
+struct value *error_value(const struct err *e)
 {
 	struct value *outer = value_object(), *o = value_object();
 	char code[80];
@@ -181,13 +190,13 @@ void exchange_error(struct exchange *x, const struct err *e)
 
 	if (e->kind == ERR_UNAUTHENTICATED)
 		exchange_header(x, "WWW-Authenticate", "Bearer");
-	if (e->kind == ERR_BUSY) {
-		unsigned s = (e->retry_ms + 999) / 1000;
+	if (e->kind == ERR_BUSY || (e->kind == ERR_LIMIT && e->retry_ms)) {
+		unsigned s = e->retry_ms / 1000 + (e->retry_ms % 1000 != 0);
 
 		(void)snprintf(wait, sizeof(wait), "%u", s ? s : 1);
 		exchange_header(x, "Retry-After", wait);
 	}
-	exchange_reply(x, status_of(e), NULL, text, text ? len : 0);
+	exchange_reply(x, error_status(e), NULL, text, text ? len : 0);
 }
 
 void exchange_events(struct exchange *x)
@@ -218,10 +227,12 @@ static void add_chunk(struct exchange *x, const char *data, size_t len)
 		memcpy(all + n + len, "\r\n", 2);
 	}
 	conn_add_taken(x->conn, all, n + len + (x->chunked ? 2 : 0));
-	if (x->conn->out_bytes > OUT_MAX)
+	if (x->conn->out_bytes > OUT_MAX) {
+		x->conn->server->counts.dropped++;
 		conn_close(x->conn);
-	else
+	} else {
 		conn_push(x->conn);
+	}
 }
 
 void exchange_event(struct exchange *x, const char *event, const char *id, const char *data,

@@ -26,7 +26,10 @@ bool exchange_field(const struct exchange *x, const char *name, char *to, size_t
 void exchange_header(struct exchange *x, const char *name, const char *value);
 /* All of it; `text` is taken (malloced, or NULL for none). The exchange is over. */
 void exchange_reply(struct exchange *x, int status, const char *type, char *text, size_t len);
-/* {"error": {...}} with the status that fits. */
+/* {"error": {...}}, and the status that fits. */
+struct value *error_value(const struct err *e);
+int error_status(const struct err *e);
+/* Both. */
 void exchange_error(struct exchange *x, const struct err *e);
 
 /* text/event-stream from here on. */

@@ -19,7 +19,7 @@ struct feed {
 	struct follower *followers; /* the loop's thread alone */
 	pthread_mutex_t lock;
 	/* under lock */
-	unsigned refs;
+	unsigned refs, n_followers;
 	bool told, closed;
 	uint64_t last;
 	uint64_t taken; /* the newest that somebody has */
@@ -82,10 +82,11 @@ void feed_unref(struct feed *f)
 	free(f);
 }
 
-/* With the lock. The task holds a reference until it ran. */
+/* With the lock. The task holds a reference until it ran. Most runs are followed by nobody: the loop's
+ * thread would be woken at each step of theirs, to find that out. */
 static void wake(struct feed *f)
 {
-	if (f->told)
+	if (f->told || !f->n_followers)
 		return;
 	f->told = true;
 	f->refs++;
@@ -123,7 +124,7 @@ static bool grow(struct feed *f)
 
 void feed_add(struct feed *f, const char *name, const char *data, size_t len)
 {
-	feed_add_as(f, name, 0, data, len);
+	feed_add_id(f, name, data, len, 0);
 }
 
 uint64_t feed_ahead(struct feed *f)
@@ -134,7 +135,7 @@ uint64_t feed_ahead(struct feed *f)
 	return n;
 }
 
-void feed_add_as(struct feed *f, const char *name, uint64_t id, const char *data, size_t len)
+void feed_add_id(struct feed *f, const char *name, const char *data, size_t len, uint64_t id)
 {
 	struct item *i = malloc(sizeof(*i) + len + 1);
 
@@ -173,7 +174,10 @@ void feed_follow(struct feed *f, struct follower *who)
 {
 	who->next = f->followers;
 	f->followers = who;
-	(void)feed_ref(f);
+	(void)pthread_mutex_lock(&f->lock);
+	f->refs++;
+	f->n_followers++;
+	(void)pthread_mutex_unlock(&f->lock);
 }
 
 void feed_leave(struct feed *f, struct follower *who)
@@ -181,6 +185,9 @@ void feed_leave(struct feed *f, struct follower *who)
 	for (struct follower **at = &f->followers; *at; at = &(*at)->next)
 		if (*at == who) {
 			*at = who->next;
+			(void)pthread_mutex_lock(&f->lock);
+			f->n_followers--;
+			(void)pthread_mutex_unlock(&f->lock);
 			feed_unref(f);
 			return;
 		}
@@ -198,7 +205,7 @@ int feed_take(struct feed *f, struct follower *who, struct feed_event *ret, char
 	if (copy) {
 		memcpy(copy, i->data, i->len + 1);
 		*ret = (struct feed_event){.number = number,
-					   .id = i->id,
+					   .id = i->id ? i->id : number,
 					   .missed = number - who->seen - 1,
 					   .name = i->name,
 					   .data = copy,

@@ -25,7 +25,7 @@ struct follower {
 
 struct feed_event {
 	uint64_t number;
-	uint64_t id;	 /* what the client is told instead; 0: the number */
+	uint64_t id; /* what the client is told, and comes back with: the number, or what was given */
 	uint64_t missed; /* events between the last and this one that are not kept */
 	const char *name;
 	const char *data; /* one line of JSON */
@@ -38,8 +38,8 @@ void feed_unref(struct feed *f); /* any thread */
 
 /* Any thread. `data` is copied; `name` is not. */
 void feed_add(struct feed *f, const char *name, const char *data, size_t len);
-/* The same, for one that has a number of its own elsewhere. */
-void feed_add_as(struct feed *f, const char *name, uint64_t id, const char *data, size_t len);
+/* The same with an id of its own, for what can be found again by more than this feed. */
+void feed_add_id(struct feed *f, const char *name, const char *data, size_t len, uint64_t id);
 /* Events that no follower has taken yet. Any thread. */
 uint64_t feed_ahead(struct feed *f);
 /* No more will come. */

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "api/metrics.h"
+#include "api/quota.h"
 #include "api/runs.h"
 #include "base/fd.h"
 #include "base/utf8.h"
@@ -220,6 +221,28 @@ static void wait_for_it(struct call *c, struct pinfold_run *run, const struct ru
 	(void)poll(p, 3, -1); /* whatever it says, we look */
 }
 
+bool record_explain(struct quotas *q, const char *tenant, char **text)
+{
+	struct err why = ERR_INIT, ignored = ERR_INIT;
+	auto_value *v = NULL;
+
+	if (!*text || !quota_is_over(q, tenant, &why) ||
+	    value_parse(*text, strlen(*text), &v, &ignored) < 0)
+		return false;
+	struct value *limit = value_object();
+	value_set(limit, "kind", value_of_str(why.detail));
+	value_set(limit, "hint", value_of_str(why.text));
+	value_set(v, "limit", limit);
+	value_set(v, "status", value_of_str("killed"));
+	value_set(v, "exit_code", value_of_null());
+	char *told = value_text(v, NULL);
+	if (!told)
+		return false;
+	free(*text);
+	*text = told;
+	return true;
+}
+
 void record_follow(struct call *c, struct record *rec, struct pinfold_run *run,
 		   const struct run_input *input)
 {
@@ -240,7 +263,17 @@ void record_follow(struct call *c, struct record *rec, struct pinfold_run *run,
 			stopped = true;
 		}
 	}
-	metrics_run(c->api->metrics, pinfold_run_status(run));
-	record_end(c->api->runs, rec, pinfold_run_status(run), document(run));
+	const char *status = pinfold_run_status(run);
+	struct pinfold_run_summary sum;
+	pinfold_run_summary(run, &sum);
+	struct metrics_ended ended = {status, sum.limit, sum.denials, sum.wall_us};
+	metrics_run(c->api->metrics, &ended);
+	lease_end(c->api->quotas, rec->lease, sum.cpu_us);
+	rec->lease = NULL;
+	char *text = document(run);
+	if (strcmp(status, "exited") != 0 && !sum.limit &&
+	    record_explain(c->api->quotas, rec->tenant, &text))
+		status = "killed";
+	record_end(c->api->runs, rec, status, text);
 	pinfold_run_free(run);
 }

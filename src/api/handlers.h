@@ -16,6 +16,10 @@ op_fn op_sandbox_fork;
 /* op_process.c */
 op_fn op_process_list, op_process_get, op_process_output, op_process_signal, op_process_stdin,
 	op_process_resize;
+/* attach.c */
+op_fn op_process_attach;
+/* op_port.c */
+op_fn op_port_list, op_port_open, op_port_close, op_port_forward;
 /* op_file.c */
 op_fn op_file_read, op_file_write, op_file_delete, op_file_list, op_file_stat, op_file_move,
 	op_file_mkdir, op_file_watch;
@@ -27,7 +31,10 @@ op_fn op_workspace_create, op_workspace_list, op_workspace_get, op_workspace_del
 	op_workspace_exec, op_workspace_snapshot, op_workspace_undo, op_workspace_rollback,
 	op_workspace_fork, op_workspace_diff, op_workspace_log, op_workspace_sync;
 /* op_system.c */
-op_fn op_healthz, op_readyz, op_metrics, op_openapi, op_approval_get, op_approval_answer, op_events,
-	op_version;
+op_fn op_healthz, op_readyz, op_metrics, op_openapi, op_events, op_version;
+/* op_approval.c */
+op_fn op_approval_list, op_approval_get, op_approval_answer;
+/* op_usage.c */
+op_fn op_usage, op_tenant_list;
 
 #endif

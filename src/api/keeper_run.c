@@ -11,6 +11,7 @@
 
 #include "api/keeper_int.h"
 #include "api/options.h"
+#include "api/quota.h"
 #include "api/runs.h"
 #include "base/fd.h"
 #include "base/id.h"
@@ -28,6 +29,7 @@ struct kept {
 	char *said; /* what came on the result's pipe and is no whole line yet */
 	size_t len, room;
 	char *result, status[16];
+	uint64_t cpu_us;
 	bool failed; /* before it began: `error` */
 	struct err *error;
 };
@@ -38,6 +40,8 @@ static int refuse_other(const struct wanted *w, bool create, struct err *e)
 	const struct pinfold_run_options *o = &w->o;
 	const char *what = o->isolation && strcmp(o->isolation, "strict")    ? "isolation"
 			   : !create && o->image && strcmp(o->image, "host") ? "image"
+			   : o->allow && o->allow[0]			     ? "allow"
+			   : o->policy					     ? "policy"
 			   : o->deps && strcmp(o->deps, "off")		     ? "deps"
 									     : NULL;
 
@@ -105,11 +109,16 @@ static int ask(struct kept *k, const struct wanted *w, bool create, struct err *
 	return keeper_start(k->c, &s, &k->child, e);
 }
 
-static void begin(struct kept *k)
+static void begin(struct kept *k, const char *line, size_t len)
 {
-	struct err e = ERR_INIT;
+	struct err e = ERR_INIT, ignored = ERR_INIT;
+	auto_value *said = NULL;
+	const char *sandbox = NULL;
 
-	k->rec = record_begin(k->c, k->id, k->command, "", &e);
+	if (value_parse(line, len, &said, &ignored) >= 0)
+		sandbox = value_str(value_get(said, "sandbox"));
+	k->rec = record_begin(k->c, k->id, k->command,
+			      sandbox && id_is("sbx", sandbox) ? sandbox : "", &e);
 	if (!k->rec) {
 		*k->error = e;
 		k->failed = true;
@@ -140,13 +149,14 @@ static void take_result(struct kept *k, const char *line, size_t len)
 		status = value_str(value_get(v, "status"));
 	free(k->result);
 	k->result = status ? strndup(line, len) : NULL;
+	k->cpu_us = (uint64_t)(1000 * value_real(value_get(value_get(v, "usage"), "cpu_ms")));
 	(void)snprintf(k->status, sizeof(k->status), "%s", status ? status : "failed");
 }
 
 static void take_line(struct kept *k, const char *line, size_t len)
 {
 	if (len > 8 && strncmp(line, "started ", 8) == 0 && !k->rec) {
-		begin(k);
+		begin(k, line + 8, len - 8);
 	} else if (len > 7 && strncmp(line, "denial ", 7) == 0) {
 		take_denial(k, line + 7, len - 7);
 	} else if (len > 7 && strncmp(line, "result ", 7) == 0) {
@@ -303,6 +313,9 @@ static int finish(struct kept *k, int r, int status, struct err *e)
 		k->result = failure(k, e);
 		(void)snprintf(k->status, sizeof(k->status), "failed");
 	} else {
+		if (strcmp(k->status, "exited") != 0 && call_cancelled(k->c) &&
+		    record_explain(k->c->api->quotas, k->rec->tenant, &k->result))
+			(void)snprintf(k->status, sizeof(k->status), "killed");
 		r = 0;
 		reply->text = strdup(k->result);
 		reply->text_len = reply->text ? strlen(reply->text) : 0;
@@ -317,7 +330,9 @@ int keeper_run(struct call *c, const char *workspace, bool create, struct err *e
 	char id[ID_SIZE];
 	struct kept k = {.c = c, .child = KEEPER_CHILD_INIT, .workspace = workspace, .error = e};
 	struct wanted w;
+	struct lease *lease = NULL;
 	int status = 0, r = wanted_take(&w, c, true, e);
+	struct quota_need need = {w.o.memory_bytes, w.o.disk_bytes, c->cancel};
 
 	k.id = id;
 	k.command = w.command;
@@ -326,11 +341,14 @@ int keeper_run(struct call *c, const char *workspace, bool create, struct err *e
 	if (r >= 0)
 		r = id_make("run", id, e);
 	if (r >= 0)
+		r = quota_take(c->api->quotas, c->who.tenant, &need, &lease, e);
+	if (r >= 0)
 		r = ask(&k, &w, create, e);
 	if (r >= 0) {
 		r = attend(&k, &status, e);
 		r = finish(&k, r, status, e);
 	}
+	lease_end(c->api->quotas, lease, k.cpu_us);
 	keeper_child_done(&k.child);
 	free(k.said);
 	free(k.result);

@@ -32,6 +32,7 @@ static void log_json(const struct call *c, uint64_t ms, const char *code)
 	value_set(o, "operation", value_of_str(c->op->name));
 	value_set(o, "tenant", value_of_str(c->who.tenant));
 	value_set(o, "token", c->who.token[0] ? value_of_str(c->who.token) : value_of_null());
+	value_set(o, "from", c->who.from[0] ? value_of_str(c->who.from) : value_of_null());
 	value_set(o, "request", value_of_str(c->request_id));
 	value_set(o, "about", value_of_str(about(c)));
 	value_set(o, "code", value_of_str(code));
@@ -50,7 +51,8 @@ void log_call(const struct call *c, uint64_t ms)
 	if (strcmp(c->api->log, "json") == 0)
 		log_json(c, ms, code);
 	else
-		(void)fprintf(stderr, "pinfold: %s %s %s%s%s %s %llu ms %s\n", c->who.tenant,
+		(void)fprintf(stderr, "pinfold: %s %s %s%s%s %s %llu ms %s%s%s\n", c->who.tenant,
 			      c->op->name, about(c), *about(c) ? " " : "", c->request_id, code,
-			      (unsigned long long)ms, c->who.token);
+			      (unsigned long long)ms, c->who.token, c->who.token[0] ? " " : "",
+			      c->who.from);
 }

@@ -187,6 +187,22 @@ static int check_words(const struct op_arg *a, const struct value *v, struct err
 	return 0;
 }
 
+static int check_ints(const struct op_arg *a, const struct value *v, struct err *e)
+{
+	if (value_kind(v) != VALUE_ARRAY)
+		return wrong(e, a, "an array of integers", v);
+	for (size_t i = 0; i < value_len(v); i++) {
+		const struct value *one = value_at(v, i);
+
+		if (value_kind(one) != VALUE_INT)
+			return err_set(e, ERR_INVALID, "%s[%zu]: an integer is wanted, not %s",
+				       a->name, i, value_kind_name(value_kind(one)));
+		if (check_range(a, value_int(one), e) < 0)
+			return -EINVAL;
+	}
+	return 0;
+}
+
 static int check_map(const struct op_arg *a, const struct value *v, struct err *e)
 {
 	if (value_kind(v) != VALUE_OBJECT)
@@ -221,6 +237,25 @@ static int check_bool(const struct op_arg *a, const struct value *v, bool *ret, 
 	return 0;
 }
 
+static int check_pty(const struct op_arg *a, const struct value *v, struct err *e)
+{
+	if (value_kind(v) == VALUE_BOOL)
+		return 0;
+	if (value_kind(v) != VALUE_OBJECT)
+		return wrong(e, a, "true or an object with rows and cols", v);
+	for (const char *key = NULL; (key = value_next_key(v, key));) {
+		const struct value *n = value_get(v, key);
+
+		if (strcmp(key, "rows") != 0 && strcmp(key, "cols") != 0)
+			return err_set(e, ERR_INVALID, "%s.%.64s: only rows and cols are known",
+				       a->name, key);
+		if (value_kind(n) != VALUE_INT || value_int(n) < 1 || value_int(n) > 10000)
+			return err_set(e, ERR_INVALID,
+				       "%s.%s: an integer from 1 to 10000 is wanted", a->name, key);
+	}
+	return 0;
+}
+
 /* *ret_new: what takes its place, or NULL. */
 static int check_one(const struct op_arg *a, const struct value *v, struct value **ret_new,
 		     struct err *e)
@@ -240,7 +275,9 @@ static int check_one(const struct op_arg *a, const struct value *v, struct value
 		return check_string(a, v, e);
 	case ARG_CHOICE: return check_string(a, v, e);
 	case ARG_STRINGS: return check_words(a, v, e);
+	case ARG_INTS: return check_ints(a, v, e);
 	case ARG_MAP: return check_map(a, v, e);
+	case ARG_PTY: return check_pty(a, v, e);
 	case ARG_COMMAND:
 		return value_kind(v) == VALUE_STRING ? check_string(a, v, e) : check_words(a, v, e);
 	case ARG_BOOL:

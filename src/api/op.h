@@ -26,7 +26,9 @@ enum arg_type {
 	ARG_CHOICE,   /* one of `choices` */
 	ARG_COMMAND,  /* a line for the shell, or an array of words */
 	ARG_STRINGS,  /* an array of strings */
+	ARG_INTS,     /* an array of integers: min, max of each */
 	ARG_MAP,      /* an object of strings */
+	ARG_PTY,      /* true, or an object with rows and cols */
 };
 
 /* Where REST has it. */
@@ -61,7 +63,12 @@ struct op_arg {
 #define OP_OPEN 0x10u	  /* no token is needed */
 #define OP_EVENTS 0x20u	  /* always answers with events */
 #define OP_DETACHED 0x40u /* a caller who leaves does not end it */
-#define OP_QUIET 0x80u	  /* changes and reveals nothing: no line in the log */
+#define OP_TAKES 0x1000u  /* may take the connection (call_take): its body is not read before */
+#define OP_BELOW                                                                                   \
+	0x2000u /* all methods, and all paths where the last {name} stands; the query is theirs */
+#define OP_QUIET 0x80u /* changes and reveals nothing: no line in the log */
+
+#define OP_STARTS 0x1000u /* something that a tenant's quotas count */
 
 /* Tools only. */
 #define TOOL_READS 0x100u

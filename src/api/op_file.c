@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/boxes.h"
+#include "api/coding.h"
 #include "api/handlers.h"
 #include "base/fd.h"
 #include "pinfold/pinfold.h"
@@ -109,8 +110,42 @@ int op_file_read(struct call *c, struct err *e)
 	return leave(&p, r, e);
 }
 
+/* Where the body goes. */
+struct target {
+	int fd;
+	struct coder *coder; /* it comes compressed; NULL: as it is */
+	uint64_t bytes;
+};
+
+static int put_bytes(struct target *t, const char *data, size_t len)
+{
+	if (len && fd_write_all(t->fd, data, len) < 0)
+		return errno ? -errno : -EIO;
+	t->bytes += len;
+	return 0;
+}
+
+/* What came compressed is written as it was before; the disk of the sandbox is all it can fill. */
+static int put(struct target *t, const char *data, size_t len, bool last)
+{
+	struct coder_io io = {.in = data, .in_len = len, .last = last};
+	auto_free char *out = t->coder ? malloc(COPY_SIZE) : NULL;
+	int r = 0;
+
+	if (!t->coder)
+		return put_bytes(t, data, len);
+	do {
+		io.out = out;
+		io.room = COPY_SIZE;
+		r = out ? coder_step(t->coder, &io) : -ENOMEM;
+		if (r >= 0 && put_bytes(t, out, COPY_SIZE - io.room) < 0)
+			return errno ? -errno : -EIO;
+	} while (r == 0 && (io.in_len || !io.room));
+	return r < 0 ? r : 0;
+}
+
 /* The body as it comes. 0, or -errno: of the sandbox's file (ENOSPC), or the client went away. */
-static int copy_body(const struct call *c, int to, uint64_t *ret_bytes)
+static int copy_body(const struct call *c, struct target *to)
 {
 	auto_free char *buf = malloc(COPY_SIZE);
 	struct pollfd p[2] = {{.fd = c->body, .events = POLLIN},
@@ -124,12 +159,12 @@ static int copy_body(const struct call *c, int to, uint64_t *ret_bytes)
 		if (p[1].revents)
 			return -ECANCELED;
 		ssize_t n = read(c->body, buf, COPY_SIZE);
-		if (n <= 0)
-			/* A client that is lost ends the pipe, too, but not before it says so. */
-			return n < 0 ? -errno : call_cancelled(c) ? -ECANCELED : 0;
-		if (fd_write_all(to, buf, (size_t)n) < 0)
-			return errno ? -errno : -EIO;
-		*ret_bytes += (uint64_t)n;
+		/* A client that is lost ends the pipe, too, but not before it says so. */
+		if (n <= 0 && (n < 0 || call_cancelled(c)))
+			return n < 0 ? -errno : -ECANCELED;
+		int r = put(to, buf, (size_t)n, n == 0);
+		if (r < 0 || n == 0)
+			return r;
 	}
 }
 
@@ -165,7 +200,12 @@ static int write_body(struct call *c, struct pinfold_files *files, struct pinfol
 		return -EINVAL;
 	if (pinfold_file_write(files, arg_str(c, "path"), write_flags(c), mode, &w, failure) < 0)
 		return api_error(e, failure);
-	int r = copy_body(c, pinfold_file_writer_fd(w), ret_bytes);
+	struct target to = {.fd = pinfold_file_writer_fd(w)};
+	if (c->body_coding != HTTP_IDENTITY)
+		to.coder = coder_new(c->body_coding, true);
+	int r = c->body_coding != HTTP_IDENTITY && !to.coder ? -ENOMEM : copy_body(c, &to);
+	coder_free(to.coder);
+	*ret_bytes = to.bytes;
 	if (r == 0)
 		return pinfold_file_commit(w, failure) < 0 ? api_error(e, failure) : 0;
 	pinfold_file_abort(w);
@@ -174,6 +214,8 @@ static int write_body(struct call *c, struct pinfold_files *files, struct pinfol
 		(void)err_detail(e, "disk");
 		return err_remedy(e, "remove files, or make a sandbox with more `disk`");
 	}
+	if (r == -EINVAL && c->body_coding != HTTP_IDENTITY)
+		return err_set(e, ERR_INVALID, "the body is not what its Content-Encoding says");
 	return err_set(e, r == -ETIMEDOUT ? ERR_TIMEOUT : ERR_INTERNAL,
 		       "the file was not written: %s", strerror(-r));
 }

@@ -7,6 +7,7 @@
 
 #include "api/boxes.h"
 #include "api/handlers.h"
+#include "api/process.h"
 #include "pinfold/pinfold.h"
 
 static struct value *describe(const struct pinfold_process *p,
@@ -30,7 +31,7 @@ static struct value *describe(const struct pinfold_process *p,
 	return o;
 }
 
-static struct value *describe_state(const struct pinfold_process_state *s)
+struct value *process_describe(const struct pinfold_process_state *s)
 {
 	struct value *o = value_object();
 
@@ -68,7 +69,7 @@ int op_process_list(struct call *c, struct err *e)
 			value_add(items, describe(&list[i], states, n_states));
 		for (size_t i = 0; i < n_states; i++)
 			if (!states[i].running)
-				value_add(items, describe_state(&states[i]));
+				value_add(items, process_describe(&states[i]));
 		c->reply.value = value_object();
 		value_set(c->reply.value, "items", items);
 		value_set(c->reply.value, "next", value_of_null());
@@ -95,7 +96,7 @@ int op_process_get(struct call *c, struct err *e)
 				 &failure) < 0)
 		r = api_error(e, &failure);
 	else
-		c->reply.value = describe_state(&out.state);
+		c->reply.value = process_describe(&out.state);
 	pinfold_process_output_free(&out);
 	box_put(c->api, b);
 	return r;
@@ -118,7 +119,7 @@ static struct value *describe_output(const struct pinfold_process_output *out)
 	value_set(o, "offset", value_of_u64(out->offset));
 	value_set(o, "next_offset", value_of_u64(out->offset + out->len));
 	value_set(o, "output", parts);
-	value_set(o, "process", describe_state(&out->state));
+	value_set(o, "process", process_describe(&out->state));
 	return o;
 }
 
@@ -142,7 +143,7 @@ int op_process_output(struct call *c, struct err *e)
 	return r;
 }
 
-static int signal_of(const char *name)
+int process_signal_of(const char *name)
 {
 	static const struct {
 		const char *name;
@@ -163,7 +164,7 @@ int op_process_signal(struct call *c, struct err *e)
 {
 	struct pinfold_error failure;
 	struct box *b = box_find(c->api, &c->who, arg_str(c, "id"), e);
-	int signo = signal_of(arg_str(c, "signal")), r = 0;
+	int signo = process_signal_of(arg_str(c, "signal")), r = 0;
 
 	if (!b)
 		return -ENOENT;

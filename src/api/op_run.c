@@ -8,30 +8,54 @@
 #include "api/boxes.h"
 #include "api/handlers.h"
 #include "api/keeper.h"
+#include "api/metrics.h"
 #include "api/options.h"
+#include "api/quota.h"
 #include "api/runs.h"
 #include "base/fd.h"
+
+/* Until it has ended. */
+static int follow(struct call *c, struct pinfold_run *run, const struct wanted *w,
+		  struct lease *lease, struct err *e)
+{
+	struct record *rec =
+		record_begin(c, pinfold_run_id(run), w->command, pinfold_run_sandbox(run), e);
+
+	if (!rec) {
+		pinfold_run_free(run);
+		lease_end(c->api->quotas, lease, 0);
+		return -ENOMEM;
+	}
+	lease_sandbox(c->api->quotas, lease, rec->sandbox);
+	rec->lease = lease;
+	record_follow(c, rec, run, &w->input);
+	c->reply.text = rec->result ? strdup(rec->result) : NULL;
+	c->reply.text_len = c->reply.text ? strlen(c->reply.text) : 0;
+	record_unref(c->api->runs, rec);
+	return 0;
+}
 
 int op_run_create(struct call *c, struct err *e)
 {
 	struct pinfold_run *run = NULL;
 	struct pinfold_error failure;
+	struct lease *lease = NULL;
 	struct wanted w;
 
 	if (arg(c, "name"))
 		return keeper_run(c, arg_str(c, "name"), true, e);
 	int r = wanted_take(&w, c, true, e);
-	if (r >= 0 && pinfold_run_start(&w.o, &run, &failure) < 0)
+	struct quota_need need = {w.o.memory_bytes, w.o.disk_bytes, c->cancel};
+	if (r >= 0)
+		r = quota_take(c->api->quotas, c->who.tenant, &need, &lease, e);
+	uint64_t began_us = metrics_now_us();
+	if (r >= 0 && pinfold_run_start(&w.o, &run, &failure) < 0) {
+		lease_end(c->api->quotas, lease, 0);
 		r = api_error(e, &failure);
-	struct record *rec = r >= 0 ? record_begin(c, pinfold_run_id(run), w.command, "", e) : NULL;
-	if (rec) {
-		record_follow(c, rec, run, &w.input);
-		c->reply.text = rec->result ? strdup(rec->result) : NULL;
-		c->reply.text_len = c->reply.text ? strlen(c->reply.text) : 0;
-		record_unref(c->api->runs, rec);
-	} else if (r >= 0) {
-		pinfold_run_free(run);
-		r = -ENOMEM;
+	}
+	if (r >= 0) {
+		metrics_phase(c->api->metrics, PHASE_START, metrics_now_us() - began_us);
+		r = follow(c, run, &w, lease, e);
 	}
 	wanted_done(&w);
 	return r;

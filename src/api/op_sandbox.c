@@ -37,6 +37,15 @@ static int take_metadata(const struct value *map, char **list, struct err *e)
 	return 0;
 }
 
+static int open_ports(struct box *b, const struct value *list, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < value_len(list); i++)
+		r = box_port_open(b, (unsigned)value_int(value_at(list, i)), e);
+	return r;
+}
+
 int op_sandbox_create(struct call *c, struct err *e)
 {
 	char *metadata[16] = {NULL};
@@ -44,14 +53,18 @@ int op_sandbox_create(struct call *c, struct err *e)
 	struct wanted w;
 	int r = wanted_take(&w, c, false, e);
 
+	if (r >= 0 && value_len(arg(c, "ports")) > BOX_PORTS_MAX)
+		r = err_set(e, ERR_INVALID, "ports: more than %u", BOX_PORTS_MAX);
 	if (r >= 0)
 		r = take_metadata(arg(c, "metadata"), metadata, e);
 	if (r >= 0) {
 		w.o.metadata = (const char *const *)metadata;
 		b = box_create(c->api, &c->who, arg_str(c, "name"), &w.o,
 			       (uint64_t)arg_int(c, "ttl", 0), e);
-		r = b ? describe(c, b, e) : -EIO;
+		r = b ? open_ports(b, arg(c, "ports"), e) : -EIO;
 	}
+	if (r >= 0)
+		r = describe(c, b, e);
 	box_put(c->api, b);
 	for (unsigned i = 0; metadata[i]; i++)
 		free(metadata[i]);
@@ -126,15 +139,25 @@ int op_sandbox_extend(struct call *c, struct err *e)
 	return r;
 }
 
+static bool wants_pty(const struct call *c)
+{
+	const struct value *pty = arg(c, "pty");
+
+	return value_kind(pty) == VALUE_OBJECT || value_true(pty);
+}
+
 static int start_background(struct call *c, struct box *b, struct wanted *w, struct err *e)
 {
 	struct pinfold_error failure;
+	const struct value *pty = arg(c, "pty");
 	uint32_t pid = 0;
 
 	if (arg_true(c, "keep_stdin"))
 		w->o.flags = (w->o.flags & ~PINFOLD_NO_STDIN) | PINFOLD_SPAWN_STDIN;
-	if (arg_true(c, "pty"))
+	if (wants_pty(c))
 		w->o.flags |= PINFOLD_PTY;
+	w->o.rows = (unsigned short)value_int(value_get(pty, "rows")); /* 0: the usual */
+	w->o.cols = (unsigned short)value_int(value_get(pty, "cols"));
 	if (pinfold_sandbox_spawn(b->id, &w->o, &pid, &failure) < 0)
 		return api_error(e, &failure);
 	c->reply.value = value_object();
@@ -173,6 +196,8 @@ int op_sandbox_exec(struct call *c, struct err *e)
 	int r = wanted_take(&w, c, true, e);
 	if (r >= 0 && arg_true(c, "background"))
 		r = start_background(c, b, &w, e);
+	else if (r >= 0 && wants_pty(c))
+		r = err_set(e, ERR_INVALID, "pty: only with background");
 	else if (r >= 0)
 		r = wait_for_exec(c, b, &w, e);
 	wanted_done(&w);

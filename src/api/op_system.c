@@ -53,15 +53,3 @@ int op_openapi(struct call *c, struct err *e)
 	c->reply.value = openapi_document();
 	return 0;
 }
-
-/* Nothing asks for approval yet. */
-int op_approval_get(struct call *c, struct err *e)
-{
-	(void)err_set(e, ERR_MISSING, "there is no approval %.40s", arg_str(c, "id"));
-	return err_detail(e, "approval");
-}
-
-int op_approval_answer(struct call *c, struct err *e)
-{
-	return op_approval_get(c, e);
-}

@@ -59,6 +59,20 @@ static struct value *choices(const char *list)
 	return o;
 }
 
+/* true, or how large it is. */
+static struct value *pty(void)
+{
+	struct value *either = value_array(), *size = of_type("object"), *parts = value_object();
+
+	value_set(parts, "rows", of_type("integer"));
+	value_set(parts, "cols", of_type("integer"));
+	value_set(size, "properties", parts);
+	value_set(size, "additionalProperties", value_of_bool(false));
+	value_add(either, of_type("boolean"));
+	value_add(either, size);
+	return object_of("oneOf", either);
+}
+
 static struct value *base_schema(const struct op_arg *a)
 {
 	struct value *o = NULL, *either;
@@ -91,6 +105,11 @@ static struct value *base_schema(const struct op_arg *a)
 		value_add(either, strings());
 		return object_of("oneOf", either);
 	case ARG_STRINGS: return strings();
+	case ARG_INTS:
+		o = of_type("array");
+		value_set(o, "items", of_type("integer"));
+		return o;
+	case ARG_PTY: return pty();
 	case ARG_MAP:
 		o = of_type("object");
 		value_set(o, "additionalProperties", of_type("string"));
@@ -122,7 +141,7 @@ static struct value *parameters(const struct op *op)
 		p = value_object();
 		value_set(p, "name", value_of_str(a->name));
 		value_set(p, "in", value_of_str(a->flags & IN_PATH ? "path" : "query"));
-		value_set(p, "required", value_of_bool(a->flags & NEEDED));
+		value_set(p, "required", value_of_bool(a->flags & (NEEDED | IN_PATH)));
 		value_set(p, "schema", schema_of_arg(a));
 		value_set(p, "description", value_of_str(a->help));
 		value_add(list, p);
@@ -272,6 +291,8 @@ static const char *const shapes[][2] = {
 		    "ended:string? output_bytes:integer background:boolean threads:integer "
 		    "cpu_ms:integer memory_bytes:integer"},
 	{"Input", "written:integer"},
+	{"Port", "port:integer url:string"},
+	{"PortList", "items:Port[] next:string?"},
 	{"ProcessList", "items:Process[] next:string?"},
 	{"ProcessOutput", "offset:integer next_offset:integer output:any process:Process"},
 	{"File", "path:string name:string type:string size:integer mode:string uid:integer "
@@ -292,7 +313,11 @@ static const char *const shapes[][2] = {
 		     "wall_ms:number files_changed:integer bytes_changed:integer"},
 	{"SnapshotList", "items:Snapshot[] next:string?"},
 	{"Diff", "items:any next:string?"},
-	{"Approval", "id:string"},
+	{"Tenant", "tenant:string usage:object quotas:object over:string? again_in_s:integer?"},
+	{"TenantList", "items:Tenant[] next:string?"},
+	{"Approval", "id:string kind:string what:string sandbox:string? tenant:string? who:string? "
+		     "why:string? asked:string until:string"},
+	{"ApprovalList", "items:Approval[] next:string?"},
 };
 
 static struct value *property(const char *type, size_t n)

@@ -106,6 +106,8 @@ int wanted_take(struct wanted *w, const struct call *c, bool needs_command, stru
 		(void)err_set(e, ERR_INVALID, "command is missing");
 		return err_remedy(e, "give a command, or lang and code");
 	}
+	if (take_words(arg(c, "allow"), NULL, &w->allow, e) < 0)
+		return -EINVAL;
 	take_limits(&w->o, c);
 	w->o.argv = w->argv;
 	w->o.env = w->env;
@@ -115,6 +117,7 @@ int wanted_take(struct wanted *w, const struct call *c, bool needs_command, stru
 	w->o.isolation = arg_str(c, "isolation");
 	w->o.limits = arg_str(c, "limits");
 	w->o.policy = arg_str(c, "policy");
+	w->o.allow = w->allow;
 	w->o.deps = arg_str(c, "deps");
 	w->o.flags = c->api->run_flags | PINFOLD_CAPTURE;
 	w->o.cancel_fd = call_cancelled_fd(c);
@@ -135,4 +138,5 @@ void wanted_done(struct wanted *w)
 		free((void *)(uintptr_t)w->env[i]);
 	free(w->env);
 	free(w->argv);
+	free(w->allow);
 }

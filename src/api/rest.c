@@ -3,6 +3,8 @@
  * REST: a request becomes a call of the operation whose row fits, its result an answer. Nothing of
  * an operation is known here but its row.
  */
+#include <assert.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +17,10 @@
 #include "api/repeat.h"
 #include "base/fd.h"
 #include "base/utf8.h"
+#include "http/accept.h"
 #include "http/range.h"
 #include "http/target.h"
+#include "http/websocket.h"
 
 #define PENDING_MAX (256u << 10) /* of events that the client has not taken yet: the rest waits */
 #define COMMENT_MS 15000u
@@ -35,6 +39,30 @@ struct rest {
 	struct repeat *repeat; /* its answer is kept; or NULL */
 };
 
+/* The rest of the path, from the last segment of the template on, is the operation's own. */
+static int match_below(const struct op *op, const struct http_target *t,
+		       struct http_path_args *args)
+{
+	const char *last = strrchr(op->path, '/');
+	size_t len = rest_prefix(op, t->path, t->path_len);
+	char template[128];
+
+	(void)snprintf(template, sizeof(template), "%.*s", (int)(last - op->path), op->path);
+	return len ? http_path_match(template, t->path, len, args) : 0;
+}
+
+size_t rest_prefix(const struct op *op, const char *path, size_t len)
+{
+	size_t slashes = 0, at = 0;
+
+	for (const char *p = op->path; *p; p++)
+		slashes += *p == '/';
+	for (; at < len; at++)
+		if (path[at] == '/' && --slashes == 0)
+			return at;
+	return 0;
+}
+
 static const struct op *find_route(const struct http_head *h, struct http_path_args *args,
 				   bool *ret_path_known)
 {
@@ -45,9 +73,13 @@ static const struct op *find_route(const struct http_head *h, struct http_path_a
 	for (size_t i = 0; i < op_count(); i++) {
 		const struct op *op = op_at(i);
 
-		if (!op->path || http_path_match(op->path, t.path, t.path_len, args) <= 0)
+		if (!op->path || (op->flags & OP_BELOW ? match_below(op, &t, args)
+						       : http_path_match(op->path, t.path,
+									 t.path_len, args)) <= 0)
 			continue;
 		*ret_path_known = true;
+		if (op->flags & OP_BELOW && h->method != HTTP_TRACE)
+			return op;
 		if (strlen(op->method) == h->method_len &&
 		    memcmp(op->method, h->method_text, h->method_len) == 0)
 			return op;
@@ -113,6 +145,8 @@ static int take_query(struct call *c, const struct http_head *h, struct err *e)
 
 	if (!text)
 		return err_sys(e, "query");
+	if (c->op->flags & OP_BELOW)
+		return 0;
 	http_target_split(h, &t);
 	http_query_init(&q, &t);
 	while (http_query_next(&q, &p)) {
@@ -147,7 +181,7 @@ static int take_body(struct call *c, const struct exchange *x, struct err *e)
 		return 0;
 	/* curl -d says form when it is told nothing; on the Unix socket no browser can be behind it. */
 	if (exchange_field(x, "content-type", type, sizeof(type)) && !is_json(type) &&
-	    !(x->conn->listener->unix_socket && strstr(type, "form-urlencoded"))) {
+	    !(x->conn->listener->way == API_UNIX && strstr(type, "form-urlencoded"))) {
 		(void)err_set(e, ERR_INVALID, "the body is not application/json");
 		(void)err_detail(e, "media_type");
 		return err_remedy(e, "send \"Content-Type: application/json\"");
@@ -173,13 +207,34 @@ static int take_fields(struct call *c, const struct exchange *x, struct err *e)
 	char text[24];
 	unsigned long long n;
 
-	if (!exchange_field(x, "last-event-id", text, sizeof(text)))
+	if (c->op->flags & OP_BELOW || !exchange_field(x, "last-event-id", text, sizeof(text)))
 		return 0;
 	if (!*text || strlen(text) > 18 || strspn(text, "0123456789") != strlen(text) ||
 	    sscanf(text, "%llu", &n) != 1)
 		return err_set(e, ERR_INVALID, "Last-Event-ID: not a number that we gave");
 	c->last_event = n;
 	return 0;
+}
+
+static_assert(sizeof(((struct call *)NULL)->websocket) >= WS_ACCEPT_SIZE, "room for it");
+
+/* What is wrong with a WebSocket is said before anything is looked for. */
+static int take_upgrade(struct call *c, struct exchange *x, struct err *e)
+{
+	struct http_error he;
+
+	if (!(c->op->flags & OP_TAKES) || !x->head.upgrade ||
+	    !http_head_lists(&x->head, "upgrade", "websocket"))
+		return 0;
+	if (ws_handshake(&x->head, c->websocket, &he) == 0)
+		return 0;
+	c->websocket[0] = '\0';
+	(void)err_set(e, ERR_INVALID, "%s", he.why);
+	if (he.status == 426) {
+		exchange_header(x, "Sec-WebSocket-Version", "13");
+		(void)err_detail(e, "version");
+	}
+	return -EINVAL;
 }
 
 static void rest_free(struct rest *r)
@@ -241,8 +296,7 @@ static void drain(struct rest *r)
 
 			exchange_event(r->x, "missed", NULL, missed, (size_t)n);
 		}
-		(void)snprintf(id, sizeof(id), "%llu",
-			       (unsigned long long)(ev.id ? ev.id : ev.number));
+		(void)snprintf(id, sizeof(id), "%llu", (unsigned long long)ev.id);
 		if (r->x)
 			exchange_event(r->x, ev.name, id, ev.data, ev.len);
 	}
@@ -314,6 +368,42 @@ static void follow(struct call *c, struct feed *feed)
 	loop_post(r->loop, &r->attach);
 }
 
+/* From the handler's thread to the loop's, and back. */
+struct handover {
+	struct task task;
+	struct rest *rest;
+	struct taken *to;
+	sem_t done;
+	int result;
+};
+
+static void hand_over(struct task *t)
+{
+	struct handover *h = (struct handover *)t;
+	struct exchange *x = h->rest->x;
+
+	h->result = x ? 0 : -ECONNABORTED;
+	h->rest->x = NULL;
+	if (x) {
+		exchange_on_gone(x, NULL, NULL);
+		conn_take(x->conn, h->to);
+	}
+	(void)sem_post(&h->done);
+}
+
+static int take(struct call *c, struct taken *ret)
+{
+	struct handover h = {.task.run = hand_over, .rest = c->transport, .to = ret};
+	struct rest *r = c->transport;
+
+	(void)sem_init(&h.done, 0, 0);
+	loop_post(r->loop, &h.task);
+	while (sem_wait(&h.done) < 0)
+		;
+	(void)sem_destroy(&h.done);
+	return h.result;
+}
+
 /* All of it, or the part that is wanted. Returns the status. */
 static int cut_to_range(struct exchange *x, struct reply *reply, int status)
 {
@@ -367,7 +457,8 @@ static void early(struct call *c, struct value *v)
 
 static void send_file(struct exchange *x, struct reply *reply, int status)
 {
-	exchange_header(x, "Accept-Ranges", "bytes");
+	if (reply->coding == HTTP_IDENTITY)
+		exchange_header(x, "Accept-Ranges", "bytes");
 	status = cut_to_range(x, reply, status);
 	exchange_begin(x, status, reply->type ? reply->type : "application/octet-stream",
 		       (int64_t)reply->length);
@@ -412,6 +503,15 @@ static void answer(struct exchange *x, struct call *c)
 	struct reply *reply = &c->reply;
 	int status = status_of(c);
 
+	exchange_header(x, "Vary", "Accept-Encoding");
+	if (reply->coding != HTTP_IDENTITY) {
+		size_t n = strlen(reply->etag);
+
+		exchange_header(x, "Content-Encoding", http_coding_name(reply->coding));
+		if (n) /* other bytes, another name */
+			(void)snprintf(reply->etag + n - 1, sizeof(reply->etag) - n + 1, "-%s\"",
+				       http_coding_name(reply->coding));
+	}
 	if (reply->etag[0])
 		exchange_header(x, "ETag", reply->etag);
 	if (reply->fd >= 0)
@@ -489,6 +589,15 @@ static int check_scope(const struct call *c, struct err *e)
 			  scope_name(c->op->scope));
 }
 
+/* Not where a part is asked for, nor where somebody may come for the same answer again. */
+static enum http_coding coding_for(const struct call *c, const struct exchange *x)
+{
+	if (c->op->flags & OP_EVENTS || c->stream || x->head.method == HTTP_HEAD ||
+	    http_head_field(&x->head, "range") || http_head_field(&x->head, "idempotency-key"))
+		return HTTP_IDENTITY;
+	return http_accept_coding(&x->head);
+}
+
 static int fill(struct call *c, const struct http_path_args *path, struct exchange *x,
 		struct err *e)
 {
@@ -505,9 +614,13 @@ static int fill(struct call *c, const struct http_path_args *path, struct exchan
 	if (r >= 0)
 		r = take_fields(c, x, e);
 	if (r >= 0)
+		r = take_upgrade(c, x, e);
+	if (r >= 0)
 		r = op_check(c->op, c->args, e);
 	c->detach = r >= 0 && arg_true(c, "detach");
 	c->body = take_fd(&x->pipe_end);
+	c->body_coding = x->coding;
+	c->coding = coding_for(c, x);
 	return r;
 }
 
@@ -519,7 +632,7 @@ static int look_for_repeat(struct rest *r, struct call *c, struct exchange *x, s
 	struct repeat *one = NULL;
 	struct hash h;
 
-	if (x->head.method != HTTP_POST || c->stream || c->op->flags & OP_RAW_BODY ||
+	if (x->head.method != HTTP_POST || c->stream || c->op->flags & (OP_RAW_BODY | OP_TAKES) ||
 	    !exchange_field(x, "idempotency-key", key, sizeof(key)))
 		return 0;
 	if (!*key || strlen(key) > REPEAT_KEY_MAX)
@@ -559,6 +672,7 @@ static int start(struct exchange *x, const struct op *op, const struct http_path
 	c->done = done;
 	c->follow = follow;
 	c->early = early;
+	c->take = op->flags & OP_TAKES ? take : NULL;
 	int result = fill(c, path, x, e);
 	if (result < 0 && c->op->scope && c->args) {
 		/* Who is known and refused is on record, by the way of all calls. */

@@ -11,6 +11,7 @@
 #include "api/feed.h"
 #include "api/spool.h"
 
+struct lease;
 struct pinfold_run;
 struct pinfold_run_options;
 
@@ -29,8 +30,9 @@ struct record {
 	uint64_t ended_at; /* loop_now_ms(), 0: it runs */
 	char *result;	   /* the document, one line of JSON; NULL: it runs */
 	struct spool output[2];
-	struct feed *feed; /* started, stdout, stderr, denial, result */
-	int cancel_fd;	   /* of the call that runs it, FD_NONE: over */
+	struct feed *feed;   /* started, stdout, stderr, denial, result */
+	int cancel_fd;	     /* of the call that runs it, FD_NONE: over */
+	struct lease *lease; /* what it has of its tenant's quotas, until it ends; or NULL */
 
 	/* runs.c */
 	unsigned refs;
@@ -87,5 +89,9 @@ struct run_input {
 };
 void record_follow(struct call *c, struct record *rec, struct pinfold_run *run,
 		   const struct run_input *input);
+/* A result of what was ended because its tenant has used up what he may: it says so. `text` is the
+ * document, malloced, and may be replaced. False: that was not why. */
+struct quotas;
+bool record_explain(struct quotas *q, const char *tenant, char **text);
 
 #endif

@@ -10,6 +10,7 @@
 #include "api/boxes.h"
 #include "api/keeper.h"
 #include "api/metrics.h"
+#include "api/quota.h"
 #include "api/repeat.h"
 #include "api/runs.h"
 #include "api/server.h"
@@ -35,7 +36,8 @@ int api_open(struct api *api, struct err *e)
 	int r = 0;
 
 	value_init();
-	*api = (struct api){.run_flags = PINFOLD_DAEMON | PINFOLD_FOREIGN};
+	*api = (struct api){.run_flags = PINFOLD_DAEMON | PINFOLD_FOREIGN | PINFOLD_PROMPT,
+			    .approvals = FD_NONE};
 	r = loop_new(&api->loop, e);
 	if (r >= 0)
 		r = workers_new(WORKERS_MAX, &api->workers, e);
@@ -122,10 +124,14 @@ static int open_server(struct api *api, const struct api_config *config, struct 
 
 	if (r >= 0 && config->dir >= 0)
 		r = tokens_new(config->dir, &api->tokens, e);
+	if (r >= 0 && config->dir >= 0 && config->state >= 0)
+		r = quotas_new(config->dir, config->state, &api->quotas, e);
+	if (r >= 0 && api->quotas)
+		r = quotas_watch(api->quotas, e);
 	if (r >= 0 && config->keeper >= 0)
 		r = keeper_new(config->keeper, &api->keeper, e);
 	for (unsigned i = 0; r >= 0 && i < config->n_listen; i++)
-		r = server_listen(*ret, config->listen[i].fd, config->listen[i].unix_socket, e);
+		r = server_listen(*ret, config->listen[i].fd, config->listen[i].way, e);
 	if (r >= 0 && config->mount)
 		config->mount(api, *ret, config->mount_arg);
 	return r;
@@ -152,6 +158,7 @@ int api_serve(const struct api_config *config, struct err *e)
 	r = open_server(&api, config, &server, e);
 	end.server = server;
 	api.log = config->log;
+	api.approvals = config->approvals;
 	if (r >= 0) {
 		metrics_server(api.metrics, server);
 		r = watch_signals(&end, e);
@@ -159,6 +166,7 @@ int api_serve(const struct api_config *config, struct err *e)
 	if (r >= 0)
 		r = loop_run(api.loop, e);
 	settler_free(api.settler);
+	quotas_free(take_ptr(&api.quotas)); /* saved: the next one goes on from there */
 	/* What still runs ends with our connections to the daemon, when the process does. */
 	return r;
 }

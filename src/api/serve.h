@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "api/door.h"
 #include "base/err.h"
 
 struct server;
@@ -12,15 +13,17 @@ struct api;
 
 struct api_listen {
 	int fd; /* taken */
-	bool unix_socket;
+	enum api_way way;
 };
 
 struct api_config {
 	struct api_listen listen[8];
 	unsigned n_listen;
-	int dir;    /* where tokens are; FD_NONE: nowhere */
-	int ledger; /* directory of its chain; FD_NONE: the data directory's */
-	int keeper; /* the keeper's socket; FD_NONE: there is none */
+	int dir;       /* where tokens are; FD_NONE: nowhere */
+	int state;     /* where we may write; FD_NONE: nowhere, and nothing is counted */
+	int ledger;    /* directory of its chain; FD_NONE: the data directory's */
+	int approvals; /* a box of questions, or FD_NONE */
+	int keeper;    /* the keeper's socket; FD_NONE: there is none */
 	const char *const *hosts, *const *origins;
 	const char *log; /* text, json; NULL: nothing */
 	bool open;	 /* as in server.h */

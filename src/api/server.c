@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/server.h"
 
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include "api/api.h"
 #include "api/conn_int.h"
 #include "base/fd.h"
+#include "base/passfd.h"
 
 #define CONNECTIONS_MAX 4096u
 #define AGAIN_MS 100u
@@ -33,6 +39,7 @@ static bool drop_idle(struct server *s)
 {
 	for (struct conn *c = s->first; c; c = c->next)
 		if (c->state == CONN_HEAD || c->state == CONN_CLOSING) {
+			s->counts.dropped++;
 			conn_close(c);
 			return true;
 		}
@@ -44,7 +51,7 @@ static bool make_room(struct server *s)
 	return s->counts.connections < s->config.connections_max || drop_idle(s);
 }
 
-static void take_connection(struct listener *l, int fd)
+static void take_connection(struct listener *l, int fd, const char *from)
 {
 	struct ucred peer = {.uid = UINT32_MAX};
 	socklen_t len = sizeof(peer);
@@ -54,11 +61,24 @@ static void take_connection(struct listener *l, int fd)
 		(void)close(fd);
 		return;
 	}
-	if (l->unix_socket && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0) {
+	if (l->way == API_UNIX && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0) {
 		(void)close(fd);
 		return;
 	}
-	conn_new(l, fd, peer.uid);
+	conn_new(l, fd, peer.uid, from);
+}
+
+static void write_from(const struct sockaddr_storage *at, char ret[FROM_SIZE])
+{
+	const struct sockaddr_in *in = (const struct sockaddr_in *)at;
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)at;
+	char text[INET6_ADDRSTRLEN] = "";
+
+	*ret = '\0';
+	if (at->ss_family == AF_INET && inet_ntop(AF_INET, &in->sin_addr, text, sizeof(text)))
+		(void)snprintf(ret, FROM_SIZE, "%s:%u", text, ntohs(in->sin_port));
+	if (at->ss_family == AF_INET6 && inet_ntop(AF_INET6, &in6->sin6_addr, text, sizeof(text)))
+		(void)snprintf(ret, FROM_SIZE, "[%s]:%u", text, ntohs(in6->sin6_port));
 }
 
 static void listen_again(struct timer *t)
@@ -74,10 +94,14 @@ static void incoming(struct watch *w, uint32_t events)
 
 	(void)events;
 	for (unsigned i = 0; i < 32; i++) {
-		int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		struct sockaddr_storage at = {0};
+		socklen_t len = sizeof(at);
+		char from[FROM_SIZE];
+		int fd = accept4(w->fd, (struct sockaddr *)&at, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
+		write_from(&at, from);
 		if (fd >= 0)
-			take_connection(l, fd);
+			take_connection(l, fd, from);
 		else if (errno == EAGAIN || errno == EINTR)
 			return;
 		else if (!drop_idle(l->server)) {
@@ -89,16 +113,49 @@ static void incoming(struct watch *w, uint32_t events)
 	}
 }
 
-int server_listen(struct server *s, int fd, bool unix_socket, struct err *e)
+/* Who ends TLS reads what strangers send, too: he is believed nothing but an address. */
+static bool is_stream(int fd)
+{
+	int type = 0;
+	socklen_t len = sizeof(type);
+
+	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_STREAM &&
+	       fcntl(fd, F_SETFL, O_NONBLOCK) == 0;
+}
+
+static void handed(struct watch *w, uint32_t events)
+{
+	struct listener *l = (struct listener *)w;
+
+	(void)events;
+	for (unsigned i = 0; i < 32; i++) {
+		struct door_message m;
+		int fd = FD_NONE;
+		int n = passfd_receive(w->fd, &m, sizeof(m), &fd, 1, MSG_DONTWAIT);
+
+		if (n == -EAGAIN || n == -EINTR)
+			return;
+		if (n < 0 && n != -EPROTO) { /* the watcher has the other end: it is ending, too */
+			(void)watch_set(w, 0);
+			return;
+		}
+		if (n == 1 && is_stream(fd) && memchr(m.from, '\0', sizeof(m.from)))
+			take_connection(l, fd, m.from);
+		else
+			fd_close(&fd);
+	}
+}
+
+int server_listen(struct server *s, int fd, enum api_way way, struct err *e)
 {
 	struct listener *l = calloc(1, sizeof(*l));
 
 	if (!l)
 		return err_sys(e, "listener");
-	watch_init(&l->watch, s->loop, fd, incoming);
+	watch_init(&l->watch, s->loop, fd, way == API_DOOR ? handed : incoming);
 	l->again.fire = listen_again;
 	l->server = s;
-	l->unix_socket = unix_socket;
+	l->way = way;
 	l->next = s->listeners;
 	s->listeners = l;
 	return watch_set(&l->watch, EPOLLIN) < 0 ? err_sys(e, "listen") : 0;

@@ -14,16 +14,15 @@ struct server_config {
 
 int server_new(struct api *api, const struct server_config *config, struct server **ret,
 	       struct err *e);
-/* `fd` is taken: listening, non-blocking. unix_socket: who calls is known by his uid, else he needs
- * a token. */
-int server_listen(struct server *s, int fd, bool unix_socket, struct err *e);
+/* `fd` is taken; non-blocking but for the door. */
+int server_listen(struct server *s, int fd, enum api_way way, struct err *e);
 /* No new connection; those that are idle go. */
 void server_drain(struct server *s);
 void server_free(struct server *s);
 
 struct server_counts {
 	unsigned connections, streams;
-	uint64_t accepted, refused, requests;
+	uint64_t accepted, refused, requests, dropped;
 };
 void server_count(const struct server *s, struct server_counts *ret);
 
@@ -31,5 +30,8 @@ void server_count(const struct server *s, struct server_counts *ret);
 void rest_begin(struct exchange *x);
 /* The body is to be given to the call as it comes: the row says so. Called when the head is there. */
 const struct op *rest_route(const struct http_head *h);
+
+/* OP_BELOW: where in a path its own begins, at a slash; 0: nowhere. */
+size_t rest_prefix(const struct op *op, const char *path, size_t len);
 
 #endif

@@ -24,7 +24,7 @@ void spool_done(struct spool *s)
 }
 
 /* A file in /tmp costs disk, not memory; where there is none to write to, memory it is. */
-static int open_file(void)
+int spool_open_file(void)
 {
 	int fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
@@ -33,7 +33,7 @@ static int open_file(void)
 
 static int to_file(struct spool *s)
 {
-	auto_close int fd = open_file();
+	auto_close int fd = spool_open_file();
 
 	if (fd < 0 || fd_write_all(fd, s->memory, (size_t)s->kept) < 0)
 		return -EIO;

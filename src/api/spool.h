@@ -28,4 +28,7 @@ uint64_t spool_size(struct spool *s, uint64_t *ret_total);
 /* A descriptor of its own for all of it, to be sent as a file. -errno. */
 int spool_fd(struct spool *s);
 
+/* A file that has no name. */
+int spool_open_file(void);
+
 #endif

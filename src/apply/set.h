@@ -18,6 +18,13 @@
 /* Numbers are in the database. */
 enum apply_type { APPLY_NONE = 0, APPLY_FILE, APPLY_LINK, APPLY_DIR, APPLY_OTHER };
 
+/* What a workspace knows of what the directory has, for the next time. */
+struct apply_known {
+	int64_t origin; /* what the workspace had then (store/origin.h); 0: as its layers have it */
+	bool merged;	/* what is there has changes that the workspace has not */
+	bool foreign;	/* what is there is not known to it */
+};
+
 struct apply_item {
 	char *path; /* below the directory; owned */
 	enum apply_type old, new;
@@ -25,6 +32,7 @@ struct apply_item {
 	uint32_t mode;		 /* of something new: what the caller's umask leaves of it */
 	/* Of files and of links' targets, in hexadecimal. "" before it is staged: not known. */
 	char old_hash[HASH_TEXT_SIZE], new_hash[HASH_TEXT_SIZE];
+	struct apply_known old_known, new_known;
 	struct stat seen; /* what the directory had when this was decided; st_mode 0: nothing */
 };
 

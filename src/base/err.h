@@ -31,7 +31,7 @@ struct err {
 	char detail[24];   /* finer code behind the dot, "" for none */
 	char text[640];	   /* what went wrong, for a person */
 	char remedy[512];  /* what to do about it, "" for none */
-	unsigned retry_ms; /* ERR_BUSY: worth trying again after that; 0: nobody knows */
+	unsigned retry_ms; /* ERR_BUSY, ERR_LIMIT: worth trying again after that; 0: nobody knows */
 };
 
 _Static_assert(sizeof(struct err) < 4096, "an error must fit into one atomic pipe write");

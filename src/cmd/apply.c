@@ -12,8 +12,9 @@
 
 static const char *const paragraphs[] = {
 	"Writes what a workspace changed of its directory to the directory: all, or what is at or below "
-	"each PATH, which is relative to the directory. All or nothing: a file that changed there, too, is "
-	"a conflict, every conflict is named, and nothing is written. No link is followed on the way, and "
+	"each PATH, which is relative to the directory. All or nothing: a text that changed there, too, is "
+	"merged by lines where what it was is kept; all else that changed on both sides is a conflict, every "
+	"conflict is named, and nothing is written. No link is followed on the way, and "
 	"a link that leads out of the directory is written only where PATH names it.",
 	"--revert takes the last apply back; files that changed since are conflicts. A process that is "
 	"killed in the middle has written nothing, once review or apply has looked at the directory again.",
@@ -49,6 +50,7 @@ static void put_json(struct told *t, const struct pinfold_review *item)
 	change_json(&t->j, &item->change);
 	json_str(&t->j, "runs_on_host", item->runs_on_host);
 	json_str(&t->j, "conflict", item->conflict);
+	json_bool(&t->j, "merged", item->merges != NULL);
 	json_close(&t->j, '}');
 }
 
@@ -68,6 +70,8 @@ static int tell(const struct pinfold_review *item, void *arg)
 	}
 	printf("%c %c ", item->runs_on_host ? '!' : ' ', change_letter(&item->change));
 	change_name(item->change.path, item->change.path_len);
+	if (item->merges)
+		fputs("  (merged)", stdout);
 	(void)putchar('\n');
 	return ferror(stdout);
 }

@@ -10,7 +10,7 @@
 
 #define RUNS_COMMAND (VERB_RUN | VERB_PLAN)
 
-static bool offered(const struct opt *o, unsigned verb)
+static bool offered(const struct opt *o, uint64_t verb)
 {
 	return (o->verbs & verb) && !o->later && o->help;
 }
@@ -25,7 +25,7 @@ static bool repeats(const struct opt *o)
 	return o->type == OPT_LIST || o->type == OPT_ENV;
 }
 
-static void put_verb_names(const char *separator, unsigned bits)
+static void put_verb_names(const char *separator, uint64_t bits)
 {
 	bool first = true;
 

@@ -28,6 +28,8 @@ static int check_detached(const struct request *r, struct err *e)
 	const char *what = r->stdin_path	 ? "--stdin"
 			   : r->no_daemon	 ? "--no-daemon"
 			   : r->raw		 ? "--raw"
+			   : r->allow.items	 ? "--allow"
+			   : r->policy_file	 ? "--policy"
 			   : r->run.name	 ? "--name"
 			   : r->run.output_bytes ? "--output"
 			   : r->run.keep_ms	 ? "--keep"

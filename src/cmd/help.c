@@ -80,7 +80,7 @@ static void print_option(const struct opt *o)
 	print_wrapped(text, HELP_COLUMN, HELP_COLUMN);
 }
 
-static void print_options(unsigned verb)
+static void print_options(uint64_t verb)
 {
 	for (int g = 0; g < GROUP_COUNT; g++) {
 		bool titled = false;

@@ -3,10 +3,11 @@
  * pinfold serve                       the warden, and front below it (engine/serve.c)
  *   └─ watcher                        starts the two again when they die; does nothing else
  *        ├─ keeper                    has the store of workspaces, as who started us
- *        └─ api                       speaks HTTP; for root's daemon an id of its own, no rights
+ *        ├─ api                       speaks HTTP; for root's daemon an id of its own, no rights
+ *        └─ pinfold-tls               with --tls-cert: ends TLS, and hands connections to api
  *
  * Sockets are opened before anything is started and handed down. The watcher holds the leash: a pipe
- * whose other end is ours. When we die it ends, and the others with it.
+ * whose other end is ours. When we die it ends, and the others with it; a byte is SIGHUP.
  */
 #include "cmd/http.h"
 
@@ -33,6 +34,8 @@
 #include "base/fd.h"
 #include "base/group.h"
 #include "base/parse.h"
+#include "cmd/say.h"
+#include "cmd/tls.h"
 #include "mcp/mcp.h"
 
 #define GROUP_NAME "pinfold"
@@ -46,6 +49,7 @@ struct side {
 	int leash;
 	bool root; /* who started us was */
 	pid_t keeper, api;
+	struct tls_side tls;
 };
 
 static int default_path(const struct http_options *o, const char *socket, char *ret, size_t size,
@@ -102,7 +106,7 @@ static int listen_unix(const char *path, struct api_listen *ret, struct err *e)
 		return err_sys(e, "listen on %s", path);
 	if (group != (gid_t)-1 && (chown(path, 0, group) < 0 || chmod(path, 0660) < 0))
 		return err_sys(e, "give %s to group " GROUP_NAME, path);
-	*ret = (struct api_listen){take_fd(&fd), true};
+	*ret = (struct api_listen){take_fd(&fd), API_UNIX};
 	return 0;
 }
 
@@ -146,7 +150,7 @@ static int parse_address(const char *address, struct sockaddr_storage *ret, sock
 		       : bad_address(address, e);
 }
 
-static int listen_tcp(const char *address, struct api_listen *ret, struct err *e)
+static int listen_tcp(const char *address, struct err *e)
 {
 	struct sockaddr_storage at;
 	socklen_t len = 0;
@@ -160,8 +164,7 @@ static int listen_tcp(const char *address, struct api_listen *ret, struct err *e
 			 sizeof(one)); /* its connections have it */
 	if (fd < 0 || bind(fd, (struct sockaddr *)&at, len) < 0 || listen(fd, BACKLOG) < 0)
 		return err_sys(e, "listen on %s", address);
-	*ret = (struct api_listen){take_fd(&fd), false};
-	return 0;
+	return take_fd(&fd);
 }
 
 /* Tokens are root's; who serves may read them. */
@@ -199,6 +202,32 @@ static int open_ledger(int dir, struct err *e)
 		return err_sys(e, "open the ledger's directory");
 	if (geteuid() == 0 && fchown(fd, PINFOLD_API_ID, PINFOLD_API_ID) < 0)
 		return err_sys(e, "give the ledger's directory to who serves HTTP");
+	return take_fd(&fd);
+}
+
+/* Where who serves puts his questions, and we answer them. */
+static int open_approvals(const char *home, struct err *e)
+{
+	struct pinfold_error failure;
+	char path[4096 + 8];
+
+	(void)snprintf(path, sizeof(path), "%s/api", home);
+	auto_close int fd = pinfold_approvals_open(path, &failure);
+	if (fd < 0)
+		return err_set(e, ERR_INTERNAL, "%s", failure.message);
+	if (geteuid() == 0 && fchown(fd, PINFOLD_API_ID, PINFOLD_API_ID) < 0)
+		return err_sys(e, "give %s/approvals to who serves HTTP", path);
+	return take_fd(&fd);
+}
+
+/* What the one who serves writes himself: what tenants have used. */
+static int open_state(int dir, struct err *e)
+{
+	if (mkdirat(dir, "state", 0700) < 0 && errno != EEXIST)
+		return err_sys(e, "make api/state");
+	auto_close int fd = openat(dir, "state", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || (geteuid() == 0 && fchown(fd, PINFOLD_API_ID, PINFOLD_API_ID) < 0))
+		return err_sys(e, "open api/state");
 	return take_fd(&fd);
 }
 
@@ -244,6 +273,7 @@ static void be_api(struct side *s, int keeper)
 	s->config.mount = mount_mcp;
 	s->config.mount_arg = s;
 	fd_close(&s->leash);
+	tls_forget(&s->tls);
 	if (give_up_rights() < 0)
 		(void)err_sys(&e, "give up rights");
 	else if (api_serve(&s->config, &e) >= 0)
@@ -252,13 +282,14 @@ static void be_api(struct side *s, int keeper)
 	_exit(1);
 }
 
-static void be_keeper(const struct side *s, int socket)
+static void be_keeper(struct side *s, int socket)
 {
 	(void)prctl(PR_SET_NAME, "pinfold-keeper", 0, 0, 0);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	for (unsigned i = 0; i < s->config.n_listen; i++)
 		(void)close(s->config.listen[i].fd);
 	(void)close(s->leash);
+	tls_forget(&s->tls);
 	_exit(keeper_main(socket, s->home));
 }
 
@@ -290,21 +321,76 @@ static void end_one(pid_t *pid, int signo)
 	*pid = 0;
 }
 
-/* Has one of them died? The two go together: a socket joins them. */
-static bool one_died(struct side *s)
+/* Who has died? API and keeper go together: a socket joins them. */
+static void start_dead(struct side *s)
 {
 	pid_t gone = waitpid(-1, NULL, WNOHANG);
+	struct err e = ERR_INIT;
 
 	if (gone <= 0)
-		return false;
+		return;
+	if (gone == s->tls.pid) {
+		if (tls_start(&s->tls, &e) < 0)
+			say_failure(&e, false);
+		return;
+	}
 	if (gone == s->api)
 		s->api = 0;
 	if (gone == s->keeper)
 		s->keeper = 0;
-	return gone > 0;
+	end_one(&s->api, SIGKILL);
+	end_one(&s->keeper, SIGKILL);
+	start_both(s);
 }
 
-static void be_watcher(struct side *s)
+static void renew_tls(struct side *s)
+{
+	struct err e = ERR_INIT;
+
+	if (!s->tls.cert_path)
+		return;
+	if (tls_renew(&s->tls, &e) < 0)
+		say_failure(&e, false);
+	else
+		(void)fprintf(stderr, "pinfold: TLS: certificate read\n");
+}
+
+/* false: we are to end. */
+static bool heed_leash(struct side *s)
+{
+	char byte;
+	ssize_t n = read(s->leash, &byte, 1);
+
+	if (n == 1)
+		renew_tls(s);
+	return n == 1 || (n < 0 && errno == EINTR);
+}
+
+/* The end of what TLS is on comes with the API's; so it is told first and waited for last. */
+static void end_all(struct side *s)
+{
+	if (s->tls.pid > 0)
+		(void)kill(s->tls.pid, SIGTERM);
+	end_one(&s->api, SIGTERM);
+	end_one(&s->keeper, SIGTERM);
+	end_one(&s->tls.pid, SIGTERM);
+}
+
+/* What is wrong with the certificate is known before anything else is started. */
+static void start_tls(struct side *s, int ready)
+{
+	struct tls_answer a = {.e = ERR_INIT};
+
+	a.result = tls_start(&s->tls, &a.e);
+	(void)fd_write_all(ready, &a, sizeof(a)); /* who waits sees the end of the pipe */
+	(void)close(ready);
+	if (a.result < 0) {
+		end_one(&s->tls.pid, SIGKILL);
+		_exit(1);
+	}
+}
+
+static void be_watcher(struct side *s, int ready)
 {
 	struct pollfd p = {.fd = s->leash, .events = POLLIN};
 	sigset_t none;
@@ -315,19 +401,51 @@ static void be_watcher(struct side *s)
 	/* Ctrl-C is for the daemon; it lets us go when it has heard. */
 	(void)sigaction(SIGINT, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
 	(void)sigaction(SIGTERM, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
+	if (s->tls.cert_path)
+		start_tls(s, ready);
 	start_both(s);
-	for (;;) {
-		if (poll(&p, 1, AGAIN_MS) > 0)
-			break;
-		if (!one_died(s))
-			continue;
-		end_one(&s->api, SIGKILL);
-		end_one(&s->keeper, SIGKILL);
-		start_both(s);
-	}
-	end_one(&s->api, SIGTERM);
-	end_one(&s->keeper, SIGTERM);
+	while (poll(&p, 1, AGAIN_MS) <= 0 || heed_leash(s))
+		start_dead(s);
+	end_all(s);
 	_exit(0);
+}
+
+/* TLS is for addresses: one that is given without them, or in half, is a mistake. */
+static int check_tls(const struct http_options *o, struct err *e)
+{
+	if (!o->tls_cert && !o->tls_key)
+		return 0;
+	if (!o->tls_cert || !o->tls_key)
+		return err_set(e, ERR_INVALID, "--tls-cert and --tls-key go together");
+	if (!o->addresses || !o->addresses[0])
+		return err_set(e, ERR_INVALID, "--tls-cert: without --listen nothing speaks TLS");
+	return 0;
+}
+
+static int open_addresses(const struct http_options *o, struct side *s, struct err *e)
+{
+	struct api_config *c = &s->config;
+	struct tls_side *t = &s->tls;
+
+	for (unsigned i = 0; o->addresses && o->addresses[i]; i++) {
+		if (i == TLS_LISTEN_MAX)
+			return err_set(e, ERR_INVALID, "--listen: more than seven");
+		int fd = listen_tcp(o->addresses[i], e);
+		if (fd < 0)
+			return fd;
+		if (o->tls_cert)
+			t->listen[t->n_listen++] = fd;
+		else
+			c->listen[c->n_listen++] = (struct api_listen){fd, API_TCP};
+	}
+	if (!o->tls_cert)
+		return 0;
+	t->cert_path = o->tls_cert;
+	t->key_path = o->tls_key;
+	int r = tls_open(t, e);
+	if (r >= 0)
+		c->listen[c->n_listen++] = (struct api_listen){t->door[0], API_DOOR};
+	return r;
 }
 
 static int open_all(const struct http_options *o, struct side *s, struct http_side *ret,
@@ -343,16 +461,21 @@ static int open_all(const struct http_options *o, struct side *s, struct http_si
 		return err_set(e, ERR_INVALID, "%s", failure.message);
 	if (pinfold_home(s->home, sizeof(s->home), &failure) < 0)
 		return err_set(e, ERR_INVALID, "%s", failure.message);
-	r = default_path(o, s->socket, ret->path, sizeof(ret->path), e);
+	r = check_tls(o, e);
+	if (r >= 0)
+		r = default_path(o, s->socket, ret->path, sizeof(ret->path), e);
 	if (r >= 0)
 		r = c->dir = http_open_dir(s->home, e);
 	if (r >= 0)
 		r = c->ledger = open_ledger(c->dir, e);
 	if (r >= 0)
+		r = c->approvals = open_approvals(s->home, e);
+	if (r >= 0)
+		r = c->state = open_state(c->dir, e);
+	if (r >= 0)
 		r = listen_unix(ret->path, &c->listen[c->n_listen++], e);
-	for (unsigned i = 0; r >= 0 && o->addresses && o->addresses[i]; i++)
-		r = c->n_listen == 8 ? err_set(e, ERR_INVALID, "--listen: more than seven")
-				     : listen_tcp(o->addresses[i], &c->listen[c->n_listen++], e);
+	if (r >= 0)
+		r = open_addresses(o, s, e);
 	c->hosts = o->hosts;
 	c->origins = o->origins;
 	c->open = o->conformance;
@@ -366,16 +489,40 @@ static void close_all(struct side *s)
 		fd_close(&s->config.listen[i].fd);
 	fd_close(&s->config.dir);
 	fd_close(&s->config.ledger);
+	fd_close(&s->config.approvals);
+	fd_close(&s->config.state);
+	tls_forget(&s->tls);
+}
+
+/* Until the watcher has TLS ended, or says why not. */
+static int await_tls(int ready, struct http_side *h, struct err *e)
+{
+	struct tls_answer a;
+	size_t n = 0;
+	int r = fd_read_max(ready, &a, sizeof(a), &n);
+
+	if (r < 0 || n != sizeof(a))
+		r = err_set(e, ERR_INTERNAL, "what ends TLS did not start");
+	else if (a.result < 0)
+		*e = a.e;
+	if (r < 0 || a.result < 0)
+		http_stop(h);
+	return r < 0 ? r : a.result;
 }
 
 int http_start(const struct http_options *o, struct http_side *ret, struct err *e)
 {
-	struct side s = {.config = {.dir = FD_NONE, .ledger = FD_NONE, .keeper = FD_NONE},
-			 .root = geteuid() == 0};
-	int leash[2];
+	struct side s = {.config = {.dir = FD_NONE,
+				    .ledger = FD_NONE,
+				    .state = FD_NONE,
+				    .approvals = FD_NONE,
+				    .keeper = FD_NONE},
+			 .root = geteuid() == 0,
+			 .tls = TLS_SIDE_INIT};
+	int leash[2], ready[2];
 	int r = open_all(o, &s, ret, e);
 
-	if (r >= 0 && pipe2(leash, O_CLOEXEC) < 0)
+	if (r >= 0 && (pipe2(leash, O_CLOEXEC) < 0 || pipe2(ready, O_CLOEXEC) < 0))
 		r = err_sys(e, "pipe");
 	if (r < 0) {
 		if (s.config.n_listen && s.config.listen[0].fd > 0)
@@ -388,11 +535,24 @@ int http_start(const struct http_options *o, struct http_side *ret, struct err *
 	ret->pid = fork();
 	if (ret->pid == 0) {
 		(void)close(leash[1]);
-		be_watcher(&s);
+		(void)close(ready[0]);
+		be_watcher(&s, ready[1]);
 	}
+	bool tls = s.tls.cert_path;
 	(void)close(leash[0]);
+	(void)close(ready[1]);
 	close_all(&s);
-	return ret->pid < 0 ? err_sys(e, "fork") : 0;
+	r = ret->pid < 0 ? err_sys(e, "fork") : 0;
+	if (r >= 0 && tls)
+		r = await_tls(ready[0], ret, e);
+	(void)close(ready[0]);
+	return r;
+}
+
+void http_renew(struct http_side *h)
+{
+	if (h->pid > 0)
+		(void)!write(h->leash, "", 1); /* a pipe that is full has been told often enough */
 }
 
 void http_stop(struct http_side *h)

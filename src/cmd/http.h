@@ -15,6 +15,7 @@ struct http_options {
 	const char *const *hosts, *const *origins;
 	bool conformance; /* test builds: what the MCP conformance suite wants, without tokens */
 	const char *log;  /* text, json; NULL: nothing */
+	const char *tls_cert, *tls_key; /* PEM files; NULL: no TLS at the addresses */
 };
 
 struct http_side {
@@ -27,6 +28,8 @@ struct http_side {
 int http_start(const struct http_options *o, struct http_side *ret, struct err *e);
 /* The directory of tokens, made where it is not there. */
 int http_open_dir(const char *home, struct err *e);
+/* Have the certificate read anew; what is wrong with it the log says. */
+void http_renew(struct http_side *h);
 /* End them, and remove the socket. */
 void http_stop(struct http_side *h);
 

@@ -23,7 +23,14 @@ const struct verb verb_table[] = {
 	{"serve", "be the daemon: sandboxes wait ready-made", cmd_serve, VERB_SERVE, &serve_doc},
 	{"mcp", "be the tool of an agent: MCP on standard input and output", cmd_mcp, VERB_MCP,
 	 &mcp_doc},
+	{"approvals", "list what waits for a yes or a no", cmd_approvals, VERB_DATA,
+	 &approvals_doc},
+	{"approve", "say yes to what waits", cmd_approve, VERB_APPROVE, &approve_doc},
+	{"deny", "say no to it", cmd_deny, VERB_PLAIN, &deny_doc},
+	{"deps", "say which packages programs need", cmd_deps, VERB_DEPS, &deps_doc},
 	{"token", "make, list and remove keys of the HTTP API", cmd_token, VERB_TOKEN, &token_doc},
+	{"tenant", "set and list quotas of tenants of the HTTP API", cmd_tenant, VERB_TENANT,
+	 &tenant_doc},
 	{"new", "make a workspace: files that last", cmd_new, VERB_NEW, &new_doc},
 	{"ls", "list the workspaces", cmd_ls, VERB_DATA, &ls_doc},
 	{"info", "say how a workspace stands", cmd_info, VERB_DATA, &info_doc},
@@ -56,6 +63,7 @@ const struct verb verb_table[] = {
 	{"receipt", "print the signed receipt of a run", cmd_receipt, VERB_PLAIN, &receipt_doc},
 	{"verify", "check the ledger, or a receipt", cmd_verify, VERB_VERIFY, &verify_doc},
 	{"ps", "list the sandboxes that live", cmd_ps, VERB_PS, &ps_doc},
+	{"top", "show what runs in the daemon, and go on showing it", cmd_top, VERB_TOP, &top_doc},
 	{"logs", "print what a detached command printed", cmd_logs, VERB_LOGS, &logs_doc},
 	{"attach", "follow a detached command", cmd_attach, VERB_PLAIN, &attach_doc},
 	{"kill", "end a sandbox, or send it a signal", cmd_kill, VERB_KILL, &kill_doc},
@@ -73,7 +81,7 @@ const struct verb verb_table[] = {
 
 /* Verbs of the contract whose part does not exist yet: refused by name, never "unknown". */
 static const char *const later_verbs[] = {
-	"allow", "trust", "approvals", "approve", "deny", "secret", "replay", "deps", NULL,
+	"allow", "trust", "secret", "replay", NULL,
 };
 
 static const struct verb *unknown_verb(const char *name, struct err *e)

@@ -46,7 +46,7 @@ static bool split_word(const char *text, struct word *ret)
 	return true;
 }
 
-static const struct opt *find(unsigned verb, const struct word *w)
+static const struct opt *find(uint64_t verb, const struct word *w)
 {
 	bool is_long = w->text[1] == '-';
 
@@ -60,7 +60,7 @@ static const struct opt *find(unsigned verb, const struct word *w)
 	return NULL;
 }
 
-static int unknown(unsigned verb, const struct word *w, struct err *e)
+static int unknown(uint64_t verb, const struct word *w, struct err *e)
 {
 	struct nearest near = NEAREST_INIT;
 
@@ -175,7 +175,7 @@ static int store(const struct opt *o, const char *value, int max, void *field, s
 }
 
 /* Returns how many words of argv the option at its front takes. */
-static int take(unsigned verb, int argc, char **argv, void *into, struct err *e)
+static int take(uint64_t verb, int argc, char **argv, void *into, struct err *e)
 {
 	struct word w;
 	int used = 1;
@@ -203,7 +203,7 @@ static int take(unsigned verb, int argc, char **argv, void *into, struct err *e)
 	return used;
 }
 
-int opt_parse(unsigned verb, int argc, char **argv, void *into, struct err *e)
+int opt_parse(uint64_t verb, int argc, char **argv, void *into, struct err *e)
 {
 	int i = 0;
 

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
@@ -42,7 +43,7 @@ struct opt {
 	const char *meta; /* what the value is called; FILE and DIR complete as such; flag: NULL */
 	enum opt_type type;
 	enum opt_group group;
-	unsigned verbs;	      /* VERB_* bits of those that take it */
+	uint64_t verbs;	      /* VERB_* bits of those that take it */
 	size_t offset;	      /* of the field it sets, from the start of what opt_parse() fills */
 	const char *help;     /* NULL: not shown; for programs of ours */
 	const char *standard; /* the default as text, NULL for none */
@@ -63,7 +64,7 @@ extern const char *const opt_group_titles[GROUP_COUNT];
 
 /* Parses the options in front of argv into the fields of *into. Returns the number of words used,
  * `--` included, or a negative value; the error names the option. */
-int opt_parse(unsigned verb, int argc, char **argv, void *into, struct err *e);
+int opt_parse(uint64_t verb, int argc, char **argv, void *into, struct err *e);
 /* Whether `word` stands among the options; for when they could not be parsed. */
 bool opt_seen(int argc, char **argv, const char *word);
 /* "--time", "-c": for messages. */

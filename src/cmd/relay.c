@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 
 #include "base/fd.h"
 #include "base/json.h"
@@ -29,10 +30,14 @@ bool relay_on(void)
 	return to >= 0;
 }
 
-void relay_started(void)
+void relay_started(const struct pinfold_run *run)
 {
+	char line[96];
+	int n = snprintf(line, sizeof(line), "started {\"sandbox\":\"%s\"}\n",
+			 pinfold_run_sandbox(run));
+
 	if (relay_on())
-		(void)fd_write_all(to, "started {}\n", 11); /* who is gone has ended us */
+		(void)fd_write_all(to, line, (size_t)n); /* who is gone has ended us */
 }
 
 void relay_denial(const void *text, size_t len)

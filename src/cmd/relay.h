@@ -4,7 +4,7 @@
  * through standard output and standard error as ever, byte for byte, and nothing of ours is said there;
  * what we have to say goes to a descriptor, one line each: a word, a blank, an object of JSON.
  *
- *	started {}		the command runs: what fails from here on is a result
+ *	started {"sandbox": ...}	the command runs: what fails from here on is a result
  *	denial {"text": ...}	something was refused
  *	result {...}		the document; the last line
  *	failed {...}		the document of a failure: nothing of the command ran; the last line
@@ -22,7 +22,7 @@
 int relay_to(uint64_t fd, struct err *e);
 bool relay_on(void);
 
-void relay_started(void);
+void relay_started(const struct pinfold_run *run);
 /* Left out when nobody has read the ones before: the result has it, too. */
 void relay_denial(const void *text, size_t len);
 /* 0 or -errno. */

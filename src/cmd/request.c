@@ -24,6 +24,34 @@ static int choose_daemon(struct request *r, struct err *e)
 	return 0;
 }
 
+#define POLICY_MAX (4u << 20)
+
+static int read_policy(struct request *r, struct err *e)
+{
+	const char *path = r->policy_file;
+	size_t len = 0;
+
+	if (!path || r->policy_text)
+		return 0;
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	auto_free char *text = malloc(POLICY_MAX + 1); /* only what is used becomes memory */
+	if (fd < 0 || !text || fd_read_max(fd, text, POLICY_MAX, &len) < 0) {
+		int bad = err_sys(e, "--policy: cannot read %.256s", path);
+
+		(void)err_remedy(e, "name a file in YAML; docs/egress.md describes it");
+		return bad == -ENOENT ? err_detail(e, "file") : bad;
+	}
+	text[len] = '\0';
+	if (len == POLICY_MAX || strlen(text) != len) {
+		(void)err_set(e, ERR_INVALID, "--policy: %.256s is no policy", path);
+		return err_remedy(e, "name a file in YAML; docs/egress.md describes it");
+	}
+	r->policy_text = take_ptr(&text);
+	r->run.policy = r->policy_text;
+	r->run.policy_name = path;
+	return 0;
+}
+
 /* It comes first on the command line, so that it holds for what is wrong behind it. */
 static int begin_relay(struct request *r, struct err *e)
 {
@@ -47,7 +75,7 @@ bool request_begin(struct request *r, const struct verb *v, int argc, char **arg
 		*ret_status = help_verb(v);
 		return false;
 	}
-	if (used >= 0 && choose_daemon(r, &e) < 0)
+	if (used >= 0 && (choose_daemon(r, &e) < 0 || read_policy(r, &e) < 0))
 		used = -1;
 	struct err relay = ERR_INIT;
 	if (begin_relay(r, &relay) < 0) {
@@ -72,6 +100,8 @@ void request_forget_code(struct request *r)
 void request_done(struct request *r)
 {
 	request_forget_code(r);
+	free(r->policy_text);
+	r->policy_text = NULL;
 	free(r->env.items);
 	free(r->listen.items);
 	free(r->hosts.items);

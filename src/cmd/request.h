@@ -15,6 +15,8 @@
 
 struct request {
 	struct pinfold_run_options run; /* borrows from argv and from below */
+	const char *policy_file;	/* of --policy */
+	char *policy_text;		/* and what it holds; owned */
 	struct opt_list env, allow, hide, show, metadata;
 	const char *stdin_path;
 	bool pty, json, raw, daemon, no_daemon, help;
@@ -26,17 +28,23 @@ struct request {
 	int64_t offset;
 	bool open_stdin;
 	const char *socket, *preload; /* of serve */
-	const char *http_socket;
+	const char *http_socket, *tls_cert, *tls_key;
 	bool no_http;
 	const char *log;
 	struct opt_list listen, hosts, origins;
 	const char *scope, *tenant, *label; /* of token */
+	const char *quota_live, *quota_runs, *quota_memory, *quota_disk, *quota_cpu,
+		*quota_budget; /* of tenant */
+	bool once;	       /* of top */
+	uint64_t interval_ms;
 	uint64_t ttl_ms;
 	struct pinfold_audit_options audit;
 	const char *key, *anchor, *ledger; /* of verify */
-	uint64_t result_fd, code_fd;	   /* what relay.h says, and program text; 0: none */
-	uint64_t samples;		   /* of bench */
-	uint64_t inodes;		   /* of new */
+	uint64_t for_ms;		   /* an approval's */
+	bool for_sandbox;
+	uint64_t result_fd, code_fd; /* what relay.h says, and program text; 0: none */
+	uint64_t samples;	     /* of bench */
+	uint64_t inodes;	     /* of new */
 	const char *tools, *structured, *transfer_dir; /* of mcp */
 	bool ask;
 	bool conformance; /* of serve, in test builds */

@@ -16,7 +16,8 @@ static const char *const paragraphs[] = {
 	"now: the names, then a patch that git apply takes there. The directory is not written.",
 	"In front of a name, ! marks what the host may run without being told to: git hooks, build files, "
 	"start-up files of shells, settings of editors and agents, and whatever became executable. C marks "
-	"what pinfold apply would refuse, because it changed in the directory, too, or is a link out of it. "
+	"what pinfold apply would refuse, because it changed in the directory, too, or is a link out of it; ~ what both changed and apply "
+	"merges, or refuses where lines of both meet (apply --dry-run says which). "
 	"Parts of the patch that git apply does not take, binary files and what is below .git, stand behind #.",
 	NULL,
 };
@@ -37,7 +38,7 @@ struct shown {
 	struct json j;
 	bool json, names, terminal, colour;
 	FILE *patches;
-	uint64_t added, modified, deleted, runs, conflicts, skipped, apart;
+	uint64_t added, modified, deleted, runs, conflicts, merges, skipped, apart;
 };
 
 static void put_json(struct json *j, const struct pinfold_review *item)
@@ -49,6 +50,7 @@ static void put_json(struct json *j, const struct pinfold_review *item)
 	json_str(j, "runs_on_host", item->runs_on_host);
 	json_str(j, "conflict", item->conflict);
 	json_str(j, "skipped", item->skipped);
+	json_str(j, "merges", item->merges);
 	if (c->patch)
 		json_bytes(j, "patch", c->patch, c->patch_len);
 	else
@@ -61,12 +63,16 @@ static void put_name(const struct shown *s, const struct pinfold_review *item)
 	const struct pinfold_change *c = &item->change;
 	const char *why = item->conflict  ? item->conflict
 			  : item->skipped ? item->skipped
+			  : item->merges  ? item->merges
 					  : item->runs_on_host;
-	bool marked = item->conflict || item->runs_on_host;
+	bool marked = item->conflict || item->merges || item->runs_on_host;
 
 	fputs(marked && s->colour ? "\033[1;33m" : "", stdout);
-	printf("%c%c %c ", item->conflict ? 'C' : ' ', item->runs_on_host ? '!' : ' ',
-	       change_letter(c));
+	printf("%c%c %c ",
+	       item->conflict ? 'C'
+	       : item->merges ? '~'
+			      : ' ',
+	       item->runs_on_host ? '!' : ' ', change_letter(c));
 	change_name(c->path, c->path_len);
 	if (c->type_new && strcmp(c->type_new, "file") != 0)
 		printf("  (%s)", c->type_new);
@@ -110,6 +116,7 @@ static void count(struct shown *s, const struct pinfold_review *item)
 	s->deleted += letter == 'D';
 	s->runs += item->runs_on_host != NULL;
 	s->conflicts += item->conflict != NULL;
+	s->merges += item->merges != NULL;
 	s->skipped += item->skipped != NULL;
 	s->apart += item->change.patch_head[0] && !git_takes(&item->change);
 }
@@ -142,6 +149,8 @@ static void put_counts(const struct shown *s)
 		printf("; the host may run %llu by itself (!)", (unsigned long long)s->runs);
 	if (s->conflicts)
 		printf("; %llu in conflict (C)", (unsigned long long)s->conflicts);
+	if (s->merges)
+		printf("; %llu to be merged (~)", (unsigned long long)s->merges);
 	if (s->skipped)
 		printf("; %llu left out", (unsigned long long)s->skipped);
 	if (s->apart && !s->names)

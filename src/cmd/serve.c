@@ -21,7 +21,7 @@ static const char *const paragraphs[] = {
 	"refused with the code busy after that. Users take turns. Waiting does not count as --time.",
 	"HTTP is served on a Unix socket beside the other, where the caller's uid says who he is, and "
 	"with --listen on TCP, where every call needs a token (pinfold token new). GET /openapi.json "
-	"describes it.",
+	"describes it. With --tls-cert and --tls-key it is TLS there; SIGHUP reads the two anew.",
 	"A run whose limits, --dir or --user differ from what waits gets a sandbox made for it.",
 	NULL,
 };
@@ -35,6 +35,9 @@ const struct verb_doc serve_doc = {
 			{"More that wait, at another place:",
 			 "pinfold serve --socket /tmp/p.sock --warm 16"},
 			{"With HTTP on TCP:", "pinfold serve --listen 127.0.0.1:8787"},
+			{"With TLS, for other machines:",
+			 "pinfold serve --listen 0.0.0.0:8787 --host api.example.org "
+			 "--tls-cert chain.pem --tls-key key.pem"},
 		},
 };
 
@@ -50,6 +53,11 @@ static int check_count(const char *option, uint64_t value, struct err *e)
 static uint32_t as_option(uint64_t value)
 {
 	return value == UINT64_MAX ? 0 : value ? (uint32_t)value : UINT32_MAX;
+}
+
+static void renewed(void *arg)
+{
+	http_renew(arg);
 }
 
 int cmd_serve(const struct verb *v, int argc, char **argv)
@@ -87,8 +95,12 @@ int cmd_serve(const struct verb *v, int argc, char **argv)
 		.hosts = (const char *const *)r.hosts.items,
 		.log = r.log && strcmp(r.log, "off") ? r.log : NULL,
 		.origins = (const char *const *)r.origins.items,
+		.tls_cert = r.tls_cert,
+		.tls_key = r.tls_key,
 	};
 	struct http_side side = {0};
+	o.renewed = renewed;
+	o.renewed_arg = &side;
 	if (!r.no_http && http_start(&http, &side, &e) < 0)
 		return say_failure(&e, false);
 	if (side.pid > 0)

@@ -126,7 +126,7 @@ static int stay(struct request *r, int started, struct pinfold_run *run,
 	if (r->pty)
 		sig_terminal();
 	request_forget_code(r);
-	relay_started();
+	relay_started(run);
 	int status = attend(r, run);
 	pinfold_run_free(run);
 	return status;

@@ -3,41 +3,54 @@
 #ifndef CMD_VERB_H
 #define CMD_VERB_H
 
+#include <stdint.h>
+
 #include "base/err.h"
 
 /* Which verbs an option belongs to. */
-#define VERB_RUN 0x01u
-#define VERB_SHELL 0x02u
-#define VERB_PLAN 0x04u
-#define VERB_DOCTOR 0x08u
-#define VERB_VERSION 0x10u
-#define VERB_PLAIN 0x20u /* takes no option but --help */
-#define VERB_SERVE 0x40u
-#define VERB_EXEC 0x80u
-#define VERB_PS 0x100u
-#define VERB_LOGS 0x200u
-#define VERB_KILL 0x400u
-#define VERB_BENCH 0x800u
-#define VERB_NEW 0x1000u
-#define VERB_DATA 0x2000u /* takes --json and nothing else */
-#define VERB_LOG 0x4000u
-#define VERB_FORK 0x8000u
-#define VERB_DIFF 0x10000u
-#define VERB_CP 0x20000u
-#define VERB_PUSH 0x40000u
-#define VERB_PULL 0x80000u
-#define VERB_WATCH 0x100000u
-#define VERB_REVIEW 0x200000u
-#define VERB_APPLY 0x400000u
-#define VERB_EXPORT 0x800000u
-#define VERB_IMPORT 0x1000000u
-#define VERB_FSCK 0x2000000u
-#define VERB_MCP 0x4000000u
-#define VERB_TOKEN 0x8000000u
-#define VERB_IMAGE 0x10000000u
-#define VERB_AUDIT 0x20000000u
-#define VERB_VERIFY 0x40000000u
-#define VERB_ALL 0xffffffffu
+#define VERB_BIT(n) (UINT64_C(1) << (n))
+#define VERB_RUN VERB_BIT(0)
+#define VERB_SHELL VERB_BIT(1)
+#define VERB_PLAN VERB_BIT(2)
+#define VERB_DOCTOR VERB_BIT(3)
+#define VERB_VERSION VERB_BIT(4)
+#define VERB_PLAIN VERB_BIT(5) /* takes no option but --help */
+#define VERB_SERVE VERB_BIT(6)
+#define VERB_EXEC VERB_BIT(7)
+#define VERB_PS VERB_BIT(8)
+#define VERB_LOGS VERB_BIT(9)
+#define VERB_KILL VERB_BIT(10)
+#define VERB_BENCH VERB_BIT(11)
+#define VERB_NEW VERB_BIT(12)
+#define VERB_DATA VERB_BIT(13) /* takes --json and nothing else */
+#define VERB_LOG VERB_BIT(14)
+#define VERB_FORK VERB_BIT(15)
+#define VERB_DIFF VERB_BIT(16)
+#define VERB_CP VERB_BIT(17)
+#define VERB_PUSH VERB_BIT(18)
+#define VERB_PULL VERB_BIT(19)
+#define VERB_WATCH VERB_BIT(20)
+#define VERB_REVIEW VERB_BIT(21)
+#define VERB_APPLY VERB_BIT(22)
+#define VERB_EXPORT VERB_BIT(23)
+#define VERB_IMPORT VERB_BIT(24)
+#define VERB_FSCK VERB_BIT(25)
+#define VERB_MCP VERB_BIT(26)
+#define VERB_TOKEN VERB_BIT(27)
+#define VERB_IMAGE VERB_BIT(28)
+#define VERB_ALLOW VERB_BIT(29)
+#define VERB_TRUST VERB_BIT(30)
+#define VERB_APPROVE VERB_BIT(31)
+#define VERB_SECRET VERB_BIT(32)
+#define VERB_AUDIT VERB_BIT(33)
+#define VERB_RECEIPT VERB_BIT(34)
+#define VERB_VERIFY VERB_BIT(35)
+#define VERB_REPLAY VERB_BIT(36)
+#define VERB_DEPS VERB_BIT(37)
+#define VERB_TENANT VERB_BIT(38)
+#define VERB_TOP VERB_BIT(39)
+#define VERB_GC VERB_BIT(40)
+#define VERB_ALL UINT64_MAX
 
 #define EXIT_PINFOLD 125 /* Pinfold itself failed: nothing of the command ran */
 
@@ -57,7 +70,7 @@ struct verb {
 	const char *summary; /* NULL: not shown */
 	/* argv begins behind the verb and ends with NULL. Returns the exit status. */
 	int (*run)(const struct verb *v, int argc, char **argv);
-	unsigned bit;
+	uint64_t bit;
 	const struct verb_doc *doc;
 };
 
@@ -103,17 +116,24 @@ int cmd_import(const struct verb *v, int argc, char **argv);
 int cmd_image(const struct verb *v, int argc, char **argv);
 int cmd_fsck(const struct verb *v, int argc, char **argv);
 int cmd_mcp(const struct verb *v, int argc, char **argv);
+int cmd_approvals(const struct verb *v, int argc, char **argv);
+int cmd_approve(const struct verb *v, int argc, char **argv);
+int cmd_deny(const struct verb *v, int argc, char **argv);
+int cmd_deps(const struct verb *v, int argc, char **argv);
+int cmd_top(const struct verb *v, int argc, char **argv);
 int cmd_token(const struct verb *v, int argc, char **argv);
 int cmd_audit(const struct verb *v, int argc, char **argv);
 int cmd_receipt(const struct verb *v, int argc, char **argv);
 int cmd_verify(const struct verb *v, int argc, char **argv);
+int cmd_tenant(const struct verb *v, int argc, char **argv);
 int cmd_docs(const struct verb *v, int argc, char **argv);
 
 extern const struct verb_doc run_doc, shell_doc, plan_doc, doctor_doc, version_doc, help_doc,
 	serve_doc, docs_doc, exec_doc, ps_doc, logs_doc, attach_doc, kill_doc, pause_doc,
 	resume_doc, extend_doc, bench_doc, new_doc, ls_doc, info_doc, rm_doc, snap_doc, log_doc,
 	undo_doc, rollback_doc, fork_doc, diff_doc, cp_doc, push_doc, pull_doc, watch_doc,
-	review_doc, apply_doc, export_doc, import_doc, fsck_doc, token_doc, image_doc, mcp_doc,
-	audit_doc, receipt_doc, verify_doc;
+	review_doc, apply_doc, export_doc, import_doc, fsck_doc, token_doc, image_doc,
+	approvals_doc, deps_doc, approve_doc, deny_doc, top_doc, tenant_doc, mcp_doc, audit_doc,
+	receipt_doc, verify_doc;
 
 #endif

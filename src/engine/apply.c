@@ -2,7 +2,7 @@
 /*
  * Changes of a workspace become changes of its directory.
  *
- *	judge (review.c)  -->  choose  -->  stage  -->  save  -->  write  -->  remember
+ *	judge (review.c) --> choose --> stage --> merge (three.c) --> save --> write --> remember
  *
  * Up to `write` nothing of the directory was touched; from there on the rows of store/apply.h say what
  * there is to take back.
@@ -220,10 +220,40 @@ int apply_staged(struct host_dir *d, struct apply_set *set, int64_t reverts, str
 	return r;
 }
 
-static int write_changes(struct host_dir *d, struct picked *p, struct err *e)
+static void drop_staged(const struct apply_set *set)
+{
+	for (size_t i = 0; i < set->n; i++) {
+		char name[32];
+
+		/* Only what was there is needed again. */
+		(void)snprintf(name, sizeof(name), "n%zu", i);
+		(void)unlinkat(set->stage, name, 0);
+		name[0] = 'v';
+		(void)unlinkat(set->stage, name, 0);
+	}
+}
+
+static bool any_merge(const struct picked *p)
+{
+	for (size_t i = 0; i < p->set.n; i++)
+		if (p->more[i].merges)
+			return true;
+	return false;
+}
+
+/* With `dry` only as far as one has to go to know whether it could be done. */
+static int write_changes(struct host_dir *d, struct picked *p, bool dry, pinfold_review_fn *each,
+			 void *arg, struct err *e)
 {
 	struct err second = ERR_INIT;
 	int r = 0;
+
+	/* What is known now need not be staged. */
+	if (!any_merge(p)) {
+		r = picked_refuse(p, each, arg, e);
+		if (r < 0 || dry)
+			return r;
+	}
 
 	p->set.dir = dup(d->fd);
 	if (p->set.dir < 0)
@@ -232,19 +262,17 @@ static int write_changes(struct host_dir *d, struct picked *p, struct err *e)
 	if (r < 0)
 		return r;
 	r = fetch(d, p, e);
-	if (r < 0) {
+	if (r >= 0)
+		r = apply_merge(d, p, each, arg, e);
+	if (r < 0 || dry) {
 		(void)apply_forget(d->store, p->set.id, &second); /* the next who looks does */
 		return r;
 	}
+	apply_keep(d, p);
 	r = apply_staged(d, &p->set, 0, e);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < p->set.n; i++) {
-		char name[32];
-
-		(void)snprintf(name, sizeof(name), "n%zu", i);
-		(void)unlinkat(p->set.stage, name, 0); /* only what was there is needed again */
-	}
+	drop_staged(&p->set);
 	return apply_prune(d->store, d->w.id, false, e);
 }
 
@@ -259,10 +287,8 @@ static int apply(struct store *s, const char *name, const char *const *paths, ui
 		r = picked_collect(&p, d, e);
 	if (r >= 0)
 		r = picked_choose(&p, paths, e);
-	if (r >= 0)
-		r = picked_refuse(&p, each, arg, e);
-	if (r >= 0 && p.set.n > 0 && !(flags & PINFOLD_APPLY_DRY_RUN))
-		r = write_changes(d, &p, e);
+	if (r >= 0 && p.set.n > 0)
+		r = write_changes(d, &p, flags & PINFOLD_APPLY_DRY_RUN, each, arg, e);
 	if (r >= 0)
 		picked_tell(&p, each, arg);
 	picked_done(&p);

@@ -8,7 +8,8 @@
 
 #define NETWORK_HINT                                                                               \
 	"this sandbox has no network; fetch what is needed on the host and bring it in with "      \
-	"--dir or --stdin"
+	"--dir or --stdin, or name the host with --allow HOST:PORT"
+#define PORT_HINT "no rule of the policy names this port; --allow HOST:PORT names one"
 
 static struct run_denial *find(struct pinfold_run *run, const char *kind, const char *what)
 {
@@ -28,14 +29,46 @@ static struct run_denial *find(struct pinfold_run *run, const char *kind, const 
 	return d;
 }
 
+/* Whoever listens on this port inside is the gate, which says by itself what it refuses. */
+static bool is_gated(const struct pinfold_run *run, const struct notify_event *ev)
+{
+	const struct sandbox_egress *out = &run->req.spec.egress;
+
+	if (!ev->network || !out->n_ports)
+		return false;
+	/* Port 0 is how libc finds out which address it would come from. */
+	if (ev->port == GATE_DNS_PORT || ev->port == 0)
+		return true;
+	if (strncmp(ev->what, "connect", strlen("connect")) != 0)
+		return false; /* datagrams */
+	for (unsigned i = 0; i < out->n_ports; i++)
+		if (out->ports[i] == ev->port)
+			return true;
+	return false;
+}
+
+void run_deny_by_gate(struct pinfold_run *run, const struct notify_event *ev, const char *what,
+		      uint64_t count)
+{
+	struct run_denial *d = find(run, "network", what);
+
+	if (!d)
+		return;
+	d->count += count;
+	d->by_gate = true;
+	(void)snprintf(d->hint, sizeof(d->hint), "%s", ev->hint);
+	(void)snprintf(d->host, sizeof(d->host), "%s", ev->host);
+	d->port = ev->port;
+}
+
 void run_deny(struct pinfold_run *run, const char *kind, const struct notify_event *ev)
 {
-	struct run_denial *d = find(run, kind, ev->what);
+	struct run_denial *d = is_gated(run, ev) ? NULL : find(run, kind, ev->what);
 
 	if (!d || d->count++ > 0)
 		return;
 	(void)snprintf(d->hint, sizeof(d->hint), "%s",
-		       ev->network ? NETWORK_HINT
+		       ev->network ? run->req.spec.egress.n_ports ? PORT_HINT : NETWORK_HINT
 		       : ev->hint  ? ev->hint
 				   : "");
 	(void)snprintf(d->host, sizeof(d->host), "%s", ev->host);

@@ -135,3 +135,29 @@ int pinfold_sandbox_get(const char *id, struct pinfold_sandbox_info *ret_info,
 	}
 	return sandbox_result(r, &e, ret_error);
 }
+
+int pinfold_daemon_info(struct pinfold_daemon_info *ret_info, struct pinfold_error *ret_error)
+{
+	static const char *const kinds[LINK_KINDS] = {"plain", "python", "node", "r"};
+	static const char *const pressures[] = {"none", "some", "heavy"};
+	struct link_ask ask = {.op = LINK_STATE};
+	struct link_msg msg;
+	struct err e = ERR_INIT;
+	int r = sandbox_ask(&ask, NULL, NULL, &msg, NULL, &e);
+
+	if (r >= 0) {
+		const struct link_state *s = &msg.state;
+
+		for (unsigned i = 0; i < LINK_KINDS; i++) {
+			ret_info->pools[i].kind = kinds[i];
+			ret_info->pools[i].waiting = s->waiting[i];
+			ret_info->pools[i].wanted = s->wanted[i];
+		}
+		ret_info->running = s->running;
+		ret_info->running_max = s->running_max;
+		ret_info->queued = s->queued;
+		ret_info->queued_max = s->queued_max;
+		ret_info->pressure = pressures[s->pressure < 3 ? s->pressure : 2];
+	}
+	return sandbox_result(r, &e, ret_error);
+}

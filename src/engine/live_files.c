@@ -42,6 +42,13 @@ struct pinfold_files *files_new(const char *id, int sock)
 	return f;
 }
 
+int pinfold_files_alive(const struct pinfold_files *files)
+{
+	struct pollfd p = {.fd = files->sock};
+
+	return files->sock >= 0 && poll(&p, 1, 0) == 0;
+}
+
 void pinfold_files_close(struct pinfold_files *files)
 {
 	if (!files)
@@ -199,6 +206,8 @@ static const struct meaning {
 	{E2BIG, ERR_LIMIT, "", "there is too much of it, or it is too deep", "take it in parts"},
 	{EXDEV, ERR_UNSUPPORTED, "", "a directory cannot be moved to another filesystem",
 	 "copy it and remove the old one, with a command"},
+	{ECONNREFUSED, ERR_CONFLICT, "port_closed", "nothing listens there",
+	 "start a server on 127.0.0.1 or 0.0.0.0 in the sandbox"},
 	{EAGAIN, ERR_BUSY, "", "something inside holds it, or there is no room for a process",
 	 "try again, or end something in the sandbox"},
 	{ESTALE, ERR_CONFLICT, "moved", "it was moved away meanwhile", "try again"},
@@ -391,13 +400,11 @@ int files_ask(struct pinfold_files *f, const struct files_question *q, struct er
 	return r < 0 ? silent(f, e) : 0;
 }
 
-int files_do(struct pinfold_files *f, const struct files_question *q, int *ret_fd, struct err *e)
+int files_take(struct pinfold_files *f, int *ret_fd, struct err *e)
 {
 	auto_close int fd = FD_NONE;
-	int r = files_ask(f, q, e);
+	int r;
 
-	if (r < 0)
-		return r;
 	do {
 		fd_close(&fd);
 		r = files_next(f, ret_fd ? &fd : NULL, e);
@@ -409,6 +416,13 @@ int files_do(struct pinfold_files *f, const struct files_question *q, int *ret_f
 	if (ret_fd)
 		*ret_fd = take_fd(&fd);
 	return 0;
+}
+
+int files_do(struct pinfold_files *f, const struct files_question *q, int *ret_fd, struct err *e)
+{
+	int r = files_ask(f, q, e);
+
+	return r < 0 ? r : files_take(f, ret_fd, e);
 }
 
 int pinfold_files_open(const char *id, struct pinfold_files **ret_files,

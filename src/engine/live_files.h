@@ -46,7 +46,9 @@ int files_ask(struct pinfold_files *f, const struct files_question *q, struct er
 /* The next answer: 1 when more follow, 0 for the last, or -errno. *ret_fd is what came along,
  * which only they who expect one are given. */
 int files_next(struct pinfold_files *f, int *ret_fd, struct err *e);
-/* Ask, and take the one answer that counts. */
+/* Take the one answer that counts. */
+int files_take(struct pinfold_files *f, int *ret_fd, struct err *e);
+/* Both. */
 int files_do(struct pinfold_files *f, const struct files_question *q, int *ret_fd, struct err *e);
 /* The server is of no more use. */
 void files_drop(struct pinfold_files *f);

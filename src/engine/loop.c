@@ -93,6 +93,8 @@ static bool take_message(struct pinfold_run *run)
 		run->disk_bytes = ev.msg.value2;
 		run->disk_full |= ev.msg.code != 0;
 		run->guest_done = true;
+		if (run->req.flags & PINFOLD_PROMPT)
+			remote_tell(run);
 		break;
 	default: break; /* a guest gone wild is not believed */
 	}
@@ -181,6 +183,8 @@ static void on_listener(struct pinfold_run *run, uint32_t events)
 		(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->listener, NULL);
 		fd_close(&run->listener);
 	} else if (r > 0) {
+		if (ev.network)
+			egress_name(run, &ev);
 		run_deny(run, ev.network ? "network" : "syscall", &ev);
 	}
 }
@@ -227,6 +231,8 @@ static int dispatch(struct pinfold_run *run, int fd, uint32_t events, struct pin
 		on_control(run);
 	else if (fd == run->live.sb.pidfd || (fd == run->link && remote_message(run)))
 		on_guest_end(run);
+	else if (fd == run->reports && !egress_report(run))
+		(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, fd, NULL); /* the gate died */
 	else if (fd == run->oom)
 		run_stop(run, STOP_MEMORY, true);
 	return 0;

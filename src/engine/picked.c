@@ -79,6 +79,9 @@ static int collect(const struct judged *j, void *arg, struct err *e)
 	if (c->kind != TREE_DELETED)
 		take_new(item, m, c);
 	m->runs = j->runs;
+	m->merges = j->merges;
+	m->origin = j->origin;
+	item->old_known = j->known;
 	if (!m->conflict) {
 		m->conflict = j->conflict;
 		m->unless_named = j->unless_named;
@@ -178,6 +181,21 @@ static int choose_parents(struct picked *p, struct err *e)
 	return 0;
 }
 
+static void keep_chosen(struct picked *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->set.n; i++) {
+		if (!p->more[i].chosen || p->more[i].skipped) {
+			free(p->set.items[i].path);
+			continue;
+		}
+		p->set.items[n] = p->set.items[i];
+		p->more[n++] = p->more[i];
+	}
+	p->set.n = n;
+}
+
 int picked_choose(struct picked *p, const char *const *paths, struct err *e)
 {
 	int r = 0;
@@ -186,7 +204,11 @@ int picked_choose(struct picked *p, const char *const *paths, struct err *e)
 		p->more[i].chosen = !paths || !paths[0];
 	for (; r >= 0 && paths && *paths; paths++)
 		r = choose_path(p, *paths, e);
-	return r < 0 ? r : choose_parents(p, e);
+	if (r >= 0)
+		r = choose_parents(p, e);
+	if (r >= 0)
+		keep_chosen(p);
+	return r;
 }
 
 static const char *type_name(enum apply_type type)
@@ -224,6 +246,7 @@ static int tell_one(const struct picked *p, size_t i, pinfold_review_fn *each, v
 		.runs_on_host = m->runs,
 		.conflict = m->conflict,
 		.skipped = m->skipped,
+		.merges = m->conflict ? NULL : m->merges,
 	};
 
 	(void)snprintf(out.change.sha256_old, sizeof(out.change.sha256_old), "%s", item->old_hash);
@@ -238,27 +261,11 @@ void picked_tell(const struct picked *p, pinfold_review_fn *each, void *arg)
 			break;
 }
 
-static void keep_chosen(struct picked *p)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < p->set.n; i++) {
-		if (!p->more[i].chosen || p->more[i].skipped) {
-			free(p->set.items[i].path);
-			continue;
-		}
-		p->set.items[n] = p->set.items[i];
-		p->more[n++] = p->more[i];
-	}
-	p->set.n = n;
-}
-
 int picked_refuse(struct picked *p, pinfold_review_fn *each, void *arg, struct err *e)
 {
 	size_t count = 0, first = 0;
 	struct tree_shown s;
 
-	keep_chosen(p);
 	for (size_t i = 0; i < p->set.n; i++)
 		if (p->more[i].conflict) {
 			first = count++ ? first : i;

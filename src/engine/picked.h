@@ -11,6 +11,9 @@ struct picked_more {
 	uint64_t size_old, size_new;
 	uint32_t mode_old, mode_new;
 	const char *runs, *conflict, *skipped;
+	const char *merges; /* it is to be merged, from `origin` */
+	struct origin origin;
+	char why[160]; /* what `conflict` says, where that is about lines */
 	bool unless_named, chosen;
 };
 
@@ -27,10 +30,10 @@ void picked_done(struct picked *p);
 
 /* All changes of a workspace. */
 int picked_collect(struct picked *p, struct host_dir *d, struct err *e);
-/* Only those at or below one of `paths` (NULL: all), with the directories that they need; a link out
- * of the directory is no conflict where it is named itself. ERR_MISSING: nothing changed there. */
+/* Only those at or below one of `paths` (NULL: all), with the directories that they need, and without
+ * what is left out; a link out of the directory is no conflict where it is named itself. ERR_MISSING: nothing changed there. */
 int picked_choose(struct picked *p, const char *const *paths, struct err *e);
-/* What is left out goes. ERR_CONFLICT, after `each` has heard of every conflict. */
+/* ERR_CONFLICT, after `each` has heard of every conflict. */
 int picked_refuse(struct picked *p, pinfold_review_fn *each, void *arg, struct err *e);
 /* `each` hears of all. */
 void picked_tell(const struct picked *p, pinfold_review_fn *each, void *arg);

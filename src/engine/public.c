@@ -31,6 +31,7 @@ struct pinfold_run *run_new(void)
 	live_init(&run->live);
 	record_init(&run->record);
 	run->link = run->epoll = run->timer = run->listener = run->terminal = run->oom = FD_NONE;
+	run->gate_end = run->reports = FD_NONE;
 	run->out[0] = run->out[1] = run->input = FD_NONE;
 	run->capture[0].artifact = run->capture[1].artifact = FD_NONE;
 	return run;
@@ -217,6 +218,11 @@ const char *pinfold_run_id(const struct pinfold_run *run)
 	return run->id;
 }
 
+const char *pinfold_run_sandbox(const struct pinfold_run *run)
+{
+	return run->req.spec.id;
+}
+
 const char *pinfold_run_status(const struct pinfold_run *run)
 {
 	return run->status;
@@ -245,6 +251,8 @@ void pinfold_run_free(struct pinfold_run *run)
 	record_run_end(run, NULL); /* nobody waited for it */
 	record_done(&run->record);
 	upper_drop(run->upper);
+	free(run->rows);
+	free(run->names);
 	fd_close(&run->epoll);
 	fd_close(&run->timer);
 	fd_close(&run->terminal);

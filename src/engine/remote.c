@@ -12,6 +12,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -124,8 +125,17 @@ int remote_ask(int link, struct link_ask *msg, const struct request *req, const 
 
 	if (req && ask_write(&req->spec, req->best_effort, &block, e) < 0)
 		return -EINVAL;
-	const int fds[LINK_FDS_MAX] = {block, req ? stdio[0] : FD_NONE, req ? stdio[1] : FD_NONE,
-				       req ? stdio[2] : FD_NONE, req ? req->spec.dir_fd : FD_NONE};
+	int fds[LINK_FDS_MAX] = {block,
+				 req ? stdio[0] : FD_NONE,
+				 req ? stdio[1] : FD_NONE,
+				 req ? stdio[2] : FD_NONE,
+				 FD_NONE,
+				 FD_NONE};
+	unsigned n = LINK_FDS_MIN;
+	if (req && req->spec.dir_fd >= 0)
+		fds[n++] = req->spec.dir_fd;
+	if (req && req->spec.egress.n_ports)
+		fds[n++] = req->spec.egress.gate;
 	return send_ask(link, msg, fds, LINK_FDS_MAX, e);
 }
 
@@ -240,12 +250,15 @@ static int await_daemon(struct pinfold_run *run, struct err *e)
 int remote_start(struct pinfold_run *run, struct err *e)
 {
 	int stdio[3] = {FD_NONE, FD_NONE, FD_NONE};
-	int r = run_make_stdio(run, stdio, e);
+	int r = egress_begin(run, e);
 
+	if (r >= 0)
+		r = run_make_stdio(run, stdio, e);
 	if (r >= 0)
 		r = ask(run, stdio, e);
 	for (int i = 0; i < 3; i++)
 		fd_close(&stdio[i]);
+	fd_close(&run->gate_end); /* on its way */
 	return r < 0 ? r : await_daemon(run, e);
 }
 
@@ -257,6 +270,8 @@ static void take_denial(struct pinfold_run *run, struct link_denial *d)
 	ev.hint = d->network ? NULL : d->hint;
 	(void)snprintf(ev.what, sizeof(ev.what), "%.*s", (int)sizeof(d->what) - 1, d->what);
 	(void)snprintf(ev.host, sizeof(ev.host), "%.*s", (int)sizeof(d->host) - 1, d->host);
+	if (ev.network)
+		egress_name(run, &ev);
 	run_deny(run, ev.network ? "network" : "syscall", &ev);
 }
 
@@ -302,6 +317,9 @@ bool remote_message(struct pinfold_run *run)
 	int fds[1];
 	int r = passfd_receive(run->link, &msg, sizeof(msg), fds, 1, MSG_DONTWAIT);
 
+	/* A question of ours that nobody read any more; what was told before is behind that. */
+	if (r == -EPIPE)
+		r = passfd_receive(run->link, &msg, sizeof(msg), fds, 1, MSG_DONTWAIT);
 	fd_close(&fds[0]);
 	if (r == -EAGAIN)
 		return false;
@@ -316,6 +334,16 @@ bool remote_message(struct pinfold_run *run)
 		run_fail(run, &e, 125);
 	}
 	return true;
+}
+
+/* Only of a command that ended by itself: the warden knows better why another did. */
+void remote_tell(const struct pinfold_run *run)
+{
+	struct link_ask msg = {.magic = LINK_MAGIC, .version = LINK_VERSION, .op = LINK_TELL};
+
+	if (run->link >= 0 && !run->exec && run->stop == STOP_NONE && run->have_status &&
+	    WIFEXITED(run->wait_status))
+		(void)passfd_send(run->link, &msg, sizeof(msg), NULL, 0); /* or all is over */
 }
 
 void remote_kill(const struct pinfold_run *run)

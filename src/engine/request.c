@@ -31,9 +31,7 @@ static int refuse_missing_part(const struct pinfold_run_options *o, struct err *
 {
 	const char *what = NULL;
 
-	if ((o->allow && o->allow[0]) || o->policy)
-		what = o->policy ? "--policy" : "--allow";
-	else if (o->name)
+	if (o->name)
 		what = "--name";
 	else if (o->deps && strcmp(o->deps, "off") != 0)
 		what = "--deps";
@@ -49,6 +47,8 @@ static int refuse_missing_part(const struct pinfold_run_options *o, struct err *
 static int check_landlock(const struct pinfold_run_options *o, struct err *e)
 {
 	const char *what = o->dir				? "--dir"
+			   : o->allow && o->allow[0]		? "--allow"
+			   : o->policy				? "--policy"
 			   : names_image(o)			? "--image"
 			   : o->flags & PINFOLD_PTY		? "--pty"
 			   : o->user && strcmp(o->user, "user") ? "--user"
@@ -224,26 +224,26 @@ static int add_env(struct request *r, char *entry, struct err *e)
 	return 0;
 }
 
-static int make_env(struct request *r, const struct pinfold_run_options *o, struct err *e)
+static int add_list(struct request *r, const char *const *list, struct err *e)
+{
+	for (; *list; list++)
+		if (add_env(r, strdup(*list), e) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+/* What every command has, by the contract. */
+static int standard_env(struct request *r, const struct pinfold_run_options *o, struct err *e)
 {
 	static const char *const common[] = {ENVIRON_COMMON, NULL};
 	static const char *const own[2][3] = {{ENVIRON_USER, NULL}, {ENVIRON_ROOT, NULL}};
-	const char *const *lists[] = {common, own[r->spec.as_root]};
-	char *term = NULL;
+	static const char *const proxies[] = {ENVIRON_PROXY, NULL};
+	static const char *const certs[] = {ENVIRON_TLS, NULL};
+	char *path = NULL, *term = NULL;
 
-	r->env = calloc(ENV_MAX + 1, sizeof(*r->env));
-	if (!r->env)
-		return err_set(e, ERR_INTERNAL, "out of memory");
-	for (char **ours = environ; !HOLD_CALLER_ENV && ours && *ours; ours++)
-		if (add_env(r, strdup(*ours), e) < 0)
-			return -ENOMEM;
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-		for (const char *const *entry = lists[i]; *entry; entry++)
-			if (add_env(r, strdup(*entry), e) < 0)
-				return -ENOMEM;
+	if (add_list(r, common, e) < 0 || add_list(r, own[r->spec.as_root], e) < 0)
+		return -ENOMEM;
 	if (r->path[0]) {
-		char *path = NULL;
-
 		if (asprintf(&path, "PATH=%s", r->path) < 0)
 			path = NULL;
 		if (add_env(r, path, e) < 0)
@@ -255,6 +255,21 @@ static int make_env(struct request *r, const struct pinfold_run_options *o, stru
 		if (add_env(r, term, e) < 0)
 			return -ENOMEM;
 	}
+	if (r->spec.egress.inspects && add_list(r, certs, e) < 0)
+		return -ENOMEM;
+	return r->spec.egress.n_ports ? add_list(r, proxies, e) : 0;
+}
+
+static int make_env(struct request *r, const struct pinfold_run_options *o, struct err *e)
+{
+	r->env = calloc(ENV_MAX + 1, sizeof(*r->env));
+	if (!r->env)
+		return err_set(e, ERR_INTERNAL, "out of memory");
+	for (char **ours = environ; !HOLD_CALLER_ENV && ours && *ours; ours++)
+		if (add_env(r, strdup(*ours), e) < 0)
+			return -ENOMEM;
+	if (standard_env(r, o, e) < 0)
+		return -ENOMEM;
 	for (unsigned i = 0; o->env && o->env[i]; i++) {
 		if (o->env[i][0] == '=' || !strchr(o->env[i], '='))
 			return err_set(e, ERR_INVALID, "--env: \"%s\" is not KEY=VALUE", o->env[i]);
@@ -361,10 +376,10 @@ int request_init(struct request *r, const struct pinfold_run_options *o,
 	if (o->size < sizeof(size_t) * 4)
 		return err_set(e, ERR_INVALID, "options of another version of the library");
 	if (check_words(r, o, e) < 0 || refuse_missing_part(o, e) < 0 ||
-	    find_layers(r, o, on, e) < 0 || take_command(r, o, e) < 0 ||
-	    check_workdir(r, o, e) < 0 || make_env(r, o, e) < 0 || check_metadata(r, o, e) < 0 ||
-	    open_dir(r, o, e) < 0 || find_ids(r, e) < 0 || request_limits(r, o, e) < 0 ||
-	    id_make("sbx", r->spec.id, e) < 0)
+	    request_policy(r, o, e) < 0 || find_layers(r, o, on, e) < 0 ||
+	    take_command(r, o, e) < 0 || check_workdir(r, o, e) < 0 || make_env(r, o, e) < 0 ||
+	    check_metadata(r, o, e) < 0 || open_dir(r, o, e) < 0 || find_ids(r, e) < 0 ||
+	    request_limits(r, o, e) < 0 || id_make("sbx", r->spec.id, e) < 0)
 		return -EINVAL;
 	open_git(r, o);
 	return 0;
@@ -376,6 +391,7 @@ void request_done(struct request *r)
 	if (r->store)
 		fd_close(&r->image_lock);
 	store_close(r->store);
+	policy_free(r->policy);
 	gitdir_done(&r->git);
 	secrets_done(&r->secrets);
 	for (unsigned i = 0; i < r->n_pool; i++)

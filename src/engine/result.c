@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The result document of the contract. */
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -34,17 +35,31 @@ static void write_stream(struct json *j, const char *key, struct capture *c, con
 	json_close(j, '}');
 }
 
-static void write_usage(struct json *j, const struct pinfold_run *run)
+static uint64_t cpu_us(const struct pinfold_run *run)
 {
 	const struct rusage *u = &run->rusage;
 	uint64_t cpu = (uint64_t)u->ru_utime.tv_sec * 1000000 + (uint64_t)u->ru_utime.tv_usec +
 		       (uint64_t)u->ru_stime.tv_sec * 1000000 + (uint64_t)u->ru_stime.tv_usec;
-	uint64_t memory = run->usage.memory_peak_bytes;
 
 	/* Children that nobody waited for are in the group's count alone. */
 	if (run->usage.cpu_us > cpu)
 		cpu = run->usage.cpu_us;
-	cpu -= run->cpu_before_us < cpu ? run->cpu_before_us : cpu;
+	return cpu - (run->cpu_before_us < cpu ? run->cpu_before_us : cpu);
+}
+
+void pinfold_run_summary(const struct pinfold_run *run, struct pinfold_run_summary *ret_summary)
+{
+	*ret_summary = (struct pinfold_run_summary){
+		.limit = run->limit_kind,
+		.denials = run->n_denials,
+		.wall_us = run->ended_us > run->started_us ? run->ended_us - run->started_us : 0,
+		.cpu_us = cpu_us(run)};
+}
+
+static void write_usage(struct json *j, const struct pinfold_run *run)
+{
+	const struct rusage *u = &run->rusage;
+	uint64_t memory = run->usage.memory_peak_bytes;
 	uint64_t pids = run->usage.pids_peak;
 
 	if (!memory)
@@ -55,7 +70,7 @@ static void write_usage(struct json *j, const struct pinfold_run *run)
 	pids = pids > guests ? pids - guests : run->polled_pids_peak;
 	json_open(j, "usage", '{');
 	json_ms(j, "wall_ms", run->ended_us - run->started_us);
-	json_ms(j, "cpu_ms", cpu);
+	json_ms(j, "cpu_ms", cpu_us(run));
 	json_u64(j, "memory_peak_bytes", memory);
 	json_u64(j, "processes_peak", pids ? pids : 1);
 	json_u64(j, "disk_bytes", run->disk_bytes);
@@ -164,24 +179,39 @@ static void write_files(struct json *j, const struct pinfold_run *run)
 		json_u64(j, "files_omitted", run->files_omitted);
 }
 
+static void write_decision(struct json *j, const struct gate_report *r)
+{
+	static const char *const verdicts[] = {
+		[GATE_ALLOWED] = "allowed", [GATE_DENIED] = "denied", [GATE_PENDING] = "pending"};
+
+	json_open(j, NULL, '{');
+	json_str(j, "host", r->host);
+	json_u64(j, "port", r->port);
+	json_str(j, "verdict", verdicts[r->verdict]);
+	json_str(j, "rule", r->rule[0] ? r->rule : NULL);
+	json_u64(j, "count", r->count);
+	json_u64(j, "bytes_in", r->bytes_in);
+	json_u64(j, "bytes_out", r->bytes_out);
+	json_close(j, '}');
+}
+
 static void write_network(struct json *j, const struct pinfold_run *run)
 {
 	json_open(j, "network", '[');
+	for (unsigned i = 0; i < run->n_rows; i++)
+		write_decision(j, &run->rows[i]);
 	for (unsigned i = 0; i < run->n_denials; i++) {
 		const struct run_denial *d = &run->denials[i];
+		struct gate_report r = {.verdict = GATE_DENIED, .port = d->port, .count = d->count};
 
-		if (strcmp(d->kind, "network") != 0)
+		if (strcmp(d->kind, "network") != 0 || d->by_gate)
 			continue;
-		json_open(j, NULL, '{');
-		json_str(j, "host", d->host);
-		json_u64(j, "port", d->port);
-		json_str(j, "verdict", "denied");
-		json_none(j, "rule");
-		json_u64(j, "bytes_in", 0);
-		json_u64(j, "bytes_out", 0);
-		json_close(j, '}');
+		(void)snprintf(r.host, sizeof(r.host), "%s", d->host);
+		write_decision(j, &r);
 	}
 	json_close(j, ']');
+	if (run->rows_omitted)
+		json_u64(j, "network_omitted", run->rows_omitted);
 }
 
 static void write_error(struct json *j, const struct pinfold_error *e)

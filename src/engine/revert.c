@@ -31,6 +31,8 @@ static int turn(struct picked *p, const struct apply_set *done, size_t i, struct
 	item->new = was->old;
 	item->old_exec = was->new_exec;
 	item->new_exec = was->old_exec;
+	item->old_known = was->new_known;
+	item->new_known = was->old_known;
 	memcpy(item->old_hash, was->new_hash, sizeof(item->old_hash));
 	memcpy(item->new_hash, was->old_hash, sizeof(item->new_hash));
 	m->chosen = true;

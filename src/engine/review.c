@@ -15,10 +15,11 @@
 #include "engine/run_int.h"
 #include "store/apply.h"
 
-/* Since when a workspace has a path. */
+/* Since when a workspace has a path, and the layer that has it first. */
 struct since {
 	char *path;
 	int64_t opened;
+	uint32_t layer;
 };
 
 struct review {
@@ -27,7 +28,7 @@ struct review {
 	void *arg;
 	struct since *since; /* sorted; none: all have `opened` */
 	size_t n, room;
-	int64_t opened;	       /* of the only layer */
+	struct since only;     /* of the only layer */
 	int64_t of[STACK_MAX]; /* of each layer of the stack */
 	char *went;	       /* the path that went last, and may come again as something else */
 };
@@ -96,7 +97,7 @@ static int note_since(struct review *rv, const struct tree_change *c, struct err
 	char *path = strdup(slash + 1);
 	if (!path)
 		return err_sys(e, "review");
-	rv->since[rv->n++] = (struct since){path, rv->of[i]};
+	rv->since[rv->n++] = (struct since){path, rv->of[i], number};
 	return 0;
 }
 
@@ -116,8 +117,10 @@ static void sort_since(struct review *rv)
 		struct since *s = &rv->since[i];
 
 		if (n > 0 && strcmp(rv->since[n - 1].path, s->path) == 0) {
-			if (s->opened < rv->since[n - 1].opened)
+			if (s->opened < rv->since[n - 1].opened) {
 				rv->since[n - 1].opened = s->opened;
+				rv->since[n - 1].layer = s->layer;
+			}
 			free(s->path);
 		} else {
 			rv->since[n++] = *s;
@@ -141,7 +144,7 @@ static int find_since(struct review *rv, unsigned *ret_layers, struct err *e)
 		if (!(stack->layer[i].parts & LAYER_WORK))
 			continue;
 		r = layer_opened(rv->d->store, stack->layer[i].number, &rv->of[i], e);
-		rv->opened = rv->of[i];
+		rv->only = (struct since){NULL, rv->of[i], stack->layer[i].number};
 		if ((*ret_layers)++ > 0)
 			reader_word(w, "--");
 		add_views(w);
@@ -155,15 +158,16 @@ static int find_since(struct review *rv, unsigned *ret_layers, struct err *e)
 	return r;
 }
 
-static int64_t since(const struct review *rv, const char *path)
+static const struct since *since(const struct review *rv, const char *path)
 {
+	static const struct since never = {NULL, 0, 0}; /* not known: then everything is too new */
 	struct since key = {.path = (char *)(uintptr_t)path};
 
 	if (!rv->since)
-		return rv->opened;
+		return &rv->only;
 	const struct since *found =
 		rv->n ? bsearch(&key, rv->since, rv->n, sizeof(key), by_path) : NULL;
-	return found ? found->opened : 0; /* not known: then everything is too new */
+	return found ? found : &never;
 }
 
 enum apply_type review_type(enum tree_type type)
@@ -191,40 +195,108 @@ static bool matters(const struct tree_change *c)
 	return (c->flags & TREE_DIFF_CONTENT) || (c->type_new == TREE_TYPE_FILE && exec);
 }
 
-/* 1: the directory's file is what it was when the workspace first had it. */
-static int is_unchanged(struct review *rv, const struct tree_change *c, const struct stat *st,
-			struct err *e)
+/* What the workspace and the directory have of one path, and where each comes from. */
+struct both {
+	const struct since *since;
+	struct applied applied; /* by us, after the workspace first had it */
+	bool is_applied;
+};
+
+static int look_both(struct review *rv, const struct tree_change *c, struct both *ret,
+		     struct err *e)
+{
+	ret->since = since(rv, c->path);
+	int r = apply_find_applied(rv->d->store, rv->d->w.id, c->path, &ret->applied, e);
+	/* What was applied before that is what the layer was made over. */
+	ret->is_applied = r > 0 && ret->applied.changed_ns >= ret->since->opened;
+	return r;
+}
+
+/* The directory's file is what it was when the workspace first had it, or as we wrote it. */
+static bool is_unchanged(const struct both *b, const struct tree_change *c, const struct stat *st)
 {
 	int64_t changed = (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec;
 
 	if (review_type(c->type_old) != apply_type_of(st))
-		return 0;
+		return false;
 	if (S_ISDIR(st->st_mode))
-		return 1; /* what is in it is told of, too */
+		return true; /* what is in it is told of, too */
 	if ((uint64_t)st->st_size != c->size_old)
-		return 0;
-	if (changed < since(rv, c->path))
-		return 1;
-	return apply_is_ours(rv->d->store, rv->d->w.id, c->path, st, e);
+		return false;
+	return changed < b->since->opened || (b->is_applied && apply_is_ours(&b->applied, st));
 }
 
+static bool is_hash(const struct tree_change *c, const struct origin *o)
+{
+	char hash[HASH_TEXT_SIZE];
+
+	if (!(c->flags & TREE_DIFF_HASH_NEW))
+		return false;
+	hash_text(c->hash_new, hash);
+	return strcmp(hash, o->hash) == 0 && ((c->mode_new & 0100) != 0) == o->exec;
+}
+
+/* What is there is not what the workspace began with, but that may be kept. 1: there is nothing to do,
+ * it has been merged. */
+static int find_origin(struct review *rv, struct judged *j, const struct both *b, struct err *e)
+{
+	const struct tree_change *c = j->change;
+	bool by_layer = !b->is_applied || b->applied.known.origin == 0;
+	int r = 0;
+
+	j->conflict = "it changed in the directory since the workspace had it";
+	if (c->kind != TREE_MODIFIED || review_type(c->type_old) != APPLY_FILE ||
+	    review_type(c->type_new) != APPLY_FILE || !S_ISREG(j->seen.st_mode))
+		return 0;
+	r = by_layer ? origin_find(rv->d->store, b->since->layer, c->path, &j->origin, e)
+		     : origin_get(rv->d->store, b->applied.known.origin, &j->origin, e);
+	if (r <= 0)
+		return r;
+	if (!by_layer && b->applied.known.merged && is_hash(c, &j->origin))
+		return 1;
+	j->conflict = NULL;
+	j->merges = "it changed in the directory, too: apply merges the two";
+	return 0;
+}
+
+/* It is not there. If it was, when the workspace changed it, somebody removed it. */
+static int find_removed(struct review *rv, struct judged *j, const struct both *b, struct err *e)
+{
+	struct origin was;
+	int r = b->is_applied
+			? 1
+			: origin_find(rv->d->store, b->since->layer, j->change->path, &was, e);
+
+	if (r > 0) {
+		j->conflict = "it was removed in the directory since the workspace had it";
+		j->unless_named = true;
+	}
+	return r < 0 ? r : 0;
+}
+
+/* 1: there is nothing to do. */
 static int find_conflict(struct review *rv, struct judged *j, struct err *e)
 {
 	const struct tree_change *c = j->change;
 	enum apply_type there = apply_type_of(&j->seen);
+	struct both b = {0};
+	int r = look_both(rv, c, &b, e);
 
+	if (r < 0)
+		return r;
+	if (b.is_applied)
+		j->known = b.applied.known;
 	if (c->kind == TREE_ADDED) {
 		bool again = rv->went && strcmp(rv->went, c->path) == 0;
 		bool both = there == APPLY_DIR && c->type_new == TREE_TYPE_DIR;
 
+		if (there == APPLY_NONE && c->type_new == TREE_TYPE_FILE)
+			return find_removed(rv, j, &b, e);
 		if (there != APPLY_NONE && !again && !both)
 			j->conflict = "it is there, and the workspace did not see it";
 		return 0;
 	}
-	int r = is_unchanged(rv, c, &j->seen, e);
-	if (r == 0)
-		j->conflict = "it changed in the directory since the workspace had it";
-	return r < 0 ? r : 0;
+	return is_unchanged(&b, c, &j->seen) ? 0 : find_origin(rv, j, &b, e);
 }
 
 /* The hunks of a link are its targets. NULL: not all of it is there. */
@@ -304,6 +376,8 @@ static int judge(struct review *rv, const struct tree_change *c, struct err *e)
 		j.skipped = "sockets, FIFOs and devices are not written";
 	else
 		r = find_conflict(rv, &j, e);
+	if (r > 0)
+		return 0;
 	if (r >= 0 && !j.conflict && c->type_new == TREE_TYPE_SYMLINK)
 		judge_link(&j);
 	if (r >= 0)
@@ -364,6 +438,7 @@ static int tell(const struct judged *j, void *arg, struct err *e)
 		.runs_on_host = j->runs,
 		.conflict = j->conflict,
 		.skipped = j->skipped,
+		.merges = j->conflict ? NULL : j->merges,
 	};
 	if (!h->text || j->secret)
 		item.change.patch = NULL;

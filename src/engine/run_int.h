@@ -21,6 +21,7 @@
 #include "base/err.h"
 #include "base/id.h"
 #include "engine/capture.h"
+#include "egress/policy.h"
 #include "engine/gitdir.h"
 #include "engine/record.h"
 #include "engine/secrets.h"
@@ -32,6 +33,7 @@
 #include "store/image.h"
 #include "store/upper.h"
 #include "warden/live.h"
+#include "wire/gate.h"
 #include "wire/link.h"
 #include "wire/msg.h"
 
@@ -62,6 +64,7 @@ struct run_denial {
 	char hint[256];
 	char host[64];
 	uint16_t port;
+	bool by_gate; /* it has a row of its own in the gate's table */
 	uint64_t count;
 };
 
@@ -100,7 +103,8 @@ struct request {
 	char path[1024];	/* PATH of the image, "" for none */
 	struct store *store;	/* of an image without a workspace, which is held: NULL: none */
 	int image_lock;
-	struct gitdir git; /* of that directory, where it is elsewhere */
+	struct policy *policy; /* what may be reached, NULL: nothing */
+	struct gitdir git;     /* of that directory, where it is elsewhere */
 };
 
 struct pinfold_store {
@@ -159,6 +163,15 @@ struct pinfold_run {
 
 	struct capture capture[2];
 	char artifact[2][320];
+	bool uses_gate; /* with a policy: */
+	int gate_end;	/* the guest's end of a socket to the gate, until it has it */
+	int reports;	/* what the gate tells */
+	char *certs;	/* spec.egress.ca and .certs, where connections are inspected */
+	struct gate_ca ca;
+	struct gate_report *rows; /* GATE_ROWS_MAX of what it decided */
+	char (*names)[256];	  /* GATE_NAMES_MAX of what addresses stand for, "" for not known */
+	unsigned n_rows;
+	uint64_t rows_omitted;
 	struct run_denial denials[RUN_DENIALS_MAX];
 	unsigned n_denials;
 	uint64_t denials_omitted;
@@ -236,6 +249,8 @@ int remote_start(struct pinfold_run *run, struct err *e);
 /* Take one message of the warden; true: the sandbox is gone. */
 bool remote_message(struct pinfold_run *run);
 void remote_kill(const struct pinfold_run *run);
+/* PINFOLD_PROMPT: the guest is done. */
+void remote_tell(const struct pinfold_run *run);
 /* follow.c: take one message of what is followed; 1: *ret is an event. */
 int follow_message(struct pinfold_run *run, struct pinfold_event *ret);
 /* Hang up. */
@@ -266,7 +281,25 @@ int explain_failure(struct pinfold_run *run, int step, unsigned op, int error, s
 void run_stop(struct pinfold_run *run, enum run_stop why, bool at_once);
 void run_arm_timer(struct pinfold_run *run);
 uint64_t now_us(void);
+/* egress.c: the policy of the options; ports to listen on. */
+int request_policy(struct request *r, const struct pinfold_run_options *o, struct err *e);
+/* Before the sandbox is made; nothing without a policy. */
+int egress_begin(struct pinfold_run *run, struct err *e);
+/* egress_trust.c: the certificates by which the gate believes servers, as a sealed file; what the
+ * sandbox has to trust, from the gate. */
+int roots_file(struct pinfold_run *run, int *ret_fd, struct err *e);
+int egress_trust(struct pinfold_run *run, struct err *e);
+/* Take one message of the gate; false: there will be no more. */
+bool egress_report(struct pinfold_run *run);
+/* What the address stands for, where it is one of the gate's. */
+void egress_name(struct pinfold_run *run, struct notify_event *ev);
+/* The sandbox lives on without the run. */
+int egress_hold(struct pinfold_run *run, struct err *e);
+/* The sandbox has ended: hear the rest. */
+void egress_end(struct pinfold_run *run);
 /* denial.c */
+void run_deny_by_gate(struct pinfold_run *run, const struct notify_event *ev, const char *what,
+		      uint64_t count);
 void run_deny(struct pinfold_run *run, const char *kind, const struct notify_event *ev);
 void run_deny_path(struct pinfold_run *run, const char *what, const char *hint);
 void run_hidden_arguments(struct pinfold_run *run);

@@ -172,10 +172,15 @@ int pinfold_sandbox_create(const struct pinfold_run_options *options, char ret_i
 	if (r >= 0) {
 		run->cancel_fd = o.cancel_fd;
 		run->req.spec.live = idle;
+		r = egress_begin(run, &e);
+	}
+	if (r >= 0) {
 		r = sandbox_ask(&ask, &run->req, run, &msg, NULL, &e);
 	}
 	op.sandbox = r >= 0 ? msg.ok.sandbox : NULL;
 	r = op_end(&op, r, NULL, &e);
+	if (r >= 0)
+		r = egress_hold(run, &e);
 	if (r >= 0)
 		(void)snprintf(ret_id, PINFOLD_ID_SIZE, "%.*s", (int)sizeof(msg.ok.sandbox) - 1,
 			       msg.ok.sandbox);
@@ -196,6 +201,10 @@ static int prepare(const char *id, const struct pinfold_run_options *options,
 	o.dir = NULL;
 	o.metadata = NULL;
 	int r = sandbox_check_id(id, e);
+	if (r >= 0 && ((o.allow && o.allow[0]) || o.policy)) {
+		r = err_set(e, ERR_UNSUPPORTED, "what a sandbox may reach is said when it is made");
+		(void)err_remedy(e, "leave allow and policy out");
+	}
 	if (r >= 0)
 		r = request_init(&run->req, &o, NULL, true, e);
 	run->req.spec.as_user = o.user && strcmp(o.user, "user") == 0;

@@ -302,6 +302,8 @@ int pinfold_serve(const struct pinfold_serve_options *options, struct pinfold_er
 		.arg = &s,
 		.ready = ready,
 		.stop_listening = stop_listening,
+		.renewed = o->renewed,
+		.renewed_arg = o->renewed_arg,
 	};
 
 	fit_descriptors(&config, raise_descriptors());

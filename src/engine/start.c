@@ -134,7 +134,8 @@ static int make_loop(struct pinfold_run *run, struct err *e)
 	if (run->live.cgroup.ops)
 		run->oom = run->live.cgroup.ops->watch_oom(&run->live.cgroup);
 	const int fds[] = {run->live.sb.control, run->live.sb.pidfd, run->out[0], run->out[1],
-			   run->listener,	 run->timer,	     run->oom,	  run->link};
+			   run->listener,	 run->timer,	     run->oom,	  run->link,
+			   run->reports};
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (watch(run, fds[i], e) < 0)
 			return -EMFILE;
@@ -147,6 +148,8 @@ static int make_all(struct pinfold_run *run, struct err *e)
 	int stdio[3] = {FD_NONE, FD_NONE, FD_NONE};
 	int r = scratch_name(run, e);
 
+	if (r >= 0)
+		r = egress_begin(run, e);
 	if (r >= 0)
 		r = run_make_stdio(run, stdio, e);
 	l->wants_scope = run->req.scope;
@@ -161,7 +164,10 @@ static int make_all(struct pinfold_run *run, struct err *e)
 	if (r >= 0 && run->req.scope &&
 	    scope_enter(&l->scope, &l->sb, run->req.spec.id, &l->limits, &l->cgroup, e) < 0)
 		r = request_lose_scope(&run->req, e);
-	return r < 0 ? r : live_enter(l, &run->req.spec, e);
+	if (r >= 0)
+		r = live_enter(l, &run->req.spec, e);
+	fd_close(&run->gate_end); /* the guest has it */
+	return r;
 }
 
 int run_start(struct pinfold_run *run, struct err *e)
@@ -214,6 +220,7 @@ void run_clean_host(struct pinfold_run *run)
 
 	if (!live_remove(&run->live, &end) || stuck)
 		quarantine(run);
+	egress_end(run);
 	fd_close(&run->listener);
 	fd_close(&run->oom);
 	fd_close(&run->link);

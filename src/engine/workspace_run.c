@@ -5,13 +5,17 @@
  * result is told.
  */
 #include <assert.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/fd.h"
 #include "engine/run_int.h"
+#include "engine/secrets.h"
 #include "engine/workspace_int.h"
+#include "store/origin.h"
 
 /* What a person recognises in the log. */
 static void describe(const struct pinfold_run_options *o, char *to, size_t size)
@@ -220,6 +224,37 @@ int pinfold_workspace_exec(struct pinfold_store *store, const char *name,
 	return -1;
 }
 
+/* What the directory had where the command wrote: a later apply may have to merge. Without it that is a
+ * conflict, so nothing that goes wrong here matters to the run. */
+static void keep_origins(const struct pinfold_run *run, const struct upper *u)
+{
+	static const char work[] = "/work/";
+	auto_free const char **paths = calloc(run->n_files + 1, sizeof(*paths));
+	struct err none = ERR_INIT;
+	struct stat st;
+	size_t n = 0, seen = 0;
+
+	if (!paths || !u->w.dir[0] || run->req.spec.tool)
+		return;
+	auto_close int dir = open(u->w.dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir < 0 || fstat(dir, &st) < 0 || st.st_ino != u->w.dir_ino ||
+	    st.st_dev != u->w.dir_dev)
+		return;
+	for (unsigned i = 0; i < run->n_files; i++) {
+		const char *path = run->files[i].path;
+
+		if (strncmp(path, work, strlen(work)) != 0)
+			continue;
+		path += strlen(work);
+		seen++;
+		if (!secrets_what(dir, path)) /* no copy of one is made */
+			paths[n++] = path;
+	}
+	if (seen)
+		(void)origin_keep(u->store, dir, u->number, paths, n, run->files_omitted == 0,
+				  &none);
+}
+
 void workspace_end(struct pinfold_run *run)
 {
 	struct upper *u = run->upper;
@@ -245,6 +280,7 @@ void workspace_end(struct pinfold_run *run)
 	(void)snprintf(snap.run, sizeof(snap.run), "%s", run->id);
 	(void)snprintf(snap.command, sizeof(snap.command), "%s", run->command);
 	(void)snprintf(snap.status, sizeof(snap.status), "%s", run->status);
+	keep_origins(run, u);
 	if (upper_freeze(u, &snap, &e) >= 0) {
 		run->snapshot = (uint64_t)snap.seq;
 		return;

@@ -63,6 +63,8 @@ int guest_walk(struct guest *g, int *ret_step);
 /* network.c: begin to make a network namespace; wait for it and join it. 0 or -errno. */
 void guest_network_begin(void);
 int guest_network_join(const struct guest *g);
+/* egress.c: the steps for a sandbox with a policy. 0 or -errno. */
+int guest_egress_step(const struct plan_step *step);
 /* mount.c: the steps that mount something. 0 or -errno. */
 int guest_mount_step(struct guest *g, const struct plan_step *step);
 /* identity.c: the steps that give rights up. 0 or -errno. */

@@ -169,9 +169,12 @@ int guest_serve(struct guest *g)
 	struct serve s = {.deadline = now_ms() + (int64_t)g->plan->deadline_ms};
 	long sig = sys4(SYS_signalfd4, -1, &chld, sizeof(chld), SFD_CLOEXEC | SFD_NONBLOCK);
 
-	if (sig < 0)
+	/* Not at 0, 1 or 2, which become a command's and are closed: without it we would never wait. */
+	long above = sig < 0 ? sig : sys3(SYS_fcntl, sig, F_DUPFD_CLOEXEC, GUEST_CTL + 1);
+	if (above < 0)
 		guest_end(1);
-	s.signals = (int)sig;
+	(void)sys1(SYS_close, sig);
+	sig = s.signals = (int)above;
 	while (!s.ended)
 		wait_once(g, &s);
 	g->ended_ns = guest_now_ns();

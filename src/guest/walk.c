@@ -117,6 +117,8 @@ static int do_step(struct guest *g, const struct plan_step *step)
 	case PLAN_AWAIT: return do_await(step);
 	case PLAN_HOSTNAME: return (int)sys2(SYS_sethostname, s, str_len(s));
 	case PLAN_NETWORK: return guest_network_join(g);
+	case PLAN_ROUTES:
+	case PLAN_LISTEN: return guest_egress_step(step);
 	case PLAN_MKDIR: return do_mkdir(g, step, s);
 	case PLAN_WRITE:
 		if (is_job(g))

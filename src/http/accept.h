@@ -7,9 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "http/coding.h"
 #include "http/head.h"
-
-enum http_coding { HTTP_IDENTITY, HTTP_GZIP, HTTP_ZSTD };
 
 /* The coding that the client likes best of those that it names or that its `*` stands for; of
  * equals zstd, then gzip. Without the field: identity. One with q=0 is never taken. */

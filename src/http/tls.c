@@ -5,10 +5,15 @@
 #include <errno.h>
 #include <limits.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/fd.h"
+
+#define PEM_MAX (256u << 10)
 #define CIPHERS_TLS12 "ECDHE+AESGCM:ECDHE+CHACHA20"
 
 struct tls_server {
@@ -75,13 +80,95 @@ static int configure(SSL_CTX *ctx, struct err *e)
 	return 0;
 }
 
-int tls_server_new(const char *cert_path, const char *key_path, struct tls_server **ret,
-		   struct err *e)
+/* A file in memory, as OpenSSL reads it; wiped by close_pem(). */
+struct pem {
+	char data[PEM_MAX];
+	size_t len;
+	BIO *bio;
+};
+
+static void close_pem(struct pem **p)
+{
+	if (!*p)
+		return;
+	BIO_free((*p)->bio);
+	OPENSSL_cleanse((*p)->data, sizeof((*p)->data));
+	free(*p);
+	*p = NULL;
+}
+#define auto_pem __attribute__((cleanup(close_pem))) struct pem
+
+/* By its own offset: others may have the same open file. */
+static struct pem *open_pem(int fd, const char *what, struct err *e)
+{
+	auto_pem *p = calloc(1, sizeof(*p));
+	ssize_t n = 1;
+
+	while (p && n > 0 && p->len < sizeof(p->data)) {
+		n = pread(fd, p->data + p->len, sizeof(p->data) - p->len, (off_t)p->len);
+		if (n < 0) {
+			(void)err_sys(e, "read the %s", what);
+			return NULL;
+		}
+		p->len += (size_t)n;
+	}
+	if (p && p->len == sizeof(p->data)) {
+		(void)err_set(e, ERR_INVALID, "%s: more than %zu bytes", what, sizeof(p->data));
+		return NULL;
+	}
+	if (p)
+		p->bio = BIO_new_mem_buf(p->data, (int)p->len);
+	if (!p || !p->bio)
+		(void)err_sys(e, "read the %s", what);
+	return p && p->bio ? take_ptr(&p) : NULL;
+}
+
+static int use_certificate(SSL_CTX *ctx, int fd, struct err *e)
+{
+	auto_pem *p = open_pem(fd, "certificate", e);
+
+	if (!p)
+		return -EINVAL;
+	X509 *own = PEM_read_bio_X509_AUX(p->bio, NULL, no_passphrase, NULL);
+	int good = own && SSL_CTX_use_certificate(ctx, own) == 1;
+	X509_free(own);
+	for (X509 *x; good && (x = PEM_read_bio_X509(p->bio, NULL, no_passphrase, NULL));)
+		good = SSL_CTX_add0_chain_cert(ctx, x) == 1;
+	/* The end of the file is where no other begins; anything else is a fault in it. */
+	if (good && ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE)
+		ERR_clear_error();
+	if (!good || ERR_peek_error())
+		return err_set(e, ERR_INVALID, "certificate: %s", reason());
+	return 0;
+}
+
+static int use_key(SSL_CTX *ctx, int fd, struct err *e)
+{
+	auto_pem *p = open_pem(fd, "key", e);
+
+	if (!p)
+		return -EINVAL;
+	EVP_PKEY *key = PEM_read_bio_PrivateKey(p->bio, NULL, no_passphrase, NULL);
+	int good = key != NULL;
+	if (!good)
+		(void)err_set(e, ERR_INVALID, "key: %s", reason());
+	if (good &&
+	    (SSL_CTX_use_PrivateKey(ctx, key) != 1 || SSL_CTX_check_private_key(ctx) != 1)) {
+		good = 0;
+		(void)err_set(e, ERR_INVALID, "the key is not the certificate's");
+	}
+	EVP_PKEY_free(key);
+	return good ? 0 : -EINVAL;
+}
+
+int tls_server_new(int cert_fd, int key_fd, struct tls_server **ret, struct err *e)
 {
 	struct tls_server *s = calloc(1, sizeof(*s));
 	int r = 0;
 
-	assert(cert_path && key_path && ret);
+	assert(cert_fd >= 0 && key_fd >= 0 && ret);
+	/* Its configuration is not ours, and who serves may read no file. */
+	(void)OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, NULL); /* SSL_CTX_new() tells */
 	ERR_clear_error();
 	if (!s)
 		return err_sys(e, "make a TLS server");
@@ -90,14 +177,13 @@ int tls_server_new(const char *cert_path, const char *key_path, struct tls_serve
 		r = err_set(e, ERR_INTERNAL, "make a TLS server: %s", reason());
 	else
 		r = configure(s->ctx, e);
-	if (r == 0 && SSL_CTX_use_certificate_chain_file(s->ctx, cert_path) != 1)
-		r = err_set(e, ERR_INVALID, "certificate %s: %s", cert_path, reason());
-	if (r == 0 && SSL_CTX_use_PrivateKey_file(s->ctx, key_path, SSL_FILETYPE_PEM) != 1)
-		r = err_set(e, ERR_INVALID, "key %s: %s", key_path, reason());
-	if (r == 0 && SSL_CTX_check_private_key(s->ctx) != 1)
-		r = err_set(e, ERR_INVALID, "key %s is not the certificate's", key_path);
+	if (r == 0)
+		r = use_certificate(s->ctx, cert_fd, e);
+	if (r == 0)
+		r = use_key(s->ctx, key_fd, e);
 	if (r < 0) {
 		tls_server_free(s);
+		ERR_clear_error();
 		return err_remedy(e, "give a PEM file of the certificate with those of its issuers "
 				     "behind it, and one of its key without a passphrase");
 	}

@@ -26,10 +26,10 @@ struct tls;	   /* one connection */
 #define TLS_WANT_READ (-100001)
 #define TLS_WANT_WRITE (-100002)
 
-/* From PEM files: the certificate with those of its issuers behind it, and its key without a
- * passphrase. Both are read now; a new one is made to read them again. */
-int tls_server_new(const char *cert_path, const char *key_path, struct tls_server **ret,
-		   struct err *e);
+/* From PEM files that are open: the certificate with those of its issuers behind it, and its key
+ * without a passphrase. Both are read now, from their beginning; a new one is made to read them
+ * again. */
+int tls_server_new(int cert_fd, int key_fd, struct tls_server **ret, struct err *e);
 void tls_server_free(struct tls_server *s);
 
 /* `fd` is borrowed and is closed by who opened it, after tls_free(). */

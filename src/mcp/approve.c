@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "mcp/ask.h"
 #include "mcp/mcp_int.h"
+#include "mcp/pending.h"
 #include "mcp/text.h"
 
 #define GRANTS_MAX 256u
@@ -21,15 +22,21 @@
 #define QUICK_MS 200u /* no person refuses that fast */
 
 struct grant {
+	/* Zeroed before it is filled: it is compared and hashed whole. */
 	char tenant[TENANT_SIZE], sandbox[64], kind[24];
 	uint8_t target[HASH_BYTES];
+};
+
+struct granted {
+	struct grant what;
+	uint64_t until_ms; /* 0: as long as the sandbox lives */
 };
 
 struct approvals {
 	uint8_t key[HASH_BYTES];
 	pthread_mutex_t lock;
 	/* under lock; rings */
-	struct grant grants[GRANTS_MAX];
+	struct granted grants[GRANTS_MAX];
 	unsigned n_grants;
 	char used[USED_MAX][64]; /* states that were good for one time */
 	unsigned n_used;
@@ -155,19 +162,21 @@ static struct grant grant_of(const struct call *c, const char *sandbox, const ch
 
 static bool is_granted(struct approvals *a, const struct grant *g)
 {
+	uint64_t now_ms = loop_now_ms();
 	bool found = false;
 
 	(void)pthread_mutex_lock(&a->lock);
 	for (unsigned i = 0; i < GRANTS_MAX && i < a->n_grants; i++)
-		found |= memcmp(&a->grants[i], g, sizeof(*g)) == 0;
+		found |= memcmp(&a->grants[i].what, g, sizeof(*g)) == 0 &&
+			 (!a->grants[i].until_ms || a->grants[i].until_ms > now_ms);
 	(void)pthread_mutex_unlock(&a->lock);
 	return found;
 }
 
-static void add_grant(struct approvals *a, const struct grant *g)
+static void add_grant(struct approvals *a, const struct grant *g, uint64_t until_ms)
 {
 	(void)pthread_mutex_lock(&a->lock);
-	a->grants[a->n_grants++ % GRANTS_MAX] = *g;
+	a->grants[a->n_grants++ % GRANTS_MAX] = (struct granted){*g, until_ms};
 	(void)pthread_mutex_unlock(&a->lock);
 }
 
@@ -218,16 +227,49 @@ static struct value *form(const char *sandbox, const char *kind, const char *tar
 	return params;
 }
 
-static int unanswered(struct err *e, const char *detail, const char *why)
+/* What is being asked, for the words about it. */
+struct matter {
+	struct call *call;
+	struct grant grant;
+	const char *sandbox, *kind, *target;
+};
+
+/* The client brought no answer: the question stays open elsewhere, and the call may come again. */
+static int unanswered(const struct matter *m, const char *detail, const char *why, struct err *e)
 {
-	(void)err_set(e, ERR_DENIED, "%s", why);
+	struct request *req = m->call->transport;
+	const struct pinfold_question q = {.size = sizeof(q),
+					   .kind = m->kind,
+					   .what = m->target,
+					   .sandbox = m->sandbox,
+					   .tenant = m->call->who.tenant,
+					   .who = "MCP",
+					   .timeout_ms = PENDING_MS};
+	uint8_t key[HASH_BYTES];
+	char id[32];
+
+	hash_bytes(&m->grant, sizeof(m->grant), key);
+	if (pending_ask(req->mcp->pendings, key, &q, id, e) < 0)
+		return -EIO;
+	(void)err_set(e, ERR_DENIED,
+		      "This needs a person's approval (id %s, expires in 10 min): %s", id, why);
 	(void)err_detail(e, detail);
 	return err_remedy(e,
-			  "Ask the user to allow it in a client that can show the question, or to "
-			  "start pinfold mcp without --ask. Do not repeat the call before that");
+			  "Ask the user to run: pinfold approve %s . Then repeat the same call; do "
+			  "not repeat it before that",
+			  id);
 }
 
-static int judge(struct approvals *a, const struct grant *g, const struct value *answer,
+static int refused(struct err *e)
+{
+	(void)err_set(e, ERR_DENIED, "the user refused");
+	(void)err_detail(e, "approval_refused");
+	return err_remedy(
+		e, "Do not ask again for the same thing; continue without it or ask the user "
+		   "what to do");
+}
+
+static int judge(struct approvals *a, const struct matter *m, const struct value *answer,
 		 uint64_t took_ms, struct err *e)
 {
 	const char *action = value_str(value_get(answer, "action"));
@@ -236,18 +278,62 @@ static int judge(struct approvals *a, const struct grant *g, const struct value 
 	action = action ? action : "cancel";
 	decision = decision ? decision : "no";
 	if (!strcmp(action, "accept") && !strcmp(decision, "session"))
-		add_grant(a, g);
+		add_grant(a, &m->grant, 0);
 	if (!strcmp(action, "accept") &&
 	    (!strcmp(decision, "once") || !strcmp(decision, "session")))
 		return 0;
 	if (!strcmp(action, "cancel") || (!strcmp(action, "decline") && took_ms < QUICK_MS))
-		return unanswered(e, "approval_unanswered",
-				  "the question was closed without an answer");
-	(void)err_set(e, ERR_DENIED, "the user refused");
-	(void)err_detail(e, "approval_refused");
-	return err_remedy(
-		e, "Do not ask again for the same thing; continue without it or ask the user "
-		   "what to do");
+		return unanswered(m, "approval_unanswered",
+				  "the question was closed without an answer", e);
+	return refused(e);
+}
+
+/* Did a person answer elsewhere, since this was last asked for? 1: yes, and it may be done. */
+static int answered_elsewhere(const struct matter *m, struct err *e)
+{
+	struct request *req = m->call->transport;
+	uint64_t seconds = 0;
+	uint8_t key[HASH_BYTES];
+
+	hash_bytes(&m->grant, sizeof(m->grant), key);
+	switch (pending_take(req->mcp->pendings, key, &seconds)) {
+	case PINFOLD_ANSWER_NO: return refused(e);
+	case PINFOLD_ANSWER_SANDBOX: add_grant(req->mcp->approvals, &m->grant, 0); return 1;
+	case PINFOLD_ANSWER_FOR:
+		add_grant(req->mcp->approvals, &m->grant, loop_now_ms() + seconds * 1000);
+		return 1;
+	case PINFOLD_ANSWER_ONCE: return 1;
+	case PINFOLD_ANSWER_NONE:
+	case PINFOLD_ANSWER_LATE: break;
+	}
+	return 0;
+}
+
+static int ask_client(struct approvals *a, const struct matter *m, struct err *e)
+{
+	struct call *c = m->call;
+	struct request *req = c->transport;
+	auto_value *answer = NULL;
+	char nonce[64];
+
+	if (ask_remembered(c, nonce, sizeof(nonce)) < 0)
+		return err_set(e, ERR_INVALID, "requestState");
+	uint64_t began = loop_now_ms();
+	/* An answer without the question it belongs to is nobody's word. */
+	if (req->modern && !*nonce && value_get(req->params, "inputResponses"))
+		return unanswered(m, "approval_unanswered",
+				  "an answer came without its requestState", e);
+	int r = ask_input(c, "approval", "elicitation/create", form(m->sandbox, m->kind, m->target),
+			  &answer, e);
+	if (r == ASK_AGAIN) {
+		ask_remember(c, c->request_id);
+		return r;
+	}
+	if (r < 0)
+		return unanswered(m, "approval_needed", "this client cannot show the question", e);
+	if (req->modern && !use_state(a, nonce))
+		return unanswered(m, "approval_unanswered", "this approval was used already", e);
+	return judge(a, m, answer, req->modern ? ASK_MS : loop_now_ms() - began, e);
 }
 
 int approve(struct call *c, const char *sandbox, const char *kind, const char *target,
@@ -255,30 +341,12 @@ int approve(struct call *c, const char *sandbox, const char *kind, const char *t
 {
 	struct request *req = c->transport;
 	struct approvals *a = req->mcp->approvals;
-	struct grant g = grant_of(c, sandbox, kind, target);
-	auto_value *answer = NULL;
-	char nonce[64];
+	const struct matter m = {c, grant_of(c, sandbox, kind, target), sandbox, kind, target};
 
-	if (is_granted(a, &g))
+	if (is_granted(a, &m.grant))
 		return 0;
-	if (ask_remembered(c, nonce, sizeof(nonce)) < 0)
-		return err_set(e, ERR_INVALID, "requestState");
-	uint64_t began = loop_now_ms();
-	/* An answer without the question it belongs to is nobody's word. */
-	bool again = req->modern && !*nonce && value_get(req->params, "inputResponses");
-	int r = again ? unanswered(e, "approval_unanswered",
-				   "an answer came without its requestState")
-		      : ask_input(c, "approval", "elicitation/create", form(sandbox, kind, target),
-				  &answer, e);
-	if (r == ASK_AGAIN) {
-		ask_remember(c, c->request_id);
-		return r;
-	}
-	if (r < 0)
-		return unanswered(
-			e, "approval_needed",
-			"this needs a person's approval and this client cannot show the question");
-	if (req->modern && !use_state(a, nonce))
-		return unanswered(e, "approval_unanswered", "this approval was used already");
-	return judge(a, &g, answer, req->modern ? ASK_MS : loop_now_ms() - began, e);
+	int r = answered_elsewhere(&m, e);
+	if (r != 0)
+		return r < 0 ? r : 0;
+	return ask_client(a, &m, e);
 }

@@ -8,6 +8,7 @@
 #include "mcp/ask.h"
 #include "mcp/mcp_int.h"
 #include "mcp/names.h"
+#include "mcp/pending.h"
 
 int mcp_new(struct api *api, const struct mcp_options *o, struct mcp **ret, struct err *e)
 {
@@ -23,6 +24,8 @@ int mcp_new(struct api *api, const struct mcp_options *o, struct mcp **ret, stru
 	m->fixtures = o->fixtures ? &mcp_fixtures : NULL;
 #endif
 	int r = approvals_new(&m->approvals, e);
+	if (r >= 0)
+		r = pendings_new(api, &m->pendings, e);
 	if (r >= 0)
 		r = names_new(&m->names, e);
 	if (r >= 0 && o->transfer_dir) {
@@ -43,6 +46,7 @@ void mcp_free(struct mcp *m)
 	if (!m)
 		return;
 	http_sessions_free(m);
+	pendings_free(m->pendings);
 	approvals_free(m->approvals);
 	names_free(m->names);
 	fd_close(&m->transfer_fd);

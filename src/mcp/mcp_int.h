@@ -11,6 +11,7 @@
 struct approvals;
 struct fixtures;
 struct names;
+struct pendings;
 
 struct mcp_session;
 
@@ -22,6 +23,7 @@ struct mcp {
 	int transfer_fd; /* FD_NONE: nothing may be transferred */
 	struct names *names;
 	struct approvals *approvals;
+	struct pendings *pendings;	 /* questions that the client did not show */
 	const struct fixtures *fixtures; /* NULL but in tests */
 
 	struct mcp_home *home;

@@ -44,7 +44,9 @@ static const char *json_type(enum arg_type type)
 	case ARG_SIZE:
 	case ARG_DURATION: return "integer";
 	case ARG_CPUS: return "number";
+	case ARG_INTS:
 	case ARG_STRINGS: return "array";
+	case ARG_PTY:
 	case ARG_MAP: return "object";
 	}
 	return "string";
@@ -91,6 +93,8 @@ static struct value *property(const struct op_arg *a)
 		value_set(v, "enum", strings_of(a->choices));
 	if (a->type == ARG_STRINGS)
 		value_set(v, "items", typed("string"));
+	if (a->type == ARG_INTS)
+		value_set(v, "items", typed("integer"));
 	if (a->type == ARG_MAP)
 		value_set(v, "additionalProperties", typed("string"));
 	if (a->type == ARG_INT) {

@@ -12,6 +12,7 @@
 
 #define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)
 
+_Static_assert(ASK_PORTS_MAX == SANDBOX_PORTS_MAX, "the same number");
 _Static_assert(sizeof(struct ask_limits) == sizeof(struct sandbox_limits), "the same numbers");
 
 struct block {
@@ -92,7 +93,8 @@ static void fill(struct block *b, const struct sandbox_spec *spec, bool best_eff
 			 (spec->as_root ? ASK_ROOT : 0) | (best_effort ? ASK_BEST_EFFORT : 0) |
 			 (spec->dir_fd >= 0 ? ASK_DIR : 0) | (spec->live ? ASK_LIVE : 0) |
 			 (spec->session ? ASK_SESSION : 0) | (spec->open_stdin ? ASK_STDIN : 0) |
-			 (spec->as_user ? ASK_USER : 0) | drivers[spec->driver],
+			 (spec->as_user ? ASK_USER : 0) | drivers[spec->driver] |
+			 (spec->egress.n_ports ? ASK_EGRESS : 0),
 		.dir_dev = spec->dir_dev,
 		.dir_ino = spec->dir_ino,
 		.code_len = (uint32_t)spec->code_len,
@@ -101,6 +103,8 @@ static void fill(struct block *b, const struct sandbox_spec *spec, bool best_eff
 	};
 
 	memcpy(&head.limits, &spec->limits, sizeof(head.limits));
+	head.n_ports = spec->egress.n_ports;
+	memcpy(head.ports, spec->egress.ports, head.n_ports * sizeof(head.ports[0]));
 	(void)put(b, &head, sizeof(head));
 	head.argv = put_vector(b, spec->argv, &head.argc);
 	head.envp = put_vector(b, spec->envp, &head.envc);
@@ -186,6 +190,8 @@ void ask_spec(const struct ask *ask, struct sandbox_spec *ret)
 	const struct ask_head *h = ask->head;
 
 	memcpy(&ret->limits, &h->limits, sizeof(ret->limits));
+	ret->egress = (struct sandbox_egress){.n_ports = h->n_ports, .gate = FD_NONE};
+	memcpy(ret->egress.ports, h->ports, sizeof(ret->egress.ports));
 	ret->pty = h->flags & ASK_PTY;
 	ret->collect = h->flags & ASK_COLLECT;
 	ret->as_root = h->flags & ASK_ROOT;

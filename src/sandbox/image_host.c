@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "sandbox/environ.h"
 #include "sandbox/hold.h"
 #include "sandbox/plan_int.h"
 #include "sandbox/synthetic.h"
@@ -91,7 +92,12 @@ void plan_etc_names(struct plan *p, const struct sandbox_spec *spec, const char 
 {
 	char text[256];
 
-	plan_etc_file(p, dir, "resolv.conf", SYNTHETIC_RESOLV);
+	plan_etc_file(p, dir, "resolv.conf",
+		      spec->egress.n_ports ? SYNTHETIC_RESOLV_GATE : SYNTHETIC_RESOLV);
+	if (spec->egress.ca)
+		plan_etc_file(p, dir, ENVIRON_CA, spec->egress.ca);
+	if (spec->egress.certs)
+		plan_etc_file(p, dir, ENVIRON_CERTS, spec->egress.certs);
 	(void)snprintf(text, sizeof(text), SYNTHETIC_HOSTS, spec->id);
 	plan_etc_file(p, dir, "hosts", text);
 	(void)snprintf(text, sizeof(text), "%s\n", spec->id);
@@ -426,6 +432,10 @@ static void plan_host_parts(struct plan *p, const struct sandbox_spec *spec,
 	for (size_t i = 0; i < sizeof(usr_links) / sizeof(usr_links[0]); i++)
 		plan_usr_link(p, usr_links[i], true);
 	plan_etc_binds(p, etc, below.etc);
+	/* For programs that look at no variable. */
+	if (spec->egress.certs)
+		plan_two(p, PLAN_BIND_STAGE, STEP_RDONLY | STEP_OPTIONAL, "r/etc/" ENVIRON_CERTS,
+			 "etc/ssl/certs/ca-certificates.crt");
 }
 
 /* What layers that are looked at lie on. */

@@ -205,7 +205,7 @@ static void plan_strict(struct plan *p, const struct sandbox_spec *spec)
 		plan_one(p, PLAN_HOSTNAME, 0, spec->id);
 	plan_image(p, spec);
 	if (HOLD_NETNS && !spec->zygote)
-		plan_add(p, PLAN_NETWORK, 0);
+		plan_network(p, spec);
 	plan_add(p, PLAN_PIVOT, 0);
 	if (spec->zygote)
 		plan_zygote(p, spec);

@@ -40,6 +40,8 @@ void plan_image(struct plan *p, const struct sandbox_spec *spec);
 void plan_etc_file(struct plan *p, const char *dir, const char *name, const char *text);
 /* Files of /etc that are made up anew for every sandbox. */
 void plan_etc_names(struct plan *p, const struct sandbox_spec *spec, const char *dir);
+/* network.c: the namespace, and what leads out of it. */
+void plan_network(struct plan *p, const struct sandbox_spec *spec);
 /* Whose a directory of the sandbox's user is in the plan's words. */
 int plan_owner(const struct sandbox_spec *spec);
 /* image_own.c: what lies on an image that somebody brought, made at `dir` of the stage. */

@@ -37,6 +37,7 @@
 #endif
 
 extern const unsigned char guest_image[], guest_image_end[];
+extern const unsigned char gate_image[], gate_image_end[];
 
 static const unsigned char plan_caps[] = {
 	CAP_SYS_ADMIN,	CAP_SETUID,   CAP_SETGID,	   CAP_SETPCAP,
@@ -47,9 +48,13 @@ static const unsigned char plan_caps[] = {
 #endif
 };
 
+/* Of a sandbox with a policy: to listen on the ports of the Internet's services. */
+#define PORT_CAP CAP_NET_BIND_SERVICE
+
 struct child {
-	int from[GUEST_EXTRA + GUEST_EXTRA_MAX]; /* what goes to descriptor i */
+	int from[GUEST_GATE + 1]; /* what goes to descriptor i */
 	int n_from;
+	int has_ports;
 	int image;
 	int in_user_namespace;
 	int error;
@@ -65,7 +70,7 @@ struct sandbox_birth {
 /* Without instrumentation: what a sanitizer notes about this stack would outlive the child. */
 #define IN_CHILD __attribute__((noinline, no_sanitize("address", "undefined", "thread")))
 
-IN_CHILD static long child_caps(void)
+IN_CHILD static long child_caps(const struct child *c)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[2];
@@ -77,6 +82,8 @@ IN_CHILD static long child_caps(void)
 		r = sys2(SYS_capset, &head, data);
 	for (unsigned i = 0; i < sizeof(plan_caps) && r >= 0; i++)
 		r = sys5(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, plan_caps[i], 0, 0);
+	if (r >= 0 && c->has_ports)
+		r = sys5(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, PORT_CAP, 0, 0);
 	return r;
 }
 
@@ -113,7 +120,7 @@ IN_CHILD static void child_main(void *arg)
 #else
 	const char *const *env = empty;
 #endif
-	long r = c->in_user_namespace ? child_caps() : 0;
+	long r = c->in_user_namespace ? child_caps(c) : 0;
 
 	if (r >= 0)
 		r = child_fds(c);
@@ -124,19 +131,25 @@ IN_CHILD static void child_main(void *arg)
 		(void)sys1(SYS_exit_group, 127);
 }
 
-static int make_image(void)
+static int make_image(const unsigned char *image, const unsigned char *end)
 {
-	size_t size = (size_t)(guest_image_end - guest_image);
+	size_t size = (size_t)(end - image);
 	int fd = memfd_create("pinfold", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
 
 	if (fd < 0 && errno == EINVAL) /* before Linux 6.3 every memfd is executable */
 		fd = memfd_create("pinfold", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd >= 0 &&
-	    (fd_write_all(fd, guest_image, size) < 0 || fchmod(fd, 0555) < 0 ||
+	    (fd_write_all(fd, image, size) < 0 || fchmod(fd, 0555) < 0 ||
 	     (HOLD_SEAL && fcntl(fd, F_ADD_SEALS,
 				 F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)))
 		fd_close(&fd);
 	return fd;
+}
+
+static int no_image(struct err *e)
+{
+	(void)err_sys(e, "put a program of ours into a memfd");
+	return err_remedy(e, "set the sysctl vm.memfd_noexec to 0 or 1");
 }
 
 /* The guest's program in a sealed memfd, made once per process. A process that forked, and closed
@@ -152,17 +165,13 @@ static int image_fd(struct err *e)
 	bool ours = cached >= 0 && fstat(cached, &now) == 0 && now.st_dev == made.st_dev &&
 		    now.st_ino == made.st_ino;
 	if (!ours) {
-		cached = make_image();
+		cached = make_image(guest_image, guest_image_end);
 		if (cached >= 0 && fstat(cached, &made) < 0)
 			fd_close(&cached);
 	}
 	int fd = cached;
 	pthread_mutex_unlock(&lock);
-	if (fd < 0) {
-		(void)err_sys(e, "put the guest into a memfd");
-		return err_remedy(e, "set the sysctl vm.memfd_noexec to 0 or 1");
-	}
-	return fd;
+	return fd < 0 ? no_image(e) : fd;
 }
 
 static int plan_fd(const struct plan *plan, struct err *e)
@@ -299,11 +308,10 @@ static int send_guest(const struct sandbox *sb, uint32_t kind, int arg, const in
 	return 0;
 }
 
-/* A guest to be, with nothing but its end of the control socket, which the caller closes. */
-static int conceive(struct sandbox *ret, int *ret_theirs, struct err *e)
+/* A process to be, with nothing but its end of the control socket, which the caller closes. */
+static int conceive(int image, struct sandbox *ret, int *ret_theirs, struct err *e)
 {
 	int pair[2];
-	int image = image_fd(e);
 
 	if (image < 0)
 		return image;
@@ -326,7 +334,7 @@ int sandbox_spawn(const struct sandbox_spec *spec, const struct sandbox_fds *fds
 		  struct sandbox *ret, struct err *e)
 {
 	auto_close int theirs = FD_NONE;
-	int r = conceive(ret, &theirs, e);
+	int r = conceive(image_fd(e), ret, &theirs, e);
 
 	if (r >= 0)
 		r = send_guest(ret, MSG_UNSHARE, later_namespaces(spec), NULL, e);
@@ -338,15 +346,29 @@ int sandbox_spawn(const struct sandbox_spec *spec, const struct sandbox_fds *fds
 		c->from[i] = fds->stdio[i];
 	for (int i = 0; i < GUEST_EXTRA_MAX; i++)
 		c->from[GUEST_EXTRA + i] = fds->extra[i];
+	if (spec->egress.n_ports) {
+		c->from[c->n_from++] = spec->egress.gate; /* GUEST_GATE */
+		c->has_ports = 1;
+	}
 	return start(namespaces(spec), fds->cgroup, ret, e);
 }
 
 int sandbox_spawn_idle(struct sandbox *ret, struct err *e)
 {
 	auto_close int theirs = FD_NONE;
-	int r = conceive(ret, &theirs, e);
+	int r = conceive(image_fd(e), ret, &theirs, e);
 
 	return r < 0 ? r : start(0, FD_NONE, ret, e);
+}
+
+int sandbox_spawn_gate(struct sandbox *ret, struct err *e)
+{
+	auto_close int theirs = FD_NONE, image = make_image(gate_image, gate_image_end);
+	int r = image < 0 ? no_image(e) : conceive(image, ret, &theirs, e);
+
+	if (r >= 0)
+		r = start(0, FD_NONE, ret, e);
+	return r < 0 ? r : sandbox_started(ret, e); /* the image is ours only until here */
 }
 
 void sandbox_idmap(const struct sandbox_spec *spec, struct idmap *ret)

@@ -40,6 +40,8 @@ int sandbox_spawn(const struct sandbox_spec *spec, const struct sandbox_fds *fds
 int sandbox_started(struct sandbox *sb, struct err *e);
 /* A guest's program without a sandbox around it or a plan to come: waits for its end. */
 int sandbox_spawn_idle(struct sandbox *ret, struct err *e);
+/* The gate's program (wire/gate.h), as we are; what it may do it gives up by itself. */
+int sandbox_spawn_gate(struct sandbox *ret, struct err *e);
 /* SIGKILL to the guest, and with it to all: by descriptor, never by number. */
 void sandbox_kill(const struct sandbox *sb);
 /* `stdio`: the command's descriptors, borrowed, for a guest that was started without; or NULL. */

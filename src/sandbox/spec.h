@@ -82,6 +82,17 @@ struct sandbox_git {
 	bool attached;
 };
 
+/* What a policy lets out: by sockets inside that are the gate's. */
+#define SANDBOX_PORTS_MAX 64u
+struct sandbox_egress {
+	unsigned n_ports; /* 0: no network at all */
+	uint16_t ports[SANDBOX_PORTS_MAX];
+	int gate;	   /* where they are handed to; borrowed */
+	bool inspects;	   /* connections may be: */
+	const char *ca;	   /* the authority that it has to trust for that (PEM) */
+	const char *certs; /* the host's authorities, and this one behind them */
+};
+
 struct sandbox_spec {
 	char id[SANDBOX_ID_SIZE];
 	enum sandbox_level level;
@@ -123,6 +134,7 @@ struct sandbox_spec {
 	bool on_volume;	   /* the layer is on disk, in a filesystem of its own (volume.h) */
 	bool dir_attached; /* handed over as a mount descriptor (root) instead of by path */
 	struct sandbox_layers layers;
+	struct sandbox_egress egress;
 	enum sandbox_peek peek;
 	bool bare; /* PEEK_LOOK: only what the layers hold, not what they lie over */
 	/* PEEK_LOOK: `lower` of the older of two views. In a workspace: of a view that is shown to a

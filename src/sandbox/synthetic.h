@@ -14,6 +14,8 @@
 	"passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\n"          \
 	"protocols: files\nservices: files\n"
 #define SYNTHETIC_RESOLV "options timeout:1 attempts:1\n"
+/* Any address would do: all lead to the gate. */
+#define SYNTHETIC_RESOLV_GATE "nameserver 127.0.0.53\noptions timeout:3 attempts:2\n"
 #define SYNTHETIC_HOSTS "127.0.0.1 localhost %s\n::1 localhost ip6-localhost ip6-loopback\n"
 
 /* Processors to show for a rate of `cpus_milli`: at least one, at most the host's. */

@@ -48,6 +48,19 @@ int apply_begin(struct store *s, const struct workspace *w, int64_t seq, int64_t
 	return open_stage(s, set->id, &set->stage, e);
 }
 
+/* As they are in the database. */
+enum { KNOWN_MERGED = 1, KNOWN_FOREIGN = 2 };
+
+static int64_t known_bits(const struct apply_known *k)
+{
+	return (k->merged ? KNOWN_MERGED : 0) | (k->foreign ? KNOWN_FOREIGN : 0);
+}
+
+static struct apply_known known_of(int64_t origin, int64_t bits)
+{
+	return (struct apply_known){origin, bits & KNOWN_MERGED, bits & KNOWN_FOREIGN};
+}
+
 static int insert_items(struct store *s, const struct apply_set *set, struct err *e)
 {
 	int r = 0;
@@ -58,10 +71,13 @@ static int insert_items(struct store *s, const struct apply_set *set, struct err
 		r = db_run(
 			s->db, e,
 			"INSERT INTO apply_item(apply, n, path, old, new, old_x, new_x, old_hash,"
-			" new_hash) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-			"iitiiiitt", set->id, (int64_t)i, item->path, (int64_t)item->old,
+			" new_hash, old_origin, old_known, new_origin, new_known)"
+			" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+			"iitiiiittiiii", set->id, (int64_t)i, item->path, (int64_t)item->old,
 			(int64_t)item->new, (int64_t)item->old_exec, (int64_t)item->new_exec,
-			item->old_hash, item->new_hash);
+			item->old_hash, item->new_hash, item->old_known.origin,
+			known_bits(&item->old_known), item->new_known.origin,
+			known_bits(&item->new_known));
 	}
 	return r;
 }
@@ -107,13 +123,17 @@ int apply_note(struct store *s, int64_t workspace, const struct apply_set *set, 
 	int r = 0;
 
 	for (size_t i = 0; r >= 0 && i < set->n; i++) {
-		const char *path = set->items[i].path;
+		const struct apply_item *item = &set->items[i];
+		const struct apply_known *known = new ? &item->new_known : &item->old_known;
+		const char *path = item->path;
 
-		if (is_known(set, &set->items[i], new, &st))
-			r = db_run(s->db, e,
-				   "REPLACE INTO applied(workspace, path, ino, changed)"
-				   " VALUES(?1, ?2, ?3, ?4)",
-				   "itii", workspace, path, (int64_t)st.st_ino, ns_of(&st.st_ctim));
+		if (!known->foreign && is_known(set, item, new, &st))
+			r = db_run(
+				s->db, e,
+				"REPLACE INTO applied(workspace, path, ino, changed, origin, known)"
+				" VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+				"itiiii", workspace, path, (int64_t)st.st_ino, ns_of(&st.st_ctim),
+				known->origin, known_bits(known));
 		else
 			r = db_run(s->db, e,
 				   "DELETE FROM applied WHERE workspace = ?1 AND path = ?2", "it",
@@ -237,11 +257,11 @@ int apply_load(struct store *s, const struct apply_row *row, struct apply_set *s
 
 	set->id = row->id;
 	if (r >= 0)
-		r = db_query(
-			s->db, &rows, e,
-			"SELECT path, old, new, old_x, new_x, old_hash, new_hash FROM apply_item"
-			" WHERE apply = ?1 ORDER BY n",
-			"i", row->id);
+		r = db_query(s->db, &rows, e,
+			     "SELECT path, old, new, old_x, new_x, old_hash, new_hash, old_origin,"
+			     " old_known, new_origin, new_known FROM apply_item"
+			     " WHERE apply = ?1 ORDER BY n",
+			     "i", row->id);
 	while (r >= 0 && (r = db_next(rows, e)) > 0) {
 		struct apply_item *item = apply_set_add(set, db_text(rows, 0), e);
 
@@ -253,20 +273,32 @@ int apply_load(struct store *s, const struct apply_row *row, struct apply_set *s
 		item->new_exec = db_int(rows, 4) != 0;
 		(void)snprintf(item->old_hash, sizeof(item->old_hash), "%s", db_text(rows, 5));
 		(void)snprintf(item->new_hash, sizeof(item->new_hash), "%s", db_text(rows, 6));
+		item->old_known = known_of(db_int(rows, 7), db_int(rows, 8));
+		item->new_known = known_of(db_int(rows, 9), db_int(rows, 10));
 	}
 	return r;
 }
 
-int apply_is_ours(struct store *s, int64_t workspace, const char *path, const struct stat *st,
-		  struct err *e)
+int apply_find_applied(struct store *s, int64_t workspace, const char *path, struct applied *ret,
+		       struct err *e)
 {
 	auto_rows struct db_rows *rows = NULL;
 	int r = db_query(s->db, &rows, e,
-			 "SELECT 1 FROM applied WHERE workspace = ?1 AND path = ?2 AND ino = ?3"
-			 " AND changed = ?4",
-			 "itii", workspace, path, (int64_t)st->st_ino, ns_of(&st->st_ctim));
+			 "SELECT ino, changed, origin, known FROM applied WHERE workspace = ?1"
+			 " AND path = ?2",
+			 "it", workspace, path);
 
-	return r < 0 ? r : db_next(rows, e);
+	if (r >= 0)
+		r = db_next(rows, e);
+	if (r > 0)
+		*ret = (struct applied){(uint64_t)db_int(rows, 0), db_int(rows, 1),
+					known_of(db_int(rows, 2), db_int(rows, 3))};
+	return r;
+}
+
+bool apply_is_ours(const struct applied *a, const struct stat *st)
+{
+	return !a->known.merged && a->ino == st->st_ino && a->changed_ns == ns_of(&st->st_ctim);
 }
 
 int layer_opened(struct store *s, uint32_t number, int64_t *ret_ns, struct err *e)

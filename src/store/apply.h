@@ -51,9 +51,17 @@ int apply_find_last(struct store *s, int64_t workspace, struct apply_row *ret, s
 /* Items and staging directory of a row. */
 int apply_load(struct store *s, const struct apply_row *row, struct apply_set *set, struct err *e);
 
-/* Is this file what we wrote there ourselves last? */
-int apply_is_ours(struct store *s, int64_t workspace, const char *path, const struct stat *st,
-		  struct err *e);
+/* What we wrote there ourselves last. */
+struct applied {
+	uint64_t ino;
+	int64_t changed_ns;
+	struct apply_known known;
+};
+/* 1, or 0: nothing. */
+int apply_find_applied(struct store *s, int64_t workspace, const char *path, struct applied *ret,
+		       struct err *e);
+/* Is this file still that? */
+bool apply_is_ours(const struct applied *a, const struct stat *st);
 /* When a layer was opened, in ns. */
 int layer_opened(struct store *s, uint32_t number, int64_t *ret_ns, struct err *e);
 

@@ -12,6 +12,7 @@
 #include "kernel/remove.h"
 #include "store/db.h"
 #include "store/donor.h"
+#include "store/origin.h"
 #include "store/upper.h"
 #include "store/used.h"
 
@@ -126,7 +127,9 @@ int store_collect(struct store *s, uint64_t *ret_bytes, struct err *e)
 		r = find_dead(s, e);
 	if (r >= 0)
 		r = remove_dead(s, ret_bytes, e);
-	return r < 0 ? r : donor_collect(s, e);
+	if (r >= 0)
+		r = donor_collect(s, e);
+	return r < 0 ? r : origin_collect(s, e);
 }
 
 int store_collect_undone(struct store *s, int64_t workspace, struct err *e)

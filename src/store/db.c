@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables, version 2:
+ * Tables, version 3:
  *
  *	workspace	a name and where it stands: `head` is a row of snap; `seq` the last number
  *			given out
@@ -22,6 +22,11 @@
  *	image		since version 2: a root file system by name. `stack` is its one layer, which
  *			the stacks of workspaces on it end with; `env`, `command` and `workdir` are
  *			what it says of itself
+ *	origin		since version 3: a file of the host as it was before a workspace changed it
+ *			(`dev`, `file`, `changed`: its state by inode and ctime, 0 for what was
+ *			applied); its bytes are origins/ID, and not all there while `hash` is NULL
+ *	origin_at	which of them a path of a layer's /work was made from; 0: not kept. The path ""
+ *			says that all paths of the layer are here
  *
  * A connection is open for one command, so closing must not wait for the disk: the log is kept, and
  * written back by db_checkpoint().
@@ -32,7 +37,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#define VERSION 2
+#define VERSION 3
 #define WAIT_MS 10000
 #define STEP_MS 5
 #define CHECKPOINT_FRAMES 64
@@ -82,6 +87,21 @@ static const char since_2[] =
 	" made INTEGER NOT NULL, layers INTEGER NOT NULL, files INTEGER NOT NULL,"
 	" bytes INTEGER NOT NULL);"
 	"PRAGMA user_version = 2;";
+
+static const char since_3[] =
+	"CREATE TABLE origin(id INTEGER PRIMARY KEY AUTOINCREMENT, dev INTEGER NOT NULL,"
+	" file INTEGER NOT NULL, changed INTEGER NOT NULL, made INTEGER NOT NULL,"
+	" exec INTEGER NOT NULL, size INTEGER NOT NULL, hash TEXT);"
+	"CREATE INDEX origin_file ON origin(file, changed);"
+	"CREATE TABLE origin_at(layer INTEGER NOT NULL, path TEXT NOT NULL, origin INTEGER NOT NULL,"
+	" PRIMARY KEY(layer, path)) WITHOUT ROWID;"
+	"ALTER TABLE applied ADD COLUMN origin INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE applied ADD COLUMN known INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE apply_item ADD COLUMN old_origin INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE apply_item ADD COLUMN old_known INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE apply_item ADD COLUMN new_origin INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE apply_item ADD COLUMN new_known INTEGER NOT NULL DEFAULT 0;"
+	"PRAGMA user_version = 3;";
 
 static int fail(const struct db *db, int code, const char *what, struct err *e)
 {
@@ -165,6 +185,8 @@ static int migrate(struct db *db, struct err *e)
 		r = simple(db, schema, e);
 	if (r >= 0 && version < 2)
 		r = simple(db, since_2, e);
+	if (r >= 0 && version < 3)
+		r = simple(db, since_3, e);
 	if (r >= 0)
 		r = db_commit(db, e);
 	db_rollback(db);

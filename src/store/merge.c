@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "store/check.h"
 #include "store/db.h"
+#include "store/origin.h"
 #include "store/upper.h"
 
 #define SLACK 2u /* how much larger than what lies on it a layer may be */
@@ -140,7 +141,7 @@ static int replace_run(struct store *s, struct workspace *now, unsigned at, cons
 			" stack = NULL, opened = (SELECT min(opened) FROM layer WHERE merged = ?1)"
 			" WHERE id = ?1",
 			"iiii", (int64_t)m->number, (int64_t)m->parts, (int64_t)sum, now->id);
-	return r;
+	return r < 0 ? r : origin_merge(s, m->number, e);
 }
 
 int merge_commit(struct store *s, struct merge *m, struct err *e)

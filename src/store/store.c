@@ -203,3 +203,11 @@ void store_close(struct store *s)
 	free(s->home);
 	free(s);
 }
+
+int64_t store_file_now_ns(void)
+{
+	struct timespec ts = {0};
+
+	(void)clock_gettime(CLOCK_REALTIME_COARSE, &ts); /* cannot fail for this clock */
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}

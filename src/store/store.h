@@ -4,6 +4,7 @@
  *
  *	store.db	what there is (db.c has the tables)
  *	layers/N/	one layer: root, usr, work; while it is open also w.root, w.usr, w.work
+ *	origins/N	a file of the host as it was (origin.h)
  *	locks/W		of workspace W: held by who runs in it
  *	lock		held by who has the store open, alone by who repairs it
  *
@@ -48,5 +49,7 @@ int store_check_name(const char *name, struct err *e);
 int store_check_label(const char *label, struct err *e);
 
 int64_t store_now_ms(void);
+/* The clock of the kernel's that files get their times from: it stands still between two ticks. */
+int64_t store_file_now_ns(void);
 
 #endif

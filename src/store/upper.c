@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -26,6 +25,8 @@ static const struct {
 	{"work", "w.work", LAYER_WORK, SANDBOX_UID},
 };
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
+
+#define DEAD_MAX 16 /* layers that nobody needs, before somebody is sent to remove them */
 
 static int make_part(const struct store *s, int dir, size_t i, struct err *e)
 {
@@ -68,15 +69,6 @@ static int make_directories(struct upper *u, uint32_t which, struct err *e)
 	return r;
 }
 
-/* The clock of the kernel's that files get their times from: it stands still between two ticks. */
-static int64_t file_clock_ns(void)
-{
-	struct timespec ts = {0};
-
-	(void)clock_gettime(CLOCK_REALTIME_COARSE, &ts); /* cannot fail for this clock */
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
 /* In one transaction: where the workspace stands, that nobody else is in it, and that there will be a
  * layer on that. */
 static int write_down(struct upper *u, const char *name, enum workspace_use use, struct err *e)
@@ -97,7 +89,7 @@ static int write_down(struct upper *u, const char *name, enum workspace_use use,
 		r = db_run(u->store->db, e,
 			   "INSERT INTO layer(workspace, state, parts, files, bytes, stack, opened,"
 			   " sandbox) VALUES(?1, 0, 0, 0, 0, ?2, ?3, ?4)",
-			   "itit", u->w.id, text, file_clock_ns(), u->sandbox);
+			   "itit", u->w.id, text, store_file_now_ns(), u->sandbox);
 	}
 	if (r >= 0)
 		u->number = (uint32_t)db_last_id(u->store->db);
@@ -221,6 +213,26 @@ void upper_drop(struct upper *u)
 	release(u);
 }
 
+/* A layer with nothing in it. What overlayfs made beside it takes longer to remove than a short command
+ * takes, and ext4 looks long for a new inode where some were just deleted: who settles does it, once
+ * there are some. */
+static int bury(struct upper *u, struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	struct store *s = u->store;
+	int r = db_run(s->db, e,
+		       "UPDATE layer SET state = 2, stack = NULL, sandbox = NULL WHERE id = ?1",
+		       "i", (int64_t)u->number);
+
+	if (r >= 0)
+		r = db_query(s->db, &rows, e, "SELECT count(*) FROM layer WHERE state = 2", "");
+	if (r >= 0)
+		r = db_next(rows, e);
+	if (r > 0 && db_int(rows, 0) >= DEAD_MAX)
+		s->changed = true;
+	return r < 0 ? r : 0;
+}
+
 /* On top of where the workspace stands now: somebody who shared it may have been faster. */
 static int append(struct upper *u, uint32_t left, struct snap *snap, struct err *e)
 {
@@ -243,6 +255,8 @@ static int append(struct upper *u, uint32_t left, struct snap *snap, struct err 
 			   " stack = NULL WHERE id = ?1",
 			   "iiii", (int64_t)u->number, (int64_t)left, (int64_t)snap->files,
 			   (int64_t)snap->bytes);
+	if (r >= 0 && !left)
+		r = bury(u, e);
 	return r < 0 ? r : db_commit(s->db, e);
 }
 
@@ -252,7 +266,7 @@ int upper_freeze(struct upper *u, struct snap *snap, struct err *e)
 	int r = append(u, left, snap, e);
 
 	u->store->changed |= r >= 0 && left;
-	if (r < 0 || !left)
+	if (r < 0)
 		upper_drop(u);
 	else
 		release(u);

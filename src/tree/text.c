@@ -14,29 +14,12 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "tree/text_int.h"
 
 #define CONTEXT 3
 #define EDITS_MAX 2048
 #define STEPS_MAX (UINT64_C(1) << 28)
 #define BINARY_LOOK 8000
-
-struct line {
-	const char *at;
-	size_t len; /* with its newline */
-	uint32_t id;
-};
-
-struct text {
-	struct line *lines;
-	size_t n;
-	uint8_t *edited; /* by line: it is not in the other text */
-};
-
-struct diff {
-	struct text old, new;
-	char *out;
-	size_t out_len, out_room;
-};
 
 bool tree_text_is_binary(const void *data, size_t len)
 {
@@ -62,13 +45,13 @@ static int split(struct text *t, const char *data, size_t len, struct err *e)
 		const char *end = memchr(data + at, '\n', len - at);
 		size_t next = end ? (size_t)(end - data) + 1 : len;
 
-		t->lines[t->n++] = (struct line){.at = data + at, .len = next - at};
+		t->lines[t->n++] = (struct text_line){.at = data + at, .len = next - at};
 		at = next;
 	}
 	return 0;
 }
 
-static uint64_t line_hash(const struct line *l)
+static uint64_t line_hash(const struct text_line *l)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
 
@@ -82,10 +65,10 @@ static uint64_t line_hash(const struct line *l)
  * table is searched for so long and no longer, and then lines that are equal count as different,
  * which makes a difference longer but not wrong.
  */
-static void number(struct text *t, const struct line **table, size_t mask, uint32_t *next)
+static void number(struct text *t, const struct text_line **table, size_t mask, uint32_t *next)
 {
 	for (size_t i = 0; i < t->n; i++) {
-		struct line *l = &t->lines[i];
+		struct text_line *l = &t->lines[i];
 		size_t at = line_hash(l) & mask;
 		int look = 0;
 
@@ -102,14 +85,14 @@ static void number(struct text *t, const struct line **table, size_t mask, uint3
 	}
 }
 
-static int number_both(struct diff *d, struct err *e)
+static int number_both(struct text_diff *d, struct err *e)
 {
 	size_t room = 16;
 	uint32_t next = 1;
 
 	while (room < 2 * (d->old.n + d->new.n))
 		room *= 2;
-	auto_free const struct line **table = calloc(room, sizeof(*table));
+	auto_free const struct text_line **table = calloc(room, sizeof(*table));
 	if (!table)
 		return err_sys(e, "compare texts");
 	number(&d->old, table, room - 1, &next);
@@ -119,7 +102,7 @@ static int number_both(struct diff *d, struct err *e)
 
 /* The part of both that is left to compare. */
 struct part {
-	const struct line *a, *b;
+	const struct text_line *a, *b;
 	long n, m;
 };
 
@@ -199,10 +182,10 @@ static void read_back(const struct part *p, int32_t *trace, long edits, uint8_t 
 	}
 }
 
-static int compare(struct diff *d, struct err *e)
+static int compare(struct text_diff *d, struct err *e)
 {
 	size_t n = d->old.n, m = d->new.n, head = 0;
-	struct line *a = d->old.lines, *b = d->new.lines;
+	struct text_line *a = d->old.lines, *b = d->new.lines;
 	auto_free int32_t *trace = NULL;
 
 	while (head < n && head < m && a[head].id == b[head].id)
@@ -224,7 +207,7 @@ static int compare(struct diff *d, struct err *e)
 	return 0;
 }
 
-static int put(struct diff *d, const char *data, size_t len, struct err *e)
+static int put(struct text_diff *d, const char *data, size_t len, struct err *e)
 {
 	if (d->out_len + len + 1 > d->out_room) {
 		size_t room = (d->out_room + len + 256) * 2;
@@ -241,7 +224,7 @@ static int put(struct diff *d, const char *data, size_t len, struct err *e)
 	return 0;
 }
 
-static int put_line(struct diff *d, char mark, const struct line *l, struct err *e)
+static int put_line(struct text_diff *d, char mark, const struct text_line *l, struct err *e)
 {
 	static const char no_newline[] = "\n\\ No newline at end of file\n";
 	int r = put(d, &mark, 1, e);
@@ -265,7 +248,7 @@ struct hunk {
 	size_t a, a_end, b, b_end;
 };
 
-static int put_hunk(struct diff *d, const struct hunk *h, struct err *e)
+static int put_hunk(struct text_diff *d, const struct hunk *h, struct err *e)
 {
 	char old[48], new[48], head[128];
 	size_t a = h->a, b = h->b;
@@ -288,7 +271,7 @@ static int put_hunk(struct diff *d, const struct hunk *h, struct err *e)
 }
 
 /* Both forward over edits; how many lines are common after them. */
-static size_t over_edits(const struct diff *d, size_t *a, size_t *b)
+static size_t over_edits(const struct text_diff *d, size_t *a, size_t *b)
 {
 	size_t common = 0;
 
@@ -302,7 +285,7 @@ static size_t over_edits(const struct diff *d, size_t *a, size_t *b)
 	return common;
 }
 
-static int put_hunks(struct diff *d, struct err *e)
+static int put_hunks(struct text_diff *d, struct err *e)
 {
 	size_t a = 0, b = 0;
 	int r = 0;
@@ -339,32 +322,41 @@ static int put_hunks(struct diff *d, struct err *e)
 	return r;
 }
 
+int text_diff_init(struct text_diff *d, const char *old, size_t old_len, const char *new,
+		   size_t new_len, struct err *e)
+{
+	assert(old_len <= TREE_TEXT_FILE_MAX && new_len <= TREE_TEXT_FILE_MAX);
+	int r = split(&d->old, old, old_len, e);
+	if (r >= 0)
+		r = split(&d->new, new, new_len, e);
+	if (r >= 0)
+		r = number_both(d, e);
+	return r < 0 ? r : compare(d, e);
+}
+
+void text_diff_done(struct text_diff *d)
+{
+	free_ptr(&d->old.lines);
+	free_ptr(&d->old.edited);
+	free_ptr(&d->new.lines);
+	free_ptr(&d->new.edited);
+	free_ptr(&d->out);
+}
+
 int tree_text_diff(const char *old, size_t old_len, const char *new, size_t new_len, char **ret,
 		   size_t *ret_len, struct err *e)
 {
-	struct diff d = {0};
+	struct text_diff d = {0};
+	int r = text_diff_init(&d, old, old_len, new, new_len, e);
 
-	assert(old_len <= TREE_TEXT_FILE_MAX && new_len <= TREE_TEXT_FILE_MAX);
-	int r = split(&d.old, old, old_len, e);
-	if (r >= 0)
-		r = split(&d.new, new, new_len, e);
-	if (r >= 0)
-		r = number_both(&d, e);
-	if (r >= 0)
-		r = compare(&d, e);
 	if (r >= 0)
 		r = put(&d, "", 0, e);
 	if (r >= 0)
 		r = put_hunks(&d, e);
-	free(d.old.lines);
-	free(d.old.edited);
-	free(d.new.lines);
-	free(d.new.edited);
-	if (r < 0) {
-		free(d.out);
-		return r;
+	if (r >= 0) {
+		*ret = take_ptr(&d.out);
+		*ret_len = d.out_len;
 	}
-	*ret = d.out;
-	*ret_len = d.out_len;
-	return 0;
+	text_diff_done(&d);
+	return r < 0 ? r : 0;
 }

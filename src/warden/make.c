@@ -77,8 +77,23 @@ static int check_limits(const struct warden *w, const struct ask *ask, struct sa
 	return 0;
 }
 
-static int make_cold(struct warden *w, const struct ask *ask, const struct ucred *who, int dir,
-		     const int stdio[3], struct ward **ret, struct err *e)
+/* What came with a request, all borrowed. */
+struct asked {
+	int stdio[3];
+	int dir, gate; /* or FD_NONE */
+};
+
+static struct asked sort_out(const struct ask *ask, const int fds[LINK_FDS_MAX])
+{
+	int dir = link_fd_dir(ask->head->flags), gate_at = link_fd_gate(ask->head->flags);
+
+	return (struct asked){.stdio = {fds[1], fds[2], fds[3]},
+			      .dir = dir < 0 ? FD_NONE : fds[dir],
+			      .gate = gate_at < 0 ? FD_NONE : fds[gate_at]};
+}
+
+static int make_cold(struct warden *w, const struct ask *ask, const struct ucred *who,
+		     const struct asked *fds, struct ward **ret, struct err *e)
 {
 	struct ward *ward = ward_new(w);
 
@@ -86,7 +101,8 @@ static int make_cold(struct warden *w, const struct ask *ask, const struct ucred
 		return err_sys(e, "run");
 	ward->state = WARD_STARTING;
 	ask_spec(ask, &ward->spec);
-	ward->spec.dir_fd = dir; /* borrowed until it is attached */
+	ward->spec.dir_fd = fds->dir;	    /* borrowed until it is attached, */
+	ward->spec.egress.gate = fds->gate; /* and until the guest has it */
 	int r = ward_spec(w, &ward->spec, e);
 	if (r >= 0)
 		r = check_caller(ask, who, &ward->spec, e);
@@ -96,12 +112,12 @@ static int make_cold(struct warden *w, const struct ask *ask, const struct ucred
 		r = err_set(e, ERR_UNSUPPORTED, "--user root is not for an ordinary user's daemon"),
 		(void)err_remedy(e, "run it with --no-daemon");
 	if (r >= 0)
-		r = live_make(&ward->live, &ward->spec, &w->cgroups, stdio, e);
+		r = live_make(&ward->live, &ward->spec, &w->cgroups, fds->stdio, e);
 	if (r >= 0)
 		r = live_enter(&ward->live, &ward->spec, e);
 	if (r >= 0)
 		r = ward_watch(w, ward, e);
-	ward->spec.dir_fd = FD_NONE;
+	ward->spec.dir_fd = ward->spec.egress.gate = FD_NONE;
 	if (r < 0) {
 		ward_end(w, ward);
 		return r;
@@ -156,8 +172,8 @@ static int keep_metadata(struct ward *ward, const struct ask *ask, struct err *e
 }
 
 /* One that waits, or a new one. */
-static int get_ward(struct warden *w, const struct ask *ask, const struct ucred *who, int dir,
-		    const int stdio[3], struct ward **ret, struct err *e)
+static int get_ward(struct warden *w, const struct ask *ask, const struct ucred *who,
+		    const struct asked *fds, struct ward **ret, struct err *e)
 {
 	struct ward *ward = pool_choose(w, ask);
 	int r;
@@ -165,9 +181,9 @@ static int get_ward(struct warden *w, const struct ask *ask, const struct ucred 
 	if (ward && !w->cgroups.ops && !(ask->head->flags & ASK_BEST_EFFORT))
 		ward = NULL; /* will be refused, with words */
 	if (ward)
-		r = pool_claim(w, ward, ask, stdio, e);
+		r = pool_claim(w, ward, ask, fds->stdio, e);
 	else
-		r = make_cold(w, ask, who, dir, stdio, &ward, e);
+		r = make_cold(w, ask, who, fds, &ward, e);
 	if (r < 0)
 		return r;
 	/* The block is the asker's and goes with this call. */
@@ -201,7 +217,8 @@ int ward_run(struct warden *w, const struct ask *ask, const struct ucred *who,
 	     const int fds[LINK_FDS_MAX], int client, struct err *e)
 {
 	struct ward *ward = NULL;
-	int r = get_ward(w, ask, who, fds[LINK_FDS_MAX - 1], fds + 1, &ward, e);
+	struct asked all = sort_out(ask, fds);
+	int r = get_ward(w, ask, who, &all, &ward, e);
 
 	return r < 0 ? r : give_client(w, ward, client, e);
 }
@@ -211,17 +228,17 @@ int ward_create(struct warden *w, const struct ask *ask, const struct ucred *who
 {
 	struct ward *ward = NULL;
 	struct job *job = NULL;
-	int stdio[3] = {fds[1], fds[2], fds[3]}, r = 0;
-
+	struct asked all = sort_out(ask, fds);
 	struct ask held = *ask;
+	int r = 0;
 
 	held.held = true;
 	if (!(ask->head->flags & ASK_LIVE))
-		r = job_new(ask, &job, stdio, e);
+		r = job_new(ask, &job, all.stdio, e);
 	if (r >= 0)
-		r = get_ward(w, &held, who, fds[LINK_FDS_MAX - 1], stdio, &ward, e);
+		r = get_ward(w, &held, who, &all, &ward, e);
 	if (job)
-		job_close_theirs(stdio);
+		job_close_theirs(all.stdio);
 	if (r < 0) {
 		job_free(w, job);
 		return r;

@@ -83,7 +83,7 @@ static int open_block(const struct op *op, struct ask *ret, struct err *e)
 {
 	int r = ask_open(op->fds[1], ret, e);
 
-	if (r >= 0 && !(ret->head->flags & ASK_DIR) != (op->fds[LINK_FDS_MAX] < 0))
+	if (r >= 0 && (!link_fds_fit(ret->head->flags, op->fds + 1) || ret->head->n_ports))
 		r = err_set(e, ERR_INVALID, "malformed request");
 	return r;
 }
@@ -257,6 +257,27 @@ static int op_list(struct op *op, struct err *e)
 	if (write_list(fd, list, n) < 0)
 		return err_sys(e, "list");
 	answer_ok(op, n, fd);
+	return 0;
+}
+
+_Static_assert(LINK_KINDS == KINDS, "the wire has all kinds");
+
+/* Everybody who may connect may know: what he waits for, and for how many. */
+static int op_state(const struct op *op)
+{
+	const struct warden *w = op->w;
+	struct link_msg msg = {.kind = LINK_OK,
+			       .state = {.running = warden_running(w),
+					 .running_max = w->config->live_max,
+					 .queued = w->queue.n,
+					 .queued_max = w->config->queue_max,
+					 .pressure = (uint32_t)w->pool.pressure.level}};
+
+	for (unsigned i = 0; i < KINDS; i++) {
+		msg.state.waiting[i] = w->waiting[i];
+		msg.state.wanted[i] = w->pool.target[i];
+	}
+	(void)passfd_send(op->fds[0], &msg, sizeof(msg), NULL, 0); /* or he is gone */
 	return 0;
 }
 
@@ -439,6 +460,7 @@ static int dispatch(struct op *op, struct err *e)
 	case LINK_CREATE: return queue_take(op->w, op->ask->op, &op->who, op->fds, e);
 	case LINK_EXEC: return op_exec(op, e);
 	case LINK_LIST: return op_list(op, e);
+	case LINK_STATE: return op_state(op);
 	case LINK_KILL: return op_kill(op, e);
 	case LINK_PAUSE:
 	case LINK_RESUME: return op_pause(op, e);

@@ -99,7 +99,7 @@ static bool fits(const struct ask *ask)
 {
 	const struct ask_head *h = ask->head;
 
-	return !(h->flags & (ASK_DIR | ASK_ROOT)) && h->limits.cpu_time_ms == 0 &&
+	return !(h->flags & (ASK_DIR | ASK_ROOT | ASK_EGRESS)) && h->limits.cpu_time_ms == 0 &&
 	       h->limits.cpus_milli == standard.cpus_milli &&
 	       h->limits.memory_bytes == standard.memory_bytes && h->limits.pids == standard.pids &&
 	       h->limits.disk_bytes == standard.disk_bytes && h->limits.nofile == standard.nofile;
@@ -235,13 +235,13 @@ int pool_claim(struct warden *w, struct ward *ward, const struct ask *ask, const
 
 	ward_command(ward, ask, &spec);
 	int r = plan_new_claim(&spec, &plan, e);
+	if (r >= 0 && geteuid() == 0) /* before it wakes, or others would come first */
+		(void)setpriority(PRIO_PROCESS, (id_t)ward->live.sb.pid, 0);
 	if (r >= 0)
 		r = sandbox_give_plan(&ward->live.sb, plan, stdio, e);
 	plan_free(plan);
 	if (r < 0)
 		return r;
-	if (geteuid() == 0)
-		(void)setpriority(PRIO_PROCESS, (id_t)ward->live.sb.pid, 0);
 	pool_forget(w, ward);
 	ward->state = WARD_STARTING;
 	ward->warm = true;

@@ -294,7 +294,7 @@ static int check(int *fds, struct ask *ask, struct err *e)
 {
 	int r = ask_open(fds[1], ask, e);
 
-	if (r >= 0 && !(ask->head->flags & ASK_DIR) != (fds[LINK_FDS_MAX] < 0))
+	if (r >= 0 && !link_fds_fit(ask->head->flags, fds + 1))
 		r = err_set(e, ERR_INVALID, "malformed request");
 	return r;
 }

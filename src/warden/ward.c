@@ -269,11 +269,13 @@ void ward_end(struct warden *w, struct ward *ward)
 		return;
 	}
 	unwatch_all(w, ward);
-	struct live_end end = {.count = ward->state == WARD_RUNNING};
+	struct live_end end = {.count = ward->state == WARD_RUNNING && !ward->told};
 	bool gone = live_reap(&ward->live, &end);
 	if (ward->state == WARD_RUNNING) {
-		note_end(ward, &end, gone);
-		told = tell(ward, &ward->pending, NULL, 0);
+		if (!ward->told) {
+			note_end(ward, &end, gone);
+			told = tell(ward, &ward->pending, NULL, 0);
+		}
 		jobs_over(w, ward);
 		w->ended_us = warden_now_us();
 		if (told && ward_remove_later(w, ward))
@@ -505,9 +507,24 @@ static void on_reader(struct warden *w, struct ward *ward)
 		(void)warden_watch(w, ward->listener, &ward->sources[SOURCE_LISTENER], &e);
 }
 
+/* All but the guest were waited for, says the guest, and it is about to end: the caller need not wait
+ * for that. Only where a group has the accounts; else they are what the guest's end gives. */
+static void tell_early(struct warden *w, struct ward *ward)
+{
+	struct live_end end = {0};
+
+	ward->asked = true;
+	if (ward->state != WARD_RUNNING || !ward->live.cgroup.ops)
+		return;
+	ward->live.cgroup.ops->usage(&ward->live.cgroup, &end.usage);
+	note_end(ward, &end, true);
+	ward->told = tell(ward, &ward->pending, NULL, 0);
+	w->ended_us = warden_now_us();
+}
+
 static void on_client(struct warden *w, struct ward *ward, uint32_t events)
 {
-	struct link_ask msg;
+	struct link_ask msg = {0};
 	int fds[1];
 
 	if (events == EPOLLOUT) {
@@ -520,8 +537,12 @@ static void on_client(struct warden *w, struct ward *ward, uint32_t events)
 		return;
 	}
 	/* Whatever he says, or that he is gone, it is the end. */
-	(void)passfd_receive(ward->client, &msg, sizeof(msg), fds, 1, 0);
+	int r = passfd_receive(ward->client, &msg, sizeof(msg), fds, 1, 0);
 	fd_close(&fds[0]);
+	if (r >= 0 && msg.op == LINK_TELL && !ward->held && !ward->asked) {
+		tell_early(w, ward);
+		return;
+	}
 	warden_unwatch(w, ward->client);
 	ward_kill(ward, LINK_STOP_NONE);
 }

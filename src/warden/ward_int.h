@@ -76,6 +76,8 @@ struct ward {
 	bool warm, polled;
 	enum ward_kind kind;
 	bool answered; /* the caller knows that it failed */
+	bool asked;    /* the caller wanted to know of its end before the guest's, */
+	bool told;     /* and knows */
 	enum link_stop stop;
 	bool held; /* lives without a caller */
 	bool paused;

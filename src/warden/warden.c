@@ -145,6 +145,8 @@ static void renew(struct warden *w)
 		if (ward->state == WARD_READY)
 			ward_end(w, ward);
 	}
+	if (w->config->renewed)
+		w->config->renewed(w->config->renewed_arg);
 }
 
 static void on_signal(struct warden *w)

@@ -34,6 +34,9 @@ struct warden_config {
 	/* Called once, when all is ready to serve; and when nobody is to be let in any more. */
 	void (*ready)(void *arg);
 	void (*stop_listening)(void *arg);
+	/* What waits is made again (SIGHUP); or NULL. */
+	void (*renewed)(void *arg);
+	void *renewed_arg;
 };
 
 /* Until SIGTERM or SIGINT: then no new run begins, those there may end, and nothing is left. */

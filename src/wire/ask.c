@@ -104,6 +104,16 @@ static int check_metadata(const struct ask_head *head)
 	return 0;
 }
 
+static int check_ports(const struct ask_head *head)
+{
+	if (head->n_ports > ASK_PORTS_MAX || !(head->flags & ASK_EGRESS) != !head->n_ports)
+		return -EINVAL;
+	for (uint32_t i = 0; i < ASK_PORTS_MAX; i++)
+		if (!head->ports[i] != (i >= head->n_ports))
+			return -EINVAL;
+	return 0;
+}
+
 int ask_check(const void *block, uint32_t size)
 {
 	const struct ask_head *head = block;
@@ -114,7 +124,7 @@ int ask_check(const void *block, uint32_t size)
 	if (check_limits(&head->limits) < 0 || head->argc == 0 ||
 	    check_vector(head, head->argv, head->argc) < 0 ||
 	    check_vector(head, head->envp, head->envc) < 0 || check_hidden(head) < 0 ||
-	    check_metadata(head) < 0)
+	    check_metadata(head) < 0 || check_ports(head) < 0)
 		return -EINVAL;
 	if (!head->workdir || check_str(head, head->workdir, 4096) < 0 ||
 	    check_str(head, head->path, head->size) < 0 ||

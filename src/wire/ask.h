@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define ASK_MAGIC 0x70696e61u
-#define ASK_VERSION 2u
+#define ASK_VERSION 3u
 #define ASK_SIZE_MAX (40u << 20)
 #define ASK_STRINGS_MAX 8192u
 #define ASK_HIDDEN_MAX 256u
@@ -27,7 +27,9 @@
 #define ASK_SESSION 0x200u /* EXEC: standard input is the socket of a session (wire/fds.h) */
 #define ASK_STDIN 0x400u   /* keep its standard input open for who writes to it later */
 #define ASK_USER 0x800u	   /* EXEC: uid 1000, also where the sandbox's own is 0 */
-#define ASK_FLAGS 0xfffu
+#define ASK_EGRESS 0x1000u /* a socket to a gate of the asker's comes along, for these ports */
+#define ASK_FLAGS 0x1fffu
+#define ASK_PORTS_MAX 64u
 
 /* What the asker wants to be remembered with the sandbox: "key=value" each. */
 #define ASK_METADATA_MAX 16u
@@ -51,7 +53,8 @@ struct ask_head {
 	uint16_t rows, cols;
 	uint32_t hidden, hiddenc; /* paths of the directory that are not shown */
 	uint32_t metadata, metadatac;
-	uint32_t zero;
+	uint32_t n_ports;
+	uint16_t ports[ASK_PORTS_MAX]; /* that the sandbox listens on for the gate */
 };
 
 /* 0 when every offset and count stays inside, every string ends, every number is in its bounds;

@@ -40,6 +40,11 @@ int files_ask_check(const struct files_ask *ask, uint32_t size)
 	    ask->path_len >= FILES_PATH_SIZE || ask->path2_len >= FILES_PATH_SIZE ||
 	    size != sizeof(*ask) + ask->path_len + ask->path2_len + 2)
 		return -EINVAL;
+	if (ask->op == FILES_CONNECT)
+		return ask->path_len || ask->path2_len || ask->flags || ask->mode == 0 ||
+				       ask->mode > 65535
+			       ? -EINVAL
+			       : 0;
 	if (ask->mode > 07777 && !(ask->op == FILES_WRITE && ask->mode == FILES_MODE_OLD))
 		return -EINVAL;
 	if (ask->op == FILES_COMMIT || ask->op == FILES_ABORT)

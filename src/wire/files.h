@@ -41,6 +41,7 @@ enum files_op {
 	FILES_LIST,
 	FILES_SYMLINK, /* the second path is its target, of any kind */
 	FILES_WATCH,
+	FILES_CONNECT, /* mode: a port of the loopback; answer: a socket, perhaps not connected yet */
 	FILES_OP_END,
 };
 

@@ -12,6 +12,7 @@
  *	                   with LINK_DETACH: OK (value: its pid) | FAILED | ERROR
  *	LIST               OK with a memfd full of struct link_item, the metadata's text behind them |
  *	                   ERROR; with an id, of that one alone
+ *	STATE              OK, with `state`: numbers of the daemon itself
  *	KILL               ENDED | OK | ERROR; `arg` is a signal, SIGKILL ends the sandbox
  *	PAUSE, RESUME      OK | ERROR
  *	EXTEND             OK | ERROR; `arg` is how many ms from now on
@@ -32,7 +33,8 @@
  *
  * Those of JOB and FOLLOW are about the command `pid` of the sandbox, 0: its own, or its first.
  *
- * Closing the connection of a RUN ends it; a link_ask of any kind on it, too. After STARTED the
+ * Closing the connection of a RUN ends it; a link_ask of any kind on it, too, but for TELL: the guest
+ * said MSG_DONE, and the caller would have ENDED now, when only the guest itself is left. After STARTED the
  * caller has the other end of a socket to the guest (wire/msg.h) and talks to it directly. What holds
  * the limits, and the right to kill, stays with the warden.
  */
@@ -45,7 +47,7 @@
 #include "wire/ask.h"
 
 #define LINK_MAGIC 0x70696e6cu
-#define LINK_VERSION 3u
+#define LINK_VERSION 4u
 #define LINK_ID_SIZE 32u
 
 enum link_op {
@@ -65,13 +67,15 @@ enum link_op {
 	LINK_JOB_INPUT,
 	LINK_JOB_SIGNAL,
 	LINK_JOB_RESIZE,
+	LINK_STATE,
+	LINK_TELL,
 	LINK_OP_END,
 };
 
 /* Order of descriptors for RUN, CREATE and EXEC: the request's block (wire/ask.h), standard input,
- * output and error, and with ASK_DIR the directory. Others have none. */
+ * output and error, with ASK_DIR the directory, with ASK_EGRESS the gate's socket. Others have none. */
 #define LINK_FDS_MIN 4u
-#define LINK_FDS_MAX 5u
+#define LINK_FDS_MAX 6u
 
 #define LINK_DETACH 0x1u /* EXEC: in the background, its output is kept by the daemon */
 #define LINK_STAY 0x2u	 /* FOLLOW: until it ends, not only what is there */
@@ -95,6 +99,29 @@ static inline int link_fds_are(uint32_t op, int n)
 	if (op == LINK_RUN || op == LINK_CREATE || op == LINK_EXEC)
 		return n >= (int)LINK_FDS_MIN;
 	return n == (op == LINK_PROCESSES);
+}
+
+/* Which of them is what: an index, or -1. */
+static inline int link_fd_dir(uint32_t ask_flags)
+{
+	return ask_flags & ASK_DIR ? (int)LINK_FDS_MIN : -1;
+}
+
+static inline int link_fd_gate(uint32_t ask_flags)
+{
+	if (!(ask_flags & ASK_EGRESS))
+		return -1;
+	return (int)LINK_FDS_MIN + (ask_flags & ASK_DIR ? 1 : 0);
+}
+
+/* Are there just as many as the block says? An empty one is negative, all behind it are empty. */
+static inline int link_fds_fit(uint32_t ask_flags, const int fds[LINK_FDS_MAX])
+{
+	unsigned n = 0;
+
+	while (n < LINK_FDS_MAX && fds[n] >= 0)
+		n++;
+	return n == LINK_FDS_MIN + (ask_flags & ASK_DIR ? 1 : 0) + (ask_flags & ASK_EGRESS ? 1 : 0);
 }
 
 static inline int link_has_block(uint32_t op)
@@ -183,6 +210,14 @@ struct link_ok {
 	struct ask_limits limits;
 };
 
+#define LINK_KINDS 4u /* of sandboxes that wait: plain, python, node, r */
+struct link_state {
+	uint32_t waiting[LINK_KINDS], wanted[LINK_KINDS];
+	uint32_t running, running_max, queued, queued_max;
+	uint32_t pressure; /* 0 none, 1 some, 2 heavy */
+	uint32_t zero;
+};
+
 #define LINK_HELD 0x1u /* nobody waits for it: it lives until its time is over */
 #define LINK_PAUSED 0x2u
 #define LINK_COMMAND 0x4u /* it ends with a command of its own */
@@ -229,6 +264,7 @@ struct link_msg {
 		struct link_left left;
 		struct link_process process;
 		struct link_block block;
+		struct link_state state;
 		struct err error;
 	};
 };

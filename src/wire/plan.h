@@ -30,6 +30,8 @@
 	X(AWAIT, "await", "wait until the host side says that its part `s` is done")               \
 	X(HOSTNAME, "hostname", "set the host name to `s`")                                        \
 	X(NETWORK, "network", "join the network namespace that was made meanwhile, loopback up")   \
+	X(ROUTES, "routes", "let every address lead to the loopback")                              \
+	X(LISTEN, "listen", "listen on port `a`, protocol `b`, and hand that to the gate")         \
 	X(BECOME, "become", "take uid `a`, gid `b`, no other groups")                              \
 	X(PRIVATE, "private", "detach mount propagation from the host")                            \
 	X(STAGE, "stage", "mount a tmpfs with options `t` on `s`, or volume `a`; work there")      \

@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 
-from api import (BEST, MIB, Api, check, memory, raw, refused, run_tests, same, test,
+from api import (BEST, MIB, SOCKET, Api, check, memory, raw, refused, run_tests, same, test,
                  wait_until)
 
 api = Api()
@@ -150,6 +150,8 @@ def stream():
     check("as it is printed", names.index("stdout") < len(names) - 2, names)
     run = events[-1][2]["id"]
     same("started has the run's id", events[0][2]["id"], run)
+    same("and the sandbox's", events[0][2]["sandbox"], events[-1][2]["sandbox"])
+    check("which is one", events[0][2]["sandbox"].startswith("sbx"), events[0])
     again = list(api.events("GET", "/v1/runs/%s/events" % run))
     same("the same again, later", again, events)
     rest = list(api.events("GET", "/v1/runs/%s/events" % run,
@@ -248,6 +250,7 @@ def cancelled():
     first = next(iter(events))
     events.close()
     run = first[2]["id"]
+    wait_until(lambda: processes(mark))  # its words are there a moment after its program is
     check("with detach it stays", not wait_until(lambda: not processes(mark), 1))
     refused("DELETE of a run that is not there", api.delete("/v1/runs/run" + "a" * 26), 404,
             "not_found")
@@ -257,6 +260,31 @@ def cancelled():
         lambda: api.get("/v1/runs/" + run).json["status"] in ("signaled", "killed")),
         api.get("/v1/runs/" + run))
     same("DELETE again does nothing", api.delete("/v1/runs/" + run).status, 204)
+
+
+@test
+def half_closed():
+    """Who says that he will send no more, and waits."""
+    body = json.dumps(dict(BEST, command="sleep 0.3; echo late")).encode()
+    request = (b"POST /v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+               b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    got = raw(request, half=True)
+    check("on the Unix socket he gets his answer", got.startswith(b"HTTP/1.1 200") and
+          b"late" in got, got)
+    got = raw(request + request, half=True)
+    same("also to two requests at once", got.count(b"late\\n"), 2)
+    got = raw(request[:-5], half=True)
+    check("not to half of one", b"200 OK" not in got, got)
+    mark = "pinfold-half-%d" % os.getpid()
+    body = json.dumps(dict(BEST, command=["sh", "-c", "sleep 300; :", mark])).encode()
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(SOCKET)
+    s.sendall(b"POST /v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+              b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    s.shutdown(socket.SHUT_WR)
+    check("it runs", wait_until(lambda: processes(mark)))
+    s.close()
+    check("and ends when he goes for good", wait_until(lambda: not processes(mark)))
 
 
 @test

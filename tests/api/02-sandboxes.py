@@ -221,6 +221,17 @@ def input_and_signals():
 
 
 @test
+def idle():
+    """Of one that was made for the call: its first process waits, and does not look."""
+    box = api.box(memory="200M")
+    api.post(box + "/exec", {"command": "true"})
+    api.post(box + "/exec", {"command": "sleep 0.6"})
+    first = [p for p in api.get(box + "/processes").json["items"] if p["pid"] == 1]
+    check("the first process costs nothing", first and first[0]["cpu_ms"] < 100, first)
+    api.delete(box)
+
+
+@test
 def many():
     """Calls to one sandbox at the same time."""
     box = api.box(pids=200)

@@ -35,6 +35,13 @@ def served(seconds=3):
     return Api(timeout=seconds).get("/healthz").status == 200 and time.monotonic() - began < seconds
 
 
+def hung_up(s):
+    """Is the other side gone, whatever there is to read?"""
+    p = select.poll()
+    p.register(s, 0)
+    return p.poll(0)
+
+
 class Slow:
     """Clients that take their time, from the beginning of the file to its end."""
 
@@ -42,7 +49,10 @@ class Slow:
         body = json.dumps(dict(BEST, command="true", stdin="x" * 20000)).encode()
         head = b"POST /v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body)
         put = b"PUT /v1/sandboxes/none/files?path=f HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000000\r\n\r\n"
+        big = api.run(command="head -c 8M /dev/zero").json["id"].encode()
+        get = b"GET /v1/runs/%s/stdout HTTP/1.1\r\nHost: localhost\r\n\r\n" % big
         self.began = time.monotonic()
+        self.unread = "an answer that is not read"
         self.kinds = {
             "a head that comes byte by byte": [connect(), b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: ",
                                                b"y" * 20000, 18],
@@ -51,6 +61,7 @@ class Slow:
             "an upload that does not come": [connect(), put, b"", 40],
             "a stranger's upload that does not come": [connect(True), put, b"", 10],
             "no byte at all": [connect(), b"", b"", 18],
+            self.unread: [connect(), get, b"", 40],
         }
         self.ended = {}
         for s, first, _, _ in self.kinds.values():
@@ -67,6 +78,10 @@ class Slow:
                 try:
                     if at < len(rest):
                         s.sendall(rest[at:at + 1])
+                    if name == self.unread:
+                        if hung_up(s):
+                            raise ConnectionError
+                        continue
                     while select.select([s], [], [], 0)[0]:
                         if not s.recv(65536):
                             raise ConnectionError
@@ -354,6 +369,9 @@ def urllib_client():
 @test
 def slow_ones():
     slow.check()
+    said = api.get("/metrics").body.decode()
+    dropped = [int(line.split()[1]) for line in said.split("\n") if line.startswith("pinfold_dropped_total ")]
+    check("it says how many it dropped", dropped and dropped[0] >= 1, said[-400:])
 
 
 run_tests()

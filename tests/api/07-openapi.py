@@ -3,7 +3,7 @@
 import json
 import re
 
-from api import BEST, Api, check, run_tests, same, test
+from api import BEST, Api, check, run_tests, same, serve, test
 
 api = Api()
 document = api.get("/openapi.json").json
@@ -11,7 +11,7 @@ SCHEMAS = document["components"]["schemas"]
 TYPES = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "object": dict,
          "array": list, "null": type(None)}
 ENDS = ("sandbox.delete", "session.delete", "workspace.delete", "file.delete", "run.cancel",
-        "process.signal", "sandbox.pause")
+        "process.signal", "sandbox.pause", "port.close")
 OPERATIONS = [(m.upper(), p, op) for p, methods in document["paths"].items() for m, op in methods.items()]
 
 
@@ -49,6 +49,7 @@ class Place:
         self.pid = api.post(self.box + "/exec", {
             "command": "cat; sleep 600", "background": True, "pty": True}).json["pid"]
         api.put(self.box + "/files?path=a", b"x")
+        serve(api, self.box)
         api.delete("/v1/workspaces/demo")
         api.delete("/v1/workspaces/demo-b")
 
@@ -59,6 +60,7 @@ class Place:
     def fill(self, path):
         which = self.run if path.startswith("/v1/runs") else self.id
         path = path.replace("{id}", which).replace("{pid}", str(self.pid)).replace("{session}", self.session)
+        path = path.replace("{port}", "8080").replace("{path}", "a")
         return path.replace("{name}", "demo").replace("{workspace}", "demo")
 
 

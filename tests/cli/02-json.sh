@@ -42,7 +42,7 @@ endings()
 		"a bad value: the error names --memory"
 	documented 125 "an unknown option" --no-such-option -- true
 	documented 125 "no command"
-	documented 125 "a part of a later version" --allow example.org -- true
+	documented 125 "a part of a later version" --deps auto -- true
 	json_has 'd["error"]["code"] == "unsupported"' "a part of a later version: unsupported"
 }
 

@@ -88,10 +88,10 @@ words()
 
 later()
 {
-	inside --allow example.org:443 -- echo ran
-	refuses unsupported --allow "--allow"
-	inside --policy /dev/null -- echo ran
-	refuses unsupported --policy "--policy"
+	inside --allow '*' -- echo ran
+	refuses invalid_argument --allow "--allow"
+	inside --policy "$W/no-such" -- echo ran
+	refuses not_found --policy "--policy"
 	inside --daemon -- echo ran
 	refuses not_found --daemon "--daemon"
 	inside --deps auto -- echo ran

@@ -3,11 +3,10 @@
 # Help, man page and completions: made from one table, so they name the same things.
 . "$(dirname "$0")/../lib/cli.sh"
 
-verbs="run shell plan doctor bench version help exec ps logs attach kill pause resume extend new ls rm info
-snap log diff review apply cp push pull watch undo rollback fork export import image fsck audit receipt
-verify"
+verbs="run shell approvals approve deny deps plan doctor bench version help exec ps logs attach kill pause resume extend new ls rm info
+snap log diff review apply cp push pull watch undo rollback fork export import image fsck audit receipt verify"
 later="
-allow trust approvals approve deny secret replay deps"
+allow trust secret replay"
 run_options="--json --dir --env --workdir --stdin --pty --image --isolation --limits --allow
 --policy --deps --user --raw --daemon --no-daemon --name --lang -c --time --grace --cpu-time
 --cpus --memory --pids --disk --nofile --output --keep --detach --help"

@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import socket
+import ssl
 import sys
 import threading
 import time
@@ -17,6 +18,8 @@ MODE = os.environ["API_MODE"]
 PID = int(os.environ["API_PID"])
 BEST = {} if MODE == "R" else {"limits": "best-effort"}
 MIB = (1 << 10) * int(os.environ.get("API_SLACK", 1)) # in KiB; sanitizers need more of them
+# A certificate to trust: then TCP is TLS.
+TLS = ssl.create_default_context(cafile=os.environ["API_TLS"]) if "API_TLS" in os.environ else None
 TESTS = []
 PAUSE = threading.Event() # never set
 
@@ -79,7 +82,10 @@ class Connection(http.client.HTTPConnection):
 
     def connect(self):
         if self.over_tcp:
-            return super().connect()
+            super().connect()
+            if TLS:
+                self.sock = TLS.wrap_socket(self.sock, server_hostname="localhost")
+            return None
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.connect(SOCKET) # with a time limit a full queue would be an error
         self.sock.settimeout(self.timeout)
@@ -124,11 +130,16 @@ class Api:
         fields.update(headers or {})
         return body, {k: v for k, v in fields.items() if v is not None}
 
-    def open(self, method, path, body=None, headers=None):
-        """The response, not read yet."""
+    def send(self, method, path, body=None, headers=None):
+        """The connection; nothing was read yet."""
         connection = Connection(PORT if self.token is not None else None, self.timeout)
         body, fields = self._fields(body, headers)
         connection.request(method, path, body=body, headers=fields)
+        return connection
+
+    def open(self, method, path, body=None, headers=None):
+        """The response, not read yet."""
+        connection = self.send(method, path, body, headers)
         response = connection.getresponse()
         response.connection = connection
         return response
@@ -178,6 +189,13 @@ class Api:
         if answer.status != 201:
             raise RuntimeError("no sandbox: %r" % answer)
         return "/v1/sandboxes/" + answer.json["id"]
+
+
+def serve(api, box, port=8080):
+    """A web server inside, whose port is open."""
+    api.post(box + "/ports", {"port": port})
+    api.post(box + "/exec", {"command": "python3 -m http.server %d" % port, "background": True})
+    wait_until(lambda: api.get("%s/ports/%d/" % (box, port)).status == 200)
 
 
 class Events:

@@ -148,7 +148,7 @@ find_library()
 
 	[ "${binary#/}" != "$binary" ] || binary=$PROJECT_DIR/$binary
 	dir=$(dirname "$binary")
-	LINK=("$dir/libpinfold.a" -lcrypto -lsqlite3 -lzstd -ljansson -lm)
+	LINK=("$dir/libpinfold.a" -lcrypto -lsqlite3 -lzstd -ljansson -lyaml -lm)
 	case ${dir##*/} in
 	san-*)
 		dir=${dir##*/san-}

@@ -60,7 +60,7 @@ api_run()
 	local line log=$EVIDENCE/${1%.py}.log status
 
 	mkdir -p "$M/client"
-	cp "$LIB_DIR/api.py" "$TEST_DIR/$1" "$M/client/"
+	cp "$LIB_DIR/api.py" "$LIB_DIR/websocket.py" "$TEST_DIR/$1" "$M/client/"
 	chmod 0755 "$M/client"
 	chmod 0644 "$M/client/"*.py
 	case ${PINFOLD:-} in

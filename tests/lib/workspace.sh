@@ -121,7 +121,7 @@ db.commit()
 # settled: nothing of the store is open, dead or without its row. Settling goes on behind a command.
 settled()
 {
-	[ -z "$(sql 'SELECT id FROM layer WHERE state <> 1')" ] &&
+	[ -z "$(sql 'SELECT id FROM layer WHERE state <> 1 AND (state = 0 OR parts OR sandbox IS NOT NULL)')" ] &&
 		[ "$(ls "$M/home/layers" | sort)" = "$(sql 'SELECT id FROM layer' | sort)" ]
 }
 

@@ -4,6 +4,7 @@ output, plays PART with it, and prints one line a check: "1 NAME" or "0 NAME | w
 import base64
 import json
 import os
+import re
 import select
 import subprocess
 import sys
@@ -289,13 +290,39 @@ def transfer(argv):
     check("it ends", s.end() == 0)
 
 
+def approval_of(text):
+    """The id of the question that a result speaks of."""
+    found = re.search(r"apr[a-z2-7]{26}", text)
+    return found.group(0) if found else "none"
+
+
+def answer(argv, *words):
+    """A person in a terminal."""
+    done = subprocess.run([*argv[:argv.index("mcp")], *words], capture_output=True, text=True, check=False)
+    check("a person's word: " + words[0], done.returncode == 0, done.stderr)
+
+
 def asking(argv):
     """With --transfer-dir and --ask."""
     args = {"direction": "in", "host_path": "good", "sandbox_path": "good"}
     s = Server(argv)
     s.initialize()
-    has("a client that cannot be asked", s.tool("transfer", **args), "[denied.approval_needed]")
+    text = s.tool("transfer", **args)
+    has("a client that cannot be asked", text, "[denied.approval_needed]", "pinfold approve apr")
+    has("the same question is asked once", s.tool("transfer", **args), approval_of(text))
+    answer(argv, "deny", approval_of(text))
+    has("no, in a terminal", s.tool("transfer", **args), "[denied.approval_refused]")
+    text = s.tool("transfer", **args)
+    answer(argv, "approve", approval_of(text))
+    has("yes, in a terminal", s.tool("transfer", **args), "5 bytes in")
+    text = s.tool("transfer", **args)
+    has("for one time", text, "[denied.approval_needed]")
+    answer(argv, "approve", "--sandbox", approval_of(text))
+    has("yes for the sandbox", s.tool("transfer", **args), "5 bytes in")
+    has("is for more than one time", s.tool("transfer", **args), "5 bytes in")
     s.end()
+    left = subprocess.run([*argv[:argv.index("mcp")], "approvals", "--json"], capture_output=True, text=True, check=False).stdout
+    check("no question is left", json.loads(left)["items"] == [], left)
     said = [{"action": "cancel"}, {"action": "decline"}, {"action": "accept", "content": {"decision": "no"}},
             {"action": "accept", "content": {"decision": "once"}}, {"action": "accept", "content": {}},
             {"action": "accept", "content": {"decision": "session"}}]

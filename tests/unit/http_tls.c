@@ -72,6 +72,18 @@ static void remove_files(void)
 	rmdir(dir);
 }
 
+static int server_of(const char *cert_path, const char *key_path, struct tls_server **ret,
+		     struct err *e)
+{
+	int cert_fd = open(cert_path, O_RDONLY | O_CLOEXEC);
+	int key_fd = open(key_path, O_RDONLY | O_CLOEXEC);
+	int r = tls_server_new(cert_fd, key_fd, ret, e);
+
+	close(cert_fd);
+	close(key_fd);
+	return r;
+}
+
 /* Both ends of one connection. */
 struct pair {
 	struct tls_server *server;
@@ -87,7 +99,7 @@ static void pair_init(struct pair *p, int version, const char *protocols)
 
 	memset(p, 0, sizeof(*p));
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, p->fds) < 0 ||
-	    tls_server_new(cert, key, &p->server, &e) < 0 ||
+	    server_of(cert, key, &p->server, &e) < 0 ||
 	    tls_new(p->server, p->fds[0], &p->tls, &e) < 0)
 		diag("%s", e.text);
 	p->ctx = SSL_CTX_new(TLS_client_method());
@@ -257,20 +269,19 @@ static void fails(const char *cert_path, const char *key_path, const char *says,
 	struct tls_server *s = NULL;
 	struct err e = ERR_INIT;
 
-	ok(tls_server_new(cert_path, key_path, &s, &e) < 0 && !s && e.kind == ERR_INVALID, name);
+	ok(server_of(cert_path, key_path, &s, &e) < 0 && !s && e.kind == ERR_INVALID, name);
 	has_str(e.text, says, "says which file");
 	ok(e.remedy[0], "and what to give");
 }
 
 static void files(void)
 {
-	fails("/nonexistent", key, "certificate /nonexistent", "no certificate");
-	fails(cert, "/nonexistent", "key /nonexistent", "no key");
 	fails(key, key, "certificate", "a key for a certificate");
 	fails(cert, cert, "key", "a certificate for a key");
-	fails(cert, other, "mismatch", "somebody else's key");
+	fails(cert, other, "not the certificate's", "somebody else's key");
 	fails(cert, locked, "key", "a key with a passphrase: nobody is asked");
-	fails("/dev/null", key, "certificate /dev/null", "an empty certificate");
+	fails("/dev/null", key, "certificate", "an empty certificate");
+	fails(cert, "/dev/zero", "more than", "a key without end");
 }
 
 int main(void)

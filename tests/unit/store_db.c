@@ -176,21 +176,38 @@ static void set_version(long long version)
 	db_close(db);
 }
 
+/* What came after version 1, taken away. */
+static const char *const newer[] = {
+	"DROP TABLE image",
+	"DROP TABLE origin",
+	"DROP TABLE origin_at",
+	"ALTER TABLE applied DROP COLUMN origin",
+	"ALTER TABLE applied DROP COLUMN known",
+	"ALTER TABLE apply_item DROP COLUMN old_origin",
+	"ALTER TABLE apply_item DROP COLUMN old_known",
+	"ALTER TABLE apply_item DROP COLUMN new_origin",
+	"ALTER TABLE apply_item DROP COLUMN new_known",
+};
+
 static void versions(void)
 {
 	db_close(fresh());
-	set_version(3);
+	set_version(4);
 	ok(!again() && e.kind == ERR_UNSUPPORTED, "a newer one is refused");
 	has_str(e.text, "newer", "and it is said");
 	ok(e.remedy[0], "with a remedy");
 	ok(!again() && e.kind == ERR_UNSUPPORTED, "again, and not made older");
 	away(NULL);
 	struct db *db = fresh();
-	is_int(db_run(db, &e, "DROP TABLE image", ""), 0, "one of version 1");
+	for (size_t i = 0; i < sizeof(newer) / sizeof(newer[0]); i++)
+		is_int(db_run(db, &e, newer[i], ""), 0, "one of version 1");
 	db_close(db);
 	set_version(1);
 	db = again();
 	ok(db && db_run(db, &e, "DELETE FROM image", "") == 0, "is made newer");
+	ok(db && db_run(db, &e, "DELETE FROM origin WHERE id IN (SELECT origin FROM applied)",
+			"") == 0,
+	   "as new as it gets");
 	db_close(db);
 	away(NULL);
 	db_close(fresh());

@@ -25,7 +25,10 @@ static void commands(void)
 	is_int(w.stack.n, 1, "but it is no layer");
 	ok(layer_there(s, w.stack.layer[0].number), "the other is");
 	is_int(w.stack.layer[0].parts, LAYER_ROOT, "with the part that changed");
-	is_int(ask(s, "SELECT count(*) FROM layer"), 1, "there is one row");
+	is_int(ask(s, "SELECT count(*) FROM layer WHERE state < 2"), 1, "there is one row");
+	uint64_t bytes = 0;
+	is_int(store_collect(s, &bytes, &error), 0, "who settles");
+	is_int(ask(s, "SELECT count(*) FROM layer"), 1, "removes what is left of it");
 	is_int(ask(s, "SELECT count(*) FROM layer WHERE state = 1 AND stack IS NULL"), 1, "frozen");
 	is_int(history_find(s, &w, "2", &snap, &error), 0, "found by number");
 	ok(snap.layer == w.stack.layer[0].number && snap.files == 1 && snap.bytes == 100,

@@ -67,6 +67,26 @@ static void questions(void)
 	is_int(files_ask_check(&q.ask, n), -EINVAL, "flags that are none");
 }
 
+static void ports(void)
+{
+	union question q;
+	uint32_t n = make(&q, FILES_CONNECT, "", "");
+
+	is_int(files_ask_check(&q.ask, n), -EINVAL, "no port");
+	q.ask.mode = 1;
+	is_int(files_ask_check(&q.ask, n), 0, "the first");
+	q.ask.mode = 65535;
+	is_int(files_ask_check(&q.ask, n), 0, "the last");
+	q.ask.mode = 65536;
+	is_int(files_ask_check(&q.ask, n), -EINVAL, "one behind it");
+	q.ask.mode = 80;
+	q.ask.flags = FILES_NEW;
+	is_int(files_ask_check(&q.ask, n), -EINVAL, "with flags");
+	n = make(&q, FILES_CONNECT, "/a", "");
+	q.ask.mode = 80;
+	is_int(files_ask_check(&q.ask, n), -EINVAL, "with a path");
+}
+
 static void answers(void)
 {
 	struct files_answer a = {.magic = FILES_MAGIC, .seq = 7, .len = 10};
@@ -139,6 +159,7 @@ static void entries(void)
 int main(void)
 {
 	TAP_RUN(questions);
+	TAP_RUN(ports);
 	TAP_RUN(answers);
 	TAP_RUN(entries);
 	return tap_done();

@@ -287,6 +287,7 @@ cannot_write()
 other_versions()
 {
 	wait_for 5 settled
+	version=$(sql 'PRAGMA user_version')
 	sql 'PRAGMA user_version = 99'
 	STORE=$(store_sum)
 	for verb in "ls" "exec d -- true" "undo d" "rm d"; do
@@ -294,7 +295,7 @@ other_versions()
 		pinfold $verb
 		clear unsupported "a store of a newer version: ${verb%% *}"
 	done
-	sql 'PRAGMA user_version = 1'
+	sql "PRAGMA user_version = $version"
 	ws d cat f
 	prints private "it is whole"
 	wait_for 5 settled

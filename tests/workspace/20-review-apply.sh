@@ -118,7 +118,8 @@ reviewing()
 	check "also modes" test "$(stat -c %a "$D/tool" "$D.copy/tool" | uniq)" = 755
 	check "what git does not take is shown as a comment" grep -qxF '# +evil' "$D.patch"
 	pinfold review look
-	check "what is the same is no change" test "$(grep -c '^   A' "$OUT")" = 2
+	check "what is the same is no change" test "$(grep -c '^.. A' "$OUT")" = 2
+	check "what was applied and is gone again is no longer ours" grep -qE '^C  A binary  — it was removed' "$OUT"
 }
 
 reverting()
@@ -171,17 +172,19 @@ conflicts()
 		rm swap; echo mine >lib/deep/own'
 	before=$(status; cat "$D"/src/x.c "$D"/gone.txt "$D"/new)
 	pinfold review both
-	for path in src/x.c gone.txt new lib/deep/own; do
+	for path in gone.txt new lib/deep/own; do
 		check "review marks $path" grep -qE "^C. . $path  — it changed" "$OUT"
 	done
-	check "but not the others" test "$(grep -c '^C' "$OUT")" = 4
+	check "and what may be merged" grep -qxF '~  M src/x.c  — it changed in the directory, too: apply merges the two' "$OUT"
+	check "but not the others" test "$(grep -c '^[C~]' "$OUT")" = 4
 	check "what both made alike is no change" not grep -q ' same$' "$OUT"
 	check "what both removed, neither" not grep -q ' swap$' "$OUT"
 	pinfold apply both
 	exits 125 "apply"
-	for path in src/x.c gone.txt new lib/deep/own; do
+	for path in gone.txt new lib/deep/own; do
 		says "^pinfold: conflict: $path: it changed in the directory" "it names $path"
 	done
+	says '^pinfold: conflict: src/x.c: both the workspace and the directory changed line 4 ' "and where lines meet"
 	says '^pinfold: conflict: 4 changes cannot be written' "and says how many"
 	says '^pinfold: remedy: nothing was written' "and that nothing was"
 	check "which is so" test "$before" = "$(status; cat "$D"/src/x.c "$D"/gone.txt "$D"/new)"
@@ -194,7 +197,7 @@ conflicts()
 	on_host 'chmod 600 fine; git stash -q -- gone.txt'
 	pinfold exec both -- sh -c 'echo more >>/work/fine'
 	pinfold apply both fine
-	exits 125 "a mode that changed is a change"
+	check "a mode that changed there stays" test "$RC $(stat -c %a "$D/fine") $(tail -1 "$D/fine")" = "0 600 more"
 
 	project other
 	sh_in other 'cd /work; echo x >>src/x.c'
@@ -218,6 +221,93 @@ conflicts()
 	exits 0 "which review does not mind"
 	kill "$one_PID"
 	inside_wait one
+}
+
+# lines FILE: what is in it, as one line.
+lines()
+{
+	tr '\n' ' ' <"$D/$1"
+}
+
+# A text that both changed is merged, and the next merge begins with what the last one took.
+merging()
+{
+	project merge
+	on_host 'for f in a b c mode; do seq 9 >$f; done; seq 9 >gone; head -c 100 /dev/zero >zero; echo KEY=1 >.env'
+	tick
+	sh_in merge 'cd /work; sed -i s/3/three/ a b c gone; chmod +x mode; echo >>zero'
+	on_host 'sed -i s/7/seven/ a; sed -i s/3/drei/ b; sed -i s/1/one/ mode c; chmod +x c; rm gone; echo x >>zero'
+	pinfold review merge
+	check "review marks what will be" test "$(grep -c '^~. M' "$OUT")" = 4
+	check "and counts them" grep -q '; 2 in conflict (C); 4 to be merged (~)' "$OUT"
+	pinfold apply merge
+	exits 125 "lines that meet"
+	says '^pinfold: conflict: b: both the workspace and the directory changed line 3 ' "are named"
+	says '^pinfold: conflict: zero: it changed in the directory since' "what is not text is not merged"
+	says '^pinfold: conflict: gone: it was removed in the directory since' "nor what was removed"
+	check "and nothing is written" test "$(lines a)" = '1 2 3 4 5 6 seven 8 9 '
+	pinfold apply --dry-run merge b
+	exits 125 "--dry-run knows it, too"
+	pinfold apply --dry-run merge a
+	check "also what can be" grep -qxF '  M a  (merged)' "$OUT"
+	pinfold apply merge a c mode
+	exits 0 "lines apart"
+	check "both changes are there" test "$(lines a)" = '1 2 three 4 5 6 seven 8 9 '
+	check "also of modes" test "$(lines mode)$(stat -c %a "$D/mode" "$D/c" | uniq)" = 'one 2 3 4 5 6 7 8 9 755'
+	pinfold review --names merge
+	check "what was merged is no change any more" not grep -qE ' (a|c|mode)( |$)' "$OUT"
+	sh_in merge 'cd /work; sed -i s/three/THREE/ a'
+	on_host 'sed -i s/9/nine/ a'
+	pinfold apply --json merge a
+	doc_is '[["a", true]]' '[[i["path"], i["merged"]] for i in d["items"]]' "once more"
+	check "begins with what was merged" test "$(lines a)" = '1 2 THREE 4 5 6 seven 8 nine '
+	sh_in merge 'cd /work; sed -i s/THREE/3/ a'
+	pinfold apply merge a
+	check "a change that is taken back inside is taken back" test "$(lines a)" = '1 2 3 4 5 6 seven 8 nine '
+	pinfold apply --revert merge
+	pinfold apply --revert merge
+	check "revert" test "$(lines a)" = '1 2 three 4 5 6 seven 8 nine '
+	pinfold apply --revert merge
+	exits 125 "what changed since is a conflict then"
+	on_host 'sed -i s/nine/9/ a'
+	pinfold apply --revert merge
+	check "to what the directory had" test "$(lines a)" = '1 2 3 4 5 6 seven 8 9 '
+	pinfold apply merge a
+	check "and again, from the beginning" test "$(lines a)" = '1 2 3 4 5 6 seven 8 9 '
+	pinfold apply merge gone
+	check "what was removed comes where it is named" test "$(lines gone)" = '1 2 three 4 5 6 7 8 9 '
+	pinfold exec merge -- sh -c 'echo x >/work/.env'
+	check "no copy of a secret is kept" not grep -rqs KEY "$M/home/origins"
+}
+
+# Layers become one, and workspaces two: what a path was first made from stays known.
+merging_layers()
+{
+	local i
+
+	project stack
+	on_host 'seq 30 >a; seq 30 >b'
+	tick
+	sh_in stack 'cd /work; sed -i s/^2$/two/ a'
+	on_host 'sed -i s/^15$/host/ a'
+	tick
+	for i in $(seq 20); do
+		sh_in stack "cd /work; echo $i >>b; sed -i s/^2$i\$/x$i/ a"
+	done
+	pinfold fork stack twin
+	on_host 'sed -i s/^1$/first/ b'
+	for i in stack twin; do
+		pinfold apply --dry-run $i
+		exits 0 "$i: after a merge of layers"
+	done
+	pinfold apply twin
+	check "the fork has both changes of a" test "$(lines a)" = \
+		"$(seq 30 | sed 's/^2$/two/; s/^15$/host/; s/^2\([1-9]\)$/x\1/' | tr '\n' ' ')"
+	check "and of b" test "$(head -1 "$D/b") $(tail -1 "$D/b") $(wc -l <"$D/b")" = "first 20 50"
+	pinfold rm twin
+	pinfold rm stack
+	pinfold fsck
+	exits 0 "and nothing is wrong"
 }
 
 selecting()
@@ -430,6 +520,8 @@ checks()
 	reviewing
 	reverting
 	conflicts
+	merging
+	merging_layers
 	selecting
 	links
 	secrets

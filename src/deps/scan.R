@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+# Which packages do R's programs use? Runs inside a sandbox, on files that nobody trusts.
+#
+#	Rscript --vanilla scan.R ROOT [FILE ...]
+#
+# Prints what scan.py prints, with "language": "r". R's own parser reads the files; nothing of them is
+# evaluated. Counted are library(x), require(x), requireNamespace("x"), loadNamespace("x"), pkg::name
+# and pkg:::name, pacman::p_load(x, y), box::use(x[...]). require() and requireNamespace() whose value
+# is looked at (in a condition) are optional, as is what stands in try() and tryCatch().
+
+loads <- c("library", "require", "requireNamespace", "loadNamespace", "attachNamespace", "p_load")
+soft <- c("try", "tryCatch", "suppressWarnings", "withCallingHandlers")
+found <- list()
+unread <- list()
+
+note <- function(name, file, line, optional) {
+	old <- found[[name]]
+	if (is.null(old) || (old$optional && !optional))
+		found[[name]] <<- list(name = name, file = file, line = line, optional = optional)
+}
+
+is_name <- function(x) is.character(x) && length(x) == 1 && grepl("^[A-Za-z][A-Za-z0-9.]+$", x)
+
+word <- function(x) if (is.symbol(x)) as.character(x) else if (is.character(x)) x else ""
+
+called <- function(e) {
+	f <- e[[1]]
+	if (is.call(f) && length(f) == 3 && word(f[[1]]) %in% c("::", ":::")) word(f[[3]]) else word(f)
+}
+
+take_load <- function(e, f, file, line, optional) {
+	args <- as.list(e)[-1]
+	names <- names(args)
+	literal <- !("character.only" %in% names)
+	for (i in seq_along(args)) {
+		if (!is.null(names) && nzchar(names[[i]]) && names[[i]] != "package")
+			next
+		a <- args[[i]]
+		n <- if (is.symbol(a) && literal && f %in% c("library", "require", "p_load")) as.character(a)
+		     else if (is.character(a)) a else ""
+		if (is_name(n))
+			note(n, file, line, optional)
+		if (f != "p_load")
+			break
+	}
+}
+
+walk <- function(e, file, line, optional) {
+	if (is.pairlist(e) || is.expression(e)) {
+		for (x in as.list(e))
+			if (!missing(x))
+				walk(x, file, line, optional)
+		return(invisible())
+	}
+	if (!is.call(e))
+		return(invisible())
+	f <- called(e)
+	if (f %in% c("::", ":::") && length(e) == 3) {
+		if (is_name(word(e[[2]])))
+			note(word(e[[2]]), file, line, optional)
+		return(invisible())
+	}
+	if (f %in% loads)
+		take_load(e, f, file, line, optional)
+	if (is.call(e[[1]]))
+		walk(e[[1]], file, line, optional)
+	for (i in seq_along(e)[-1]) {
+		x <- e[[i]]
+		if (missing(x))
+			next
+		# if (require(x)), !requireNamespace(x)
+		asked <- f %in% c("if", "while") && i == 2
+		walk(x, file, line, optional || f %in% soft || asked)
+	}
+	invisible()
+}
+
+code_of <- function(path) {
+	lines <- readLines(path, warn = FALSE, n = 200000)
+	if (!grepl("[.](Rmd|rmd|qmd)$", path))
+		return(lines)
+	# Chunks of R; other lines stay as empty ones, so that numbers are right.
+	inside <- FALSE
+	for (i in seq_along(lines)) {
+		if (!inside && grepl("^\\s*```+\\s*\\{[rR][ ,}]", lines[[i]])) {
+			inside <- TRUE
+			lines[[i]] <- ""
+		} else if (inside && grepl("^\\s*```+\\s*$", lines[[i]])) {
+			inside <- FALSE
+			lines[[i]] <- ""
+		} else if (!inside) {
+			lines[[i]] <- ""
+		}
+	}
+	lines
+}
+
+scan_file <- function(root, path) {
+	file <- substring(path, nchar(root) + 2)
+	tryCatch({
+		code <- parse(text = code_of(path), keep.source = TRUE)
+		refs <- attr(code, "srcref")
+		for (i in seq_along(code))
+			walk(code[[i]], file, if (is.null(refs)) 0L else refs[[i]][[1]], FALSE)
+	}, error = function(e)
+		unread[[length(unread) + 1]] <<- list(file = file, line = 0L,
+						       why = substring(sub("\n.*", "", conditionMessage(e)), 1, 200)))
+}
+
+quoted <- function(s) {
+	s <- enc2utf8(s)
+	s <- gsub("\\", "\\\\", s, fixed = TRUE)
+	s <- gsub("\"", "\\\"", s, fixed = TRUE)
+	paste0("\"", gsub("[[:cntrl:]]", "?", s), "\"")
+}
+
+there <- function(name) {
+	path <- suppressWarnings(find.package(name, quiet = TRUE))
+	if (length(path) == 0)
+		return("null")
+	version <- tryCatch(read.dcf(file.path(path[[1]], "DESCRIPTION"), "Version")[[1]], error = function(e) "")
+	quoted(version)
+}
+
+args <- commandArgs(trailingOnly = TRUE)
+root <- normalizePath(args[[1]])
+files <- if (length(args) > 1) file.path(root, args[-1]) else
+	list.files(root, "[.]([rR]|[rR]md|qmd)$", recursive = TRUE, full.names = TRUE)
+files <- files[file.info(files)$size > 0] # nor FIFOs, which would keep us
+files <- utils::head(files[!grepl("/(renv|packrat|node_modules|[.]git)/", files)], 20000)
+for (f in files)
+	scan_file(root, f)
+base <- rownames(utils::installed.packages(priority = "base"))
+found <- found[!(names(found) %in% c(base, "R"))]
+rows <- vapply(found, function(i)
+	sprintf("{\"name\": %s, \"file\": %s, \"line\": %d, \"optional\": %s, \"there\": %s}", quoted(i$name),
+		quoted(i$file), as.integer(i$line), if (i$optional) "true" else "false", there(i$name)), "")
+bad <- vapply(utils::head(unread, 100), function(u)
+	sprintf("{\"file\": %s, \"line\": %d, \"why\": %s}", quoted(u$file), u$line, quoted(u$why)), "")
+cat(sprintf("{\"language\": \"r\", \"version\": \"%s.%s\", \"files\": %d, \"imports\": [%s], \"unread\": [%s]}\n",
+	    R.version$major, R.version$minor, length(files), paste(rows, collapse = ", "), paste(bad, collapse = ", ")))

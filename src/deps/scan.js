@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Which packages do node's programs import? Runs inside a sandbox, on files that nobody trusts.
+ *
+ *	node scan.js ROOT [FILE ...]
+ *
+ * Prints what scan.py prints, with "language": "node"; names are those of packages (@scope/name).
+ * Nothing of the files is executed: a lexer of our own knows comments, strings, templates and regular
+ * expressions, so that only real imports count:
+ *
+ *	import … from "x"	import "x"	import("x")	export … from "x"
+ *	require("x")		require.resolve("x")		import x = require("x")
+ *
+ * `import type` is left out; what stands in a try block is optional.
+ */
+"use strict";
+const fs = require("fs");
+const path = require("path");
+const { builtinModules } = require("module");
+
+const SKIP = new Set(["node_modules", "bower_components", ".git", "dist", "build", "out", "coverage", ".next", ".nuxt"]);
+const ENDINGS = [".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"];
+const FILES_MAX = 20000;
+const BYTES_MAX = 4 << 20;
+const GLOBAL = ["/usr/share/nodejs", "/usr/lib/nodejs", "/usr/lib/x86_64-linux-gnu/nodejs", "/usr/lib/node_modules",
+	"/usr/local/lib/node_modules"];
+
+// After these a slash begins a regular expression; after anything else that ends a value, it divides.
+const BEFORE_REGEX = new Set(["return", "typeof", "case", "in", "of", "delete", "void", "throw", "new", "do", "else",
+	"instanceof", "yield", "await"]);
+
+/** Tokens {kind, text, line}: id, string (text: its value), punct, template, regex. */
+function* tokens(s) {
+	let i = 0, line = 1, last = null;
+	const braces = []; // of template substitutions: how deep the braces were
+	let depth = 0;
+	const emit = (kind, text) => (last = { kind, text, line });
+	if (s.startsWith("#!"))
+		while (i < s.length && s[i] !== "\n")
+			i++;
+	while (i < s.length) {
+		const c = s[i];
+		if (c === "\n") {
+			line++;
+			i++;
+		} else if (c === " " || c === "\t" || c === "\r") {
+			i++;
+		} else if (c === "/" && s[i + 1] === "/") {
+			while (i < s.length && s[i] !== "\n")
+				i++;
+		} else if (c === "/" && s[i + 1] === "*") {
+			const end = s.indexOf("*/", i + 2);
+			const stop = end < 0 ? s.length : end + 2;
+			for (; i < stop; i++)
+				line += s[i] === "\n";
+		} else if (c === '"' || c === "'") {
+			const got = string(s, i);
+			if (got) {
+				yield emit("string", got.text);
+				i = got.end;
+			} else {
+				i++; // an apostrophe in the text of JSX
+			}
+		} else if (c === "`" || (c === "}" && braces.length && braces[braces.length - 1] === depth)) {
+			if (c === "}")
+				braces.pop();
+			const got = template(s, i + 1);
+			line += got.lines;
+			i = got.end;
+			if (got.open)
+				braces.push(depth);
+			yield emit(got.open || c === "}" ? "template" : "string", got.text);
+		} else if (/[A-Za-z_$\u0080-\uffff]/.test(c)) {
+			const start = i;
+			while (i < s.length && /[\w$\u0080-\uffff]/.test(s[i]))
+				i++;
+			yield emit("id", s.slice(start, i));
+		} else if (/[0-9]/.test(c)) {
+			while (i < s.length && /[\w.]/.test(s[i]))
+				i++;
+			yield emit("number", "");
+		} else if (c === "/" && begins_regex(last)) {
+			const end = regex(s, i);
+			yield emit(end ? "regex" : "punct", "/");
+			i = end || i + 1;
+		} else {
+			depth += c === "{" ? 1 : c === "}" ? -1 : 0;
+			yield emit("punct", c);
+			i++;
+		}
+	}
+}
+
+function begins_regex(last) {
+	if (!last)
+		return true;
+	if (last.kind === "id")
+		return BEFORE_REGEX.has(last.text);
+	return last.kind === "punct" && !")]}".includes(last.text);
+}
+
+function string(s, i) {
+	const quote = s[i];
+	let text = "";
+	for (i++; i < s.length && s[i] !== "\n"; i++) {
+		if (s[i] === quote)
+			return { text, end: i + 1 };
+		if (s[i] === "\\")
+			i++;
+		text += s[i];
+	}
+	return null;
+}
+
+function template(s, i) {
+	let text = "", lines = 0;
+	for (; i < s.length; i++) {
+		if (s[i] === "`")
+			return { text, lines, end: i + 1, open: false };
+		if (s[i] === "$" && s[i + 1] === "{")
+			return { text, lines, end: i + 2, open: true };
+		if (s[i] === "\\")
+			i++;
+		lines += s[i] === "\n";
+		text += s[i];
+	}
+	return { text, lines, end: i, open: false };
+}
+
+function regex(s, i) {
+	let inside = false;
+	for (i++; i < s.length && s[i] !== "\n"; i++) {
+		if (s[i] === "\\")
+			i++;
+		else if (s[i] === "[")
+			inside = true;
+		else if (s[i] === "]")
+			inside = false;
+		else if (s[i] === "/" && !inside) {
+			for (i++; i < s.length && /[a-z]/.test(s[i]); i++)
+				;
+			return i;
+		}
+	}
+	return 0;
+}
+
+/** [{name, line, optional}] of one text. */
+function imports_of(text) {
+	const all = [...tokens(text)];
+	const found = [], blocks = []; // blocks: is this brace's a try?
+	const is = (i, kind, t) => all[i] && all[i].kind === kind && (t === undefined || all[i].text === t);
+	const soft = () => blocks.some((b) => b);
+	const add = (i) => found.push({ name: all[i].text, line: all[i].line, optional: soft() });
+	for (let i = 0; i < all.length; i++) {
+		const t = all[i];
+		if (t.kind === "punct" && t.text === "{")
+			blocks.push(is(i - 1, "id", "try"));
+		else if (t.kind === "punct" && t.text === "}")
+			blocks.pop();
+		if (t.kind !== "id" || is(i - 1, "punct", "."))
+			continue;
+		if (t.text === "require") {
+			let at = i + 1;
+			if (is(at, "punct", ".") && is(at + 1, "id", "resolve"))
+				at += 2;
+			if (is(at, "punct", "(") && is(at + 1, "string") && (is(at + 2, "punct", ")") || is(at + 2, "punct", ",")))
+				add(at + 1);
+		} else if (t.text === "import" || t.text === "export") {
+			const at = clause(all, i, is);
+			if (at)
+				add(at);
+		}
+	}
+	return found;
+}
+
+/** Where the name stands of the import or export that begins at i; 0: it imports nothing. */
+function clause(all, i, is) {
+	if (all[i].text === "import") {
+		if (is(i + 1, "string"))
+			return i + 1;
+		if (is(i + 1, "punct", "("))
+			return is(i + 2, "string") ? i + 2 : 0;
+		if (is(i + 1, "punct", "."))
+			return 0; // import.meta
+	}
+	// `import type X from`, but not `import type from`
+	if (is(i + 1, "id", "type") && !is(i + 2, "id", "from") && !is(i + 2, "punct", ","))
+		return 0;
+	for (let k = i + 1; k < all.length && k < i + 2000; k++) {
+		if (is(k, "id", "from") && is(k + 1, "string"))
+			return k + 1;
+		const t = all[k];
+		if (t.kind === "punct" ? !"{},*".includes(t.text) : t.kind !== "id" && t.kind !== "string")
+			return 0;
+		if (t.kind === "id" && ["const", "let", "var", "function", "class", "default", "async"].includes(t.text) &&
+		    all[i].text === "export" && k === i + 1)
+			return 0;
+	}
+	return 0;
+}
+
+function package_of(name) {
+	const words = name.split("/");
+	return name.startsWith("@") ? words.slice(0, 2).join("/") : words[0];
+}
+
+function is_local(name) {
+	return name === "" || /^[./#~]/.test(name) || name.startsWith("@/") || /^[a-z]+:/.test(name) || /[\s\\]/.test(name);
+}
+
+function* programs(root) {
+	const todo = [root];
+	let n = 0;
+	while (todo.length) {
+		const here = todo.pop();
+		let list;
+		try {
+			list = fs.readdirSync(here, { withFileTypes: true });
+		} catch {
+			continue;
+		}
+		list.sort((a, b) => (a.name < b.name ? 1 : -1));
+		for (const d of list)
+			if (d.isDirectory() && !SKIP.has(d.name) && !d.name.startsWith("."))
+				todo.push(path.join(here, d.name));
+		for (const d of list.reverse())
+			if (d.isFile() && ENDINGS.includes(path.extname(d.name)) && n++ < FILES_MAX)
+				yield path.join(here, d.name);
+	}
+}
+
+function local_file(from, name) {
+	const base = path.resolve(path.dirname(from), name);
+	const bare = base.replace(/\.(m|c)?jsx?$/, "");
+	for (const b of [base, bare])
+		for (const e of ["", ...ENDINGS, ...ENDINGS.map((x) => path.sep + "index" + x)])
+			try {
+				if (fs.lstatSync(b + e).isFile())
+					return b + e;
+			} catch {
+				/* not that one */
+			}
+	return null;
+}
+
+function read(file) {
+	const st = fs.statSync(file);
+	if (!st.isFile())
+		throw new Error("not a file");
+	if (st.size > BYTES_MAX)
+		throw new Error("larger than " + BYTES_MAX + " bytes");
+	return fs.readFileSync(file, "utf8");
+}
+
+/** The version of a package that is there already, or null. */
+function there(root, file, name) {
+	const places = [];
+	for (let d = path.dirname(path.join(root, file)); d.startsWith(root); d = path.dirname(d)) {
+		places.push(path.join(d, "node_modules"));
+		if (d === path.dirname(d))
+			break;
+	}
+	for (const p of [...places, ...GLOBAL])
+		try {
+			return String(JSON.parse(read(path.join(p, name, "package.json"))).version || "");
+		} catch {
+			/* not there */
+		}
+	return null;
+}
+
+function scan(root, files) {
+	const names = new Map(), unread = [], todo = files.length ? [...files] : [...programs(root)];
+	const seen = new Set(todo), builtin = new Set(builtinModules);
+	for (let i = 0; i < todo.length; i++) {
+		const file = path.relative(root, todo[i]);
+		let found;
+		try {
+			found = imports_of(read(todo[i]));
+		} catch (e) {
+			unread.push({ file, line: 0, why: String(e.message).slice(0, 200) });
+			continue;
+		}
+		for (const f of found) {
+			if (is_local(f.name)) {
+				const next = files.length && /^[./]/.test(f.name) ? local_file(todo[i], f.name) : null;
+				if (next && next.startsWith(root + path.sep) && !seen.has(next) && seen.size < FILES_MAX) {
+					seen.add(next);
+					todo.push(next);
+				}
+				continue;
+			}
+			const name = package_of(f.name);
+			if (builtin.has(name) || builtin.has(f.name))
+				continue;
+			const old = names.get(name);
+			if (!old || (old.optional && !f.optional))
+				names.set(name, { name, file, line: f.line, optional: f.optional });
+		}
+	}
+	for (const n of names.values())
+		n.there = there(root, n.file, n.name);
+	return { language: "node", version: process.versions.node, files: todo.length, imports: [...names.values()],
+		unread: unread.slice(0, 100) };
+}
+
+const root = path.resolve(process.argv[2]);
+console.log(JSON.stringify(scan(root, process.argv.slice(3).map((f) => path.join(root, f)))));

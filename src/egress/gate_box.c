@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One sandbox in the gate: how it comes (a policy, a socket that brings its listeners, one for
+ * reports), what was decided for it, and how it goes. What one sandbox has is reached from its own
+ * listeners only; there is nothing by which another could name it.
+ */
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "base/fd.h"
+#include "base/passfd.h"
+#include "egress/gate_int.h"
+
+#define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)
+
+static int take_policy(struct box *b, int fd, struct err *e)
+{
+	struct stat st;
+
+	if ((fcntl(fd, F_GET_SEALS) & SEALS) != SEALS || fstat(fd, &st) < 0 || st.st_size <= 0 ||
+	    (uint64_t)st.st_size > POLICY_PACK_MAX)
+		return err_set(e, ERR_INVALID, "malformed policy");
+	void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (p == MAP_FAILED)
+		return err_sys(e, "policy");
+	int r = policy_unpack(p, (size_t)st.st_size, &b->policy, e);
+	(void)munmap(p, (size_t)st.st_size);
+	return r;
+}
+
+static int option(int fd, int name)
+{
+	int value = -1;
+	socklen_t len = sizeof(value);
+
+	return getsockopt(fd, SOL_SOCKET, name, &value, &len) < 0 ? -1 : value;
+}
+
+/* What the message says is what the kernel says. */
+static bool is_listener(int fd, const struct gate_listen *msg)
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_storage room;
+	} at;
+	socklen_t len = sizeof(at);
+	struct address a;
+	uint16_t port;
+	bool udp = msg->kind == GATE_UDP;
+
+	if (msg->magic != GATE_MAGIC || msg->kind < GATE_TCP || msg->kind > GATE_PROXY)
+		return false;
+	return option(fd, SO_TYPE) == (udp ? SOCK_DGRAM : SOCK_STREAM) &&
+	       (udp || option(fd, SO_ACCEPTCONN) == 1) && getsockname(fd, &at.any, &len) == 0 &&
+	       address_of_sockaddr(&at.any, &a, &port) && port == msg->port;
+}
+
+static void on_listener(struct source *s, uint32_t events)
+{
+	struct listener *l = (struct listener *)(void *)s; /* its first member */
+
+	(void)events;
+	if (l->box->is_ending)
+		return;
+	if (l->kind == GATE_UDP)
+		dns_datagram(l);
+	else
+		conn_accept(l);
+}
+
+/* From the guest: listeners while its plan is walked, then its end. */
+static void on_intake(struct source *s, uint32_t events)
+{
+	struct box *b = (struct box *)(void *)((char *)s - offsetof(struct box, intake));
+	struct gate_listen msg;
+	auto_close int fd = FD_NONE;
+	int n = passfd_receive(s->fd, &msg, sizeof(msg), &fd, 1, MSG_DONTWAIT);
+
+	(void)events;
+	if (n == -EAGAIN || n == -EINTR)
+		return;
+	if (n < 1 || b->n_listeners == BOX_LISTENERS_MAX || !is_listener(fd, &msg)) {
+		box_end(b); /* its guest is gone, or none of ours */
+		return;
+	}
+	struct listener *l = &b->listeners[b->n_listeners];
+	*l = (struct listener){.source = {take_fd(&fd), on_listener},
+			       .box = b,
+			       .kind = (enum gate_listen_kind)msg.kind,
+			       .port = msg.port};
+	if (gate_watch(&l->source, EPOLLIN) < 0)
+		fd_close(&l->source.fd);
+	else
+		b->n_listeners++;
+}
+
+/* The starter takes reports again, or has shut its side down: the sandbox has ended. */
+static void on_reports(struct source *s, uint32_t events)
+{
+	struct box *b = (struct box *)(void *)((char *)s - offsetof(struct box, reports));
+	char none[8];
+	ssize_t n = recv(s->fd, none, sizeof(none), MSG_DONTWAIT);
+
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+		box_end(b);
+		return;
+	}
+	if (events & EPOLLOUT) {
+		b->is_stuck = false;
+		box_report(b, false);
+	}
+}
+
+int box_open(const struct gate_open *msg, int fds[GATE_OPEN_FDS_MAX], struct err *e)
+{
+	auto_close int policy = fds[0];
+	auto_close int roots = fds[3];
+	struct box *b = calloc(1, sizeof(*b));
+
+	if (!b) {
+		fd_close(&fds[1]);
+		fd_close(&fds[2]);
+		return err_sys(e, "sandbox");
+	}
+	memcpy(b->id, msg->sandbox, sizeof(b->id));
+	b->intake = (struct source){fds[1], on_intake};
+	b->reports = (struct source){fds[2], on_reports};
+	b->names = synthetic_new();
+	b->next = gate.boxes;
+	gate.boxes = b;
+	int r = b->names ? take_policy(b, policy, e) : err_sys(e, "sandbox");
+	if (r >= 0 && (gate_watch(&b->intake, EPOLLIN) < 0 ||
+		       gate_watch(&b->reports, EPOLLIN | EPOLLOUT | EPOLLET) < 0))
+		r = err_sys(e, "sandbox");
+	if (r >= 0)
+		r = inspect_open(b, roots, e);
+	if (r < 0)
+		box_end(b);
+	return r;
+}
+
+void box_end(struct box *b)
+{
+	if (b->is_ending)
+		return;
+	b->is_ending = true;
+	gate_forget(&b->intake);
+	for (unsigned i = 0; i < b->n_listeners; i++)
+		gate_forget(&b->listeners[i].source);
+	for (struct conn *c = gate.conns, *next; c; c = next) {
+		next = c->next;
+		if (c->box == b)
+			conn_close(c);
+	}
+	box_report(b, true);
+	gate_forget(&b->reports);
+	b->is_dead = true;
+}
+
+void box_free(struct box *b)
+{
+	policy_free(b->policy);
+	synthetic_free(b->names);
+	authority_free(b->authority);
+	free(b);
+}
+
+/* False: the starter does not take it now. */
+static bool tell(struct box *b, const struct gate_report *report)
+{
+	/* The last ones are worth waiting for, but not for ever: there are no more than rows. */
+	struct timeval last = {.tv_usec = 200000};
+
+	if (b->is_ending) {
+		(void)setsockopt(b->reports.fd, SOL_SOCKET, SO_SNDTIMEO, &last, sizeof(last));
+		return send(b->reports.fd, report, sizeof(*report), MSG_NOSIGNAL) > 0;
+	}
+	if (passfd_send(b->reports.fd, report, sizeof(*report), NULL, 0) == 0)
+		return true;
+	b->is_stuck = true;
+	return false;
+}
+
+void box_report(struct box *b, bool all)
+{
+	if (b->reports.fd < 0 || b->is_dead || (b->is_stuck && !b->is_ending))
+		return;
+	for (unsigned i = 0; i < b->n_rows; i++) {
+		struct row *r = &b->rows[i];
+
+		if (!r->is_new && !(all && r->is_changed))
+			continue;
+		if (!tell(b, &r->report))
+			return;
+		r->is_new = r->is_changed = false;
+	}
+	struct gate_report left = {.row = GATE_ROWS_MAX, .omitted = b->omitted};
+	if (all && b->omitted_changed && tell(b, &left))
+		b->omitted_changed = false;
+}
+
+static uint32_t hash_of(const char *host, uint16_t port, unsigned verdict, const char *rule)
+{
+	uint32_t h = 2166136261u ^ port ^ verdict << 16;
+
+	for (const char *s = host; *s; s++)
+		h = (h ^ (uint8_t)*s) * 16777619u;
+	for (const char *s = rule; *s; s++)
+		h = (h ^ (uint8_t)*s) * 16777619u;
+	return h;
+}
+
+struct row *box_row(struct box *b, const char *host, uint16_t port, enum gate_verdict verdict,
+		    const char *rule)
+{
+	char cut[sizeof(b->rows[0].report.rule)];
+
+	(void)snprintf(cut, sizeof(cut), "%s", rule ? rule : "");
+	uint32_t hash = hash_of(host, port, verdict, cut);
+	for (unsigned i = 0; i < b->n_rows; i++) {
+		struct row *r = &b->rows[i];
+
+		if (r->hash != hash || r->report.port != port || r->report.verdict != verdict ||
+		    strcmp(r->report.host, host) != 0 || strcmp(r->report.rule, cut) != 0)
+			continue;
+		r->report.count++;
+		r->is_changed = true;
+		return r;
+	}
+	if (b->n_rows == GATE_ROWS_MAX) {
+		b->omitted++;
+		b->omitted_changed = true;
+		return NULL;
+	}
+	struct row *r = &b->rows[b->n_rows];
+	*r = (struct row){.hash = hash, .is_new = true};
+	r->report = (struct gate_report){
+		.row = b->n_rows++, .verdict = (uint16_t)verdict, .port = port, .count = 1};
+	(void)snprintf(r->report.host, sizeof(r->report.host), "%s", host);
+	memcpy(r->report.rule, cut, sizeof(cut));
+	return r;
+}
+
+void box_deny(struct box *b, const struct name *host, uint16_t port, const char *what,
+	      const char *rule, const char *hint)
+{
+	struct row *r = box_row(b, host->text, port, GATE_DENIED, rule);
+
+	if (!r)
+		return;
+	if (!r->report.what[0] && what)
+		(void)snprintf(r->report.what, sizeof(r->report.what), "%s", what);
+	else if (!r->report.what[0])
+		(void)snprintf(r->report.what, sizeof(r->report.what),
+			       host->kind == NAME_IP6 ? "connect [%.160s]:%u" : "connect %.160s:%u",
+			       host->text, port);
+	if (!r->report.hint[0] && hint)
+		(void)snprintf(r->report.hint, sizeof(r->report.hint), "%.255s", hint);
+	box_report(b, false);
+}
+
+void box_named(struct box *b, const struct name *n)
+{
+	unsigned number = synthetic_count(b->names);
+	struct gate_report r = {.row = GATE_ROWS_MAX + 1, .count = number};
+
+	if (number != b->n_told + 1 || number > GATE_NAMES_MAX)
+		return;
+	(void)snprintf(r.host, sizeof(r.host), "%s", n->text);
+	if (tell(b, &r)) /* else it shows as an address */
+		b->n_told++;
+}
+
+bool box_may_name(struct box *b, const struct name *n)
+{
+	uint64_t minute = gate.now_ms / 60000;
+	uint32_t hash = hash_of(n->text, 0, 0, "");
+
+	if (b->wild_minute != minute)
+		b->n_wild = 0;
+	b->wild_minute = minute;
+	for (unsigned i = 0; i < b->n_wild; i++)
+		if (b->wild[i] == hash)
+			return true;
+	if (b->n_wild == WILD_PER_MINUTE)
+		return false;
+	b->wild[b->n_wild++] = hash;
+	return true;
+}
+
+void row_bytes(struct row *r, uint64_t in, uint64_t out)
+{
+	if (!r)
+		return;
+	r->report.bytes_in += in;
+	r->report.bytes_out += out;
+	r->is_changed = true;
+}
+
+struct account *box_account(struct box *b, int rule)
+{
+	for (unsigned i = 0; i < b->n_accounts; i++)
+		if (b->accounts[i].rule == rule)
+			return &b->accounts[i];
+	if (b->n_accounts == BOX_ACCOUNTS_MAX)
+		return NULL;
+	b->accounts[b->n_accounts].rule = rule;
+	return &b->accounts[b->n_accounts++];
+}

@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One connection of a sandbox, from its first byte to its server. Where it wants to go is the
+ * address that the client connected to: one of ours that stands for a name, or one that it spelt
+ * itself. The policy is asked before anything else happens; the address that is connected to was
+ * checked, and nobody looks the name up again in between.
+ */
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "base/fd.h"
+#include "egress/gate_int.h"
+#include "egress/hello.h"
+
+#define ACCEPTS 32 /* in one turn, so that one sandbox does not take all of it */
+#define BOTH_WAYS (EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET)
+
+static void on_client(struct source *s, uint32_t events)
+{
+	struct conn *c = (struct conn *)(void *)((char *)s - offsetof(struct conn, client));
+
+	if (c->state == CONN_CLOSED)
+		return;
+	if ((events & (EPOLLERR | EPOLLHUP)) && c->state != CONN_RELAY && c->state != CONN_STAGE)
+		conn_close(c);
+	else
+		conn_ready(c);
+}
+
+static void on_server(struct source *s, uint32_t events)
+{
+	struct conn *c = (struct conn *)(void *)((char *)s - offsetof(struct conn, server));
+
+	(void)events;
+	if (c->state != CONN_CLOSED)
+		conn_ready(c);
+}
+
+void conn_deadline(struct conn *c, uint64_t ms)
+{
+	c->deadline_ms = gate.now_ms + ms;
+}
+
+void conn_busy(struct conn *c)
+{
+	if (c->is_busy)
+		return;
+	c->is_busy = true;
+	c->next_busy = gate.busy;
+	gate.busy = c;
+}
+
+static struct conn *conn_new(struct listener *l, int *fd)
+{
+	struct conn *c = calloc(1, sizeof(*c));
+	int on = 1;
+
+	if (!c)
+		return NULL;
+	*c = (struct conn){
+		.client = {*fd, on_client},
+		.server = {FD_NONE, on_server},
+		.box = l->box,
+		.port = l->port,
+		.up = {.pipe = {FD_NONE, FD_NONE}},
+		.down = {.pipe = {FD_NONE, FD_NONE}},
+	};
+	(void)setsockopt(*fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)); /* only for speed */
+	if (gate_watch(&c->client, BOTH_WAYS) < 0) {
+		free(c);
+		return NULL;
+	}
+	*fd = FD_NONE;
+	c->next = gate.conns;
+	if (gate.conns)
+		gate.conns->prev = c;
+	gate.conns = c;
+	gate.n_conns++;
+	l->box->n_conns++;
+	conn_deadline(c, HELLO_MS);
+	return c;
+}
+
+void conn_close(struct conn *c)
+{
+	if (c->state == CONN_CLOSED)
+		return;
+	c->state = CONN_CLOSED;
+	resolve_forget(c);
+	relay_done(c);
+	gate_forget(&c->client);
+	gate_forget(&c->server);
+	if (c->is_counted && c->account)
+		c->account->conns--;
+	if (c->row)
+		c->row->is_changed = true;
+	c->box->n_conns--;
+	gate.n_conns--;
+	if (c->prev)
+		c->prev->next = c->next;
+	else
+		gate.conns = c->next;
+	if (c->next)
+		c->next->prev = c->prev;
+	c->next = gate.dead;
+	gate.dead = c;
+}
+
+static void reset(int fd)
+{
+	struct linger now = {.l_onoff = 1};
+
+	if (fd >= 0)
+		(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+}
+
+void conn_abort(struct conn *c)
+{
+	reset(c->client.fd);
+	reset(c->server.fd);
+	conn_close(c);
+}
+
+uint64_t conn_left(const struct conn *c, bool up)
+{
+	uint64_t most = up ? c->limits.bytes_up : c->limits.bytes_down;
+	uint64_t used = !c->account ? 0 : up ? c->account->up : c->account->down;
+
+	if (!most)
+		return UINT64_MAX;
+	return used >= most ? 0 : most - used;
+}
+
+bool conn_spend(struct conn *c, uint64_t up, uint64_t down)
+{
+	bool good = up <= conn_left(c, true) && down <= conn_left(c, false);
+
+	if (!good) {
+		box_deny(c->box, &c->host, c->port, NULL, "bytes",
+			 "the rule's limit of bytes is used up; ask for a higher one");
+		return false;
+	}
+	if (c->account) {
+		c->account->up += up;
+		c->account->down += down;
+	}
+	row_bytes(c->row, down, up);
+	return true;
+}
+
+bool conn_request(struct conn *c, const struct egress_verdict *v)
+{
+	struct account *a = v->limits.requests_per_minute ? box_account(c->box, v->rule) : NULL;
+	uint64_t minute = gate.now_ms / 60000;
+
+	if (!v->limits.requests_per_minute)
+		return true;
+	if (a && a->minute != minute) {
+		a->minute = minute;
+		a->requests = 0;
+	}
+	return a && ++a->requests <= v->limits.requests_per_minute;
+}
+
+/* The rule's limits, which are shared by all connections that it allows. */
+static bool take_limits(struct conn *c, const struct egress_verdict *v)
+{
+	const struct egress_limits *l = &v->limits;
+
+	c->limits = *l;
+	if (!l->bytes_up && !l->bytes_down && !l->connections)
+		return true;
+	c->account = box_account(c->box, v->rule);
+	if (!c->account)
+		return false;
+	if (l->connections && c->account->conns >= l->connections)
+		return false;
+	c->account->conns++;
+	c->is_counted = true;
+	return true;
+}
+
+static void ask_first(struct conn *c, const struct egress_verdict *v)
+{
+	struct row *r = box_row(c->box, c->host.text, c->port, GATE_PENDING, v->name);
+
+	if (!r)
+		return;
+	(void)snprintf(r->report.what, sizeof(r->report.what), "connect %.160s:%u", c->host.text,
+		       c->port);
+	(void)snprintf(r->report.hint, sizeof(r->report.hint), "%.255s", v->hint);
+	box_report(c->box, false);
+}
+
+bool conn_decide(struct conn *c, struct egress_verdict *v)
+{
+	struct egress_request q = {
+		.host = &c->host, .port = c->port, .protocol = EGRESS_ANY, .stage = EGRESS_CONNECT};
+
+	policy_decide(c->box->policy, &q, v);
+	if (v->action == EGRESS_ASK) {
+		ask_first(c, v);
+		return false;
+	}
+	if (v->action != EGRESS_ALLOW) {
+		box_deny(c->box, &c->host, c->port, NULL, v->name, v->hint);
+		return false;
+	}
+	if (strchr(v->text, '*') && c->host.kind == NAME_DNS && !box_may_name(c->box, &c->host)) {
+		box_deny(c->box, &c->host, c->port, NULL, v->name,
+			 "too many different names below a wildcard in a minute; name the hosts");
+		return false;
+	}
+	if (!take_limits(c, v)) {
+		box_deny(c->box, &c->host, c->port, NULL, v->name,
+			 "the rule's limit of open connections is reached; close some first");
+		return false;
+	}
+	c->protocol = v->protocol;
+	c->names_itself = v->may_be_private;
+	c->rule = v->name;
+	return true;
+}
+
+void conn_go(struct conn *c)
+{
+	c->then = CONN_RELAY;
+	switch (c->protocol) {
+	case EGRESS_HTTP:
+		if (stage_begin(c, http_stage_new(c, false)) < 0)
+			conn_abort(c);
+		return;
+	case EGRESS_TLS:
+		/* A hello names no addresses; the rule that let it through names the address. */
+		if (c->host.kind != NAME_DNS)
+			break;
+		c->state = CONN_HELLO;
+		conn_deadline(c, HELLO_MS);
+		conn_busy(c);
+		return;
+	case EGRESS_HTTPS:
+		if (stage_begin(c, inspect_stage_new(c)) < 0)
+			conn_abort(c);
+		return;
+	case EGRESS_TCP:
+	case EGRESS_ANY:
+	case EGRESS_DNS:
+	case EGRESS_PROTOCOLS: break;
+	}
+	conn_resolve(c);
+}
+
+/* Where the client meant to go. */
+static bool find_host(struct conn *c)
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_storage room;
+	} at;
+	socklen_t len = sizeof(at);
+	struct address a;
+	uint16_t port;
+
+	if (getsockname(c->client.fd, &at.any, &len) < 0 ||
+	    !address_of_sockaddr(&at.any, &a, &port))
+		return false;
+	if (!synthetic_is(&a)) {
+		name_of_address(&a, &c->host);
+		return true;
+	}
+	if (synthetic_name(c->box->names, &a, &c->host))
+		return true;
+	name_of_address(&a, &c->host);
+	box_deny(c->box, &c->host, c->port, NULL, NULL,
+		 "this address stands for no name; look the name up first");
+	return false;
+}
+
+static void begin(struct conn *c, const struct listener *l)
+{
+	struct egress_verdict v;
+
+	if (l->kind == GATE_PROXY || l->port == GATE_DNS_PORT) {
+		c->state = l->kind == GATE_PROXY ? CONN_PROXY : CONN_DNS;
+		conn_busy(c);
+		return;
+	}
+	if (find_host(c) && conn_decide(c, &v))
+		conn_go(c);
+	else
+		conn_abort(c);
+}
+
+void conn_accept(struct listener *l)
+{
+	for (int i = 0; i < ACCEPTS && !l->box->is_ending; i++) {
+		auto_close int fd = accept4(l->source.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd < 0)
+			return;
+		if (gate.n_conns >= gate.conns_max || l->box->n_conns >= BOX_CONNS_MAX) {
+			struct name any = {.kind = NAME_DNS, .len = 1, .text = "*"};
+
+			box_deny(l->box, &any, l->port, "too many connections at once", NULL,
+				 "close connections before opening more");
+			reset(fd);
+			continue;
+		}
+		struct conn *c = conn_new(l, &fd);
+		if (c)
+			begin(c, l);
+	}
+}
+
+/* A server's own address, or one of the host that we run on: what listens there trusts who is near. */
+static bool is_own(const struct address *a)
+{
+	struct sockaddr_storage at;
+	socklen_t len = address_to_sockaddr(a, 0, &at);
+	auto_close int fd = socket(at.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	/* Only an address of the machine can be bound to. */
+	return fd >= 0 && bind(fd, (struct sockaddr *)&at, len) == 0;
+}
+
+/* Every address of a name has to be good: one that is not is no mistake but an attempt. */
+static bool may_reach(struct conn *c, const struct address *a)
+{
+	enum address_class class = ADDRESS_RESERVED;
+	char text[ADDRESS_TEXT_SIZE], what[192];
+	bool good = policy_may_reach(c->box->policy, a, c->port, &class);
+	bool named = good && (class != ADDRESS_PUBLIC || c->names_itself);
+
+	/* Documents' addresses lead nowhere in the Internet, and to no private network by custom. */
+	if (class == ADDRESS_DOCUMENTATION)
+		good = true;
+	const char *kind = good && !named && is_own(a) ? "this host's own"
+			   : good		       ? NULL
+						       : address_class_name(class);
+	if (!kind)
+		return true;
+	(void)snprintf(what, sizeof(what), "connect %.100s:%u, which is %s (%s)", c->host.text,
+		       c->port, address_text(a, text), kind);
+	box_deny(c->box, &c->host, c->port, what, "address",
+		 "the name leads to an address that is not public; a rule would have to name the "
+		 "address itself");
+	return false;
+}
+
+static void no_server(struct conn *c, const char *why)
+{
+	gate_forget(&c->server);
+	if (c->then != CONN_STAGE) {
+		conn_abort(c);
+		return;
+	}
+	c->state = CONN_STAGE;
+	conn_deadline(c, LAST_MS);
+	enum stage_next next = c->stage->ops->no_server(c->stage, &c->io, why);
+	if (next == STAGE_ABORT)
+		conn_abort(c);
+	else
+		stage_run(c);
+}
+
+static void connect_next(struct conn *c)
+{
+	while (c->tried < c->n_addresses) {
+		struct sockaddr_storage to;
+		socklen_t len = address_to_sockaddr(&c->addresses[c->tried++], c->port, &to);
+		int on = 1;
+
+		gate_forget(&c->server);
+		c->server.fd = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		if (c->server.fd < 0)
+			continue;
+		(void)setsockopt(c->server.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+		if (connect(c->server.fd, (struct sockaddr *)&to, len) < 0 && errno != EINPROGRESS)
+			continue;
+		if (gate_watch(&c->server, BOTH_WAYS) < 0)
+			continue;
+		c->state = CONN_CONNECT;
+		conn_deadline(c, CONNECT_MS);
+		return;
+	}
+	no_server(c, "the server cannot be reached");
+}
+
+void conn_resolve(struct conn *c)
+{
+	if (!c->row)
+		c->row = box_row(c->box, c->host.text, c->port, GATE_ALLOWED, c->rule);
+	c->state = CONN_RESOLVE;
+	c->n_addresses = c->tried = 0;
+	conn_deadline(c, CONNECT_MS);
+	if (c->host.kind == NAME_DNS) {
+		resolve_begin(c);
+		return;
+	}
+	c->addresses[c->n_addresses++] = c->host.address;
+	c->is_resolved = true;
+	conn_busy(c);
+}
+
+static void resolved(struct conn *c)
+{
+	for (unsigned i = 0; i < c->n_addresses; i++)
+		if (!may_reach(c, &c->addresses[i])) {
+			no_server(c, "the name leads to an address that is not allowed");
+			return;
+		}
+	if (c->n_addresses == 0)
+		no_server(c, c->no_address ? c->no_address : "the name has no address");
+	else
+		connect_next(c);
+}
+
+static void connected(struct conn *c)
+{
+	int error = 0;
+	socklen_t len = sizeof(error);
+	union {
+		struct sockaddr any;
+		struct sockaddr_storage room;
+	} peer;
+	socklen_t peer_len = sizeof(peer);
+
+	if (getsockopt(c->server.fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0 || error) {
+		connect_next(c);
+		return;
+	}
+	if (getpeername(c->server.fd, &peer.any, &peer_len) < 0)
+		return; /* not yet: it was the client who woke us */
+	c->server_open = true;
+	c->state = c->then;
+	conn_deadline(c, IDLE_MS);
+	if (c->state == CONN_RELAY) {
+		relay_run(c);
+		return;
+	}
+	c->io.server_open = true;
+	stage_run(c);
+}
+
+static void refuse_hello(struct conn *c, const struct hello *h, const char *what, const char *hint)
+{
+	uint8_t alert[7];
+	size_t n = hello_alert(h->alert ? h->alert : 112, alert); /* unrecognized_name */
+
+	box_deny(c->box, &c->host, c->port, what, "tls", hint);
+	conn_last(c, alert, n);
+}
+
+static void judge_hello(struct conn *c)
+{
+	struct hello h = {0};
+	char what[192];
+	enum hello_state state = hello_parse(c->hello, c->hello_len, &h);
+
+	if (state == HELLO_MORE)
+		return;
+	if (state == HELLO_REFUSED) {
+		(void)snprintf(what, sizeof(what), "connect %.100s:%u: %.60s", c->host.text,
+			       c->port, h.why);
+		refuse_hello(
+			c, &h, what,
+			"on this port TLS is expected, with the server's name in the clear (SNI)");
+		return;
+	}
+	if (!name_equal(&h.name, &c->host)) {
+		(void)snprintf(what, sizeof(what), "connect %.70s:%u: TLS asks for %.70s",
+			       c->host.text, c->port, h.name.text);
+		refuse_hello(c, &h, what,
+			     "the name in TLS (SNI) must be the host that is connected to");
+		return;
+	}
+	conn_resolve(c);
+}
+
+static void hello_run(struct conn *c)
+{
+	if (conn_first_bytes(c) < 0)
+		return;
+	if (c->hello_len) /* a proxy's client said it behind its request */
+		judge_hello(c);
+	while (c->state == CONN_HELLO && c->hello_len < c->hello_cap) {
+		ssize_t n =
+			recv(c->client.fd, c->hello + c->hello_len, c->hello_cap - c->hello_len, 0);
+
+		if (n < 0 && errno == EAGAIN)
+			break;
+		if (n <= 0) {
+			conn_close(c);
+			return;
+		}
+		c->hello_len += (size_t)n;
+		judge_hello(c);
+	}
+	if (c->state == CONN_HELLO && c->hello_len == c->hello_cap)
+		conn_abort(c);
+}
+
+int conn_first_bytes(struct conn *c)
+{
+	if (c->hello)
+		return 0;
+	c->hello = malloc(FIRST_BYTES_MAX);
+	if (!c->hello) {
+		conn_abort(c);
+		return -ENOMEM;
+	}
+	c->hello_cap = FIRST_BYTES_MAX;
+	return 0;
+}
+
+void conn_ready(struct conn *c)
+{
+	switch (c->state) {
+	case CONN_HELLO: hello_run(c); break;
+	case CONN_PROXY: proxy_run(c); break;
+	case CONN_STAGE: stage_run(c); break;
+	case CONN_RESOLVE:
+		if (c->is_resolved) {
+			c->is_resolved = false;
+			resolved(c);
+		}
+		break;
+	case CONN_CONNECT: connected(c); break;
+	case CONN_RELAY: relay_run(c); break;
+	case CONN_DNS: dns_stream_run(c); break;
+	case CONN_LAST: conn_last(c, NULL, 0); break;
+	case CONN_CLOSED: break;
+	}
+}
+
+void conn_timeout(struct conn *c)
+{
+	if (c->state == CONN_CONNECT)
+		connect_next(c);
+	else if (c->state == CONN_RESOLVE)
+		no_server(c, "the name server does not answer");
+	else
+		conn_abort(c);
+}

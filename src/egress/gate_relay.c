@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bytes from one socket to the other without looking at them: splice, through pipes that a
+ * connection holds only while bytes are in them. One that is idle costs no buffer.
+ */
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "egress/gate_int.h"
+
+#define PIPE_BYTES (256 << 10)
+#define PIPES_KEPT 32u
+#define ROUNDS 8 /* in one turn, for one direction */
+
+static struct {
+	int ends[PIPES_KEPT][2];
+	unsigned n;
+} idle;
+
+static int take_pipe(struct flow *f)
+{
+	if (idle.n > 0) {
+		idle.n--;
+		f->pipe[0] = idle.ends[idle.n][0];
+		f->pipe[1] = idle.ends[idle.n][1];
+		return 0;
+	}
+	if (pipe2(f->pipe, O_CLOEXEC | O_NONBLOCK) < 0) {
+		f->pipe[0] = f->pipe[1] = FD_NONE;
+		return -errno;
+	}
+	/* Where the user has too many pages in pipes already it stays small, and works. */
+	(void)fcntl(f->pipe[1], F_SETPIPE_SZ, PIPE_BYTES);
+	return 0;
+}
+
+/* One that still holds bytes is of no use to anybody else. */
+static void give_pipe(struct flow *f)
+{
+	if (f->pipe[0] >= 0 && f->held == 0 && idle.n < PIPES_KEPT) {
+		idle.ends[idle.n][0] = f->pipe[0];
+		idle.ends[idle.n++][1] = f->pipe[1];
+		f->pipe[0] = f->pipe[1] = FD_NONE;
+	}
+	fd_close(&f->pipe[0]);
+	fd_close(&f->pipe[1]);
+}
+
+static bool would_block(ssize_t n)
+{
+	return n < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+/* 0: nothing to read now, or nobody takes it now. 1: it could go on. -1: broken. */
+static int move_once(struct conn *c, struct flow *f, int from, int to)
+{
+	bool up = f == &c->up;
+
+	if (f->held == 0) {
+		uint64_t left = conn_left(c, up);
+		size_t most = left < PIPE_BYTES ? (size_t)left : PIPE_BYTES;
+
+		if (f->pipe[0] < 0 && take_pipe(f) < 0)
+			return -1;
+		/* At the limit one more byte is looked for: without it there is nothing to refuse. */
+		ssize_t n = splice(from, NULL, f->pipe[1], NULL, most ? most : 1,
+				   SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+		if (would_block(n))
+			return 0;
+		if (n < 0)
+			return -1;
+		if (n == 0) {
+			f->ended = true;
+			return 0;
+		}
+		f->held = (size_t)n;
+		if (!conn_spend(c, up ? (uint64_t)n : 0, up ? 0 : (uint64_t)n))
+			return -1;
+	}
+	ssize_t n = splice(f->pipe[0], NULL, to, NULL, f->held, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+	if (would_block(n))
+		return 0;
+	if (n <= 0)
+		return -1;
+	f->held -= (size_t)n;
+	return 1;
+}
+
+static int move(struct conn *c, struct flow *f, int from, int to)
+{
+	int r = 1;
+
+	for (int i = 0; i < ROUNDS && r > 0 && !f->ended; i++)
+		r = move_once(c, f, from, to);
+	if (r < 0)
+		return -1;
+	if (r > 0 && !f->ended)
+		conn_busy(c);
+	if (f->held == 0)
+		give_pipe(f);
+	if (f->ended && f->held == 0 && !f->told) {
+		f->told = true;
+		(void)shutdown(to, SHUT_WR); /* it may be gone already */
+	}
+	return r;
+}
+
+/* What the client said before it had a server. False: not all of it is gone yet. */
+static bool send_hello(struct conn *c)
+{
+	while (c->hello_sent < c->hello_len) {
+		ssize_t n = send(c->server.fd, c->hello + c->hello_sent,
+				 c->hello_len - c->hello_sent, MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EAGAIN)
+			return false;
+		if (n <= 0) {
+			conn_abort(c);
+			return false;
+		}
+		if (!conn_spend(c, (uint64_t)n, 0)) {
+			conn_abort(c);
+			return false;
+		}
+		c->hello_sent += (size_t)n;
+	}
+	free(c->hello);
+	c->hello = NULL;
+	c->hello_len = c->hello_sent = c->hello_cap = 0;
+	return true;
+}
+
+void relay_run(struct conn *c)
+{
+	if (c->hello_len && !send_hello(c))
+		return;
+	int up = move(c, &c->up, c->client.fd, c->server.fd);
+	int down = up < 0 ? -1 : move(c, &c->down, c->server.fd, c->client.fd);
+
+	if (up < 0 || down < 0) {
+		conn_abort(c);
+		return;
+	}
+	if (c->up.told && c->down.told)
+		conn_close(c);
+	else
+		conn_deadline(c, c->up.told || c->down.told ? HALF_MS : IDLE_MS);
+}
+
+void relay_done(struct conn *c)
+{
+	give_pipe(&c->up);
+	give_pipe(&c->down);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sockets of a stage: bytes in, bytes out, until nothing moves. */
+#include <sys/socket.h>
+
+#include "base/fd.h"
+#include "egress/gate_int.h"
+
+#define ROUNDS 16
+
+int stage_begin(struct conn *c, struct stage *taken)
+{
+	if (!taken)
+		return -ENOMEM;
+	c->stage = taken;
+	c->state = CONN_STAGE;
+	conn_deadline(c, HELLO_MS);
+	int r = c->hello_len ? stage_put(&c->io.from_client, c->hello, c->hello_len) : 0;
+	free(c->hello);
+	c->hello = NULL;
+	c->hello_len = c->hello_cap = 0;
+	conn_busy(c);
+	return r;
+}
+
+/* > 0: bytes moved. 0: nothing now. < 0: broken. */
+static int fill(struct conn *c, int fd, struct stage_buf *b, bool *ended)
+{
+	char *at;
+	size_t room = *ended ? 0 : stage_room(b, &at);
+
+	if (room == 0)
+		return 0;
+	ssize_t n = recv(fd, at, room, 0);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+		if (b->len == 0)
+			stage_buf_done(b);
+		return 0;
+	}
+	if (n < 0)
+		return -1;
+	if (n == 0) {
+		*ended = true;
+		return 1;
+	}
+	stage_added(b, (size_t)n);
+	if (b == &c->io.from_server && !conn_spend(c, 0, (uint64_t)n))
+		return -1;
+	return 1;
+}
+
+static int drain(struct conn *c, int fd, struct stage_buf *b)
+{
+	if (b->len == 0)
+		return 0;
+	ssize_t n = send(fd, b->data + b->start, b->len, MSG_NOSIGNAL);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n <= 0)
+		return -1;
+	stage_took(b, (size_t)n);
+	if (b == &c->io.to_server && !conn_spend(c, (uint64_t)n, 0))
+		return -1;
+	return 1;
+}
+
+/* All sent: the client takes it and closes, or is out of time. */
+static void finish(struct conn *c)
+{
+	if (c->io.to_client.len == 0 && (!c->server_open || c->io.to_server.len == 0)) {
+		gate_forget(&c->server);
+		conn_last(c, NULL, 0);
+	}
+}
+
+static int io(struct conn *c)
+{
+	int moved = 0,
+	    r = c->is_ending ? 0 : fill(c, c->client.fd, &c->io.from_client, &c->io.client_ended);
+
+	moved |= r > 0;
+	if (r >= 0 && c->server_open && !c->is_ending) {
+		r = fill(c, c->server.fd, &c->io.from_server, &c->io.server_ended);
+		moved |= r > 0;
+	}
+	if (r >= 0) {
+		r = drain(c, c->client.fd, &c->io.to_client);
+		moved |= r > 0;
+	}
+	if (r >= 0 && c->server_open) {
+		r = drain(c, c->server.fd, &c->io.to_server);
+		/* A server that takes no more may still have answered why. */
+		if (r < 0)
+			stage_buf_done(&c->io.to_server);
+		moved |= r > 0;
+		r = 0;
+	}
+	return r < 0 ? -1 : moved;
+}
+
+/* False: it is somebody else's turn. */
+static bool step(struct conn *c)
+{
+	switch (c->is_ending ? STAGE_END : c->stage->ops->run(c->stage, &c->io)) {
+	case STAGE_ON: return true;
+	case STAGE_SERVER:
+		if (c->server_open)
+			return true;
+		c->then = CONN_STAGE;
+		conn_resolve(c);
+		return false;
+	case STAGE_END: c->is_ending = true; return true;
+	case STAGE_ABORT: break;
+	}
+	conn_abort(c);
+	return false;
+}
+
+void stage_run(struct conn *c)
+{
+	int moved = 1;
+
+	for (int i = 0; i < ROUNDS && moved > 0; i++) {
+		moved = io(c);
+		if (moved < 0) {
+			conn_abort(c);
+			return;
+		}
+		if (moved && c->server_open)
+			conn_deadline(c, IDLE_MS);
+		if (!step(c))
+			return;
+	}
+	if (moved > 0)
+		conn_busy(c);
+	else if (io(c) > 0) /* what the last step put out */
+		conn_busy(c);
+	if (c->is_ending)
+		finish(c);
+}
+
+void stage_done(struct conn *c)
+{
+	if (c->stage)
+		c->stage->ops->free(c->stage);
+	c->stage = NULL;
+	stage_buf_done(&c->io.from_client);
+	stage_buf_done(&c->io.to_client);
+	stage_buf_done(&c->io.from_server);
+	stage_buf_done(&c->io.to_server);
+}

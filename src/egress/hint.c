@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Verdicts in words. A hint is read by a language model that was refused something: it says what is
+ * allowed instead, or what a person would have to do, and never how to get around it.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "egress/policy_int.h"
+
+static const char *where(const struct egress_request *q, char *text, size_t size)
+{
+	bool ip6 = q->host->kind == NAME_IP6;
+
+	if (q->port)
+		(void)snprintf(text, size, ip6 ? "[%s]:%u" : "%s:%u", q->host->text, q->port);
+	else
+		(void)snprintf(text, size, "%s", q->host->text);
+	return text;
+}
+
+static const char *rule_words(const struct policy *p, const struct rule *r)
+{
+	return policy_str(p, r->name ? r->name : r->text);
+}
+
+static void say_denied(const struct policy *p, const struct opinion *o, struct egress_verdict *ret)
+{
+	char line[24] = "";
+
+	ret->why = "a rule denies it";
+	if (o->rule->line)
+		(void)snprintf(line, sizeof(line), " line %u", o->rule->line);
+	(void)snprintf(
+		ret->hint, sizeof(ret->hint),
+		"the policy denies this on purpose (%.100s%s%.100s%s); do not look for another way",
+		rule_words(p, o->rule), o->rule->source ? ", " : "", policy_str(p, o->rule->source),
+		line);
+}
+
+static void say_near(const struct policy *p, const struct opinion *o,
+		     const struct egress_request *q, enum egress_protocol protocol,
+		     struct egress_verdict *ret)
+{
+	const char *rule = o->rule ? rule_words(p, o->rule) : "";
+	const char *methods = o->rule ? policy_str(p, o->rule->methods) : "";
+
+	switch (o->miss) {
+	case MISS_METHOD:
+		ret->why = "the method is not allowed";
+		(void)snprintf(ret->hint, sizeof(ret->hint),
+			       "rule \"%.100s\" allows %.100s here, not %.*s; ask the person to "
+			       "change the policy if that is not enough",
+			       rule, *methods ? methods : "no such method",
+			       (int)(q->method_len < 32 ? q->method_len : 32), q->method);
+		return;
+	case MISS_PATH:
+		ret->why = o->why ? "the path has no safe reading" : "the path is not allowed";
+		(void)snprintf(
+			ret->hint, sizeof(ret->hint),
+			o->why ? "rule \"%.120s\" looks at paths, and this one has %s; write it "
+				 "plainly"
+			       : "rule \"%.120s\" does not have this path%s; ask the person to "
+				 "change the policy if it is needed",
+			rule, o->why ? o->why : "");
+		return;
+	case MISS_PROTOCOL:
+		ret->why = "the protocol is not the one that is allowed";
+		(void)snprintf(
+			ret->hint, sizeof(ret->hint),
+			"on port %u of this host the policy allows %s and nothing else; use it, "
+			"or ask the person to change the policy",
+			q->port, egress_protocol_name(protocol));
+		return;
+	case MISS_HOST:
+	case MISS_PORT:
+	case MISS_MATCH: break;
+	}
+}
+
+static void say_unknown(const struct opinion *o, const struct egress_request *q,
+			struct egress_verdict *ret)
+{
+	char text[NAME_SIZE + 16];
+
+	ret->why = o->miss == MISS_PORT ? "no rule names this port of it" : "no rule names it";
+	(void)snprintf(ret->hint, sizeof(ret->hint),
+		       "ask the person to run again with --allow %s, if it is needed",
+		       where(q, text, sizeof(text)));
+}
+
+static void say_ceiling(const struct egress_request *q, struct egress_verdict *ret)
+{
+	char text[NAME_SIZE + 16];
+
+	if (ret->rule == -1)
+		ret->why = "the operator's ceiling does not have it";
+	(void)snprintf(
+		ret->hint, sizeof(ret->hint),
+		"who runs this machine does not allow %s; no option of a run can change that",
+		where(q, text, sizeof(text)));
+}
+
+void hint_make(const struct policy *p, const struct opinion *o, const struct egress_request *q,
+	       enum egress_protocol protocol, struct egress_verdict *ret)
+{
+	ret->hint[0] = '\0';
+	if (o->action == EGRESS_ALLOW) {
+		ret->why = "a rule allows it";
+	} else if (o->action == EGRESS_ASK) {
+		ret->why = "a rule asks a person";
+		(void)snprintf(ret->hint, sizeof(ret->hint),
+			       "a person has to approve this (pinfold approvals); wait, or go on "
+			       "without it");
+	} else if (o->miss == MISS_MATCH) {
+		say_denied(p, o, ret);
+	} else if (o->miss > MISS_PORT) {
+		say_near(p, o, q, protocol, ret);
+	} else if (o->why && o->miss == MISS_HOST && name_is_local(q->host)) {
+		ret->why = o->why;
+		(void)snprintf(
+			ret->hint, sizeof(ret->hint),
+			"connect to 127.0.0.1 for a server inside the sandbox; a server of the "
+			"host has to be named by its address with --allow");
+	} else {
+		say_unknown(o, q, ret);
+	}
+	if (ret->is_ceiling && o->action == EGRESS_DENY)
+		say_ceiling(q, ret);
+}
+
+/* Below these anybody can have a name. Not the whole list of public suffixes, which is long and
+ * changes: those that people allow by mistake. */
+static const char *const shared_hosts[] = {
+	"co.uk",
+	"com.au",
+	"co.jp",
+	"github.io",
+	"gitlab.io",
+	"githubusercontent.com",
+	"amazonaws.com",
+	"s3.amazonaws.com",
+	"cloudfront.net",
+	"herokuapp.com",
+	"vercel.app",
+	"netlify.app",
+	"pages.dev",
+	"workers.dev",
+	"web.app",
+	"firebaseapp.com",
+	"appspot.com",
+	"run.app",
+	"azurewebsites.net",
+	"blob.core.windows.net",
+	"azureedge.net",
+	"fly.dev",
+	"onrender.com",
+	"ngrok.io",
+	"ngrok.app",
+	"ngrok-free.app",
+	"trycloudflare.com",
+	"storage.googleapis.com",
+	"googleapis.com",
+	"r2.dev",
+	"deno.dev",
+	"glitch.me",
+	"repl.co",
+	"surge.sh",
+	"blogspot.com",
+	"fastly.net",
+	"akamaized.net",
+	"nip.io",
+	"sslip.io",
+	"hf.space",
+};
+
+const char *rule_oddity(const struct rule_draft *d, const struct name *host, enum host_kind kind)
+{
+	if (d->action == EGRESS_DENY)
+		return NULL;
+	if (host->kind != NAME_DNS && address_class(&host->address) == ADDRESS_METADATA)
+		return "a cloud tells secrets of the machine at this address";
+	if (kind != HOST_BELOW)
+		return NULL;
+	if (!memchr(host->text, '.', host->len))
+		return "this is a whole top-level domain";
+	for (size_t i = 0; i < sizeof(shared_hosts) / sizeof(shared_hosts[0]); i++)
+		if (strcmp(host->text, shared_hosts[i]) == 0)
+			return "anybody can have a name below it, and receive what is sent there";
+	return NULL;
+}

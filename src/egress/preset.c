@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "egress/preset.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "egress/rule.h"
+#include "egress/source.h"
+
+/* Rules being added for one preset. */
+struct adding {
+	struct policy *policy;
+	const struct preset_kind *kind;
+	const char *source;
+	unsigned line;
+	unsigned count;
+	struct err *e;
+};
+
+struct preset_kind {
+	const char *name;
+	int (*read)(struct adding *a);
+	const char *const *standard;   /* where the tool goes by itself; NULL: nowhere */
+	const char *const *companions; /* host, and another that it needs: pairs, ended by NULL */
+};
+
+/* One rule: GET and HEAD everywhere; or the POST with which git fetches. */
+static int add_rule(struct adding *a, const char *host, uint16_t port, bool is_tls, bool fetch)
+{
+	char name[RULE_NAME_MAX];
+	struct rule_draft d = {
+		.action = EGRESS_ALLOW,
+		.host = host,
+		.name = name,
+		.source = a->source,
+		.line = a->line,
+		.protocol = is_tls ? EGRESS_HTTPS : EGRESS_HTTP,
+		.ports = {{.port = port}},
+		.n_ports = 1,
+		.methods = {"GET", "HEAD"},
+		.n_methods = 2,
+	};
+
+	if (fetch) {
+		d.methods[0] = "POST";
+		d.n_methods = 1;
+		d.paths[d.n_paths++] = "/**/git-upload-pack";
+	}
+	(void)snprintf(name, sizeof(name), "preset %s: %.80s", a->kind->name, host);
+	return policy_add(a->policy, &d, a->e);
+}
+
+/* A URL with http or https; others (file:, ssh:, cdrom:) are no matter of the network's rules. */
+static int add_url(const char *url, size_t len, void *arg)
+{
+	struct adding *a = arg;
+	bool is_tls = len > 8 && strncasecmp(url, "https://", 8) == 0;
+	size_t skip = is_tls ? 8 : 7;
+	const char *why = NULL;
+	struct name host;
+	uint16_t port = 0;
+
+	if (!is_tls && !(len > 7 && strncasecmp(url, "http://", 7) == 0))
+		return 0;
+	url += skip;
+	len -= skip;
+	size_t n = 0;
+	while (n < len && !strchr("/?# \t", url[n]))
+		n++;
+	/* A user and password in front are the tool's, not ours. */
+	const char *at = memrchr(url, '@', n);
+	if (at) {
+		n -= (size_t)(at + 1 - url);
+		url = at + 1;
+	}
+	if (name_parse_port(url, n, &host, &port, &why) < 0)
+		return err_set(a->e, ERR_INVALID,
+			       "preset %s: its configuration names a host that is none: %s",
+			       a->kind->name, why);
+	if (!port)
+		port = is_tls ? 443 : 80;
+	a->count++;
+	if (add_rule(a, host.text, port, is_tls, false) < 0 ||
+	    (strcmp(a->kind->name, "git") == 0 && add_rule(a, host.text, port, is_tls, true) < 0))
+		return -EINVAL;
+	const char *const *pair = a->kind->companions;
+	for (; pair && *pair; pair += 2)
+		if (strcmp(pair[0], host.text) == 0 &&
+		    add_rule(a, pair[1], port, is_tls, false) < 0)
+			return -EINVAL;
+	return 0;
+}
+
+typedef int (*parser)(const char *text, preset_url found, void *arg);
+
+/* A file of the host's; that it is not there, or not for us to read, is no mistake. */
+static int read_file(struct adding *a, const char *path, parser parse)
+{
+	auto_free char *text = NULL;
+	struct err ignored = ERR_INIT;
+	size_t len = 0;
+
+	if (source_read(AT_FDCWD, path, SOURCE_ANYBODY, &text, &len, &ignored) < 0)
+		return 0;
+	return parse(text, add_url, a);
+}
+
+/* Below a directory that a variable names, or below `below_home` of the home. */
+static int read_under(struct adding *a, const char *variable, const char *below_home,
+		      const char *file, parser parse)
+{
+	const char *dir = variable ? getenv(variable) : NULL, *home = getenv("HOME");
+	char path[PATH_MAX];
+	int n = 0;
+
+	if (dir && dir[0] == '/')
+		n = snprintf(path, sizeof(path), "%s/%s", dir, file);
+	else if (below_home && home && home[0] == '/')
+		n = snprintf(path, sizeof(path), "%s/%s%s", home, below_home, file);
+	return n > 0 && n < PATH_MAX ? read_file(a, path, parse) : 0;
+}
+
+static int read_variable(struct adding *a, const char *name)
+{
+	const char *text = getenv(name);
+
+	while (text && *text) {
+		size_t n = strcspn(text, " \t\n");
+
+		if (n && add_url(text, n, a) != 0)
+			return -EINVAL;
+		text += n + (text[n] != '\0');
+	}
+	return 0;
+}
+
+static int read_pip(struct adding *a)
+{
+	const char *file = getenv("PIP_CONFIG_FILE");
+
+	if (read_variable(a, "PIP_INDEX_URL") < 0 || read_variable(a, "PIP_EXTRA_INDEX_URL") < 0 ||
+	    (file && file[0] == '/' && read_file(a, file, preset_pip) < 0) ||
+	    read_file(a, "/etc/pip.conf", preset_pip) < 0 ||
+	    read_under(a, NULL, ".pip/", "pip.conf", preset_pip) < 0 ||
+	    read_under(a, "XDG_CONFIG_HOME", ".config/", "pip/pip.conf", preset_pip) < 0)
+		return -EINVAL;
+	return read_under(a, "VIRTUAL_ENV", NULL, "pip.conf", preset_pip);
+}
+
+static int read_npm(struct adding *a)
+{
+	const char *file = getenv("NPM_CONFIG_USERCONFIG");
+
+	if (read_variable(a, "NPM_CONFIG_REGISTRY") < 0 ||
+	    read_variable(a, "npm_config_registry") < 0 ||
+	    read_file(a, "/etc/npmrc", preset_npm) < 0 ||
+	    read_file(a, "/usr/etc/npmrc", preset_npm) < 0 ||
+	    read_file(a, "/usr/local/etc/npmrc", preset_npm) < 0)
+		return -EINVAL;
+	if (file && file[0] == '/')
+		return read_file(a, file, preset_npm);
+	return read_under(a, NULL, "", ".npmrc", preset_npm);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t n = strlen(text), m = strlen(end);
+
+	return n > m && strcmp(text + n - m, end) == 0;
+}
+
+static int read_apt(struct adding *a)
+{
+	static const char parts[] = "/etc/apt/sources.list.d";
+	struct dirent **list = NULL;
+	int r = read_file(a, "/etc/apt/sources.list", preset_apt_list);
+	int n = scandir(parts, &list, NULL, alphasort);
+
+	for (int i = 0; i < n; i++) {
+		char path[PATH_MAX];
+		const char *name = list[i]->d_name;
+
+		(void)snprintf(path, sizeof(path), "%s/%s", parts, name);
+		if (r == 0 && ends_with(name, ".list"))
+			r = read_file(a, path, preset_apt_list);
+		else if (r == 0 && ends_with(name, ".sources"))
+			r = read_file(a, path, preset_apt_deb822);
+		free(list[i]);
+	}
+	free(list);
+	return r;
+}
+
+static int read_git(struct adding *a)
+{
+	if (read_file(a, "/etc/gitconfig", preset_git) < 0 ||
+	    read_under(a, NULL, "", ".gitconfig", preset_git) < 0)
+		return -EINVAL;
+	return read_under(a, "XDG_CONFIG_HOME", ".config/", "git/config", preset_git);
+}
+
+static const struct preset_kind kinds[] = {
+	{"pip", read_pip, (const char *const[]){"https://pypi.org/", NULL},
+	 (const char *const[]){"pypi.org", "files.pythonhosted.org", NULL}},
+	{"npm", read_npm, (const char *const[]){"https://registry.npmjs.org/", NULL}, NULL},
+	{"apt", read_apt, NULL, NULL},
+	{"git", read_git, NULL, NULL},
+};
+
+int preset_add(struct policy *p, const char *preset, const char *source, unsigned line, void *arg,
+	       struct err *e)
+{
+	struct adding a = {.policy = p, .source = source, .line = line, .e = e};
+
+	(void)arg;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strcmp(kinds[i].name, preset) == 0)
+			a.kind = &kinds[i];
+	if (!a.kind) {
+		(void)err_set(e, ERR_INVALID, "there is no preset \"%.40s\"", preset);
+		return err_remedy(e, "write pip, npm, apt or git");
+	}
+	if (a.kind->read(&a) < 0)
+		return -EINVAL;
+	const char *const *url = a.count ? NULL : a.kind->standard;
+	for (; url && *url; url++)
+		if (add_url(*url, strlen(*url), &a) < 0)
+			return -EINVAL;
+	if (a.count)
+		return 0;
+	(void)err_set(e, ERR_MISSING, "preset %s: its configuration on this machine names no host",
+		      preset);
+	return err_remedy(e, "write a rule with host: instead");
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "egress/stage.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+size_t stage_room(struct stage_buf *b, char **ret)
+{
+	if (!b->data) {
+		b->data = malloc(STAGE_BUF_MAX);
+		b->start = b->len = 0;
+	}
+	if (!b->data)
+		return 0;
+	if (b->start && b->start + b->len == STAGE_BUF_MAX) {
+		memmove(b->data, b->data + b->start, b->len);
+		b->start = 0;
+	}
+	*ret = b->data + b->start + b->len;
+	return STAGE_BUF_MAX - b->start - b->len;
+}
+
+void stage_added(struct stage_buf *b, size_t n)
+{
+	assert(b->start + b->len + n <= STAGE_BUF_MAX);
+	b->len += n;
+}
+
+int stage_put(struct stage_buf *b, const void *data, size_t n)
+{
+	char *at;
+	size_t room = stage_room(b, &at);
+
+	if (room < n && b->data && STAGE_BUF_MAX - b->len >= n) {
+		memmove(b->data, b->data + b->start, b->len);
+		b->start = 0;
+		room = stage_room(b, &at);
+	}
+	if (room < n)
+		return -ENOSPC;
+	memcpy(at, data, n);
+	b->len += n;
+	return 0;
+}
+
+void stage_took(struct stage_buf *b, size_t n)
+{
+	assert(n <= b->len);
+	b->start += n;
+	b->len -= n;
+	if (b->len == 0)
+		stage_buf_done(b);
+}
+
+void stage_buf_done(struct stage_buf *b)
+{
+	free(b->data);
+	*b = (struct stage_buf){0};
+}

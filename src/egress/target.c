@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "egress/target.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#include "http/target.h"
+
+static int refuse(const char **ret_why, const char *why)
+{
+	*ret_why = why;
+	return -EINVAL;
+}
+
+static uint16_t usual_port(enum egress_protocol protocol)
+{
+	return protocol == EGRESS_HTTPS || protocol == EGRESS_TLS ? 443 : 80;
+}
+
+int target_of_connect(const struct http_head *h, struct name *host, struct egress_request *ret,
+		      const char **ret_why)
+{
+	if (h->method != HTTP_CONNECT || h->form != HTTP_AUTHORITY)
+		return refuse(ret_why, "not a CONNECT");
+	if (h->content_length > 0 || h->chunked)
+		return refuse(ret_why, "a CONNECT with a body");
+	if (name_parse(h->where.name, h->where.name_len, host, ret_why) < 0)
+		return -EINVAL;
+	*ret = (struct egress_request){
+		.host = host, .port = h->where.port, .stage = EGRESS_CONNECT};
+	return 0;
+}
+
+/* An absolute target names a scheme, which must be the one that is spoken. */
+static bool is_scheme(const struct http_head *h, enum egress_protocol protocol)
+{
+	const char *scheme = protocol == EGRESS_HTTPS ? "https://" : "http://";
+	size_t n = strlen(scheme);
+
+	return h->target_len >= n && strncasecmp(h->target, scheme, n) == 0;
+}
+
+int target_of_request(const struct http_head *h, const struct name *expected, uint16_t port,
+		      enum egress_protocol protocol, struct name *host, struct egress_request *ret,
+		      const char **ret_why)
+{
+	struct http_target t;
+
+	assert(protocol == EGRESS_HTTP || protocol == EGRESS_HTTPS);
+	if (!h->host)
+		return refuse(ret_why, "no Host");
+	if (h->form == HTTP_AUTHORITY)
+		return refuse(ret_why, "a CONNECT inside a connection");
+	if (h->form == HTTP_ABSOLUTE && !is_scheme(h, protocol))
+		return refuse(ret_why, "the target's scheme is not what is spoken");
+	if (!expected && h->form != HTTP_ABSOLUTE)
+		return refuse(ret_why, "a request to a proxy that does not say where to");
+	if (name_parse(h->where.name, h->where.name_len, host, ret_why) < 0)
+		return -EINVAL;
+	uint16_t named = h->where.port ? h->where.port : usual_port(protocol);
+	if (expected && (!name_equal(host, expected) || named != port))
+		return refuse(ret_why, "Host is not where the connection goes");
+	http_target_split(h, &t);
+	*ret = (struct egress_request){
+		.host = host,
+		.port = named,
+		.protocol = protocol,
+		.stage = EGRESS_REQUEST,
+		.method = h->method_text,
+		.method_len = h->method_len,
+		.path = h->form == HTTP_ASTERISK ? "*" : t.path,
+		.path_len = h->form == HTTP_ASTERISK ? 1 : t.path_len,
+	};
+	return 0;
+}
+
+static const struct {
+	const char *prefix;
+	enum egress_protocol protocol;
+} schemes[] = {
+	{"https://", EGRESS_HTTPS},
+	{"http://", EGRESS_HTTP},
+	{"tcp://", EGRESS_TCP},
+	{"tls://", EGRESS_TLS},
+};
+
+int target_of_url(const char *url, const char *method, struct name *host,
+		  struct egress_request *ret, const char **ret_why)
+{
+	struct egress_request q = {.host = host, .stage = EGRESS_CONNECT};
+	const char *at = url;
+
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+		size_t n = strlen(schemes[i].prefix);
+
+		if (strncasecmp(url, schemes[i].prefix, n) == 0) {
+			q.protocol = schemes[i].protocol;
+			at = url + n;
+		}
+	}
+	if (at == url && strstr(url, "://"))
+		return refuse(ret_why, "a scheme other than http, https, tls and tcp");
+	size_t len = strcspn(at, "/?#"), path = strcspn(at + len, "?#");
+	if (memchr(at, '@', len))
+		return refuse(ret_why, "a user in front of the host");
+	if (name_parse_port(at, len, host, &q.port, ret_why) < 0)
+		return -EINVAL;
+	if (q.port == 0 && (q.protocol == EGRESS_TCP))
+		return refuse(ret_why, "no port");
+	if (q.port == 0)
+		q.port = q.protocol == EGRESS_HTTP ? 80 : 443;
+	if (q.protocol == EGRESS_HTTP || q.protocol == EGRESS_HTTPS) {
+		q.stage = EGRESS_REQUEST;
+		q.method = method;
+		q.method_len = strlen(method);
+		q.path = at + len;
+		q.path_len = path;
+	} else if (at[len]) {
+		return refuse(ret_why, "a path without http:// or https:// in front");
+	}
+	*ret = q;
+	return 0;
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A run's way out. The policy is decided here, before anything is made; a gate (egress/gate.c), a
+ * process of its own, holds every connection against it. There is one gate for all runs of a
+ * process, from the first that has a policy to the end of the last: no sandbox waits for one that
+ * needs none.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/passfd.h"
+#include "egress/policy.h"
+#include "egress/synthetic.h"
+#include "egress/yaml.h"
+#include "engine/run_int.h"
+#include "sandbox/spawn.h"
+#include "wire/gate.h"
+
+#define LAST_WORDS_MS 2000 /* for the gate to tell the rest of a run */
+#define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)
+
+static struct {
+	pthread_mutex_t lock;
+	struct sandbox process;
+	unsigned users;
+} the_gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .process = SANDBOX_INIT};
+
+/* It ends by itself when nobody holds the other end of its socket. */
+static void end_gate(void)
+{
+	struct sandbox *p = &the_gate.process;
+	struct pollfd pfd = {.fd = p->pidfd, .events = POLLIN};
+
+	fd_close(&p->control);
+	if (p->pid > 0) {
+		if (poll(&pfd, 1, LAST_WORDS_MS) != 1)
+			sandbox_kill(p);
+		while (waitpid(p->pid, NULL, __WALL) < 0 && errno == EINTR)
+			;
+	}
+	fd_close(&p->pidfd);
+	*p = (struct sandbox)SANDBOX_INIT;
+}
+
+static bool is_gone(void)
+{
+	struct pollfd pfd = {.fd = the_gate.process.pidfd, .events = POLLIN};
+
+	return the_gate.process.pid <= 0 || poll(&pfd, 1, 0) != 0;
+}
+
+/* Counts us in, also when it fails. Sends to a gate that runs. */
+static int use_gate(const struct gate_open *msg, const int fds[GATE_OPEN_FDS_MAX], struct err *e)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&the_gate.lock);
+	the_gate.users++;
+	if (is_gone()) {
+		end_gate(); /* one that died is not missed by who had it: his connections broke */
+		r = sandbox_spawn_gate(&the_gate.process, e);
+	}
+	if (r >= 0)
+		r = passfd_send(the_gate.process.control, msg, sizeof(*msg), fds,
+				GATE_OPEN_FDS_MAX);
+	pthread_mutex_unlock(&the_gate.lock);
+	if (r < 0 && !e->text[0]) {
+		errno = -r;
+		(void)err_sys(e, "talk to the gate");
+	}
+	return r;
+}
+
+static void leave_gate(void)
+{
+	pthread_mutex_lock(&the_gate.lock);
+	if (--the_gate.users == 0)
+		end_gate();
+	pthread_mutex_unlock(&the_gate.lock);
+}
+
+static int sealed(const char *name, const void *data, size_t len, int *ret_fd, struct err *e)
+{
+	auto_close int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0 || fd_write_all(fd, data, len) < 0 || fcntl(fd, F_ADD_SEALS, SEALS) < 0)
+		return err_sys(e, "%s", name);
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+static int policy_file(const struct policy *p, int *ret_fd, struct err *e)
+{
+	auto_free void *block = NULL;
+	size_t len = 0;
+
+	if (policy_pack(p, &block, &len, e) < 0)
+		return -EINVAL;
+	return sealed("policy", block, len, ret_fd, e);
+}
+
+int egress_begin(struct pinfold_run *run, struct err *e)
+{
+	struct request *req = &run->req;
+	struct gate_open msg = {.magic = GATE_MAGIC, .version = GATE_VERSION};
+	const char *resolver = getenv("PINFOLD_RESOLVER");
+	auto_close int policy = FD_NONE, intake = FD_NONE, reports = FD_NONE, roots = FD_NONE;
+	int pair[2];
+
+	if (!req->spec.egress.n_ports)
+		return 0;
+	(void)snprintf(msg.sandbox, sizeof(msg.sandbox), "%s", req->spec.id);
+	(void)snprintf(msg.resolver, sizeof(msg.resolver), "%s", resolver ? resolver : "");
+	run->rows = calloc(GATE_ROWS_MAX, sizeof(*run->rows));
+	run->names = calloc(GATE_NAMES_MAX, sizeof(*run->names));
+	if (!run->rows || !run->names)
+		return err_sys(e, "policy");
+	if (policy_file(req->policy, &policy, e) < 0 ||
+	    (req->spec.egress.inspects && roots_file(run, &roots, e) < 0))
+		return -EINVAL;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(e, "gate");
+	run->gate_end = pair[0];
+	intake = pair[1];
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(e, "gate");
+	run->reports = pair[0];
+	reports = pair[1];
+	req->spec.egress.gate = run->gate_end;
+	const int fds[GATE_OPEN_FDS_MAX] = {policy, intake, reports, roots};
+	run->uses_gate = true;
+	int r = use_gate(&msg, fds, e);
+	return r >= 0 && roots >= 0 ? egress_trust(run, e) : r;
+}
+
+static void deny(struct pinfold_run *run, const struct gate_report *r, uint64_t before)
+{
+	struct notify_event ev = {.network = true, .port = r->port, .hint = r->hint};
+
+	(void)snprintf(ev.what, sizeof(ev.what), "%.95s", r->what);
+	(void)snprintf(ev.host, sizeof(ev.host), "%.63s", r->host);
+	run_deny_by_gate(run, &ev, r->what, r->count - before);
+}
+
+/* Of a process that handles hostile bytes: its word is shown, and bounded, and nothing more. */
+static void take_report(struct pinfold_run *run, struct gate_report *r)
+{
+	r->host[sizeof(r->host) - 1] = r->rule[sizeof(r->rule) - 1] = '\0';
+	r->what[sizeof(r->what) - 1] = r->hint[sizeof(r->hint) - 1] = '\0';
+	if (r->row == GATE_ROWS_MAX)
+		run->rows_omitted = r->omitted;
+	if (r->row == GATE_ROWS_MAX + 1 && r->count >= 1 && r->count <= GATE_NAMES_MAX)
+		memcpy(run->names[r->count - 1], r->host, sizeof(r->host));
+	if (r->row > run->n_rows || r->row >= GATE_ROWS_MAX || r->verdict > GATE_PENDING)
+		return;
+	uint64_t before = r->row < run->n_rows ? run->rows[r->row].count : 0;
+	if (r->row == run->n_rows)
+		run->n_rows++;
+	run->rows[r->row] = *r;
+	if (r->verdict != GATE_ALLOWED && r->count > before)
+		deny(run, r, before);
+}
+
+bool egress_report(struct pinfold_run *run)
+{
+	struct gate_report r;
+	int n = passfd_receive(run->reports, &r, sizeof(r), NULL, 0, MSG_DONTWAIT);
+
+	if (n == -EAGAIN || n == -EINTR)
+		return true;
+	if (n < 0)
+		return false;
+	take_report(run, &r);
+	return true;
+}
+
+/* Which of our addresses it is: their last bytes count. */
+static unsigned number_of(const char *host)
+{
+	struct address a;
+
+	if (!address_parse(host, strlen(host), &a) || !synthetic_is(&a))
+		return 0;
+	return a.is_ip6 ? (unsigned)a.bytes[14] << 8 | a.bytes[15]
+			: (unsigned)a.bytes[2] << 8 | a.bytes[3];
+}
+
+void egress_name(struct pinfold_run *run, struct notify_event *ev)
+{
+	struct pollfd pfd = {.fd = run->reports, .events = POLLIN};
+	unsigned n = run->names ? number_of(ev->host) : 0;
+
+	if (!n || n > GATE_NAMES_MAX)
+		return;
+	while (!run->names[n - 1][0] && poll(&pfd, 1, 0) == 1 && egress_report(run))
+		;
+	if (!run->names[n - 1][0])
+		return;
+	(void)snprintf(ev->host, sizeof(ev->host), "%.63s", run->names[n - 1]);
+	(void)snprintf(ev->what, sizeof(ev->what), "connect %.63s:%u", ev->host, ev->port);
+}
+
+void egress_end(struct pinfold_run *run)
+{
+	struct pollfd pfd = {.fd = run->reports, .events = POLLIN};
+
+	fd_close(&run->gate_end);
+	if (run->reports >= 0)
+		(void)shutdown(run->reports, SHUT_WR); /* the gate may be gone */
+	while (run->reports >= 0 && poll(&pfd, 1, LAST_WORDS_MS) == 1 && egress_report(run))
+		;
+	fd_close(&run->reports);
+	free(run->certs);
+	run->certs = NULL;
+	if (run->uses_gate)
+		leave_gate();
+	run->uses_gate = false;
+}
+
+/* Sandboxes that live: they have their way out as long as this process does, or they do. */
+#define HELD_MAX 4096u
+static struct {
+	pthread_mutex_t lock;
+	int *reports;
+	unsigned n;
+} held = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* What nobody will ask for is dropped. False: the gate has ended it. */
+static bool still_lives(int reports)
+{
+	struct gate_report r;
+	ssize_t n;
+
+	while ((n = recv(reports, &r, sizeof(r), MSG_DONTWAIT)) > 0)
+		;
+	return n < 0 && errno == EAGAIN;
+}
+
+static void sweep_held(void)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < held.n; i++) {
+		if (still_lives(held.reports[i])) {
+			held.reports[n++] = held.reports[i];
+			continue;
+		}
+		fd_close(&held.reports[i]);
+		leave_gate();
+	}
+	held.n = n;
+}
+
+int egress_hold(struct pinfold_run *run, struct err *e)
+{
+	int r = 0;
+
+	if (!run->uses_gate)
+		return 0;
+	pthread_mutex_lock(&held.lock);
+	sweep_held();
+	int *more = held.n < HELD_MAX ? realloc(held.reports, (held.n + 1) * sizeof(*more)) : NULL;
+	if (more) {
+		held.reports = more;
+		held.reports[held.n++] = take_fd(&run->reports);
+		run->uses_gate = false;
+	} else {
+		r = err_set(e, ERR_LIMIT, "more than %u sandboxes with a network policy", HELD_MAX);
+	}
+	pthread_mutex_unlock(&held.lock);
+	return r;
+}
+
+int request_policy(struct request *r, const struct pinfold_run_options *o, struct err *e)
+{
+	bool asked = (o->allow && o->allow[0]) || o->policy;
+
+	if (!asked)
+		return 0;
+	r->policy = policy_new();
+	if (!r->policy)
+		return err_sys(e, "policy");
+	for (unsigned i = 0; o->allow && o->allow[i]; i++)
+		if (policy_allow(r->policy, o->allow[i], e) < 0)
+			return err_wrap(e, "--allow %s", o->allow[i]);
+	if (o->policy && policy_load_yaml(r->policy, o->policy, strlen(o->policy),
+					  o->policy_name ? o->policy_name : "policy", NULL, e) < 0)
+		return -EINVAL;
+	r->spec.egress.n_ports = policy_ports(r->policy, r->spec.egress.ports);
+	r->spec.egress.inspects = policy_inspects(r->policy);
+	return 0;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * With a policy: every address leads to the loopback, and sockets that listen there are handed to
+ * the gate, outside. All before the first right is given up and before anybody's program is here.
+ * The socket to the gate stays open, and is never written to again: its end is the sandbox's end.
+ * Where the host has no IPv6 there is none inside.
+ */
+#include <errno.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "base/sys.h"
+#include "guest/guest.h"
+#include "wire/gate.h"
+
+#define LO_INDEX 1 /* the first interface of every namespace */
+#define BACKLOG 1024
+
+#ifndef IPV6_FREEBIND
+#define IPV6_FREEBIND 78
+#endif
+
+struct route {
+	struct nlmsghdr head;
+	struct rtmsg route;
+	struct rtattr out;
+	uint32_t index;
+};
+
+static int no_ip6(long r)
+{
+	return r == -EAFNOSUPPORT || r == -EADDRNOTAVAIL || r == -EOPNOTSUPP || r == -EACCES ||
+	       r == -ENODEV;
+}
+
+static long add_route(long sock, int family)
+{
+	struct route ask = {
+		.head = {.nlmsg_len = sizeof(ask),
+			 .nlmsg_type = RTM_NEWROUTE,
+			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL},
+		.route = {.rtm_family = (unsigned char)family,
+			  .rtm_table = RT_TABLE_LOCAL,
+			  .rtm_protocol = RTPROT_STATIC,
+			  .rtm_scope = RT_SCOPE_HOST,
+			  .rtm_type = RTN_LOCAL},
+		.out = {.rta_len = RTA_LENGTH(sizeof(ask.index)), .rta_type = RTA_OIF},
+		.index = LO_INDEX,
+	};
+	struct {
+		struct nlmsghdr head;
+		struct nlmsgerr error;
+		char rest[256];
+	} answer = {0};
+	long r = sys3(SYS_write, sock, &ask, sizeof(ask));
+
+	if (r >= 0)
+		r = sys3(SYS_read, sock, &answer, sizeof(answer));
+	if (r < 0)
+		return r;
+	if (r < (long)(sizeof(answer.head) + sizeof(answer.error.error)) ||
+	    answer.head.nlmsg_type != NLMSG_ERROR)
+		return -EPROTO;
+	return answer.error.error;
+}
+
+static int do_routes(void)
+{
+	long sock = sys3(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+
+	if (sock < 0)
+		return (int)sock;
+	long r = add_route(sock, AF_INET);
+	if (r >= 0) {
+		r = add_route(sock, AF_INET6);
+		r = no_ip6(r) ? 0 : r;
+	}
+	(void)sys1(SYS_close, sock);
+	return (int)r;
+}
+
+static long set(long sock, int level, int name)
+{
+	int on = 1;
+
+	return sys5(SYS_setsockopt, sock, level, name, &on, sizeof(on));
+}
+
+static long bind_to(long sock, int family, const struct plan_step *step)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET};
+	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
+
+	in.sin_port = in6.sin6_port = __builtin_bswap16((uint16_t)step->a);
+	if (step->b == GATE_PROXY)
+		in.sin_addr.s_addr = __builtin_bswap32(INADDR_LOOPBACK);
+	return family == AF_INET ? sys3(SYS_bind, sock, &in, sizeof(in))
+				 : sys3(SYS_bind, sock, &in6, sizeof(in6));
+}
+
+/* What the gate needs to know of a datagram is where it was sent to, and it answers from there. */
+static long options(long sock, int family, const struct plan_step *step)
+{
+	long r = family == AF_INET6 ? set(sock, IPPROTO_IPV6, IPV6_V6ONLY) : 0;
+
+	if (step->b != GATE_UDP || r < 0)
+		return r;
+	if (family == AF_INET)
+		return set(sock, IPPROTO_IP, IP_PKTINFO);
+	r = set(sock, IPPROTO_IPV6, IPV6_RECVPKTINFO);
+	return r < 0 ? r : set(sock, IPPROTO_IPV6, IPV6_FREEBIND);
+}
+
+static long hand_over(long sock, const struct plan_step *step)
+{
+	struct gate_listen msg = {
+		.magic = GATE_MAGIC, .kind = (uint16_t)step->b, .port = (uint16_t)step->a};
+	struct iovec iov = {.iov_base = &msg, .iov_len = sizeof(msg)};
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = {.head = {.cmsg_len = CMSG_LEN(sizeof(int)),
+			      .cmsg_level = SOL_SOCKET,
+			      .cmsg_type = SCM_RIGHTS}};
+	struct msghdr hdr = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = &control,
+			     .msg_controllen = sizeof(control.room)};
+
+	*(int *)(void *)CMSG_DATA(&control.head) = (int)sock;
+	return sys3(SYS_sendmsg, GUEST_GATE, &hdr, MSG_NOSIGNAL);
+}
+
+static long listen_on(int family, const struct plan_step *step)
+{
+	int type = step->b == GATE_UDP ? SOCK_DGRAM : SOCK_STREAM;
+	long sock = sys3(SYS_socket, family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (sock < 0)
+		return sock;
+	long r = options(sock, family, step);
+	if (r >= 0)
+		r = bind_to(sock, family, step);
+	if (r >= 0 && type == SOCK_STREAM)
+		r = sys2(SYS_listen, sock, BACKLOG);
+	if (r >= 0)
+		r = hand_over(sock, step);
+	(void)sys1(SYS_close, sock);
+	return r;
+}
+
+static int do_listen(const struct plan_step *step)
+{
+	long r = listen_on(AF_INET, step);
+
+	if (r >= 0 && step->b != GATE_PROXY) {
+		r = listen_on(AF_INET6, step);
+		r = no_ip6(r) ? 0 : r;
+	}
+	return r < 0 ? (int)r : 0;
+}
+
+int guest_egress_step(const struct plan_step *step)
+{
+	return step->op == PLAN_ROUTES ? do_routes() : do_listen(step);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the gate is told and tells. Three kinds of SOCK_SEQPACKET sockets, fixed layout, native
+ * integers:
+ *
+ *	starter -> gate	one for the process: gate_open for each sandbox, with GATE_OPEN_FDS
+ *			descriptors. When it is closed the gate ends.
+ *	guest -> gate	one for a sandbox: gate_listen while its plan is walked, each with a
+ *			descriptor. The gate asks the kernel about each, and takes no more than
+ *			there are. When the guest is gone, the sandbox has ended.
+ *	gate -> starter	one for a sandbox: gate_report. The starter shuts its side down when the
+ *			sandbox has ended; the gate then closes all that belongs to it, tells the
+ *			rest, and closes this, too.
+ *
+ * A report is the whole of one row of a table of the gate's (host, port, verdict, rule), told again
+ * when it has changed: a starter that does not read misses steps, not sums, and nothing grows.
+ */
+#ifndef WIRE_GATE_H
+#define WIRE_GATE_H
+
+#include <stdint.h>
+
+#define GATE_MAGIC 0x70696e67u
+#define GATE_VERSION 1u
+#define GATE_PORTS_MAX 64u
+#define GATE_PROXY_PORT 3128u /* on 127.0.0.1: HTTP CONNECT, HTTP and SOCKS5 */
+#define GATE_DNS_PORT 53u
+#define GATE_ROWS_MAX 256u
+#define GATE_NAMES_MAX 256u /* of those that have addresses, the first are told */
+
+enum gate_listen_kind { GATE_TCP = 1, GATE_UDP, GATE_PROXY };
+
+struct gate_listen {
+	uint32_t magic;
+	uint16_t kind; /* enum gate_listen_kind */
+	uint16_t port;
+};
+
+/* Descriptors of gate_open, in this order: the packed policy in a sealed memfd, the guest's socket,
+ * the socket of reports; where TLS may have to be inspected also a sealed memfd of certificates (PEM)
+ * that servers are believed by. Then the first message on the socket of reports is a gate_ca. */
+#define GATE_OPEN_FDS 3u
+#define GATE_OPEN_FDS_MAX 4u
+#define GATE_ROOTS_MAX (4u << 20)
+
+struct gate_open {
+	uint32_t magic, version;
+	char sandbox[32];
+	char resolver[64]; /* IP:PORT to ask instead of the host's name servers, "" for those */
+};
+
+/* What the sandbox has to trust so that its connections can be inspected. */
+struct gate_ca {
+	char pem[1024]; /* with NUL; "": there is none, and nothing of the kind will work */
+};
+
+enum gate_verdict { GATE_ALLOWED, GATE_DENIED, GATE_PENDING };
+
+struct gate_report {
+	uint32_t row;	  /* 0 .. GATE_ROWS_MAX - 1; GATE_ROWS_MAX: only `omitted` counts;
+			   * above: `host` is what the synthetic address number `count` stands for */
+	uint16_t verdict; /* enum gate_verdict */
+	uint16_t port;
+	uint64_t count; /* how often it was decided so */
+	uint64_t bytes_in, bytes_out;
+	uint64_t omitted; /* decisions that found no row */
+	char host[256];	  /* as it was asked for: a name or an address */
+	char rule[96];	  /* which one decided, "" for none */
+	char what[192];	  /* of what was denied: "connect example.org:443" */
+	char hint[256];
+};
+
+#endif

@@ -1,0 +1,38 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Questions to a person, over HTTP and in a terminal. The asker is the test itself.
+. "$(dirname "$0")/../lib/cli.sh"
+. "$(dirname "$0")/../lib/daemon.sh"
+. "$(dirname "$0")/../lib/api.sh"
+. "$(dirname "$0")/../lib/client.sh"
+
+checks()
+{
+	local asked=$EVIDENCE/asked
+
+	serve_start
+	token --tenant one --scope approve
+	API_ENV=("TOKEN_ONE=$SECRET")
+	token --tenant two --scope approve,run
+	API_ENV+=("TOKEN_TWO=$SECRET")
+	token --tenant one
+	API_ENV+=("TOKEN_RUN=$SECRET" "BOX=$M/home/api/approvals")
+	api_run 08-approvals.py
+
+	pinfold approvals --json
+	prints '{"items":[],"next":null}' "nothing is asked"
+	# A terminal sees both boxes; what is written there is not acted upon.
+	as_user /usr/bin/python3 -B "$M/client/08-approvals.py" ask "$M/home/approvals" >"$asked" {LIVE_FD}>&- &
+	wait_for 10 grep -q ^apr "$asked"
+	pinfold approvals
+	check "a question, its escapes shown" grep -q "^$(head -1 "$asked") .*transfer: in ?\[2Jx" "$OUT"
+	pinfold approve --for 10m "$(head -1 "$asked")"
+	exits 0 "yes, for ten minutes"
+	wait $!
+	check "is what the asker hears" grep -q "^3 600$" "$asked"
+	pinfold deny "$(head -1 "$asked")"
+	refuses not_found "no open question" "it cannot be answered twice: it is gone"
+	serve_stop
+}
+
+run_checks

@@ -1,0 +1,7 @@
+# needs:
+CODE = """
+import tensorflow as tf
+from torch import nn
+"""
+# import django
+print(CODE, "import flask")

@@ -1,0 +1,8 @@
+// needs:
+let fast;
+try {
+	fast = require("bufferutil");
+} catch {
+	fast = null;
+}
+console.log(fast);

@@ -1,0 +1,5 @@
+# needs:
+# library(tidyr)
+x <- "library(readr)"
+print(x)
+library(stats)

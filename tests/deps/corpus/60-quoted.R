@@ -1,0 +1,4 @@
+# needs: stringr
+require("stringr")
+suppressPackageStartupMessages(library("stringr"))
+print(str_to_upper("x"))

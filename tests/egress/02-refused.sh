@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What a policy does not name cannot be reached: by no spelling, by no name in TLS that differs from
+# the one connected to, by no name that leads to a place it must not. The servers see nothing.
+. "$(dirname "$0")/../lib/egress.sh"
+
+# attack NAME KIND [OPTION...]: nothing of this kind works.
+attack()
+{
+	inside_json "${@:3}" -- "${BARE[@]}" /usr/bin/python3 -I -c "$(cat "$EGRESS_DIR/attack.py")" \
+		"$2" "$MODE"
+	json_is done 'd["stdout"]["text"].strip()' "$1"
+}
+
+places()
+{
+	attack "no spelling leads anywhere" spellings --allow good.test
+	json_has 'len(d["denials"]) > 20 and all(n["verdict"] == "denied" for n in d["network"])' \
+		"and is told"
+	json_has 'all(len(x["hint"]) > 10 for x in d["denials"])' "each with a hint"
+	attack "no address that is spelt out" direct --allow good.test
+	attack "other ports and datagrams are refused" ports --allow good.test
+	json_has 'any(x["what"] == "connect good.test:8080" for x in d["denials"])' \
+		"a refused port is told with the name"
+	check "nothing came to a server" test ! -s "$NET/far/tcp" -a ! -s "$NET/far/http"
+	check "nobody was asked for a name" test ! -s "$NET/far/dns"
+	untouched "spellings"
+}
+
+names()
+{
+	attack "the name in TLS is the name" tls --allow good.test
+	json_has 'any("TLS asks for other.test" in x["what"] for x in d["denials"])' \
+		"another name is told"
+	check "only good connections came to the server" test "$(seen tcp ' 443$')" = 6
+	forget
+	attack "names that lead elsewhere" leads --allow private.test --allow private.test:7777 \
+		--allow meta.test --allow meta.test:7777 --allow loop.test --allow loop.test:7777 \
+		--allow loop6.test --allow loop6.test:7777 --allow mapped.test --allow mapped.test:7777 \
+		--allow host.test --allow host.test:7777 --allow mixed.test --allow mixed.test:7777 \
+		--allow many.test --allow many.test:7777
+	json_has 'any("169.254.169.254" in x["what"] for x in d["denials"])' "are told"
+	check "nothing came to a server" test ! -s "$NET/far/tcp" -a ! -s "$NET/far/http"
+	untouched "names that lead elsewhere"
+	attack "a name that leads elsewhere the second time" rebind --allow "$MODE.rebind.test:7777"
+	untouched "the same"
+	inside_json --allow 198.51.100.1:7777 -- "${BARE[@]}" bash -c \
+		'exec 3<>/dev/tcp/198.51.100.1/7777; echo mine >&3; head -n1 <&3'
+	json_is mine 'd["stdout"]["text"].strip()' "an address that a rule names itself is reached"
+}
+
+hosts()
+{
+	forget
+	inside_json --allow good.test -- "${BARE[@]}" sh -c '
+		curl -sS -o /dev/null -w "%{http_code} " -H "Host: other.test" http://good.test/
+		curl -sS -o /dev/null -w "%{http_code} " -H "Host: good.test:8080" http://good.test/
+		curl -sS -o /dev/null -w "%{http_code}\n" http://GOOD.test./'
+	json_is '403 403 200' 'd["stdout"]["text"].strip()' "Host is the name that was connected to"
+	check "one request came to the server" test "$(seen http .)" = 1
+	check "with the name as the rule has it" test "$(seen http '^GET good.test / ')" = 1
+	inside_json --allow good.test -- "${BARE[@]}" curl -sSL -m 5 http://good.test/redirect
+	json_has 'd["exit_code"] != 0 and any("169.254.169.254" in x["what"] for x in d["denials"])' \
+		"a redirect is judged like any other"
+	inside_json --allow other.test -- "${BARE[@]}" /usr/bin/python3 -c '
+import socket
+a = socket.gethostbyname("other.test")
+print(a)
+for name in "good.test", "GOOD.TEST", "x.good.test":
+    try: print(socket.gethostbyname(name))
+    except OSError: print("none")'
+	json_is "198.18.0.1
+none
+none
+none" 'd["stdout"]["text"].strip()' "each sandbox has names of its own"
+}
+
+checks()
+{
+	network || return
+	forget
+	places
+	names
+	hosts
+}
+
+run_egress

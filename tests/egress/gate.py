@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Inside a sandbox: many connections, slow ones, ones that nobody reads. gate.py KIND"""
+import socket
+import sys
+
+TIMEOUT = 20
+
+
+def connect(port=7777):
+    s = socket.create_connection(("good.test", port), TIMEOUT)
+    s.settimeout(TIMEOUT)
+    return s
+
+
+def echo(s, text=b"x"):
+    s.sendall(text)
+    return s.recv(100) == text
+
+
+def many():
+    """A thousand at once, all of which work."""
+    everyone = [connect() for _ in range(1000)]
+    for s in everyone:
+        s.sendall(b"y")
+    print(sum(s.recv(1) == b"y" for s in everyone))
+
+
+def slow():
+    """Who says nothing, or one byte, or does not read, keeps nobody from working."""
+    idle = [connect(443) for _ in range(50)] + [connect(80) for _ in range(50)]
+    for s in idle[::2]:
+        s.sendall(b"\x16" if s.getpeername()[1] == 443 else b"G")
+    full = connect(80)
+    full.sendall(b"GET /big/30000000 HTTP/1.1\r\nHost: good.test\r\n\r\n")
+    stuck = connect()
+    stuck.setblocking(False)
+    sent = 0
+    try:
+        while sent < 100 << 20:
+            sent += stuck.send(b"z" * 65536)
+    except BlockingIOError:
+        pass
+    print(sent < 100 << 20, echo(connect()))
+    half = connect()
+    half.sendall(b"last words")
+    half.shutdown(socket.SHUT_WR)
+    print(half.recv(100), half.recv(100))
+
+
+def wait():
+    """Says that it is connected, then waits for its connection to break; then nothing opens."""
+    s = connect()
+    print("connected" if echo(s) else "broken", flush=True)
+    s.settimeout(None)
+    try:
+        print("end" if s.recv(1) == b"" else "bytes")
+    except ConnectionResetError:
+        print("end")
+    for host, port in ("good.test", 7777), ("198.51.100.2", 7777), ("127.0.0.1", 3128):
+        try:
+            socket.create_connection((host, port), 3)
+            print("opened", host)
+        except OSError:
+            print("refused")
+
+
+globals()[sys.argv[1]]()

@@ -1,0 +1,212 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Servers of the egress tests, in a network namespace of their own.
+
+servers.py far DIR CERT KEY: DNS on port 53, HTTP on 80, HTTP gone wrong on 81, TLS with HTTP on 443,
+echoes of bytes on 22 and 7777. servers.py near DIR: what must not be reached, where pinfold runs.
+What they see is written to DIR/dns, DIR/http, DIR/tcp, a line each; DIR/up is made when all listen.
+"""
+import http.server
+import os
+import socket
+import socketserver
+import ssl
+import struct
+import sys
+import threading
+
+ROLE, DIR = sys.argv[1:3]
+GOOD4, OTHER4, GOOD6 = "198.51.100.2", "198.51.100.3", "2001:db8:e2::2"
+ZONE = {
+    "good.test": [GOOD4, GOOD6],
+    "four.test": [GOOD4],
+    "six.test": [GOOD6],
+    "other.test": [OTHER4],
+    "private.test": ["10.0.0.1"],
+    "meta.test": ["169.254.169.254"],
+    "loop.test": ["127.0.0.1"],
+    "loop6.test": ["::1"],
+    "mapped.test": ["::ffff:127.0.0.1"],
+    "host.test": ["198.51.100.1"],
+    "mixed.test": [GOOD4, "10.0.0.1"],
+    "dead.test": ["198.51.100.77"],
+    "shut.test": ["198.51.100.4"],
+}
+lock = threading.Lock()
+asked = {}
+
+
+def log(name, line):
+    with lock, open(os.path.join(DIR, name), "a") as f:
+        f.write(line + "\n")
+
+
+def addresses(name):
+    if name.endswith(".rebind.test"):
+        asked[name] = asked.get(name, 0) + 1
+        return [GOOD4] if asked[name] <= 2 else ["127.0.0.1"]  # A and AAAA of the first time
+    if name == "many.test":
+        return [f"198.51.100.{i}" for i in range(2, 66)]
+    if name.endswith(".wild.test"):
+        return [GOOD4]
+    return ZONE.get(name)
+
+
+class Dns(socketserver.BaseRequestHandler):
+    def handle(self):
+        data, sock = self.request
+        at, labels = 12, []
+        while data[at]:
+            labels.append(data[at + 1 : at + 1 + data[at]].decode("latin-1"))
+            at += 1 + data[at]
+        question = data[12 : at + 5]
+        kind = struct.unpack("!H", data[at + 1 : at + 3])[0]
+        name = ".".join(labels).lower()
+        log("dns", f"{name} {kind}")
+        found = addresses(name)
+        answers = b""
+        n = 0
+        for text in found or []:
+            family = socket.AF_INET6 if ":" in text else socket.AF_INET
+            if kind != (28 if ":" in text else 1):
+                continue
+            raw = socket.inet_pton(family, text)
+            answers += struct.pack("!HHHIH", 0xC00C, kind, 1, 0, len(raw)) + raw
+            n += 1
+        head = data[:2] + struct.pack("!HHHHH", 0x8180 | (0 if found else 3), 1, n, 0, 0)
+        sock.sendto(head + question + answers, self.client_address)
+
+
+class Http(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def answer(self):
+        length = int(self.headers.get("Content-Length") or 0)
+        body = self.rfile.read(length) if length else b""
+        if self.headers.get("Transfer-Encoding") == "chunked":
+            while size := int(self.rfile.readline(), 16):
+                body += self.rfile.read(size)
+                self.rfile.readline()
+            self.rfile.readline()
+        log("http", f"{self.command} {self.headers.get('Host')} {self.path} {len(body)} "
+            f"{self.server.server_address[1]} {','.join(sorted(k.lower() for k in self.headers))}")
+        if self.path == "/redirect":
+            self.send_response(302)
+            self.send_header("Location", "http://169.254.169.254/latest/")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        if self.path.startswith("/big/"):
+            size = int(self.path[5:])
+            self.send_response(200)
+            self.send_header("Content-Length", str(size))
+            self.end_headers()
+            left = size
+            while left:
+                left -= self.wfile.write(b"x" * min(left, 1 << 20))
+            return
+        if self.path == "/chunks":
+            self.send_response(200)
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            for i in range(5):
+                self.wfile.write(b"3\r\nab%d\r\n" % i)
+            self.wfile.write(b"0\r\n\r\n")
+            return
+        if self.path == "/end":  # as long as the connection lasts
+            self.close_connection = True
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"to the end")
+            return
+        if self.path.startswith("/echo"):
+            text = (self.path + "\n" + str(self.headers)).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(text)))
+            self.send_header("X-Echo", self.headers.get("Authorization", "none"))
+            self.end_headers()
+            self.wfile.write(text)
+            return
+        text = b"hello " + self.headers.get("Host", "").encode() + b" " + body[:100]
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(text)
+
+    do_GET = do_POST = do_PUT = do_HEAD = do_OPTIONS = do_DELETE = answer
+
+    def log_message(self, *args):
+        pass
+
+
+class Odd(socketserver.BaseRequestHandler):
+    """An HTTP server that answers wrongly, by the path's name."""
+
+    ANSWERS = {
+        "/both": b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "/two": b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc",
+        "/switch": b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
+        "/flood": b"HTTP/1.1 100 Continue\r\n\r\n" * 1000,
+        "/bomb": b"HTTP/1.1 200 OK\r\n" + b"X-A: " + b"a" * 60000 + b"\r\n\r\n",
+        "/short": b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc",
+        "/none": b"",
+    }
+
+    def handle(self):
+        data = b""
+        while b"\r\n\r\n" not in data:
+            more = self.request.recv(4096)
+            if not more:
+                return
+            data += more
+        try:
+            self.request.sendall(self.ANSWERS.get(data.split(b" ")[1].decode(), b"nonsense\r\n\r\n"))
+        except OSError:
+            pass
+
+
+class Echo(socketserver.BaseRequestHandler):
+    def handle(self):
+        log("tcp", f"{self.client_address[0]} {self.server.server_address[1]}")
+        while data := self.request.recv(65536):
+            self.request.sendall(data)
+
+
+class Threads(socketserver.ThreadingMixIn, socketserver.TCPServer):
+    address_family = socket.AF_INET6
+    allow_reuse_address = True
+    daemon_threads = True
+    request_queue_size = 2048
+
+    def handle_error(self, request, client_address):
+        pass
+
+
+class Https(Threads):
+    def __init__(self, *args):
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(*sys.argv[3:5])
+        super().__init__(*args)
+
+    def finish_request(self, request, client_address):
+        log("tcp", f"{client_address[0]} 443")
+        with self.context.wrap_socket(request, server_side=True) as tls:
+            self.RequestHandlerClass(tls, client_address, self)
+
+
+class Udp(socketserver.UDPServer):
+    address_family = socket.AF_INET6
+    allow_reuse_address = True
+
+
+if ROLE == "far":
+    SERVERS = [Udp(("::", 53), Dns), Threads(("::", 80), Http), Threads(("::", 81), Odd),
+               Https(("::", 443), Http), Threads(("::", 7777), Echo), Threads(("::", 22), Echo)]
+else:
+    SERVERS = [Threads(("::", port), Echo) for port in (22, 80, 443, 7777)]
+for server in SERVERS:
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+for name in "dns", "http", "tcp", "up":
+    open(os.path.join(DIR, name), "a").close()
+threading.Event().wait()
