@@ -442,7 +442,7 @@ static void tell(struct feed *feed, const char *name, struct value *taken, uint6
 	auto_free char *text = value_text(taken, &len);
 
 	if (text)
-		feed_add_as(feed, name, id, text, len);
+		feed_add_id(feed, name, text, len, id);
 	value_free(taken);
 }
 

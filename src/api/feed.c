@@ -124,7 +124,7 @@ static bool grow(struct feed *f)
 
 void feed_add(struct feed *f, const char *name, const char *data, size_t len)
 {
-	feed_add_as(f, name, 0, data, len);
+	feed_add_id(f, name, data, len, 0);
 }
 
 uint64_t feed_ahead(struct feed *f)
@@ -135,7 +135,7 @@ uint64_t feed_ahead(struct feed *f)
 	return n;
 }
 
-void feed_add_as(struct feed *f, const char *name, uint64_t id, const char *data, size_t len)
+void feed_add_id(struct feed *f, const char *name, const char *data, size_t len, uint64_t id)
 {
 	struct item *i = malloc(sizeof(*i) + len + 1);
 

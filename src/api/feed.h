@@ -38,8 +38,8 @@ void feed_unref(struct feed *f); /* any thread */
 
 /* Any thread. `data` is copied; `name` is not. */
 void feed_add(struct feed *f, const char *name, const char *data, size_t len);
-/* The same, for one that has a number of its own elsewhere. */
-void feed_add_as(struct feed *f, const char *name, uint64_t id, const char *data, size_t len);
+/* The same with an id of its own, for what can be found again by more than this feed. */
+void feed_add_id(struct feed *f, const char *name, const char *data, size_t len, uint64_t id);
 /* Events that no follower has taken yet. Any thread. */
 uint64_t feed_ahead(struct feed *f);
 /* No more will come. */

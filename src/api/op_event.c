@@ -34,7 +34,7 @@ static int tell(const char *line, size_t len, const char *chain, void *arg)
 
 	(void)chain;
 	if (line)
-		feed_add_as(w->feed, "event", number_of(line), line, len);
+		feed_add_id(w->feed, "event", line, len, number_of(line));
 	/* Who reads slowly slows the reading of the file, and nothing else. */
 	while (feed_ahead(w->feed) > AHEAD_MAX && poll(&p, 1, 20) == 0)
 		;

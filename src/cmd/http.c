@@ -521,6 +521,7 @@ static int await_tls(int ready, struct http_side *h, struct err *e)
 int http_start(const struct http_options *o, struct http_side *ret, struct err *e)
 {
 	struct side s = {.config = {.dir = FD_NONE,
+				    .ledger = FD_NONE,
 				    .state = FD_NONE,
 				    .ledger = FD_NONE,
 				    .approvals = FD_NONE,

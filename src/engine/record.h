@@ -61,8 +61,8 @@ void record_run_refused(struct pinfold_run *run, const struct pinfold_run_option
 struct value *record_run_asked(const struct pinfold_run *run, const struct pinfold_run_options *o);
 struct value *record_run_outcome(const struct pinfold_run *run, const struct err *e);
 struct value *record_error(const struct err *e);
-struct value *record_word(const char *text); /* not too much of it */
-struct value *record_text(const char *text); /* without what looks like a secret */
+struct value *record_word(const char *text);	 /* not too much of it */
+struct value *record_redacted(const char *text); /* without what looks like a secret */
 
 /* ledger.c: the chain's directory, opened; FD_NONE and 0: there is none. */
 int record_open(const struct store *s, int *ret_fd, struct err *e);

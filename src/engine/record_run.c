@@ -30,7 +30,7 @@ struct value *record_word(const char *text)
 	return value_of_bytes(text, n < WORD_BYTES ? n : WORD_BYTES);
 }
 
-struct value *record_text(const char *text)
+struct value *record_redacted(const char *text)
 {
 	char to[400];
 	bool next = false;
@@ -47,7 +47,7 @@ struct value *record_error(const struct err *e)
 	(void)snprintf(code, sizeof(code), "%s%s%s", err_code(e->kind), e->detail[0] ? "." : "",
 		       e->detail);
 	value_set(v, "code", value_of_str(code));
-	value_set(v, "message", record_text(e->text));
+	value_set(v, "message", record_redacted(e->text));
 	return v;
 }
 
@@ -165,7 +165,7 @@ static void set_denials(struct value *v, const struct pinfold_run *run)
 		struct value *one = value_object();
 
 		value_set(one, "kind", value_of_str(d->kind));
-		value_set(one, "what", record_text(d->what));
+		value_set(one, "what", record_redacted(d->what));
 		value_set(one, "count", value_of_u64(d->count));
 		value_add(list, one);
 	}
@@ -225,7 +225,7 @@ struct value *record_run_outcome(const struct pinfold_run *run, const struct err
 		struct value *why = value_object();
 
 		value_set(why, "code", value_of_str(run->error.code));
-		value_set(why, "message", record_text(run->error.message));
+		value_set(why, "message", record_redacted(run->error.message));
 		value_set(v, "error", why);
 	}
 	set_output(v, run);
