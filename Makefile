@@ -107,7 +107,7 @@ ENDS_TLS_SRC := $(addprefix src/base/,err.c fd.c parse.c passfd.c) $(TLS_SRC) \
 	$(addprefix src/kernel/,confine.c landlock.c) $(addprefix src/tls/,alone.c main.c relay.c)
 GATE_SRC := $(addprefix src/base/,err.c fd.c passfd.c parse.c utf8.c value.c) src/kernel/landlock.c \
 	$(filter-out $(TLS_SRC),$(sort $(wildcard src/http/*.c))) \
-	$(filter-out src/egress/yaml.c src/egress/doc.c src/egress/schema.c,$(sort $(wildcard src/egress/*.c)))
+	$(filter-out $(addprefix src/egress/,yaml.c doc.c schema.c source.c trust.c preset.c preset_text.c vault.c),$(sort $(wildcard src/egress/*.c)))
 GATE_LIBS := -lcares $(TLS_LIBS)
 NOTARY_SRC := $(addprefix src/base/,err.c fd.c hash.c) $(SIGN_SRC) src/notary/main.c
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)
@@ -205,7 +205,8 @@ $(B)/gen/seccomp_filters.inc: $(B)/gen-seccomp
 	$(B)/gen-seccomp $(ARCH) > $@
 
 # The CLI sees the library as any program does, and base/, http/ and egress/ beside it.
-BASE_OBJ := $(filter $(B)/base/% $(B)/http/% $(B)/egress/%,$(LIB_OBJ))
+BASE_OBJ := $(filter $(B)/base/% $(B)/http/% $(B)/egress/% $(B)/kernel/confine.o \
+	$(B)/kernel/landlock.o,$(LIB_OBJ))
 $(B)/pinfold: $(CMD_OBJ) $(BASE_OBJ) $(B)/libpinfold.a
 	$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -242,7 +243,8 @@ fuzz: $(patsubst tests/fuzz/fuzz_%.c,fuzz-%,$(wildcard tests/fuzz/fuzz_*.c))
 fuzz-%: tests/fuzz/fuzz_%.c
 	@mkdir -p build/fuzz/found/$*
 	clang -std=gnu17 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-		$(CPPFLAGS_ALL) -U_FORTIFY_SOURCE -o build/fuzz/$* $< $(filter-out $(TLS_SRC),$(sort $(wildcard src/base/*.c src/http/*.c src/$*/*.c))) $(LIBS)
+		$(CPPFLAGS_ALL) -U_FORTIFY_SOURCE -o build/fuzz/$* $< \
+		$(filter-out $(TLS_SRC) $(GATE_ONLY),$(sort $(wildcard src/base/*.c src/http/*.c src/$*/*.c))) $(LIBS)
 	build/fuzz/$* -max_total_time=$(FUZZ_SECONDS) -timeout=5 -artifact_prefix=build/fuzz/ \
 		build/fuzz/found/$* tests/fuzz/corpus/$*
 .PHONY: fuzz
@@ -265,7 +267,7 @@ check-deps:
 clean:
 	rm -rf build
 
-.PHONY: check check-root check-daemon check-red check-fresh check-vm check-compat tidy soak bench phases
+.PHONY: check check-root check-daemon check-red check-fresh check-vm check-compat tidy soak bench bench-http phases
 .PHONY: install uninstall
 
 JOBS ?= $(shell echo $$((2 * $$(nproc))))
@@ -311,6 +313,9 @@ check-compat: all
 	@tools/check-compat
 tidy:
 	@tools/tidy
+# HTTP and MCP alone. QUICK=1: only that all of it runs.
+bench-http: all
+	@ONLY=http,held,download bench/run $(BENCH_ARGS)
 bench: all
 	@bench/run $(BENCH_ARGS)
 	@bench/workspace
@@ -331,8 +336,9 @@ PROFILE := /etc/apparmor.d/pinfold
 SYSTEMDDIR ?= $(PREFIX)/lib/systemd
 SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
 UNITS := system/pinfold.service system/pinfold.socket user/pinfold.service user/pinfold.socket
+HEADERS := $(sort $(wildcard include/pinfold/*.h))
 INSTALLED = $(BINDIR)/pinfold $(LIBDIR)/libpinfold.a $(LIBDIR)/pkgconfig/pinfold.pc \
-	$(PREFIX)/include/pinfold/pinfold.h $(PREFIX)/share/man/man1/pinfold.1 \
+	$(HEADERS:%=$(PREFIX)/%) $(PREFIX)/share/man/man1/pinfold.1 \
 	$(PREFIX)/share/bash-completion/completions/pinfold \
 	$(PREFIX)/share/zsh/site-functions/_pinfold \
 	$(PREFIX)/share/fish/vendor_completions.d/pinfold.fish \
@@ -343,7 +349,7 @@ put = install -D -m $(3) $(1) $(DESTDIR)$(2)
 install: all
 	$(call put,build/pinfold,$(BINDIR)/pinfold,0755)
 	$(call put,build/libpinfold.a,$(LIBDIR)/libpinfold.a,0644)
-	$(call put,include/pinfold/pinfold.h,$(PREFIX)/include/pinfold/pinfold.h,0644)
+	for h in $(HEADERS); do $(call put,$$h,$(PREFIX)/$$h,0644) || exit 1; done
 	$(call put,$(DOC)/pinfold.1,$(PREFIX)/share/man/man1/pinfold.1,0644)
 	$(call put,$(DOC)/pinfold.bash,$(PREFIX)/share/bash-completion/completions/pinfold,0644)
 	$(call put,$(DOC)/_pinfold,$(PREFIX)/share/zsh/site-functions/_pinfold,0644)
@@ -383,6 +389,7 @@ help:
 	@echo 'make fuzz           libFuzzer on the parsers (clang), FUZZ_SECONDS=60 each'
 	@echo 'make check-compat   MCP: the official suite, inspector, two agents; by npm'
 	@echo 'make bench          speed, against other sandboxes'
+	@echo 'make bench-http     what calls over HTTP and MCP cost'
 	@echo 'make phases         docs/phases.svg: where the time of one run goes (root)'
 	@echo 'make tidy           rooms, lengths, banned calls, headers alone'
 	@echo 'make install        PREFIX (/usr/local), DESTDIR; make uninstall'

@@ -137,7 +137,7 @@ table_download()
 	daemon_start --warm 1 --warm-python 0 --listen "127.0.0.1:$HTTP_PORT"
 	nginx_start
 	_box=$(curl -sS -H "Authorization: Bearer $_token" -H 'Content-Type: application/json' \
-		-d "{\"ttl\":\"10m\",\"memory\":\"$((3 * DOWNLOAD_MB))M\",\"disk\":\"$((DOWNLOAD_MB + 64))M\",\"limits\":\"best-effort\"}" \
+		-d "{\"ttl\":\"10m\",\"memory\":\"$((3 * DOWNLOAD_MB + 256))M\",\"disk\":\"$((DOWNLOAD_MB + 64))M\",\"limits\":\"best-effort\"}" \
 		"http://127.0.0.1:$HTTP_PORT/v1/sandboxes" | field id)
 	curl -sS -o /dev/null -H "Authorization: Bearer $_token" -H 'Content-Type: application/json' \
 		-d "{\"command\":\"head -c ${DOWNLOAD_MB}M /dev/zero >big\"}" \

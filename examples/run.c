@@ -2,7 +2,7 @@
 /*
  * Runs a command in a sandbox: its output goes through as it comes, then the result as JSON.
  *
- *	cc -Iinclude examples/run.c build/libpinfold.a -lcrypto -lsqlite3 -lzstd -ljansson -lm -o run
+ *	cc -Iinclude examples/run.c build/libpinfold.a -lcrypto -lsqlite3 -lzstd -ljansson -lyaml -lm -o run
  *	./run python3 -c 'print(6 * 7)'
  */
 #include <stdio.h>

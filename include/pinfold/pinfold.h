@@ -51,6 +51,8 @@ struct pinfold_error {
 /* In the daemon: the result comes when the last process of the command is gone, not when the sandbox is,
  * which may be a moment later. */
 #define PINFOLD_PROMPT 0x80u
+/* The caller's own policy.yaml counts, and a pinfold.yaml of `dir` that he trusted; presets, too. */
+#define PINFOLD_OWN_POLICY 0x100u
 /* Of a background command: keep its standard input open for pinfold_process_write(); else it is empty. */
 #define PINFOLD_SPAWN_STDIN 0x20u
 
@@ -107,8 +109,10 @@ struct pinfold_run_options {
 	const char *policy_name; /* what errors call the policy: its file; NULL: "policy" */
 	/* Its id, "run" and 26 characters of base32, never used before; NULL: a new one. */
 	const char *run_id;
-	/* On whose behalf, for the ledger; NULL: nobody's but the caller's own. */
-	const char *tenant, *token, *client;
+	int approvals;	    /* the box for questions to a person; 0: that of the data directory */
+	const char *tenant; /* on whose behalf they are asked; NULL: nobody else's */
+	/* Who else the ledger names beside the tenant: an id of a token, an MCP client; or NULL. */
+	const char *token, *client;
 };
 
 #ifdef __cplusplus
@@ -129,6 +133,8 @@ enum pinfold_event_kind {
 	PINFOLD_EVENT_STDERR,
 	PINFOLD_EVENT_DENIAL, /* data, len: one line of text that says what was refused */
 	PINFOLD_EVENT_RESULT, /* the run has ended and nothing of it is left; the last event */
+	/* data, len: "ID WHAT": it waits until a person has answered: approval.h */
+	PINFOLD_EVENT_ASK,
 };
 
 struct pinfold_event {
@@ -410,6 +416,9 @@ PINFOLD_API int pinfold_watch_fd(const struct pinfold_watch *watch);
  * sandbox or the directory is gone. */
 PINFOLD_API int pinfold_watch_next(struct pinfold_watch *watch, int timeout_ms,
 				   struct pinfold_watch_event *ret_event);
+/* Ask for an event `sync` behind all that has happened until now, so that a reader knows when he has heard
+ * it. 0, or -1: it is over. */
+PINFOLD_API int pinfold_watch_sync(struct pinfold_watch *watch);
 PINFOLD_API void pinfold_watch_close(struct pinfold_watch *watch);
 
 /*
@@ -994,89 +1003,6 @@ PINFOLD_API int pinfold_home(char *ret, size_t size, struct pinfold_error *ret_e
 PINFOLD_API int pinfold_socket(char *ret, size_t size, struct pinfold_error *ret_error);
 /* Who serves HTTP for root's daemon: an id of nobody else, that may connect to its socket. */
 #define PINFOLD_API_ID 0x6ffffffeu
-
-/*
- * Approvals: a question that a person answers, elsewhere, while whoever asked waits. A box is a
- * directory of the asker's own where questions lie; `pinfold approvals` and `pinfold approve` look
- * into that of the data directory. A question goes when its asker frees it or dies.
- */
-enum pinfold_answer {
-	PINFOLD_ANSWER_NONE,	/* not yet */
-	PINFOLD_ANSWER_ONCE,	/* yes, this time */
-	PINFOLD_ANSWER_SANDBOX, /* yes, as long as the sandbox lives */
-	PINFOLD_ANSWER_FOR,	/* yes, for a time */
-	PINFOLD_ANSWER_NO,
-	PINFOLD_ANSWER_LATE, /* nobody answered in time: no */
-};
-
-struct pinfold_question {
-	size_t size;
-	const char *kind;    /* "network", "transfer", "command" */
-	const char *what;    /* "GET https://example.org/x" */
-	const char *sandbox; /* id or name; NULL: none */
-	const char *tenant;  /* whose it is, NULL: the user's own */
-	const char *who;     /* on whose behalf: a client's name; or NULL */
-	const char *why;     /* what the agent says it wants it for; or NULL. Nobody checked it */
-	uint64_t timeout_ms; /* 0: two minutes */
-};
-
-struct pinfold_approval_info {
-	char id[32];
-	char kind[32];
-	char what[1024]; /* texts are hostile: escape them before a terminal sees them */
-	char sandbox[64];
-	char tenant[64];
-	char who[128];
-	char why[512];
-	uint64_t asked_ms, until_ms; /* since 1970 */
-};
-
-struct pinfold_approval; /* a question that is open */
-
-/* The box of a data directory (NULL: the contract's): a descriptor, to be closed by the caller. */
-PINFOLD_API int pinfold_approvals_open(const char *home, struct pinfold_error *ret_error);
-PINFOLD_API int pinfold_approval_ask(int box, const struct pinfold_question *question,
-				     struct pinfold_approval **ret_approval,
-				     struct pinfold_error *ret_error);
-PINFOLD_API const char *pinfold_approval_id(const struct pinfold_approval *approval);
-/* Readable when pinfold_approval_look() may have news. */
-PINFOLD_API int pinfold_approval_fd(const struct pinfold_approval *approval);
-/* Does not wait. *ret_seconds is set with PINFOLD_ANSWER_FOR. */
-PINFOLD_API enum pinfold_answer pinfold_approval_look(struct pinfold_approval *approval,
-						      uint64_t *ret_seconds);
-PINFOLD_API void pinfold_approval_free(struct pinfold_approval *approval);
-/* Those that are open, oldest first; free(*ret_list) is the caller's. */
-PINFOLD_API int pinfold_approval_list(int box, struct pinfold_approval_info **ret_list,
-				      size_t *ret_n, struct pinfold_error *ret_error);
-PINFOLD_API int pinfold_approval_get(int box, const char *id,
-				     struct pinfold_approval_info *ret_info,
-				     struct pinfold_error *ret_error);
-/* Only ONCE, SANDBOX, FOR (with seconds) and NO. 0: the asker has it. */
-PINFOLD_API int pinfold_approval_answer(int box, const char *id, enum pinfold_answer answer,
-					uint64_t seconds, struct pinfold_error *ret_error);
-
-/*
- * Which packages do programs need? Read inside a sandbox, never executed. *ret_json is a document, to be
- * freed by the caller:
- *
- *	{"language": "python", "version": "3.11", "files": 12,
- *	 "needs": [{"import": "cv2", "package": "opencv-python-headless", "why": "...", "file": "a.py",
- *		    "line": 3, "optional": false, "installed": null, "meant": null}],
- *	 "unread": [{"file": "b.py", "line": 9, "why": "invalid syntax"}]}
- *
- * installed: the version that a sandbox has already, "" where nobody says; null: it has none. meant: the
- * well-known package whose name this may be a typing error of.
- */
-struct pinfold_deps_options {
-	size_t size;
-	const char *dir;  /* the directory of the host that has the programs */
-	const char *lang; /* python, node, r */
-	const char *const
-		*files; /* below dir; what they import of it is read, too. NULL: all of dir */
-};
-
-PINFOLD_API int pinfold_deps_scan(const struct pinfold_deps_options *options, char **ret_json,
-				  struct pinfold_error *ret_error);
 
 PINFOLD_API const char *pinfold_version(void);
 

@@ -15,6 +15,7 @@ struct tokens;
 struct keeper;
 struct metrics;
 struct repeats;
+struct snapshots;
 struct quotas;
 struct caller;
 struct settler;
@@ -27,13 +28,14 @@ struct api {
 	struct tokens *tokens; /* who may: tokens.h; NULL: nobody needs one */
 	struct keeper *keeper; /* who has the store of workspaces: keeper.h; NULL: nobody */
 	struct metrics *metrics;
-	struct repeats *repeats; /* requests that are done once: repeat.h */
-	struct settler *settler; /* of the ledger: settler.h */
-	struct quotas *quotas;	 /* what tenants may use: quota.h; NULL: as they like */
-	struct caller *callers;	 /* tenants whose calls run: call.c; the loop's thread */
-	int approvals;		 /* the box of questions; FD_NONE: that of the data directory */
-	const char *log;	 /* text, json; NULL: nothing is written */
-	uint32_t run_flags;	 /* of libpinfold, for every run */
+	struct repeats *repeats;     /* requests that are done once: repeat.h */
+	struct snapshots *snapshots; /* files of sandboxes that are gone: snapshots.h */
+	struct settler *settler;     /* of the ledger: settler.h */
+	struct quotas *quotas;	     /* what tenants may use: quota.h; NULL: as they like */
+	struct caller *callers;	     /* tenants whose calls run: call.c; the loop's thread */
+	int approvals;		     /* the box of questions; FD_NONE: that of the data directory */
+	const char *log;	     /* text, json; NULL: nothing is written */
+	uint32_t run_flags;	     /* of libpinfold, for every run */
 };
 
 #endif

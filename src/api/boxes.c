@@ -40,6 +40,7 @@ static void free_box(struct box *b)
 
 		b->sessions = s->next;
 		pinfold_session_close(s->handle);
+		pinfold_watch_close(s->watch);
 		free(s);
 	}
 	pinfold_files_close(b->files);

@@ -17,6 +17,7 @@
 struct pinfold_files;
 struct pinfold_run_options;
 struct pinfold_session;
+struct pinfold_watch;
 
 #define BOX_NAME_SIZE 33
 #define BOX_SESSIONS_MAX 16u
@@ -29,6 +30,8 @@ struct session {
 	char id[32];
 	char lang[8];
 	struct pinfold_session *handle; /* NULL: it died; made anew by box_session() */
+	struct pinfold_watch *watch; /* of the files in /home/user, where they are many: changed.h */
+	bool unwatchable;	     /* there are too many directories */
 	bool busy;
 	char run[32]; /* what it is busy with */
 	uint64_t since_ms;
@@ -93,6 +96,10 @@ void box_session_put(struct box *b, struct session *s);
 /* From any thread: what it does now ends with KeyboardInterrupt. */
 int box_session_interrupt(struct box *b, const char *name, struct err *e);
 int box_session_close(struct box *b, const char *name, struct err *e);
+
+/* A tar inside that packs /home/user to its standard output, or unpacks there what it is given. */
+struct pinfold_run;
+int box_tar(struct call *c, struct box *b, bool extract, struct pinfold_run **ret, struct err *e);
 
 /* An error of the library as one of ours. Returns the negative value. */
 struct pinfold_error;

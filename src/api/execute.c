@@ -7,13 +7,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "api/changed.h"
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/utf8.h"
 #include "pinfold/pinfold.h"
 
 #define INLINE_MAX (1u << 20) /* of each stream, in the result */
-#define FILES_MAX 100u
 
 /* What one execution has given so far. */
 struct gathered {
@@ -116,36 +116,6 @@ static struct value *stream_value(struct spool *s)
 	return o;
 }
 
-static int add_file(const char *path, const struct pinfold_file_info *info, void *arg)
-{
-	struct value *list = arg, *o;
-
-	if (strcmp(info->type, "file") != 0)
-		return 0;
-	if (value_len(list) == FILES_MAX)
-		return 1;
-	o = value_object();
-	value_set(o, "path", value_of_str(path));
-	value_set(o, "type", value_of_str(info->type));
-	value_set(o, "size", value_of_u64(info->size));
-	value_add(list, o);
-	return 0;
-}
-
-struct value *changed_files(struct box *b, int64_t since_ns)
-{
-	struct value *list = value_array();
-	struct pinfold_error failure;
-	struct err ignored = ERR_INIT;
-	struct pinfold_files *files = box_files(b, &ignored);
-
-	if (!files)
-		return list;
-	int r = pinfold_file_list(files, "/home/user", 0, since_ns, add_file, list, &failure);
-	box_files_put(b, r < 0);
-	return list;
-}
-
 static int64_t now_ns(void)
 {
 	struct timespec t;
@@ -155,7 +125,8 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec - 1;
 }
 
-static struct value *result_of(struct box *b, struct record *rec, struct gathered *g, int64_t began)
+static struct value *result_of(struct box *b, struct session *s, struct record *rec,
+			       struct gathered *g, int64_t began)
 {
 	struct value *o = value_object(), *usage = value_object();
 	static const char *const keys[] = {"status", "execution_count", "exit_code", "signal"};
@@ -177,7 +148,7 @@ static struct value *result_of(struct box *b, struct record *rec, struct gathere
 	struct value *wall = value_get(g->done, "wall_ms");
 	value_set(usage, "wall_ms", wall ? value_share(wall) : value_of_null());
 	value_set(o, "usage", usage);
-	value_set(o, "files", changed_files(b, began));
+	value_set(o, "files", session_changes(b, s, began));
 	return o;
 }
 
@@ -202,6 +173,7 @@ int execute(struct call *c, struct box *b, struct session *s, struct execution *
 	(void)pthread_mutex_unlock(&b->lock);
 	(void)snprintf(x->run, sizeof(x->run), "%s", id);
 	rec->cancel_fd = c->cancel;
+	session_changes_begin(s);
 	int64_t began = now_ns();
 	int r = 0;
 	if (pinfold_session_execute(s->handle, x->code, x->code_len, x->time_ms,
@@ -212,7 +184,7 @@ int execute(struct call *c, struct box *b, struct session *s, struct execution *
 	} else {
 		record_announce(c, rec); /* not before: an error must be the answer */
 		follow(c, rec, s->handle, &g);
-		x->result = result_of(b, rec, &g, began);
+		x->result = result_of(b, s, rec, &g, began);
 		const char *status = value_str(value_get(x->result, "status"));
 		if (x->give_back)
 			box_session_put(b, s);

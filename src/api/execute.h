@@ -22,7 +22,4 @@ struct execution {
  * (a result), error, result. A call that is cancelled interrupts it. */
 int execute(struct call *c, struct box *b, struct session *s, struct execution *x, struct err *e);
 
-/* Files that changed in /home/user since then, at most 100. */
-struct value *changed_files(struct box *b, int64_t since_ns);
-
 #endif

@@ -151,6 +151,19 @@ void record_denial(struct record *rec, const char *text, size_t len)
 	tell(rec, "denial", o);
 }
 
+/* "ID WHAT" */
+static void record_ask(struct record *rec, const char *text, size_t len)
+{
+	const char *space = memchr(text, ' ', len);
+	size_t id = space ? (size_t)(space - text) : len;
+	struct value *o = value_object();
+
+	value_set(o, "id", value_of_bytes(text, id));
+	value_set(o, "what",
+		  value_of_bytes(text + id + (space ? 1 : 0), len - id - (space ? 1 : 0)));
+	tell(rec, "approval", o);
+}
+
 void record_flush(struct record *rec, struct carry carry[2])
 {
 	for (int i = 0; i < 2; i++)
@@ -166,6 +179,7 @@ static void take_event(struct record *rec, struct carry carry[2], const struct p
 	case PINFOLD_EVENT_STDERR:
 		record_output(rec, carry, ev->kind == PINFOLD_EVENT_STDERR, ev->data, ev->len);
 		return;
+	case PINFOLD_EVENT_ASK: record_ask(rec, ev->data, ev->len); return;
 	case PINFOLD_EVENT_DENIAL: record_denial(rec, ev->data, ev->len); return;
 	case PINFOLD_EVENT_RESULT: record_flush(rec, carry); return;
 	}

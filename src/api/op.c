@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/op.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/fd.h"
 #include "base/parse.h"
 #include "base/suggest.h"
+
+#define FLAGS(sign)                                                                                \
+	(OP_STREAM sign OP_RAW_BODY sign OP_RAW_REPLY sign OP_CREATED sign OP_OPEN sign OP_EVENTS  \
+		 sign OP_DETACHED sign OP_TAKES sign OP_BELOW sign OP_QUIET sign OP_STARTS sign    \
+			 TOOL_READS sign TOOL_DESTROYS sign TOOL_CORE sign TOOL_OPEN_WORLD)
+static_assert(FLAGS(|) == FLAGS(+), "no two flags of operations are the same bit");
 
 static const char *const scopes[] = {"run", "files", "workspaces", "approve", "admin"};
 #define SCOPES (sizeof(scopes) / sizeof(*scopes))

@@ -63,12 +63,11 @@ struct op_arg {
 #define OP_OPEN 0x10u	  /* no token is needed */
 #define OP_EVENTS 0x20u	  /* always answers with events */
 #define OP_DETACHED 0x40u /* a caller who leaves does not end it */
-#define OP_TAKES 0x1000u  /* may take the connection (call_take): its body is not read before */
-#define OP_BELOW                                                                                   \
-	0x2000u /* all methods, and all paths where the last {name} stands; the query is theirs */
-#define OP_QUIET 0x80u /* changes and reveals nothing: no line in the log */
+#define OP_TAKES 0x4000u  /* may take the connection (call_take): its body is not read before */
+#define OP_BELOW 0x2000u  /* all methods; all that is below stands for the last {name} */
+#define OP_QUIET 0x80u	  /* changes and reveals nothing: no line in the log */
 
-#define OP_STARTS 0x1000u /* something that a tenant's quotas count */
+#define OP_STARTS 0x10000u /* something that a tenant's quotas count */
 
 /* Tools only. */
 #define TOOL_READS 0x100u

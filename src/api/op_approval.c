@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Questions to a person, answered by who has a token for that; each tenant sees its own. */
-#include <pinfold/pinfold.h>
+#include <pinfold/approval.h>
 #include <stdlib.h>
 #include <string.h>
 

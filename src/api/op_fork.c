@@ -20,8 +20,7 @@ struct copy {
 	bool from_over, to_over;
 };
 
-static int start_tar(struct box *b, bool extract, struct call *c, struct pinfold_run **ret,
-		     struct err *e)
+int box_tar(struct call *c, struct box *b, bool extract, struct pinfold_run **ret, struct err *e)
 {
 	static const char *const pack[] = {"tar", "-C", "/home/user", "-cf", "-", ".", NULL};
 	static const char *const unpack[] = {"tar", "-C", "/home/user", "-xpf", "-", NULL};
@@ -139,9 +138,9 @@ static int fill(struct call *c, struct box *from, struct box *to, struct err *e)
 	if (x)
 		x->call = c;
 	if (r >= 0)
-		r = start_tar(from, false, c, &x->from, e);
+		r = box_tar(c, from, false, &x->from, e);
 	if (r >= 0)
-		r = start_tar(to, true, c, &x->to, e);
+		r = box_tar(c, to, true, &x->to, e);
 	if (r >= 0)
 		r = copy_files(x, e);
 	if (x && x->from)

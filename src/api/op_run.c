@@ -45,6 +45,9 @@ int op_run_create(struct call *c, struct err *e)
 	if (arg(c, "name"))
 		return keeper_run(c, arg_str(c, "name"), true, e);
 	int r = wanted_take(&w, c, true, e);
+	if (c->api->approvals >= 0)
+		w.o.approvals = c->api->approvals;
+	w.o.tenant = c->who.tenant;
 	struct quota_need need = {w.o.memory_bytes, w.o.disk_bytes, c->cancel};
 	if (r >= 0)
 		r = quota_take(c->api->quotas, c->who.tenant, &need, &lease, e);

@@ -45,7 +45,8 @@ struct proxy {
 	struct http_head head; /* of the answer */
 	const struct taken *client;
 	const struct proxy_target *to;
-	bool told; /* the client has the beginning of an answer */
+	bool told;     /* the client has the beginning of an answer */
+	bool may_half; /* on a Unix socket who sends no more is not gone */
 };
 
 static_assert(BUF_SIZE > HTTP_HEAD_MAX, "a head fits, and one that is too long is seen to be");
@@ -248,9 +249,10 @@ static int wait_for_both(struct proxy *p, int cancel, struct err *e)
 	};
 	fds[0].events |= is_empty(&p->answer) ? 0 : POLLOUT;
 	fds[1].events |= is_empty(&p->ask) ? 0 : POLLOUT;
-	if (p->state == TUNNEL)
-		fds[0].events &= ~POLLRDHUP; /* its end is in its place */
-	if (!fds[1].events) /* it may have hung up; what it said is still to be taken */
+	if (p->state == TUNNEL || p->may_half)
+		fds[0].events &=
+			~POLLRDHUP; /* its end is in its place, or means no more than it says */
+	if (!fds[1].events)	    /* it may have hung up; what it said is still to be taken */
 		fds[1].fd = -1;
 	int r = poll(fds, 3, IDLE_MS);
 	if (r == 0)
@@ -344,6 +346,14 @@ static void linger(int fd)
 			return;
 }
 
+static bool is_unix(int fd)
+{
+	int domain = 0;
+	socklen_t n = sizeof(domain);
+
+	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &n) == 0 && domain == AF_UNIX;
+}
+
 int proxy_run(struct taken *client, int inside, const struct proxy_target *to, int cancel,
 	      struct err *e)
 {
@@ -358,6 +368,7 @@ int proxy_run(struct taken *client, int inside, const struct proxy_target *to, i
 	p->to = to;
 	p->ask.from = p->answer.to = client->fd;
 	p->ask.to = p->answer.from = inside;
+	p->may_half = is_unix(client->fd);
 	http_head_init(&p->head);
 	/* In a tunnel nobody need ever say anything again. */
 	(void)setsockopt(client->fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));

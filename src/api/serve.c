@@ -15,6 +15,7 @@
 #include "api/runs.h"
 #include "api/server.h"
 #include "api/settler.h"
+#include "api/snapshots.h"
 #include "api/tokens.h"
 #include "api/worker.h"
 #include "base/fd.h"
@@ -50,7 +51,7 @@ int api_open(struct api *api, struct err *e)
 	if (r >= 0)
 		r = repeats_new(&api->repeats, e);
 	if (r >= 0)
-		r = settler_new(&api->settler, e);
+		r = snapshots_new(&api->snapshots, e);
 	if (r < 0)
 		api_close(api);
 	return r;
@@ -64,6 +65,7 @@ void api_close(struct api *api)
 	runs_free(api->runs);
 	metrics_free(api->metrics);
 	repeats_free(api->repeats);
+	snapshots_free(api->snapshots);
 	tokens_free(api->tokens);
 	loop_free(api->loop);
 }
@@ -152,6 +154,8 @@ int api_serve(const struct api_config *config, struct err *e)
 	if (config->ledger >= 0 && pinfold_ledger_use(config->ledger, &failure) < 0)
 		return api_error(e, &failure);
 	int r = api_open(&api, e);
+	if (r >= 0 && !config->settled)
+		r = settler_new(&api.settler, e);
 	if (r < 0)
 		return r;
 	struct ending end = {.api = &api};

@@ -54,6 +54,7 @@ static void forget(struct box *b, struct session *s)
 		at = &(*at)->next;
 	*at = s->next;
 	pinfold_session_close(s->handle);
+	pinfold_watch_close(s->watch);
 	free(s);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Questions to a person: the verbs approvals, approve and deny. */
-#include <pinfold/pinfold.h>
+#include <pinfold/approval.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

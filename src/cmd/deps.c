@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <pinfold/pinfold.h>
+#include <pinfold/deps.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -16,6 +16,7 @@
 #include <grp.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pinfold/approval.h>
 #include <pinfold/pinfold.h>
 #include <poll.h>
 #include <signal.h>
@@ -29,6 +30,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "api/confined.h"
 #include "api/keeper.h"
 #include "api/serve.h"
 #include "base/fd.h"
@@ -263,6 +265,50 @@ static void mount_mcp(struct api *api, struct server *server, void *arg)
 		mcp_mount(mcp, server);
 }
 
+/* Signatures take a program of their own, which who serves may not start. So another process with the
+ * same id settles his chain: it hears of each event, and ends when nobody is left to write one. */
+static void be_settler(int end)
+{
+	struct pollfd p[2] = {{.fd = pinfold_ledger_fd(), .events = POLLIN}, {.fd = end}};
+	struct pinfold_error error;
+	uint64_t n;
+
+	(void)prctl(PR_SET_NAME, "pinfold-settle", 0, 0, 0);
+	(void)prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
+	for (;;) {
+		(void)poll(p, 2, -1); /* whatever it says, we look */
+		if (read(p[0].fd, &n, sizeof(n)) > 0)
+			(void)pinfold_ledger_settle(&error); /* else with the next event */
+		else if (p[1].revents)
+			_exit(0);
+	}
+}
+
+static int start_settling(struct side *s, struct err *e)
+{
+	struct pinfold_ledger_event began = {
+		.size = sizeof(began), .kind = "api.start", .phase = "end"};
+	struct pinfold_error failure;
+	int life[2];
+
+	if (pinfold_ledger_use(s->config.ledger, &failure) < 0 || pinfold_ledger_fd() < 0 ||
+	    pinfold_ledger_add(&began, &failure) < 0)
+		return err_set(e, ERR_INTERNAL, "%s", failure.message);
+	if (pipe2(life, O_CLOEXEC) < 0)
+		return err_sys(e, "pipe");
+	pid_t pid = fork();
+	if (pid == 0) {
+		for (unsigned i = 0; i < s->config.n_listen; i++)
+			(void)close(s->config.listen[i].fd);
+		(void)close(s->config.keeper);
+		(void)close(life[1]);
+		be_settler(life[0]);
+	}
+	(void)close(life[0]);
+	s->config.settled = true;
+	return pid < 0 ? err_sys(e, "fork") : 0; /* life[1] is open as long as we live */
+}
+
 static void be_api(struct side *s, int keeper)
 {
 	struct err e = ERR_INIT;
@@ -274,11 +320,19 @@ static void be_api(struct side *s, int keeper)
 	s->config.mount_arg = s;
 	fd_close(&s->leash);
 	tls_forget(&s->tls);
+	char artifacts[sizeof(s->home) + 16] = "";
+	if (!s->root) {
+		(void)snprintf(artifacts, sizeof(artifacts), "%s/artifacts", s->home);
+		(void)mkdir(artifacts,
+			    0700); /* it is there, or output that is too long is not kept */
+	}
 	if (give_up_rights() < 0)
 		(void)err_sys(&e, "give up rights");
-	else if (api_serve(&s->config, &e) >= 0)
+	else if (start_settling(s, &e) < 0)
+		(void)err_wrap(&e, "the ledger");
+	else if (api_confine(&s->config, artifacts, &e) >= 0 && api_serve(&s->config, &e) >= 0)
 		_exit(0);
-	(void)fprintf(stderr, "pinfold: HTTP: %s\n", e.text);
+	(void)fprintf(stderr, "pinfold: HTTP: %s%s%s\n", e.text, e.remedy[0] ? "; " : "", e.remedy);
 	_exit(1);
 }
 

@@ -29,6 +29,11 @@ const struct verb verb_table[] = {
 	{"deny", "say no to it", cmd_deny, VERB_PLAIN, &deny_doc},
 	{"deps", "say which packages programs need", cmd_deps, VERB_DEPS, &deps_doc},
 	{"token", "make, list and remove keys of the HTTP API", cmd_token, VERB_TOKEN, &token_doc},
+	{"allow", "say what a policy lets a sandbox reach, and why", cmd_allow, VERB_ALLOW,
+	 &allow_doc},
+	{"trust", "let the pinfold.yaml of a project count", cmd_trust, VERB_TRUST, &trust_doc},
+	{"secret", "keep what programs may use and never see", cmd_secret, VERB_SECRET,
+	 &secret_doc},
 	{"tenant", "set and list quotas of tenants of the HTTP API", cmd_tenant, VERB_TENANT,
 	 &tenant_doc},
 	{"new", "make a workspace: files that last", cmd_new, VERB_NEW, &new_doc},
@@ -81,7 +86,8 @@ const struct verb verb_table[] = {
 
 /* Verbs of the contract whose part does not exist yet: refused by name, never "unknown". */
 static const char *const later_verbs[] = {
-	"allow", "trust", "secret", "replay", NULL,
+	"replay",
+	NULL,
 };
 
 static const struct verb *unknown_verb(const char *name, struct err *e)

@@ -141,11 +141,16 @@ static const struct entry environment[] = {
 	{"Ev PINFOLD_HOME", "Data directory."},
 	{"Ev XDG_DATA_HOME",
 	 "For an ordinary user without PINFOLD_HOME: the data directory is pinfold in it."},
+	{"Ev PINFOLD_CONFIG",
+	 "Configuration directory: policy.yaml, and what was trusted. Else /etc/pinfold for root, "
+	 "and pinfold in XDG_CONFIG_HOME or ~/.config for others."},
+	{"Ev PINFOLD_CEILING", "A file with one more ceiling for policies; it can only narrow."},
 	{"Ev TERM", "Handed on to a command that has a terminal; xterm-256color when not set."},
 	{NULL, NULL},
 };
 
 static const struct entry files[] = {
+	{"Pa /etc/pinfold/ceiling.yaml", "What no policy goes beyond; the operator's."},
 	{"Pa /var/lib/pinfold", "Data directory of root: output that did not fit into a result."},
 	{"Pa ~/.local/share/pinfold", "The same of an ordinary user without XDG_DATA_HOME."},
 	{NULL, NULL},

@@ -15,6 +15,8 @@
 
 struct request {
 	struct pinfold_run_options run; /* borrows from argv and from below */
+	const char *explain, *method;	/* of allow */
+	bool list, forget;		/* of trust */
 	const char *policy_file;	/* of --policy */
 	char *policy_text;		/* and what it holds; owned */
 	struct opt_list env, allow, hide, show, metadata;
@@ -37,10 +39,11 @@ struct request {
 		*quota_budget; /* of tenant */
 	bool once;	       /* of top */
 	uint64_t interval_ms;
-	uint64_t ttl_ms;
 	struct pinfold_audit_options audit;
 	const char *key, *anchor, *ledger; /* of verify */
-	uint64_t for_ms;		   /* an approval's */
+	uint64_t ttl_ms, uses;
+	const char *secret_file; /* of secret */
+	uint64_t for_ms;	 /* an approval's */
 	bool for_sandbox;
 	uint64_t result_fd, code_fd; /* what relay.h says, and program text; 0: none */
 	uint64_t samples;	     /* of bench */

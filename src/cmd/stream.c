@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "cmd/relay.h"
+#include "cmd/say.h"
 #include "cmd/sig.h"
 #include "cmd/term.h"
 
@@ -132,6 +133,15 @@ static bool was_stopped(const char *status)
 	       strcmp(status, "oom") == 0;
 }
 
+/* "ID WHAT": somebody has to know that it waits for him. */
+static void say_question(const char *text, size_t len)
+{
+	size_t id = len < 29 ? len : 29, what = len < 30 ? len : 30;
+
+	say("waits for approval: %.*s; pinfold approve %.*s, or pinfold deny %.*s",
+	    (int)(len - what), text + what, (int)id, text, (int)id, text);
+}
+
 static void on_event(struct stream *s, const struct pinfold_event *ev)
 {
 	switch (ev->kind) {
@@ -150,6 +160,7 @@ static void on_event(struct stream *s, const struct pinfold_event *ev)
 		lane_end(&s->lanes[1]);
 		break;
 	case PINFOLD_EVENT_STARTED: break;
+	case PINFOLD_EVENT_ASK: say_question(ev->data, ev->len); break;
 	case PINFOLD_EVENT_DENIAL: /* is among the notes of the result, once */
 		relay_denial(ev->data, ev->len);
 		break;

@@ -125,15 +125,18 @@ int cmd_token(const struct verb *v, int argc, char **argv);
 int cmd_audit(const struct verb *v, int argc, char **argv);
 int cmd_receipt(const struct verb *v, int argc, char **argv);
 int cmd_verify(const struct verb *v, int argc, char **argv);
+int cmd_allow(const struct verb *v, int argc, char **argv);
+int cmd_trust(const struct verb *v, int argc, char **argv);
+int cmd_secret(const struct verb *v, int argc, char **argv);
 int cmd_tenant(const struct verb *v, int argc, char **argv);
 int cmd_docs(const struct verb *v, int argc, char **argv);
 
-extern const struct verb_doc run_doc, shell_doc, plan_doc, doctor_doc, version_doc, help_doc,
-	serve_doc, docs_doc, exec_doc, ps_doc, logs_doc, attach_doc, kill_doc, pause_doc,
-	resume_doc, extend_doc, bench_doc, new_doc, ls_doc, info_doc, rm_doc, snap_doc, log_doc,
-	undo_doc, rollback_doc, fork_doc, diff_doc, cp_doc, push_doc, pull_doc, watch_doc,
-	review_doc, apply_doc, export_doc, import_doc, fsck_doc, token_doc, image_doc,
-	approvals_doc, deps_doc, approve_doc, deny_doc, top_doc, tenant_doc, mcp_doc, audit_doc,
-	receipt_doc, verify_doc;
+extern const struct verb_doc allow_doc, trust_doc, run_doc, shell_doc, plan_doc, doctor_doc,
+	version_doc, help_doc, serve_doc, docs_doc, exec_doc, ps_doc, logs_doc, attach_doc,
+	kill_doc, pause_doc, resume_doc, extend_doc, bench_doc, new_doc, ls_doc, info_doc, rm_doc,
+	snap_doc, log_doc, undo_doc, rollback_doc, fork_doc, diff_doc, cp_doc, push_doc, pull_doc,
+	watch_doc, review_doc, apply_doc, export_doc, import_doc, fsck_doc, token_doc, secret_doc,
+	image_doc, approvals_doc, deps_doc, approve_doc, deny_doc, top_doc, tenant_doc, mcp_doc,
+	audit_doc, receipt_doc, verify_doc;
 
 #endif

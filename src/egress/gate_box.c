@@ -104,9 +104,12 @@ static void on_intake(struct source *s, uint32_t events)
 static void on_reports(struct source *s, uint32_t events)
 {
 	struct box *b = (struct box *)(void *)((char *)s - offsetof(struct box, reports));
-	char none[8];
-	ssize_t n = recv(s->fd, none, sizeof(none), MSG_DONTWAIT);
+	struct gate_answer m;
+	ssize_t n;
 
+	while ((n = recv(s->fd, &m, sizeof(m), MSG_DONTWAIT)) > 0)
+		if (n == (ssize_t)sizeof(m))
+			box_answer(b, &m);
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
 		box_end(b);
 		return;
@@ -121,6 +124,7 @@ int box_open(const struct gate_open *msg, int fds[GATE_OPEN_FDS_MAX], struct err
 {
 	auto_close int policy = fds[0];
 	auto_close int roots = fds[3];
+	auto_close int secrets = fds[4];
 	struct box *b = calloc(1, sizeof(*b));
 
 	if (!b) {
@@ -129,6 +133,7 @@ int box_open(const struct gate_open *msg, int fds[GATE_OPEN_FDS_MAX], struct err
 		return err_sys(e, "sandbox");
 	}
 	memcpy(b->id, msg->sandbox, sizeof(b->id));
+	b->may_ask = msg->flags & GATE_MAY_ASK;
 	b->intake = (struct source){fds[1], on_intake};
 	b->reports = (struct source){fds[2], on_reports};
 	b->names = synthetic_new();
@@ -138,6 +143,8 @@ int box_open(const struct gate_open *msg, int fds[GATE_OPEN_FDS_MAX], struct err
 	if (r >= 0 && (gate_watch(&b->intake, EPOLLIN) < 0 ||
 		       gate_watch(&b->reports, EPOLLIN | EPOLLOUT | EPOLLET) < 0))
 		r = err_sys(e, "sandbox");
+	if (r >= 0)
+		r = secrets_open(b, secrets, e);
 	if (r >= 0)
 		r = inspect_open(b, roots, e);
 	if (r < 0)
@@ -168,6 +175,7 @@ void box_free(struct box *b)
 	policy_free(b->policy);
 	synthetic_free(b->names);
 	authority_free(b->authority);
+	secrets_close(b);
 	free(b);
 }
 

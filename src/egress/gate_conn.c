@@ -184,16 +184,13 @@ static bool take_limits(struct conn *c, const struct egress_verdict *v)
 	return true;
 }
 
-static void ask_first(struct conn *c, const struct egress_verdict *v)
+/* A rule says to ask first. True: a person said yes. */
+static bool ask_first(struct conn *c, const struct egress_verdict *v)
 {
-	struct row *r = box_row(c->box, c->host.text, c->port, GATE_PENDING, v->name);
+	char what[192];
 
-	if (!r)
-		return;
-	(void)snprintf(r->report.what, sizeof(r->report.what), "connect %.160s:%u", c->host.text,
-		       c->port);
-	(void)snprintf(r->report.hint, sizeof(r->report.hint), "%.255s", v->hint);
-	box_report(c->box, false);
+	(void)snprintf(what, sizeof(what), "connect %.160s:%u", c->host.text, c->port);
+	return conn_ask(c, what, v) == ASKED_YES;
 }
 
 bool conn_decide(struct conn *c, struct egress_verdict *v)
@@ -202,11 +199,9 @@ bool conn_decide(struct conn *c, struct egress_verdict *v)
 		.host = &c->host, .port = c->port, .protocol = EGRESS_ANY, .stage = EGRESS_CONNECT};
 
 	policy_decide(c->box->policy, &q, v);
-	if (v->action == EGRESS_ASK) {
-		ask_first(c, v);
+	if (v->action == EGRESS_ASK && !ask_first(c, v))
 		return false;
-	}
-	if (v->action != EGRESS_ALLOW) {
+	if (v->action == EGRESS_DENY) {
 		box_deny(c->box, &c->host, c->port, NULL, v->name, v->hint);
 		return false;
 	}
@@ -280,19 +275,26 @@ static bool find_host(struct conn *c)
 	return false;
 }
 
-static void begin(struct conn *c, const struct listener *l)
+static void try_connect(struct conn *c)
 {
 	struct egress_verdict v;
 
+	if (find_host(c) && conn_decide(c, &v))
+		conn_go(c);
+	else if (c->is_asking)
+		c->state = CONN_ASK;
+	else
+		conn_abort(c);
+}
+
+static void begin(struct conn *c, const struct listener *l)
+{
 	if (l->kind == GATE_PROXY || l->port == GATE_DNS_PORT) {
 		c->state = l->kind == GATE_PROXY ? CONN_PROXY : CONN_DNS;
 		conn_busy(c);
 		return;
 	}
-	if (find_host(c) && conn_decide(c, &v))
-		conn_go(c);
-	else
-		conn_abort(c);
+	try_connect(c);
 }
 
 void conn_accept(struct listener *l)
@@ -533,6 +535,10 @@ void conn_ready(struct conn *c)
 	case CONN_RELAY: relay_run(c); break;
 	case CONN_DNS: dns_stream_run(c); break;
 	case CONN_LAST: conn_last(c, NULL, 0); break;
+	case CONN_ASK:
+		if (!c->is_asking)
+			try_connect(c);
+		break;
 	case CONN_CLOSED: break;
 	}
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HTTP/1.1 as a stage, in the clear or inside TLS (gate_inspect.c). Every request is judged, also the tenth of a connection, and is
- * then written anew: what the server reads is what was judged, with one framing and without what
- * belongs to the client's own connection. The same for responses.
+ * HTTP/1.1 as a stage, in the clear or inside TLS (gate_inspect.c). Every request is judged, also the
+ * tenth of a connection, and is then written anew: what the server reads is what was judged, with one
+ * framing and without what belongs to the client's own connection. The same for responses. Where the
+ * sandbox has secrets, they are put in here, and taken out of what comes back.
  *
  *	HEAD ─► EXCHANGE ─► HEAD …
  *
@@ -34,6 +35,10 @@ struct http_stage {
 	bool keeps, is_old; /* the client's connection stays; it speaks HTTP/1.0 */
 	enum http_method method;
 	unsigned n_informal;
+	struct egress_inject inject[EGRESS_INJECTS_MAX]; /* of this request; borrowed */
+	unsigned n_inject;
+	struct secret_scan scan;
+	struct redact *redact; /* owned; NULL: the sandbox has no secrets */
 };
 
 static enum stage_next refuse(struct stage_io *io, unsigned status, const char *text)
@@ -94,7 +99,7 @@ static enum egress_protocol spoken(const struct conn *c)
 	return c->protocol == EGRESS_HTTPS ? EGRESS_HTTPS : EGRESS_HTTP;
 }
 
-/* STAGE_ON: it may be sent. */
+/* STAGE_ON: it may be sent. STAGE_WAIT: a person is asked first. */
 static enum stage_next judge(struct http_stage *s, struct stage_io *io, size_t head_len)
 {
 	struct conn *c = s->conn;
@@ -115,12 +120,16 @@ static enum stage_next judge(struct http_stage *s, struct stage_io *io, size_t h
 		return refuse(io, 403, why);
 	}
 	if (!choose(s, &host, &q, &v))
-		return refuse(io, 403, v.hint[0] ? v.hint : "not allowed");
+		return c->is_asking ? STAGE_WAIT
+				    : refuse(io, 403, v.hint[0] ? v.hint : "not allowed");
 	policy_decide(c->box->policy, &q, &v);
-	if (v.action != EGRESS_ALLOW) {
-		(void)snprintf(what, sizeof(what), "%.*s %s://%.80s%.*s", (int)q.method_len,
-			       q.method, egress_protocol_name(spoken(c)), host.text,
-			       (int)(q.path_len < 60 ? q.path_len : 60), q.path);
+	(void)snprintf(what, sizeof(what), "%.*s %s://%.80s%.*s", (int)q.method_len, q.method,
+		       egress_protocol_name(spoken(c)), host.text,
+		       (int)(q.path_len < 60 ? q.path_len : 60), q.path);
+	if (v.action == EGRESS_ASK && conn_ask(c, what, &v) != ASKED_YES)
+		return c->is_asking ? STAGE_WAIT
+				    : refuse(io, 403, "a person would have to allow it");
+	if (v.action == EGRESS_DENY) {
 		box_deny(c->box, &c->host, c->port, what, v.name, v.hint);
 		return refuse(io, 403, v.hint);
 	}
@@ -128,6 +137,11 @@ static enum stage_next judge(struct http_stage *s, struct stage_io *io, size_t h
 		return refuse(io, 431, "the head is longer than the rule allows");
 	if (!conn_request(c, &v))
 		return refuse(io, 429, "too many requests in this minute for the rule");
+	const char *against = secrets_judge(c, &s->head, &v);
+	if (against)
+		return refuse(io, 403, against);
+	memcpy(s->inject, v.inject, sizeof(s->inject));
+	s->n_inject = v.n_inject;
 	return STAGE_ON;
 }
 
@@ -142,19 +156,30 @@ static void put_host(struct http_out *o, const struct conn *c)
 	http_out_field(o, "Host", text);
 }
 
-static void copy_fields(struct http_out *o, const struct http_head *h)
+static void copy_fields(const struct http_stage *s, struct http_out *o, const struct http_head *h)
 {
+	bool drops = s->redact && h->status == 0;
+
 	for (unsigned i = 0; i < h->n_fields; i++) {
 		const struct http_field *f = &h->fields[i];
 
 		if (!http_field_is_hop(h, f) && !http_field_is(f, "host") &&
-		    !http_field_is(f, "content-length") && !http_field_is(f, "expect"))
+		    !http_field_is(f, "content-length") && !http_field_is(f, "expect") &&
+		    !(drops && secret_drops(f, s->inject, s->n_inject)))
 			http_out_copy(o, f);
 	}
 }
 
+static bool in_query(const struct http_stage *s)
+{
+	for (unsigned i = 0; i < s->n_inject; i++)
+		if (s->inject[i].where == EGRESS_QUERY)
+			return true;
+	return false;
+}
+
 /* Path and query as they came: those were judged. */
-static void put_line(struct http_out *o, const struct http_head *h)
+static void put_line(const struct http_stage *s, struct http_out *o, const struct http_head *h)
 {
 	char method[HTTP_METHOD_MAX + 1], target[HTTP_LINE_MAX + 2];
 	struct http_target t;
@@ -164,11 +189,18 @@ static void put_line(struct http_out *o, const struct http_head *h)
 	http_target_split(h, &t);
 	if (h->form == HTTP_ASTERISK)
 		n = snprintf(target, sizeof(target), "*");
+	else if (in_query(s))
+		n = secret_target(s->conn->box->secrets, h, s->inject, s->n_inject, target,
+				  sizeof(target));
 	else
 		n = snprintf(target, sizeof(target), "%.*s%s%.*s", t.path_len ? (int)t.path_len : 1,
 			     t.path_len ? t.path : "/", t.query ? "?" : "", (int)t.query_len,
 			     t.query ? t.query : "");
-	http_out_request(o, method, target, (size_t)n);
+	if (n < 0)
+		o->error = -EMSGSIZE;
+	else
+		http_out_request(o, method, target, (size_t)n);
+	explicit_bzero(target, sizeof(target));
 }
 
 static int write_request(struct http_stage *s, struct stage_io *io)
@@ -178,9 +210,10 @@ static int write_request(struct http_stage *s, struct stage_io *io)
 	struct http_out o;
 
 	http_out_init(&o, buf, sizeof(buf));
-	put_line(&o, h);
+	put_line(s, &o, h);
 	put_host(&o, s->conn);
-	copy_fields(&o, h);
+	copy_fields(s, &o, h);
+	secret_put(s->conn->box->secrets, s->inject, s->n_inject, &o);
 	if (h->content_length >= 0)
 		http_out_field_u64(&o, "Content-Length", (uint64_t)h->content_length);
 	if (h->chunked)
@@ -188,7 +221,10 @@ static int write_request(struct http_stage *s, struct stage_io *io)
 	if (!s->keeps)
 		http_out_field(&o, "Connection", "close");
 	int n = http_out_end(&o);
-	return n < 0 ? n : stage_put(&io->to_server, buf, (size_t)n);
+	if (n >= 0)
+		n = stage_put(&io->to_server, buf, (size_t)n);
+	explicit_bzero(buf, s->n_inject ? sizeof(buf) : 0);
+	return n;
 }
 
 static enum stage_next take_request(struct http_stage *s, struct stage_io *io)
@@ -208,6 +244,10 @@ static enum stage_next take_request(struct http_stage *s, struct stage_io *io)
 	if (used < 0)
 		return refuse(io, e.status, e.why);
 	enum stage_next next = judge(s, io, (size_t)used);
+	if (next == STAGE_WAIT) {
+		http_head_init(&s->head); /* it is read again when he has answered */
+		return STAGE_ON;
+	}
 	if (next != STAGE_ON)
 		return next;
 	if (http_body_of_request(&s->up, &s->head, UINT64_MAX, &e) < 0)
@@ -224,6 +264,7 @@ static enum stage_next take_request(struct http_stage *s, struct stage_io *io)
 	s->in_exchange = true;
 	s->up_done = s->down_done = s->has_response = false;
 	s->n_informal = 0;
+	s->scan.len = 0;
 	return STAGE_SERVER;
 }
 
@@ -238,23 +279,51 @@ static int put_chunk(struct stage_buf *out, const char *data, size_t len)
 		       : 0;
 }
 
-/* As much of a body as there is and as fits, framed anew. 1: it is whole. 0: not yet. -1: bad. */
-static int pump(struct http_body *b, struct stage_buf *in, struct stage_buf *out, bool chunks)
+static int put_part(struct stage_buf *out, const char *data, size_t len, bool chunks)
 {
+	if (len == 0)
+		return 0;
+	return chunks ? put_chunk(out, data, len) : stage_put(out, data, len);
+}
+
+/* A part of an answer, without the values of secrets; `last`: with what was held back. */
+static int put_redacted(struct redact *r, struct stage_buf *out, const char *data, size_t len,
+			bool chunks, bool last)
+{
+	static char room[STAGE_BUF_MAX + 2 * REDACT_FORM_MAX];
+	size_t n = redact_feed(r, data, len, room);
+
+	if (last)
+		n += redact_end(r, room + n);
+	return put_part(out, room, n, chunks);
+}
+
+/* As much of a body as there is and as fits, framed anew. 1: it is whole. 0: not yet. -1: bad. */
+static int pump(struct http_stage *s, struct http_body *b, struct stage_buf *in,
+		struct stage_buf *out, bool chunks)
+{
+	bool up = b == &s->up;
+	size_t around = CHUNK_ROOM + (!up && s->redact ? REDACT_FORM_MAX : 0);
+
 	for (;;) {
 		struct http_error e;
 		const char *data;
 		size_t used = 0, len = 0;
 		size_t room = STAGE_BUF_MAX - out->len, n = in->len;
 
-		if (room <= CHUNK_ROOM)
+		if (room <= around)
 			return 0;
-		if (n > room - CHUNK_ROOM)
-			n = room - CHUNK_ROOM;
+		if (n > room - around)
+			n = room - around;
 		int r = http_body_feed(b, n ? in->data + in->start : "", n, &used, &data, &len, &e);
 		if (r < 0)
 			return -1;
-		if (len && (chunks ? put_chunk(out, data, len) : stage_put(out, data, len)) < 0)
+		if (up && secret_scan(&s->scan, s->conn->box->secrets, data, len)) {
+			secrets_alarm(s->conn, "body");
+			return -1;
+		}
+		if ((!up && s->redact ? put_redacted(s->redact, out, data, len, chunks, r > 0)
+				      : put_part(out, data, len, chunks)) < 0)
 			return -1;
 		if (used)
 			stage_took(in, used);
@@ -285,7 +354,7 @@ static int write_response(struct http_stage *s, struct stage_io *io)
 		s->keeps = false;
 	http_out_init(&o, buf, sizeof(buf));
 	http_out_status(&o, h->status);
-	copy_fields(&o, h);
+	copy_fields(s, &o, h);
 	if (h->content_length >= 0)
 		http_out_field_u64(&o, "Content-Length", (uint64_t)h->content_length);
 	if (sends_chunks(s))
@@ -293,6 +362,8 @@ static int write_response(struct http_stage *s, struct stage_io *io)
 	if (!s->keeps)
 		http_out_field(&o, "Connection", "close");
 	int n = http_out_end(&o);
+	if (n >= 0 && s->redact)
+		(void)redact_whole(s->redact, buf, (size_t)n);
 	return n < 0 ? n : stage_put(&io->to_client, buf, (size_t)n);
 }
 
@@ -310,6 +381,10 @@ static int take_response(struct http_stage *s, struct stage_io *io)
 		if (used <= 0)
 			return used < 0 ? -1 : 0;
 		bool informal = s->head.status < 200;
+		/* What is packed cannot be looked into; nobody asked for it. */
+		if (s->redact && http_head_field(&s->head, "content-encoding") &&
+		    !http_head_lists(&s->head, "content-encoding", "identity"))
+			return -1;
 		if (informal && (s->head.status == 101 || ++s->n_informal > INFORMAL_MAX))
 			return -1;
 		if (!informal &&
@@ -343,9 +418,14 @@ static enum stage_next take_answer(struct http_stage *s, struct stage_io *io)
 	}
 	if (!s->has_response || s->down_done)
 		return STAGE_ON;
-	int r = pump(&s->down, &io->from_server, &io->to_client, sends_chunks(s));
+	int r = pump(s, &s->down, &io->from_server, &io->to_client, sends_chunks(s));
 	if (r == 0 && io->server_ended && io->from_server.len == 0) {
 		if (http_body_eof(&s->down, &e) < 0 || io->server_cut)
+			return STAGE_ABORT;
+		if (STAGE_BUF_MAX - io->to_client.len < REDACT_FORM_MAX + CHUNK_ROOM)
+			return STAGE_ON; /* no room yet */
+		if (s->redact &&
+		    put_redacted(s->redact, &io->to_client, "", 0, sends_chunks(s), true) < 0)
 			return STAGE_ABORT;
 		if (sends_chunks(s) &&
 		    stage_put(&io->to_client, HTTP_CHUNK_END, sizeof(HTTP_CHUNK_END) - 1) < 0)
@@ -361,7 +441,7 @@ static enum stage_next take_answer(struct http_stage *s, struct stage_io *io)
 static enum stage_next exchange(struct http_stage *s, struct stage_io *io)
 {
 	if (!s->up_done) {
-		int r = pump(&s->up, &io->from_client, &io->to_server,
+		int r = pump(s, &s->up, &io->from_client, &io->to_server,
 			     s->up.kind == HTTP_BODY_CHUNKED);
 
 		if (r < 0 || (r == 0 && io->client_ended && io->from_client.len == 0))
@@ -389,6 +469,7 @@ static enum stage_next run(struct stage *stage, struct stage_io *io)
 
 static void http_stage_free(struct stage *stage)
 {
+	redact_free(((struct http_stage *)(void *)stage)->redact);
 	free(stage);
 }
 
@@ -403,5 +484,9 @@ struct stage *http_stage_new(struct conn *c, bool is_proxy)
 	s->conn = c;
 	s->is_proxy = is_proxy;
 	http_head_init(&s->head);
+	if (c->box->secrets && !(s->redact = redact_new(c->box->secrets))) {
+		free(s);
+		return NULL;
+	}
 	return &s->stage;
 }

@@ -13,6 +13,7 @@
  *	STAGE ──┘  (a stage asks for its server with its first good request)
  *	DNS        answers only
  *	LAST       nothing but an answer that is still to be sent
+ *	ASK        a person is asked whether it may connect; then from the beginning
  *
  * Whatever is wrong, at any state, is CLOSED. Where we are: see gate_confine.c.
  */
@@ -27,6 +28,7 @@
 #include "egress/inspect.h"
 #include "egress/name.h"
 #include "egress/policy.h"
+#include "egress/secret.h"
 #include "egress/stage.h"
 #include "egress/synthetic.h"
 #include "wire/gate.h"
@@ -78,6 +80,14 @@ struct account {
 	uint64_t minute; /* in which the requests were */
 };
 
+enum ask_state { ASK_FREE, ASK_OPEN, ASK_YES, ASK_NO };
+
+struct ask {
+	enum ask_state state;
+	uint64_t until_ms; /* of a yes */
+	char what[192];
+};
+
 struct row {
 	struct gate_report report;
 	uint32_t hash;
@@ -98,6 +108,7 @@ struct box {
 	struct source reports;		   /* to the starter */
 	bool is_ending, is_dead, is_stuck; /* stuck: the starter does not read */
 	struct authority *authority;	   /* NULL: nothing is inspected */
+	struct secret_set *secrets;	   /* NULL: none */
 	struct policy *policy;
 	struct synthetic *names;
 	struct listener listeners[BOX_LISTENERS_MAX];
@@ -106,6 +117,9 @@ struct box {
 	unsigned n_rows;
 	uint64_t omitted;
 	bool omitted_changed;
+	bool may_ask;
+	struct ask asks[GATE_ASKS_MAX];
+	unsigned n_asks;
 	unsigned n_told; /* names whose addresses the starter knows */
 	struct account accounts[BOX_ACCOUNTS_MAX];
 	unsigned n_accounts, n_conns;
@@ -148,6 +162,7 @@ enum conn_state {
 	CONN_RELAY,
 	CONN_DNS,
 	CONN_LAST,
+	CONN_ASK,
 	CONN_CLOSED,
 };
 
@@ -196,7 +211,10 @@ struct conn {
 	bool server_open;
 	bool has_greeted; /* PROXY: the client speaks SOCKS and was answered */
 	bool is_ending;	  /* STAGE: what is to be sent is all there will be */
-	bool has_shut;	  /* LAST: all is sent, its end is awaited */
+	bool is_asking;	  /* a person is asked for `asked` */
+	enum { SAID_NOTHING, SAID_YES, SAID_NO } said; /* what he said to it */
+	char asked[192];
+	bool has_shut; /* LAST: all is sent, its end is awaited */
 };
 
 /* gate_conn.c */
@@ -226,6 +244,12 @@ void conn_ready(struct conn *c);
 #define FIRST_BYTES_MAX 32768u /* every hello and every head of HTTP */
 int conn_first_bytes(struct conn *c);
 
+/* gate_ask.c: what a person says to it. WAIT: he is asked, and the connection is made busy when he
+ * has answered; whoever asked asks again then. NO was told. */
+enum asked { ASKED_NO, ASKED_YES, ASKED_WAIT };
+enum asked conn_ask(struct conn *c, const char *what, const struct egress_verdict *v);
+void box_answer(struct box *b, const struct gate_answer *m);
+
 /* gate_relay.c */
 void relay_run(struct conn *c);
 void relay_done(struct conn *c);
@@ -242,6 +266,15 @@ struct stage *http_stage_new(struct conn *c, bool is_proxy);
 int inspect_open(struct box *b, int roots, struct err *e);
 /* TLS around HTTP. NULL: it cannot be. */
 struct stage *inspect_stage_new(struct conn *c);
+
+/* gate_secret.c */
+int secrets_open(struct box *b, int fd, struct err *e);
+void secrets_close(struct box *b);
+/* NULL: it may be sent. Else why not, which was told, too. */
+const char *secrets_judge(struct conn *c, const struct http_head *h,
+			  const struct egress_verdict *v);
+/* A placeholder turned up where none belongs. */
+void secrets_alarm(struct conn *c, const char *where);
 
 /* gate_proxy.c */
 void proxy_run(struct conn *c);

@@ -74,7 +74,8 @@ static void connect_http(struct conn *c, const struct http_head *h, size_t used)
 	}
 	c->port = q.port;
 	if (!conn_decide(c, &v)) {
-		conn_refuse_http(c, 403, v.hint[0] ? v.hint : "not allowed");
+		if (!c->is_asking)
+			conn_refuse_http(c, 403, v.hint[0] ? v.hint : "not allowed");
 		return;
 	}
 	took(c, used);
@@ -127,7 +128,8 @@ static void socks_connect(struct conn *c)
 	c->host = q.host;
 	c->port = q.port;
 	if (!conn_decide(c, &v)) {
-		refuse_socks(c, SOCKS_DENIED);
+		if (!c->is_asking)
+			refuse_socks(c, SOCKS_DENIED);
 		return;
 	}
 	took(c, (size_t)used);
@@ -161,10 +163,23 @@ static void socks_run(struct conn *c)
 	socks_connect(c);
 }
 
+static void judge_first(struct conn *c)
+{
+	if (c->has_greeted || socks_is(c->hello[0]))
+		socks_run(c);
+	else
+		http_run(c);
+}
+
 void proxy_run(struct conn *c)
 {
-	if (conn_first_bytes(c) < 0)
+	if (c->is_asking || conn_first_bytes(c) < 0)
 		return;
+	if (c->said) { /* of what came already, and waited for it */
+		judge_first(c);
+		if (c->state != CONN_PROXY || c->is_asking)
+			return;
+	}
 	while (c->state == CONN_PROXY && c->hello_len < c->hello_cap) {
 		ssize_t n =
 			recv(c->client.fd, c->hello + c->hello_len, c->hello_cap - c->hello_len, 0);
@@ -176,10 +191,9 @@ void proxy_run(struct conn *c)
 			return;
 		}
 		c->hello_len += (size_t)n;
-		if (c->has_greeted || socks_is(c->hello[0]))
-			socks_run(c);
-		else
-			http_run(c);
+		judge_first(c);
+		if (c->is_asking)
+			return;
 	}
 	if (c->state == CONN_PROXY)
 		conn_abort(c);

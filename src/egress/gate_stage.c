@@ -109,6 +109,7 @@ static bool step(struct conn *c)
 		conn_resolve(c);
 		return false;
 	case STAGE_END: c->is_ending = true; return true;
+	case STAGE_WAIT:
 	case STAGE_ABORT: break;
 	}
 	conn_abort(c);

@@ -480,6 +480,31 @@ bool policy_inspects(const struct policy *p)
 	return p->ceiling && policy_inspects(p->ceiling);
 }
 
+static bool is_among(const char *const *list, unsigned n, const char *text)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (strcmp(list[i], text) == 0)
+			return true;
+	return false;
+}
+
+unsigned policy_secrets(const struct policy *p, const char **ret, unsigned max)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < p->n_rules; i++)
+		for (unsigned k = 0; k < p->rules[i].n_inject; k++) {
+			const char *name = policy_str(p, p->rules[i].inject[k].secret);
+
+			if (is_among(ret, n < max ? n : max, name))
+				continue;
+			if (n < max)
+				ret[n] = name;
+			n++;
+		}
+	return n;
+}
+
 bool policy_is_empty(const struct policy *p)
 {
 	uint16_t ports[POLICY_PORTS_MAX];

@@ -112,6 +112,9 @@ bool policy_may_reach(const struct policy *p, const struct address *a, uint16_t 
 unsigned policy_ports(const struct policy *p, uint16_t ret[POLICY_PORTS_MAX]);
 /* May a connection have to be inspected, so that the sandbox needs an authority to trust? */
 bool policy_inspects(const struct policy *p);
+/* The names of the secrets that rules inject, each once; borrowed. Returns how many there are, also
+ * when they are more than `max`. */
+unsigned policy_secrets(const struct policy *p, const char **ret, unsigned max);
 bool policy_is_empty(const struct policy *p); /* nothing can ever be allowed or asked for */
 unsigned policy_rules(const struct policy *p);
 

@@ -87,26 +87,29 @@ int source_read(int dir, const char *path, enum source_owner owner, char **ret, 
 	return 0;
 }
 
-/* -ENOENT: there is none. */
-static int load_file(struct policy *p, const char *path, enum source_owner owner,
-		     const struct policy_presets *presets, struct err *e)
+/* *ret_there: is there such a file at all? Where there is none, that is no error yet. */
+static int load_file(struct policy *p, const char *path, enum source_owner owner, bool *ret_there,
+		     struct err *e)
 {
 	auto_free char *text = NULL;
 	size_t len = 0;
 	int r = source_read(AT_FDCWD, path, owner, &text, &len, e);
 
-	return r < 0 ? r : policy_load_yaml(p, text, len, path, presets, e);
+	*ret_there = r != -ENOENT;
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	return policy_load_yaml(p, text, len, path, &source_presets, e);
 }
 
 static int load_own(struct policy *p, struct err *e)
 {
 	char path[PATH_MAX + 16];
+	bool is_there;
 
 	if (source_config_dir(path, e) < 0)
 		return -EINVAL;
 	(void)snprintf(path + strlen(path), 16, "/policy.yaml");
-	int r = load_file(p, path, SOURCE_SELF, &source_presets, e);
-	return r == -ENOENT ? 0 : r;
+	return load_file(p, path, SOURCE_SELF, &is_there, e);
 }
 
 static int load_project(struct policy *p, const char *dir, char note[SOURCE_NOTE_SIZE],
@@ -114,8 +117,13 @@ static int load_project(struct policy *p, const char *dir, char note[SOURCE_NOTE
 {
 	auto_trust struct trust t = {.text = NULL};
 
-	if (trust_check(dir, &t, e) < 0)
-		return -EINVAL;
+	/* What a project puts in our way is no reason not to run: it just does not count. */
+	if (trust_check(dir, &t, e) < 0) {
+		(void)snprintf(note, SOURCE_NOTE_SIZE, "no " TRUST_FILE " is used: %.300s",
+			       e->text);
+		*e = (struct err)ERR_INIT;
+		return 0;
+	}
 	if (t.state == TRUST_YES)
 		return policy_load_yaml(p, t.text, t.len, t.path, &source_presets, e);
 	if (t.state != TRUST_NONE)
@@ -128,21 +136,23 @@ static int load_project(struct policy *p, const char *dir, char note[SOURCE_NOTE
 	return 0;
 }
 
-static int add_ceiling(struct policy *p, const char *path, enum source_owner owner, bool must_be,
+/* One that is named must be there; nothing is run under a ceiling that we cannot read. */
+static int add_ceiling(struct policy *p, const char *path, enum source_owner owner, bool is_named,
 		       struct err *e)
 {
-	struct policy *ceiling = policy_new();
+	auto_policy *ceiling = policy_new();
+	bool is_there = false;
 
 	if (!ceiling)
 		return err_set(e, ERR_INTERNAL, "no memory for a policy");
-	int r = load_file(ceiling, path, owner, &source_presets, e);
-	if (r == -ENOENT && must_be)
-		r = err_set(e, ERR_MISSING, "%.200s: there is no such ceiling", path);
-	if (r < 0) {
-		policy_free(ceiling);
-		return r == -ENOENT ? 0 : r;
-	}
-	return policy_set_ceiling(p, ceiling, e);
+	if (load_file(ceiling, path, owner, &is_there, e) < 0)
+		return -EINVAL;
+	if (is_there)
+		return policy_set_ceiling(p, take_ptr(&ceiling), e);
+	if (!is_named)
+		return 0;
+	(void)err_set(e, ERR_MISSING, "%.200s: there is no such ceiling", path);
+	return err_remedy(e, "PINFOLD_CEILING names a file with a policy");
 }
 
 int policy_gather(const struct policy_sources *s, struct policy **ret, char note[SOURCE_NOTE_SIZE],

@@ -33,6 +33,7 @@ enum stage_next {
 	STAGE_SERVER, /* the same, and a server is wanted */
 	STAGE_END,    /* send what there is to both sides, and close */
 	STAGE_ABORT,  /* close at once */
+	STAGE_WAIT,   /* only within a stage: for something that is no byte */
 };
 
 struct stage;

@@ -243,7 +243,10 @@ int trust_forget(const char *path, struct err *e)
 	(void)snprintf(file, sizeof(file), "%s/%s", found, TRUST_FILE);
 	if (change(file, NULL, &dropped, e) < 0)
 		return -EINVAL;
-	return dropped ? 0 : err_set(e, ERR_MISSING, "%.200s is not trusted", file);
+	if (dropped)
+		return 0;
+	(void)err_set(e, ERR_MISSING, "%.200s is not trusted", file);
+	return err_remedy(e, "pinfold trust --list prints what is");
 }
 
 int trust_list(int (*each)(const char *path, enum trust_state state, void *arg), void *arg,

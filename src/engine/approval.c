@@ -13,7 +13,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <pinfold/pinfold.h>
+#include <pinfold/approval.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>

@@ -47,10 +47,10 @@ static bool is_gated(const struct pinfold_run *run, const struct notify_event *e
 	return false;
 }
 
-void run_deny_by_gate(struct pinfold_run *run, const struct notify_event *ev, const char *what,
-		      uint64_t count)
+void run_deny_by_gate(struct pinfold_run *run, const char *kind, const struct notify_event *ev,
+		      const char *what, uint64_t count)
 {
-	struct run_denial *d = find(run, "network", what);
+	struct run_denial *d = find(run, kind, what);
 
 	if (!d)
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What programs need: a scanner of ours reads them in a sandbox, names become packages here. */
 #include <assert.h>
-#include <pinfold/pinfold.h>
+#include <pinfold/deps.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -20,8 +20,8 @@
 #include "base/fd.h"
 #include "base/passfd.h"
 #include "egress/policy.h"
+#include "egress/source.h"
 #include "egress/synthetic.h"
-#include "egress/yaml.h"
 #include "engine/run_int.h"
 #include "sandbox/spawn.h"
 #include "wire/gate.h"
@@ -115,10 +115,12 @@ int egress_begin(struct pinfold_run *run, struct err *e)
 	struct gate_open msg = {.magic = GATE_MAGIC, .version = GATE_VERSION};
 	const char *resolver = getenv("PINFOLD_RESOLVER");
 	auto_close int policy = FD_NONE, intake = FD_NONE, reports = FD_NONE, roots = FD_NONE;
+	auto_close int secrets = FD_NONE;
 	int pair[2];
 
 	if (!req->spec.egress.n_ports)
 		return 0;
+	msg.flags = run->lives ? 0 : GATE_MAY_ASK; /* nobody looks after one that only lives */
 	(void)snprintf(msg.sandbox, sizeof(msg.sandbox), "%s", req->spec.id);
 	(void)snprintf(msg.resolver, sizeof(msg.resolver), "%s", resolver ? resolver : "");
 	run->rows = calloc(GATE_ROWS_MAX, sizeof(*run->rows));
@@ -126,7 +128,8 @@ int egress_begin(struct pinfold_run *run, struct err *e)
 	if (!run->rows || !run->names)
 		return err_sys(e, "policy");
 	if (policy_file(req->policy, &policy, e) < 0 ||
-	    (req->spec.egress.inspects && roots_file(run, &roots, e) < 0))
+	    (req->spec.egress.inspects && roots_file(run, &roots, e) < 0) ||
+	    (req->injected && secrets_file(req, &secrets, e) < 0))
 		return -EINVAL;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(e, "gate");
@@ -137,7 +140,7 @@ int egress_begin(struct pinfold_run *run, struct err *e)
 	run->reports = pair[0];
 	reports = pair[1];
 	req->spec.egress.gate = run->gate_end;
-	const int fds[GATE_OPEN_FDS_MAX] = {policy, intake, reports, roots};
+	const int fds[GATE_OPEN_FDS_MAX] = {policy, intake, reports, roots, secrets};
 	run->uses_gate = true;
 	int r = use_gate(&msg, fds, e);
 	return r >= 0 && roots >= 0 ? egress_trust(run, e) : r;
@@ -149,7 +152,8 @@ static void deny(struct pinfold_run *run, const struct gate_report *r, uint64_t 
 
 	(void)snprintf(ev.what, sizeof(ev.what), "%.95s", r->what);
 	(void)snprintf(ev.host, sizeof(ev.host), "%.63s", r->host);
-	run_deny_by_gate(run, &ev, r->what, r->count - before);
+	bool by_person = strcmp(r->rule, GATE_RULE_APPROVAL) == 0;
+	run_deny_by_gate(run, by_person ? "approval" : "network", &ev, r->what, r->count - before);
 }
 
 /* Of a process that handles hostile bytes: its word is shown, and bounded, and nothing more. */
@@ -161,13 +165,15 @@ static void take_report(struct pinfold_run *run, struct gate_report *r)
 		run->rows_omitted = r->omitted;
 	if (r->row == GATE_ROWS_MAX + 1 && r->count >= 1 && r->count <= GATE_NAMES_MAX)
 		memcpy(run->names[r->count - 1], r->host, sizeof(r->host));
+	if (r->row == GATE_ROWS_MAX + 2)
+		egress_ask(run, r);
 	if (r->row > run->n_rows || r->row >= GATE_ROWS_MAX || r->verdict > GATE_PENDING)
 		return;
 	uint64_t before = r->row < run->n_rows ? run->rows[r->row].count : 0;
 	if (r->row == run->n_rows)
 		run->n_rows++;
 	run->rows[r->row] = *r;
-	if (r->verdict != GATE_ALLOWED && r->count > before)
+	if (r->verdict == GATE_DENIED && r->count > before)
 		deny(run, r, before);
 }
 
@@ -215,6 +221,7 @@ void egress_end(struct pinfold_run *run)
 	struct pollfd pfd = {.fd = run->reports, .events = POLLIN};
 
 	fd_close(&run->gate_end);
+	egress_ask_end(run);
 	if (run->reports >= 0)
 		(void)shutdown(run->reports, SHUT_WR); /* the gate may be gone */
 	while (run->reports >= 0 && poll(&pfd, 1, LAST_WORDS_MS) == 1 && egress_report(run))
@@ -283,20 +290,28 @@ int egress_hold(struct pinfold_run *run, struct err *e)
 
 int request_policy(struct request *r, const struct pinfold_run_options *o, struct err *e)
 {
-	bool asked = (o->allow && o->allow[0]) || o->policy;
+	bool own = o->flags & PINFOLD_OWN_POLICY, asked = (o->allow && o->allow[0]) || o->policy;
+	struct policy_sources s = {
+		.allow = o->allow,
+		.text = o->policy,
+		.text_name = o->policy_name ? o->policy_name : "policy",
+		.with_own = own,
+		.project = own ? o->dir : NULL,
+	};
+	char note[SOURCE_NOTE_SIZE]; /* who sets the flag has said it */
 
-	if (!asked)
+	if (!asked && !own)
 		return 0;
-	r->policy = policy_new();
-	if (!r->policy)
-		return err_sys(e, "policy");
-	for (unsigned i = 0; o->allow && o->allow[i]; i++)
-		if (policy_allow(r->policy, o->allow[i], e) < 0)
-			return err_wrap(e, "--allow %s", o->allow[i]);
-	if (o->policy && policy_load_yaml(r->policy, o->policy, strlen(o->policy),
-					  o->policy_name ? o->policy_name : "policy", NULL, e) < 0)
+	r->approvals = o->approvals;
+	(void)snprintf(r->tenant, sizeof(r->tenant), "%s", o->tenant ? o->tenant : "");
+	if (policy_gather(&s, &r->policy, note, e) < 0)
 		return -EINVAL;
+	if (!asked && policy_is_empty(r->policy)) {
+		policy_free(r->policy);
+		r->policy = NULL;
+		return 0;
+	}
 	r->spec.egress.n_ports = policy_ports(r->policy, r->spec.egress.ports);
 	r->spec.egress.inspects = policy_inspects(r->policy);
-	return 0;
+	return request_secrets(r, e);
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/fd.h"
 #include "engine/live_files.h"
@@ -58,6 +59,7 @@ static const char *const kinds[FILES_EVENT_END] = {
 	[FILES_EVENT_CREATE] = "create", [FILES_EVENT_WRITE] = "write",
 	[FILES_EVENT_REMOVE] = "remove", [FILES_EVENT_RENAME] = "rename",
 	[FILES_EVENT_CHMOD] = "chmod",	 [FILES_EVENT_OVERFLOW] = "overflow",
+	[FILES_EVENT_SYNC] = "sync",
 };
 
 /* Below the directory; false: it does not fit. */
@@ -117,6 +119,19 @@ int pinfold_watch_next(struct pinfold_watch *watch, int timeout_ms,
 		take(watch, ret_event);
 		return 1;
 	}
+}
+
+int pinfold_watch_sync(struct pinfold_watch *watch)
+{
+	struct pinfold_files *f = watch->files;
+	struct {
+		struct files_ask ask;
+		char no_paths[2];
+	} q = {.ask = {.magic = FILES_MAGIC, .op = FILES_SYNC, .seq = f->seq}};
+
+	return f->sock >= 0 && send(f->sock, &q, sizeof(q.ask) + 2, MSG_NOSIGNAL | MSG_DONTWAIT) > 0
+		       ? 0
+		       : -1;
 }
 
 void pinfold_watch_close(struct pinfold_watch *watch)

@@ -233,6 +233,8 @@ static int dispatch(struct pinfold_run *run, int fd, uint32_t events, struct pin
 		on_guest_end(run);
 	else if (fd == run->reports && !egress_report(run))
 		(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, fd, NULL); /* the gate died */
+	else if (egress_answered(run, fd))
+		;
 	else if (fd == run->oom)
 		run_stop(run, STOP_MEMORY, true);
 	return 0;
@@ -263,6 +265,11 @@ static int pending(struct pinfold_run *run, struct pinfold_event *ret)
 	if (!run->started_told && run->state != RUN_ENDED) {
 		run->started_told = true;
 		*ret = (struct pinfold_event){.kind = PINFOLD_EVENT_STARTED};
+		return 1;
+	}
+	if (run->asked_untold) {
+		run->asked_untold = false;
+		*ret = (struct pinfold_event){PINFOLD_EVENT_ASK, run->asked, strlen(run->asked)};
 		return 1;
 	}
 	if (run->denials_told < run->n_denials) {

@@ -257,6 +257,15 @@ static int standard_env(struct request *r, const struct pinfold_run_options *o, 
 	}
 	if (r->spec.egress.inspects && add_list(r, certs, e) < 0)
 		return -ENOMEM;
+	for (unsigned i = 0; r->injected && i < r->injected->n; i++) {
+		char *entry = NULL;
+
+		if (asprintf(&entry, "%s=%s", r->injected->list[i].name,
+			     r->injected->list[i].placeholder) < 0)
+			entry = NULL;
+		if (add_env(r, entry, e) < 0)
+			return -ENOMEM;
+	}
 	return r->spec.egress.n_ports ? add_list(r, proxies, e) : 0;
 }
 
@@ -376,9 +385,9 @@ int request_init(struct request *r, const struct pinfold_run_options *o,
 	if (o->size < sizeof(size_t) * 4)
 		return err_set(e, ERR_INVALID, "options of another version of the library");
 	if (check_words(r, o, e) < 0 || refuse_missing_part(o, e) < 0 ||
-	    request_policy(r, o, e) < 0 || find_layers(r, o, on, e) < 0 ||
-	    take_command(r, o, e) < 0 || check_workdir(r, o, e) < 0 || make_env(r, o, e) < 0 ||
-	    check_metadata(r, o, e) < 0 || open_dir(r, o, e) < 0 || find_ids(r, e) < 0 ||
+	    find_layers(r, o, on, e) < 0 || take_command(r, o, e) < 0 ||
+	    check_workdir(r, o, e) < 0 || open_dir(r, o, e) < 0 || request_policy(r, o, e) < 0 ||
+	    make_env(r, o, e) < 0 || check_metadata(r, o, e) < 0 || find_ids(r, e) < 0 ||
 	    request_limits(r, o, e) < 0 || id_make("sbx", r->spec.id, e) < 0)
 		return -EINVAL;
 	open_git(r, o);
@@ -392,6 +401,7 @@ void request_done(struct request *r)
 		fd_close(&r->image_lock);
 	store_close(r->store);
 	policy_free(r->policy);
+	free(r->injected);
 	gitdir_done(&r->git);
 	secrets_done(&r->secrets);
 	for (unsigned i = 0; i < r->n_pool; i++)

@@ -22,6 +22,7 @@
 #include "base/id.h"
 #include "engine/capture.h"
 #include "egress/policy.h"
+#include "egress/secret.h"
 #include "engine/gitdir.h"
 #include "engine/record.h"
 #include "engine/secrets.h"
@@ -58,6 +59,10 @@ struct run_held {
 };
 
 #define RUN_DENIALS_MAX 100u
+struct run_ask {
+	struct pinfold_approval *open; /* NULL: none has this number */
+};
+
 struct run_denial {
 	const char *kind; /* network, syscall, path */
 	char what[192];
@@ -103,8 +108,11 @@ struct request {
 	char path[1024];	/* PATH of the image, "" for none */
 	struct store *store;	/* of an image without a workspace, which is held: NULL: none */
 	int image_lock;
-	struct policy *policy; /* what may be reached, NULL: nothing */
-	struct gitdir git;     /* of that directory, where it is elsewhere */
+	struct policy *policy;	     /* what may be reached, NULL: nothing */
+	struct secret_set *injected; /* names and placeholders of what its rules inject, NULL: none */
+	int approvals;		     /* box for questions to a person, borrowed; 0: the data directory's */
+	char tenant[64];	     /* on whose behalf they are asked, "" for nobody else's */
+	struct gitdir git;	     /* of that directory, where it is elsewhere */
 };
 
 struct pinfold_store {
@@ -117,7 +125,7 @@ struct pinfold_run {
 	char id[ID_SIZE];
 	struct live live;
 	struct record record;			 /* what the ledger knows of it */
-	const struct pinfold_run_options *asked; /* while it starts; borrowed */
+	const struct pinfold_run_options *options; /* while it starts; borrowed */
 
 	int epoll, timer, listener, terminal, oom;
 	int link;		/* to the daemon, FD_NONE: the sandbox is ours */
@@ -172,6 +180,10 @@ struct pinfold_run {
 	char (*names)[256];	  /* GATE_NAMES_MAX of what addresses stand for, "" for not known */
 	unsigned n_rows;
 	uint64_t rows_omitted;
+	bool lives;	      /* it is not waited for: nobody would hear a question */
+	struct run_ask *asks; /* what a person is asked for, GATE_ASKS_MAX; NULL: nothing yet */
+	char asked[320];      /* the last of it, to be told */
+	bool asked_untold;
 	struct run_denial denials[RUN_DENIALS_MAX];
 	unsigned n_denials;
 	uint64_t denials_omitted;
@@ -289,6 +301,9 @@ int egress_begin(struct pinfold_run *run, struct err *e);
  * sandbox has to trust, from the gate. */
 int roots_file(struct pinfold_run *run, int *ret_fd, struct err *e);
 int egress_trust(struct pinfold_run *run, struct err *e);
+/* egress_secret.c: placeholders for what the policy injects; their values, as a sealed file. */
+int request_secrets(struct request *r, struct err *e);
+int secrets_file(const struct request *r, int *ret_fd, struct err *e);
 /* Take one message of the gate; false: there will be no more. */
 bool egress_report(struct pinfold_run *run);
 /* What the address stands for, where it is one of the gate's. */
@@ -297,9 +312,13 @@ void egress_name(struct pinfold_run *run, struct notify_event *ev);
 int egress_hold(struct pinfold_run *run, struct err *e);
 /* The sandbox has ended: hear the rest. */
 void egress_end(struct pinfold_run *run);
+/* egress_ask.c: a person is to be asked; his answer is there (false: no question has this fd). */
+void egress_ask(struct pinfold_run *run, const struct gate_report *r);
+bool egress_answered(struct pinfold_run *run, int fd);
+void egress_ask_end(struct pinfold_run *run);
 /* denial.c */
-void run_deny_by_gate(struct pinfold_run *run, const struct notify_event *ev, const char *what,
-		      uint64_t count);
+void run_deny_by_gate(struct pinfold_run *run, const char *kind, const struct notify_event *ev,
+		      const char *what, uint64_t count);
 void run_deny(struct pinfold_run *run, const char *kind, const struct notify_event *ev);
 void run_deny_path(struct pinfold_run *run, const char *what, const char *hint);
 void run_hidden_arguments(struct pinfold_run *run);

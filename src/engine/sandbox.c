@@ -172,6 +172,7 @@ int pinfold_sandbox_create(const struct pinfold_run_options *options, char ret_i
 	if (r >= 0) {
 		run->cancel_fd = o.cancel_fd;
 		run->req.spec.live = idle;
+		run->lives = true;
 		r = egress_begin(run, &e);
 	}
 	if (r >= 0) {

@@ -489,6 +489,7 @@ static int on_run(struct pinfold_session *s, struct pinfold_session_event *ret)
 		s->ended = true;
 		return 0;
 	case PINFOLD_EVENT_STARTED:
+	case PINFOLD_EVENT_ASK:
 	case PINFOLD_EVENT_DENIAL: return 0;
 	}
 	return 0;

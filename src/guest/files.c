@@ -277,6 +277,7 @@ static long do_ask(const struct files_ask *ask, struct files_answer *answer)
 	case FILES_SYMLINK: return make_link(ask);
 	case FILES_WATCH: return files_watch(ask, CHANNEL);
 	case FILES_CONNECT: r = connect_port(ask, answer); return r < 0 ? r : 1;
+	case FILES_SYNC: /* nobody watches here */
 	case FILES_OP_END: break;
 	}
 	return -EINVAL;

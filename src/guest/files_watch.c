@@ -11,6 +11,7 @@
 #include <linux/openat2.h>
 #include <poll.h>
 #include <sys/inotify.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #include "base/sys.h"
@@ -43,6 +44,7 @@ static struct {
 
 static struct {
 	int notify, below, sock;
+	int is_asked; /* FILES_SYNC */
 	const char *path;
 } watch;
 
@@ -317,6 +319,22 @@ static void take(const struct inotify_event *ev)
 		take_named(dir, ev);
 }
 
+/* The other side is gone, or wants to know when it has heard everything. */
+static void hear(void)
+{
+	union {
+		struct files_ask ask;
+		char bytes[sizeof(struct files_ask) + 2];
+	} q;
+	long n = sys6(SYS_recvfrom, watch.sock, SYS_ARG(&q), sizeof(q), MSG_DONTWAIT, 0, 0);
+
+	if (n == -EAGAIN || n == -EINTR)
+		return;
+	if (n <= 0 || files_ask_check(&q.ask, (uint32_t)n) < 0 || q.ask.op != FILES_SYNC)
+		guest_end(0);
+	watch.is_asked = 1;
+}
+
 /* Until somebody says something, or for a moment while half a move is waiting. */
 static void await(void)
 {
@@ -325,10 +343,13 @@ static void await(void)
 		{.fd = watch.sock, .events = POLLIN},
 	};
 	struct timespec moment = {.tv_nsec = PAIR_NS};
+
+	if (watch.is_asked)
+		return; /* to the end of the queue */
 	long n = sys5(SYS_ppoll, fds, 2, moved.cookie ? &moment : NULL, NULL, 0);
 
 	if (fds[1].revents)
-		guest_end(0);
+		hear();
 	if (n == 0)
 		move_away();
 }
@@ -346,6 +367,12 @@ static __attribute__((noreturn)) void follow(void)
 
 			pos += (long)(sizeof(*ev) + ev->len);
 			take(ev);
+		}
+		if (watch.is_asked && have == -EAGAIN) { /* what came before the question is read */
+			if (moved.cookie)
+				move_away();
+			tell(FILES_EVENT_SYNC, "", "");
+			watch.is_asked = 0;
 		}
 	}
 }

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -61,8 +62,36 @@ static int drop_rest(struct err *e)
 	return 0;
 }
 
-static int drop_files(bool connects, struct err *e)
+static uint64_t rights_on(const struct confine_path *p, int abi)
 {
+	struct stat st;
+
+	if (fstat(p->fd, &st) < 0)
+		return 0;
+	if (S_ISDIR(st.st_mode))
+		return p->write ? landlock_write(abi) : landlock_read(abi);
+	return p->write ? landlock_device(abi) : landlock_file_read(abi);
+}
+
+static int allow_paths(int ruleset, const struct confine *c, int abi, struct err *e)
+{
+	assert(c->n_paths <= CONFINE_PATHS_MAX);
+	for (unsigned i = 0; i < c->n_paths; i++) {
+		struct landlock_path_beneath_attr rule = {
+			.allowed_access = rights_on(&c->paths[i], abi) & landlock_all(abi),
+			.parent_fd = c->paths[i].fd};
+		long r = sys4(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+
+		errno = (int)-r;
+		if (r < 0)
+			return err_sys(e, "keep a directory (Landlock)");
+	}
+	return 0;
+}
+
+static int drop_files(const struct confine *c, struct err *e)
+{
+	bool connects = c->connects;
 	int abi = landlock_abi();
 	struct ruleset rules = {
 		.fs = landlock_all(abi),
@@ -71,12 +100,20 @@ static int drop_files(bool connects, struct err *e)
 	};
 	size_t size = abi >= 6 ? sizeof(rules) : abi >= 4 ? offsetof(struct ruleset, scopes) : 8;
 
+	if (abi == 0 && c->n_paths) {
+		(void)err_set(e, ERR_UNSUPPORTED, "give up files: this kernel has no Landlock");
+		return err_remedy(e, "add landlock to lsm= on the kernel's command line");
+	}
 	if (abi == 0)
 		return 0;
 	long fd = sys3(SYS_landlock_create_ruleset, &rules, size, 0);
-	long r = fd < 0 ? fd : sys2(SYS_landlock_restrict_self, fd, 0);
-	if (fd >= 0)
-		(void)close((int)fd);
+	errno = (int)-fd;
+	if (fd < 0)
+		return err_sys(e, "give up all files (Landlock)");
+	auto_close int ruleset = (int)fd;
+	if (allow_paths(ruleset, c, abi, e) < 0)
+		return -errno;
+	long r = sys2(SYS_landlock_restrict_self, ruleset, 0);
 	errno = (int)-r;
 	return r < 0 ? err_sys(e, "give up all files (Landlock)") : 0;
 }
@@ -136,6 +173,6 @@ int confine_self(const struct confine *c, struct err *e)
 	if (r == 0)
 		r = drop_rest(e);
 	if (r == 0)
-		r = drop_files(c->connects, e);
+		r = drop_files(c, e);
 	return r == 0 ? drop_calls(c, e) : r;
 }

@@ -15,16 +15,25 @@
 
 #define CONFINE_CALLS_MAX 120u
 
+/* What a program may still open by name. */
+struct confine_path {
+	int fd;	    /* of a directory, with all below it, or of a file; borrowed */
+	bool write; /* also make, change and remove; of a file: change */
+};
+#define CONFINE_PATHS_MAX 8u
+
 struct confine {
 	unsigned id;	  /* for root: uid and gid from now on */
 	bool connects;	  /* may open TCP connections; else neither connect nor bind */
 	const int *calls; /* numbers of system calls; any other answers EPERM */
 	unsigned n_calls;
+	const struct confine_path *paths; /* with some, Landlock must be there */
+	unsigned n_paths;
 };
 
 /*
  * In this order: ids, capabilities, no-new-privs, no core dumps and no tracing, SIGKILL when the
- * parent dies, Landlock without a path, the filter. mmap() and mprotect() are refused where they
+ * parent dies, Landlock with no path but those listed, the filter. mmap() and mprotect() are refused where they
  * would make memory executable. The process must have one thread. Where the kernel has no Landlock
  * the filter stands alone: list no call that takes a path.
  */

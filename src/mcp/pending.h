@@ -6,7 +6,7 @@
 #ifndef MCP_PENDING_H
 #define MCP_PENDING_H
 
-#include <pinfold/pinfold.h>
+#include <pinfold/approval.h>
 
 #include "base/err.h"
 #include "base/hash.h"

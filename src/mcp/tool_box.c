@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/snapshots.h"
 #include "mcp/mcp_int.h"
 #include "mcp/names.h"
 #include "mcp/tools.h"
@@ -20,11 +21,7 @@ static int check_wishes(const struct call *c, struct err *e)
 		return err_remedy(e, "Leave network and allow_domains out; bring files in with %s",
 				  tool_name(tool_transfer));
 	}
-	if (arg(c, "from_snapshot")) {
-		(void)err_set(e, ERR_UNSUPPORTED, "from_snapshot is not available");
-		return err_remedy(e, "Leave it out, and write the files that you need");
-	}
-	return 0;
+	return arg(c, "from_snapshot") ? snapshot_check(c, arg_str(c, "from_snapshot"), e) : 0;
 }
 
 static void add_processes(struct call *c, const struct box *b, struct value *to)
@@ -78,8 +75,9 @@ int tool_create(struct call *c, struct err *e)
 	const char *name = arg_str(c, "sandbox");
 	struct value *v = NULL;
 
-	if (check_wishes(c, e) < 0)
-		return -EOPNOTSUPP;
+	int r = check_wishes(c, e);
+	if (r < 0)
+		return r;
 	o.image = arg_str(c, "image");
 	o.limits = tool_mcp(c)->options.limits;
 	o.cpus_milli = (uint64_t)arg_int(c, "cpus", 0);
@@ -89,7 +87,12 @@ int tool_create(struct call *c, struct err *e)
 				   (uint64_t)arg_int(c, "ttl_s", 0) * 1000, e);
 	if (!b)
 		return -EIO;
-	int r = describe(c, b, &v, e);
+	if (arg(c, "from_snapshot"))
+		r = snapshot_give(c, b, arg_str(c, "from_snapshot"), e);
+	if (r < 0) /* half of the files are worse than none */
+		(void)box_destroy(c->api, b, &(struct err)ERR_INIT);
+	else
+		r = describe(c, b, &v, e);
 	if (r >= 0)
 		r = tool_reply_json(c, v, e);
 	box_put(c->api, b);
@@ -140,17 +143,21 @@ int tool_status(struct call *c, struct err *e)
 
 int tool_destroy(struct call *c, struct err *e)
 {
-	struct value *v;
-
-	if (arg(c, "keep_snapshot")) {
-		(void)err_set(e, ERR_UNSUPPORTED, "keep_snapshot is not available");
-		return err_remedy(e, "Copy what you need with %s first, then leave it out",
-				  tool_name(tool_transfer));
-	}
+	const char *keep = arg_str(c, "keep_snapshot");
 	struct box *b = box_find(c->api, &c->who, arg_str(c, "sandbox"), e);
+	uint64_t bytes = 0;
+
 	if (!b)
 		return -ENOENT;
-	v = value_object();
+	if (keep && snapshot_take(c, b, keep, &bytes, e) < 0) {
+		box_put(c->api, b); /* which goes on */
+		return -EIO;
+	}
+	struct value *v = value_object();
+	if (keep) {
+		value_set(v, "snapshot", value_of_str(keep));
+		value_set(v, "snapshot_bytes", value_of_u64(bytes));
+	}
 	value_set(v, "sandbox", value_of_str(box_label(b)));
 	value_set(v, "id", value_of_str(b->id));
 	value_set(v, "destroyed", value_of_bool(true));

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/changed.h"
 #include "api/execute.h"
 #include "api/runs.h"
 #include "base/fd.h"

@@ -114,6 +114,8 @@ static void fill(struct block *b, const struct sandbox_spec *spec, bool best_eff
 	head.workdir = put_str(b, spec->workdir);
 	head.code_name = put_str(b, spec->code_name);
 	head.dir_path = spec->dir_fd >= 0 ? put_str(b, spec->dir_path) : 0;
+	head.ca = put_str(b, spec->egress.ca);
+	head.certs = put_str(b, spec->egress.certs);
 	head.code = spec->code_len ? put(b, spec->code, spec->code_len) : 0;
 	head.size = (uint32_t)b->len;
 	if (!b->failed)
@@ -192,6 +194,9 @@ void ask_spec(const struct ask *ask, struct sandbox_spec *ret)
 	memcpy(&ret->limits, &h->limits, sizeof(ret->limits));
 	ret->egress = (struct sandbox_egress){.n_ports = h->n_ports, .gate = FD_NONE};
 	memcpy(ret->egress.ports, h->ports, sizeof(ret->egress.ports));
+	ret->egress.ca = ask_str(h, h->ca);
+	ret->egress.certs = ask_str(h, h->certs);
+	ret->egress.inspects = h->ca;
 	ret->pty = h->flags & ASK_PTY;
 	ret->collect = h->flags & ASK_COLLECT;
 	ret->as_root = h->flags & ASK_ROOT;

@@ -111,7 +111,7 @@ static int check_ports(const struct ask_head *head)
 	for (uint32_t i = 0; i < ASK_PORTS_MAX; i++)
 		if (!head->ports[i] != (i >= head->n_ports))
 			return -EINVAL;
-	return 0;
+	return !head->ca != !head->certs || (head->ca && !head->n_ports) ? -EINVAL : 0;
 }
 
 int ask_check(const void *block, uint32_t size)
@@ -128,6 +128,8 @@ int ask_check(const void *block, uint32_t size)
 		return -EINVAL;
 	if (!head->workdir || check_str(head, head->workdir, 4096) < 0 ||
 	    check_str(head, head->path, head->size) < 0 ||
+	    check_str(head, head->ca, head->size) < 0 ||
+	    check_str(head, head->certs, head->size) < 0 ||
 	    check_str(head, head->dir_path, 4096) < 0 || check_name(head, head->code_name) < 0)
 		return -EINVAL;
 	if (ask_str(head, head->workdir)[0] != '/' || !(head->flags & ASK_DIR) != !head->dir_path)

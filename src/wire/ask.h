@@ -55,6 +55,7 @@ struct ask_head {
 	uint32_t metadata, metadatac;
 	uint32_t n_ports;
 	uint16_t ports[ASK_PORTS_MAX]; /* that the sandbox listens on for the gate */
+	uint32_t ca, certs;	       /* texts: whom to believe beside, and all together */
 };
 
 /* 0 when every offset and count stays inside, every string ends, every number is in its bounds;

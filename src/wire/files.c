@@ -47,7 +47,7 @@ int files_ask_check(const struct files_ask *ask, uint32_t size)
 			       : 0;
 	if (ask->mode > 07777 && !(ask->op == FILES_WRITE && ask->mode == FILES_MODE_OLD))
 		return -EINVAL;
-	if (ask->op == FILES_COMMIT || ask->op == FILES_ABORT)
+	if (ask->op == FILES_COMMIT || ask->op == FILES_ABORT || ask->op == FILES_SYNC)
 		return ask->path_len || ask->path2_len ? -EINVAL : 0;
 	if (check_path(files_ask_path(ask), ask->path_len) < 0)
 		return -EINVAL;

@@ -42,6 +42,7 @@ enum files_op {
 	FILES_SYMLINK, /* the second path is its target, of any kind */
 	FILES_WATCH,
 	FILES_CONNECT, /* mode: a port of the loopback; answer: a socket, perhaps not connected yet */
+	FILES_SYNC, /* to one that watches, with the number of WATCH: an event SYNC behind all before it */
 	FILES_OP_END,
 };
 
@@ -82,6 +83,7 @@ enum files_event {
 	FILES_EVENT_RENAME,
 	FILES_EVENT_CHMOD,
 	FILES_EVENT_OVERFLOW, /* some were lost */
+	FILES_EVENT_SYNC,     /* FILES_SYNC: what happened before it was asked for has been told */
 	FILES_EVENT_END,
 };
 

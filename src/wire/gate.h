@@ -12,6 +12,8 @@
  *			sandbox has ended; the gate then closes all that belongs to it, tells the
  *			rest, and closes this, too.
  *
+ *	starter -> gate	on the same socket: gate_answer, to what a person was asked for.
+ *
  * A report is the whole of one row of a table of the gate's (host, port, verdict, rule), told again
  * when it has changed: a starter that does not read misses steps, not sums, and nothing grows.
  */
@@ -26,7 +28,9 @@
 #define GATE_PROXY_PORT 3128u /* on 127.0.0.1: HTTP CONNECT, HTTP and SOCKS5 */
 #define GATE_DNS_PORT 53u
 #define GATE_ROWS_MAX 256u
-#define GATE_NAMES_MAX 256u /* of those that have addresses, the first are told */
+#define GATE_ASKS_MAX 64u /* different things that a person is asked for, in one sandbox */
+#define GATE_RULE_APPROVAL "approval" /* decided by a person, or by nobody */
+#define GATE_NAMES_MAX 256u	      /* of those that have addresses, the first are told */
 
 enum gate_listen_kind { GATE_TCP = 1, GATE_UDP, GATE_PROXY };
 
@@ -38,13 +42,16 @@ struct gate_listen {
 
 /* Descriptors of gate_open, in this order: the packed policy in a sealed memfd, the guest's socket,
  * the socket of reports; where TLS may have to be inspected also a sealed memfd of certificates (PEM)
- * that servers are believed by. Then the first message on the socket of reports is a gate_ca. */
+ * that servers are believed by, and one of secrets (egress/secret.h) where rules inject some. Then
+ * the first message on the socket of reports is a gate_ca. */
 #define GATE_OPEN_FDS 3u
-#define GATE_OPEN_FDS_MAX 4u
+#define GATE_OPEN_FDS_MAX 5u
 #define GATE_ROOTS_MAX (4u << 20)
 
+#define GATE_MAY_ASK 0x1u /* somebody listens who can ask a person */
+
 struct gate_open {
-	uint32_t magic, version;
+	uint32_t magic, version, flags;
 	char sandbox[32];
 	char resolver[64]; /* IP:PORT to ask instead of the host's name servers, "" for those */
 };
@@ -58,7 +65,8 @@ enum gate_verdict { GATE_ALLOWED, GATE_DENIED, GATE_PENDING };
 
 struct gate_report {
 	uint32_t row;	  /* 0 .. GATE_ROWS_MAX - 1; GATE_ROWS_MAX: only `omitted` counts;
-			   * above: `host` is what the synthetic address number `count` stands for */
+			   * one above: `host` is what the synthetic address number `count` stands for;
+			   * two above: a person is to be asked for `what`, by number `count` */
 	uint16_t verdict; /* enum gate_verdict */
 	uint16_t port;
 	uint64_t count; /* how often it was decided so */
@@ -68,6 +76,16 @@ struct gate_report {
 	char rule[96];	  /* which one decided, "" for none */
 	char what[192];	  /* of what was denied: "connect example.org:443" */
 	char hint[256];
+};
+
+enum gate_said { GATE_ONCE, GATE_YES, GATE_NO, GATE_LATE };
+
+struct gate_answer {
+	uint32_t magic;
+	uint32_t ask;	 /* its number */
+	uint32_t answer; /* enum gate_said */
+	uint32_t unused;
+	uint64_t seconds; /* GATE_YES: for how long; 0: as long as the sandbox lives */
 };
 
 #endif

@@ -212,4 +212,41 @@ def ends():
     one.delete("/v1/sandboxes/" + a)
 
 
+@test
+def changes():
+    """Of many files: what changed is told without a look at all of them."""
+    box = api.box()
+    s, other = session(box, lang="python"), session(box, lang="bash")
+
+    def paths(code, where=s):
+        return [f["path"].replace("/home/user/", "") for f in execute(where, code)["files"]]
+    execute(s, "import os, shutil\nfor d in range(200):\n os.makedirs(f'p/{d}')\n"
+               "for d in range(200):\n for i in range(100): open(f'p/{d}/{i}', 'w').close()")
+
+    def watched():
+        return [p["command"] for p in api.get(box + "/processes").json["items"]].count("[pinfold-files]") > 1
+    paths("1")
+    check("of 20,000 files the directories are watched", watched(), api.get(box + "/processes"))
+    same("nothing changed", paths("1"), [])
+    same("written, made in a new directory, moved, made and removed again",
+         paths("open('p/7/5', 'w').write('x'); os.makedirs('n/e'); open('n/e/w', 'w').close()\n"
+               "os.rename('p/1/1', 'moved'); open('gone', 'w').close(); os.remove('gone')"),
+         ["moved", "n/e/w", "p/7/5"])
+    same("nothing of it is told again", paths("1"), [])
+    same("also in what is new", paths("open('n/e/w', 'a').write('x')"), ["n/e/w"])
+    same("in a directory that was moved", paths("os.rename('p/3', 'q'); open('q/4', 'w').write('x')"), ["q/4"])
+    api.put(box + "/files?path=p/9/between", b"x")
+    same("what happened in between is not its own", paths("1"), [])
+    same("a link is none, what it leads to is",
+         paths("os.symlink('p/8/1', 'link'); open('link', 'w').write('x')"), ["p/8/1"])
+    many = paths("for i in range(20000): open(f'p/5/new{i}', 'w').close()")
+    check("more than can be watched: a hundred of them", len(many) == 100 and
+          all(m.startswith("p/5/new") for m in many), many[:3])
+    same("and it goes on", paths("open('p/6/6', 'w').write('x')"), ["p/6/6"])
+    same("each session has its own", paths("echo x > p/2/2", other), ["p/2/2"])
+    execute(s, "shutil.rmtree('p')")
+    same("all gone", paths("open('left', 'w').close()"), ["left"])
+    api.delete(box)
+
+
 run_tests()

@@ -57,6 +57,15 @@ tokens()
 	refuses invalid_argument --label "a label of two lines"
 }
 
+# The process that speaks HTTP; tests/unit/api_confined.c has what it cannot do.
+confined()
+{
+	check "the API has a filter of system calls" grep -q '^Seccomp:.2' "/proc/$API/status"
+	check "every thread of it" test -z "$(grep -L '^Seccomp:.2' /proc/"$API"/task/*/status)"
+	check "no capability" grep -q '^CapEff:.0*$' "/proc/$API/status"
+	check "and gets none" grep -q '^NoNewPrivs:.1' "/proc/$API/status"
+}
+
 # Somebody else on this machine.
 strangers()
 {
@@ -95,6 +104,7 @@ checks()
 {
 	serve_start --host api.example --origin https://ok.example
 	tokens
+	confined
 	strangers
 	second
 	API_ENV=()

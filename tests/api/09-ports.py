@@ -233,6 +233,8 @@ def broken():
     got = raw(head + b"Content-Length: 3\r\n\r\nabcGET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n", timeout=5)
     check("what is behind a body stays out", b'"size": 3' in got and b'"more": ""' in got, got)
     got = raw(head + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n", timeout=5)
+    half = raw(b"GET " + at.encode() + b"/ HTTP/1.1\r\nHost: x\r\n\r\n", timeout=5, half=True)
+    check("who sends no more still gets his answer", half.startswith(b"HTTP/1.1 200"), half[:100])
     check("also behind chunks", b'"size": 3' in got and b'"more": ""' in got, got)
     same("it still serves", api.get(at + "/").status, 200)
 

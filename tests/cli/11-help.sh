@@ -4,9 +4,10 @@
 . "$(dirname "$0")/../lib/cli.sh"
 
 verbs="run shell approvals approve deny deps plan doctor bench version help exec ps logs attach kill pause resume extend new ls rm info
-snap log diff review apply cp push pull watch undo rollback fork export import image fsck audit receipt verify"
+snap log diff review apply cp push pull watch undo rollback fork export import image fsck allow trust secret audit
+receipt verify"
 later="
-allow trust secret replay"
+replay"
 run_options="--json --dir --env --workdir --stdin --pty --image --isolation --limits --allow
 --policy --deps --user --raw --daemon --no-daemon --name --lang -c --time --grace --cpu-time
 --cpus --memory --pids --disk --nofile --output --keep --detach --help"

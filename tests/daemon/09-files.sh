@@ -11,7 +11,7 @@ build_tool()
 
 	[ "${binary#/}" != "$binary" ] || binary=$PROJECT_DIR/$binary
 	dir=$(dirname "$binary")
-	link=("$dir/libpinfold.a" -lcrypto -lsqlite3 -lzstd -ljansson -lm)
+	link=("$dir/libpinfold.a" -lcrypto -lsqlite3 -lzstd -ljansson -lyaml -lm)
 	case ${dir##*/} in
 	san-*)
 		dir=${dir##*/san-}

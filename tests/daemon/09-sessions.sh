@@ -19,7 +19,7 @@ build()
 	esac
 	TALK=$T/talk
 	[ -x "$TALK" ] || cc -std=gnu17 -O1 -Wall -I"$PROJECT_DIR/include" -o "$TALK" "$LIB_DIR/talk.c" \
-		"$dir/libpinfold.a" "${san[@]}" -lcrypto -lsqlite3 -lzstd -ljansson -lm -pthread
+		"$dir/libpinfold.a" "${san[@]}" -lcrypto -lsqlite3 -lzstd -ljansson -lyaml -lm -pthread
 }
 
 # live [OPTION...]: sets ID.

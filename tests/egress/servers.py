@@ -6,6 +6,7 @@ servers.py far DIR CERT KEY: DNS on port 53, HTTP on 80, HTTP gone wrong on 81, 
 echoes of bytes on 22 and 7777. servers.py near DIR: what must not be reached, where pinfold runs.
 What they see is written to DIR/dns, DIR/http, DIR/tcp, a line each; DIR/up is made when all listen.
 """
+import gzip
 import http.server
 import os
 import socket
@@ -90,6 +91,7 @@ class Http(http.server.BaseHTTPRequestHandler):
             self.rfile.readline()
         log("http", f"{self.command} {self.headers.get('Host')} {self.path} {len(body)} "
             f"{self.server.server_address[1]} {','.join(sorted(k.lower() for k in self.headers))}")
+        log("keys", self.headers.get("Authorization", "none"))
         if self.path == "/redirect":
             self.send_response(302)
             self.send_header("Location", "http://169.254.169.254/latest/")
@@ -120,12 +122,7 @@ class Http(http.server.BaseHTTPRequestHandler):
             self.wfile.write(b"to the end")
             return
         if self.path.startswith("/echo"):
-            text = (self.path + "\n" + str(self.headers)).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(text)))
-            self.send_header("X-Echo", self.headers.get("Authorization", "none"))
-            self.end_headers()
-            self.wfile.write(text)
+            self.echo((self.path + "\n" + str(self.headers)).encode())
             return
         text = b"hello " + self.headers.get("Host", "").encode() + b" " + body[:100]
         self.send_response(200)
@@ -133,6 +130,27 @@ class Http(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(text)
+
+    def echo(self, text):
+        """What was asked, in the answer; .chunks: byte by byte; .gzip: packed."""
+        packed = self.path.startswith("/echo.gzip")
+        chunks = self.path.startswith("/echo.chunks")
+        text = gzip.compress(text) if packed else text
+        self.send_response(200)
+        self.send_header("X-Echo", self.headers.get("Authorization", "none"))
+        if packed:
+            self.send_header("Content-Encoding", "gzip")
+        if chunks:
+            self.send_header("Transfer-Encoding", "chunked")
+        else:
+            self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        if not chunks:
+            self.wfile.write(text)
+            return
+        for i in range(len(text)):
+            self.wfile.write(b"1\r\n" + text[i:i + 1] + b"\r\n")
+        self.wfile.write(b"0\r\n\r\n")
 
     do_GET = do_POST = do_PUT = do_HEAD = do_OPTIONS = do_DELETE = answer
 

@@ -11,6 +11,7 @@ checks()
 	play processes
 	play files
 	play boxes
+	play snapshots
 	mkdir -p "$W/top/sub"
 	echo good >"$W/top/good"
 	echo outside >"$W/outside"

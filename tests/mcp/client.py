@@ -263,6 +263,35 @@ def boxes(argv):
     check("it ends", s.end() == 0)
 
 
+def snapshots(argv):
+    s = Server(argv, modern={})
+    s.tool("create", sandbox="first")
+    made = "mkdir -p d/e; echo kept >d/e/f; chmod 750 d; ln -s d/e/f link; head -c 9000000 /dev/urandom >big; sha256sum big"
+    before = s.tool("exec", sandbox="first", command=made).split("\n")[2]
+    has("a snapshot with a bad name is refused", s.tool("destroy", sandbox="first", keep_snapshot="../x"),
+        "[invalid_argument]", "is no name of a snapshot")
+    has("and the sandbox goes on", s.tool("exec", sandbox="first", command="cat link"), "exit 0", "kept")
+    has("its files are kept", s.tool("destroy", sandbox="first", keep_snapshot="work"), '"snapshot":"work"',
+        '"destroyed":true')
+    has("one that is not there", s.tool("create", sandbox="third", from_snapshot="none"),
+        '[not_found.snapshot] There is no snapshot "none"', "work")
+    has("made nothing", s.tool("exec", sandbox="third", command="true"), "[not_found.sandbox]")
+    has("another begins with them", s.tool("create", sandbox="second", from_snapshot="work"), '"sandbox":"second"')
+    has("all of them", s.tool("exec", sandbox="second", command="cat link; stat -c %a d; sha256sum big"), "exit 0",
+        "kept\n750\n" + before)
+    has("a sandbox that is too small for them", s.tool("create", sandbox="small", from_snapshot="work", memory_mb=16),
+        "[limit_exceeded")
+    has("is none", s.tool("exec", sandbox="small", command="true"), "[not_found.sandbox]")
+    for i in range(7):
+        s.tool("create", sandbox="s%d" % i)
+        s.tool("destroy", sandbox="s%d" % i, keep_snapshot="s%d" % i)
+    s.tool("create", sandbox="more")
+    has("a ninth is refused", s.tool("destroy", sandbox="more", keep_snapshot="more"), "[limit_exceeded.snapshots]", "s3")
+    has("one of the same name is replaced", s.tool("destroy", sandbox="more", keep_snapshot="s3"), '"snapshot":"s3"')
+    s.tool("destroy", sandbox="second")
+    check("it ends", s.end() == 0)
+
+
 def transfer(argv):
     """With --transfer-dir, whose path is the last word: files `good`, links `out` and `up`."""
     s, top = Server(argv), argv[-1]

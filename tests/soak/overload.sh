@@ -12,7 +12,7 @@ build()
 	GENERATOR=$T/overload
 	[ -x "$GENERATOR" ] || cc -std=gnu17 -O2 -D_GNU_SOURCE -I"$PROJECT_DIR/include" -o "$GENERATOR" \
 		"$PROJECT_DIR/bench/overload.c" "$PROJECT_DIR/bench/measure.c" \
-		"$PROJECT_DIR/build/libpinfold.a" -lcrypto -lsqlite3 -lzstd -ljansson -lm -pthread
+		"$PROJECT_DIR/build/libpinfold.a" -lcrypto -lsqlite3 -lzstd -ljansson -lyaml -lm -pthread
 }
 
 checks()

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Questions to a person: asked, listed, answered once, by who may; gone with the asker. */
 #include <fcntl.h>
-#include <pinfold/pinfold.h>
+#include <pinfold/approval.h>
 #include <poll.h>
 #include <sys/stat.h>
 

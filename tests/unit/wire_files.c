@@ -85,6 +85,10 @@ static void ports(void)
 	n = make(&q, FILES_CONNECT, "/a", "");
 	q.ask.mode = 80;
 	is_int(files_ask_check(&q.ask, n), -EINVAL, "with a path");
+	n = make(&q, FILES_SYNC, "", "");
+	is_int(files_ask_check(&q.ask, n), 0, "a question to one that watches");
+	n = make(&q, FILES_SYNC, "/a", "");
+	is_int(files_ask_check(&q.ask, n), -EINVAL, "has no path");
 }
 
 static void answers(void)

@@ -18,6 +18,12 @@ caller()
 		'sorted(x["what"] for x in d["denials"])' "and no other"
 	inside_json --daemon "${BEST[@]}" -- "${BARE[@]}" curl -sS -m 5 http://198.51.100.2/
 	json_has 'd["exit_code"] == 7 and len(d["denials"]) == 1' "one without a policy reaches nothing"
+	printf 'allow:\n  - {host: good.test, methods: [GET], paths: [/]}\n' >"$W/policy.yaml"
+	own "$W"
+	CALL_ENV+=("SSL_CERT_FILE=$NET/cert.pem")
+	inside_json --daemon "${BEST[@]}" --policy "$W/policy.yaml" -- "${BARE[@]}" sh -c \
+		'curl -s https://good.test/; curl -s -o /dev/null -w " %{http_code}" https://good.test/no'
+	json_is 'hello good.test  403' 'd["stdout"]["text"].strip()' "and https is looked into"
 	inside --detach "${BEST[@]}" --allow good.test -- true
 	refuses invalid_argument --allow "--detach"
 }

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which files changed in /home/user while something ran. All of them are looked at, which is cheap as long
+ * as they are few. A session where that took long watches them from then on: what its next execution
+ * costs depends on what it changes, no more on what is there.
+ */
+#ifndef API_CHANGED_H
+#define API_CHANGED_H
+
+#include "api/boxes.h"
+
+/* Since then, at most 100, by name. */
+struct value *changed_files(struct box *b, int64_t since_ns);
+
+/* By whoever has the session, around an execution. */
+void session_changes_begin(struct session *s);
+struct value *session_changes(struct box *b, struct session *s, int64_t since_ns);
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Secrets on their way out and back. */
+#include <stdbool.h>
+
+#include "egress/secret.h"
+#include "tap.h"
+
+#define VALUE "sk-live/0123456789+abc\"def"
+
+static struct secret_set all;
+static const struct egress_inject bearer = {EGRESS_HEADER, "API_KEY", "Authorization", "Bearer "};
+static const struct egress_inject own_header = {EGRESS_HEADER, "API_KEY", "X-Api-Key", ""};
+static const struct egress_inject query = {EGRESS_QUERY, "API_KEY", "key", ""};
+static const struct egress_inject basic = {EGRESS_BASIC, "API_KEY", "user", ""};
+
+static void fill(void)
+{
+	uint8_t random[SECRET_RANDOM];
+
+	all = (struct secret_set){.magic = SECRET_SET_MAGIC, .n = 2};
+	for (unsigned i = 0; i < 2; i++) {
+		struct secret *s = &all.list[i];
+
+		memset(random, (int)(7 + i), sizeof(random));
+		secret_mark(random, s->placeholder);
+		snprintf(s->name, sizeof(s->name), "%s", i ? "OTHER" : "API_KEY");
+		snprintf(s->value, sizeof(s->value), "%s", i ? "another-secret" : VALUE);
+		s->len = (uint32_t)strlen(s->value);
+	}
+}
+
+/* A request; the text lives as long as the head is looked at. */
+static struct http_head *head(const char *text)
+{
+	static struct http_head h;
+	static char buf[8192];
+	struct http_error e = {0, ""};
+
+	http_head_init(&h);
+	snprintf(buf, sizeof(buf), "%s", text);
+	if (http_head_parse(&h, buf, strlen(buf), HTTP_REQUEST, &e) <= 0)
+		diag("%s", e.why);
+	return &h;
+}
+
+static enum secret_finding check(const struct egress_inject *in, const char *target,
+				 const char *fields)
+{
+	char text[4096];
+	const char *why = NULL;
+
+	snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\nHost: api.test\r\n%s\r\n", target, fields);
+	return secret_check(&all, head(text), in, in ? 1 : 0, 1000, &why);
+}
+
+static char *field(const char *front, const char *value, const char *behind)
+{
+	static char text[1024];
+
+	snprintf(text, sizeof(text), "%s%s%s", front, value, behind);
+	return text;
+}
+
+static void names(void)
+{
+	char mark[SECRET_MARK_LEN + 1], other[SECRET_MARK_LEN + 1];
+	uint8_t random[SECRET_RANDOM] = {0};
+
+	ok(secret_is_name("OPENAI_API_KEY") && secret_is_name("_x1"), "names of variables");
+	ok(!secret_is_name("") && !secret_is_name("1x") && !secret_is_name("a-b") &&
+		   !secret_is_name("a b") && !secret_is_name("../x"),
+	   "and no others");
+	ok(secret_is_value("12345678", 8) && !secret_is_value("1234567", 7), "not too short");
+	ok(!secret_is_value("1234\r\nX: y", 10) && !secret_is_value("1234567\0", 8) &&
+		   !secret_is_value(" 12345678", 9),
+	   "nothing that a header could not have");
+	secret_mark(random, mark);
+	random[SECRET_RANDOM - 1] = 1;
+	secret_mark(random, other);
+	is_int((long)strlen(mark), SECRET_MARK_LEN, "placeholders have one length");
+	ok(strcmp(mark, other) != 0, "every bit counts");
+	ok(secret_set_is_good(&all), "a good block");
+	struct secret_set bad = all;
+	bad.n = SECRET_SET_MAX + 1;
+	ok(!secret_set_is_good(&bad), "too many");
+	bad = all;
+	bad.list[1].len = SECRET_VALUE_MAX + 1;
+	ok(!secret_set_is_good(&bad), "too long");
+	bad = all;
+	memset(bad.list[0].name, 'a', sizeof(bad.list[0].name));
+	ok(!secret_set_is_good(&bad), "a name without an end");
+	bad = all;
+	bad.list[0].placeholder[3] = '\0';
+	ok(!secret_set_is_good(&bad), "half a placeholder");
+}
+
+static void findings(void)
+{
+	const char *mark = all.list[0].placeholder, *other = all.list[1].placeholder;
+
+	is_int(check(&bearer, "/", ""), SECRET_FINE, "nothing of the client's own");
+	is_int(check(&bearer, "/", field("Authorization: Bearer ", mark, "\r\n")), SECRET_FINE,
+	       "the placeholder in its place");
+	is_int(check(&bearer, "/", field("authorization: bearer ", mark, "\r\n")), SECRET_FINE,
+	       "in other letters");
+	is_int(check(&bearer, "/", "Authorization: Bearer mine\r\n"), SECRET_FOREIGN,
+	       "a key of the client's own");
+	is_int(check(&bearer, "/", field("Authorization: Bearer ", mark, "x\r\n")), SECRET_FOREIGN,
+	       "the placeholder and more");
+	is_int(check(&bearer, "/", field("Authorization: Bearer ", other, "\r\n")), SECRET_FOREIGN,
+	       "another's placeholder");
+	is_int(check(&bearer, "/", "X-Api-Key: mine\r\n"), SECRET_FOREIGN,
+	       "a key under another name");
+	is_int(check(&own_header, "/", "Authorization: Basic bWluZQ==\r\n"), SECRET_FOREIGN,
+	       "basic auth beside a header");
+	is_int(check(&bearer, "/", field("X-Note: ", mark, "\r\n")), SECRET_STRAY,
+	       "the placeholder in another header");
+	is_int(check(&bearer, field("/log/", mark, ""), ""), SECRET_STRAY, "in a path");
+	is_int(check(&bearer, field("/?q=", mark, ""), ""), SECRET_STRAY, "in a query");
+	is_int(check(NULL, "/", field("Authorization: Bearer ", mark, "\r\n")), SECRET_STRAY,
+	       "towards a host that no rule gives it to");
+	is_int(check(NULL, "/", "Authorization: Bearer mine\r\n"), SECRET_FINE,
+	       "where no secret is, clients have their own keys");
+	is_int(check(&query, field("/?a=b&key=", mark, ""), ""), SECRET_FINE, "a parameter");
+	is_int(check(&query, "/?key=mine", ""), SECRET_FOREIGN, "one of the client's own");
+	is_int(check(&query, "/?k%65y=mine", ""), SECRET_FOREIGN, "however it is spelt");
+	is_int(check(&query, "/?KEY=mine", ""), SECRET_FOREIGN, "or written");
+	is_int(check(&basic, "/", "Authorization: Basic dXNlcjptaW5l\r\n"), SECRET_FOREIGN,
+	       "basic auth of the client's own");
+	all.list[0].expires_ms = 1000;
+	is_int(check(&bearer, "/", ""), SECRET_GONE, "one whose time is over");
+	all.list[0].expires_ms = 0;
+	struct egress_inject missing = bearer;
+	missing.secret = "NOBODY";
+	is_int(check(&missing, "/", ""), SECRET_GONE, "one that is not there");
+}
+
+static void written(void)
+{
+	char buf[2048], want[512];
+	struct http_out o;
+	struct http_head *h;
+
+	http_out_init(&o, buf, sizeof(buf));
+	secret_put(&all, &bearer, 1, &o);
+	int n = http_out_end(&o);
+	snprintf(want, sizeof(want), "Authorization: Bearer %s\r\n\r\n", VALUE);
+	ok(n == (int)strlen(want) && memcmp(buf, want, (size_t)n) == 0, "a header");
+	http_out_init(&o, buf, sizeof(buf));
+	secret_put(&all, &basic, 1, &o);
+	n = http_out_end(&o);
+	snprintf(want, sizeof(want), "Authorization: Basic %s\r\n\r\n",
+		 "dXNlcjpzay1saXZlLzAxMjM0NTY3ODkrYWJjImRlZg==");
+	ok(n == (int)strlen(want) && memcmp(buf, want, (size_t)n) == 0, "basic auth");
+	h = head("GET /a?x=1&key=pfs_x&y HTTP/1.1\r\nHost: api.test\r\n\r\n");
+	n = secret_target(&all, h, &query, 1, buf, sizeof(buf));
+	buf[n] = '\0';
+	is_str(buf, "/a?x=1&y&key=sk-live%2F0123456789%2Babc%22def", "a parameter");
+	h = head("GET /a HTTP/1.1\r\nHost: api.test\r\n\r\n");
+	n = secret_target(&all, h, &query, 1, buf, sizeof(buf));
+	buf[n] = '\0';
+	is_str(buf, "/a?key=sk-live%2F0123456789%2Babc%22def", "where there was none");
+	is_int(secret_target(&all, h, &query, 1, buf, 8), -1, "no room");
+}
+
+static void scanned(void)
+{
+	const char *mark = all.list[1].placeholder;
+	char text[200];
+
+	snprintf(text, sizeof(text), "{\"stolen\": \"%s\"}", mark);
+	size_t len = strlen(text);
+	for (size_t cut = 1; cut < len; cut++) {
+		struct secret_scan c = {.len = 0};
+		bool found = secret_scan(&c, &all, text, cut) ||
+			     secret_scan(&c, &all, text + cut, len - cut);
+
+		if (!found)
+			ok(false, "a placeholder that is cut in two");
+	}
+	struct secret_scan c = {.len = 0};
+	bool found = false;
+	for (size_t i = 0; i < len; i++)
+		found |= secret_scan(&c, &all, text + i, 1);
+	ok(found, "a placeholder in a body, byte by byte and cut anywhere");
+	c = (struct secret_scan){.len = 0};
+	ok(!secret_scan(&c, &all, "pfs_nothing of ours", 19), "something alike");
+}
+
+/* The text as it comes out when it goes in by pieces. */
+static void out(const char *text, size_t piece, char ret[4096])
+{
+	static char room[4096 + REDACT_FORM_MAX];
+	struct redact *r = redact_new(&all);
+	size_t n = 0, len = strlen(text);
+
+	for (size_t at = 0; at < len; at += piece) {
+		size_t k = redact_feed(r, text + at, len - at < piece ? len - at : piece, room);
+
+		memcpy(ret + n, room, k);
+		n += k;
+	}
+	size_t k = redact_end(r, room);
+	memcpy(ret + n, room, k);
+	ret[n + k] = '\0';
+	redact_free(r);
+}
+
+static void redacted_one(const char *text, const char *secret, const char *name)
+{
+	char got[4096];
+	bool good = true;
+
+	for (size_t piece = 1; piece <= strlen(text); piece++) {
+		out(text, piece, got);
+		good = good && strlen(got) == strlen(text) && !strstr(got, secret);
+	}
+	ok(good, name);
+}
+
+static void redacted(void)
+{
+	char got[4096];
+
+	redacted_one("x=" VALUE ".", VALUE, "a value, however it is cut");
+	redacted_one(VALUE VALUE, VALUE, "two, one behind the other");
+	redacted_one("sk-live/sk-live/0123456789+abc\"def", VALUE, "behind its own beginning");
+	redacted_one("another-" VALUE "another-secret", "another-secret", "and another's");
+	redacted_one("?key=sk-live%2F0123456789%2Babc%22def&", "0123456789", "in a URL");
+	redacted_one("{\"k\": \"sk-live/0123456789+abc\\\"def\"}", "0123456789", "in JSON");
+	redacted_one("Basic dXNlcjpzay1saXZlLzAxMjM0NTY3ODkrYWJjImRlZg==", "aXZlLzAxMjM0NTY3",
+		     "in base64");
+	out("nothing of the kind: sk-liv, sk-live/01234", 5, got);
+	is_str(got, "nothing of the kind: sk-liv, sk-live/01234", "what is not one stays");
+	out("a" VALUE "b", 3, got);
+	is_str(got, "a**************************b", "stars");
+}
+
+int main(void)
+{
+	fill();
+	TAP_RUN(names);
+	TAP_RUN(findings);
+	TAP_RUN(written);
+	TAP_RUN(scanned);
+	TAP_RUN(redacted);
+	return tap_done();
+}
