@@ -904,24 +904,18 @@ PINFOLD_API int pinfold_ledger_unsettled(void);
 PINFOLD_API int pinfold_ledger_fd(void);
 /* Events to disk and under a signed checkpoint, until nothing new comes. Waits. */
 PINFOLD_API int pinfold_ledger_settle(struct pinfold_error *ret_error);
-
 /* An event of the caller's own, for what it does beside the library. kind is of the form "x.y" and not the
  * ledger's; phase "begin", "end" or "refused"; data is a JSON object, at most 16 KiB. Others may be NULL. */
 struct pinfold_ledger_event {
 	size_t size;
-	const char *kind, *phase;
-	const char *run, *sandbox, *workspace;
-	const char *tenant, *token, *client;
-	const char *data;
+	const char *kind, *phase, *run, *sandbox, *workspace, *tenant, *token, *client, *data;
 };
 PINFOLD_API int pinfold_ledger_add(const struct pinfold_ledger_event *event,
 				   struct pinfold_error *ret_error);
-
 /* Which events; NULL: all. Instants are RFC 3339 in UTC, to the millisecond. */
 struct pinfold_audit_options {
 	size_t size;
-	const char *since, *until;
-	const char *tenant, *workspace, *run;
+	const char *since, *until, *tenant, *workspace, *run;
 	const char *kind; /* "run", "workspace" for all of workspaces, "workspace.undo" */
 	const char *host; /* that it was refused or let to */
 	const char *path; /* a file that it changed, or a directory with such */
@@ -931,14 +925,12 @@ struct pinfold_audit_options {
 #define PINFOLD_AUDIT_FOLLOW                                                                       \
 	0x1u /* go on as they come; each(NULL) when there is none for a moment */
 #define PINFOLD_AUDIT_BEGINS 0x2u /* also that operations began */
-
 /* One line of JSON; of which chain, by its place below the data directory. Return nonzero to hear no
  * more. */
 typedef int pinfold_audit_fn(const char *line, size_t len, const char *chain, void *arg);
 /* The events of all chains of the data directory, in the order of time; of one chain, in its own. */
 PINFOLD_API int pinfold_audit(const struct pinfold_audit_options *options, pinfold_audit_fn *each,
 			      void *arg, struct pinfold_error *ret_error);
-
 /* Is a chain what was written? Needs no right but to read it. */
 struct pinfold_verify_result {
 	char chain[PINFOLD_ID_SIZE];
@@ -963,7 +955,6 @@ typedef void pinfold_verify_fn(const struct pinfold_verify_result *result, void 
 PINFOLD_API int pinfold_ledger_verify(const struct pinfold_verify_options *options,
 				      pinfold_verify_fn *each, void *arg,
 				      struct pinfold_error *ret_error);
-
 /* The receipt of a run that has ended, signed: a DSSE envelope with an in-toto statement. */
 PINFOLD_API int pinfold_receipt_write(const char *run, int fd, struct pinfold_error *ret_error);
 /* Check one; options: the key alone counts. *ret_result: good, chain, position, what. */
@@ -973,7 +964,6 @@ PINFOLD_API int pinfold_receipt_verify(const char *text, size_t len,
 				       struct pinfold_error *ret_error);
 /* Another key signs from now on. */
 PINFOLD_API int pinfold_ledger_rotate(struct pinfold_error *ret_error);
-
 /*
  * Be the daemon that runs of this user (as root: of everybody in group pinfold) go to when they find
  * its socket. Returns 0 after SIGTERM or SIGINT, or -1 and *ret_error. Uses fork() and changes

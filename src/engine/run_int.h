@@ -110,9 +110,9 @@ struct request {
 	int image_lock;
 	struct policy *policy;	     /* what may be reached, NULL: nothing */
 	struct secret_set *injected; /* names and placeholders of what its rules inject, NULL: none */
-	int approvals;		     /* box for questions to a person, borrowed; 0: the data directory's */
-	char tenant[64];	     /* on whose behalf they are asked, "" for nobody else's */
-	struct gitdir git;	     /* of that directory, where it is elsewhere */
+	int approvals;	   /* box for questions to a person, borrowed; 0: the data directory's */
+	char tenant[64];   /* on whose behalf they are asked, "" for nobody else's */
+	struct gitdir git; /* of that directory, where it is elsewhere */
 };
 
 struct pinfold_store {
@@ -124,7 +124,7 @@ struct pinfold_run {
 	struct request req;
 	char id[ID_SIZE];
 	struct live live;
-	struct record record;			 /* what the ledger knows of it */
+	struct record record;			   /* what the ledger knows of it */
 	const struct pinfold_run_options *options; /* while it starts; borrowed */
 
 	int epoll, timer, listener, terminal, oom;
