@@ -937,13 +937,11 @@ struct pinfold_verify_result {
 	const char *name; /* its place below the data directory; valid during the call */
 	int good;
 	uint64_t events, checkpoints, keys;
-	uint64_t unsigned_events; /* newer than the last checkpoint */
-	uint64_t cuts;		  /* torn ends that were recorded */
-	uint64_t torn_bytes;	  /* of an event that was not written whole */
-	/* Not good: the first place that does not fit. */
-	char where[96];
+	uint64_t unsigned_events;  /* newer than the last checkpoint */
+	uint64_t cuts;		   /* torn ends that were recorded */
+	uint64_t torn_bytes;	   /* of an event that was not written whole */
+	char where[96], what[256]; /* not good: the first place that does not fit */
 	uint64_t position;
-	char what[256];
 };
 struct pinfold_verify_options {
 	size_t size;
@@ -962,8 +960,7 @@ PINFOLD_API int pinfold_receipt_verify(const char *text, size_t len,
 				       const struct pinfold_verify_options *options,
 				       struct pinfold_verify_result *ret_result,
 				       struct pinfold_error *ret_error);
-/* Another key signs from now on. */
-PINFOLD_API int pinfold_ledger_rotate(struct pinfold_error *ret_error);
+PINFOLD_API int pinfold_ledger_rotate(struct pinfold_error *ret_error); /* another key signs */
 /*
  * Be the daemon that runs of this user (as root: of everybody in group pinfold) go to when they find
  * its socket. Returns 0 after SIGTERM or SIGINT, or -1 and *ret_error. Uses fork() and changes
