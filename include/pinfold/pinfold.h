@@ -908,6 +908,10 @@ struct pinfold_serve_options {
 PINFOLD_API int pinfold_serve(const struct pinfold_serve_options *options,
 			      struct pinfold_error *ret_error);
 
+/* Start what runs with a network policy go out by, and keep it until this process ends: for one that gives
+ * up the right to start processes. Else it is started when the first run needs it. */
+PINFOLD_API int pinfold_gate_keep(struct pinfold_error *ret_error);
+
 /* Where things are for this caller, as the contract says: the data directory, the daemon's socket. */
 PINFOLD_API int pinfold_home(char *ret, size_t size, struct pinfold_error *ret_error);
 PINFOLD_API int pinfold_socket(char *ret, size_t size, struct pinfold_error *ret_error);

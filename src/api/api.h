@@ -30,8 +30,8 @@ struct api {
 	struct metrics *metrics;
 	struct repeats *repeats;     /* requests that are done once: repeat.h */
 	struct snapshots *snapshots; /* files of sandboxes that are gone: snapshots.h */
-	struct quotas *quotas;	     /* what tenants may use: quota.h; NULL: as they like */
 	struct settler *settler;     /* of the ledger: settler.h */
+	struct quotas *quotas;	     /* what tenants may use: quota.h; NULL: as they like */
 	struct caller *callers;	     /* tenants whose calls run: call.c; the loop's thread */
 	int approvals;		     /* the box of questions; FD_NONE: that of the data directory */
 	const char *log;	     /* text, json; NULL: nothing is written */

@@ -131,9 +131,14 @@ int api_confine(const struct api_config *config, const char *artifacts, struct e
 	auto_close int tmp = open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	auto_close int kept =
 		*artifacts ? open(artifacts, O_PATH | O_DIRECTORY | O_CLOEXEC) : FD_NONE;
-	const struct confine_path all[] = {{null, true},	  {tmp, true},
-					   {kept, true},	  {config->dir, false},
-					   {config->state, true}, {config->approvals, true}};
+	/* Of policies: the operator's ceiling, and by whom servers are believed. */
+	auto_close int ceiling = open("/etc/pinfold/ceiling.yaml", O_PATH | O_CLOEXEC);
+	auto_close int roots = open("/etc/ssl/certs/ca-certificates.crt", O_PATH | O_CLOEXEC);
+	const struct confine_path all[] = {{null, true},	   {tmp, true},
+					   {kept, true},	   {config->dir, false},
+					   {config->state, true},  {config->approvals, true},
+					   {config->ledger, true}, {ceiling, false},
+					   {roots, false}};
 	struct confine_path paths[CONFINE_PATHS_MAX];
 	struct confine rights = {
 		.calls = calls, .n_calls = sizeof(calls) / sizeof(calls[0]), .paths = paths};

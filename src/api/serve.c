@@ -53,8 +53,6 @@ int api_open(struct api *api, struct err *e)
 		r = repeats_new(&api->repeats, e);
 	if (r >= 0)
 		r = snapshots_new(&api->snapshots, e);
-	if (r >= 0)
-		r = settler_new(&api->settler, e);
 	if (r < 0)
 		api_close(api);
 	return r;
@@ -157,6 +155,8 @@ int api_serve(const struct api_config *config, struct err *e)
 	if (config->ledger >= 0 && pinfold_ledger_use(config->ledger, &failure) < 0)
 		return api_error(e, &failure);
 	int r = api_open(&api, e);
+	if (r >= 0 && !config->settled)
+		r = settler_new(&api.settler, e);
 	if (r < 0)
 		return r;
 	struct ending end = {.api = &api};

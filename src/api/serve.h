@@ -22,6 +22,7 @@ struct api_config {
 	int dir;       /* where tokens are; FD_NONE: nowhere */
 	int state;     /* where we may write; FD_NONE: nowhere, and nothing is counted */
 	int ledger;    /* directory of its chain; FD_NONE: the data directory's */
+	bool settled;  /* somebody else settles that chain */
 	int approvals; /* a box of questions, or FD_NONE */
 	int keeper;    /* the keeper's socket; FD_NONE: there is none */
 	const char *const *hosts, *const *origins;

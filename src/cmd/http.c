@@ -17,6 +17,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pinfold/approval.h>
+#include <pinfold/ledger.h>
 #include <pinfold/pinfold.h>
 #include <poll.h>
 #include <signal.h>
@@ -265,6 +266,50 @@ static void mount_mcp(struct api *api, struct server *server, void *arg)
 		mcp_mount(mcp, server);
 }
 
+/* Signatures take a program of their own, which who serves may not start. So another process with the
+ * same id settles his chain: it hears of each event, and ends when nobody is left to write one. */
+static void be_settler(int end)
+{
+	struct pollfd p[2] = {{.fd = pinfold_ledger_fd(), .events = POLLIN}, {.fd = end}};
+	struct pinfold_error error;
+	uint64_t n;
+
+	(void)prctl(PR_SET_NAME, "pinfold-settle", 0, 0, 0);
+	(void)prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
+	for (;;) {
+		(void)poll(p, 2, -1); /* whatever it says, we look */
+		if (read(p[0].fd, &n, sizeof(n)) > 0)
+			(void)pinfold_ledger_settle(&error); /* else with the next event */
+		else if (p[1].revents)
+			_exit(0);
+	}
+}
+
+static int start_settling(struct side *s, struct err *e)
+{
+	struct pinfold_ledger_event began = {
+		.size = sizeof(began), .kind = "api.start", .phase = "end"};
+	struct pinfold_error failure;
+	int life[2];
+
+	if (pinfold_ledger_use(s->config.ledger, &failure) < 0 || pinfold_ledger_fd() < 0 ||
+	    pinfold_ledger_add(&began, &failure) < 0)
+		return err_set(e, ERR_INTERNAL, "%s", failure.message);
+	if (pipe2(life, O_CLOEXEC) < 0)
+		return err_sys(e, "pipe");
+	pid_t pid = fork();
+	if (pid == 0) {
+		for (unsigned i = 0; i < s->config.n_listen; i++)
+			(void)close(s->config.listen[i].fd);
+		(void)close(s->config.keeper);
+		(void)close(life[1]);
+		be_settler(life[0]);
+	}
+	(void)close(life[0]);
+	s->config.settled = true;
+	return pid < 0 ? err_sys(e, "fork") : 0; /* life[1] is open as long as we live */
+}
+
 static void be_api(struct side *s, int keeper)
 {
 	struct err e = ERR_INIT;
@@ -282,8 +327,13 @@ static void be_api(struct side *s, int keeper)
 		(void)mkdir(artifacts,
 			    0700); /* it is there, or output that is too long is not kept */
 	}
+	struct pinfold_error failure;
 	if (give_up_rights() < 0)
 		(void)err_sys(&e, "give up rights");
+	else if (pinfold_gate_keep(&failure) < 0) /* later no process can be started */
+		(void)err_set(&e, ERR_INTERNAL, "the gate: %s", failure.message);
+	else if (start_settling(s, &e) < 0)
+		(void)err_wrap(&e, "the ledger");
 	else if (api_confine(&s->config, artifacts, &e) >= 0 && api_serve(&s->config, &e) >= 0)
 		_exit(0);
 	(void)fprintf(stderr, "pinfold: HTTP: %s%s%s\n", e.text, e.remedy[0] ? "; " : "", e.remedy);
@@ -523,7 +573,6 @@ int http_start(const struct http_options *o, struct http_side *ret, struct err *
 	struct side s = {.config = {.dir = FD_NONE,
 				    .ledger = FD_NONE,
 				    .state = FD_NONE,
-				    .ledger = FD_NONE,
 				    .approvals = FD_NONE,
 				    .keeper = FD_NONE},
 			 .root = geteuid() == 0,

@@ -33,6 +33,7 @@ static struct {
 	pthread_mutex_t lock;
 	struct sandbox process;
 	unsigned users;
+	bool is_kept; /* from before this process gave up the right to start another */
 } the_gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .process = SANDBOX_INIT};
 
 /* It ends by itself when nobody holds the other end of its socket. */
@@ -66,7 +67,11 @@ static int use_gate(const struct gate_open *msg, const int fds[GATE_OPEN_FDS_MAX
 
 	pthread_mutex_lock(&the_gate.lock);
 	the_gate.users++;
-	if (is_gone()) {
+	if (is_gone() && the_gate.is_kept) {
+		(void)err_set(e, ERR_INTERNAL,
+			      "the gate, by which the network is reached, has died");
+		r = err_remedy(e, "restart the daemon");
+	} else if (is_gone()) {
 		end_gate(); /* one that died is not missed by who had it: his connections broke */
 		r = sandbox_spawn_gate(&the_gate.process, e);
 	}
@@ -79,6 +84,22 @@ static int use_gate(const struct gate_open *msg, const int fds[GATE_OPEN_FDS_MAX
 		(void)err_sys(e, "talk to the gate");
 	}
 	return r;
+}
+
+int pinfold_gate_keep(struct pinfold_error *ret_error)
+{
+	struct err e = ERR_INIT;
+
+	pthread_mutex_lock(&the_gate.lock);
+	int r = is_gone() ? sandbox_spawn_gate(&the_gate.process, &e) : 0;
+	if (r >= 0 && !the_gate.is_kept) {
+		the_gate.is_kept = true;
+		the_gate.users++;
+	}
+	pthread_mutex_unlock(&the_gate.lock);
+	if (r < 0)
+		error_public(&e, ret_error);
+	return r < 0 ? -1 : 0;
 }
 
 static void leave_gate(void)

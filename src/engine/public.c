@@ -65,7 +65,7 @@ int run_begin(struct pinfold_run *run, struct err *e)
 		run_deny_secrets(run);
 	/* Borrowed from the caller, who may free it now. */
 	run->req.spec.code = NULL;
-	run->asked = NULL;
+	run->options = NULL;
 	/* One that the daemon leaves to us has not ended. */
 	if (r < 0 && !run->failed && !run->refused)
 		record_run_end(run, e);

@@ -175,7 +175,7 @@ void record_who(struct pinfold_run *run, const struct pinfold_run_options *o)
 	(void)snprintf(w->tenant, sizeof(w->tenant), "%s", o->tenant ? o->tenant : "");
 	(void)snprintf(w->token, sizeof(w->token), "%s", o->token ? o->token : "");
 	(void)snprintf(w->client, sizeof(w->client), "%s", o->client ? o->client : "");
-	run->asked = o;
+	run->options = o;
 }
 
 static const char *kind_of(const struct pinfold_run *run)
@@ -206,12 +206,12 @@ int record_run_begin(struct pinfold_run *run, struct err *e)
 {
 	struct record *rec = &run->record;
 
-	if (is_ours(run) || rec->begun || !run->asked)
+	if (is_ours(run) || rec->begun || !run->options)
 		return 0;
 	int r = record_open(run->upper ? run->upper->store : NULL, &rec->dir, e);
 	if (r < 0 || rec->dir < 0)
 		return r;
-	r = put(rec, run_event(run, "begin", record_run_asked(run, run->asked)), e);
+	r = put(rec, run_event(run, "begin", record_run_asked(run, run->options)), e);
 	rec->begun = r >= 0;
 	return r;
 }

@@ -124,8 +124,8 @@ struct pinfold_run {
 	struct request req;
 	char id[ID_SIZE];
 	struct live live;
-	struct record record;			 /* what the ledger knows of it */
-	const struct pinfold_run_options *asked; /* while it starts; borrowed */
+	struct record record;			   /* what the ledger knows of it */
+	const struct pinfold_run_options *options; /* while it starts; borrowed */
 
 	int epoll, timer, listener, terminal, oom;
 	int link;		/* to the daemon, FD_NONE: the sandbox is ours */

@@ -20,7 +20,7 @@ struct confine_path {
 	int fd;	    /* of a directory, with all below it, or of a file; borrowed */
 	bool write; /* also make, change and remove; of a file: change */
 };
-#define CONFINE_PATHS_MAX 8u
+#define CONFINE_PATHS_MAX 12u
 
 struct confine {
 	unsigned id;	  /* for root: uid and gid from now on */

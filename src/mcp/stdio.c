@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "api/serve.h"
+#include "api/settler.h"
 #include "base/fd.h"
 #include "mcp/mcp_int.h"
 
@@ -295,7 +296,8 @@ static int begin(struct stdio *io, const struct mcp_options *o, struct err *e)
 	struct who who = {.scopes = SCOPE_ALL};
 
 	(void)snprintf(who.tenant, sizeof(who.tenant), "uid-%u", geteuid());
-	if (api_open(&io->api, e) < 0 || mcp_new(&io->api, o, &io->mcp, e) < 0)
+	if (api_open(&io->api, e) < 0 || settler_new(&io->api.settler, e) < 0 ||
+	    mcp_new(&io->api, o, &io->mcp, e) < 0)
 		return -EIO;
 	io->peer = peer_new(io->mcp, &who);
 	if (!io->peer)
