@@ -310,6 +310,16 @@ static int start_settling(struct side *s, struct err *e)
 	return pid < 0 ? err_sys(e, "fork") : 0; /* life[1] is open as long as we live */
 }
 
+/* Later no process can be started. */
+static void keep_gate(void)
+{
+	struct pinfold_error failure;
+
+	if (pinfold_gate_keep(&failure) < 0)
+		(void)fprintf(stderr, "pinfold: HTTP: no run can have a network policy: %s\n",
+			      failure.message);
+}
+
 static void be_api(struct side *s, int keeper)
 {
 	struct err e = ERR_INIT;
@@ -327,11 +337,11 @@ static void be_api(struct side *s, int keeper)
 		(void)mkdir(artifacts,
 			    0700); /* it is there, or output that is too long is not kept */
 	}
-	struct pinfold_error failure;
-	if (give_up_rights() < 0)
+	int r = give_up_rights();
+	if (r >= 0)
+		keep_gate();
+	if (r < 0)
 		(void)err_sys(&e, "give up rights");
-	else if (pinfold_gate_keep(&failure) < 0) /* later no process can be started */
-		(void)err_set(&e, ERR_INTERNAL, "the gate: %s", failure.message);
 	else if (start_settling(s, &e) < 0)
 		(void)err_wrap(&e, "the ledger");
 	else if (api_confine(&s->config, artifacts, &e) >= 0 && api_serve(&s->config, &e) >= 0)

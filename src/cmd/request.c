@@ -13,7 +13,6 @@
 #include "cmd/help.h"
 #include "cmd/relay.h"
 #include "cmd/say.h"
-#include "egress/trust.h"
 
 static int choose_daemon(struct request *r, struct err *e)
 {
@@ -53,25 +52,6 @@ static int read_policy(struct request *r, struct err *e)
 	return 0;
 }
 
-/* What counts without being named; and what would, if somebody trusted it. */
-static void find_policies(struct request *r)
-{
-	auto_trust struct trust t = {.text = NULL};
-	struct err e = ERR_INIT;
-
-	r->run.flags |= PINFOLD_OWN_POLICY;
-	/* Whether the directory can be shown at all is for others to say. */
-	if (!r->run.dir || access(r->run.dir, X_OK) < 0)
-		return;
-	if (trust_check(r->run.dir, &t, &e) < 0)
-		say("no " TRUST_FILE " is used: %s", e.text);
-	else if (t.state == TRUST_NO || t.state == TRUST_CHANGED)
-		say("%s is not used: %s; read it, then: pinfold trust %s", t.path,
-		    t.state == TRUST_NO ? "nobody has trusted it yet"
-					: "it changed since it was trusted",
-		    t.path);
-}
-
 /* It comes first on the command line, so that it holds for what is wrong behind it. */
 static int begin_relay(struct request *r, struct err *e)
 {
@@ -98,7 +78,7 @@ bool request_begin(struct request *r, const struct verb *v, int argc, char **arg
 	if (used >= 0 && (choose_daemon(r, &e) < 0 || read_policy(r, &e) < 0))
 		used = -1;
 	if (used >= 0 && (v->bit & (VERB_RUN | VERB_SHELL | VERB_PLAN)))
-		find_policies(r);
+		r->run.flags |= PINFOLD_OWN_POLICY;
 	struct err relay = ERR_INIT;
 	if (begin_relay(r, &relay) < 0) {
 		e = relay;

@@ -85,17 +85,26 @@ static void tick(void)
 		box_report(b, true);
 }
 
-/* Nothing of a turn points to them any more. */
+/* Nothing of a turn points to them any more, but for the list of those that have more to do: who closed
+ * after he was put there is freed a turn later. */
 static void bury(void)
 {
+	struct conn *later = NULL;
+
 	while (gate.dead) {
 		struct conn *c = gate.dead;
 
 		gate.dead = c->next;
+		if (c->is_busy) {
+			c->next = later;
+			later = c;
+			continue;
+		}
 		stage_done(c);
 		free(c->hello);
 		free(c);
 	}
+	gate.dead = later;
 	for (struct box **at = &gate.boxes; *at;) {
 		struct box *b = *at;
 

@@ -101,24 +101,35 @@ static int load_file(struct policy *p, const char *path, enum source_owner owner
 	return policy_load_yaml(p, text, len, path, &source_presets, e);
 }
 
-static int load_own(struct policy *p, struct err *e)
+/* Without it nothing more can be reached: who asks for nothing needs no more than that. But rules that
+ * somebody names may be narrowed there, so then it has to be readable. */
+static int load_own(struct policy *p, bool is_needed, struct err *e)
 {
 	char path[PATH_MAX + 16];
 	bool is_there;
 
-	if (source_config_dir(path, e) < 0)
-		return -EINVAL;
+	if (source_config_dir(path, e) < 0) {
+		*e = (struct err)ERR_INIT;
+		return 0; /* a place that there is not holds no file */
+	}
 	(void)snprintf(path + strlen(path), 16, "/policy.yaml");
-	return load_file(p, path, SOURCE_SELF, &is_there, e);
+	int r = load_file(p, path, SOURCE_SELF, &is_there, e);
+	if (r == -EACCES && !is_needed) {
+		*e = (struct err)ERR_INIT;
+		return 0;
+	}
+	return r;
 }
 
-static int load_project(struct policy *p, const char *dir, char note[SOURCE_NOTE_SIZE],
-			struct err *e)
+static int load_project(struct policy *p, const struct policy_sources *s,
+			char note[SOURCE_NOTE_SIZE], struct err *e)
 {
 	auto_trust struct trust t = {.text = NULL};
 
 	/* What a project puts in our way is no reason not to run: it just does not count. */
-	if (trust_check(dir, &t, e) < 0) {
+	int r = s->project_fd > 0 ? trust_check_at(s->project_fd, s->project, &t, e)
+				  : trust_check(s->project, &t, e);
+	if (r < 0) {
 		(void)snprintf(note, SOURCE_NOTE_SIZE, "no " TRUST_FILE " is used: %.300s",
 			       e->text);
 		*e = (struct err)ERR_INIT;
@@ -171,9 +182,9 @@ int policy_gather(const struct policy_sources *s, struct policy **ret, char note
 	if (s->text && policy_load_yaml(p, s->text, strlen(s->text),
 					s->text_name ? s->text_name : "--policy", presets, e) < 0)
 		return -EINVAL;
-	if (s->with_own && load_own(p, e) < 0)
+	if (s->with_own && load_own(p, s->text || (s->allow && s->allow[0]), e) < 0)
 		return -EINVAL;
-	if (s->project && load_project(p, s->project, note, e) < 0)
+	if (s->project && load_project(p, s, note, e) < 0)
 		return -EINVAL;
 	/* Without a rule there is nothing to narrow. */
 	if (!policy_is_empty(p)) {

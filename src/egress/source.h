@@ -25,6 +25,7 @@ struct policy_sources {
 	const char *text_name;	  /* what errors call it; NULL: --policy */
 	bool with_own;		  /* the user's own counts, and so do presets */
 	const char *project; /* directory whose pinfold.yaml counts if it is trusted; or NULL */
+	int project_fd;	     /* it, open, and then `project` is its real path; 0: by its name */
 };
 
 #define SOURCE_NOTE_SIZE 512

@@ -107,35 +107,38 @@ static enum trust_state state_in(const char *record, const struct trust *t)
 }
 
 /* Reads the proposal of a directory. The state is TRUST_NONE where there is none, else not set. */
-static int read_proposal(const char *dir, struct trust *ret, struct err *e)
+static int read_proposal_at(int fd, const char *real, struct trust *ret, struct err *e)
 {
-	auto_close int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
 	ret->state = TRUST_NONE;
-	if (fd < 0)
-		return err_sys(e, "open %.200s", dir);
 	int r = source_read(fd, TRUST_FILE, SOURCE_ANYBODY, &ret->text, &ret->len, e);
 	if (r == -ENOENT)
 		return 0;
 	if (r < 0)
-		return err_wrap(e, "%.200s", dir);
-	char real[PATH_MAX];
-	if (!realpath(dir, real) || strlen(real) + sizeof(TRUST_FILE) >= PATH_MAX)
-		return err_sys(e, "find %.200s", dir);
-	if (strchr(real, '\n'))
-		return err_set(e, ERR_INVALID, "a path with a line break in it");
+		return err_wrap(e, "%.200s", real);
+	if (strlen(real) + sizeof(TRUST_FILE) >= PATH_MAX || strchr(real, '\n'))
+		return err_set(e, ERR_INVALID, "a path that is too long, or has a line break");
 	(void)snprintf(ret->path, sizeof(ret->path), "%.*s/%s", PATH_MAX - 16, real, TRUST_FILE);
 	ret->state = TRUST_NO;
 	return 0;
 }
 
-int trust_check(const char *dir, struct trust *ret, struct err *e)
+static int read_proposal(const char *dir, struct trust *ret, struct err *e)
+{
+	auto_close int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char real[PATH_MAX];
+
+	ret->state = TRUST_NONE;
+	if (fd < 0)
+		return err_sys(e, "open %.200s", dir);
+	if (!realpath(dir, real))
+		return err_sys(e, "find %.200s", dir);
+	return read_proposal_at(fd, real, ret, e);
+}
+
+static int look_up(struct trust *ret, struct err *e)
 {
 	auto_free char *record = NULL;
 
-	assert(dir && ret && !ret->text);
-	if (read_proposal(dir, ret, e) < 0)
-		return -EINVAL;
 	if (ret->state == TRUST_NONE)
 		return 0;
 	auto_close int config = open_config(false, e);
@@ -145,6 +148,18 @@ int trust_check(const char *dir, struct trust *ret, struct err *e)
 		return -EINVAL;
 	ret->state = state_in(record, ret);
 	return 0;
+}
+
+int trust_check(const char *dir, struct trust *ret, struct err *e)
+{
+	assert(dir && ret && !ret->text);
+	return read_proposal(dir, ret, e) < 0 ? -EINVAL : look_up(ret, e);
+}
+
+int trust_check_at(int dir, const char *real, struct trust *ret, struct err *e)
+{
+	assert(dir >= 0 && real && ret && !ret->text);
+	return read_proposal_at(dir, real, ret, e) < 0 ? -EINVAL : look_up(ret, e);
 }
 
 /* Writes the record anew: without the lines of `path`, and with `line` where it is not NULL. */

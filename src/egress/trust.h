@@ -34,6 +34,8 @@ void trust_done(struct trust *t);
 
 /* Looks for pinfold.yaml in a directory. A link, or what is not a file, is an error. */
 int trust_check(const char *dir, struct trust *ret, struct err *e);
+/* The same in a directory that is open already; `real` is its path without links. */
+int trust_check_at(int dir, const char *real, struct trust *ret, struct err *e);
 /* Trusts the file as it is now; `path` is the file, or the directory that it is in. *ret is what was
  * trusted: it has been parsed, so that nobody trusts what cannot be used. */
 int trust_add(const char *path, struct trust *ret, struct err *e);

@@ -69,7 +69,7 @@ static int use_gate(const struct gate_open *msg, const int fds[GATE_OPEN_FDS_MAX
 	the_gate.users++;
 	if (is_gone() && the_gate.is_kept) {
 		(void)err_set(e, ERR_INTERNAL,
-			      "the gate, by which the network is reached, has died");
+			      "the gate, by which the network is reached, is not there");
 		r = err_remedy(e, "restart the daemon");
 	} else if (is_gone()) {
 		end_gate(); /* one that died is not missed by who had it: his connections broke */
@@ -92,8 +92,8 @@ int pinfold_gate_keep(struct pinfold_error *ret_error)
 
 	pthread_mutex_lock(&the_gate.lock);
 	int r = is_gone() ? sandbox_spawn_gate(&the_gate.process, &e) : 0;
-	if (r >= 0 && !the_gate.is_kept) {
-		the_gate.is_kept = true;
+	if (!the_gate.is_kept) {
+		the_gate.is_kept = true; /* also without one: none is started later */
 		the_gate.users++;
 	}
 	pthread_mutex_unlock(&the_gate.lock);
@@ -317,15 +317,16 @@ int request_policy(struct request *r, const struct pinfold_run_options *o, struc
 		.text = o->policy,
 		.text_name = o->policy_name ? o->policy_name : "policy",
 		.with_own = own,
-		.project = own ? o->dir : NULL,
+		/* As it was opened: nobody resolves it twice. */
+		.project = own && r->spec.dir_fd > 0 ? r->dir_real : NULL,
+		.project_fd = r->spec.dir_fd,
 	};
-	char note[SOURCE_NOTE_SIZE]; /* who sets the flag has said it */
 
 	if (!asked && !own)
 		return 0;
 	r->approvals = o->approvals;
 	(void)snprintf(r->tenant, sizeof(r->tenant), "%s", o->tenant ? o->tenant : "");
-	if (policy_gather(&s, &r->policy, note, e) < 0)
+	if (policy_gather(&s, &r->policy, r->policy_note, e) < 0)
 		return -EINVAL;
 	if (!asked && policy_is_empty(r->policy)) {
 		policy_free(r->policy);

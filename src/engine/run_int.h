@@ -22,6 +22,7 @@
 #include "base/id.h"
 #include "engine/capture.h"
 #include "egress/policy.h"
+#include "egress/source.h"
 #include "egress/secret.h"
 #include "engine/gitdir.h"
 #include "engine/record.h"
@@ -108,7 +109,8 @@ struct request {
 	char path[1024];	/* PATH of the image, "" for none */
 	struct store *store;	/* of an image without a workspace, which is held: NULL: none */
 	int image_lock;
-	struct policy *policy;	     /* what may be reached, NULL: nothing */
+	char policy_note[SOURCE_NOTE_SIZE]; /* a pinfold.yaml that does not count; or "" */
+	struct policy *policy;		    /* what may be reached, NULL: nothing */
 	struct secret_set *injected; /* names and placeholders of what its rules inject, NULL: none */
 	int approvals;	   /* box for questions to a person, borrowed; 0: the data directory's */
 	char tenant[64];   /* on whose behalf they are asked, "" for nobody else's */

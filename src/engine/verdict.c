@@ -176,6 +176,8 @@ static void write_notes(struct pinfold_run *run)
 			       run->req.cgroups.ops ? "" : run->req.cgroups.why);
 		note(run, line);
 	}
+	if (run->req.policy_note[0])
+		note(run, run->req.policy_note);
 	if (run->req.secrets.beyond)
 		note(run,
 		     "the directory is large: it was not searched whole for files that look like "

@@ -19,7 +19,7 @@ same()
 import json, sys
 a, b = (json.load(open(p, encoding="utf-8")) for p in sys.argv[1:])
 def strip(d):
-    for key in ("id", "sandbox", "start"):
+    for key in ("id", "sandbox", "start", "receipt"):
         assert d.pop(key) is not None
     usage = d.pop("usage")
     assert sorted(usage) == sorted(["wall_ms", "cpu_ms", "memory_peak_bytes", "processes_peak", "disk_bytes"])
