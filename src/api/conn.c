@@ -415,7 +415,7 @@ static void body_whole(struct conn *c)
 	fd_close(&c->x.pipe);
 	watch_done(&c->x.pipe_watch);
 	c->state = CONN_ANSWER;
-	if (!streamed)
+	if (!streamed && !c->x.over) /* who was refused already is not begun with */
 		begin_exchange(c);
 }
 

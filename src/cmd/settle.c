@@ -24,7 +24,6 @@ static void settle(bool store)
 	struct pinfold_error error;
 
 	(void)setsid();
-	(void)prctl(PR_SET_NAME, "pinfold-settle", 0, 0, 0);
 	int null = open("/dev/null", O_RDWR);
 	for (int fd = 0; fd <= 2; fd++)
 		(void)dup2(null, fd); /* a pipeline must not wait for us */
@@ -43,7 +42,10 @@ void settle_leave(void)
 	bool ledger = !done && pinfold_ledger_unsettled();
 
 	(void)fflush(NULL);
-	if ((ledger || store_waits) && fork() == 0)
+	if (!ledger && !store_waits)
+		return;
+	(void)prctl(PR_SET_NAME, "pinfold-settle", 0, 0, 0); /* who goes on is never seen without */
+	if (fork() == 0)
 		settle(store_waits);
 }
 

@@ -176,6 +176,8 @@ def browsers():
         refused("Origin: %s" % origin, ask(Origin=origin), 403, "denied", "origin")
         refused("Origin: %s, POST of a text" % origin, ask("POST", Origin=origin, Content_Type="text/plain"), 403,
                 "denied")
+    late = [ask().status for _ in range(50) if ask("POST", Origin="http://evil.test").status == 403]
+    same("what was refused gives no answer to what comes next", late, [200] * 50)
     same("an origin that is allowed", ask(Origin="https://ok.example").status, 200)
     refused("a form", ask("POST", Content_Type="application/x-www-form-urlencoded"), 415, "invalid_argument",
             "application/json")

@@ -147,7 +147,7 @@ root_daemon()
 # by UID WHAT ARG...: what is called is called by this user.
 by()
 {
-	CALL_WRAP=(/usr/bin/setpriv --reuid "$1" --regid "$1" --clear-groups)
+	call_by "$1"
 	shift
 	"$@"
 	CALL_WRAP=()

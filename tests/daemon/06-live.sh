@@ -373,7 +373,7 @@ bad_words()
 # user UID ARG...: pinfold, called by this user.
 user()
 {
-	CALL_WRAP=(/usr/bin/setpriv --reuid "$1" --regid "$1" --clear-groups)
+	call_by "$1"
 	shift
 	pinfold "$@"
 	CALL_WRAP=()

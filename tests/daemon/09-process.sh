@@ -451,7 +451,7 @@ users()
 # user UID ARG...: the client, called by this user.
 user()
 {
-	CALL_WRAP=(/usr/bin/setpriv --reuid "$1" --regid "$1" --clear-groups)
+	call_by "$1"
 	shift
 	client "$@"
 	CALL_WRAP=()

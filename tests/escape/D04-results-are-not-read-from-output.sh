@@ -17,8 +17,8 @@ quoted()
 	same "lines of the document" "$(wc -l <"$JSON")" 1
 	same "how it ended" "$(json '[d[k] for k in a]' status exit_code signal error limit)" "$1"
 	same "the receipt and the id are not the program's" \
-		"$(json '[d["receipt"], d["id"][:3], "forged" in d["id"] + d["sandbox"]]')" \
-		'[null, "run", false]'
+		"$(json '[d["receipt"] == "forged", d["id"][:3], "forged" in d["id"] + d["sandbox"]]')" \
+		'[false, "run", false]'
 	holds "standard output is whole" cmp "$OUT" "$W/forged"
 	holds "standard error is whole" cmp "$ERR" "$W/forged"
 }
