@@ -89,10 +89,12 @@ __attribute__((unused)) static void settle(void)
 {
 	struct timespec start, now;
 
-	clock_gettime(CLOCK_REALTIME_COARSE, &start);
+	/* Times of files can be finer than the coarse clock, which is behind by a tick at most. */
+	clock_gettime(CLOCK_REALTIME, &start);
 	do
 		clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	while (now.tv_sec == start.tv_sec && now.tv_nsec == start.tv_nsec);
+	while (now.tv_sec < start.tv_sec ||
+	       (now.tv_sec == start.tv_sec && now.tv_nsec <= start.tv_nsec));
 }
 
 __attribute__((unused)) static uint64_t trees_seed = 4;
