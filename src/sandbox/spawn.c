@@ -174,6 +174,8 @@ static int image_fd(struct err *e)
 	return fd < 0 ? no_image(e) : fd;
 }
 
+#define SEAL_TRIES 20 /* each waits for up to 0.15 s */
+
 static int plan_fd(const struct plan *plan, struct err *e)
 {
 	const struct plan_head *block = plan_block(plan);
@@ -186,9 +188,14 @@ static int plan_fd(const struct plan *plan, struct err *e)
 		errno = -r;
 		return err_sys(e, "plan");
 	}
-	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
-		return err_sys(e, "seal the plan");
-	return take_fd(&fd);
+	/* EBUSY: the kernel itself holds a page for a moment, on another processor. */
+	for (int i = 0; i < SEAL_TRIES; i++)
+		if (fcntl(fd, F_ADD_SEALS,
+			  F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) == 0)
+			return take_fd(&fd);
+		else if (errno != EBUSY)
+			break;
+	return err_sys(e, "seal the plan");
 }
 
 static uint64_t namespaces(const struct sandbox_spec *spec)
