@@ -70,7 +70,8 @@ struct test {
 };
 
 struct row {
-	const char *call; /* NULL: LEVEL */
+	const char *call;  /* NULL: LEVEL */
+	const char *level; /* of which name */
 	struct test test[TESTS];
 	uint32_t verdict; /* SECCOMP_RET_* */
 };
@@ -100,7 +101,7 @@ struct row {
 #define PASS SECCOMP_RET_ALLOW
 #define ASK SECCOMP_RET_USER_NOTIF
 #define FAIL(num) (SECCOMP_RET_ERRNO | (uint32_t)(num))
-#define PLAIN(call, verdict) {#call, {ANY, ANY, ANY}, verdict},
+#define PLAIN(call, verdict) {#call, NULL, {ANY, ANY, ANY}, verdict},
 
 static const struct row rows[] = {
 #define ALLOW(call) PLAIN(call, PASS)
@@ -108,19 +109,20 @@ static const struct row rows[] = {
 #define DENY(call) PLAIN(call, FAIL(EPERM))
 #define NOOP(call) PLAIN(call, FAIL(0))
 #define NOTIFY(call) PLAIN(call, ASK)
-#define IF(call, t1, t2, t3, verdict) {#call, {t1, t2, t3}, verdict},
+#define IF(call, t1, t2, t3, verdict) {#call, NULL, {t1, t2, t3}, verdict},
 #define ELSE(call, verdict) PLAIN(call, verdict)
-#define LEVEL(name) {NULL, {ANY, ANY, ANY}, 0},
+#define LEVEL(name) {NULL, #name, {ANY, ANY, ANY}, 0},
 #include "../src/kernel/seccomp.def"
 };
 
 static const struct hint {
 	const char *call;
-	bool network;
+	const char *kind;
 	const char *text;
 } hints[] = {
-#define SYSCALL false
-#define NETWORK true
+#define SYSCALL "REPORT_SYSCALL"
+#define NETWORK "REPORT_NETWORK"
+#define GUARD "REPORT_GUARD"
 #define HINT(call, kind, text) {#call, kind, text},
 #include "../src/kernel/seccomp.def"
 };
@@ -213,7 +215,7 @@ __attribute__((noreturn, format(printf, 1, 2))) static void die(const char *fmt,
 
 int main(int argc, char **argv)
 {
-	static const char *const names[] = {"strict", "landlock"};
+	static const char *const names[] = {"strict", "landlock", "guard", "guard_delete"};
 	static struct level level;
 	static struct prog prog;
 	const struct arch *arch = NULL;
@@ -285,7 +287,7 @@ static void add_call(struct level *level, const struct row *row, unsigned count,
 
 static void level_init(struct level *level, const struct arch *arch, const char *name)
 {
-	bool replace = false;
+	bool replace = false, is_ours = true;
 
 	level->name = name;
 	level->arch = arch;
@@ -293,15 +295,15 @@ static void level_init(struct level *level, const struct arch *arch, const char 
 	for (size_t i = 0, next; i < ARRAY_LEN(rows); i = next) {
 		next = i + 1;
 		if (!rows[i].call) {
-			if (strcmp(name, "strict") == 0)
-				break;
 			replace = true;
+			is_ours = strcmp(name, rows[i].level) == 0;
 			continue;
 		}
 		while (next < ARRAY_LEN(rows) && rows[next].call &&
 		       strcmp(rows[next].call, rows[i].call) == 0)
 			next++;
-		add_call(level, &rows[i], (unsigned)(next - i), replace);
+		if (is_ours)
+			add_call(level, &rows[i], (unsigned)(next - i), replace);
 	}
 }
 
@@ -710,8 +712,8 @@ static void print_reports(const struct level *level)
 		if (!asks(hints[i].call))
 			die("%s: a hint, but never asks", hints[i].call);
 		if (nr >= 0)
-			printf("\t{%d, %s, \"%s\",\n\t \"%s\"},\n", nr,
-			       hints[i].network ? "true" : "false", hints[i].call, hints[i].text);
+			printf("\t{%d, %s, \"%s\",\n\t \"%s\"},\n", nr, hints[i].kind,
+			       hints[i].call, hints[i].text);
 	}
 	puts("};");
 }

@@ -2,14 +2,14 @@
 # shellcheck shell=sh disable=SC2034 # used by who sources it
 # Which packages of Debian 12 and Ubuntu 24.04 what needs, and a way to have them. To be sourced.
 
-BUILD_PACKAGES="gcc make libc6-dev linux-libc-dev libseccomp-dev libssl-dev libsqlite3-dev
-	libzstd-dev libarchive-dev libjansson-dev libyaml-dev zlib1g-dev liblzma-dev libc-ares-dev python3"
+BUILD_PACKAGES="gcc make libc6-dev linux-libc-dev libseccomp-dev libssl-dev libsodium-dev nettle-dev libgmp-dev libsqlite3-dev
+	libzstd-dev libarchive-dev libjansson-dev libyaml-dev zlib1g-dev liblzma-dev libc-ares-dev libnghttp2-dev python3"
 
 # perl has prove, uidmap newuidmap, bsdextrautils col; the rest is what the tests run inside and
 # compare with. Java and npm are tried where they are, and not worth what they weigh.
 TEST_PACKAGES="perl uidmap passwd procps util-linux bsdextrautils e2fsprogs bubblewrap g++ git patch strace
-	gdb nodejs r-base-core python3-numpy python3-pandas python3-matplotlib python3-pip groff-base
-	mandoc zsh fish libarchive-tools xz-utils zstd"
+	gdb nodejs r-base-core python3-numpy python3-pandas python3-matplotlib python3-pip
+	python3-requests groff-base gpg gpg-agent mandoc zsh fish libarchive-tools xz-utils zstd curl wget openssl swtpm tpm2-tools iproute2 ca-certificates"
 
 as_root()
 {

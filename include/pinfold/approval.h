@@ -32,6 +32,7 @@ struct pinfold_question {
 	const char *who;     /* on whose behalf: a client's name; or NULL */
 	const char *why;     /* what the agent says it wants it for; or NULL. Nobody checked it */
 	uint64_t timeout_ms; /* 0: two minutes */
+	const char *run;     /* for the ledger: of which run it is; or NULL */
 };
 
 struct pinfold_approval_info {

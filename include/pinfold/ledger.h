@@ -22,6 +22,9 @@ PINFOLD_API int pinfold_ledger_use(int dir_fd, struct pinfold_error *ret_error);
 PINFOLD_API int pinfold_ledger_unsettled(void);
 /* Becomes readable (an eventfd) when this process has written an event. Owned by the library. */
 PINFOLD_API int pinfold_ledger_fd(void);
+/* For a process that has one thread: called when it has written events and goes on for a while, as a run that
+ * lasts does. It may fork. NULL: nobody. */
+PINFOLD_API void pinfold_ledger_on_due(void (*settle)(void));
 /* Events to disk and under a signed checkpoint, until nothing new comes. Waits. */
 PINFOLD_API int pinfold_ledger_settle(struct pinfold_error *ret_error);
 
@@ -47,6 +50,7 @@ struct pinfold_audit_options {
 	const char *path; /* a file that it changed, or a directory with such */
 	uint32_t flags;
 	uint64_t from; /* of one chain: not those before this place */
+	const char *sandbox;
 };
 #define PINFOLD_AUDIT_FOLLOW                                                                       \
 	0x1u /* go on as they come; each(NULL) when there is none for a moment */
@@ -68,31 +72,110 @@ struct pinfold_verify_result {
 	uint64_t unsigned_events; /* newer than the last checkpoint */
 	uint64_t cuts;		  /* torn ends that were recorded */
 	uint64_t torn_bytes;	  /* of an event that was not written whole */
+	uint64_t gone;		  /* of the events: pruned, and a tombstone stands for them */
+	uint64_t witnessed;	  /* how many the witness has signed, and when */
+	uint64_t witnessed_ms;
 	/* Not good: the first place that does not fit. */
 	char where[96];
 	uint64_t position;
 	char what[256];
+	/* Of a receipt: "none", "tpm2", "tsm"; by which key, where that was checked (tpm2). */
+	char evidence[16], evidence_key[72];
+	int evidence_signed;
 };
 struct pinfold_verify_options {
 	size_t size;
 	const char *dir; /* one chain's directory; NULL: all of the data directory */
-	const char *key; /* text of a public key that must have signed; NULL: the one beside it */
-	const char *anchor; /* text of a checkpoint that was kept elsewhere; NULL: none */
+	/* Text of a public key that must have signed; NULL: the one beside it. Of several: each chain is
+	 * checked with its own, and none may be of no chain. Of one: only the data directory's own is. */
+	const char *key;
+	const char *
+		anchor; /* text of a checkpoint that was kept elsewhere, or of many: the last; NULL: none */
+	const char *witness; /* text of the key of a witness who must have signed, too; NULL: none */
+	const char *
+		evidence; /* of a receipt: name of the TPM's key that must have signed; NULL: any, or none */
 };
 typedef void pinfold_verify_fn(const struct pinfold_verify_result *result, void *arg);
 PINFOLD_API int pinfold_ledger_verify(const struct pinfold_verify_options *options,
 				      pinfold_verify_fn *each, void *arg,
 				      struct pinfold_error *ret_error);
 
-/* The receipt of a run that has ended, signed: a DSSE envelope with an in-toto statement. */
+/* The receipt of a run that has ended, signed: a DSSE envelope with an in-toto statement. With evidence of
+ * this machine as PINFOLD_EVIDENCE says. */
 PINFOLD_API int pinfold_receipt_write(const char *run, int fd, struct pinfold_error *ret_error);
-/* Check one; options: the key alone counts. *ret_result: good, chain, position, what. */
+/* The same, if it is a run of that tenant of the HTTP API; any other is not known. */
+PINFOLD_API int pinfold_receipt_write_of(const char *run, const char *tenant, int fd,
+					 struct pinfold_error *ret_error);
+/* Check one; options: key and evidence count. *ret_result: good, chain, position, what. */
 PINFOLD_API int pinfold_receipt_verify(const char *text, size_t len,
 				       const struct pinfold_verify_options *options,
 				       struct pinfold_verify_result *ret_result,
 				       struct pinfold_error *ret_error);
-/* Another key signs from now on. */
-PINFOLD_API int pinfold_ledger_rotate(struct pinfold_error *ret_error);
+
+/* One event with what proves that it is in its chain (C2SP tlog-proof, the event as its extra data). event: its
+ * place in the data directory's own chain, "12", or with the chain, "led…:12". */
+PINFOLD_API int pinfold_proof_write(const char *event, int fd, struct pinfold_error *ret_error);
+/* Is that text a proof, whatever it proves? */
+PINFOLD_API int pinfold_proof_is(const char *text, size_t len);
+/* Check one; options: the key counts. *ret_result: good, chain, position, what; *ret_event: its line, malloced, or
+ * NULL. */
+PINFOLD_API int pinfold_proof_verify(const char *text, size_t len,
+				     const struct pinfold_verify_options *options,
+				     struct pinfold_verify_result *ret_result, char **ret_event,
+				     struct pinfold_error *ret_error);
+
+/* What is done with each chain of the data directory. */
+struct pinfold_chain_info {
+	const char *name;	     /* its place below the data directory; valid during the call */
+	char chain[PINFOLD_ID_SIZE]; /* "" for one that has no events yet */
+	char pem[256];		     /* the public key that signs now */
+	char verifier[160];	     /* the same, for tools of signed notes */
+	uint64_t events, files, bytes; /* removed by pinfold_ledger_prune() */
+	uint64_t gone;		       /* in all */
+};
+typedef void pinfold_chain_fn(const struct pinfold_chain_info *info, void *arg);
+PINFOLD_API int pinfold_ledger_keys(pinfold_chain_fn *each, void *arg,
+				    struct pinfold_error *ret_error);
+/* Copies of the ledger elsewhere, as it grows: a directory, http://ADDRESS:PORT/PATH, syslog://ADDRESS:PORT. */
+struct pinfold_sink_info {
+	const char *id, *target;
+	const char *name;	     /* of the chain: its place below the data directory */
+	char chain[PINFOLD_ID_SIZE]; /* "" for one that has no events yet */
+	uint64_t shipped, behind;    /* events */
+	uint64_t failed_ms;	     /* since 1970; 0: it did not, the last time */
+	const char *error;
+};
+typedef void pinfold_sink_fn(const struct pinfold_sink_info *info, void *arg);
+PINFOLD_API int pinfold_sink_add(const char *target, char ret_id[PINFOLD_ID_SIZE],
+				 struct pinfold_error *ret_error);
+PINFOLD_API int pinfold_sink_remove(const char *id, struct pinfold_error *ret_error);
+PINFOLD_API int pinfold_sink_list(pinfold_sink_fn *each, void *arg,
+				  struct pinfold_error *ret_error);
+/* Bring there what is new, of all chains; who failed a moment ago is not tried again, unless flags say so. Waits. */
+#define PINFOLD_SHIP_NOW 0x1u
+PINFOLD_API int pinfold_ledger_ship(uint32_t flags, struct pinfold_error *ret_error);
+
+/* A witness signs checkpoints, and only those that go on from the last that he signed. Texts are malloced.
+ * The request for the newest checkpoint of this data directory's chain; old: the size that he knows,
+ * UINT64_MAX: what he signed last. */
+PINFOLD_API int pinfold_witness_request(uint64_t old, char **ret_text,
+					struct pinfold_error *ret_error);
+/* As the witness whose key and memory are in `dir`; key: the chain's, NULL where it is known. *ret_text: his
+ * line. */
+PINFOLD_API int pinfold_witness_answer(const char *dir, const char *request, const char *key,
+				       char **ret_text, struct pinfold_error *ret_error);
+/* Make one there, where there is none, with that name; *ret_text: his public key. */
+PINFOLD_API int pinfold_witness_make(const char *dir, const char *name, char **ret_text,
+				     struct pinfold_error *ret_error);
+/* Keep his line beside the chain. */
+PINFOLD_API int pinfold_witness_keep(const char *line, struct pinfold_error *ret_error);
+
+/* Another key signs from now on; the old one has signed that. */
+PINFOLD_API int pinfold_ledger_rotate(pinfold_chain_fn *each, void *arg,
+				      struct pinfold_error *ret_error);
+/* Files whose events are all earlier than the instant are removed; a signed tombstone says so. */
+PINFOLD_API int pinfold_ledger_prune(const char *before, pinfold_chain_fn *each, void *arg,
+				     struct pinfold_error *ret_error);
 
 #ifdef __cplusplus
 }

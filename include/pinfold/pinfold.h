@@ -52,6 +52,14 @@ struct pinfold_error {
 #define PINFOLD_PROMPT 0x80u
 /* The caller's own policy.yaml counts, and a pinfold.yaml of `dir` that he trusted; presets, too. */
 #define PINFOLD_OWN_POLICY 0x100u
+/* Pin what can be pinned, so that it can be run again with the same outcome: docs/replay.md. */
+#define PINFOLD_DETERMINISTIC 0x400u
+/* Keep what servers answer (docs/egress.md); the result names the recording. */
+#define PINFOLD_RECORD 0x800u
+/* All that the operator's ceiling allows may be reached (docs/egress.md); denied where there is none. */
+#define PINFOLD_OPEN_POLICY 0x1000u
+/* With deps: no package of a lock that was built from source, or by scripts of its own. */
+#define PINFOLD_ONLY_BINARY 0x2000u
 /* Of a background command: keep its standard input open for pinfold_process_write(); else it is empty. */
 #define PINFOLD_SPAWN_STDIN 0x20u
 
@@ -64,7 +72,7 @@ struct pinfold_run_options {
 
 	const char *const *argv; /* command and arguments, or arguments of the program with `lang` */
 	const char *lang;	 /* python, node, bash, r */
-	const char *code;	 /* with lang: the program text */
+	const char *code;	 /* with lang: the program text; NULL: argv[0] is its file inside */
 	size_t code_len;
 	const char *code_name;	/* with lang: file name shown in error messages, NULL for -c */
 	const char *const *env; /* "KEY=VALUE" in addition to the contract's variables */
@@ -79,9 +87,9 @@ struct pinfold_run_options {
 	/* What it may reach: "host[:port]"…, NULL ends them; text of a policy (docs/egress.md). */
 	const char *const *allow;
 	const char *policy;
-	/* Accepted so that a request is refused, never ignored, until the part exists. */
+	/* auto, manifest, retry, off: packages that its programs need are there (docs/deps.md). */
 	const char *deps;
-	const char *name;
+	const char *name; /* refused here: pinfold_workspace_exec() runs in a workspace */
 
 	uint64_t time_ms;
 	uint64_t grace_ms;
@@ -110,6 +118,24 @@ struct pinfold_run_options {
 	int approvals; /* the box for questions to a person; 0: that of the data directory */
 	/* On whose behalf, for the ledger and for who is asked; NULL: nobody's but the caller's own. */
 	const char *tenant, *token, *client;
+	/* With PINFOLD_DETERMINISTIC: what the clock shows at first, since 1970; 0: what docs/replay.md says. */
+	int64_t clock_start_s;
+	/* Packages that are to be there, beside what deps finds: names as the index knows them, of the
+	 * program's language (without one: python), or LANGUAGE:NAME; NULL ends them. */
+	const char *const *packages;
+	/* With the first alert (docs/alerts.md): log, kill, pause. NULL: log. */
+	const char *on_alert;
+	/* Digest of a recording that alone answers, and nothing is connected to; NULL: the network does. */
+	const char *replay;
+	/* Of all that its policy allows together: bytes both ways, connections, requests of HTTP. 0: no limit. */
+	uint64_t egress_bytes, egress_connections, egress_requests;
+	int egress_purse; /* it is counted there, too: pinfold_purse_open(); 0: nowhere */
+	/* Packages of the distribution that are to be there, NAME or NAME=VERSION; NULL ends them. */
+	const char *const *apt;
+	/* Of a sandbox that lives: packages that pinfold_deps_hold() had; 0: none. Borrowed. */
+	int packages_fd;
+	/* What it is for, in the agent's own words, up to 200 bytes: shown to who is asked. NULL: not said. */
+	const char *reason;
 };
 
 #ifdef __cplusplus
@@ -132,6 +158,7 @@ enum pinfold_event_kind {
 	PINFOLD_EVENT_RESULT, /* the run has ended and nothing of it is left; the last event */
 	/* data, len: "ID WHAT": it waits until a person has answered: approval.h */
 	PINFOLD_EVENT_ASK,
+	PINFOLD_EVENT_ALERT, /* data, len: "RULE WHAT" */
 };
 
 struct pinfold_event {
@@ -139,6 +166,21 @@ struct pinfold_event {
 	const void *data;
 	size_t len;
 };
+
+/* What the last PINFOLD_EVENT_DENIAL was about; valid until the run is freed. Returns 0, or -1: there
+ * was none. */
+struct pinfold_denial {
+	const char *kind; /* network, syscall, path, approval, command */
+	const char *what, *hint;
+	uint64_t count;
+};
+PINFOLD_API int pinfold_run_denial(const struct pinfold_run *run, struct pinfold_denial *ret);
+
+/* Called for each regular file that the run added or changed, at its end, within pinfold_run_next().
+ * `fd` is borrowed, opened for reading and checked, at any offset; whoever made the file chose what
+ * is in it. Set it after pinfold_run_start(), with PINFOLD_CAPTURE. */
+typedef void pinfold_kept_fn(void *arg, const char *path, int fd, uint64_t size);
+PINFOLD_API void pinfold_run_on_file(struct pinfold_run *run, pinfold_kept_fn *fn, void *arg);
 
 /*
  * Check the options, make the sandbox, start the command. 0 and *ret_run, or -1 and *ret_error:
@@ -194,6 +236,7 @@ struct pinfold_run_summary {
 	const char *limit; /* that was hit, by its kind; NULL: none */
 	uint32_t denials;
 	uint64_t wall_us, cpu_us;
+	uint32_t alerts;
 };
 PINFOLD_API void pinfold_run_summary(const struct pinfold_run *run,
 				     struct pinfold_run_summary *ret_summary);
@@ -258,6 +301,8 @@ PINFOLD_API int pinfold_sandbox_resume(const char *id, struct pinfold_error *ret
 /* It lives for that long from now on. */
 PINFOLD_API int pinfold_sandbox_extend(const char *id, uint64_t ms,
 				       struct pinfold_error *ret_error);
+/* The same because it was used: does nothing once pinfold_sandbox_extend() gave it a time. */
+PINFOLD_API int pinfold_sandbox_touch(const char *id, uint64_t ms, struct pinfold_error *ret_error);
 
 #define PINFOLD_METADATA_SIZE 5168
 
@@ -277,6 +322,7 @@ struct pinfold_sandbox_info {
 	const char *isolation; /* the level that holds */
 	const char *image;
 	char metadata[PINFOLD_METADATA_SIZE]; /* "key=value" and NUL, each; the last is empty */
+	uint32_t alerts;		      /* that system calls and connections raised */
 };
 
 /* One of them. The code is not_found where it is another's. */
@@ -580,6 +626,7 @@ struct pinfold_workspace_options {
 	uint64_t disk_bytes; /* all that its layers may hold; 0: the default */
 	uint64_t inodes;     /* 0: the default */
 	const char *image; /* root file system that it begins with, NULL or host: the host's /usr */
+	const char *const *hide, *const *show; /* as of a run, remembered; end with NULL */
 };
 
 #define PINFOLD_NAME_SIZE 64
@@ -692,7 +739,7 @@ struct pinfold_sync_stats {
 	uint64_t files_changed, files_removed;
 	uint64_t chunks_sent;
 	uint64_t wire_bytes; /* both ways */
-	uint64_t skipped;    /* FIFOs, sockets, devices */
+	uint64_t skipped;    /* FIFOs, sockets, devices; of a pull also links out of the tree */
 	uint64_t snapshot;   /* push: the number of what it made */
 };
 

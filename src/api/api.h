@@ -19,6 +19,10 @@ struct snapshots;
 struct quotas;
 struct caller;
 struct settler;
+struct attendant;
+struct server;
+struct elders;
+struct heirs;
 
 struct api {
 	struct loop *loop;
@@ -31,11 +35,19 @@ struct api {
 	struct repeats *repeats;     /* requests that are done once: repeat.h */
 	struct snapshots *snapshots; /* files of sandboxes that are gone: snapshots.h */
 	struct settler *settler;     /* of the ledger: settler.h */
+	struct attendant *attendant; /* of sandboxes' ways out: attend.h */
 	struct quotas *quotas;	     /* what tenants may use: quota.h; NULL: as they like */
 	struct caller *callers;	     /* tenants whose calls run: call.c; the loop's thread */
-	int approvals;		     /* the box of questions; FD_NONE: that of the data directory */
-	const char *log;	     /* text, json; NULL: nothing is written */
-	uint32_t run_flags;	     /* of libpinfold, for every run */
+	struct server *server;	     /* NULL: none serves HTTP */
+	struct elders *elders;	     /* what other processes have: elders.h; or NULL */
+	struct heirs *heirs;	     /* who is told what we have: heirs.h; or NULL */
+	/* Another room has something that requests may name: see heirs_key(). Or NULL. */
+	void (*tell_more)(void *arg, struct heirs *h);
+	void *tell_more_arg;
+	int state;	    /* where we may write; FD_NONE: nowhere */
+	int approvals;	    /* the box of questions; FD_NONE: that of the data directory */
+	const char *log;    /* text, json; NULL: nothing is written */
+	uint32_t run_flags; /* of libpinfold, for every run */
 };
 
 #endif

@@ -34,6 +34,11 @@ struct session {
 	bool unwatchable;	     /* there are too many directories */
 	bool busy;
 	char run[32]; /* what it is busy with */
+	/* A line that its code wants; under the box's lock. */
+	bool asking;
+	bool answered; /* `line` is there, NULL: there is none; `wake` is readable */
+	char *line;
+	int wake; /* FD_NONE until code with input is executed */
 	uint64_t since_ms;
 	struct session *next;
 };
@@ -51,7 +56,11 @@ struct box {
 	uint16_t ports[BOX_PORTS_MAX]; /* that are forwarded; 0: none; under lock */
 	unsigned refs;
 	bool gone;
-	uint64_t known_ms;    /* since when we know of it */
+	bool out_of_memory; /* which ended it, or is about to; under lock */
+	uint64_t until_ms;  /* when its time is over, by loop_now_ms(); 0: not known; under lock */
+	bool told;	    /* by boxes_tell() */
+	bool is_open;	    /* its policy is all of the operator's ceiling */
+	uint64_t known_ms;  /* since when we know of it */
 	uint64_t extended_ms; /* when the daemon was last told that it is used; under lock */
 	struct box *next;
 };
@@ -69,7 +78,21 @@ struct box *box_named(struct api *api, const struct who *who, const char *name, 
 void box_put(struct api *api, struct box *b);
 /* Ends it, its sessions and processes; what it printed is forgotten. */
 int box_destroy(struct api *api, struct box *b, struct err *e);
-/* Those of the tenant, as JSON objects in an array, from the daemon. */
+/* Is it still there, by the daemon's word? */
+bool box_lives(const struct box *b);
+/* A command in it used more memory than there is, and the sandbox ended with it. */
+void box_overfull(struct box *b);
+/* Its time is another from now on: ttl_ms of its own, or with 0 what it was. */
+void box_timed(struct box *b, uint64_t ttl_ms);
+/* Those of the tenant, as JSON objects in an array, from the daemon; by id, from the newest. */
+struct boxes_page {
+	const char *metadata; /* KEY=VALUE, or KEY: only those that have it; NULL: all */
+	const char *after;    /* only older ones than that id; NULL: all */
+	size_t limit;	      /* 0: all */
+	char next[32];	      /* out: the last id, where there are more; else "" */
+};
+struct value *boxes_some(struct api *api, const struct who *who, struct boxes_page *page,
+			 struct err *e);
 struct value *boxes_list(struct api *api, const struct who *who, struct err *e);
 /* One of them. */
 struct value *box_describe(struct api *api, struct box *b, struct err *e);
@@ -87,15 +110,27 @@ void box_files_put(struct box *b, bool broken);
 int box_port_open(struct box *b, unsigned port, struct err *e);
 bool box_port_close(struct box *b, unsigned port);
 bool box_port_is_open(struct box *b, unsigned port);
+/* One of them: its number, and where it is reached. */
+struct value *port_describe(const struct box *b, unsigned port);
 
 /* A session by name or id, made (lang) when it is not there; lang NULL: it must be there. Busy when
  * somebody has it. */
 struct session *box_session(struct box *b, const char *name, const char *lang, bool reset,
 			    struct err *e);
 void box_session_put(struct box *b, struct session *s);
+void session_free(struct session *s);
 /* From any thread: what it does now ends with KeyboardInterrupt. */
 int box_session_interrupt(struct box *b, const char *name, struct err *e);
 int box_session_close(struct box *b, const char *name, struct err *e);
+/* The line that it asks for; NULL: there is none. From any thread; conflict when it does not ask. */
+int box_session_answer(struct box *b, const char *name, const char *line, struct err *e);
+
+/* Which sandboxes have sessions or ports that only this process has, by heirs_key(); all: also those
+ * that were told before. */
+struct heirs;
+void boxes_tell(struct boxes *b, struct heirs *h, bool all);
+/* Is there one? Asks the daemon now and then. */
+bool boxes_held(struct boxes *b);
 
 /* A tar inside that packs /home/user to its standard output, or unpacks there what it is given. */
 struct pinfold_run;

@@ -9,6 +9,7 @@
 
 #include "api/api.h"
 #include "api/coding.h"
+#include "api/elders.h"
 #include "api/event.h"
 #include "api/quota.h"
 #include "api/taken.h"
@@ -156,12 +157,15 @@ static void work(struct task *t)
 	if (c->refused)
 		c->result = -EINVAL;
 	else
-		c->result = event_begin(c, &c->error);
-	if (c->result >= 0 && c->op->flags & OP_STARTS)
+		c->result = c->counted ? 0 : event_begin(c, &c->error);
+	if (c->result >= 0 && c->op->flags & OP_STARTS && !c->counted)
 		c->result = quota_start(c->api->quotas, c->who.tenant, &c->error);
-	if (c->result >= 0)
+	if (c->result >= 0 && elders_can_start(c->api->elders, c))
+		c->result = elders_start(c->api->elders, c, &c->error);
+	else if (c->result >= 0)
 		c->result = c->op->handler(c, &c->error);
-	event_end(c);
+	if (!c->counted)
+		event_end(c);
 	if (c->result >= 0 && c->coding != HTTP_IDENTITY)
 		code_reply(c);
 	c->task.run = over;

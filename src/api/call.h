@@ -55,10 +55,12 @@ struct call {
 	enum http_coding coding;      /* that the answer may have */
 	bool stream;
 	bool detach;  /* who asked may leave */
+	bool counted; /* another process has counted it and written it down */
 	bool refused; /* `error` says why: it is recorded and answered, and that is all */
 	char run[32]; /* what it runs, "" for nothing */
 	uint64_t last_event;
 	char websocket[32]; /* OP_TAKES: what a WebSocket is accepted with; "": none is wanted */
+	bool upgrades;	    /* OP_TAKES: pinfold-sync is wanted */
 
 	/* The handler's. */
 	struct reply reply;

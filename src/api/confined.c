@@ -2,6 +2,7 @@
 #include "api/confined.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 
 #include "base/fd.h"
@@ -14,6 +15,7 @@ static const int calls[] = {
 	SYS_connect,
 	SYS_socket,
 	SYS_socketpair,
+	SYS_bind, /* of a question to a person (engine/approval.c); of TCP Landlock refuses it */
 	SYS_getsockopt,
 	SYS_setsockopt,
 	SYS_getsockname,
@@ -133,12 +135,15 @@ int api_confine(const struct api_config *config, const char *artifacts, struct e
 		*artifacts ? open(artifacts, O_PATH | O_DIRECTORY | O_CLOEXEC) : FD_NONE;
 	/* Of policies: the operator's ceiling, and by whom servers are believed. */
 	auto_close int ceiling = open("/etc/pinfold/ceiling.yaml", O_PATH | O_CLOEXEC);
+	const char *more = getenv("PINFOLD_CEILING");
+	auto_close int other = more && *more ? open(more, O_PATH | O_CLOEXEC) : FD_NONE;
 	auto_close int roots = open("/etc/ssl/certs/ca-certificates.crt", O_PATH | O_CLOEXEC);
 	const struct confine_path all[] = {{null, true},	   {tmp, true},
 					   {kept, true},	   {config->dir, false},
 					   {config->state, true},  {config->approvals, true},
-					   {config->ledger, true}, {ceiling, false},
-					   {roots, false}};
+					   {config->ledger, true}, {config->kept, true},
+					   {ceiling, false},	   {roots, false},
+					   {other, false}};
 	struct confine_path paths[CONFINE_PATHS_MAX];
 	struct confine rights = {
 		.calls = calls, .n_calls = sizeof(calls) / sizeof(calls[0]), .paths = paths};

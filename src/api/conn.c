@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/conn_int.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,10 @@
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 
+#include "api/api.h"
 #include "api/coding.h"
+#include "api/elders.h"
+#include "api/heirs.h"
 #include "api/taken.h"
 #include "base/fd.h"
 #include "http/target.h"
@@ -96,6 +100,24 @@ void conn_take(struct conn *c, struct taken *ret)
 	c->server->counts.connections--;
 	if (!c->in_callback)
 		free_conn(c);
+}
+
+void conn_hand(struct conn *c, struct link *to)
+{
+	static struct link_conn m; /* the loop's thread */
+	size_t head = c->x.head_bytes ? c->x.head_len : 0;
+
+	assert(!c->out && head + c->in_len <= sizeof(m.bytes));
+	m.kind = LINK_CONN;
+	m.way = c->listener->way;
+	memcpy(m.from, c->from, sizeof(m.from));
+	m.len = (uint32_t)(head + c->in_len);
+	if (head)
+		memcpy(m.bytes, c->x.head_bytes, head);
+	if (c->in_len)
+		memcpy(m.bytes + head, c->in, c->in_len);
+	link_send_conn(to, c->watch.fd, &m);
+	conn_close(c);
 }
 
 static void want(struct conn *c)
@@ -247,7 +269,8 @@ static void answered(struct conn *c)
 		linger(c);
 	} else {
 		next_request(c);
-		go_on(c);
+		if (!heirs_pass_on(c->server->api->heirs, c))
+			go_on(c);
 	}
 }
 
@@ -514,7 +537,8 @@ static bool take_coding(struct conn *c, bool raw)
 static void head_whole(struct conn *c)
 {
 	struct exchange *x = &c->x;
-	const struct op *op = rest_route(&x->head);
+	struct http_path_args path = {.n = 0};
+	const struct op *op = rest_route(&x->head, &path);
 	bool raw = op && op->flags & OP_RAW_BODY;
 	bool endless = op && op->flags & (OP_RAW_BODY | OP_BELOW);
 	struct http_error he;
@@ -528,6 +552,9 @@ static void head_whole(struct conn *c)
 	}
 	c->state = c->decoder.state == HTTP_BODY_DONE ? CONN_ANSWER : CONN_BODY;
 	if (!exchange_admit(x, op && op->flags & OP_OPEN))
+		return;
+	bool theirs = op && path.n && !(op->flags & OP_FRONT);
+	if (elders_route(c->server->api->elders, x, theirs ? path.value[0] : NULL))
 		return;
 	if (op && op->flags & OP_TAKES) { /* who takes the connection reads the body */
 		c->keep = c->keep && c->decoder.state == HTTP_BODY_DONE;
@@ -566,6 +593,7 @@ static bool take_head(struct conn *c)
 		return false;
 	}
 	c->x.head_bytes = c->in;
+	c->x.head_len = (size_t)used;
 	c->in_len -= (size_t)used;
 	memcpy(rest, c->in + used, c->in_len);
 	c->in = rest;
@@ -616,6 +644,15 @@ static bool read_some(struct conn *c)
 	return true;
 }
 
+static void leave_callback(struct conn *c)
+{
+	c->in_callback = false;
+	if (c->dead)
+		free_conn(c);
+	else
+		conn_push(c);
+}
+
 static void ready(struct watch *w, uint32_t events)
 {
 	struct conn *c = (struct conn *)w;
@@ -632,11 +669,7 @@ static void ready(struct watch *w, uint32_t events)
 		else
 			go_on(c);
 	}
-	c->in_callback = false;
-	if (c->dead)
-		free_conn(c);
-	else
-		conn_push(c);
+	leave_callback(c);
 }
 
 static void too_slow(struct timer *t)
@@ -659,14 +692,14 @@ static void too_slow(struct timer *t)
 	conn_push(c);
 }
 
-void conn_new(struct listener *l, int fd, uint32_t uid, const char *from)
+struct conn *conn_new(struct listener *l, int fd, uint32_t uid, const char *from)
 {
 	struct server *s = l->server;
 	struct conn *c = calloc(1, sizeof(*c));
 
 	if (!c) {
 		(void)close(fd);
-		return;
+		return NULL;
 	}
 	c->server = s;
 	c->listener = l;
@@ -680,5 +713,26 @@ void conn_new(struct listener *l, int fd, uint32_t uid, const char *from)
 	link_last(c);
 	exchange_init(&c->x, c);
 	arm(c, HEAD_MS);
-	want(c);
+	if (watch_set(&c->watch, EPOLLRDHUP | EPOLLIN) < 0) {
+		conn_close(c);
+		return NULL;
+	}
+	return c;
+}
+
+void conn_resume(struct conn *c, const char *bytes, size_t len)
+{
+	arm(c, len ? HEAD_MS : IDLE_MS);
+	if (!len)
+		return;
+	c->in = malloc(IN_SIZE);
+	if (!c->in || len > IN_SIZE) {
+		conn_close(c);
+		return;
+	}
+	memcpy(c->in, bytes, len);
+	c->in_len = len;
+	c->in_callback = true;
+	go_on(c);
+	leave_callback(c);
 }

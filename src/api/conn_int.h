@@ -48,6 +48,7 @@ struct exchange {
 	struct conn *conn;
 	struct http_head head;
 	char *head_bytes; /* what its slices point into */
+	size_t head_len;
 	struct who who;
 	char request_id[32];
 	char *body;
@@ -114,7 +115,7 @@ struct server {
 	bool draining;
 };
 
-void conn_new(struct listener *l, int fd, uint32_t uid, const char *from);
+struct conn *conn_new(struct listener *l, int fd, uint32_t uid, const char *from);
 void conn_close(struct conn *c);
 /* Something to write, or the exchange is over: go on. */
 void conn_push(struct conn *c);
@@ -123,6 +124,11 @@ void conn_add_taken(struct conn *c, char *data, size_t len);
 void conn_add_file(struct conn *c, int fd, uint64_t offset, uint64_t len);
 /* The socket and what came by it are another's; the connection is no more. */
 void conn_take(struct conn *c, struct taken *ret);
+/* The same by a link, with what was read of a request that nobody has begun with. */
+struct link;
+void conn_hand(struct conn *c, struct link *to);
+/* Bytes that another has read of it. */
+void conn_resume(struct conn *c, const char *bytes, size_t len);
 /* Answer with an error and close. */
 void conn_refuse(struct conn *c, int status, const char *why);
 

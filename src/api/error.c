@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/boxes.h"
+#include "api/words.h"
 #include "pinfold/pinfold.h"
 
 int api_error(struct err *e, const struct pinfold_error *from)
@@ -24,6 +25,8 @@ int api_error(struct err *e, const struct pinfold_error *from)
 	if (dot)
 		(void)snprintf(e->detail, sizeof(e->detail), "%s", dot + 1);
 	(void)snprintf(e->remedy, sizeof(e->remedy), "%s", from->remedy);
+	words_of_fields(e->text);
+	words_of_fields(e->remedy);
 	e->retry_ms = from->retry_after_ms;
 	return r;
 }

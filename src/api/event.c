@@ -110,7 +110,7 @@ static bool changes(const struct op *op)
 
 int event_begin(struct call *c, struct err *e)
 {
-	if (c->op->flags & OP_QUIET || !changes(c->op))
+	if (c->op->flags & (OP_QUIET | OP_RUNS) || !changes(c->op))
 		return 0;
 	struct value *data = value_object();
 	value_set(data, "arguments", arguments(c));

@@ -119,7 +119,7 @@ void exchange_begin(struct exchange *x, int status, const char *type, int64_t le
 		http_out_field(&o, "Content-Type", type ? type : JSON_TYPE);
 	http_out_field(&o, "X-Content-Type-Options", "nosniff");
 	x->chunked = length < 0 && x->head.minor > 0;
-	if (length >= 0 && status != 204)
+	if (length >= 0 && status != 204 && status != 304)
 		http_out_field_u64(&o, "Content-Length", (uint64_t)length);
 	else if (x->chunked)
 		http_out_field(&o, "Transfer-Encoding", "chunked");

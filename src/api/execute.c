@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
 
 #include "api/changed.h"
@@ -70,28 +71,62 @@ static void take_event(struct record *rec, struct gathered *g,
 		value_free(g->done);
 		g->done = parse(ev);
 		return;
-	case PINFOLD_SESSION_INPUT: return; /* refused: we said that there is none */
+	case PINFOLD_SESSION_INPUT: return; /* by follow() */
 	}
 }
 
-static void follow(struct call *c, struct record *rec, struct pinfold_session *s,
+static void ask_for_line(struct box *b, struct session *s, struct record *rec,
+			 const struct pinfold_session_event *ev)
+{
+	auto_value *v = value_object();
+
+	(void)pthread_mutex_lock(&b->lock);
+	s->asking = true;
+	(void)pthread_mutex_unlock(&b->lock);
+	value_set_text(v, ev->data, ev->len);
+	value_set(v, "prompt", value_copy(value_get(v, "text")));
+	tell(rec, "input", v);
+}
+
+/* Somebody brought the line. */
+static void give_line(struct box *b, struct session *s)
+{
+	struct pinfold_error ignored; /* it was interrupted meanwhile, and asks no more */
+	uint64_t n;
+
+	(void)!read(s->wake, &n, sizeof(n)); /* nobody else does */
+	(void)pthread_mutex_lock(&b->lock);
+	auto_free char *line = s->answered ? take_ptr(&s->line) : NULL;
+	bool give = s->answered;
+	s->asking = s->answered = false;
+	(void)pthread_mutex_unlock(&b->lock);
+	if (give)
+		(void)pinfold_session_input(s->handle, line, line ? strlen(line) : 0, &ignored);
+}
+
+static void follow(struct call *c, struct box *b, struct session *session, struct record *rec,
 		   struct gathered *g)
 {
+	struct pinfold_session *s = session->handle;
 	struct pinfold_session_event ev = {0};
 	bool stopped = false;
 
 	while (ev.kind != PINFOLD_SESSION_DONE) {
-		struct pollfd p[2] = {{.fd = pinfold_session_fd(s), .events = POLLIN},
-				      {.fd = stopped ? -1 : call_cancelled_fd(c),
-				       .events = POLLIN}};
+		struct pollfd p[3] = {{.fd = pinfold_session_fd(s), .events = POLLIN},
+				      {.fd = stopped ? -1 : call_cancelled_fd(c), .events = POLLIN},
+				      {.fd = session->wake, .events = POLLIN}};
 
 		if (pinfold_session_next(s, 0, &ev) > 0) {
+			if (ev.kind == PINFOLD_SESSION_INPUT)
+				ask_for_line(b, session, rec, &ev);
 			take_event(rec, g, &ev);
 			continue;
 		}
 		if (!pinfold_session_alive(s))
 			return;
-		(void)poll(p, 2, -1);
+		(void)poll(p, 3, -1);
+		if (p[2].revents)
+			give_line(b, session);
 		if (p[1].revents) {
 			stopped = true;
 			pinfold_session_interrupt(s);
@@ -99,8 +134,9 @@ static void follow(struct call *c, struct record *rec, struct pinfold_session *s
 	}
 }
 
-static struct value *stream_value(struct spool *s)
+static struct value *stream_value(struct record *rec, int stream)
 {
+	struct spool *s = &rec->output[stream];
 	struct value *o = value_object();
 	uint64_t total = 0, kept = spool_size(s, &total);
 	size_t n = kept < INLINE_MAX ? (size_t)kept : INLINE_MAX;
@@ -113,6 +149,13 @@ static struct value *stream_value(struct spool *s)
 	value_set(o, "bytes", value_of_u64(total));
 	value_set(o, "truncated", value_of_bool(got < total));
 	value_set(o, "omitted_bytes", value_of_u64(total - got));
+	value_set(o, "artifact", value_of_null());
+	if (got < total) {
+		char path[96];
+
+		op_route(stream ? "run.stderr" : "run.stdout", rec->id, path, sizeof(path));
+		value_set(o, "artifact", value_of_str(path));
+	}
 	return o;
 }
 
@@ -129,11 +172,12 @@ static struct value *result_of(struct box *b, struct session *s, struct record *
 			       struct gathered *g, int64_t began)
 {
 	struct value *o = value_object(), *usage = value_object();
-	static const char *const keys[] = {"status", "execution_count", "exit_code", "signal"};
+	static const char *const keys[] = {"status", "execution_count", "exit_code", "signal",
+					   "reason"};
 
 	value_set(o, "id", value_of_str(rec->id));
 	value_set(o, "sandbox", value_of_str(b->id));
-	for (unsigned i = 0; i < 4; i++) {
+	for (unsigned i = 0; i < 5; i++) {
 		struct value *v = value_get(g->done, keys[i]);
 
 		value_set(o, keys[i],
@@ -141,8 +185,9 @@ static struct value *result_of(struct box *b, struct session *s, struct record *
 			  : i ? value_of_null()
 			      : value_of_str("died"));
 	}
-	value_set(o, "stdout", stream_value(&rec->output[0]));
-	value_set(o, "stderr", stream_value(&rec->output[1]));
+	value_set(o, "alive", value_of_bool(value_true(value_get(g->done, "alive"))));
+	value_set(o, "stdout", stream_value(rec, 0));
+	value_set(o, "stderr", stream_value(rec, 1));
 	value_set(o, "results", g->results);
 	value_set(o, "error", g->error ? g->error : value_of_null());
 	struct value *wall = value_get(g->done, "wall_ms");
@@ -173,17 +218,21 @@ int execute(struct call *c, struct box *b, struct session *s, struct execution *
 	(void)pthread_mutex_unlock(&b->lock);
 	(void)snprintf(x->run, sizeof(x->run), "%s", id);
 	rec->cancel_fd = c->cancel;
+	if (x->input && s->wake < 0)
+		s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (x->input && s->wake < 0)
+		x->input = false;
 	session_changes_begin(s);
 	int64_t began = now_ns();
 	int r = 0;
 	if (pinfold_session_execute(s->handle, x->code, x->code_len, x->time_ms,
-				    PINFOLD_EXECUTE_NO_INPUT, &failure) < 0) {
+				    x->input ? 0 : PINFOLD_EXECUTE_NO_INPUT, &failure) < 0) {
 		r = api_error(e, &failure);
 		value_free(g.results);
 		record_end(c->api->runs, rec, "failed", NULL);
 	} else {
 		record_announce(c, rec); /* not before: an error must be the answer */
-		follow(c, rec, s->handle, &g);
+		follow(c, b, s, rec, &g);
 		x->result = result_of(b, s, rec, &g, began);
 		const char *status = value_str(value_get(x->result, "status"));
 		if (x->give_back)

@@ -7,12 +7,17 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "api/boxes.h"
+#include "api/heirs.h"
+#include "api/kept.h"
 #include "api/metrics.h"
 #include "api/quota.h"
 #include "api/runs.h"
+#include "api/words.h"
 #include "base/fd.h"
 #include "base/utf8.h"
 #include "pinfold/pinfold.h"
+#include "pinfold/replay.h"
 
 static void tell(struct record *rec, const char *event, struct value *data)
 {
@@ -94,6 +99,7 @@ struct value *record_summary(const struct record *rec)
 
 void record_announce(struct call *c, struct record *rec)
 {
+	heirs_run(c->api->heirs, rec); /* before anybody can ask for it */
 	call_answer(c, record_summary(rec));
 	call_stream(c, rec->feed);
 }
@@ -143,25 +149,38 @@ void record_output(struct record *rec, struct carry carry[2], int stream, const 
 		record_tell_output(rec, stream, joined, len - tail);
 }
 
-void record_denial(struct record *rec, const char *text, size_t len)
+void record_denial(struct record *rec, const struct pinfold_denial *d)
 {
 	struct value *o = value_object();
+	auto_free char *hint = strdup(d->hint);
 
-	value_set(o, "text", value_of_bytes(text, len));
+	if (hint)
+		words_of_fields(hint);
+	value_set(o, "text", value_of_str(d->what)); /* as it was before there was a `what` */
+	value_set(o, "kind", value_of_str(d->kind));
+	value_set(o, "what", value_of_str(d->what));
+	value_set(o, "count", value_of_u64(d->count));
+	value_set(o, "hint", value_of_str(hint ? hint : ""));
 	tell(rec, "denial", o);
 }
 
-/* "ID WHAT" */
-static void record_ask(struct record *rec, const char *text, size_t len)
+/* "WORD REST": the word has this key, the rest is `what`. */
+static void tell_pair(struct record *rec, const char *event, const char *key, const char *text,
+		      size_t len)
 {
 	const char *space = memchr(text, ' ', len);
-	size_t id = space ? (size_t)(space - text) : len;
+	size_t word = space ? (size_t)(space - text) : len;
+	size_t rest = space ? word + 1 : len;
 	struct value *o = value_object();
 
-	value_set(o, "id", value_of_bytes(text, id));
-	value_set(o, "what",
-		  value_of_bytes(text + id + (space ? 1 : 0), len - id - (space ? 1 : 0)));
-	tell(rec, "approval", o);
+	value_set(o, key, value_of_bytes(text, word));
+	value_set(o, "what", value_of_bytes(text + rest, len - rest));
+	tell(rec, event, o);
+}
+
+void record_alert(struct record *rec, const char *text, size_t len)
+{
+	tell_pair(rec, "alert", "rule", text, len);
 }
 
 void record_flush(struct record *rec, struct carry carry[2])
@@ -171,16 +190,23 @@ void record_flush(struct record *rec, struct carry carry[2])
 			record_tell_output(rec, i, carry[i].bytes, carry[i].n);
 }
 
-static void take_event(struct record *rec, struct carry carry[2], const struct pinfold_event *ev)
+static void take_event(struct record *rec, struct carry carry[2], const struct pinfold_run *run,
+		       const struct pinfold_event *ev)
 {
+	struct pinfold_denial denial;
+
 	switch (ev->kind) {
 	case PINFOLD_EVENT_STARTED: record_started(rec); return;
 	case PINFOLD_EVENT_STDOUT:
 	case PINFOLD_EVENT_STDERR:
 		record_output(rec, carry, ev->kind == PINFOLD_EVENT_STDERR, ev->data, ev->len);
 		return;
-	case PINFOLD_EVENT_ASK: record_ask(rec, ev->data, ev->len); return;
-	case PINFOLD_EVENT_DENIAL: record_denial(rec, ev->data, ev->len); return;
+	case PINFOLD_EVENT_ASK: tell_pair(rec, "approval", "id", ev->data, ev->len); return;
+	case PINFOLD_EVENT_ALERT: record_alert(rec, ev->data, ev->len); return;
+	case PINFOLD_EVENT_DENIAL:
+		if (pinfold_run_denial(run, &denial) == 0)
+			record_denial(rec, &denial);
+		return;
 	case PINFOLD_EVENT_RESULT: record_flush(rec, carry); return;
 	}
 }
@@ -217,6 +243,7 @@ static void feed_input(struct pinfold_run *run, struct run_input *left)
 			left->len = 0; /* nobody reads it */
 			break;
 		}
+		pinfold_run_keep_input(run, left->data, (size_t)n);
 		left->data += n;
 		left->len -= (size_t)n;
 	}
@@ -245,6 +272,7 @@ bool record_explain(struct quotas *q, const char *tenant, char **text)
 		return false;
 	struct value *limit = value_object();
 	value_set(limit, "kind", value_of_str(why.detail));
+	quota_value(q, tenant, why.detail, limit);
 	value_set(limit, "hint", value_of_str(why.text));
 	value_set(v, "limit", limit);
 	value_set(v, "status", value_of_str("killed"));
@@ -255,6 +283,46 @@ bool record_explain(struct quotas *q, const char *tenant, char **text)
 	free(*text);
 	*text = told;
 	return true;
+}
+
+/* A limit that ended more than the command: what is lost, and what to do. */
+static char *with_end_of_box(char *text)
+{
+	struct err ignored = ERR_INIT;
+	auto_value *v = NULL;
+
+	if (!text || value_parse(text, strlen(text), &v, &ignored) < 0)
+		return text;
+	struct value *limit = value_get(v, "limit");
+	const char *before = value_str(value_get(limit, "hint"));
+	char hint[400];
+	(void)snprintf(
+		hint, sizeof(hint),
+		"%.200s%sthe sandbox ended with it, and its files are gone: make another, with "
+		"more memory",
+		before ? before : "", before ? "; " : "");
+	value_set(limit, "hint", value_of_str(hint));
+	value_set(v, "sandbox_ended", value_of_bool(true));
+	char *told = value_text(v, NULL);
+	if (!told)
+		return text;
+	free(text);
+	return told;
+}
+
+static char *with_kept(const struct record *rec, char *text)
+{
+	struct err ignored = ERR_INIT;
+	auto_value *v = NULL;
+
+	if (!text || value_parse(text, strlen(text), &v, &ignored) < 0)
+		return text;
+	kept_describe(rec->kept, v, rec->id);
+	char *told = value_text(v, NULL);
+	if (!told)
+		return text;
+	free(text);
+	return told;
 }
 
 void record_follow(struct call *c, struct record *rec, struct pinfold_run *run,
@@ -268,7 +336,7 @@ void record_follow(struct call *c, struct record *rec, struct pinfold_run *run,
 	while (ev.kind != PINFOLD_EVENT_RESULT) {
 		feed_input(run, &left);
 		if (pinfold_run_next(run, 0, &ev) > 0) {
-			take_event(rec, carry, &ev);
+			take_event(rec, carry, run, &ev);
 			continue;
 		}
 		wait_for_it(c, run, &left, stopped);
@@ -280,7 +348,7 @@ void record_follow(struct call *c, struct record *rec, struct pinfold_run *run,
 	const char *status = pinfold_run_status(run);
 	struct pinfold_run_summary sum;
 	pinfold_run_summary(run, &sum);
-	struct metrics_ended ended = {status, sum.limit, sum.denials, sum.wall_us};
+	struct metrics_ended ended = {status, sum.limit, sum.denials, sum.alerts, sum.wall_us};
 	metrics_run(c->api->metrics, &ended);
 	lease_end(c->api->quotas, rec->lease, sum.cpu_us);
 	rec->lease = NULL;
@@ -288,6 +356,14 @@ void record_follow(struct call *c, struct record *rec, struct pinfold_run *run,
 	if (strcmp(status, "exited") != 0 && !sum.limit &&
 	    record_explain(c->api->quotas, rec->tenant, &text))
 		status = "killed";
+	/* As a rule the sandbox goes on. */
+	if (rec->box && strcmp(status, "oom") == 0 && !box_lives(rec->box)) {
+		box_overfull(rec->box);
+		text = with_end_of_box(text);
+	}
+	rec->box = NULL;
+	if (rec->kept)
+		text = with_kept(rec, text);
 	record_end(c->api->runs, rec, status, text);
 	pinfold_run_free(run);
 }

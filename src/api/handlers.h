@@ -7,10 +7,12 @@
 
 /* op_run.c */
 op_fn op_run_create, op_run_list, op_run_get, op_run_stdout, op_run_stderr, op_run_events,
-	op_run_cancel;
+	op_run_cancel, op_run_file, op_run_receipt;
 /* op_sandbox.c */
 op_fn op_sandbox_create, op_sandbox_list, op_sandbox_get, op_sandbox_delete, op_sandbox_pause,
 	op_sandbox_resume, op_sandbox_extend, op_sandbox_exec;
+/* op_policy.c */
+op_fn op_policy_get, op_policy_set;
 /* op_fork.c */
 op_fn op_sandbox_fork;
 /* op_process.c */
@@ -23,9 +25,11 @@ op_fn op_port_list, op_port_open, op_port_close, op_port_forward;
 /* op_file.c */
 op_fn op_file_read, op_file_write, op_file_delete, op_file_list, op_file_stat, op_file_move,
 	op_file_mkdir, op_file_watch;
+/* op_tree.c */
+op_fn op_tree_read, op_tree_write;
 /* op_session.c */
 op_fn op_session_create, op_session_list, op_session_execute, op_session_interrupt,
-	op_session_delete;
+	op_session_input, op_session_delete;
 /* op_workspace.c */
 op_fn op_workspace_create, op_workspace_list, op_workspace_get, op_workspace_delete,
 	op_workspace_exec, op_workspace_snapshot, op_workspace_undo, op_workspace_rollback,

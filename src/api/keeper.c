@@ -103,8 +103,7 @@ static int finish_words(const struct call *c, const struct keeper_start *s, stru
 		return err_sys(e, "request");
 	(void)snprintf(head.tenant, sizeof(head.tenant), "%s", c->who.tenant);
 	memcpy(w->bytes, &head, sizeof(head));
-	unsigned n_fds = 4u + !!(s->flags & KEEPER_RESULT) + !!(s->flags & KEEPER_PROGRAM);
-	return keeper_check(w->bytes, w->len, n_fds, q, e);
+	return keeper_check(w->bytes, w->len, keeper_fds(s->flags), q, e);
 }
 
 /* A memfd that nobody changes any more. */
@@ -153,6 +152,12 @@ static int make_descriptors(const struct keeper_start *s, struct keeper_child *k
 		r = make_pipe(&k->err, &theirs[3], true, e);
 	if (r >= 0 && s->flags & KEEPER_RESULT)
 		r = make_pipe(&k->result, &theirs[n++], true, e);
+	if (r >= 0 && s->flags & KEEPER_LAYERS) {
+		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+			return err_sys(e, "socket");
+		k->result = pair[0];
+		theirs[n++] = pair[1];
+	}
 	if (r >= 0 && s->flags & KEEPER_PROGRAM)
 		r = hold_text(s->program, s->program_len, &theirs[n], e);
 	return r;
@@ -362,6 +367,47 @@ static int judge(const struct printed p[2], int status, struct err *e)
 		return -EIO;
 	return err_set(e, ERR_INTERNAL, "a verb ended with status %d: %.400s", status,
 		       p[1].text ? p[1].text : "");
+}
+
+int keeper_hold(struct call *c, const struct pinfold_run_options *o, int *ret_fd, char **ret_json,
+		struct err *e)
+{
+	auto_child struct keeper_child k = KEEPER_CHILD_INIT;
+	struct printed p[2] = {{0}, {0}};
+	auto_words w = {0};
+	int status = 0;
+	char byte;
+
+	keeper_add(&w, "deps");
+	keeper_add(&w, "--json");
+	if (o->deps)
+		keeper_add(&w, "--deps=%s", o->deps);
+	if (o->lang)
+		keeper_add(&w, "--lang=%s", o->lang);
+	for (unsigned i = 0; o->packages && o->packages[i]; i++)
+		keeper_add(&w, "--package=%s", o->packages[i]);
+	if (o->image)
+		keeper_add(&w, "--image=%s", o->image);
+	for (unsigned i = 0; o->apt && o->apt[i]; i++)
+		keeper_add(&w, "--apt=%s", o->apt[i]);
+	struct keeper_start s = {.words = &w,
+				 .flags = KEEPER_LAYERS | (o->lang ? KEEPER_PROGRAM : 0),
+				 .program = o->code,
+				 .program_len = o->code_len};
+	int r = keeper_start(c, &s, &k, e);
+	if (r >= 0)
+		r = attend(c, &k, p, &status, e);
+	if (r >= 0)
+		r = judge(p, status, e);
+	free(p[1].text);
+	if (r < 0 || !p[0].text) {
+		free(p[0].text);
+		return r < 0 ? r : err_set(e, ERR_INTERNAL, "packages: no answer");
+	}
+	/* None came where nothing is needed. */
+	(void)passfd_receive(k.result, &byte, 1, ret_fd, 1, MSG_DONTWAIT);
+	*ret_json = p[0].text;
+	return 0;
 }
 
 int keeper_ask(struct call *c, const struct keeper_ask *ask, char **ret_text, size_t *ret_len,

@@ -31,8 +31,21 @@ struct keeper_ask {
  * error here. */
 int keeper_ask(struct call *c, const struct keeper_ask *ask, char **ret_text, size_t *ret_len,
 	       struct err *e);
-/* run.create with a name, workspace.exec: a command in a workspace, into a record, with events; the
- * result is the call's reply. */
+struct pinfold_run_options;
+/* Packages of the tenant, held, as pinfold_deps_hold() has them: of deps, packages, lang and code; or his
+ * image. */
+int keeper_hold(struct call *c, const struct pinfold_run_options *o, int *ret_fd, char **ret_json,
+		struct err *e);
+/* Which packages of its programs a call wants to be there; NULL: none. These are in the store, too. */
+const char *keeper_deps(const struct call *c);
+/* The same, or packages by name? */
+bool keeper_packages(const struct call *c);
+bool keeper_image(const struct call *c);
+/* Does its policy inject secrets? Their vault is in the tenant's data directory, and closed to the API. A
+ * text that only looks so is run there as well, and is none the worse for it. */
+bool keeper_secrets(const struct call *c);
+/* run.create with a name, packages or secrets, workspace.exec: a command in a workspace (NULL: in a sandbox
+ * of its own), into a record, with events; the result is the call's reply. */
 int keeper_run(struct call *c, const char *workspace, bool create, struct err *e);
 
 #endif

@@ -18,26 +18,36 @@
 /* Options with a value end with '=', or with '*' where it may be any text: inside, or of the command. */
 #define COMMAND_OPTIONS                                                                            \
 	"run-id= lang= env* workdir* time= grace= cpu-time= cpus= memory= pids= disk= nofile= "    \
-	"output= limits= user= "
+	"output= limits= user= allow* policy-text* reason* on-alert= egress-bytes= "               \
+	"egress-connections= egress-requests= deterministic deps= package* apt* "
+
+#define RULE_COMMAND 0x1u /* -- and what to run */
+/* It looks at the whole data directory, not at the tenant's part: the keeper says whose by --tenant, which
+ * nobody else can. */
+#define RULE_WHOLE 0x2u
 
 static const struct rule {
 	const char *verb, *options;
-	const char *
-		words; /* n: name of a workspace, p: point in its history; those behind ? may lack */
-	bool command;
+	const char *words; /* n: name of a workspace, p: point in its history, r: id of a run; those
+			  behind ? may lack */
+	unsigned flags;
 } rules[] = {
-	{"new", "json disk= image=", "n", false},
-	{"ls", "json", "", false},
-	{"info", "json", "n", false},
-	{"rm", "json", "n", false},
-	{"snap", "json", "n?p", false},
-	{"undo", "json", "n?p", false},
-	{"rollback", "json", "np", false},
-	{"fork", "json at=", "nn", false},
-	{"diff", "json names command=", "n?pp", false},
-	{"log", "json all", "n", false},
-	{"exec", COMMAND_OPTIONS, "n", true},
-	{"run", COMMAND_OPTIONS "name= image=", "", true},
+	{"new", "json disk= image=", "n", 0},
+	{"ls", "json", "", 0},
+	{"info", "json", "n", 0},
+	{"rm", "json", "n", 0},
+	{"snap", "json", "n?p", 0},
+	{"undo", "json", "n?p", 0},
+	{"rollback", "json", "np", 0},
+	{"fork", "json at=", "nn", 0},
+	{"diff", "json names command=", "n?pp", 0},
+	{"log", "json all", "n", 0},
+	{"push", "serve-sync sync-key= to* mirror", "n", 0},
+	{"pull", "serve-sync sync-key= to*", "n", 0},
+	{"deps", "json deps= lang= package* apt* image=", "", 0},
+	{"exec", COMMAND_OPTIONS, "n", RULE_COMMAND},
+	{"run", COMMAND_OPTIONS "name= image=", "", RULE_COMMAND},
+	{"receipt", "json", "r", RULE_WHOLE},
 };
 
 static int refuse(struct err *e, const char *what, const char *word)
@@ -78,6 +88,11 @@ static int check_point(const char *word, struct err *e)
 		return 0;
 	(void)refuse(e, "is neither a number nor a label of a snapshot", word);
 	return err_remedy(e, "use up to 63 of a-z, 0-9, -, _ and .");
+}
+
+static int check_run(const char *word, struct err *e)
+{
+	return id_is("run", word) ? 0 : refuse(e, "is no id of a run", word);
 }
 
 /* The rule's row of an option: *ret_kind is '=', '*' or ' '. */
@@ -144,7 +159,10 @@ static int check_words(const struct rule *r, const struct keeper_request *q, uns
 				return 0;
 			return err_set(e, ERR_INVALID, "%s: a word is missing", r->verb);
 		}
-		if ((*w == 'n' ? check_name : check_point)(q->words[(*at)++], e) < 0)
+		const char *word = q->words[(*at)++];
+		if ((*w == 'n'	 ? check_name(word, e)
+		     : *w == 'r' ? check_run(word, e)
+				 : check_point(word, e)) < 0)
 			return -EINVAL;
 	}
 	return 0;
@@ -156,10 +174,15 @@ static int check_command(const struct rule *r, const struct keeper_request *q, u
 {
 	bool program = q->head.flags & KEEPER_PROGRAM;
 
-	if (!(q->head.flags & KEEPER_RESULT) || has_option(q, options, "--lang=") != program)
+	if (!(q->head.flags & KEEPER_RESULT) || (q->head.flags & KEEPER_LAYERS) ||
+	    has_option(q, options, "--lang=") != program)
 		return err_set(e, ERR_INVALID, "%s: not with these descriptors", r->verb);
-	if (strcmp(r->verb, "run") == 0 && !has_option(q, options, "--name="))
-		return err_set(e, ERR_INVALID, "run: only with --name");
+	if (strcmp(r->verb, "run") == 0 && !has_option(q, options, "--name=") &&
+	    !has_option(q, options, "--deps=") && !has_option(q, options, "--package=") &&
+	    !has_option(q, options, "--image=") && !has_option(q, options, "--apt=") &&
+	    !has_option(q, options, "--policy-text="))
+		return err_set(e, ERR_INVALID,
+			       "run: only with --name, an image, packages or a policy");
 	if (at == q->n_words || strcmp(q->words[at], "--") != 0)
 		return err_set(e, ERR_INVALID, "%s: -- is missing", r->verb);
 	if (at + 1 == q->n_words && !program)
@@ -167,7 +190,18 @@ static int check_command(const struct rule *r, const struct keeper_request *q, u
 	return 0;
 }
 
-static int check_request(const struct keeper_request *q, struct err *e)
+/* Without the socket it would show, or change, what lies in its working directory. */
+static int check_hold(const struct keeper_request *q, unsigned options, struct err *e)
+{
+	bool program = q->head.flags & KEEPER_PROGRAM;
+
+	if (!(q->head.flags & KEEPER_LAYERS) || (q->head.flags & KEEPER_RESULT) ||
+	    has_option(q, options, "--lang=") != program)
+		return err_set(e, ERR_INVALID, "deps: not with these descriptors");
+	return 0;
+}
+
+static int check_request(struct keeper_request *q, struct err *e)
 {
 	const struct rule *r = rules, *end = rules + sizeof(rules) / sizeof(*rules);
 	unsigned at = 1;
@@ -176,16 +210,19 @@ static int check_request(const struct keeper_request *q, struct err *e)
 		r++;
 	if (r == end)
 		return refuse(e, "is no verb that may be used here", q->words[0]);
+	q->whole = r->flags & RULE_WHOLE;
 	for (; at < q->n_words && q->words[at][0] == '-' && strcmp(q->words[at], "--") != 0; at++)
 		if (check_option(r, q->words[at], e) < 0)
 			return -EINVAL;
 	unsigned options = at;
 	if (check_words(r, q, &at, e) < 0)
 		return -EINVAL;
-	if (r->command)
+	if (r->flags & RULE_COMMAND)
 		return check_command(r, q, options, at, e);
 	if (at < q->n_words)
 		return refuse(e, "is one word too many", q->words[at]);
+	if (strcmp(r->verb, "deps") == 0)
+		return check_hold(q, options, e);
 	if (q->head.flags)
 		return err_set(e, ERR_INVALID, "%s: not with these descriptors", r->verb);
 	return 0;
@@ -218,10 +255,10 @@ int keeper_check(const void *message, size_t len, unsigned n_fds, struct keeper_
 	memcpy(h, message, sizeof(*h));
 	if (h->magic != KEEPER_MAGIC || h->version != KEEPER_VERSION)
 		return err_set(e, ERR_INVALID, "a message of another version");
-	if (h->flags & ~(KEEPER_RESULT | KEEPER_PROGRAM) || h->len != len - sizeof(*h) ||
-	    h->grace_ms > KEEPER_GRACE_MAX)
+	if (h->flags & ~(KEEPER_RESULT | KEEPER_PROGRAM | KEEPER_LAYERS) ||
+	    h->len != len - sizeof(*h) || h->grace_ms > KEEPER_GRACE_MAX)
 		return err_set(e, ERR_INVALID, "a message that contradicts itself");
-	if (n_fds != 4u + !!(h->flags & KEEPER_RESULT) + !!(h->flags & KEEPER_PROGRAM))
+	if (n_fds != keeper_fds(h->flags))
 		return err_set(e, ERR_INVALID, "%u descriptors", n_fds);
 	if (!memchr(h->tenant, '\0', sizeof(h->tenant)) || !tenant_is_valid(h->tenant))
 		return err_set(e, ERR_INVALID, "no tenant has this name");

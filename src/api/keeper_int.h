@@ -9,6 +9,7 @@
  *		 or its other end closed, ends the command as Ctrl-C would
  *	0, 1, 2	 standard descriptors: pipes, or /dev/null for 0
  *	result	 KEEPER_RESULT: a pipe, for what cmd/relay.h says
+ *	layers	 KEEPER_LAYERS, instead of it: a socket, on which packages come back (wire/bundle.h)
  *	program	 KEEPER_PROGRAM: a sealed memfd with the text that --lang runs
  *
  * The words are VERB, OPTION..., WORD..., and for run and exec `--` and what to run. An option is one word,
@@ -18,6 +19,7 @@
 #ifndef API_KEEPER_INT_H
 #define API_KEEPER_INT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -36,6 +38,7 @@
 
 #define KEEPER_RESULT 0x1u
 #define KEEPER_PROGRAM 0x2u
+#define KEEPER_LAYERS 0x4u
 
 struct keeper_head {
 	uint32_t magic, version;
@@ -62,9 +65,16 @@ struct keeper_reply {
 /* A request that holds: words point into the message. */
 struct keeper_request {
 	struct keeper_head head;
+	bool whole; /* in the daemon's data directory, and told whose */
 	unsigned n_words;
 	const char *words[KEEPER_WORDS_MAX];
 };
+
+/* How many descriptors come with it. */
+static inline unsigned keeper_fds(uint32_t flags)
+{
+	return 4u + !!(flags & (KEEPER_RESULT | KEEPER_LAYERS)) + !!(flags & KEEPER_PROGRAM);
+}
 
 /* All of it, with as many descriptors as came. Pure; `e` says what is wrong. */
 int keeper_check(const void *message, size_t len, unsigned n_fds, struct keeper_request *ret,

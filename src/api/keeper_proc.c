@@ -33,6 +33,21 @@
 #define CHILD_RESULT 3
 #define CHILD_PROGRAM 4
 
+/* Of who started the daemon: where things are, by what his policies are held, where packages are, and what
+ * becomes of the record. */
+static const char *const passed[] = {"XDG_RUNTIME_DIR",	    "HOME",
+				     "XDG_CONFIG_HOME",	    "CREDENTIALS_DIRECTORY",
+				     "PINFOLD_CONFIG",	    "PINFOLD_CEILING",
+				     "PINFOLD_RESOLVER",    "SSL_CERT_FILE",
+				     "PINFOLD_DEPS",	    "PINFOLD_DEPS_AGE",
+				     "PINFOLD_DEPS_TIME",   "PIP_INDEX_URL",
+				     "PIP_CONFIG_FILE",	    "PIP_TRUSTED_HOST",
+				     "PIP_EXTRA_INDEX_URL", "npm_config_registry",
+				     "NPM_CONFIG_REGISTRY", "CRAN",
+				     "PINFOLD_LEDGER",	    "PINFOLD_LEDGER_SYNC",
+				     "PINFOLD_EVIDENCE"};
+#define PASSED (sizeof(passed) / sizeof(passed[0]))
+
 enum { FD_REPLY, FD_IN, FD_OUT, FD_ERR, FD_MORE };
 
 struct child {
@@ -53,7 +68,8 @@ struct keeper_proc {
 	char message[KEEPER_BYTES_MAX];
 	struct keeper_request request;
 	const char *argv[ARGS_MAX + 1];
-	char environment[2][HOME_MAX + TENANT_SIZE + 64];
+	char environment[1 + PASSED][HOME_MAX + TENANT_SIZE + 64];
+	char whose[TENANT_SIZE + 16]; /* --tenant= */
 };
 
 static uint64_t now_ms(void)
@@ -80,6 +96,13 @@ static bool is_pipe(int fd)
 	return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
 }
 
+static bool is_socket(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
 static bool is_null(int fd)
 {
 	struct stat st;
@@ -102,26 +125,32 @@ static int check_descriptors(const struct keeper_head *h, const int *fds, struct
 
 	if (h->flags & KEEPER_RESULT)
 		good = good && is_pipe(fds[at++]);
+	if (h->flags & KEEPER_LAYERS)
+		good = good && is_socket(fds[at++]);
 	if (h->flags & KEEPER_PROGRAM)
 		good = good && is_text(fds[at]);
 	return good ? 0 : err_set(e, ERR_INVALID, "descriptors of another kind");
 }
 
 /* The environment of a child, exactly. */
-static void make_environment(struct keeper_proc *k, const char *ret[4])
+static void make_environment(struct keeper_proc *k, const char *ret[3 + PASSED])
 {
-	const char *run = getenv("XDG_RUNTIME_DIR"), *tenant = k->request.head.tenant;
-	bool own = strcmp(tenant, k->own_tenant) == 0;
+	const char *tenant = k->request.head.tenant;
+	bool own = k->request.whole || strcmp(tenant, k->own_tenant) == 0;
 	unsigned n = 0;
 
 	(void)snprintf(k->environment[0], sizeof(k->environment[0]), "PINFOLD_HOME=%s%s%s", k->home,
 		       own ? "" : "/tenants/", own ? "" : tenant);
 	ret[n++] = k->environment[0];
 	ret[n++] = PATH_STANDARD;
-	if (run && strlen(run) < HOME_MAX) {
-		(void)snprintf(k->environment[1], sizeof(k->environment[1]), "XDG_RUNTIME_DIR=%s",
-			       run);
-		ret[n++] = k->environment[1];
+	for (unsigned i = 0; i < PASSED; i++) {
+		const char *value = getenv(passed[i]);
+
+		if (!value || strlen(value) >= HOME_MAX)
+			continue;
+		(void)snprintf(k->environment[1 + i], sizeof(k->environment[0]), "%s=%s", passed[i],
+			       value);
+		ret[n++] = k->environment[1 + i];
 	}
 	ret[n] = NULL;
 }
@@ -136,8 +165,14 @@ static void make_arguments(struct keeper_proc *k)
 	k->argv[n++] = q->words[0];
 	if (q->head.flags & KEEPER_RESULT)
 		k->argv[n++] = "--result-fd=3";
+	if (q->head.flags & KEEPER_LAYERS)
+		k->argv[n++] = "--hold-fd=3";
 	if (q->head.flags & KEEPER_PROGRAM)
 		k->argv[n++] = "--code-fd=4";
+	if (q->whole) {
+		(void)snprintf(k->whose, sizeof(k->whose), "--tenant=%s", q->head.tenant);
+		k->argv[n++] = k->whose;
+	}
 	for (unsigned i = 1; i < q->n_words; i++)
 		k->argv[n++] = q->words[i];
 	k->argv[n] = NULL;
@@ -146,11 +181,10 @@ static void make_arguments(struct keeper_proc *k)
 /* Everything that is passed gets out of the way first: it may have each other's numbers. */
 static bool place_descriptors(const struct keeper_head *h, const int *fds)
 {
-	const int place[] = {
-		-1,	      0, 1, 2, h->flags & KEEPER_RESULT ? CHILD_RESULT : CHILD_PROGRAM,
-		CHILD_PROGRAM};
+	bool third = h->flags & (KEEPER_RESULT | KEEPER_LAYERS);
+	const int place[] = {-1, 0, 1, 2, third ? CHILD_RESULT : CHILD_PROGRAM, CHILD_PROGRAM};
 	int high[KEEPER_FDS_MAX];
-	unsigned n = FD_MORE + !!(h->flags & KEEPER_RESULT) + !!(h->flags & KEEPER_PROGRAM);
+	unsigned n = keeper_fds(h->flags);
 
 	for (unsigned i = FD_IN; i < n; i++) {
 		high[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 16);
@@ -186,7 +220,7 @@ static void become(struct keeper_proc *k, const int *fds, const char *const *env
 
 static void start(struct keeper_proc *k, int *fds)
 {
-	const char *environment[4];
+	const char *environment[3 + PASSED];
 	struct child *c = &k->child[k->n];
 
 	make_environment(k, environment);

@@ -35,19 +35,17 @@ struct kept {
 };
 
 /* An image is what a workspace is made of; then it has it. */
-static int refuse_other(const struct wanted *w, bool create, struct err *e)
+static int refuse_other(const struct wanted *w, const char *workspace, bool create, struct err *e)
 {
 	const struct pinfold_run_options *o = &w->o;
 	const char *what = o->isolation && strcmp(o->isolation, "strict")    ? "isolation"
 			   : !create && o->image && strcmp(o->image, "host") ? "image"
-			   : o->allow && o->allow[0]			     ? "allow"
-			   : o->policy					     ? "policy"
-			   : o->deps && strcmp(o->deps, "off")		     ? "deps"
 									     : NULL;
 
 	if (!what)
 		return 0;
-	(void)err_set(e, ERR_UNSUPPORTED, "%s: not in a workspace", what);
+	(void)err_set(e, ERR_UNSUPPORTED, "%s: not %s", what,
+		      workspace ? "in a workspace" : "with deps, secrets or an image");
 	return err_remedy(e, "leave it out");
 }
 
@@ -71,14 +69,33 @@ static void add_options(struct keeper_words *w, const struct pinfold_run_options
 	add_amount(w, "disk", o->disk_bytes, "");
 	add_amount(w, "nofile", o->nofile, "");
 	add_amount(w, "output", o->output_bytes, "");
+	add_amount(w, "egress-bytes", o->egress_bytes, "");
+	add_amount(w, "egress-connections", o->egress_connections, "");
+	add_amount(w, "egress-requests", o->egress_requests, "");
 	/* As for every run of a daemon; without one, an ordinary user's default is another. */
 	keeper_add(w, "--limits=%s", o->limits ? o->limits : "strict");
 	if (o->user)
 		keeper_add(w, "--user=%s", o->user);
+	if (o->on_alert)
+		keeper_add(w, "--on-alert=%s", o->on_alert);
+	if (o->reason)
+		keeper_add(w, "--reason=%s", o->reason);
+	if (o->flags & PINFOLD_DETERMINISTIC)
+		keeper_add(w, "--deterministic");
+	if (o->deps)
+		keeper_add(w, "--deps=%s", o->deps);
+	for (unsigned i = 0; o->packages && o->packages[i]; i++)
+		keeper_add(w, "--package=%s", o->packages[i]);
+	for (unsigned i = 0; o->apt && o->apt[i]; i++)
+		keeper_add(w, "--apt=%s", o->apt[i]);
 	if (o->workdir)
 		keeper_add(w, "--workdir=%s", o->workdir);
 	for (unsigned i = 0; o->env && o->env[i]; i++)
 		keeper_add(w, "--env=%s", o->env[i]);
+	for (unsigned i = 0; o->allow && o->allow[i]; i++)
+		keeper_add(w, "--allow=%s", o->allow[i]);
+	if (o->policy)
+		keeper_add(w, "--policy-text=%s", o->policy);
 	if (o->lang)
 		keeper_add(w, "--lang=%s", o->lang);
 }
@@ -93,7 +110,8 @@ static int ask(struct kept *k, const struct wanted *w, bool create, struct err *
 	add_options(&words, o, k->id);
 	if (create && o->image)
 		keeper_add(&words, "--image=%s", o->image);
-	keeper_add(&words, create ? "--name=%s" : "%s", k->workspace);
+	if (k->workspace)
+		keeper_add(&words, create ? "--name=%s" : "%s", k->workspace);
 	keeper_add(&words, "--");
 	for (unsigned i = 0; o->argv && o->argv[i]; i++)
 		keeper_add(&words, "%s", o->argv[i]);
@@ -125,8 +143,19 @@ static void begin(struct kept *k, const char *line, size_t len)
 		keeper_tell_end(&k->child);
 		return;
 	}
-	(void)snprintf(k->rec->workspace, sizeof(k->rec->workspace), "%s", k->workspace);
+	(void)snprintf(k->rec->workspace, sizeof(k->rec->workspace), "%s",
+		       k->workspace ? k->workspace : "");
 	record_started(k->rec);
+}
+
+static void take_told(struct kept *k, const char *line, size_t len,
+		      void (*fn)(struct record *rec, const char *text, size_t len))
+{
+	struct err ignored = ERR_INIT;
+	auto_value *v = NULL;
+
+	if (k->rec && value_parse(line, len, &v, &ignored) >= 0 && value_str(value_get(v, "text")))
+		fn(k->rec, value_str(value_get(v, "text")), value_len(value_get(v, "text")));
 }
 
 static void take_denial(struct kept *k, const char *line, size_t len)
@@ -134,9 +163,14 @@ static void take_denial(struct kept *k, const char *line, size_t len)
 	struct err ignored = ERR_INIT;
 	auto_value *v = NULL;
 
-	if (k->rec && value_parse(line, len, &v, &ignored) >= 0 && value_str(value_get(v, "text")))
-		record_denial(k->rec, value_str(value_get(v, "text")),
-			      value_len(value_get(v, "text")));
+	if (!k->rec || value_parse(line, len, &v, &ignored) < 0)
+		return;
+	const struct pinfold_denial d = {value_str(value_get(v, "kind")),
+					 value_str(value_get(v, "what")),
+					 value_str(value_get(v, "hint")),
+					 (uint64_t)value_int(value_get(v, "count"))};
+	if (d.kind && d.what && d.hint)
+		record_denial(k->rec, &d);
 }
 
 static void take_result(struct kept *k, const char *line, size_t len)
@@ -159,6 +193,8 @@ static void take_line(struct kept *k, const char *line, size_t len)
 		begin(k, line + 8, len - 8);
 	} else if (len > 7 && strncmp(line, "denial ", 7) == 0) {
 		take_denial(k, line + 7, len - 7);
+	} else if (len > 6 && strncmp(line, "alert ", 6) == 0) {
+		take_told(k, line + 6, len - 6, record_alert);
 	} else if (len > 7 && strncmp(line, "result ", 7) == 0) {
 		take_result(k, line + 7, len - 7);
 	} else if (len > 7 && strncmp(line, "failed ", 7) == 0 && !k->rec) {
@@ -325,6 +361,35 @@ static int finish(struct kept *k, int r, int status, struct err *e)
 	return r;
 }
 
+/* A caller's word counts before that of who runs the daemon. */
+const char *keeper_deps(const struct call *c)
+{
+	const char *mode = arg_str(c, "deps"), *standard = getenv("PINFOLD_DEPS");
+
+	if (!mode && standard && strcmp(standard, "never") != 0)
+		mode = standard;
+	return mode && strcmp(mode, "off") != 0 ? mode : NULL;
+}
+
+bool keeper_packages(const struct call *c)
+{
+	return keeper_deps(c) || value_len(arg(c, "packages")) || value_len(arg(c, "apt"));
+}
+
+bool keeper_image(const struct call *c)
+{
+	const char *image = arg_str(c, "image");
+
+	return c->api->keeper && image && strcmp(image, "host") != 0;
+}
+
+bool keeper_secrets(const struct call *c)
+{
+	const char *policy = arg_str(c, "policy");
+
+	return c->api->keeper && policy && strstr(policy, "inject");
+}
+
 int keeper_run(struct call *c, const char *workspace, bool create, struct err *e)
 {
 	char id[ID_SIZE];
@@ -337,15 +402,20 @@ int keeper_run(struct call *c, const char *workspace, bool create, struct err *e
 	k.id = id;
 	k.command = w.command;
 	if (r >= 0)
-		r = refuse_other(&w, create, e);
+		r = refuse_other(&w, workspace, create, e);
+	w.o.deps = keeper_deps(c);
 	if (r >= 0)
 		r = id_make("run", id, e);
 	if (r >= 0)
 		r = quota_take(c->api->quotas, c->who.tenant, &need, &lease, e);
 	if (r >= 0)
+		r = quota_purse(c->api, c->who.tenant, &w.o, &w.o.egress_purse, e);
+	purse_narrow(&w.o);
+	if (r >= 0)
 		r = ask(&k, &w, create, e);
 	if (r >= 0) {
 		r = attend(&k, &status, e);
+		purse_add_result(w.o.egress_purse, k.result);
 		r = finish(&k, r, status, e);
 	}
 	lease_end(c->api->quotas, lease, k.cpu_us);

@@ -35,6 +35,7 @@ static void log_json(const struct call *c, uint64_t ms, const char *code)
 	value_set(o, "from", c->who.from[0] ? value_of_str(c->who.from) : value_of_null());
 	value_set(o, "request", value_of_str(c->request_id));
 	value_set(o, "about", value_of_str(about(c)));
+	value_set(o, "run", c->run[0] ? value_of_str(c->run) : value_of_null());
 	value_set(o, "code", value_of_str(code));
 	value_set(o, "ms", value_of_u64(ms));
 	auto_free char *text = value_text(o, NULL);
@@ -51,8 +52,8 @@ void log_call(const struct call *c, uint64_t ms)
 	if (strcmp(c->api->log, "json") == 0)
 		log_json(c, ms, code);
 	else
-		(void)fprintf(stderr, "pinfold: %s %s %s%s%s %s %llu ms %s%s%s\n", c->who.tenant,
-			      c->op->name, about(c), *about(c) ? " " : "", c->request_id, code,
-			      (unsigned long long)ms, c->who.token, c->who.token[0] ? " " : "",
-			      c->who.from);
+		(void)fprintf(stderr, "pinfold: %s %s %s%s%s%s%s %s %llu ms %s%s%s\n",
+			      c->who.tenant, c->op->name, about(c), *about(c) ? " " : "", c->run,
+			      c->run[0] ? " " : "", c->request_id, code, (unsigned long long)ms,
+			      c->who.token, c->who.token[0] ? " " : "", c->who.from);
 }

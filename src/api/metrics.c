@@ -36,7 +36,7 @@ struct metrics {
 	pthread_mutex_t lock;
 	const struct server *server;
 	struct histogram calls[OPS_MAX], phases[PHASES];
-	uint64_t runs[STATUSES], limits[LIMITS], denials;
+	uint64_t runs[STATUSES], limits[LIMITS], denials, alerts;
 };
 
 int metrics_new(struct metrics **ret, struct err *e)
@@ -129,6 +129,7 @@ void metrics_run(struct metrics *m, const struct metrics_ended *ended)
 	if (ended->limit)
 		m->limits[limit_of(ended->limit)]++;
 	m->denials += ended->denials;
+	m->alerts += ended->alerts;
 	add_to(&m->phases[PHASE_COMMAND], ended->wall_us);
 	(void)pthread_mutex_unlock(&m->lock);
 }
@@ -195,8 +196,11 @@ static void write_runs(FILE *f, const struct metrics *m)
 	(void)fprintf(f,
 		      "# HELP pinfold_denials_total What was refused inside runs.\n"
 		      "# TYPE pinfold_denials_total counter\n"
-		      "pinfold_denials_total %llu\n",
-		      (unsigned long long)m->denials);
+		      "pinfold_denials_total %llu\n"
+		      "# HELP pinfold_alerts_total Alerts that runs raised.\n"
+		      "# TYPE pinfold_alerts_total counter\n"
+		      "pinfold_alerts_total %llu\n",
+		      (unsigned long long)m->denials, (unsigned long long)m->alerts);
 }
 
 /* One metric of every tenant. Names of tenants have no character that would need escaping. */
@@ -254,6 +258,21 @@ static uint64_t sum_stopped(const struct quota_sum *s)
 	return s->stopped;
 }
 
+static uint64_t sum_bytes(const struct quota_sum *s)
+{
+	return s->egress[PINFOLD_PURSE_BYTES];
+}
+
+static uint64_t sum_connections(const struct quota_sum *s)
+{
+	return s->egress[PINFOLD_PURSE_CONNECTIONS];
+}
+
+static uint64_t sum_requests(const struct quota_sum *s)
+{
+	return s->egress[PINFOLD_PURSE_REQUESTS];
+}
+
 static void write_tenants(FILE *f, struct quotas *q)
 {
 	static const struct {
@@ -265,6 +284,12 @@ static void write_tenants(FILE *f, struct quotas *q)
 		{"pinfold_tenant_starts_total", "What a tenant started.", "counter", sum_runs},
 		{"pinfold_tenant_cpu_milliseconds_total", "Processor time.", "counter", sum_cpu},
 		{"pinfold_tenant_milliunits_total", "Of the budget.", "counter", sum_units},
+		{"pinfold_tenant_egress_bytes_total", "Of the network, both ways.", "counter",
+		 sum_bytes},
+		{"pinfold_tenant_egress_connections_total", "To hosts that policies allow.",
+		 "counter", sum_connections},
+		{"pinfold_tenant_egress_requests_total", "Of HTTP that was looked into.", "counter",
+		 sum_requests},
 		{"pinfold_tenant_stopped_total", "Ended because a quota was used up.", "counter",
 		 sum_stopped},
 	};

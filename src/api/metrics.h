@@ -20,7 +20,7 @@ uint64_t metrics_now_us(void); /* monotonic */
 struct metrics_ended {
 	const char *status;
 	const char *limit; /* that was hit; NULL: none */
-	unsigned denials;
+	unsigned denials, alerts;
 	uint64_t wall_us;
 };
 void metrics_run(struct metrics *m, const struct metrics_ended *ended);

@@ -12,7 +12,8 @@
 #define FLAGS(sign)                                                                                \
 	(OP_STREAM sign OP_RAW_BODY sign OP_RAW_REPLY sign OP_CREATED sign OP_OPEN sign OP_EVENTS  \
 		 sign OP_DETACHED sign OP_TAKES sign OP_BELOW sign OP_QUIET sign OP_STARTS sign    \
-			 TOOL_READS sign TOOL_DESTROYS sign TOOL_CORE sign TOOL_OPEN_WORLD)
+			 OP_OUTLIVES sign OP_HOLDS sign OP_RUNS sign TOOL_READS sign TOOL_DESTROYS \
+				 sign TOOL_CORE sign TOOL_OPEN_WORLD)
 static_assert(FLAGS(|) == FLAGS(+), "no two flags of operations are the same bit");
 
 static const char *const scopes[] = {"run", "files", "workspaces", "approve", "admin"};
@@ -58,6 +59,17 @@ const struct op *op_of_tool(const char *tool)
 		if (op_at(i)->tool && strcmp(op_at(i)->tool, tool) == 0)
 			return op_at(i);
 	return NULL;
+}
+
+void op_route(const char *name, const char *id, char *ret, size_t size)
+{
+	size_t i = 0;
+
+	while (i < op_count() && strcmp(op_at(i)->name, name) != 0)
+		i++;
+	assert(i < op_count() && strchr(op_at(i)->path, '{'));
+	const char *path = op_at(i)->path, *open = strchr(path, '{'), *close = strchr(open, '}');
+	(void)snprintf(ret, size, "%.*s%s%s", (int)(open - path), path, id, close + 1);
 }
 
 static const struct op_arg *find_arg(const struct op *op, const char *name)
@@ -263,6 +275,19 @@ static int check_pty(const struct op_arg *a, const struct value *v, struct err *
 	return 0;
 }
 
+static int check_document(const struct op_arg *a, const struct value *v, struct value **ret_new,
+			  struct err *e)
+{
+	auto_free char *text = value_kind(v) == VALUE_OBJECT ? value_text(v, NULL) : NULL;
+
+	if (value_kind(v) == VALUE_STRING)
+		return check_string(a, v, e);
+	if (value_kind(v) != VALUE_OBJECT)
+		return wrong(e, a, "an object or a text", v);
+	*ret_new = text ? value_of_str(text) : NULL;
+	return *ret_new ? check_string(a, *ret_new, e) : err_sys(e, "%s", a->name);
+}
+
 /* *ret_new: what takes its place, or NULL. */
 static int check_one(const struct op_arg *a, const struct value *v, struct value **ret_new,
 		     struct err *e)
@@ -281,6 +306,7 @@ static int check_one(const struct op_arg *a, const struct value *v, struct value
 		}
 		return check_string(a, v, e);
 	case ARG_CHOICE: return check_string(a, v, e);
+	case ARG_DOCUMENT: return check_document(a, v, ret_new, e);
 	case ARG_STRINGS: return check_words(a, v, e);
 	case ARG_INTS: return check_ints(a, v, e);
 	case ARG_MAP: return check_map(a, v, e);
@@ -305,6 +331,38 @@ static int check_one(const struct op_arg *a, const struct value *v, struct value
 	return 0;
 }
 
+/* What others call the same. */
+static const char *synonym(const struct op *op, const char *word)
+{
+	static const char *const same[] = {
+		" cwd workdir working_dir working_directory directory dir ",
+		" command cmd script shell ",
+		" timeout_ms timeout time time_ms timeout_s ",
+		" code source program text ",
+		" language lang ",
+		" lang language ",
+		" path file filename file_path ",
+		" content contents data body ",
+		" old_text old_str old_string search ",
+		" new_text new_str new_string replace ",
+		" sandbox sandbox_id id name ",
+		" workdir cwd working_dir working_directory ",
+		" time timeout timeout_ms "};
+	char sought[80];
+
+	(void)snprintf(sought, sizeof(sought), " %.64s ", word);
+	for (size_t i = 0; i < sizeof(same) / sizeof(*same); i++) {
+		char name[32];
+
+		if (!strstr(same[i], sought) || sscanf(same[i], " %31s", name) != 1)
+			continue;
+		for (unsigned k = 0; k < op->n_args; k++)
+			if (strcmp(op->args[k].name, name) == 0)
+				return op->args[k].name;
+	}
+	return NULL;
+}
+
 static int refuse_unknown(const struct op *op, const char *key, struct err *e)
 {
 	char all[480] = "";
@@ -320,6 +378,8 @@ static int refuse_unknown(const struct op *op, const char *key, struct err *e)
 	(void)err_set(e, ERR_INVALID, "\"%.64s\" is not accepted by %s", key,
 		      op->tool ? op->tool : op->name);
 	(void)err_detail(e, "unknown");
+	const char *meant = synonym(op, key);
+	near.name = meant ? meant : near.name;
 	if (near.name)
 		return err_remedy(e, "Accepted: %s. Did you mean \"%s\"?", all, near.name);
 	return err_remedy(e, "Accepted: %s.", *all ? all : "no argument");

@@ -29,6 +29,7 @@ enum arg_type {
 	ARG_INTS,     /* an array of integers: min, max of each */
 	ARG_MAP,      /* an object of strings */
 	ARG_PTY,      /* true, or an object with rows and cols */
+	ARG_DOCUMENT, /* a text, or an object, which becomes its text */
 };
 
 /* Where REST has it. */
@@ -67,7 +68,11 @@ struct op_arg {
 #define OP_BELOW 0x2000u  /* all methods; all that is below stands for the last {name} */
 #define OP_QUIET 0x80u	  /* changes and reveals nothing: no line in the log */
 
-#define OP_STARTS 0x8000u /* something that a tenant's quotas count */
+#define OP_STARTS 0x8000u    /* something that a tenant's quotas count */
+#define OP_OUTLIVES 0x10000u /* with `detach` it is the runner's: elders.h */
+#define OP_HOLDS 0x20000u    /* it has a sandbox of its own while it runs */
+#define OP_RUNS 0x40000u     /* makes a run, whose own event says that it began */
+#define OP_FRONT 0x80000u    /* the front's own, whichever process has what it names: elders.h */
 
 /* Tools only. */
 #define TOOL_READS 0x100u
@@ -108,6 +113,9 @@ void op_register(const struct op *rows, size_t n);
 const char *scope_name(unsigned one);
 /* "run,files" -> bits; 0 and an error that names what is wrong. */
 unsigned scope_parse(const char *text, struct err *e);
+
+/* The path of an operation with its first {name} filled: paths stand in the table alone. */
+void op_route(const char *name, const char *id, char *ret, size_t size);
 
 /* The row of a tool, or NULL. */
 const struct op *op_of_tool(const char *tool);

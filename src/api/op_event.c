@@ -58,6 +58,9 @@ int op_events(struct call *c, struct err *e)
 					  .tenant = c->who.tenant,
 					  .kind = arg_str(c, "kind"),
 					  .run = arg_str(c, "run"),
+					  .sandbox = arg_str(c, "sandbox"),
+					  .workspace = arg_str(c, "workspace"),
+					  .path = arg_str(c, "path"),
 					  .flags = PINFOLD_AUDIT_FOLLOW | PINFOLD_AUDIT_BEGINS};
 	struct watching w = {.c = c, .feed = feed_new(c->api->loop)};
 	struct pinfold_error failure;

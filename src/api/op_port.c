@@ -61,7 +61,7 @@ bool box_port_is_open(struct box *b, unsigned port)
 }
 
 /* Below the list, as the row of port.forward has it. */
-static struct value *describe(const struct box *b, unsigned port)
+struct value *port_describe(const struct box *b, unsigned port)
 {
 	struct value *o = value_object();
 	char url[128];
@@ -91,7 +91,7 @@ int op_port_list(struct call *c, struct err *e)
 	(void)pthread_mutex_lock(&b->lock);
 	for (unsigned i = 0; i < BOX_PORTS_MAX; i++)
 		if (b->ports[i])
-			value_add(items, describe(b, b->ports[i]));
+			value_add(items, port_describe(b, b->ports[i]));
 	(void)pthread_mutex_unlock(&b->lock);
 	c->reply.value = value_object();
 	value_set(c->reply.value, "items", items);
@@ -109,7 +109,7 @@ int op_port_open(struct call *c, struct err *e)
 		return -ENOENT;
 	int r = box_port_open(b, port, e);
 	if (r >= 0)
-		c->reply.value = describe(b, port);
+		c->reply.value = port_describe(b, port);
 	box_put(c->api, b);
 	return r;
 }

@@ -7,6 +7,7 @@
 
 #include "api/boxes.h"
 #include "api/handlers.h"
+#include "base/fd.h"
 #include "api/process.h"
 #include "pinfold/pinfold.h"
 
@@ -184,14 +185,21 @@ int op_process_stdin(struct call *c, struct err *e)
 {
 	struct pinfold_error failure;
 	const struct value *data = arg(c, "data");
-	size_t written = 0;
+	const char *encoding = arg_str(c, "encoding"), *text = value_str(data);
+	auto_free void *plain = NULL;
+	size_t written = 0, len = value_len(data);
 	struct box *b = box_find(c->api, &c->who, arg_str(c, "id"), e);
 	int r = 0;
 
 	if (!b)
 		return -ENOENT;
-	if (pinfold_process_write(b->id, (uint32_t)arg_int(c, "pid", 0), value_str(data),
-				  value_len(data), arg_true(c, "close"), &written, &failure) < 0)
+	if (text && encoding && strcmp(encoding, "base64") == 0) {
+		if (value_from_base64(text, len, &plain, &len) < 0)
+			r = err_set(e, ERR_INVALID, "data: not base64");
+		text = plain;
+	}
+	if (r >= 0 && pinfold_process_write(b->id, (uint32_t)arg_int(c, "pid", 0), text, len,
+					    arg_true(c, "close"), &written, &failure) < 0)
 		r = api_error(e, &failure);
 	c->reply.value = value_object();
 	value_set(c->reply.value, "written", value_of_u64(written));

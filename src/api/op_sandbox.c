@@ -7,7 +7,9 @@
 #include "api/api.h"
 #include "api/boxes.h"
 #include "api/handlers.h"
+#include "api/keeper.h"
 #include "api/options.h"
+#include "api/packages.h"
 #include "api/runs.h"
 #include "base/fd.h"
 
@@ -49,14 +51,24 @@ static int open_ports(struct box *b, const struct value *list, struct err *e)
 int op_sandbox_create(struct call *c, struct err *e)
 {
 	char *metadata[16] = {NULL};
+	auto_value *packages = NULL;
 	struct box *b = NULL;
 	struct wanted w;
 	int r = wanted_take(&w, c, false, e);
 
+	if (r >= 0 && keeper_secrets(c)) {
+		r = err_set(e, ERR_UNSUPPORTED,
+			    "policy: secrets are not injected in sandboxes that live");
+		(void)err_remedy(e, "use a run, or a command in a workspace");
+	}
 	if (r >= 0 && value_len(arg(c, "ports")) > BOX_PORTS_MAX)
 		r = err_set(e, ERR_INVALID, "ports: more than %u", BOX_PORTS_MAX);
 	if (r >= 0)
 		r = take_metadata(arg(c, "metadata"), metadata, e);
+	if (r >= 0)
+		r = packages_hold(c, &w.o, &packages, e);
+	if (r >= 0)
+		r = packages_path(&packages, &w, e);
 	if (r >= 0) {
 		w.o.metadata = (const char *const *)metadata;
 		b = box_create(c->api, &c->who, arg_str(c, "name"), &w.o,
@@ -65,7 +77,10 @@ int op_sandbox_create(struct call *c, struct err *e)
 	}
 	if (r >= 0)
 		r = describe(c, b, e);
+	if (r >= 0 && packages)
+		value_set(c->reply.value, "packages", take_ptr(&packages));
 	box_put(c->api, b);
+	packages_drop(&w.o);
 	for (unsigned i = 0; metadata[i]; i++)
 		free(metadata[i]);
 	wanted_done(&w);
@@ -74,13 +89,16 @@ int op_sandbox_create(struct call *c, struct err *e)
 
 int op_sandbox_list(struct call *c, struct err *e)
 {
-	struct value *items = boxes_list(c->api, &c->who, e);
+	struct boxes_page page = {.metadata = arg_str(c, "metadata"),
+				  .after = arg_str(c, "after"),
+				  .limit = (size_t)arg_int(c, "limit", 100)};
+	struct value *items = boxes_some(c->api, &c->who, &page, e);
 
 	if (!items)
 		return -EIO;
 	c->reply.value = value_object();
 	value_set(c->reply.value, "items", items);
-	value_set(c->reply.value, "next", value_of_null());
+	value_set(c->reply.value, "next", page.next[0] ? value_of_str(page.next) : value_of_null());
 	return 0;
 }
 
@@ -131,7 +149,7 @@ int op_sandbox_extend(struct call *c, struct err *e)
 
 	if (!b)
 		return -ENOENT;
-	b->idle_ms = 0; /* from now on it has a time of its own */
+	box_timed(b, (uint64_t)arg_int(c, "ttl", 0));
 	int r = pinfold_sandbox_extend(b->id, (uint64_t)arg_int(c, "ttl", 0), &failure) < 0
 			? api_error(e, &failure)
 			: describe(c, b, e);
@@ -179,6 +197,7 @@ static int wait_for_exec(struct call *c, struct box *b, const struct wanted *w, 
 		pinfold_run_free(run);
 		return -ENOMEM;
 	}
+	rec->box = b;
 	record_follow(c, rec, run, &w->input);
 	c->reply.text = rec->result ? strdup(rec->result) : NULL;
 	c->reply.text_len = c->reply.text ? strlen(c->reply.text) : 0;

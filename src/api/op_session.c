@@ -74,6 +74,7 @@ int op_session_execute(struct call *c, struct err *e)
 		struct execution x = {.code = value_str(code),
 				      .code_len = value_len(code),
 				      .give_back = true,
+				      .input = arg_true(c, "input"),
 				      .time_ms = (uint64_t)arg_int(c, "time", 0)};
 
 		r = execute(c, b, s, &x, e);
@@ -98,6 +99,15 @@ int op_session_delete(struct call *c, struct err *e)
 {
 	struct box *b = box_find(c->api, &c->who, arg_str(c, "id"), e);
 	int r = b ? box_session_close(b, arg_str(c, "session"), e) : -ENOENT;
+
+	box_put(c->api, b);
+	return r;
+}
+
+int op_session_input(struct call *c, struct err *e)
+{
+	struct box *b = box_find(c->api, &c->who, arg_str(c, "id"), e);
+	int r = b ? box_session_answer(b, arg_str(c, "session"), arg_str(c, "text"), e) : -ENOENT;
 
 	box_put(c->api, b);
 	return r;

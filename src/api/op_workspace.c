@@ -159,11 +159,3 @@ int op_workspace_log(struct call *c, struct err *e)
 	add(&v, arg_str(c, "name"));
 	return ask(c, &v, e);
 }
-
-/* Both sides talk in turns, for which a request and its answer are not enough. */
-int op_workspace_sync(struct call *c, struct err *e)
-{
-	(void)c;
-	(void)err_set(e, ERR_UNSUPPORTED, "workspaces cannot be synchronised over HTTP");
-	return err_remedy(e, "use pinfold push and pinfold pull on the daemon's host");
-}

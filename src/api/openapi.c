@@ -110,6 +110,11 @@ static struct value *base_schema(const struct op_arg *a)
 		value_set(o, "items", of_type("integer"));
 		return o;
 	case ARG_PTY: return pty();
+	case ARG_DOCUMENT:
+		either = value_array();
+		value_add(either, of_type("object"));
+		value_add(either, of_type("string"));
+		return object_of("oneOf", either);
 	case ARG_MAP:
 		o = of_type("object");
 		value_set(o, "additionalProperties", of_type("string"));
@@ -120,10 +125,14 @@ static struct value *base_schema(const struct op_arg *a)
 
 struct value *schema_of_arg(const struct op_arg *a)
 {
-	struct value *o = base_schema(a);
+	struct value *o = base_schema(a), *number = NULL;
+	struct err ignored = ERR_INIT;
 
 	value_set(o, "description", value_of_str(a->help));
-	if (a->standard)
+	if (a->standard && a->type == ARG_INT &&
+	    value_parse(a->standard, strlen(a->standard), &number, &ignored) == 0)
+		value_set(o, "default", number);
+	else if (a->standard)
 		value_set(o, "default", value_of_str(a->standard));
 	return o;
 }
@@ -271,20 +280,29 @@ static struct value *operation(const struct op *op)
 static const char *const shapes[][2] = {
 	{"Error", "error:ErrorBody"},
 	{"ErrorBody", "code:string message:string remedy:string"},
-	{"Stream", "text:string encoding:string bytes:integer truncated:boolean "
-		   "omitted_bytes:integer"},
+	{"Stream",
+	 "text:string encoding:string bytes:integer truncated:boolean "
+	 "omitted_bytes:integer head_bytes:integer control_bytes:boolean artifact:string?"},
 	{"Usage", "wall_ms:number cpu_ms:number memory_peak_bytes:integer processes_peak:integer "
 		  "disk_bytes:integer"},
-	{"Run", "id:string sandbox:string? workspace:string? snapshot:integer? isolation:string "
-		"start:string? status:string "
-		"exit_code:integer? signal:any stdout:Stream stderr:Stream usage:object "
-		"limits:object limit:any denials:any files:any network:any error:any receipt:any"},
+	{"Run",
+	 "id:string sandbox:string? workspace:string? snapshot:integer? isolation:string "
+	 "start:string? status:string "
+	 "exit_code:integer? signal:any stdout:Stream stderr:Stream usage:object "
+	 "limits:object limit:any denials:any files:any network:any alerts:any error:any receipt:any "
+	 "sandbox_ended:boolean"},
+	{"Receipt", "payload:string payloadType:string signatures:Signature[]"},
+	{"Signature", "keyid:string sig:string"},
 	{"RunSummary", "id:string status:string command:string sandbox:string? workspace:string? "
 		       "created:string pid:integer"},
 	{"RunList", "items:RunSummary[] next:string?"},
-	{"Sandbox", "id:string name:string? status:string isolation:string image:string "
-		    "created:string expires:string? background:integer limits:object usage:object "
-		    "metadata:object"},
+	{"Sandbox",
+	 "id:string name:string? status:string isolation:string image:string "
+	 "created:string expires:string? background:integer alerts:integer limits:object usage:object "
+	 "metadata:object packages:any"},
+	{"Policy",
+	 "sandbox:string ports:any inspects:boolean rules:any commands:any network:any closed:integer "
+	 "note:string?"},
 	{"SandboxList", "items:Sandbox[] next:string?"},
 	{"Process", "pid:integer parent:integer command:string state:string status:string "
 		    "running:boolean exit_code:integer? signal:integer? started:string? "
@@ -301,12 +319,13 @@ static const char *const shapes[][2] = {
 	{"Written", "path:string bytes:integer"},
 	{"Session", "id:string name:string lang:string sandbox:string busy:boolean"},
 	{"SessionList", "items:Session[] next:string?"},
-	{"Execution", "id:string sandbox:string status:string execution_count:integer? "
-		      "exit_code:integer? signal:integer? stdout:Stream stderr:Stream results:any "
-		      "error:any usage:object files:any"},
+	{"Execution",
+	 "id:string sandbox:string status:string execution_count:integer? "
+	 "exit_code:integer? signal:integer? reason:string? alive:boolean stdout:Stream "
+	 "stderr:Stream results:any error:any usage:object files:any"},
 	{"Workspace", "name:string status:string snapshot:integer created:string layers:integer "
 		      "own_bytes:integer shared_bytes:integer disk_limit_bytes:integer "
-		      "inode_limit:integer image:string dir:string?"},
+		      "inode_limit:integer disk_held_by:string image:string dir:string?"},
 	{"WorkspaceList", "items:Workspace[] next:string?"},
 	{"Snapshot", "snapshot:integer kind:string label:string? current:boolean undone:boolean "
 		     "time:string run:string? command:string? status:string? exit_status:integer? "

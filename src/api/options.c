@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "api/api.h"
 
@@ -53,7 +54,7 @@ static int take_env(struct wanted *w, const struct value *env, struct err *e)
 {
 	size_t n = 0;
 
-	w->env = calloc(value_len(env) + 1, sizeof(*w->env));
+	w->env = calloc(value_len(env) + 2, sizeof(*w->env)); /* and an image's PATH */
 	if (!w->env)
 		return err_sys(e, "environment");
 	for (const char *key = NULL; (key = value_next_key(env, key));) {
@@ -83,6 +84,9 @@ static void take_limits(struct pinfold_run_options *o, const struct call *c)
 	o->disk_bytes = amount(c, "disk");
 	o->nofile = amount(c, "nofile");
 	o->output_bytes = amount(c, "output");
+	o->egress_bytes = amount(c, "egress_bytes");
+	o->egress_connections = amount(c, "egress_connections");
+	o->egress_requests = amount(c, "egress_requests");
 }
 
 static void name_command(struct wanted *w)
@@ -106,7 +110,9 @@ int wanted_take(struct wanted *w, const struct call *c, bool needs_command, stru
 		(void)err_set(e, ERR_INVALID, "command is missing");
 		return err_remedy(e, "give a command, or lang and code");
 	}
-	if (take_words(arg(c, "allow"), NULL, &w->allow, e) < 0)
+	if (take_words(arg(c, "allow"), NULL, &w->allow, e) < 0 ||
+	    take_words(arg(c, "packages"), NULL, &w->packages, e) < 0 ||
+	    take_words(arg(c, "apt"), NULL, &w->apt, e) < 0)
 		return -EINVAL;
 	take_limits(&w->o, c);
 	w->o.argv = w->argv;
@@ -116,11 +122,18 @@ int wanted_take(struct wanted *w, const struct call *c, bool needs_command, stru
 	w->o.image = arg_str(c, "image");
 	w->o.isolation = arg_str(c, "isolation");
 	w->o.limits = arg_str(c, "limits");
+	w->o.on_alert = arg_str(c, "on_alert");
+	w->o.reason = arg_str(c, "reason");
 	w->o.policy = arg_str(c, "policy");
 	w->o.allow = w->allow;
 	w->o.deps = arg_str(c, "deps");
-	w->o.flags = c->api->run_flags | PINFOLD_CAPTURE;
+	w->o.packages = w->packages;
+	w->o.apt = w->apt;
+	w->o.flags = c->api->run_flags | PINFOLD_CAPTURE |
+		     (arg_true(c, "deterministic") ? PINFOLD_DETERMINISTIC : 0);
 	w->o.cancel_fd = call_cancelled_fd(c);
+	if (c->api->approvals >= 0)
+		w->o.approvals = c->api->approvals;
 	w->o.tenant = c->who.tenant;
 	w->o.token = c->who.token;
 	w->o.client = c->who.client;
@@ -136,7 +149,11 @@ void wanted_done(struct wanted *w)
 {
 	for (unsigned i = 0; w->env && w->env[i]; i++)
 		free((void *)(uintptr_t)w->env[i]);
+	if (w->o.egress_purse)
+		(void)close(w->o.egress_purse); /* the gate has it */
 	free(w->env);
 	free(w->argv);
 	free(w->allow);
+	free(w->packages);
+	free(w->apt);
 }

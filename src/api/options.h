@@ -8,8 +8,9 @@
 #include "pinfold/pinfold.h"
 
 struct wanted {
-	struct pinfold_run_options o;	   /* pointers into the call's arguments */
-	const char **argv, **env, **allow; /* owned; of allow only the list */
+	struct pinfold_run_options o;	       /* pointers into the call's arguments */
+	const char **argv, **env;	       /* owned */
+	const char **allow, **packages, **apt; /* of these only the lists */
 	struct run_input input;
 	char command[256]; /* for lists */
 };

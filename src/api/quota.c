@@ -13,12 +13,20 @@
 #define MEMORY_DEFAULT (512ull << 20)
 #define DISK_DEFAULT (256ull << 20)
 #define WAIT_MS 1000u /* for room: somebody may have ended by then */
+#define END_S 2	      /* for the thread that watches */
 
 const char *quota_name(enum quota q)
 {
 	static const char *const names[QUOTAS] = {
-		[QUOTA_LIVE] = "live", [QUOTA_RUNS] = "runs_per_minute", [QUOTA_MEMORY] = "memory",
-		[QUOTA_DISK] = "disk", [QUOTA_CPU] = "cpu_seconds",	 [QUOTA_BUDGET] = "budget",
+		[QUOTA_LIVE] = "live",
+		[QUOTA_RUNS] = "runs_per_minute",
+		[QUOTA_MEMORY] = "memory",
+		[QUOTA_DISK] = "disk",
+		[QUOTA_CPU] = "cpu_seconds",
+		[QUOTA_BUDGET] = "budget",
+		[QUOTA_EGRESS + PINFOLD_PURSE_BYTES] = "egress_bytes",
+		[QUOTA_EGRESS + PINFOLD_PURSE_CONNECTIONS] = "egress_connections",
+		[QUOTA_EGRESS + PINFOLD_PURSE_REQUESTS] = "egress_requests",
 	};
 
 	return names[q];
@@ -54,18 +62,42 @@ int quotas_new(int dir, int state, struct quotas **ret, struct err *e)
 	return r;
 }
 
-void quotas_free(struct quotas *q)
+/* It may be waiting for a daemon that ends, too, and will not answer: systemd's socket takes a connection
+ * though nobody is there. Then it is left behind, with all that it looks at. */
+static bool end_thread(struct quotas *q)
 {
-	if (!q)
-		return;
+	struct timespec until;
+
 	(void)pthread_mutex_lock(&q->lock);
 	q->stop = true;
 	(void)pthread_cond_broadcast(&q->more);
 	(void)pthread_mutex_unlock(&q->lock);
-	if (q->has_thread)
-		(void)pthread_join(q->thread, NULL);
-	if (q->dirty)
+	if (!q->has_thread)
+		return true;
+	(void)clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += END_S;
+	q->has_thread = pthread_timedjoin_np(q->thread, NULL, &until) != 0;
+	return !q->has_thread;
+}
+
+void quotas_yield(struct quotas *q)
+{
+	if (!q || q->yielded)
+		return;
+	(void)end_thread(q);
+	(void)quota_save(q); /* nobody is left to be told */
+	q->yielded = true;
+}
+
+void quotas_free(struct quotas *q)
+{
+	if (!q)
+		return;
+	bool ended = end_thread(q);
+	if (q->dirty && !q->yielded)
 		(void)quota_save(q); /* nobody is left to be told */
+	if (!ended)
+		return;
 	while (q->leases)
 		lease_unlink(q, q->leases);
 	while (q->users) {
@@ -87,7 +119,8 @@ static void drop_one(struct quotas *q)
 	for (struct use **at = &q->users; *at; at = &(*at)->next) {
 		struct use *u = *at;
 
-		if (u->live || u->cpu_ms || u->units > 0 ||
+		if (u->live || u->cpu_ms || u->units > 0 || u->egress[0].since_s ||
+		    u->egress[1].since_s || u->egress[2].since_s ||
 		    u->runs_at_s + WINDOW_S > q->now_ms() / 1000)
 			continue;
 		*at = u->next;
@@ -122,7 +155,7 @@ struct use *use_find(struct quotas *q, const char *tenant, bool make)
  * when it comes there for the second time; one that was wrong by more than a period must not hold
  * the count for ever. True: it is a new one.
  */
-static bool turn(uint64_t now_s, uint64_t period_s, uint64_t *since_s)
+bool quota_turn(uint64_t now_s, uint64_t period_s, uint64_t *since_s)
 {
 	uint64_t start = now_s - now_s % period_s;
 	bool is_new = start > *since_s;
@@ -137,9 +170,9 @@ enum quota use_over(struct quotas *q, struct use *u, const struct tenant *limits
 {
 	uint64_t now = q->wall_s();
 
-	if (limits->cpu_s && turn(now, limits->cpu_period_s, &u->cpu_since_s))
+	if (limits->cpu_s && quota_turn(now, limits->cpu_period_s, &u->cpu_since_s))
 		u->cpu_ms = 0;
-	if (limits->budget && turn(now, limits->budget_period_s, &u->units_since_s))
+	if (limits->budget && quota_turn(now, limits->budget_period_s, &u->units_since_s))
 		u->units = 0;
 	if (limits->cpu_s && u->cpu_ms >= limits->cpu_s * 1000) {
 		*ret_wait_s = u->cpu_since_s + limits->cpu_period_s - now;
@@ -167,6 +200,9 @@ static int explain(const struct use *u, enum quota which, uint64_t n, struct err
 {
 	unsigned long long limit = n;
 
+	if (which >= QUOTA_EGRESS && which < QUOTAS)
+		return err_set(e, ERR_LIMIT, "%s has used up his %s of %llu in this period",
+			       u->name, quota_name(which), limit);
 	switch (which) {
 	case QUOTA_LIVE:
 		return err_set(e, ERR_LIMIT, "%s has %llu sandboxes and runs, which is his quota",
@@ -189,13 +225,14 @@ static int explain(const struct use *u, enum quota which, uint64_t n, struct err
 		return err_set(e, ERR_LIMIT,
 			       "%s has used up his budget of %llu units in this period", u->name,
 			       limit);
+	case QUOTA_EGRESS:
 	case QUOTAS: break;
 	}
 	return err_set(e, ERR_INTERNAL, "no such quota");
 }
 
-static int refuse(const struct use *u, enum quota which, uint64_t limit, uint64_t retry_ms,
-		  struct err *e)
+int quota_refuse(const struct use *u, enum quota which, uint64_t limit, uint64_t retry_ms,
+		 struct err *e)
 {
 	(void)explain(u, which, limit, e);
 	(void)err_detail(e, quota_name(which));
@@ -213,12 +250,13 @@ static int refuse_over(struct quotas *q, struct use *u, const struct tenant *lim
 	uint64_t wait_s = 0;
 	enum quota over = use_over(q, u, limits, &wait_s);
 
-	return over == QUOTAS ? 0
-			      : refuse(u, over, over == QUOTA_CPU ? limits->cpu_s : limits->budget,
-				       wait_s * 1000, e);
+	return over == QUOTAS
+		       ? 0
+		       : quota_refuse(u, over, over == QUOTA_CPU ? limits->cpu_s : limits->budget,
+				      wait_s * 1000, e);
 }
 
-static void count_refusal(struct use *u, const struct err *e)
+void count_refusal(struct use *u, const struct err *e)
 {
 	for (enum quota i = 0; i < QUOTAS; i++)
 		u->refused[i] += strcmp(e->detail, quota_name(i)) == 0;
@@ -258,7 +296,7 @@ int quota_start(struct quotas *q, const char *tenant, struct err *e)
 	if (u)
 		r = refuse_over(q, u, &limits, e);
 	if (r == 0 && roll_minute(q, u) >= limits.runs && limits.runs)
-		r = refuse(u, QUOTA_RUNS, limits.runs, minute_wait_ms(q, u), e);
+		r = quota_refuse(u, QUOTA_RUNS, limits.runs, minute_wait_ms(q, u), e);
 	if (u && r < 0)
 		count_refusal(u, e);
 	if (r == 0) {
@@ -284,7 +322,7 @@ struct lease *lease_add(struct quotas *q, struct use *u, uint64_t memory, uint64
 	l->next = q->leases;
 	if (l->next)
 		l->next->prev = l;
-	else
+	else if (q->idle) /* else it looks soon by itself */
 		(void)pthread_cond_signal(&q->more);
 	q->leases = l;
 	return l;
@@ -328,11 +366,11 @@ static int take(struct quotas *q, const char *tenant, const struct quota_need *n
 	if (!u || refuse_over(q, u, &t, e) < 0)
 		return -EAGAIN;
 	if (t.live && u->live >= t.live)
-		return refuse(u, QUOTA_LIVE, t.live, WAIT_MS, e);
+		return quota_refuse(u, QUOTA_LIVE, t.live, WAIT_MS, e);
 	if (t.memory && (memory > t.memory || u->memory > t.memory - memory))
-		return refuse(u, QUOTA_MEMORY, t.memory, memory > t.memory ? 0 : WAIT_MS, e);
+		return quota_refuse(u, QUOTA_MEMORY, t.memory, memory > t.memory ? 0 : WAIT_MS, e);
 	if (t.disk && (disk > t.disk || u->disk > t.disk - disk))
-		return refuse(u, QUOTA_DISK, t.disk, disk > t.disk ? 0 : WAIT_MS, e);
+		return quota_refuse(u, QUOTA_DISK, t.disk, disk > t.disk ? 0 : WAIT_MS, e);
 	*ret = lease_add(q, u, memory, disk);
 	if (!*ret)
 		return err_sys(e, "lease");

@@ -20,13 +20,26 @@
 struct quotas;
 struct lease;
 
-enum quota { QUOTA_LIVE, QUOTA_RUNS, QUOTA_MEMORY, QUOTA_DISK, QUOTA_CPU, QUOTA_BUDGET, QUOTAS };
+enum quota {
+	QUOTA_LIVE,
+	QUOTA_RUNS,
+	QUOTA_MEMORY,
+	QUOTA_DISK,
+	QUOTA_CPU,
+	QUOTA_BUDGET,
+	QUOTA_EGRESS, /* enum pinfold_purse behind it */
+	QUOTAS = QUOTA_EGRESS + PINFOLD_PURSE_SUMS
+};
 const char *quota_name(enum quota q);
 
 /* dir: where `tenants` is; state: where we may write; both borrowed. */
 int quotas_new(int dir, int state, struct quotas **ret, struct err *e);
 /* The thread that looks at what lives. */
 int quotas_watch(struct quotas *q, struct err *e);
+/* Save what was used, and count for ourselves alone from here on: another process has the file. */
+void quotas_yield(struct quotas *q);
+/* Something goes on in that sandbox which another process has begun. */
+void quota_adopt(struct quotas *q, const char *tenant, const char *sandbox);
 /* Saves what was used. */
 void quotas_free(struct quotas *q);
 
@@ -52,6 +65,24 @@ void quota_box_ends(struct quotas *q, const char *id);
 
 /* Is his time or budget used up? Then all that he has is ended: fills e as quota_start() does. */
 bool quota_is_over(struct quotas *q, const char *tenant, struct err *e);
+/* How much of `kind`, as the error's detail names it, he may use: `value` and `unit` in `to`. */
+void quota_value(struct quotas *q, const char *tenant, const char *kind, struct value *to);
+
+/*
+ * What is about to be started may reach the network: it is counted in the tenant's purse, a file by his
+ * name in the API's state that every gate of his spends from, so his quotas hold for all of them
+ * together, to the byte, whichever process they belong to. What is open when one is used up breaks; nothing
+ * is ended. *ret_fd, to be closed, is for pinfold_run_options; 0: there is none, or nothing to count.
+ * limit_exceeded as quota_start()'s.
+ */
+struct pinfold_run_options;
+int quota_purse(struct api *api, const char *tenant, const struct pinfold_run_options *o,
+		int *ret_fd, struct err *e);
+
+/* A command in a workspace runs in a process of the keeper's, without the purse: it gets what is left when it
+ * starts, and what its result tells is added when it has ended. */
+void purse_narrow(struct pinfold_run_options *o);
+void purse_add_result(int fd, const char *document);
 
 /* {"tenant", "usage", "quotas"} of one, or of all (tenant NULL) as an array. */
 struct value *quota_describe(struct quotas *q, const char *tenant, struct err *e);
@@ -60,6 +91,7 @@ struct value *quota_describe(struct quotas *q, const char *tenant, struct err *e
 struct quota_sum {
 	const char *tenant;
 	uint64_t live, memory, runs, cpu_ms, units_ms, refused[QUOTAS], stopped;
+	uint64_t egress[PINFOLD_PURSE_SUMS];
 };
 void quota_each(struct quotas *q, void (*fn)(const struct quota_sum *s, void *arg), void *arg);
 

@@ -4,6 +4,7 @@
  * as it was before. Lines:
  *
  *	tenant NAME CPU_MS SINCE_S UNITS SINCE_S MINUTE AT_S CPU_ALL_MS UNITS_ALL_MS RUNS_ALL
+ *	egress ALL BEFORE SINCE_S ALL BEFORE SINCE_S ALL BEFORE SINCE_S
  *	sandbox ID CPU_MS
  *
  * MINUTE is how many were started in the minute before AT_S. CPU_MS of a sandbox is what its tenant's
@@ -47,6 +48,19 @@ static bool read_tenant(struct quotas *q, const char *line)
 	return true;
 }
 
+/* Bytes, connections, requests; files of before have none. */
+static bool read_egress(struct quotas *q, const char *line, const char *tenant)
+{
+	struct use *u = use_find(q, tenant, false);
+	int at = 6, n = 0;
+
+	for (unsigned i = 0; u && i < PINFOLD_PURSE_SUMS; i++, at += n)
+		if (sscanf(line + at, " %" SCNu64 " %" SCNu64 " %" SCNu64 "%n", &u->egress[i].all,
+			   &u->egress[i].before, &u->egress[i].since_s, &n) != 3)
+			return false;
+	return u && line[at] == '\0';
+}
+
 /* Without a tenant yet: quota_compare() finds out whether it lives, and whose it is. */
 static bool read_sandbox(struct quotas *q, const char *line, const char *tenant)
 {
@@ -71,8 +85,9 @@ static int read_lines(struct quotas *q, char *text, struct err *e)
 	unsigned n = 0;
 
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		bool good = strncmp(line, "tenant ", 7) == 0 ? read_tenant(q, line)
-							     : read_sandbox(q, line, tenant);
+		bool good = strncmp(line, "tenant ", 7) == 0   ? read_tenant(q, line)
+			    : strncmp(line, "egress ", 7) == 0 ? read_egress(q, line, tenant)
+							       : read_sandbox(q, line, tenant);
 
 		n++;
 		if (good && strncmp(line, "tenant ", 7) == 0)
@@ -119,6 +134,11 @@ static void write_use(FILE *f, const struct quotas *q, const struct use *u)
 		      " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
 		      u->name, u->cpu_ms, u->cpu_since_s, u->units, u->units_since_s,
 		      in_minute(q, u), q->wall_s(), u->cpu_all_ms, u->units_all_ms, u->runs_all);
+	(void)fputs("egress", f);
+	for (unsigned i = 0; i < PINFOLD_PURSE_SUMS; i++)
+		(void)fprintf(f, " %" PRIu64 " %" PRIu64 " %" PRIu64, u->egress[i].all,
+			      u->egress[i].before, u->egress[i].since_s);
+	(void)fputs("\n", f);
 	for (const struct lease *l = q->leases; l; l = l->next)
 		if (l->use == u && l->box && l->sandbox[0])
 			(void)fprintf(f, "sandbox %s %" PRIu64 "\n", l->sandbox, l->cpu_ms);

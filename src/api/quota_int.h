@@ -31,6 +31,11 @@ struct use {
 	double units;
 	uint64_t units_since_s;
 	uint64_t cpu_all_ms, units_all_ms, runs_all; /* since ever */
+	struct {
+		uint64_t all;	 /* of his purse, when it was last looked at */
+		uint64_t before; /* that much of it before the period that began then */
+		uint64_t since_s;
+	} egress[PINFOLD_PURSE_SUMS];
 	uint64_t refused[QUOTAS], stopped;
 	uint32_t runs[WINDOW_S]; /* by second */
 	uint64_t runs_at_s;	 /* the newest of them, monotonic */
@@ -44,6 +49,8 @@ struct quotas {
 	pthread_cond_t more;
 	pthread_t thread;
 	bool has_thread;
+	bool yielded; /* the file is another's */
+	bool idle;    /* under lock: the thread waits for the first lease */
 	/* under lock */
 	struct use *users;
 	unsigned n_users;
@@ -62,6 +69,16 @@ struct lease *lease_add(struct quotas *q, struct use *u, uint64_t memory, uint64
 /* Is one of the two used up? QUOTAS: none. */
 enum quota use_over(struct quotas *q, struct use *u, const struct tenant *limits,
 		    uint64_t *ret_wait_s);
+
+/* A period is over, and nothing is used of the next. */
+bool quota_turn(uint64_t now_s, uint64_t period_s, uint64_t *since_s);
+void count_refusal(struct use *u, const struct err *e);
+int quota_refuse(const struct use *u, enum quota which, uint64_t limit, uint64_t retry_ms,
+		 struct err *e);
+/* quota_purse.c: what his purse has, and how far it may go; QUOTAS, or which is used up. */
+enum quota purse_look(struct quotas *q, struct use *u, const struct tenant *limits,
+		      uint64_t *ret_wait_s);
+void purses_look(struct quotas *q); /* of all who have something running */
 
 /* quota_watch.c: what lives, as the daemon has it; blocks. */
 void quota_look(struct quotas *q);

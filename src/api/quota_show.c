@@ -32,6 +32,9 @@ static struct value *limits_value(const struct tenant *t)
 	value_set(o, quota_name(QUOTA_DISK), limit(t->disk));
 	value_set(o, quota_name(QUOTA_CPU), limit_in(t->cpu_s, t->cpu_period_s));
 	value_set(o, quota_name(QUOTA_BUDGET), limit_in(t->budget, t->budget_period_s));
+	for (unsigned i = 0; i < PINFOLD_PURSE_SUMS; i++)
+		value_set(o, quota_name(QUOTA_EGRESS + i),
+			  limit_in(t->egress[i].n, t->egress[i].period_s));
 	return o;
 }
 
@@ -49,14 +52,23 @@ static struct value *one(struct quotas *q, struct use *u, const struct tenant *t
 {
 	struct value *o = value_object(), *used = value_object();
 	uint64_t wait_s = 0;
+	uint64_t egress_wait_s = 0;
 	enum quota over = use_over(q, u, t, &wait_s);
+	enum quota egress = purse_look(q, u, t, &egress_wait_s);
 
+	if (over == QUOTAS) {
+		over = egress;
+		wait_s = egress_wait_s;
+	}
 	value_set(used, quota_name(QUOTA_LIVE), value_of_u64(u->live));
 	value_set(used, quota_name(QUOTA_RUNS), value_of_u64(in_minute(q, u)));
 	value_set(used, quota_name(QUOTA_MEMORY), value_of_u64(u->memory));
 	value_set(used, quota_name(QUOTA_DISK), value_of_u64(u->disk));
 	value_set(used, quota_name(QUOTA_CPU), value_of_real((double)u->cpu_ms / 1000));
 	value_set(used, quota_name(QUOTA_BUDGET), value_of_real(u->units));
+	for (unsigned i = 0; i < PINFOLD_PURSE_SUMS; i++)
+		value_set(used, quota_name(QUOTA_EGRESS + i),
+			  value_of_u64(u->egress[i].all - u->egress[i].before));
 	value_set(used, "runs_total", value_of_u64(u->runs_all));
 	value_set(used, "cpu_seconds_total", value_of_real((double)u->cpu_all_ms / 1000));
 	value_set(o, "tenant", value_of_str(u->name));
@@ -105,7 +117,21 @@ void quota_each(struct quotas *q, void (*fn)(const struct quota_sum *s, void *ar
 				      .stopped = u->stopped};
 
 		memcpy(s.refused, u->refused, sizeof(s.refused));
+		for (unsigned i = 0; i < PINFOLD_PURSE_SUMS; i++)
+			s.egress[i] = u->egress[i].all;
 		fn(&s, arg);
 	}
 	(void)pthread_mutex_unlock(&q->lock);
+}
+
+void quota_value(struct quotas *q, const char *tenant, const char *kind, struct value *to)
+{
+	struct err ignored = ERR_INIT;
+	struct tenant t;
+
+	if (!q || tenants_find(q->tenants, tenant, &t, &ignored) < 0)
+		return;
+	bool cpu = strcmp(kind, quota_name(QUOTA_CPU)) == 0;
+	value_set(to, "value", value_of_u64(cpu ? t.cpu_s : t.budget));
+	value_set(to, "unit", value_of_str(cpu ? "s" : "units"));
 }

@@ -4,6 +4,7 @@
  * was there before us, and ends all of a tenant whose time or budget is used up.
  */
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -57,6 +58,21 @@ static void take_up(struct quotas *q, const struct pinfold_sandbox_info *info)
 	memcpy(l->sandbox, info->id, sizeof(l->sandbox));
 	l->box = true;
 	l->cpu_ms = info->cpu_ms == UINT64_MAX ? 0 : info->cpu_ms;
+}
+
+/* It is looked after as one that lives by itself: whoever began it hears of its end. */
+void quota_adopt(struct quotas *q, const char *tenant, const char *sandbox)
+{
+	if (!q)
+		return;
+	(void)pthread_mutex_lock(&q->lock);
+	struct use *u = is_known(q, sandbox) ? NULL : use_find(q, tenant, true);
+	struct lease *l = u ? lease_add(q, u, 0, 0) : NULL; /* limits: with the next look */
+	if (l) {
+		(void)snprintf(l->sandbox, sizeof(l->sandbox), "%s", sandbox);
+		l->box = true;
+	}
+	(void)pthread_mutex_unlock(&q->lock);
 }
 
 /* The file has ids and no more. */
@@ -161,8 +177,10 @@ static bool wait_a_while(struct quotas *q)
 	struct timespec until;
 	int r = 0;
 
+	q->idle = true;
 	while (!q->stop && !q->leases && !q->dirty)
 		(void)pthread_cond_wait(&q->more, &q->lock);
+	q->idle = false;
 	(void)clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += tenants_any(q->tenants) || q->dirty ? LOOK_S : LOOK_SELDOM_S;
 	while (!q->stop && r == 0)
@@ -184,6 +202,7 @@ static void *watch(void *arg)
 		if (some) {
 			quota_look(q);
 			end_over(q);
+			purses_look(q);
 		}
 		if (some || dirty)
 			(void)quota_save(q); /* the next time it is tried again */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/heirs.h"
+
 #define KEEP_MS (3600u * 1000)
 #define ANSWER_MAX (4u << 20)
 
@@ -47,20 +49,24 @@ void repeat_forget(struct repeats *r, struct repeat *one)
 		}
 }
 
-/* Those that are over and too old, or too many. */
-static void make_room(struct repeats *r)
+/* Those that are over and too old, or too many: of this tenant, or of all. */
+static void make_room(struct repeats *r, const char *tenant)
 {
 	uint64_t now = loop_now_ms();
-	unsigned n = 0;
-	size_t bytes = 0;
+	unsigned n = 0, own = 0;
+	size_t bytes = 0, own_bytes = 0;
 
 	for (struct repeat **at = &r->newest; *at;) {
 		struct repeat *one = *at;
+		bool his = strcmp(one->tenant, tenant) == 0;
 
 		n++;
 		bytes += one->len;
+		own += his;
+		own_bytes += his ? one->len : 0;
+		bool many = his && (own >= REPEAT_EACH || own_bytes > REPEAT_EACH_BYTES);
 		if (one->over &&
-		    (one->at_ms + KEEP_MS < now || n >= REPEAT_MAX || bytes > REPEAT_BYTES))
+		    (one->at_ms + KEEP_MS < now || many || n >= REPEAT_MAX || bytes > REPEAT_BYTES))
 			drop(r, at);
 		else
 			at = &one->next;
@@ -76,10 +82,19 @@ static struct repeat *find(struct repeats *r, const char *tenant, const char *ke
 	return one;
 }
 
+static unsigned own_of(const struct repeats *r, const char *tenant)
+{
+	unsigned n = 0;
+
+	for (const struct repeat *one = r->newest; one; one = one->next)
+		n += strcmp(one->tenant, tenant) == 0;
+	return n;
+}
+
 int repeat_begin(struct repeats *r, const char *tenant, const char *key,
 		 const uint8_t hash[HASH_BYTES], struct repeat **ret, struct err *e)
 {
-	make_room(r);
+	make_room(r, tenant);
 	struct repeat *one = find(r, tenant, key);
 	if (one && memcmp(one->hash, hash, HASH_BYTES) != 0) {
 		(void)err_set(e, ERR_CONFLICT, "the Idempotency-Key was used for another request");
@@ -93,7 +108,8 @@ int repeat_begin(struct repeats *r, const char *tenant, const char *key,
 	*ret = one;
 	if (one)
 		return 1;
-	if (r->n >= REPEAT_MAX || !(one = calloc(1, sizeof(*one))))
+	if (r->n >= REPEAT_MAX || own_of(r, tenant) >= REPEAT_EACH ||
+	    !(one = calloc(1, sizeof(*one))))
 		return err_set(e, ERR_BUSY, "too many requests with an Idempotency-Key");
 	(void)snprintf(one->tenant, sizeof(one->tenant), "%s", tenant);
 	(void)snprintf(one->key, sizeof(one->key), "%s", key);
@@ -120,4 +136,14 @@ void repeat_end(struct repeats *r, struct repeat *one, int status, const char *t
 	one->status = status;
 	one->over = true;
 	r->bytes += len;
+}
+
+void repeats_tell(struct repeats *r, struct heirs *h)
+{
+	char key[LINK_KEY_SIZE];
+
+	for (const struct repeat *one = r->newest; one; one = one->next) {
+		(void)snprintf(key, sizeof(key), "idempotency-key %s", one->key);
+		heirs_key(h, one->tenant, key);
+	}
 }

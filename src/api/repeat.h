@@ -11,6 +11,9 @@
 
 #define REPEAT_MAX 4096u
 #define REPEAT_BYTES (64u << 20)
+/* Of a tenant: then his own make room, nobody else's. */
+#define REPEAT_EACH 1024u
+#define REPEAT_EACH_BYTES (16u << 20)
 #define REPEAT_KEY_MAX 128u
 
 struct repeats;
@@ -37,5 +40,9 @@ int repeat_begin(struct repeats *r, const char *tenant, const char *key,
 /* Copies the text. What is too long is not kept: then a repetition is done again. */
 void repeat_end(struct repeats *r, struct repeat *one, int status, const char *text, size_t len);
 void repeat_forget(struct repeats *r, struct repeat *one);
+
+/* All of them, by heirs_key(). */
+struct heirs;
+void repeats_tell(struct repeats *r, struct heirs *h);
 
 #endif

@@ -89,12 +89,11 @@ static const struct op *find_route(const struct http_head *h, struct http_path_a
 	return NULL;
 }
 
-const struct op *rest_route(const struct http_head *h)
+const struct op *rest_route(const struct http_head *h, struct http_path_args *ret_args)
 {
-	struct http_path_args args;
 	bool known;
 
-	return find_route(h, &args, &known);
+	return find_route(h, ret_args, &known);
 }
 
 static const struct op_arg *arg_in(const struct op *op, const char *name, unsigned where)
@@ -223,8 +222,10 @@ static int take_upgrade(struct call *c, struct exchange *x, struct err *e)
 {
 	struct http_error he;
 
-	if (!(c->op->flags & OP_TAKES) || !x->head.upgrade ||
-	    !http_head_lists(&x->head, "upgrade", "websocket"))
+	if (!(c->op->flags & OP_TAKES) || !x->head.upgrade)
+		return 0;
+	c->upgrades = http_head_lists(&x->head, "upgrade", "pinfold-sync");
+	if (!http_head_lists(&x->head, "upgrade", "websocket"))
 		return 0;
 	if (ws_handshake(&x->head, c->websocket, &he) == 0)
 		return 0;
@@ -407,9 +408,13 @@ static int take(struct call *c, struct taken *ret)
 /* All of it, or the part that is wanted. Returns the status. */
 static int cut_to_range(struct exchange *x, struct reply *reply, int status)
 {
-	const struct http_field *f = http_head_field(&x->head, "range");
+	const struct http_field *f = http_head_field(&x->head, "range"),
+				*only = http_head_field(&x->head, "if-range");
 	char text[HTTP_CONTENT_RANGE_SIZE];
 	struct http_part part;
+
+	if (only && !http_etag_is(only->value, only->value_len, reply->etag))
+		f = NULL; /* the part would be of something else */
 	enum http_range r = f && status == 200 && x->head.method == HTTP_GET
 				    ? http_range_parse(f->value, f->value_len, reply->length, &part)
 				    : HTTP_RANGE_ALL;
@@ -459,6 +464,9 @@ static void send_file(struct exchange *x, struct reply *reply, int status)
 {
 	if (reply->coding == HTTP_IDENTITY)
 		exchange_header(x, "Accept-Ranges", "bytes");
+	/* Somebody hostile wrote it: no browser is to show it as a page of ours. */
+	exchange_header(x, "Content-Disposition", "attachment");
+	exchange_header(x, "Content-Security-Policy", "sandbox; default-src 'none'");
 	status = cut_to_range(x, reply, status);
 	exchange_begin(x, status, reply->type ? reply->type : "application/octet-stream",
 		       (int64_t)reply->length);
@@ -498,6 +506,15 @@ static void settle(struct rest *r, struct call *c)
 	r->repeat = NULL;
 }
 
+/* The client says which ones it has, and this is among them. */
+static bool has_it(const struct exchange *x, const struct reply *reply)
+{
+	const struct http_field *f = http_head_field(&x->head, "if-none-match");
+
+	return f && reply->etag[0] && (x->head.method == HTTP_GET || x->head.method == HTTP_HEAD) &&
+	       http_etag_listed(f->value, f->value_len, reply->etag);
+}
+
 static void answer(struct exchange *x, struct call *c)
 {
 	struct reply *reply = &c->reply;
@@ -514,7 +531,10 @@ static void answer(struct exchange *x, struct call *c)
 	}
 	if (reply->etag[0])
 		exchange_header(x, "ETag", reply->etag);
-	if (reply->fd >= 0)
+	if (status == 200 && has_it(x, reply)) {
+		exchange_begin(x, 304, NULL, 0);
+		exchange_end(x);
+	} else if (reply->fd >= 0)
 		send_file(x, reply, status);
 	else
 		exchange_reply(x, status, reply->type, take_ptr(&reply->text), reply->text_len);
@@ -632,9 +652,17 @@ static int look_for_repeat(struct rest *r, struct call *c, struct exchange *x, s
 	struct repeat *one = NULL;
 	struct hash h;
 
-	if (x->head.method != HTTP_POST || c->stream || c->op->flags & (OP_RAW_BODY | OP_TAKES) ||
+	if (x->head.method != HTTP_POST || c->op->flags & OP_BELOW ||
 	    !exchange_field(x, "idempotency-key", key, sizeof(key)))
 		return 0;
+	if (c->stream || c->op->flags & (OP_RAW_BODY | OP_TAKES)) {
+		(void)err_set(e, ERR_INVALID,
+			      "Idempotency-Key: not with an answer that is a stream");
+		return err_remedy(e,
+				  c->stream ? "leave stream out; events of a run that detaches can "
+					      "be followed afterwards"
+					    : "leave it out");
+	}
 	if (!*key || strlen(key) > REPEAT_KEY_MAX)
 		return err_set(e, ERR_INVALID, "Idempotency-Key: 1 to %u bytes", REPEAT_KEY_MAX);
 	hash_init(&h);

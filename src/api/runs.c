@@ -6,17 +6,23 @@
 #include <string.h>
 #include <time.h>
 
+#include "api/heirs.h"
+#include "api/kept.h"
+#include "api/words.h"
 #include "base/fd.h"
 
 #define BUCKETS 4096u
 
 struct runs {
 	struct loop *loop;
+	struct heirs *heirs; /* who hears of each; or NULL */
 	pthread_mutex_t lock;
 	/* under lock */
 	struct record *bucket[BUCKETS];
 	struct record *newest, *oldest;
 	unsigned n;
+	uint64_t bytes; /* of output and results of those that have ended */
+	uint64_t keep_ms, keep_bytes;
 };
 
 static unsigned bucket_of(const char *id)
@@ -35,6 +41,8 @@ int runs_new(struct loop *l, struct runs **ret, struct err *e)
 	if (!r)
 		return err_sys(e, "table of runs");
 	r->loop = l;
+	r->keep_ms = RUNS_KEEP_MS;
+	r->keep_bytes = RUNS_BYTES_MAX;
 	(void)pthread_mutex_init(&r->lock, NULL);
 	*ret = r;
 	return 0;
@@ -45,6 +53,7 @@ static void free_record(struct record *rec)
 	spool_done(&rec->output[0]);
 	spool_done(&rec->output[1]);
 	feed_unref(rec->feed);
+	kept_free(rec->kept);
 	free(rec->result);
 	free(rec);
 }
@@ -60,6 +69,7 @@ static void unlink_record(struct runs *r, struct record *rec)
 	*(rec->newer ? &rec->newer->older : &r->newest) = rec->older;
 	*(rec->older ? &rec->older->newer : &r->oldest) = rec->newer;
 	r->n--;
+	r->bytes -= rec->bytes;
 	if (--rec->refs == 0)
 		free_record(rec);
 }
@@ -74,29 +84,21 @@ void runs_free(struct runs *r)
 	free(r);
 }
 
-static uint64_t bytes_kept(struct runs *r)
+static bool is_old(const struct runs *r, const struct record *rec)
 {
-	uint64_t sum = 0;
-
-	for (struct record *rec = r->newest; rec; rec = rec->older)
-		sum += spool_size(&rec->output[0], NULL) + spool_size(&rec->output[1], NULL);
-	return sum;
+	return rec->ended_at && rec->ended_at + r->keep_ms <= loop_now_ms();
 }
 
 /* With the lock: what is too old, or too much, goes, the oldest first, if it has ended. */
 static void forget(struct runs *r)
 {
-	uint64_t now = loop_now_ms();
-	bool much = r->n > RUNS_MAX || (r->n % 64 == 0 && bytes_kept(r) > RUNS_BYTES_MAX);
-
 	for (struct record *rec = r->oldest, *newer; rec; rec = newer) {
 		newer = rec->newer;
 		if (!rec->ended_at)
 			continue;
-		if (!much && rec->ended_at + RUNS_KEEP_MS > now)
+		if (r->n <= RUNS_MAX && r->bytes <= r->keep_bytes && !is_old(r, rec))
 			break;
 		unlink_record(r, rec);
-		much = r->n > RUNS_MAX || (much && r->n % 16 && bytes_kept(r) > RUNS_BYTES_MAX);
 	}
 }
 
@@ -146,6 +148,8 @@ struct record *record_find(struct runs *r, const char *tenant, const char *id, s
 	struct record *rec = r->bucket[bucket_of(id)];
 	while (rec && (strcmp(rec->id, id) != 0 || strcmp(rec->tenant, tenant) != 0))
 		rec = rec->next;
+	if (rec && is_old(r, rec))
+		rec = NULL;
 	if (rec)
 		rec->refs++;
 	(void)pthread_mutex_unlock(&r->lock);
@@ -153,7 +157,8 @@ struct record *record_find(struct runs *r, const char *tenant, const char *id, s
 		return rec;
 	(void)err_set(e, ERR_MISSING, "there is no run %.40s", id);
 	(void)err_detail(e, "run");
-	(void)err_remedy(e, "results are kept for an hour after the end of a run");
+	(void)err_remedy(e, "results are kept for %llu s after the end of a run (serve --keep)",
+			 (unsigned long long)r->keep_ms / 1000);
 	return NULL;
 }
 
@@ -170,12 +175,17 @@ void record_unref(struct runs *r, struct record *rec)
 
 void record_end(struct runs *r, struct record *rec, const char *status, char *result)
 {
+	result = words_of_result(result, rec->id);
 	(void)pthread_mutex_lock(&r->lock);
 	rec->result = result;
 	(void)snprintf(rec->status, sizeof(rec->status), "%s", status);
 	rec->ended_at = loop_now_ms();
 	rec->cancel_fd = FD_NONE;
+	rec->bytes = spool_size(&rec->output[0], NULL) + spool_size(&rec->output[1], NULL) +
+		     (result ? strlen(result) : 0) + kept_bytes(rec->kept);
+	r->bytes += rec->bytes;
 	(void)pthread_mutex_unlock(&r->lock);
+	heirs_run(r->heirs, rec);
 	if (result)
 		feed_add(rec->feed, "result", result, strlen(result));
 	feed_close(rec->feed);
@@ -209,7 +219,28 @@ void runs_each(struct runs *r, const char *tenant, int (*fn)(struct record *, vo
 {
 	(void)pthread_mutex_lock(&r->lock);
 	for (struct record *rec = r->newest; rec; rec = rec->older)
-		if (strcmp(rec->tenant, tenant) == 0 && fn(rec, arg))
+		if ((!tenant || strcmp(rec->tenant, tenant) == 0) && !is_old(r, rec) &&
+		    fn(rec, arg))
 			break;
 	(void)pthread_mutex_unlock(&r->lock);
+}
+
+void runs_keep(struct runs *r, uint64_t ms, uint64_t bytes)
+{
+	r->keep_ms = ms ? ms : RUNS_KEEP_MS;
+	r->keep_bytes = bytes ? bytes : RUNS_BYTES_MAX;
+}
+
+void runs_tell(struct runs *r, struct heirs *heirs)
+{
+	r->heirs = heirs;
+}
+
+bool runs_kept(struct runs *r)
+{
+	(void)pthread_mutex_lock(&r->lock);
+	forget(r);
+	bool some = r->n > 0;
+	(void)pthread_mutex_unlock(&r->lock);
+	return some;
 }

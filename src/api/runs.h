@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What ran: the result and the whole output of each run, command and execution, for RUNS_KEEP_MS
- * after its end. A run is known to its tenant only.
+ * What ran: the result and the whole output of each run, command and execution, for a time after its
+ * end. A run is known to its tenant only.
  */
 #ifndef API_RUNS_H
 #define API_RUNS_H
@@ -11,11 +11,13 @@
 #include "api/feed.h"
 #include "api/spool.h"
 
+struct kept;
 struct lease;
+struct pinfold_denial;
 struct pinfold_run;
 struct pinfold_run_options;
 
-#define RUNS_KEEP_MS (3600u * 1000)
+#define RUNS_KEEP_MS (3600u * 1000) /* unless runs_keep() says otherwise */
 #define RUNS_MAX 10000u
 #define RUNS_BYTES_MAX (1ull << 30) /* of output, all together */
 
@@ -30,17 +32,22 @@ struct record {
 	uint64_t ended_at; /* loop_now_ms(), 0: it runs */
 	char *result;	   /* the document, one line of JSON; NULL: it runs */
 	struct spool output[2];
-	struct feed *feed;   /* started, stdout, stderr, denial, result */
-	int cancel_fd;	     /* of the call that runs it, FD_NONE: over */
+	struct kept *kept; /* files that it made; or NULL */
+	struct feed *feed; /* started, stdout, stderr, denial, result */
+	int cancel_fd;	   /* of the call that runs it, FD_NONE: over */
+	struct box *box;   /* the sandbox that lives, of a command there, while it runs; or NULL */
 	struct lease *lease; /* what it has of its tenant's quotas, until it ends; or NULL */
 
 	/* runs.c */
+	uint64_t bytes; /* once it has ended */
 	unsigned refs;
 	struct record *next, *older, *newer;
 };
 
 int runs_new(struct loop *l, struct runs **ret, struct err *e);
 void runs_free(struct runs *r);
+/* How long results are kept, and how much of them; 0: the standard. Before anything runs. */
+void runs_keep(struct runs *r, uint64_t ms, uint64_t bytes);
 
 /* A new one with a reference for the caller. The id is final: it is the run's. */
 struct record *record_new(struct runs *r, const char *tenant, const char *id);
@@ -53,8 +60,14 @@ void record_end(struct runs *r, struct record *rec, const char *status, char *re
 char *record_look(struct runs *r, struct record *rec, struct value **ret_summary);
 /* Stop it, if it runs. */
 void record_cancel(struct runs *r, struct record *rec);
-/* Newest first; fn returns nonzero to stop. With the table's lock: fn must be short. */
+/* Those of a tenant, or of all (NULL). Newest first; fn returns nonzero to stop. With the table's lock: fn must be short. */
 void runs_each(struct runs *r, const char *tenant, int (*fn)(struct record *, void *), void *arg);
+
+/* Each that begins and ends is told there, borrowed: before anything runs. */
+struct heirs;
+void runs_tell(struct runs *r, struct heirs *heirs);
+/* Is there one that somebody may still ask for? */
+bool runs_kept(struct runs *r);
 
 /* The record of a run that has just begun, as the call's; a reference for the caller. */
 struct record *record_begin(struct call *c, const char *id, const char *command,
@@ -75,7 +88,8 @@ void record_started(struct record *rec);
 void record_output(struct record *rec, struct carry carry[2], int stream, const void *data,
 		   size_t len);
 void record_tell_output(struct record *rec, int stream, const void *data, size_t len);
-void record_denial(struct record *rec, const char *text, size_t len);
+void record_denial(struct record *rec, const struct pinfold_denial *d);
+void record_alert(struct record *rec, const char *text, size_t len); /* "RULE WHAT" */
 void record_flush(struct record *rec, struct carry carry[2]);
 
 /*

@@ -4,6 +4,7 @@
 #define API_SERVE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "api/door.h"
 #include "base/err.h"
@@ -19,12 +20,16 @@ struct api_listen {
 struct api_config {
 	struct api_listen listen[8];
 	unsigned n_listen;
-	int dir;       /* where tokens are; FD_NONE: nowhere */
-	int state;     /* where we may write; FD_NONE: nowhere, and nothing is counted */
-	int ledger;    /* directory of its chain; FD_NONE: the data directory's */
-	bool settled;  /* somebody else settles that chain */
-	int approvals; /* a box of questions, or FD_NONE */
-	int keeper;    /* the keeper's socket; FD_NONE: there is none */
+	int dir;      /* where tokens are; FD_NONE: nowhere */
+	int state;    /* where we may write; FD_NONE: nowhere, and nothing is counted */
+	int ledger;   /* directory of its chain; FD_NONE: the data directory's */
+	int kept;     /* where runs that can be repeated are kept; FD_NONE: in the data directory */
+	bool settled; /* somebody else settles that chain */
+	int orders;   /* the watcher's (link.h); FD_NONE: there is none, and we listen at once */
+	bool runner;  /* we are it */
+	uint64_t keep_ms, keep_bytes; /* of results: runs_keep() */
+	int approvals;		      /* a box of questions, or FD_NONE */
+	int keeper;		      /* the keeper's socket; FD_NONE: there is none */
 	const char *const *hosts, *const *origins;
 	const char *log; /* text, json; NULL: nothing */
 	bool open;	 /* as in server.h */

@@ -12,6 +12,7 @@
 
 #include "api/api.h"
 #include "api/conn_int.h"
+#include "api/heirs.h"
 #include "base/fd.h"
 #include "base/passfd.h"
 
@@ -51,7 +52,7 @@ static bool make_room(struct server *s)
 	return s->counts.connections < s->config.connections_max || drop_idle(s);
 }
 
-static void take_connection(struct listener *l, int fd, const char *from)
+static struct conn *take_connection(struct listener *l, int fd, const char *from)
 {
 	struct ucred peer = {.uid = UINT32_MAX};
 	socklen_t len = sizeof(peer);
@@ -59,13 +60,13 @@ static void take_connection(struct listener *l, int fd, const char *from)
 	if (!make_room(l->server)) {
 		l->server->counts.refused++;
 		(void)close(fd);
-		return;
+		return NULL;
 	}
 	if (l->way == API_UNIX && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0) {
 		(void)close(fd);
-		return;
+		return NULL;
 	}
-	conn_new(l, fd, peer.uid, from);
+	return conn_new(l, fd, peer.uid, from);
 }
 
 static void write_from(const struct sockaddr_storage *at, char ret[FROM_SIZE])
@@ -101,7 +102,7 @@ static void incoming(struct watch *w, uint32_t events)
 
 		write_from(&at, from);
 		if (fd >= 0)
-			take_connection(l, fd, from);
+			(void)take_connection(l, fd, from); /* or there is no room */
 		else if (errno == EAGAIN || errno == EINTR)
 			return;
 		else if (!drop_idle(l->server)) {
@@ -140,7 +141,7 @@ static void handed(struct watch *w, uint32_t events)
 			return;
 		}
 		if (n == 1 && is_stream(fd) && memchr(m.from, '\0', sizeof(m.from)))
-			take_connection(l, fd, m.from);
+			(void)take_connection(l, fd, m.from); /* the same */
 		else
 			fd_close(&fd);
 	}
@@ -172,14 +173,59 @@ void server_mount(struct server *s, const char *path, unsigned scope,
 	s->mounts = m;
 }
 
-void server_drain(struct server *s)
+static void stop_listening(struct server *s)
 {
-	s->draining = true;
 	for (struct listener *l = s->listeners; l; l = l->next) {
 		timer_set(s->loop, &l->again, 0);
 		watch_done(&l->watch);
 		fd_close(&l->watch.fd);
 	}
+}
+
+/* One that does not listen, for connections that others took in. */
+static struct listener *listener_of(struct server *s, enum api_way way)
+{
+	struct listener *l = s->listeners;
+
+	while (l && l->way != way)
+		l = l->next;
+	if (l || way > API_DOOR || !(l = calloc(1, sizeof(*l))))
+		return l;
+	l->watch.fd = FD_NONE;
+	l->server = s;
+	l->way = way;
+	l->next = s->listeners;
+	s->listeners = l;
+	return l;
+}
+
+void server_adopt(struct server *s, const struct link_conn *m, int fd)
+{
+	struct listener *l = is_stream(fd) ? listener_of(s, m->way) : NULL;
+
+	if (!l) {
+		(void)close(fd);
+		return;
+	}
+	struct conn *c = take_connection(l, fd, m->from);
+	if (c && (m->len || !heirs_pass_on(s->api->heirs, c)))
+		conn_resume(c, m->bytes, m->len);
+}
+
+void server_yield(struct server *s)
+{
+	stop_listening(s);
+	for (struct conn *c = s->first, *next; c; c = next) {
+		next = c->next;
+		if (c->state == CONN_HEAD)
+			(void)heirs_pass_on(s->api->heirs, c); /* or it stays with us */
+	}
+}
+
+void server_drain(struct server *s)
+{
+	s->draining = true;
+	stop_listening(s);
 	for (struct conn *c = s->first, *next; c; c = next) {
 		next = c->next;
 		if (c->state == CONN_HEAD || c->state == CONN_CLOSING)

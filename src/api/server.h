@@ -18,6 +18,11 @@ int server_new(struct api *api, const struct server_config *config, struct serve
 int server_listen(struct server *s, int fd, enum api_way way, struct err *e);
 /* No new connection; those that are idle go. */
 void server_drain(struct server *s);
+/* No new connection; those that are idle are handed on (heirs.h). */
+void server_yield(struct server *s);
+/* A connection that another process had; `fd` is taken. */
+struct link_conn;
+void server_adopt(struct server *s, const struct link_conn *m, int fd);
 void server_free(struct server *s);
 
 struct server_counts {
@@ -29,7 +34,8 @@ void server_count(const struct server *s, struct server_counts *ret);
 /* How a request is answered that no mount takes: rest.c. */
 void rest_begin(struct exchange *x);
 /* The body is to be given to the call as it comes: the row says so. Called when the head is there. */
-const struct op *rest_route(const struct http_head *h);
+struct http_path_args;
+const struct op *rest_route(const struct http_head *h, struct http_path_args *ret_args);
 
 /* OP_BELOW: where in a path its own begins, at a slash; 0: nowhere. */
 size_t rest_prefix(const struct op *op, const char *path, size_t len);

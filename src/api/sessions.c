@@ -40,6 +40,7 @@ static struct session *add_session(struct box *b, const char *name, struct err *
 				      n);
 		return NULL;
 	}
+	s->wake = FD_NONE;
 	(void)snprintf(s->name, sizeof(s->name), "%s", *name ? name : s->id);
 	s->next = b->sessions;
 	b->sessions = s;
@@ -53,9 +54,37 @@ static void forget(struct box *b, struct session *s)
 	while (*at != s)
 		at = &(*at)->next;
 	*at = s->next;
+	session_free(s);
+}
+
+void session_free(struct session *s)
+{
 	pinfold_session_close(s->handle);
 	pinfold_watch_close(s->watch);
+	fd_close(&s->wake);
+	free(s->line);
 	free(s);
+}
+
+int box_session_answer(struct box *b, const char *name, const char *line, struct err *e)
+{
+	uint64_t one = 1;
+	int r = 0;
+
+	(void)pthread_mutex_lock(&b->lock);
+	struct session *s = look_up(b, name);
+	if (!s)
+		r = missing(b, name, e);
+	else if (!s->asking || s->answered)
+		r = err_set(e, ERR_CONFLICT, "session \"%s\" does not ask for a line", s->name);
+	else if (line && !(s->line = strdup(line)))
+		r = err_sys(e, "line");
+	else {
+		s->answered = true;
+		(void)!write(s->wake, &one, sizeof(one)); /* full: it is awake */
+	}
+	(void)pthread_mutex_unlock(&b->lock);
+	return r;
 }
 
 /* Somebody may want to interrupt it meanwhile: the handle changes under the lock. */
@@ -125,6 +154,9 @@ void box_session_put(struct box *b, struct session *s)
 {
 	(void)pthread_mutex_lock(&b->lock);
 	s->busy = false;
+	s->asking = s->answered = false;
+	free(s->line);
+	s->line = NULL;
 	s->run[0] = '\0';
 	(void)pthread_mutex_unlock(&b->lock);
 }

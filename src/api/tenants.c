@@ -1,26 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/tenants.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 
+#include "api/listfile.h"
 #include "api/tokens.h"
 #include "base/fd.h"
 
-#define FILE_NAME "tenants"
-#define FILE_MAX (1u << 20)
-
 struct tenants {
-	int dir; /* borrowed */
-	struct timespec changed;
-	uint64_t inode;
-	struct tenant *list;
-	size_t n;
+	struct listfile file;
 };
 
 /* What a word of a line is about. */
@@ -34,12 +25,23 @@ static const struct key {
 	{"disk", offsetof(struct tenant, disk), 0},
 	{"cpu", offsetof(struct tenant, cpu_s), offsetof(struct tenant, cpu_period_s)},
 	{"budget", offsetof(struct tenant, budget), offsetof(struct tenant, budget_period_s)},
+	{"egress-bytes", offsetof(struct tenant, egress[PINFOLD_PURSE_BYTES].n),
+	 offsetof(struct tenant, egress[PINFOLD_PURSE_BYTES].period_s)},
+	{"egress-connections", offsetof(struct tenant, egress[PINFOLD_PURSE_CONNECTIONS].n),
+	 offsetof(struct tenant, egress[PINFOLD_PURSE_CONNECTIONS].period_s)},
+	{"egress-requests", offsetof(struct tenant, egress[PINFOLD_PURSE_REQUESTS].n),
+	 offsetof(struct tenant, egress[PINFOLD_PURSE_REQUESTS].period_s)},
 };
 #define KEYS (sizeof(keys) / sizeof(*keys))
 
 static uint64_t *at(struct tenant *t, size_t offset)
 {
 	return (uint64_t *)((char *)t + offset);
+}
+
+static uint64_t get(const struct tenant *t, size_t offset)
+{
+	return *(const uint64_t *)((const char *)t + offset);
 }
 
 static bool name_is_valid(const char *name)
@@ -69,8 +71,9 @@ static bool read_word(const char *word, struct tenant *t)
 	return false;
 }
 
-static bool read_line(char *line, struct tenant *ret)
+static bool read_line(char *line, void *item)
 {
+	struct tenant *ret = item;
 	char *save = NULL, *word = strtok_r(line, " ", &save);
 
 	*ret = (struct tenant){0};
@@ -83,28 +86,46 @@ static bool read_line(char *line, struct tenant *ret)
 	return true;
 }
 
-static int read_all(int fd, struct tenant **ret, size_t *ret_n, struct err *e)
+static bool is_empty(const struct tenant *t)
 {
-	auto_free char *text = malloc(FILE_MAX + 1);
-	auto_free struct tenant *list = calloc(TENANTS_MAX, sizeof(*list));
-	size_t len = 0, n = 0;
-	char *save = NULL;
-
-	if (!text || !list || fd_read_max(fd, text, FILE_MAX, &len) < 0)
-		return err_sys(e, "read the quotas");
-	text[len] = '\0';
-	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		if (n == TENANTS_MAX || !read_line(line, &list[n])) {
-			(void)err_set(e, ERR_INTERNAL, "the file of quotas is damaged, line %zu",
-				      n + 1);
-			return err_remedy(e, "who runs the daemon sets them anew: pinfold tenant");
-		}
-		n++;
-	}
-	*ret_n = n;
-	*ret = take_ptr(&list);
-	return 0;
+	for (size_t i = 0; i < KEYS; i++)
+		if (get(t, keys[i].value))
+			return false;
+	return true;
 }
+
+static int write_line(int fd, const void *item)
+{
+	const struct tenant *t = item;
+	char line[512];
+	int n = snprintf(line, sizeof(line), "%s", t->name);
+
+	if (is_empty(t))
+		return 0;
+	for (size_t i = 0; i < KEYS; i++) {
+		uint64_t value = get(t, keys[i].value);
+
+		if (!value)
+			continue;
+		n += snprintf(line + n, sizeof(line) - (size_t)n, " %s=%" PRIu64, keys[i].name,
+			      value);
+		if (keys[i].period)
+			n += snprintf(line + n, sizeof(line) - (size_t)n, "/%" PRIu64,
+				      get(t, keys[i].period));
+	}
+	line[n++] = '\n';
+	return fd_write_all(fd, line, (size_t)n);
+}
+
+static const struct listfile_kind kind = {
+	.name = "tenants",
+	.what = "the quotas",
+	.remedy = "who runs the daemon sets them anew: pinfold tenant",
+	.size = sizeof(struct tenant),
+	.most = TENANTS_MAX,
+	.read = read_line,
+	.write = write_line,
+};
 
 int tenants_new(int dir, struct tenants **ret, struct err *e)
 {
@@ -112,7 +133,7 @@ int tenants_new(int dir, struct tenants **ret, struct err *e)
 
 	if (!t)
 		return err_sys(e, "quotas");
-	t->dir = dir;
+	t->file = (struct listfile){.kind = &kind, .dir = dir};
 	*ret = t;
 	return 0;
 }
@@ -120,30 +141,8 @@ int tenants_new(int dir, struct tenants **ret, struct err *e)
 void tenants_free(struct tenants *t)
 {
 	if (t)
-		free(t->list);
+		listfile_clear(&t->file);
 	free(t);
-}
-
-static int refresh(struct tenants *t, struct err *e)
-{
-	auto_close int fd = openat(t->dir, FILE_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	struct stat st;
-
-	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == t->inode &&
-	    st.st_mtim.tv_sec == t->changed.tv_sec && st.st_mtim.tv_nsec == t->changed.tv_nsec)
-		return 0;
-	free(t->list);
-	t->list = NULL;
-	t->n = 0;
-	t->inode = 0;
-	if (fd < 0)
-		return errno == ENOENT ? 0 : err_sys(e, "open the quotas");
-	int r = read_all(fd, &t->list, &t->n, e);
-	if (r == 0) {
-		t->inode = st.st_ino;
-		t->changed = st.st_mtim;
-	}
-	return r;
 }
 
 static const struct tenant *look_up(const struct tenant *list, size_t n, const char *name)
@@ -157,13 +156,13 @@ static const struct tenant *look_up(const struct tenant *list, size_t n, const c
 int tenants_find(struct tenants *t, const char *name, struct tenant *ret, struct err *e)
 {
 	const struct tenant *found;
-	int r = refresh(t, e);
+	int r = listfile_refresh(&t->file, e);
 
 	if (r < 0)
 		return r;
-	found = look_up(t->list, t->n, name);
+	found = look_up(t->file.list, t->file.n, name);
 	if (!found)
-		found = look_up(t->list, t->n, TENANT_ANY);
+		found = look_up(t->file.list, t->file.n, TENANT_ANY);
 	*ret = found ? *found : (struct tenant){0};
 	(void)snprintf(ret->name, sizeof(ret->name), "%s", name);
 	return 0;
@@ -171,72 +170,16 @@ int tenants_find(struct tenants *t, const char *name, struct tenant *ret, struct
 
 bool tenants_any(const struct tenants *t)
 {
-	return t->n > 0;
+	return t->file.n > 0;
 }
 
 int tenant_list(int dir, struct tenant **ret, size_t *ret_n, struct err *e)
 {
-	auto_close int fd = openat(dir, FILE_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	void *list = NULL;
+	int r = listfile_load(&kind, dir, &list, ret_n, e);
 
-	*ret = NULL;
-	*ret_n = 0;
-	if (fd < 0)
-		return errno == ENOENT ? 0 : err_sys(e, "open the quotas");
-	return read_all(fd, ret, ret_n, e);
-}
-
-static bool is_empty(struct tenant *t)
-{
-	for (size_t i = 0; i < KEYS; i++)
-		if (*at(t, keys[i].value))
-			return false;
-	return true;
-}
-
-static int write_line(int fd, struct tenant *t)
-{
-	char line[512];
-	int n = snprintf(line, sizeof(line), "%s", t->name);
-
-	for (size_t i = 0; i < KEYS; i++) {
-		uint64_t value = *at(t, keys[i].value);
-
-		if (!value)
-			continue;
-		n += snprintf(line + n, sizeof(line) - (size_t)n, " %s=%" PRIu64, keys[i].name,
-			      value);
-		if (keys[i].period)
-			n += snprintf(line + n, sizeof(line) - (size_t)n, "/%" PRIu64,
-				      *at(t, keys[i].period));
-	}
-	line[n++] = '\n';
-	return fd_write_all(fd, line, (size_t)n);
-}
-
-/* Who serves may read it and no more: it keeps the group of the directory. */
-static int write_all(int dir, struct tenant *list, size_t n, struct err *e)
-{
-	auto_close int fd = openat(dir, FILE_NAME ".new",
-				   O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0640);
-	struct stat st;
-
-	if (fd < 0 || fstat(dir, &st) < 0)
-		return err_sys(e, "write the quotas");
-	if (geteuid() == 0 && fchown(fd, 0, st.st_gid) < 0)
-		return err_sys(e, "give the quotas to group %u", st.st_gid);
-	for (size_t i = 0; i < n; i++)
-		if (!is_empty(&list[i]) && write_line(fd, &list[i]) < 0)
-			return err_sys(e, "write the quotas");
-	if (fchmod(fd, 0640) < 0 || fsync(fd) < 0 ||
-	    renameat(dir, FILE_NAME ".new", dir, FILE_NAME) < 0 || fsync(dir) < 0)
-		return err_sys(e, "write the quotas");
-	return 0;
-}
-
-static int lock(int dir, int *ret, struct err *e)
-{
-	*ret = openat(dir, FILE_NAME ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	return *ret < 0 || flock(*ret, LOCK_EX) < 0 ? err_sys(e, "lock the quotas") : 0;
+	*ret = list;
+	return r;
 }
 
 int tenant_change(int dir, const char *name,
@@ -251,22 +194,18 @@ int tenant_change(int dir, const char *name,
 		(void)err_set(e, ERR_INVALID, "\"%.80s\" is no name of a tenant", name);
 		return err_remedy(e, "use that of a token, uid-N, or '*' for all others");
 	}
-	if (lock(dir, &held, e) < 0 || tenant_list(dir, &list, &n, e) < 0)
+	if (listfile_lock(&kind, dir, &held, e) < 0 || tenant_list(dir, &list, &n, e) < 0)
 		return -EIO;
 	while (i < n && strcmp(list[i].name, name) != 0)
 		i++;
 	if (i == TENANTS_MAX)
 		return err_set(e, ERR_LIMIT, "there are %u lines already", TENANTS_MAX);
-	struct tenant *more = realloc(list, (n + 1) * sizeof(*list));
-	if (!more)
-		return err_sys(e, "quotas");
-	list = more;
 	if (i == n) {
 		list[n] = (struct tenant){0};
 		memcpy(list[n++].name, name, strlen(name) + 1);
 	}
 	int r = change(&list[i], arg, e);
-	return r < 0 ? r : write_all(dir, list, n, e);
+	return r < 0 ? r : listfile_save(&kind, dir, list, n, e);
 }
 
 int tenant_remove(int dir, const char *name, struct err *e)
@@ -275,12 +214,11 @@ int tenant_remove(int dir, const char *name, struct err *e)
 	auto_free struct tenant *list = NULL;
 	size_t n = 0, i = 0;
 
-	if (lock(dir, &held, e) < 0 || tenant_list(dir, &list, &n, e) < 0)
+	if (listfile_lock(&kind, dir, &held, e) < 0 || tenant_list(dir, &list, &n, e) < 0)
 		return -EIO;
 	while (i < n && strcmp(list[i].name, name) != 0)
 		i++;
 	if (i == n)
 		return err_set(e, ERR_MISSING, "tenant %.80s has no quotas", name);
-	memmove(&list[i], &list[i + 1], (n - i - 1) * sizeof(*list));
-	return write_all(dir, list, n - 1, e);
+	return listfile_save_without(&kind, dir, list, n, i, e);
 }

@@ -3,12 +3,15 @@
  * Quotas of tenants: a file `tenants` in the directory of the API, one line each:
  *
  *	NAME live=N runs=N memory=BYTES disk=BYTES cpu=SECONDS/PERIOD budget=UNITS/PERIOD
+ *	egress-bytes=N/PERIOD egress-connections=N/PERIOD egress-requests=N/PERIOD
  *
  * What is not there has no limit; periods are seconds. The line of "*" is for whoever has none of his
  * own. The file is replaced as a whole by `pinfold tenant`; who serves reads it again when it changed.
  */
 #ifndef API_TENANTS_H
 #define API_TENANTS_H
+
+#include <pinfold/policy.h>
 
 #include "api/call.h"
 
@@ -26,6 +29,9 @@ struct tenant {
 	uint64_t disk;	 /* the same */
 	uint64_t cpu_s, cpu_period_s;
 	uint64_t budget, budget_period_s; /* in units: quota.h */
+	struct {
+		uint64_t n, period_s;
+	} egress[PINFOLD_PURSE_SUMS]; /* of the network */
 };
 
 struct tenants;

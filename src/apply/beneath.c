@@ -12,7 +12,7 @@
 #define TRIES 16
 #define PATH_BYTES 4096u
 
-static int open_dir(int dir, const char *path)
+int beneath_dir(int dir, const char *path)
 {
 	/* A mount below the directory was never part of what a workspace saw. */
 	struct open_how how = {
@@ -41,7 +41,7 @@ int beneath_parent(int dir, const char *path, int *ret_fd, const char **ret_name
 		return err_set(e, ERR_LIMIT, "%.200s: the path is too long", path);
 	memcpy(parent, n ? path : ".", n ? n : 1);
 	parent[n ? n : 1] = '\0';
-	int fd = open_dir(dir, parent);
+	int fd = beneath_dir(dir, parent);
 	if (fd < 0)
 		return err_sys(e, "open the directory of %s", path);
 	*ret_fd = fd;

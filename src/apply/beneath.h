@@ -9,6 +9,8 @@
 
 #include "base/err.h"
 
+/* A directory, open for reading; -1 with errno. */
+int beneath_dir(int dir, const char *path);
 /* The directory that holds `path`, open for reading; *ret_name is its last component. */
 int beneath_parent(int dir, const char *path, int *ret_fd, const char **ret_name, struct err *e);
 /* What is there. Nothing, too, where the way to it is not one of directories: st_mode 0. */

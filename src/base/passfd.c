@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "base/discard.h"
 #include "base/fd.h"
 
 union room {
@@ -38,7 +39,7 @@ int passfd_send(int sock, const void *data, size_t len, const int *fds, unsigned
 }
 
 /* All of them, whatever we expected: what is not taken would stay open. */
-static unsigned take_all(struct msghdr *hdr, int got[PASSFD_MAX])
+static unsigned take_all(struct msghdr *hdr, int got[PASSFD_MAX + 1])
 {
 	unsigned n = 0;
 
@@ -46,7 +47,7 @@ static unsigned take_all(struct msghdr *hdr, int got[PASSFD_MAX])
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
 			continue;
 		size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		for (size_t i = 0; i < count && n < PASSFD_MAX; i++)
+		for (size_t i = 0; i < count && n < PASSFD_MAX + 1; i++)
 			memcpy(&got[n++], CMSG_DATA(c) + i * sizeof(int), sizeof(int));
 	}
 	return n;
@@ -57,15 +58,17 @@ int passfd_receive_max(int sock, void *data, size_t max, size_t *ret_len, int *f
 {
 	struct iovec iov = {.iov_base = data, .iov_len = max};
 	union room room;
+	/* What there is no room for the kernel drops, without a word to its file system. */
 	struct msghdr hdr = {.msg_iov = &iov,
 			     .msg_iovlen = 1,
-			     .msg_control = &room,
-			     .msg_controllen = sizeof(room)};
-	int got[PASSFD_MAX];
+			     .msg_control = max_fds ? &room : NULL,
+			     .msg_controllen = max_fds ? CMSG_SPACE(max_fds * sizeof(int)) : 0};
+	int got[PASSFD_MAX + 1], bad = 0;
 	ssize_t r;
 
+	assert(max_fds <= PASSFD_MAX);
 	do
-		r = recvmsg(sock, &hdr, MSG_CMSG_CLOEXEC | flags);
+		r = recvmsg(sock, &hdr, MSG_CMSG_CLOEXEC | (flags & ~PASSFD_ANYBODYS));
 	while (r < 0 && errno == EINTR);
 	for (unsigned i = 0; i < max_fds; i++)
 		fds[i] = FD_NONE;
@@ -74,11 +77,14 @@ int passfd_receive_max(int sock, void *data, size_t max, size_t *ret_len, int *f
 	unsigned n = take_all(&hdr, got);
 	if (r == 0 && n == 0)
 		return -EPIPE;
-	if (n > max_fds || (hdr.msg_flags & (MSG_TRUNC | MSG_CTRUNC))) {
-		while (n > 0)
-			close(got[--n]);
-		return -EPROTO;
-	}
+	for (unsigned i = 0; (flags & PASSFD_ANYBODYS) && i < n; i++)
+		bad = fd_may_wait(got[i]) ? -EBADMSG : bad;
+	if (!bad && (n > max_fds || (hdr.msg_flags & (MSG_TRUNC | MSG_CTRUNC))))
+		bad = -EPROTO;
+	while (bad && n > 0)
+		fd_discard(&got[--n]);
+	if (bad)
+		return bad;
 	for (unsigned i = 0; i < n; i++)
 		fds[i] = got[i];
 	*ret_len = (size_t)r;

@@ -40,8 +40,9 @@ void nearest_try(struct nearest *n, const char *word, size_t word_len, const cha
 	if (word_len > WORD_MAX || name_len > WORD_MAX)
 		return;
 	unsigned d = edit_distance(word, word_len, name, name_len);
-	/* A word with every letter changed is no typing error. */
-	if (d <= 2 && d < name_len && d < word_len && d < n->distance) {
+	/* Of a short word two other letters make another word. */
+	unsigned most = word_len < 5 || name_len < 5 ? 1 : 2;
+	if (d <= most && d < name_len && d < word_len && d < n->distance) {
 		n->distance = d;
 		n->name = name;
 	}

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pinfold allow --explain: what a policy would say, and why, without running anything. */
+/* pinfold allow --explain: what a policy would say, and why, without running anything. Of sandboxes
+ * that run: allow_live.c. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/json.h"
+#include "cmd/allow.h"
+#include "cmd/detach.h"
 #include "cmd/help.h"
 #include "cmd/request.h"
 #include "cmd/say.h"
@@ -18,17 +21,27 @@ static const char *const paragraphs[] = {
 	"is connected to and no name is looked up.",
 	"What counts is what would count for pinfold run with the same options: --allow, --policy, your "
 	"own policy.yaml, a trusted pinfold.yaml of --dir, and the operator's ceiling.yaml.",
-	"Exit status: 0 allowed, 1 denied, 2 a person would be asked; 125 there is no verdict.",
+	"With the ID of a sandbox that runs, and was made with a policy: --allow adds hosts to what it may "
+	"reach, --policy takes the place of all that it has; without either it is shown. A change holds at "
+	"once: connections that are open and not allowed any more are closed.",
+	"--explain-command says the same of a command that is executed inside, by the commands of the policy.",
+	"Exit status of both: 0 allowed, 1 denied, 2 a person would be asked; 125 there is no verdict.",
 	NULL,
 };
 
 const struct verb_doc allow_doc = {
-	.usage = {"--explain URL [--allow HOST[:PORT]]... [--policy FILE]"},
+	.usage = {"--explain URL [--allow HOST[:PORT]]... [--policy FILE]",
+		  "--explain-command WORDS [--policy FILE]",
+		  "ID [--allow HOST[:PORT]]... | ID --policy FILE | ID"},
 	.paragraphs = paragraphs,
 	.examples = {{"Would this be reached?",
 		      "pinfold allow --explain https://example.org/ --allow example.org"},
 		     {"What does a file say?",
-		      "pinfold allow --policy net.yaml --explain https://example.org/v1"}},
+		      "pinfold allow --policy net.yaml --explain https://example.org/v1"},
+		     {"Would a person be asked before this command?",
+		      "pinfold allow --policy net.yaml --explain-command 'git push origin'"},
+		     {"One more host for a sandbox that lives:",
+		      "pinfold allow $id --allow example.org"}},
 };
 
 /* A question and its answer. */
@@ -38,6 +51,10 @@ struct asked {
 	struct egress_verdict v;
 	bool is_blind; /* passed through: method and path are not seen */
 };
+
+#define DNS_NOTE                                                                                     \
+	"port 53 of every address leads to the gate's own name server, whatever rules say: nothing " \
+	"else is reached there"
 
 static int decide(const struct policy *p, const char *url, const char *method, struct asked *a,
 		  struct err *e)
@@ -69,8 +86,9 @@ static const char *spoken_words(const struct asked *a)
 	case EGRESS_HTTPS: return "https: TLS ends at the gate, each request is judged";
 	case EGRESS_HTTP: return "http: each request is judged";
 	case EGRESS_TLS:
-		return "tls: passed through once its ClientHello names the host; method, path and, on "
-		       "a host that many share, whom it is for are not seen";
+		return "tls: passed through once its ClientHello names the host and the server's "
+		       "certificate is valid for it; method, path and, on a host that many share, "
+		       "whom it is for are not seen";
 	case EGRESS_TCP: return "tcp: passed through, whatever it is";
 	case EGRESS_ANY:
 	case EGRESS_DNS:
@@ -119,6 +137,8 @@ static void print_verdict(const struct policy *p, const struct asked *a, const c
 	row("because", a->v.why);
 	if (a->v.action != EGRESS_DENY)
 		row("speaks", spoken_words(a));
+	if (a->q.port == 53)
+		row("note", DNS_NOTE);
 	print_limits(&a->v.limits);
 	for (unsigned i = 0; i < a->v.n_inject; i++) {
 		(void)snprintf(text, sizeof(text), "%s, as %s %s", a->v.inject[i].secret,
@@ -193,6 +213,8 @@ static int print_json(const struct policy *p, const struct asked *a, const char 
 	json_close(&j, ']');
 	json_str(&j, "hint", a->v.hint[0] ? a->v.hint : NULL);
 	json_open(&j, "warnings", '[');
+	if (a->q.port == 53)
+		json_str(&j, NULL, DNS_NOTE);
 	for (unsigned i = 0; policy_warning(p, i); i++)
 		json_bytes(&j, NULL, policy_warning(p, i), strlen(policy_warning(p, i)));
 	json_close(&j, ']');
@@ -214,16 +236,21 @@ static int explain(const struct request *r, struct err *e)
 	auto_policy *p = NULL;
 	struct asked a;
 
-	if (!r->explain) {
+	if (!r->explain && !r->explain_command) {
 		(void)err_set(e, ERR_INVALID, "allow: what is to be explained is missing");
 		return err_remedy(e,
 				  "use pinfold allow --explain URL; pinfold run --allow HOST runs");
 	}
-	if (policy_gather(&s, &p, note, e) < 0 ||
-	    decide(p, r->explain, r->method ? r->method : "GET", &a, e) < 0)
+	if (r->explain && r->explain_command)
+		return err_set(e, ERR_INVALID, "--explain-command: not with --explain");
+	if (policy_gather(&s, &p, note, e) < 0)
 		return -EINVAL;
 	if (note[0])
 		say("%s", note);
+	if (r->explain_command)
+		return allow_command(r, p, e);
+	if (decide(p, r->explain, r->method ? r->method : "GET", &a, e) < 0)
+		return -EINVAL;
 	if (!r->json)
 		print_verdict(p, &a, r->explain);
 	else if (print_json(p, &a, r->explain) < 0)
@@ -241,8 +268,29 @@ int cmd_allow(const struct verb *v, int argc, char **argv)
 
 	if (!request_begin(&r, v, argc, argv, &used, &status))
 		return status;
-	if (request_end(argc - used, argv + used, &e) < 0)
+	if (argc > used && is_sandbox_id(argv[used])) {
+		const char *id = argv[used++];
+		int more = 0;
+
+		if (!request_begin(&r, v, argc - used, argv + used, &more, &status))
+			return status;
+		if (request_end(argc - used - more, argv + used + more, &e) < 0)
+			return say_failure(&e, r.json);
+		return allow_live(&r, id);
+	}
+	if (argc > used) {
+		(void)err_set(&e, ERR_INVALID, "\"%.80s\" is no id of a sandbox", argv[used]);
+		(void)err_remedy(&e,
+				 "pinfold run --allow %.80s allows a host for a run, pinfold allow "
+				 "--explain %.80s says what the policy says; pinfold ps lists ids",
+				 argv[used], argv[used]);
 		return say_failure(&e, r.json);
+	}
+	if (r.show_policy) {
+		(void)err_set(&e, ERR_INVALID, "ID: is missing");
+		(void)err_remedy(&e, "pinfold allow ID --show; pinfold ps lists sandboxes");
+		return say_failure(&e, r.json);
+	}
 	status = explain(&r, &e);
 	return status < 0 ? say_failure(&e, r.json) : status;
 }

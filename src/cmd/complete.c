@@ -12,7 +12,7 @@
 
 static bool offered(const struct opt *o, uint64_t verb)
 {
-	return (o->verbs & verb) && !o->later && o->help;
+	return (o->verbs & verb) && o->help;
 }
 
 static bool is_meta(const struct opt *o, const char *meta)
@@ -81,7 +81,7 @@ static void bash_values(void)
 {
 	printf("\tcase $option in\n\t'') ;;\n");
 	for (const struct opt *o = opt_table; o->name; o++) {
-		if (o->later || !(o->words || is_meta(o, "FILE") || is_meta(o, "DIR")))
+		if (!(o->words || is_meta(o, "FILE") || is_meta(o, "DIR")))
 			continue;
 		printf("\t%s%s)\n\t\tmapfile -t COMPREPLY < <(compgen ", opt_dashes(o), o->name);
 		if (o->words)

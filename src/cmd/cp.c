@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/cp_live.h"
+#include "cmd/noted.h"
 #include "cmd/say.h"
 #include "cmd/verb.h"
 #include "cmd/workspace.h"
@@ -44,6 +45,21 @@ static const char *remote_path(const char *word, char name[PINFOLD_NAME_SIZE])
 	return word + n + 1;
 }
 
+/* Between the host and a sandbox that lives; on record. */
+static int copy_noted(const char *id, struct pinfold_files *files, const struct named *n,
+		      const char *from, const char *to, struct pinfold_error *ret_error)
+{
+	struct noted note = {.kind = from ? "sandbox.copy_out" : "sandbox.copy_in", .sandbox = id};
+	struct err e = ERR_INIT;
+
+	noted_word(&note, "path", from ? from : to);
+	if (noted_begin(&note, &e) < 0)
+		return cp_failed(&e, ret_error);
+	int r = from ? cp_live_out(id, files, from, n->word[0], ret_error)
+		     : cp_live_in(files, n->name, to, ret_error);
+	return noted_over(&note, r, ret_error->code);
+}
+
 /* True: it is a sandbox that lives, and *ret_status is how that ended. */
 static bool copy_live(const char *id, const struct named *n, const char *from, const char *to,
 		      int *ret_status)
@@ -58,8 +74,7 @@ static bool copy_live(const char *id, const struct named *n, const char *from, c
 	if (r < 0 && strncmp(error.code, "conflict", 8) != 0 && strncmp(error.code, "busy", 4) != 0)
 		return false;
 	if (r == 0)
-		r = from ? cp_live_out(id, files, from, n->word[0], &error)
-			 : cp_live_in(files, n->name, to, &error);
+		r = copy_noted(id, files, n, from, to, &error);
 	pinfold_files_close(files);
 	*ret_status = r < 0 ? say_library_failure(&error, n->r.json) : 0;
 	return true;

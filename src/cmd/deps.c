@@ -7,25 +7,36 @@
 
 #include "base/fd.h"
 #include "base/value.h"
+#include "cmd/deps.h"
+#include "cmd/noted.h"
 #include "cmd/request.h"
 #include "cmd/say.h"
 #include "cmd/show.h"
 #include "cmd/verb.h"
 
 static const char *const paragraphs[] = {
-	"Says which packages the programs in DIR need, or a FILE and what it imports of its directory. "
-	"They are read by the language's own parser in a sandbox, never executed, and nothing is "
-	"fetched.",
-	"? marks what the program can do without, + what a sandbox has already, ! a name that may be a "
-	"typing error of a well-known one.",
+	"Packages that programs need, and the lock that says exactly which (pinfold.lock). Without a "
+	"word: what the lock has, with size, who asked for it, and where it came from.",
+	"scan says which packages the programs in DIR need, or a FILE and what it imports of its "
+	"directory. They are read by the language's own parser in a sandbox, never executed, and "
+	"nothing is fetched. ? marks what the program can do without, + what a sandbox has already, ! a "
+	"name that may be a typing error of a well-known one, ~ one that programs give to modules of their own.",
+	"add and rm change the lock, and keep the versions of what is not named; update takes the newest of all. "
+	"Versions and hashes come from the index that the package manager's configuration names. fetch has all of a lock in the cache and as a layer. ls lists "
+	"layers, gc removes those that nobody used for 30 days.",
+	"A workspace has a lock, too: exec --deps auto writes it, WORKSPACE shows it, and --name WORKSPACE is "
+	"for add, rm, update, fetch and scan.",
 	NULL,
 };
 
 const struct verb_doc deps_doc = {
-	.usage = {"scan [--lang LANG] [--json] [DIR | FILE]"},
+	.usage = {"[--lock FILE | WORKSPACE] [--sbom FORMAT] [--json]",
+		  "scan [--lang LANG] [--json] [DIR | FILE | --name WORKSPACE]",
+		  "add NAME... | rm NAME... | update | fetch | ls | gc"},
 	.paragraphs = paragraphs,
 	.examples = {{"What does this project need?", "pinfold deps scan ."},
-		     {"One program, for another program:", "pinfold deps scan --json main.py"}},
+		     {"Lock a package:", "pinfold deps add 'pandas>=2'"},
+		     {"What is locked, for other tools:", "pinfold deps --sbom cyclonedx"}},
 };
 
 static const char *text_of(const struct value *v, const char *key)
@@ -39,17 +50,20 @@ static void print_need(const struct value *v)
 {
 	const char *installed = value_str(value_get(v, "installed"));
 	const char *meant = value_str(value_get(v, "meant"));
+	bool own = value_true(value_get(v, "own"));
 	char line[1024];
 
-	(void)snprintf(line, sizeof(line), "%c %-28s %s:%lld import %s%s%s%s%s",
+	(void)snprintf(line, sizeof(line), "%c %-28s %s:%lld import %s%s%s%s%s%s",
 		       meant				      ? '!'
+		       : own				      ? '~'
 		       : installed			      ? '+'
 		       : value_true(value_get(v, "optional")) ? '?'
 							      : ' ',
 		       text_of(v, "package"), text_of(v, "file"),
 		       (long long)value_int(value_get(v, "line")), text_of(v, "import"),
 		       installed && *installed ? ", installed " : "", installed ? installed : "",
-		       meant ? ": did somebody mean " : "", meant ? meant : "");
+		       meant ? ": did somebody mean " : "", meant ? meant : "",
+		       own ? ": a module of its own?" : "");
 	show_text(line);
 }
 
@@ -85,17 +99,33 @@ static const char *lang_of(const char *file)
 	return "python";
 }
 
+static int say_scan(const struct pinfold_deps_options *o, bool json)
+{
+	struct pinfold_error failure;
+	auto_free char *text = NULL;
+
+	if (pinfold_deps_scan(o, &text, &failure) < 0)
+		return say_library_failure(&failure, json);
+	return json ? (printf("%s\n", text) < 0 ? EXIT_PINFOLD : 0) : print_all(text);
+}
+
 /* A file is read with its directory around it: what it imports may lie there. */
 static int scan(const char *path, const char *lang, bool json)
 {
 	struct pinfold_deps_options o = {.size = sizeof(o), .dir = path, .lang = lang};
 	const char *files[2] = {NULL, NULL};
-	struct pinfold_error failure;
 	auto_free char *dir = strdup(path);
-	auto_free char *text = NULL;
+	struct err e = ERR_INIT;
 	struct stat st;
 
-	if (dir && stat(path, &st) == 0 && !S_ISDIR(st.st_mode)) {
+	if (stat(path, &st) < 0) {
+		(void)err_sys(&e, "%.300s", path);
+		if (e.num == ENOENT || e.num == ENOTDIR)
+			e.kind = ERR_MISSING;
+		(void)err_remedy(&e, "name a directory or a program, or a workspace with --name");
+		return say_failure(&e, json);
+	}
+	if (dir && !S_ISDIR(st.st_mode)) {
 		char *slash = strrchr(dir, '/');
 
 		files[0] = slash ? slash + 1 : dir;
@@ -105,29 +135,133 @@ static int scan(const char *path, const char *lang, bool json)
 		if (slash)
 			*slash = '\0';
 	}
-	if (pinfold_deps_scan(&o, &text, &failure) < 0)
-		return say_library_failure(&failure, json);
-	return json ? (printf("%s\n", text) < 0 ? EXIT_PINFOLD : 0) : print_all(text);
+	return say_scan(&o, json);
 }
 
+static int scan_words(struct request *r, int argc, char **argv)
+{
+	const char *const *files = (const char *const *)argv;
+	struct pinfold_deps_options o = {
+		.size = sizeof(o),
+		.workspace = r->run.name,
+		.lang = r->run.lang ? r->run.lang
+			: argc	    ? lang_of(argv[0])
+				    : NULL,
+		.files = argc ? files : NULL,
+	};
+	struct err e = ERR_INIT;
+
+	if (r->run.name)
+		return say_scan(&o, r->json);
+	if (argc > 1 && request_end(argc - 1, argv + 1, &e) < 0)
+		return say_failure(&e, r->json);
+	return scan(argc ? argv[0] : ".", r->run.lang, r->json);
+}
+
+static const struct {
+	const char *word;
+	int (*alone)(struct request *r);
+	int (*named)(struct request *r, const char *const *names);
+	const char *event; /* its kind; NULL: it changes nothing */
+} words[] = {
+	{"update", deps_update, NULL, "deps.update"},
+	{"fetch", deps_fetch, NULL, "deps.fetch"},
+	{"ls", deps_ls, NULL, NULL},
+	{"gc", deps_gc, NULL, "deps.collect"},
+	{"add", NULL, deps_add, "deps.add"},
+	{"rm", NULL, deps_rm, "deps.remove"},
+};
+
+/* What changes the lock or the layers is on record. */
+static int do_noted(size_t i, struct request *r, const char *const *names)
+{
+	struct noted n = {.kind = words[i].event};
+	struct err e = ERR_INIT;
+
+	if (words[i].event) {
+		noted_word(&n, "what", names ? names[0] : NULL);
+		if (noted_begin(&n, &e) < 0)
+			return say_failure(&e, r->json);
+	}
+	int status = words[i].named ? words[i].named(r, names) : words[i].alone(r);
+	(void)noted_over(&n, status == 0 ? 0 : -1, "failed");
+	return status;
+}
+
+static int refuse_word(const char *word)
+{
+	struct err e = ERR_INIT;
+
+	(void)err_set(&e, ERR_INVALID, "deps: \"%.40s\" is nothing that can be done", word);
+	(void)err_remedy(&e,
+			 "use scan, add, rm, update, fetch, ls or gc; or no word, to see the lock");
+	return say_failure(&e, false);
+}
+
+static bool is_workspace(const char *word)
+{
+	struct pinfold_error ignored;
+	struct pinfold_store *store = NULL;
+	struct pinfold_workspace_info info;
+	bool is = pinfold_store_open(NULL, &store, &ignored) >= 0 &&
+		  pinfold_workspace_get(store, word, &info, &ignored) >= 0;
+
+	pinfold_store_close(store);
+	return is;
+}
+
+/* --sbom at the end, or in front of another option, has the usual format. */
+static void default_sbom(int argc, char **argv)
+{
+	static char usual[] = "--sbom=cyclonedx";
+
+	for (int i = 0; i < argc; i++)
+		if (strcmp(argv[i], "--sbom") == 0 && (!argv[i + 1] || argv[i + 1][0] == '-'))
+			argv[i] = usual;
+}
+
+static int do_word(struct request *r, const char *word, int argc, char **argv)
+{
+	struct err e = ERR_INIT;
+
+	if (r->hold_fd)
+		return deps_hold(r);
+	if (word && strcmp(word, "scan") == 0)
+		return scan_words(r, argc, argv);
+	for (size_t i = 0; word && i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(word, words[i].word) != 0)
+			continue;
+		if (words[i].named)
+			return do_noted(i, r, (const char *const *)argv);
+		return request_end(argc, argv, &e) < 0 ? say_failure(&e, r->json)
+						       : do_noted(i, r, NULL);
+	}
+	if (word && !is_workspace(word))
+		return refuse_word(word);
+	if (word)
+		r->run.name = word;
+	return request_end(argc, argv, &e) < 0 ? say_failure(&e, r->json) : deps_show(r);
+}
+
+/* Options stand in front of the word that says what to do, or behind it. */
 int cmd_deps(const struct verb *v, int argc, char **argv)
 {
 	auto_request struct request r = REQUEST_INIT;
-	struct err e = ERR_INIT;
+	const char *word = NULL;
 	int used = 0, status = 0;
 
-	/* The word that says what to do stands first; only --help may stand instead. */
-	if (argc < 1 || (strcmp(argv[0], "scan") != 0 && argv[0][0] != '-')) {
-		(void)err_set(&e, ERR_INVALID,
-			      "deps: what is to be done is missing, or not in this version");
-		(void)err_remedy(&e, "use pinfold deps scan [DIR | FILE]");
-		return say_failure(&e, false);
-	}
-	bool named = argv[0][0] != '-';
-	if (!request_begin(&r, v, argc - named, argv + named, &used, &status))
+	default_sbom(argc, argv);
+	if (!request_begin(&r, v, argc, argv, &used, &status))
 		return status;
-	used += named;
-	if (argc - used > 1 && request_end(argc - used - 1, argv + used + 1, &e) < 0)
-		return say_failure(&e, r.json);
-	return scan(used < argc ? argv[used] : ".", r.run.lang, r.json);
+	argc -= used;
+	argv += used;
+	if (argc > 0) {
+		word = *argv++;
+		argc--;
+		if (!request_begin(&r, v, argc, argv, &used, &status))
+			return status;
+		argc -= used;
+		argv += used;
+	}
+	return do_word(&r, word, argc, argv);
 }

@@ -3,6 +3,7 @@
 #include "cmd/detach.h"
 
 #include <ctype.h>
+#include <pinfold/policy.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,9 @@
 #include <unistd.h>
 
 #include "base/parse.h"
+#include "cmd/allow.h"
 #include "cmd/help.h"
+#include "cmd/noted.h"
 #include "cmd/say.h"
 #include "cmd/session.h"
 #include "cmd/term.h"
@@ -28,8 +31,8 @@ static int check_detached(const struct request *r, struct err *e)
 	const char *what = r->stdin_path	 ? "--stdin"
 			   : r->no_daemon	 ? "--no-daemon"
 			   : r->raw		 ? "--raw"
-			   : r->allow.items	 ? "--allow"
-			   : r->policy_file	 ? "--policy"
+			   : r->record		 ? "--record"
+			   : r->run.replay	 ? "--answers"
 			   : r->run.name	 ? "--name"
 			   : r->run.output_bytes ? "--output"
 			   : r->run.keep_ms	 ? "--keep"
@@ -70,10 +73,13 @@ int detach_run(struct request *r)
 	if (check_detached(r, &e) < 0)
 		return say_failure(&e, r->json);
 	set_terminal(r);
+	pinfold_policy_attend();
 	if (pinfold_sandbox_create(&r->run, id, &error) < 0)
 		return not_started(r, &error);
 	printf(r->json ? "{\"sandbox\": \"%s\"}\n" : "%s\n", id);
-	return help_flush();
+	int status = help_flush();
+	allow_stay();
+	return status;
 }
 
 /* The words of a verb about one sandbox. */
@@ -96,6 +102,8 @@ static const char *const exec_paragraphs[] = {
 	"Runs a COMMAND in a workspace: a fresh sandbox on the files that are there. What it changed "
 	"is kept as a layer of its own, which pinfold log shows and pinfold undo takes back. While it "
 	"runs, a second one is refused with the code busy, unless both --share.",
+	"In a workspace the FILE of --lang is one of the workspace's, in its working directory; in a sandbox "
+	"that lives it is one of the host, whose text is sent.",
 	"With the ID of a sandbox that lives in the daemon: one more command beside what runs there, with "
 	"the same files and the same limits; its time limit is its own. When it ends, what it started in "
 	"the background goes on until the sandbox ends. With --detach it runs in the background and its "
@@ -110,6 +118,7 @@ const struct verb_doc exec_doc = {
 	.examples =
 		{
 			{"In a workspace:", "pinfold exec demo -- python3 main.py"},
+			{"The same:", "pinfold exec demo --lang python main.py"},
 			{"A command in a sandbox that lives:",
 			 "id=$(pinfold run --detach); pinfold exec $id -- ls"},
 			{"A program in it:", "pinfold exec $id --lang python -c 'print(6*7)'"},
@@ -128,8 +137,17 @@ static int check_live(const struct request *r, struct err *e)
 			   : o->cpu_time_ms ? "--cpu-time"
 			   : o->limits	    ? "--limits"
 			   : r->share	    ? "--share"
-					    : NULL;
+			   : o->egress_bytes || o->egress_connections || o->egress_requests
+				   ? "--egress-..."
+			   : r->record ? "--record"
+			   : o->replay ? "--answers"
+				       : NULL;
 
+	if (r->allow.len || r->policy_file) {
+		(void)err_set(e, ERR_INVALID, "%s: a sandbox that lives has its own",
+			      r->allow.len ? "--allow" : "--policy");
+		return err_remedy(e, "pinfold allow ID changes what it may reach");
+	}
 	if (!what)
 		return 0;
 	(void)err_set(e, ERR_INVALID, "%s: a sandbox that lives has its own", what);
@@ -192,6 +210,7 @@ int cmd_exec(const struct verb *v, int argc, char **argv)
 		return say_failure(&e, r.json);
 	if (!request_begin(&r, v, argc - 1, argv + 1, &more, &status))
 		return status;
+	r.file_is_inside = !live;
 	if ((live && check_live(&r, &e) < 0) ||
 	    request_program(&r, argc - 1 - more, argv + 1 + more, &e) < 0)
 		return say_failure(&e, r.json);
@@ -244,6 +263,11 @@ static int parse_offset(const char *text, int64_t *ret, struct err *e)
 	return err_remedy(e, "give a number; with a minus it counts from the end");
 }
 
+static uint32_t as_logs(const struct request *r)
+{
+	return r->follow ? PINFOLD_FOLLOW_STAY : 0;
+}
+
 /* ID [PID], and then stay with it as `how` says of the request. */
 static int follow(const struct verb *v, int argc, char **argv,
 		  uint32_t (*how)(const struct request *r))
@@ -261,12 +285,14 @@ static int follow(const struct verb *v, int argc, char **argv,
 		return say_failure(&e, r.json);
 	if (r.offset_text && parse_offset(r.offset_text, &r.offset, &e) < 0)
 		return say_failure(&e, r.json);
-	return session_follow(&r, id, pid, how(&r));
-}
-
-static uint32_t as_logs(const struct request *r)
-{
-	return r->follow ? PINFOLD_FOLLOW_STAY : 0;
+	/* What it printed leaves the sandbox here. */
+	struct noted n = {.kind = how == as_logs ? "sandbox.logs" : "sandbox.attach",
+			  .sandbox = id};
+	if (noted_begin(&n, &e) < 0)
+		return say_failure(&e, r.json);
+	status = session_follow(&r, id, pid, how(&r));
+	(void)noted_over(&n, status == EXIT_PINFOLD ? -1 : 0, "failed");
+	return status;
 }
 
 int cmd_logs(const struct verb *v, int argc, char **argv)

@@ -74,9 +74,8 @@ static void print_option(const struct opt *o)
 		column = 0;
 	}
 	printf("%*s", HELP_COLUMN - column, "");
-	(void)snprintf(text, sizeof(text), "%s%s%s%s%s", o->help, o->standard ? " (default " : "",
-		       o->standard ? o->standard : "", o->standard ? ")" : "",
-		       o->later ? " (not in this version: refused)" : "");
+	(void)snprintf(text, sizeof(text), "%s%s%s%s", o->help, o->standard ? " (default " : "",
+		       o->standard ? o->standard : "", o->standard ? ")" : "");
 	print_wrapped(text, HELP_COLUMN, HELP_COLUMN);
 }
 
@@ -100,7 +99,7 @@ int help_verb(const struct verb *v)
 {
 	const struct verb_doc *d = v->doc;
 
-	for (int i = 0; i < 3 && d->usage[i]; i++)
+	for (int i = 0; i < VERB_USAGES && d->usage[i]; i++)
 		printf("%s pinfold %s %s\n", i ? "      " : "Usage:", v->name, d->usage[i]);
 	for (const char *const *p = d->paragraphs; *p; p++) {
 		putchar('\n');

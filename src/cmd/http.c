@@ -1,59 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * pinfold serve                       the warden, and front below it (engine/serve.c)
- *   └─ watcher                        starts the two again when they die; does nothing else
- *        ├─ keeper                    has the store of workspaces, as who started us
- *        ├─ api                       speaks HTTP; for root's daemon an id of its own, no rights
- *        └─ pinfold-tls               with --tls-cert: ends TLS, and hands connections to api
- *
- * Sockets are opened before anything is started and handed down. The watcher holds the leash: a pipe
- * whose other end is ours. When we die it ends, and the others with it; a byte is SIGHUP.
- */
+/* The sockets of HTTP, and the start of its processes (http_int.h). */
 #include "cmd/http.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pinfold/approval.h>
-#include <pinfold/ledger.h>
 #include <pinfold/pinfold.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <time.h>
 
-#include "api/confined.h"
-#include "api/keeper.h"
-#include "api/serve.h"
 #include "base/fd.h"
 #include "base/group.h"
 #include "base/parse.h"
-#include "cmd/say.h"
-#include "cmd/tls.h"
-#include "mcp/mcp.h"
+#include "cmd/http_int.h"
 
-#define GROUP_NAME "pinfold"
 #define BACKLOG 1024
-#define AGAIN_MS 500 /* between a death and the next start */
-
-struct side {
-	struct api_config config;
-	char socket[108]; /* of the daemon */
-	char home[4096];
-	int leash;
-	bool root; /* who started us was */
-	pid_t keeper, api;
-	struct tls_side tls;
-};
 
 static int default_path(const struct http_options *o, const char *socket, char *ret, size_t size,
 			struct err *e)
@@ -97,7 +65,7 @@ static int listen_unix(const char *path, struct api_listen *ret, struct err *e)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 	auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	gid_t group = geteuid() == 0 ? group_find(GROUP_NAME) : (gid_t)-1;
+	gid_t group = geteuid() == 0 ? group_find(HTTP_GROUP) : (gid_t)-1;
 
 	memcpy(at.sun_path, path, strlen(path) + 1);
 	if (clear_path(path, &at, e) < 0)
@@ -108,7 +76,7 @@ static int listen_unix(const char *path, struct api_listen *ret, struct err *e)
 	if (r < 0 || listen(fd, BACKLOG) < 0)
 		return err_sys(e, "listen on %s", path);
 	if (group != (gid_t)-1 && (chown(path, 0, group) < 0 || chmod(path, 0660) < 0))
-		return err_sys(e, "give %s to group " GROUP_NAME, path);
+		return err_sys(e, "give %s to group " HTTP_GROUP, path);
 	*ret = (struct api_listen){take_fd(&fd), API_UNIX};
 	return 0;
 }
@@ -221,6 +189,18 @@ static int open_state(int dir, struct err *e)
 	return take_fd(&fd);
 }
 
+/* What runs over HTTP need to be run again. */
+static int open_kept(int dir, struct err *e)
+{
+	if (mkdirat(dir, "artifacts", 0700) < 0 && errno != EEXIST)
+		return err_sys(e, "make api/artifacts");
+	auto_close int fd =
+		openat(dir, "artifacts", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || (geteuid() == 0 && fchown(fd, PINFOLD_API_ID, PINFOLD_API_ID) < 0))
+		return err_sys(e, "open api/artifacts");
+	return take_fd(&fd);
+}
+
 /* The chain of who serves: he cannot write to that of the data directory. */
 static int open_ledger(int dir, struct err *e)
 {
@@ -232,250 +212,6 @@ static int open_ledger(int dir, struct err *e)
 	if (geteuid() == 0 && fchown(fd, PINFOLD_API_ID, PINFOLD_API_ID) < 0)
 		return err_sys(e, "give the ledger's directory to who serves HTTP");
 	return take_fd(&fd);
-}
-
-static int give_up_rights(void)
-{
-	gid_t group = group_find(GROUP_NAME);
-	gid_t also = group != (gid_t)-1 ? group : PINFOLD_API_ID;
-
-	if (geteuid() == 0 && (setgroups(1, &also) < 0 ||
-			       setresgid(PINFOLD_API_ID, PINFOLD_API_ID, PINFOLD_API_ID) < 0 ||
-			       setresuid(PINFOLD_API_ID, PINFOLD_API_ID, PINFOLD_API_ID) < 0))
-		return -errno;
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
-	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-		return -errno;
-	return 0;
-}
-
-/* For agents that speak HTTP. It ends with the process, so nobody frees it. */
-static void mount_mcp(struct api *api, struct server *server, void *arg)
-{
-	const struct side *s = arg;
-	/* A user's daemon may have no control groups; what can be held of the limits is held. */
-	struct mcp_options o = {.fixtures = s->config.open,
-				.limits = s->root ? NULL : "best-effort"};
-	struct err e = ERR_INIT;
-	struct mcp *mcp = NULL;
-
-	tools_register();
-	if (mcp_new(api, &o, &mcp, &e) < 0)
-		(void)fprintf(stderr, "pinfold: MCP: %s\n", e.text);
-	else
-		mcp_mount(mcp, server);
-}
-
-/* Signatures take a program of their own, which who serves may not start. So another process with the
- * same id settles his chain: it hears of each event, and ends when nobody is left to write one. */
-static void be_settler(int end)
-{
-	struct pollfd p[2] = {{.fd = pinfold_ledger_fd(), .events = POLLIN}, {.fd = end}};
-	struct pinfold_error error;
-	uint64_t n;
-
-	(void)prctl(PR_SET_NAME, "pinfold-settle", 0, 0, 0);
-	(void)prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
-	for (;;) {
-		(void)poll(p, 2, -1); /* whatever it says, we look */
-		if (read(p[0].fd, &n, sizeof(n)) > 0)
-			(void)pinfold_ledger_settle(&error); /* else with the next event */
-		else if (p[1].revents)
-			_exit(0);
-	}
-}
-
-static int start_settling(struct side *s, struct err *e)
-{
-	struct pinfold_ledger_event began = {
-		.size = sizeof(began), .kind = "api.start", .phase = "end"};
-	struct pinfold_error failure;
-	int life[2];
-
-	if (pinfold_ledger_use(s->config.ledger, &failure) < 0 || pinfold_ledger_fd() < 0 ||
-	    pinfold_ledger_add(&began, &failure) < 0)
-		return err_set(e, ERR_INTERNAL, "%s", failure.message);
-	if (pipe2(life, O_CLOEXEC) < 0)
-		return err_sys(e, "pipe");
-	pid_t pid = fork();
-	if (pid == 0) {
-		for (unsigned i = 0; i < s->config.n_listen; i++)
-			(void)close(s->config.listen[i].fd);
-		(void)close(s->config.keeper);
-		(void)close(life[1]);
-		be_settler(life[0]);
-	}
-	(void)close(life[0]);
-	s->config.settled = true;
-	return pid < 0 ? err_sys(e, "fork") : 0; /* life[1] is open as long as we live */
-}
-
-/* Later no process can be started. */
-static void keep_gate(void)
-{
-	struct pinfold_error failure;
-
-	if (pinfold_gate_keep(&failure) < 0)
-		(void)fprintf(stderr, "pinfold: HTTP: no run can have a network policy: %s\n",
-			      failure.message);
-}
-
-static void be_api(struct side *s, int keeper)
-{
-	struct err e = ERR_INIT;
-
-	(void)prctl(PR_SET_NAME, "pinfold-api", 0, 0, 0);
-	(void)setenv("PINFOLD_SOCKET", s->socket, 1); /* no thread is there yet */
-	s->config.keeper = keeper;
-	s->config.mount = mount_mcp;
-	s->config.mount_arg = s;
-	fd_close(&s->leash);
-	tls_forget(&s->tls);
-	char artifacts[sizeof(s->home) + 16] = "";
-	if (!s->root) {
-		(void)snprintf(artifacts, sizeof(artifacts), "%s/artifacts", s->home);
-		(void)mkdir(artifacts,
-			    0700); /* it is there, or output that is too long is not kept */
-	}
-	int r = give_up_rights();
-	if (r >= 0)
-		keep_gate();
-	if (r < 0)
-		(void)err_sys(&e, "give up rights");
-	else if (start_settling(s, &e) < 0)
-		(void)err_wrap(&e, "the ledger");
-	else if (api_confine(&s->config, artifacts, &e) >= 0 && api_serve(&s->config, &e) >= 0)
-		_exit(0);
-	(void)fprintf(stderr, "pinfold: HTTP: %s%s%s\n", e.text, e.remedy[0] ? "; " : "", e.remedy);
-	_exit(1);
-}
-
-static void be_keeper(struct side *s, int socket)
-{
-	(void)prctl(PR_SET_NAME, "pinfold-keeper", 0, 0, 0);
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	for (unsigned i = 0; i < s->config.n_listen; i++)
-		(void)close(s->config.listen[i].fd);
-	(void)close(s->leash);
-	tls_forget(&s->tls);
-	_exit(keeper_main(socket, s->home));
-}
-
-static void start_both(struct side *s)
-{
-	int pair[2];
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return;
-	s->keeper = fork();
-	if (s->keeper == 0) {
-		(void)close(pair[0]);
-		be_keeper(s, pair[1]);
-	}
-	(void)close(pair[1]);
-	s->api = fork();
-	if (s->api == 0)
-		be_api(s, pair[0]);
-	(void)close(pair[0]);
-}
-
-static void end_one(pid_t *pid, int signo)
-{
-	if (*pid > 0) {
-		(void)kill(*pid, signo);
-		while (waitpid(*pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
-	*pid = 0;
-}
-
-/* Who has died? API and keeper go together: a socket joins them. */
-static void start_dead(struct side *s)
-{
-	pid_t gone = waitpid(-1, NULL, WNOHANG);
-	struct err e = ERR_INIT;
-
-	if (gone <= 0)
-		return;
-	if (gone == s->tls.pid) {
-		if (tls_start(&s->tls, &e) < 0)
-			say_failure(&e, false);
-		return;
-	}
-	if (gone == s->api)
-		s->api = 0;
-	if (gone == s->keeper)
-		s->keeper = 0;
-	end_one(&s->api, SIGKILL);
-	end_one(&s->keeper, SIGKILL);
-	start_both(s);
-}
-
-static void renew_tls(struct side *s)
-{
-	struct err e = ERR_INIT;
-
-	if (!s->tls.cert_path)
-		return;
-	if (tls_renew(&s->tls, &e) < 0)
-		say_failure(&e, false);
-	else
-		(void)fprintf(stderr, "pinfold: TLS: certificate read\n");
-}
-
-/* false: we are to end. */
-static bool heed_leash(struct side *s)
-{
-	char byte;
-	ssize_t n = read(s->leash, &byte, 1);
-
-	if (n == 1)
-		renew_tls(s);
-	return n == 1 || (n < 0 && errno == EINTR);
-}
-
-/* The end of what TLS is on comes with the API's; so it is told first and waited for last. */
-static void end_all(struct side *s)
-{
-	if (s->tls.pid > 0)
-		(void)kill(s->tls.pid, SIGTERM);
-	end_one(&s->api, SIGTERM);
-	end_one(&s->keeper, SIGTERM);
-	end_one(&s->tls.pid, SIGTERM);
-}
-
-/* What is wrong with the certificate is known before anything else is started. */
-static void start_tls(struct side *s, int ready)
-{
-	struct tls_answer a = {.e = ERR_INIT};
-
-	a.result = tls_start(&s->tls, &a.e);
-	(void)fd_write_all(ready, &a, sizeof(a)); /* who waits sees the end of the pipe */
-	(void)close(ready);
-	if (a.result < 0) {
-		end_one(&s->tls.pid, SIGKILL);
-		_exit(1);
-	}
-}
-
-static void be_watcher(struct side *s, int ready)
-{
-	struct pollfd p = {.fd = s->leash, .events = POLLIN};
-	sigset_t none;
-
-	(void)prctl(PR_SET_NAME, "pinfold-http", 0, 0, 0);
-	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	/* Ctrl-C is for the daemon; it lets us go when it has heard. */
-	(void)sigaction(SIGINT, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
-	(void)sigaction(SIGTERM, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
-	if (s->tls.cert_path)
-		start_tls(s, ready);
-	start_both(s);
-	while (poll(&p, 1, AGAIN_MS) <= 0 || heed_leash(s))
-		start_dead(s);
-	end_all(s);
-	_exit(0);
 }
 
 /* TLS is for addresses: one that is given without them, or in half, is a mistake. */
@@ -541,6 +277,8 @@ static int open_all(const struct http_options *o, struct side *s, struct http_si
 	if (r >= 0)
 		r = c->ledger = open_ledger(c->dir, e);
 	if (r >= 0)
+		r = c->kept = open_kept(c->dir, e);
+	if (r >= 0)
 		r = listen_unix(ret->path, &c->listen[c->n_listen++], e);
 	if (r >= 0)
 		r = open_addresses(o, s, e);
@@ -548,6 +286,8 @@ static int open_all(const struct http_options *o, struct side *s, struct http_si
 	c->origins = o->origins;
 	c->open = o->conformance;
 	c->log = o->log;
+	c->keep_ms = o->keep_ms;
+	c->keep_bytes = o->keep_bytes;
 	return r;
 }
 
@@ -559,6 +299,7 @@ static void close_all(struct side *s)
 	fd_close(&s->config.approvals);
 	fd_close(&s->config.state);
 	fd_close(&s->config.ledger);
+	fd_close(&s->config.kept);
 	tls_forget(&s->tls);
 }
 
@@ -582,9 +323,15 @@ int http_start(const struct http_options *o, struct http_side *ret, struct err *
 {
 	struct side s = {.config = {.dir = FD_NONE,
 				    .ledger = FD_NONE,
+				    .kept = FD_NONE,
 				    .state = FD_NONE,
 				    .approvals = FD_NONE,
-				    .keeper = FD_NONE},
+				    .keeper = FD_NONE,
+				    .orders = FD_NONE},
+			 .api = PROC_NONE,
+			 .next = PROC_NONE,
+			 .runs = PROC_NONE,
+			 .elder = {PROC_NONE, PROC_NONE, PROC_NONE, PROC_NONE},
 			 .root = geteuid() == 0,
 			 .tls = TLS_SIDE_INIT};
 	int leash[2], ready[2];
@@ -604,7 +351,7 @@ int http_start(const struct http_options *o, struct http_side *ret, struct err *
 	if (ret->pid == 0) {
 		(void)close(leash[1]);
 		(void)close(ready[0]);
-		be_watcher(&s, ready[1]);
+		http_watch(&s, ready[1]);
 	}
 	bool tls = s.tls.cert_path;
 	(void)close(leash[0]);

@@ -4,6 +4,7 @@
 #define CMD_HTTP_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -15,6 +16,7 @@ struct http_options {
 	const char *const *hosts, *const *origins;
 	bool conformance; /* test builds: what the MCP conformance suite wants, without tokens */
 	const char *log;  /* text, json; NULL: nothing */
+	uint64_t keep_ms, keep_bytes;	/* of results; 0: the standard */
 	const char *tls_cert, *tls_key; /* PEM files; NULL: no TLS at the addresses */
 };
 

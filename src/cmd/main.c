@@ -27,7 +27,8 @@ const struct verb verb_table[] = {
 	 &approvals_doc},
 	{"approve", "say yes to what waits", cmd_approve, VERB_APPROVE, &approve_doc},
 	{"deny", "say no to it", cmd_deny, VERB_PLAIN, &deny_doc},
-	{"deps", "say which packages programs need", cmd_deps, VERB_DEPS, &deps_doc},
+	{"deps", "lock, have and list the packages that programs need", cmd_deps, VERB_DEPS,
+	 &deps_doc},
 	{"token", "make, list and remove keys of the HTTP API", cmd_token, VERB_TOKEN, &token_doc},
 	{"allow", "say what a policy lets a sandbox reach, and why", cmd_allow, VERB_ALLOW,
 	 &allow_doc},
@@ -37,8 +38,10 @@ const struct verb verb_table[] = {
 	{"tenant", "set and list quotas of tenants of the HTTP API", cmd_tenant, VERB_TENANT,
 	 &tenant_doc},
 	{"new", "make a workspace: files that last", cmd_new, VERB_NEW, &new_doc},
-	{"ls", "list the workspaces", cmd_ls, VERB_DATA, &ls_doc},
+	{"ls", "list the workspaces", cmd_ls, VERB_LS, &ls_doc},
 	{"info", "say how a workspace stands", cmd_info, VERB_DATA, &info_doc},
+	{"limit", "change what a workspace, or all together, may hold", cmd_limit, VERB_LIMIT,
+	 &limit_doc},
 	{"rm", "remove a workspace", cmd_rm, VERB_DATA, &rm_doc},
 	{"exec", "run a command in a workspace, or in a sandbox that lives", cmd_exec, VERB_EXEC,
 	 &exec_doc},
@@ -62,11 +65,14 @@ const struct verb verb_table[] = {
 	{"import", "take files into a workspace from a tar file or an image", cmd_import,
 	 VERB_IMPORT, &import_doc},
 	{"image", "take in, list and remove root file systems", cmd_image, VERB_IMAGE, &image_doc},
+	{"gc", "give back what nobody needs any more", cmd_gc, VERB_GC, &gc_doc},
 	{"fsck", "check the data directory, and repair it", cmd_fsck, VERB_FSCK, &fsck_doc},
 	{"audit", "print what the ledger has: who did what, and what came of it", cmd_audit,
 	 VERB_AUDIT, &audit_doc},
-	{"receipt", "print the signed receipt of a run", cmd_receipt, VERB_PLAIN, &receipt_doc},
+	{"receipt", "print the signed receipt of a run", cmd_receipt, VERB_RECEIPT, &receipt_doc},
 	{"verify", "check the ledger, or a receipt", cmd_verify, VERB_VERIFY, &verify_doc},
+	{"replay", "run a run again, and say whether the same came of it", cmd_replay, VERB_REPLAY,
+	 &replay_doc},
 	{"ps", "list the sandboxes that live", cmd_ps, VERB_PS, &ps_doc},
 	{"top", "show what runs in the daemon, and go on showing it", cmd_top, VERB_TOP, &top_doc},
 	{"logs", "print what a detached command printed", cmd_logs, VERB_LOGS, &logs_doc},
@@ -84,23 +90,10 @@ const struct verb verb_table[] = {
 	{.name = NULL},
 };
 
-/* Verbs of the contract whose part does not exist yet: refused by name, never "unknown". */
-static const char *const later_verbs[] = {
-	"replay",
-	NULL,
-};
-
 static const struct verb *unknown_verb(const char *name, struct err *e)
 {
 	struct nearest near = NEAREST_INIT;
 
-	for (const char *const *l = later_verbs; *l; l++) {
-		if (!strcmp(*l, name)) {
-			(void)err_set(e, ERR_UNSUPPORTED, "%s: not in this version", name);
-			(void)err_remedy(e, "pinfold help lists the verbs that are");
-			return NULL;
-		}
-	}
 	for (const struct verb *v = verb_table; v->name; v++)
 		if (v->summary)
 			nearest_try(&near, name, strlen(name), v->name);
@@ -146,6 +139,8 @@ int main(int argc, char **argv)
 	const struct verb *v = verb_find(argv[1], &e);
 	if (!v)
 		return say_failure(&e, opt_seen(argc - 2, argv + 2, "--json"));
+	say_as_run(v->bit & (VERB_RUN | VERB_SHELL | VERB_EXEC));
+	settle_begin(argc, argv);
 	int status = v->run(v, argc - 2, argv + 2);
 	settle_leave();
 	return status;

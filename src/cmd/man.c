@@ -48,7 +48,7 @@ static void put_synopsis(void)
 {
 	printf(".Sh SYNOPSIS\n");
 	for (const struct verb *v = verb_table; v->name; v++) {
-		for (int i = 0; v->summary && i < 3 && v->doc->usage[i]; i++) {
+		for (int i = 0; v->summary && i < VERB_USAGES && v->doc->usage[i]; i++) {
 			printf(".Nm\n.Cm %s\n", v->name);
 			put_roff(v->doc->usage[i], false);
 		}
@@ -99,8 +99,6 @@ static void put_option(const struct opt *o)
 		(void)snprintf(text, sizeof(text), "Default: %s.", o->standard);
 		put_text(text);
 	}
-	if (o->later)
-		put_text("Not in this version: refused.");
 	if ((o->verbs & VERB_RUN) && !(o->verbs & VERB_SHELL))
 		printf("Not with\n.Cm shell .\n");
 }
@@ -142,8 +140,14 @@ static const struct entry environment[] = {
 	{"Ev XDG_DATA_HOME",
 	 "For an ordinary user without PINFOLD_HOME: the data directory is pinfold in it."},
 	{"Ev PINFOLD_CONFIG",
-	 "Configuration directory: policy.yaml, and what was trusted. Else /etc/pinfold for root, "
+	 "Configuration directory: policy.yaml, deps.names, and what was trusted. Else /etc/pinfold for root, "
 	 "and pinfold in XDG_CONFIG_HOME or ~/.config for others."},
+	{"Ev PINFOLD_DEPS",
+	 "What --deps is where nobody says it: auto, manifest, retry; never: nobody may use it. That of "
+	 "the daemon counts for requests over HTTP."},
+	{"Ev PINFOLD_LEDGER", "off: nothing is recorded, and results have no receipt."},
+	{"Ev PINFOLD_LEDGER_SYNC",
+	 "always: each event of the ledger is on disk before the answer; else it is within 50 ms."},
 	{"Ev PINFOLD_CEILING", "A file with one more ceiling for policies; it can only narrow."},
 	{"Ev TERM", "Handed on to a command that has a terminal; xterm-256color when not set."},
 	{NULL, NULL},

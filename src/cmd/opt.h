@@ -50,7 +50,6 @@ struct opt {
 	const char *words;    /* values to complete, separated by blanks; NULL for none */
 	const char *hit;      /* for a limit: what happens when it is reached */
 	bool zero;	      /* a count may be 0 */
-	bool later;	      /* refused by this version */
 };
 
 struct opt_list {

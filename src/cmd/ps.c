@@ -102,6 +102,7 @@ static void put_item(struct json *j, const struct pinfold_sandbox_info *s)
 		json_none(j, "signal");
 	json_bool(j, "detached", s->detached);
 	json_u64(j, "background", s->background);
+	json_u64(j, "alerts", s->alerts);
 	json_u64(j, "uid", s->uid);
 	show_time(j, "created", s->created_ms);
 	show_time(j, "expires", s->expires_ms);

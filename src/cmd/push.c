@@ -2,11 +2,14 @@
 /* push and pull: a directory of the host and a workspace, made alike. */
 #include <stdio.h>
 #include <string.h>
+#include <pinfold/sync.h>
 #include <unistd.h>
 
+#include "base/value.h"
 #include "cmd/help.h"
 #include "cmd/say.h"
 #include "cmd/show.h"
+#include "cmd/sync_url.h"
 #include "cmd/verb.h"
 #include "cmd/workspace.h"
 
@@ -16,6 +19,8 @@ static const char *const push_paragraphs[] = {
 	"history, there whole or not at all, and on disk when this returns. Files that DIR no longer has "
 	"are removed; files that commands in the workspace made stay, unless --mirror.",
 	"What .gitignore and .pinfoldignore name is left out; .git is not, unless --no-git.",
+	"With --url the workspace is another daemon's: http://ADDRESS:PORT or unix:PATH of its HTTP socket. What "
+	"travels is the same. One that was cut off goes on where it was when it is started again.",
 	NULL,
 };
 
@@ -26,6 +31,8 @@ const struct verb_doc push_doc = {
 		{
 			{"This project, then its tests:",
 			 "pinfold push demo . && pinfold exec demo -- python3 -m pytest"},
+			{"To a daemon on another machine, by a tunnel to it:",
+			 "pinfold push --url http://127.0.0.1:8787 --token-file token demo ."},
 		},
 };
 
@@ -60,10 +67,13 @@ static int report(const struct named *n, const struct pinfold_sync_stats *s, boo
 	char wire[24];
 
 	if (!n->r.json) {
-		printf("%llu files, %llu changed, %llu removed, %s sent\n",
+		printf("%llu files, %llu changed, %llu removed, %s sent",
 		       (unsigned long long)s->files, (unsigned long long)s->files_changed,
 		       (unsigned long long)s->files_removed,
 		       show_size(s->wire_bytes, wire, sizeof(wire)));
+		if (s->skipped)
+			printf("; %llu left out", (unsigned long long)s->skipped);
+		(void)putchar('\n');
 		return help_flush();
 	}
 	json_init(&j, STDOUT_FILENO);
@@ -81,6 +91,99 @@ static int report(const struct named *n, const struct pinfold_sync_stats *s, boo
 	return show_end(&j) < 0 ? EXIT_PINFOLD : 0;
 }
 
+static int say_missing(const struct named *n)
+{
+	struct err e = ERR_INIT;
+
+	(void)err_set(&e, ERR_INVALID, "DIR: is missing");
+	(void)err_remedy(&e, "--help shows what it is");
+	return say_failure(&e, n->r.json);
+}
+
+static void say_ready(void *context)
+{
+	(void)context;
+	(void)fd_write_all(STDOUT_FILENO, "R", 1); /* or nobody hears us: that is seen later */
+}
+
+/* The workspace's side, for who has the directory: on standard input and output. A letter says that
+ * it begins, our document comes behind it. */
+static int serve_it(struct named *n, bool push)
+{
+	struct pinfold_sync_stats stats;
+	struct pinfold_error error;
+	struct pinfold_sync_serve how = {
+		.size = sizeof(how),
+		.push = push,
+		.to = n->r.to,
+		.flags = n->r.mirror ? PINFOLD_SYNC_MIRROR : 0,
+		.key = n->r.key,
+		.in = STDIN_FILENO,
+		.out = STDOUT_FILENO,
+		.ready = say_ready,
+	};
+
+	n->r.json = true;
+	if (pinfold_sync_serve(n->store, n->name, &how, &stats, &error) < 0)
+		return say_library_failure(&error, true);
+	int status = report(n, &stats, push);
+	store_leave(&n->store);
+	return status;
+}
+
+static int talk(struct named *n, const struct pinfold_sync_side *side,
+		const struct pinfold_sync_options *o, struct pinfold_sync_stats *stats,
+		struct err *e)
+{
+	struct pinfold_error error;
+	auto_free char *text = NULL;
+	auto_value *v = NULL;
+	size_t len = 0;
+
+	if (pinfold_sync_directory(n->store, side, o, stats, &error) < 0) {
+		int status = say_library_failure(&error, n->r.json);
+
+		return status ? -status : -EXIT_PINFOLD;
+	}
+	if (sync_url_end(side->socket, &text, &len, e) < 0)
+		return -say_failure(e, n->r.json);
+	if (!side->push || value_parse(text, len, &v, e) < 0)
+		return 0;
+	stats->snapshot = (uint64_t)value_int(value_get(v, "snapshot"));
+	stats->files_changed = (uint64_t)value_int(value_get(v, "files_changed"));
+	stats->files_removed = (uint64_t)value_int(value_get(v, "files_removed"));
+	return 0;
+}
+
+/* The directory's side. 0, or minus the exit status: it was said why. */
+static int go_there(struct named *n, const struct pinfold_sync_options *o, bool push,
+		    struct pinfold_sync_stats *stats)
+{
+	char peer[512], key[PINFOLD_SYNC_KEY_SIZE];
+	struct pinfold_sync_side side = {
+		.size = sizeof(side), .push = push, .peer = peer, .dir = n->word[0]};
+	struct pinfold_error error;
+	struct err e = ERR_INIT;
+	int fd = FD_NONE;
+
+	(void)snprintf(peer, sizeof(peer), "%s %s", n->r.url, n->name);
+	if (pinfold_sync_key(&side, o->to, key, &error) < 0)
+		return -say_library_failure(&error, n->r.json);
+	struct sync_url u = {.url = n->r.url,
+			     .token_file = n->r.token_file,
+			     .name = n->name,
+			     .to = o->to,
+			     .key = key,
+			     .push = push,
+			     .mirror = push && n->r.mirror};
+	if (sync_url_open(&u, &fd, &e) < 0)
+		return -say_failure(&e, n->r.json);
+	side.socket = fd;
+	int r = talk(n, &side, o, stats, &e);
+	(void)close(fd);
+	return r;
+}
+
 static int synchronise(const struct verb *v, int argc, char **argv, bool push)
 {
 	auto_named struct named n = NAMED_INIT;
@@ -89,8 +192,12 @@ static int synchronise(const struct verb *v, int argc, char **argv, bool push)
 	uint64_t drawn = 0;
 	int status = 0;
 
-	if (!named_begin(&n, v, argc, argv, 1, 1, &status))
+	if (!named_begin(&n, v, argc, argv, 0, 1, &status))
 		return status;
+	if (n.r.serve_sync)
+		return serve_it(&n, push);
+	if (!n.word[0])
+		return say_missing(&n);
 	bool terminal = !n.r.json && isatty(STDERR_FILENO);
 	struct pinfold_sync_options o = {
 		.size = sizeof(o),
@@ -101,12 +208,13 @@ static int synchronise(const struct verb *v, int argc, char **argv, bool push)
 		.progress = terminal ? draw : NULL,
 		.context = &drawn,
 	};
-	int r = push ? pinfold_workspace_push(n.store, n.name, n.word[0], &o, &stats, &error)
-		     : pinfold_workspace_pull(n.store, n.name, n.word[0], &o, &stats, &error);
+	int r = n.r.url ? go_there(&n, &o, push, &stats)
+		: push	? pinfold_workspace_push(n.store, n.name, n.word[0], &o, &stats, &error)
+			: pinfold_workspace_pull(n.store, n.name, n.word[0], &o, &stats, &error);
 	if (drawn)
 		(void)fprintf(stderr, "\r\033[K");
 	if (r < 0)
-		return say_library_failure(&error, n.r.json);
+		return n.r.url ? -r : say_library_failure(&error, n.r.json);
 	status = report(&n, &stats, push);
 	store_leave(&n.store);
 	return status;

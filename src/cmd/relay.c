@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/fd.h"
 #include "base/json.h"
@@ -40,7 +41,7 @@ void relay_started(const struct pinfold_run *run)
 		(void)fd_write_all(to, line, (size_t)n); /* who is gone has ended us */
 }
 
-void relay_denial(const void *text, size_t len)
+static void relay_text(const char *word, const void *text, size_t len)
 {
 	struct pollfd p = {.fd = to, .events = POLLOUT};
 	struct json j;
@@ -48,13 +49,39 @@ void relay_denial(const void *text, size_t len)
 	/* The loop of a run must not wait; a pipe that is writable takes a page. */
 	if (!relay_on() || len > 512 || poll(&p, 1, 0) <= 0 || !(p.revents & POLLOUT))
 		return;
-	(void)fd_write_all(to, "denial ", 7);
+	(void)fd_write_all(to, word, strlen(word));
 	json_init(&j, to);
 	json_open(&j, NULL, '{');
 	json_bytes(&j, "text", text, len);
 	json_close(&j, '}');
 	(void)json_end(&j); /* as above */
 	(void)fd_write_all(to, "\n", 1);
+}
+
+void relay_denial(const struct pinfold_run *run)
+{
+	struct pollfd p = {.fd = to, .events = POLLOUT};
+	struct pinfold_denial d;
+	struct json j;
+
+	if (!relay_on() || poll(&p, 1, 0) <= 0 || !(p.revents & POLLOUT) || /* as above */
+	    pinfold_run_denial(run, &d) < 0)
+		return;
+	(void)fd_write_all(to, "denial ", 7);
+	json_init(&j, to);
+	json_open(&j, NULL, '{');
+	json_str(&j, "kind", d.kind);
+	json_str(&j, "what", d.what);
+	json_u64(&j, "count", d.count);
+	json_str(&j, "hint", d.hint);
+	json_close(&j, '}');
+	(void)json_end(&j); /* as above */
+	(void)fd_write_all(to, "\n", 1);
+}
+
+void relay_alert(const void *text, size_t len)
+{
+	relay_text("alert ", text, len);
 }
 
 int relay_result(const struct pinfold_run *run)

@@ -20,7 +20,10 @@ static int choose_daemon(struct request *r, struct err *e)
 		(void)err_set(e, ERR_INVALID, "--daemon and --no-daemon exclude each other");
 		return err_remedy(e, "leave both out: a daemon is used where there is one");
 	}
-	r->run.flags |= (r->daemon ? PINFOLD_DAEMON : 0) | (r->no_daemon ? PINFOLD_LOCAL : 0);
+	r->run.flags |= (r->record ? PINFOLD_RECORD : 0) | (r->daemon ? PINFOLD_DAEMON : 0) |
+			(r->no_daemon ? PINFOLD_LOCAL : 0) |
+			(r->deterministic ? PINFOLD_DETERMINISTIC : 0) |
+			(r->only_binary ? PINFOLD_ONLY_BINARY : 0);
 	return 0;
 }
 
@@ -69,6 +72,8 @@ bool request_begin(struct request *r, const struct verb *v, int argc, char **arg
 
 	r->run.env = (const char *const *)r->env.items;
 	r->run.allow = (const char *const *)r->allow.items;
+	r->run.apt = (const char *const *)r->apt.items;
+	r->run.packages = (const char *const *)r->packages.items;
 	r->run.hide = (const char *const *)r->hide.items;
 	r->run.show = (const char *const *)r->show.items;
 	if (used >= 0 && r->help) {
@@ -77,7 +82,9 @@ bool request_begin(struct request *r, const struct verb *v, int argc, char **arg
 	}
 	if (used >= 0 && (choose_daemon(r, &e) < 0 || read_policy(r, &e) < 0))
 		used = -1;
-	if (used >= 0 && (v->bit & (VERB_RUN | VERB_SHELL | VERB_PLAN)))
+	/* On behalf of the API nobody's own counts. */
+	if (used >= 0 && (v->bit & (VERB_RUN | VERB_SHELL | VERB_PLAN | VERB_EXEC)) &&
+	    !r->result_fd)
 		r->run.flags |= PINFOLD_OWN_POLICY;
 	struct err relay = ERR_INIT;
 	if (begin_relay(r, &relay) < 0) {
@@ -103,17 +110,20 @@ void request_done(struct request *r)
 {
 	request_forget_code(r);
 	free(r->policy_text);
+	free(r->missed);
 	r->policy_text = NULL;
 	free(r->env.items);
 	free(r->listen.items);
 	free(r->hosts.items);
 	free(r->origins.items);
 	free(r->allow.items);
+	free(r->apt.items);
+	free(r->packages.items);
 	free(r->hide.items);
 	free(r->metadata.items);
 	free(r->show.items);
-	r->listen = r->hosts = r->origins = r->env = r->allow = r->hide = r->show = r->metadata =
-		(struct opt_list){.items = NULL};
+	r->listen = r->hosts = r->origins = r->env = r->apt = r->allow = r->hide = r->show =
+		r->metadata = r->packages = (struct opt_list){.items = NULL};
 	if (r->stdin_is_owned)
 		fd_close(&r->stdin_fd);
 }
@@ -247,6 +257,8 @@ static int take_program(struct request *r, int argc, char **argv, struct err *e)
 		(void)err_set(e, ERR_INVALID, "FILE: is missing behind --lang %s", r->run.lang);
 		return err_remedy(e, "give -c CODE, the FILE of a program, or - to read it");
 	}
+	if (r->file_is_inside && strcmp(argv[0], "-") != 0)
+		return 0;
 	if (read_code(r, argv[0], e) < 0)
 		return -EINVAL;
 	r->run.code_name = r->code_is_stdin ? NULL : last_part(argv[0]);

@@ -3,6 +3,7 @@
 #ifndef CMD_REQUEST_H
 #define CMD_REQUEST_H
 
+#include <pinfold/deps.h>
 #include <pinfold/ledger.h>
 #include <pinfold/pinfold.h>
 #include <stdbool.h>
@@ -16,39 +17,55 @@
 
 struct request {
 	struct pinfold_run_options run; /* borrows from argv and from below */
-	const char *explain, *method;	/* of allow */
+	const char *explain, *method;	/* of allow, */
+	const char *explain_command;	/* and this */
+	bool record;			/* --record */
+	bool show_policy;		/* the same */
 	bool list, forget;		/* of trust */
 	const char *policy_file;	/* of --policy */
 	char *policy_text;		/* and what it holds; owned */
-	struct opt_list env, allow, hide, show, metadata;
+	struct opt_list env, allow, hide, show, metadata, apt, packages;
 	const char *stdin_path;
-	bool pty, json, raw, daemon, no_daemon, help;
+	bool pty, json, raw, daemon, no_daemon, help, deterministic, only_binary;
 	bool detach, follow, share, all, names, mirror, no_git, force, dry_run, revert, layer,
 		repair, accept;
 	const char *at, *to, *output_file;
+	const char *url, *token_file; /* of push and pull */
+	bool serve_sync;
 	bool leaves; /* a signal, or Ctrl-], ends our part and not the command */
 	const char *signal_name, *offset_text;
 	int64_t offset;
 	bool open_stdin;
 	const char *socket, *preload; /* of serve */
 	const char *http_socket, *tls_cert, *tls_key;
+	uint64_t keep_bytes;
 	bool no_http;
 	const char *log;
 	struct opt_list listen, hosts, origins;
 	const char *scope, *tenant, *label; /* of token */
-	const char *quota_live, *quota_runs, *quota_memory, *quota_disk, *quota_cpu,
-		*quota_budget; /* of tenant */
-	bool once;	       /* of top */
+	const char *quota_live, *quota_runs, *quota_memory, *quota_disk, *quota_cpu, *quota_budget,
+		*quota_egress[3]; /* of tenant */
+	bool once;		  /* of top */
 	uint64_t interval_ms;
 	uint64_t ttl_ms, uses;
-	const char *secret_file; /* of secret */
-	uint64_t for_ms;	 /* an approval's */
+	const char *secret_file, *secret_command; /* of secret */
+	uint64_t for_ms;			  /* an approval's */
 	bool for_sandbox;
 	struct pinfold_audit_options audit;
 	const char *key, *anchor, *ledger; /* of verify */
-	uint64_t result_fd, code_fd;	   /* what relay.h says, and program text; 0: none */
-	uint64_t samples;		   /* of bench */
-	uint64_t inodes;		   /* of new */
+	const char *lock_file, *sbom;	   /* of deps */
+	bool source, yes, offline;
+	uint64_t age_hours;
+	const char *before, *format; /* of audit */
+	const char *witness_key, *witness_name, *old, *evidence;
+	uint64_t hold_fd;	     /* of deps, for the API: a socket */
+	uint64_t result_fd, code_fd; /* what relay.h says, and program text; 0: none */
+	uint64_t samples;	     /* of bench */
+	uint64_t inodes;	     /* of new */
+	uint64_t workspaces;	     /* of limit */
+	bool total, unlimited;	     /* the same */
+	uint64_t history_ms, last;   /* of gc */
+	bool undone, sizes;	     /* of gc, of ls */
 	const char *tools, *structured, *transfer_dir; /* of mcp */
 	bool ask;
 	bool conformance; /* of serve, in test builds */
@@ -56,16 +73,19 @@ struct request {
 	uint64_t warm, warm_python, warm_node, warm_r, warm_memory, max, queue;
 
 	char *code_text;     /* what was read of FILE or standard input */
+	bool file_is_inside; /* FILE of --lang is one of the sandbox */
 	bool code_is_stdin;  /* the program came from standard input, which is used up */
 	int stdin_fd;	     /* to hand on to the command; < 0 for none */
-	bool stdin_is_owned; /* opened by us */
+	char again[PINFOLD_PACKAGE_SIZE]; /* the package that it is tried again with, "" for none */
+	char *missed;			  /* what it ended for before, for the result */
+	bool stdin_is_owned;		  /* opened by us */
 };
 
 #define REQUEST_INIT                                                                               \
 	{                                                                                          \
 		.run = {.size = sizeof(struct pinfold_run_options)}, .stdin_fd = FD_NONE,          \
 		.warm = UINT64_MAX, .warm_python = UINT64_MAX, .warm_node = UINT64_MAX,            \
-		.warm_r = UINT64_MAX, .queue = UINT64_MAX                                          \
+		.warm_r = UINT64_MAX, .queue = UINT64_MAX, .age_hours = UINT64_MAX                 \
 	}
 
 /* Parses the options of a verb. True: go on with the words behind the first *ret_used. False: the

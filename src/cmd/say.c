@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/json.h"
 #include "cmd/escape.h"
 #include "cmd/relay.h"
 #include "cmd/verb.h"
@@ -41,12 +42,37 @@ void say_error(const struct pinfold_error *error)
 		say("remedy: %s", error->remedy);
 }
 
+static bool is_run = true;
+
+void say_as_run(bool run)
+{
+	is_run = run;
+}
+
+/* A run that failed has the document of a run; of anything else there is only the error, as over HTTP. */
+static int write_failure(const struct pinfold_error *error)
+{
+	struct json j;
+
+	if (is_run)
+		return pinfold_error_write_json(error, STDOUT_FILENO);
+	json_init(&j, STDOUT_FILENO);
+	json_open(&j, NULL, '{');
+	json_open(&j, "error", '{');
+	json_str(&j, "code", error->code);
+	json_str(&j, "message", error->message);
+	json_str(&j, "remedy", error->remedy[0] ? error->remedy : NULL);
+	json_close(&j, '}');
+	json_close(&j, '}');
+	return json_end(&j);
+}
+
 int say_library_failure(const struct pinfold_error *error, bool json)
 {
 	say_error(error);
 	if (relay_on())
 		relay_failed(error);
-	else if (json && pinfold_error_write_json(error, STDOUT_FILENO) == 0)
+	else if (json && write_failure(error) == 0)
 		(void)fd_write_all(STDOUT_FILENO, "\n", 1); /* the exit status tells already */
 	return EXIT_PINFOLD;
 }

@@ -15,6 +15,8 @@ void say_error(const struct pinfold_error *error);
 /* Ends a verb that failed: says the error and, with json, prints its document on standard output.
  * Returns EXIT_PINFOLD. */
 int say_failure(const struct err *e, bool json);
+/* Is that the document of a run (as long as nobody says), or {"error": …}? */
+void say_as_run(bool run);
 int say_library_failure(const struct pinfold_error *error, bool json);
 
 #endif

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <fcntl.h>
 #include <pinfold/pinfold.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <termios.h>
 #include <time.h>
 
+#include "api/tokens.h"
 #include "base/fd.h"
 #include "base/json.h"
+#include "cmd/noted.h"
 #include "cmd/request.h"
+#include "cmd/secret.h"
 #include "cmd/say.h"
 #include "cmd/show.h"
 #include "cmd/verb.h"
@@ -21,67 +22,23 @@ static const char *const paragraphs[] = {
 	"What programs in a sandbox may use and never see. A rule of the policy says where a secret "
 	"goes (inject); inside there is a placeholder under its name, and the gate puts the value "
 	"in its place on the way to that host, and takes it out of what comes back.",
-	"set reads the value from standard input, or from --file; one line, without its end. It is "
+	"set reads the value from standard input, from --file, or from what --command prints (it is run "
+	"once, now, by sh); one line, without its end. It is "
 	"kept encrypted in the data directory, with a key that lies elsewhere, and is never shown.",
 	"--ttl ends it after that time, --uses after that many sandboxes that had it.",
+	"--tenant is for who runs a daemon: the secret is that tenant's, whose runs over HTTP may inject "
+	"it, and nobody else's. Over HTTP no secret can be set, listed or read.",
 	NULL,
 };
 
 const struct verb_doc secret_doc = {
-	.usage = {"set NAME [--file FILE] [--ttl DURATION] [--uses N]", "ls [--json]", "rm NAME"},
+	.usage = {"set NAME [--file FILE | --command WORDS] [--ttl TIME] ...",
+		  "ls [--json] [--tenant T]", "rm NAME [--tenant T]"},
 	.paragraphs = paragraphs,
 	.examples = {{"Keep a key:", "pinfold secret set OPENAI_API_KEY <key.txt"},
 		     {"One of a command's, for an hour:",
-		      "gh auth token | pinfold secret set GH_TOKEN --ttl 1h"}},
+		      "pinfold secret set GH_TOKEN --command 'gh auth token' --ttl 1h"}},
 };
-
-/* Somebody may look over the shoulder of who types it. */
-static ssize_t read_terminal(char *value, size_t size)
-{
-	struct termios old, quiet;
-	size_t len = 0;
-	char c;
-
-	if (tcgetattr(STDIN_FILENO, &old) < 0)
-		return -errno;
-	quiet = old;
-	quiet.c_lflag &= ~(tcflag_t)ECHO;
-	(void)fprintf(stderr, "value: ");
-	if (tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet) < 0)
-		return -errno;
-	while (len < size && read(STDIN_FILENO, &c, 1) == 1 && c != '\n')
-		value[len++] = c;
-	(void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &old);
-	(void)fprintf(stderr, "\n");
-	return (ssize_t)len;
-}
-
-static int read_value(const char *file, char *value, size_t size, size_t *ret_len, struct err *e)
-{
-	auto_close int own = file ? open(file, O_RDONLY | O_CLOEXEC) : FD_NONE;
-	size_t len = 0;
-
-	if (file && own < 0)
-		return err_sys(e, "--file: open %s", file);
-	if (!file && isatty(STDIN_FILENO)) {
-		ssize_t n = read_terminal(value, size);
-
-		len = n < 0 ? 0 : (size_t)n;
-	} else if (fd_read_max(file ? own : STDIN_FILENO, value, size, &len) < 0) {
-		return err_sys(e, "read the value");
-	}
-	if (len && value[len - 1] == '\n')
-		len--;
-	if (len && value[len - 1] == '\r')
-		len--;
-	if (!secret_is_value(value, len)) {
-		(void)err_set(e, ERR_INVALID, "the value is no line of %u to %u printable bytes",
-			      SECRET_VALUE_MIN, SECRET_VALUE_MAX);
-		return err_remedy(e, "give the key itself on standard input, or with --file");
-	}
-	*ret_len = len;
-	return 0;
-}
 
 static int check_name(const char *name, struct err *e)
 {
@@ -91,10 +48,26 @@ static int check_name(const char *name, struct err *e)
 	return err_remedy(e, "use up to 63 letters, digits and _, no digit in front");
 }
 
+/* Its name is on record, and how long it counts; never the value. */
+static int keep(const char *home, const struct vault_entry *one, const char *value,
+		const char *tenant, struct err *e)
+{
+	struct noted n = {.kind = "secret.set"};
+
+	noted_word(&n, "secret", one->name);
+	noted_word(&n, "of", tenant);
+	if (one->expires_ms)
+		value_set(n.data, "until", value_of_instant(one->expires_ms));
+	if (one->uses_left != UINT32_MAX)
+		value_set(n.data, "uses", value_of_u64(one->uses_left));
+	int r = noted_begin(&n, e);
+	return r < 0 ? r : noted_end(&n, vault_set(home, one, value, e), e);
+}
+
 static int set(const char *home, const char *name, const struct request *r, struct err *e)
 {
 	struct vault_entry one = {.uses_left = r->uses ? (uint32_t)r->uses : UINT32_MAX};
-	char value[SECRET_VALUE_MAX + 3];
+	char value[SECRET_READ_SIZE];
 	size_t len = 0;
 
 	if (check_name(name, e) < 0)
@@ -104,36 +77,51 @@ static int set(const char *home, const char *name, const struct request *r, stru
 	one.created_ms = (uint64_t)time(NULL) * 1000;
 	one.expires_ms = r->ttl_ms ? one.created_ms + r->ttl_ms : 0;
 	(void)snprintf(one.name, sizeof(one.name), "%s", name);
-	int result = read_value(r->secret_file, value, sizeof(value), &len, e);
+	int result = secret_read(r->secret_file, r->secret_command, value, &len, e);
 	one.len = (uint32_t)len;
 	if (result >= 0)
-		result = vault_set(home, &one, value, e);
+		result = keep(home, &one, value, r->tenant, e);
 	explicit_bzero(value, sizeof(value));
 	return result;
 }
 
-static void put_json(const struct vault_entry *list, int n)
+static int forget(const char *home, const char *name, const char *tenant, struct err *e)
+{
+	struct noted n = {.kind = "secret.remove"};
+
+	if (check_name(name, e) < 0)
+		return -EINVAL;
+	noted_word(&n, "secret", name);
+	noted_word(&n, "of", tenant);
+	int r = noted_begin(&n, e);
+	return r < 0 ? r : noted_end(&n, vault_remove(home, name, e), e);
+}
+
+static void put_instant(struct json *j, const char *key, uint64_t ms)
+{
+	auto_value *v = value_of_instant(ms);
+
+	json_str(j, key, value_str(v));
+}
+
+static int put_json(const struct vault_entry *list, int n)
 {
 	struct json j;
 
 	json_init(&j, STDOUT_FILENO);
-	json_open(&j, NULL, '[');
+	show_list_begin(&j);
 	for (int i = 0; i < n; i++) {
 		json_open(&j, NULL, '{');
 		json_str(&j, "name", list[i].name);
-		json_u64(&j, "created_s", list[i].created_ms / 1000);
-		if (list[i].expires_ms)
-			json_u64(&j, "expires_s", list[i].expires_ms / 1000);
-		else
-			json_none(&j, "expires_s");
+		put_instant(&j, "created", list[i].created_ms);
+		put_instant(&j, "expires", list[i].expires_ms);
 		if (list[i].uses_left != UINT32_MAX)
 			json_u64(&j, "uses_left", list[i].uses_left);
 		else
 			json_none(&j, "uses_left");
 		json_close(&j, '}');
 	}
-	json_close(&j, ']');
-	(void)json_end(&j); /* a reader that left needs no more */
+	return show_list_end(&j);
 }
 
 static void put_text(const struct vault_entry *list, int n)
@@ -162,27 +150,66 @@ static int list_all(const char *home, const struct request *r, struct err *e)
 	if (n < 0)
 		return n;
 	if (r->json)
-		put_json(list, n);
-	else
-		put_text(list, n);
+		return put_json(list, n) < 0 ? err_sys(e, "standard output") : 0;
+	put_text(list, n);
 	return 0;
+}
+
+/* Where the keeper of workspaces looks for what is a tenant's; who runs the daemon is at home. */
+static int find_home(const char *tenant, char *home, size_t size, struct err *e)
+{
+	struct pinfold_error failure;
+	char own[32];
+
+	if (pinfold_home(home, size, &failure) < 0)
+		return err_set(e, ERR_INVALID, "%s", failure.message);
+	(void)snprintf(own, sizeof(own), "uid-%u", (unsigned)geteuid());
+	if (!tenant || strcmp(tenant, own) == 0)
+		return 0;
+	size_t n = strlen(home);
+	if (tenant_is_valid(tenant) &&
+	    (size_t)snprintf(home + n, size - n, "/tenants/%s", tenant) < size - n)
+		return 0;
+	(void)err_set(e, ERR_INVALID, "--tenant: \"%.80s\" is no name of a tenant", tenant);
+	return err_remedy(e, "use that of a token, or uid-N");
+}
+
+static int refuse_words(int argc, char **argv, struct err *e)
+{
+	bool is_set = argc && strcmp(argv[0], "set") == 0;
+	bool is_ls = argc && strcmp(argv[0], "ls") == 0;
+	bool is_known = is_set || is_ls || (argc && strcmp(argv[0], "rm") == 0);
+
+	if (is_known && argc == 1)
+		(void)err_set(e, ERR_INVALID, "secret %s: NAME is missing", argv[0]);
+	else if (is_known)
+		(void)err_set(e, ERR_INVALID, "secret %s: \"%.80s\" is one word too many", argv[0],
+			      argv[is_ls ? 1 : 2]);
+	else if (argc)
+		(void)err_set(e, ERR_INVALID, "secret: \"%.80s\" is none of set, ls, rm", argv[0]);
+	else
+		(void)err_set(e, ERR_INVALID, "secret: set, ls or rm is missing");
+	if (is_set && argc > 2)
+		return err_remedy(e,
+				  "a value is not given as a word, which others could see: pinfold "
+				  "secret set NAME reads it from standard input, or --file FILE");
+	return err_remedy(
+		e, "use pinfold secret set NAME, pinfold secret ls or pinfold secret rm NAME");
 }
 
 static int act(const struct request *r, int argc, char **argv, struct err *e)
 {
-	struct pinfold_error failure;
 	char home[4096];
 
-	if (pinfold_home(home, sizeof(home), &failure) < 0)
-		return err_set(e, ERR_INVALID, "%s", failure.message);
+	if (find_home(r->tenant, home, sizeof(home), e) < 0)
+		return -EINVAL;
 	if (argc == 2 && strcmp(argv[0], "set") == 0)
 		return set(home, argv[1], r, e);
 	if (argc == 1 && strcmp(argv[0], "ls") == 0)
 		return list_all(home, r, e);
 	if (argc == 2 && strcmp(argv[0], "rm") == 0)
-		return check_name(argv[1], e) < 0 ? -EINVAL : vault_remove(home, argv[1], e);
-	(void)err_set(e, ERR_INVALID, "secret: what is to be done is not clear");
-	return err_remedy(e, "use pinfold secret set NAME, ls or rm NAME");
+		return forget(home, argv[1], r->tenant, e);
+	return refuse_words(argc, argv, e);
 }
 
 int cmd_secret(const struct verb *v, int argc, char **argv)

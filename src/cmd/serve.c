@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <pinfold/ledger.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "cmd/http.h"
+#include "cmd/noted.h"
 #include "cmd/request.h"
 #include "cmd/say.h"
+#include "cmd/settle.h"
 #include "cmd/verb.h"
 
 #define COUNT_MAX 20000u
+#define SHIP_MS 1000 /* how often copies of the ledger are brought up to date */
 
 static const char *const paragraphs[] = {
 	"Runs go to the daemon when they find its socket and may connect: as root everybody in group "
@@ -21,7 +30,8 @@ static const char *const paragraphs[] = {
 	"refused with the code busy after that. Users take turns. Waiting does not count as --time.",
 	"HTTP is served on a Unix socket beside the other, where the caller's uid says who he is, and "
 	"with --listen on TCP, where every call needs a token (pinfold token new). GET /openapi.json "
-	"describes it. With --tls-cert and --tls-key it is TLS there; SIGHUP reads the two anew.",
+	"describes it. With --tls-cert and --tls-key it is TLS there. SIGHUP reads the two anew and puts a "
+	"new process in the place of the one that speaks HTTP; nothing that it does is lost.",
 	"A run whose limits, --dir or --user differ from what waits gets a sandbox made for it.",
 	NULL,
 };
@@ -35,9 +45,8 @@ const struct verb_doc serve_doc = {
 			{"More that wait, at another place:",
 			 "pinfold serve --socket /tmp/p.sock --warm 16"},
 			{"With HTTP on TCP:", "pinfold serve --listen 127.0.0.1:8787"},
-			{"With TLS, for other machines:",
-			 "pinfold serve --listen 0.0.0.0:8787 --host api.example.org "
-			 "--tls-cert chain.pem --tls-key key.pem"},
+			{"With TLS, for other machines, by the name that --host says:",
+			 "pinfold serve --listen 0.0.0.0:8787 --tls-cert c.pem --tls-key k.pem"},
 		},
 };
 
@@ -60,6 +69,28 @@ static void renewed(void *arg)
 	http_renew(arg);
 }
 
+static void count_sink(const struct pinfold_sink_info *s, void *arg)
+{
+	(void)s;
+	*(bool *)arg = true;
+}
+
+/* Where copies of the ledger are wanted, somebody brings them there; he ends with us. */
+static void start_shipping(void)
+{
+	struct pinfold_error error;
+	bool any = false;
+
+	if (pinfold_sink_list(count_sink, &any, &error) < 0 || !any || fork() != 0)
+		return; /* what is not shipped now is with the next command */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	(void)prctl(PR_SET_NAME, "pinfold-ship", 0, 0, 0);
+	for (;;) {
+		(void)pinfold_ledger_ship(0, &error); /* pinfold audit sink ls says what failed */
+		(void)poll(NULL, 0, SHIP_MS);
+	}
+}
+
 int cmd_serve(const struct verb *v, int argc, char **argv)
 {
 	auto_request struct request r = REQUEST_INIT;
@@ -69,6 +100,9 @@ int cmd_serve(const struct verb *v, int argc, char **argv)
 
 	if (!request_begin(&r, v, argc, argv, &used, &status))
 		return status;
+	/* What passes through the daemon is others': no core of it or of what it starts. 1 and not 0, for
+	 * a core_pattern that is a pipe; sandboxes have the same (sandbox/confine.c). */
+	(void)setrlimit(RLIMIT_CORE, &(struct rlimit){1, 1});
 	if (request_end(argc - used, argv + used, &e) < 0 || check_count("warm", r.warm, &e) < 0 ||
 	    check_count("warm-python", r.warm_python, &e) < 0 ||
 	    check_count("warm-node", r.warm_node, &e) < 0 ||
@@ -95,18 +129,27 @@ int cmd_serve(const struct verb *v, int argc, char **argv)
 		.hosts = (const char *const *)r.hosts.items,
 		.log = r.log && strcmp(r.log, "off") ? r.log : NULL,
 		.origins = (const char *const *)r.origins.items,
+		.keep_ms = r.run.keep_ms,
+		.keep_bytes = r.keep_bytes,
 		.tls_cert = r.tls_cert,
 		.tls_key = r.tls_key,
 	};
 	struct http_side side = {0};
 	o.renewed = renewed;
 	o.renewed_arg = &side;
-	if (!r.no_http && http_start(&http, &side, &e) < 0)
+	struct noted n = {.kind = "daemon.serve"};
+	noted_word(&n, "http", r.no_http ? NULL : r.listen.len ? r.listen.items[0] : "socket");
+	if (noted_begin(&n, &e) < 0 || (!r.no_http && http_start(&http, &side, &e) < 0)) {
+		(void)noted_end(&n, -1, &e);
 		return say_failure(&e, false);
+	}
 	if (side.pid > 0)
 		(void)fprintf(stderr, "pinfold: HTTP on %s%s%s\n", side.path,
 			      r.listen.len ? ", " : "", r.listen.len ? r.listen.items[0] : "");
+	settle_now(); /* it goes on for long */
+	start_shipping();
 	int result = pinfold_serve(&o, &failure);
 	http_stop(&side);
+	(void)noted_over(&n, result, failure.code);
 	return result == 0 ? 0 : say_library_failure(&failure, false);
 }

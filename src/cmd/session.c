@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/session.h"
 
+#include <pinfold/deps.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,10 +14,13 @@
 #include "cmd/term.h"
 #include "cmd/workspace.h"
 
+#define EXIT_AGAIN (-1)	   /* nobody sees it */
 #define EXIT_OUTPUT_LOST 1 /* the command ended well, but what it printed could not be written */
 
 static void set_flags(struct request *r)
 {
+	/* Nobody at a terminal, and no script, waits for the daemon to tidy up. */
+	r->run.flags |= PINFOLD_PROMPT;
 	if (r->json)
 		r->run.flags |= PINFOLD_CAPTURE;
 	if (!r->pty)
@@ -86,6 +91,34 @@ static int finish(const struct request *r, const struct stream *s)
 	return lost && status == 0 ? EXIT_OUTPUT_LOST : status;
 }
 
+/* With --deps retry, once: it ended because a module was not there, and we know the package. */
+static bool is_tried_again(struct request *r, const struct pinfold_run *run)
+{
+	const char *package = pinfold_run_missing(run);
+	const char *mode = r->run.deps ? r->run.deps : getenv("PINFOLD_DEPS");
+
+	if (r->again[0] || !package || !mode || strcmp(mode, "retry") != 0)
+		return false;
+	const char **more = realloc(r->packages.items, (r->packages.len + 2) * sizeof(*more));
+	if (!more)
+		return false;
+	(void)snprintf(r->again, sizeof(r->again), "%s", package);
+	r->missed = pinfold_run_missing_json(run);
+	r->packages.items = more;
+	more[r->packages.len++] = r->again;
+	more[r->packages.len] = NULL;
+	r->run.packages = more;
+	say("no module of package %s; it is installed, and the program run again", package);
+	if (r->stdin_is_owned)
+		(void)lseek(r->stdin_fd, 0, SEEK_SET); /* what is no file cannot be read twice */
+	return true;
+}
+
+static bool pauses(const struct request *r)
+{
+	return r->run.on_alert && strcmp(r->run.on_alert, "pause") == 0;
+}
+
 static int attend(struct request *r, struct pinfold_run *run)
 {
 	bool terminal = r->pty && !r->json && isatty(STDIN_FILENO);
@@ -95,6 +128,7 @@ static int attend(struct request *r, struct pinfold_run *run)
 		.raw = r->raw || r->pty,
 		.terminal = terminal,
 		.leaves = r->leaves && terminal,
+		.pauses = pauses(r),
 	};
 	struct stream s;
 
@@ -105,7 +139,7 @@ static int attend(struct request *r, struct pinfold_run *run)
 	term_restore();
 	/* What follows may wait for a reader: a signal ends us again, the sandbox is gone. */
 	sig_done();
-	int status = finish(r, &s);
+	int status = is_tried_again(r, run) ? EXIT_AGAIN : finish(r, &s);
 	stream_done(&s);
 	return status;
 }
@@ -125,9 +159,15 @@ static int stay(struct request *r, int started, struct pinfold_run *run,
 	}
 	if (r->pty)
 		sig_terminal();
-	request_forget_code(r);
+	else if (pauses(r))
+		sig_continue();
+	if (r->missed)
+		pinfold_run_set_retried(run, r->missed);
+	free_ptr(&r->missed);
 	relay_started(run);
 	int status = attend(r, run);
+	if (status != EXIT_AGAIN)
+		request_forget_code(r);
 	pinfold_run_free(run);
 	return status;
 }
@@ -150,7 +190,9 @@ static int start_in(struct request *r, const char *id)
 
 int session_run(struct request *r)
 {
-	return start_in(r, NULL);
+	int status = start_in(r, NULL);
+
+	return status == EXIT_AGAIN ? start_in(r, NULL) : status;
 }
 
 int session_exec(struct request *r, const char *id)
@@ -164,7 +206,9 @@ static int make_workspace(struct pinfold_store *store, struct request *r, const 
 	struct pinfold_workspace_options o = {.size = sizeof(o),
 					      .dir = r->run.dir,
 					      .disk_bytes = r->run.disk_bytes,
-					      .image = r->run.image};
+					      .image = r->run.image,
+					      .hide = r->run.dir ? r->run.hide : NULL,
+					      .show = r->run.dir ? r->run.show : NULL};
 
 	r->run.dir = r->run.image = NULL;
 	r->run.name = NULL;
@@ -195,6 +239,8 @@ int session_workspace(struct request *r, const char *name, uint32_t flags, bool 
 	}
 	int status = stay(r, started, run, &error);
 	store_leave(&store);
+	if (status == EXIT_AGAIN)
+		return session_workspace(r, name, flags, false);
 	return status;
 }
 

@@ -3,6 +3,10 @@
 #ifndef CMD_SETTLE_H
 #define CMD_SETTLE_H
 
+/* Before a verb: events of one that lasts are settled while it does. */
+void settle_begin(int argc, char **argv);
+/* The same now, if there are any. */
+void settle_now(void);
 /* The store has something to settle. */
 void settle_store(void);
 /* The end of every verb: the ledger's events, and the store. */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/value.h"
 
 uint64_t show_now_ms(void)
 {
@@ -88,4 +89,11 @@ const char *show_size(uint64_t bytes, char *text, size_t size)
 	else
 		(void)snprintf(text, size, n < 10 ? "%.1f%c" : "%.0f%c", n, units[unit]);
 	return text;
+}
+
+void show_instant(struct json *j, const char *key, uint64_t ms)
+{
+	auto_value *v = value_of_instant(ms);
+
+	json_str(j, key, value_str(v));
 }

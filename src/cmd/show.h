@@ -10,6 +10,8 @@
 
 uint64_t show_now_ms(void);
 /* "12s", "5m", "3h", "2d": rounded down. */
+/* RFC 3339 in UTC; ms 0: null. */
+void show_instant(struct json *j, const char *key, uint64_t ms);
 const char *show_span(uint64_t ms, char *text, size_t size);
 /* "512", "1.5K", "20M", "3.2G" */
 const char *show_size(uint64_t bytes, char *text, size_t size);

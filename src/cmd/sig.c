@@ -82,6 +82,11 @@ void sig_terminal(void)
 	on_signal(SIGWINCH); /* its size may be another since it was looked at */
 }
 
+void sig_continue(void)
+{
+	catch (WATCHED - 1);
+}
+
 int sig_fd(void)
 {
 	return wake[0];

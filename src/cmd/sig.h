@@ -16,6 +16,8 @@
 int sig_init(struct err *e);
 /* And SIGWINCH and SIGCONT, of which one may have come before. */
 void sig_terminal(void);
+/* And SIGCONT alone. */
+void sig_continue(void);
 /* Poll this for reading. */
 int sig_fd(void);
 /* The next signal that came, 0 when there is none. */

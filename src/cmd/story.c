@@ -55,6 +55,15 @@ static void about(const struct value *event, char to[TEXT_SIZE])
 	const char *code = text_of(value_get(data, "error"), "code");
 	if (*code && n < TEXT_SIZE)
 		n += (size_t)snprintf(to + n, TEXT_SIZE - n, "%s%s", n ? " " : "", code);
+	if (*text_of(data, "rule") && n < TEXT_SIZE)
+		n += (size_t)snprintf(to + n, TEXT_SIZE - n, "%s%s: %s", n ? " " : "",
+				      text_of(data, "rule"), text_of(data, "what"));
+	if (*text_of(event, "clock_latest") && n < TEXT_SIZE)
+		n += (size_t)snprintf(to + n, TEXT_SIZE - n, "%s(clock behind %.24s)", n ? " " : "",
+				      text_of(event, "clock_latest"));
+	if (strncmp(text_of(event, "kind"), "sandbox.e", 9) == 0 && *text_of(data, "why") &&
+	    n < TEXT_SIZE)
+		n += (size_t)snprintf(to + n, TEXT_SIZE - n, " by %s", text_of(data, "why"));
 	if (value_len(value_get(data, "denials")) && n < TEXT_SIZE)
 		(void)snprintf(to + n, TEXT_SIZE - n, "%s%zu denials", n ? " " : "",
 			       value_len(value_get(data, "denials")));
@@ -109,9 +118,12 @@ static void tell_begin(const struct value *event, const struct value *data)
 	       safe(words, clean));
 	if (*text_of(w, "client"))
 		printf("    through %s\n", safe(text_of(w, "client"), clean));
-	if (*text_of(event, "sandbox"))
-		printf("    in sandbox %s, isolation %s, image %s\n", text_of(event, "sandbox"),
+	if (*text_of(event, "sandbox") || *text_of(data, "image"))
+		printf("    in %s%s, isolation %s%s%s\n",
+		       *text_of(event, "sandbox") ? "sandbox " : "a sandbox of the daemon",
+		       text_of(event, "sandbox"),
 		       *text_of(data, "isolation") ? text_of(data, "isolation") : "as it has",
+		       *text_of(data, "image") ? ", image " : "",
 		       safe(text_of(data, "image"), clean));
 	if (*text_of(event, "workspace"))
 		printf("    in workspace %s, at snapshot %lld\n", text_of(event, "workspace"),
@@ -133,9 +145,73 @@ static void tell_output(const struct value *data, const char *name)
 		       (long long)value_int(value_get(o, "bytes")), text_of(o, "sha256"));
 }
 
-static void tell_end(const struct value *event, const struct value *data)
+static void tell_lists(const struct value *data)
 {
 	const struct value *denials = value_get(data, "denials"), *files = value_get(data, "files");
+	const struct value *network = value_get(data, "network");
+	const struct value *requests = value_get(data, "requests");
+	char clean[TEXT_SIZE];
+
+	for (size_t i = 0; i < value_len(denials); i++)
+		printf("    refused, %lld times: %s\n",
+		       (long long)value_int(value_get(value_at(denials, i), "count")),
+		       safe(text_of(value_at(denials, i), "what"), clean));
+	for (size_t i = 0; i < value_len(network); i++) {
+		const struct value *row = value_at(network, i);
+
+		printf("    %s, %lld times: %s:%lld, %lld bytes in, %lld out\n",
+		       text_of(row, "verdict"), (long long)value_int(value_get(row, "count")),
+		       safe(text_of(row, "host"), clean),
+		       (long long)value_int(value_get(row, "port")),
+		       (long long)value_int(value_get(row, "bytes_in")),
+		       (long long)value_int(value_get(row, "bytes_out")));
+	}
+	for (size_t i = 0; i < value_len(requests); i++) {
+		const struct value *row = value_at(requests, i);
+
+		printf("    asked %s:%lld: %s ", safe(text_of(row, "host"), clean),
+		       (long long)value_int(value_get(row, "port")), text_of(row, "method"));
+		printf("%s: status %lld\n", safe(text_of(row, "path"), clean),
+		       (long long)value_int(value_get(row, "status")));
+	}
+	for (size_t i = 0; i < value_len(files); i++)
+		printf("    %s %s\n",
+		       *text_of(value_at(files, i), "change")
+			       ? text_of(value_at(files, i), "change")
+			       : "changed",
+		       safe(text_of(value_at(files, i), "path"), clean));
+}
+
+static void tell_alert(const struct value *event, const struct value *data)
+{
+	char clean[TEXT_SIZE];
+	const char *action = text_of(data, "action");
+
+	printf("%s  alert %s: %s%s\n", text_of(event, "time"), text_of(data, "rule"),
+	       safe(text_of(data, "what"), clean),
+	       strcmp(action, "kill") == 0    ? "; it was killed for that"
+	       : strcmp(action, "pause") == 0 ? "; it was paused for that"
+					      : "");
+}
+
+static void tell_approval(const struct value *event, const struct value *data)
+{
+	const struct value *by = value_get(data, "by_uid");
+	char clean[TEXT_SIZE];
+
+	if (!*text_of(data, "answer")) {
+		printf("%s  a person was asked (%s): %s\n", text_of(event, "time"),
+		       text_of(data, "approval"), safe(text_of(data, "what"), clean));
+		return;
+	}
+	printf("%s  the answer was: %s", text_of(event, "time"), text_of(data, "answer"));
+	if (by)
+		printf(", by uid %lld", (long long)value_int(by));
+	printf("\n");
+}
+
+static void tell_end(const struct value *event, const struct value *data)
+{
 	const struct value *error = value_get(data, "error");
 	char clean[TEXT_SIZE];
 
@@ -150,14 +226,11 @@ static void tell_end(const struct value *event, const struct value *data)
 	if (error)
 		printf("    %s: %s\n", text_of(error, "code"),
 		       safe(text_of(error, "message"), clean));
-	for (size_t i = 0; i < value_len(denials); i++)
-		printf("    refused, %lld times: %s\n",
-		       (long long)value_int(value_get(value_at(denials, i), "count")),
-		       safe(text_of(value_at(denials, i), "what"), clean));
+	if (value_int(value_get(value_get(data, "stdin"), "bytes")))
+		tell_output(data, "stdin");
 	tell_output(data, "stdout");
 	tell_output(data, "stderr");
-	for (size_t i = 0; i < value_len(files); i++)
-		printf("    changed %s\n", safe(text_of(value_at(files, i), "path"), clean));
+	tell_lists(data);
 	if (value_get(data, "snapshot"))
 		printf("    the workspace stands at snapshot %lld\n",
 		       (long long)value_int(value_get(data, "snapshot")));
@@ -172,8 +245,17 @@ void story_tell(const struct value *event)
 	if (strncmp(text_of(event, "kind"), "api.", 4) == 0) {
 		printf("%s  over HTTP: %s, %s\n", text_of(event, "time"),
 		       safe(text_of(event, "kind") + 4, clean), text_of(data, "status"));
+	} else if (strcmp(phase, "part") == 0) {
+		tell_lists(data);
+	} else if (strcmp(text_of(event, "kind"), "alert") == 0) {
+		tell_alert(event, data);
+	} else if (strncmp(text_of(event, "kind"), "approval.", 9) == 0) {
+		tell_approval(event, data);
 	} else if (strcmp(phase, "begin") == 0) {
 		tell_begin(event, data);
+	} else if (strcmp(phase, "started") == 0) {
+		printf("%s  it runs in sandbox %s\n", text_of(event, "time"),
+		       text_of(event, "sandbox"));
 	} else if (strcmp(phase, "refused") == 0) {
 		tell_begin(event, data);
 		printf("    it was refused: %s: %s\n", text_of(value_get(data, "error"), "code"),

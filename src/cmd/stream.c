@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/stream.h"
 
+#include <pinfold/replay.h>
+
 #include <assert.h>
 #include <poll.h>
 #include <signal.h>
@@ -45,6 +47,8 @@ void stream_init(struct stream *s, struct pinfold_run *run, const struct stream_
 			     .quiet = o->quiet,
 			     .raw = o->raw,
 			     .terminal = o->terminal,
+			     .pauses = o->pauses,
+			     .resumes = o->pauses,
 			     .leaves = o->leaves};
 	feed_init(&s->feed, o->stdin_fd);
 }
@@ -142,6 +146,18 @@ static void say_question(const char *text, size_t len)
 	    (int)(len - what), text + what, (int)id, text, (int)id, text);
 }
 
+/* Alerts are among the notes of the result. Of one that pauses the run somebody has to know now. */
+static void on_alert(struct stream *s, const struct pinfold_event *ev)
+{
+	relay_alert(ev->data, ev->len);
+	if (s->pauses && !relay_on())
+		say("alert %.*s: it is paused; to let it go on: pinfold resume %s in the daemon, "
+		    "else kill -CONT %d",
+		    (int)ev->len, (const char *)ev->data, pinfold_run_sandbox(s->run),
+		    (int)getpid());
+	s->pauses = false;
+}
+
 static void on_event(struct stream *s, const struct pinfold_event *ev)
 {
 	switch (ev->kind) {
@@ -161,8 +177,9 @@ static void on_event(struct stream *s, const struct pinfold_event *ev)
 		break;
 	case PINFOLD_EVENT_STARTED: break;
 	case PINFOLD_EVENT_ASK: say_question(ev->data, ev->len); break;
+	case PINFOLD_EVENT_ALERT: on_alert(s, ev); break;
 	case PINFOLD_EVENT_DENIAL: /* is among the notes of the result, once */
-		relay_denial(ev->data, ev->len);
+		relay_denial(s->run);
 		break;
 	}
 }
@@ -188,6 +205,8 @@ static void take_signals(struct stream *s)
 
 	for (int signo = sig_take(); signo; signo = sig_take()) {
 		if (signo == SIGWINCH || signo == SIGCONT) {
+			if (signo == SIGCONT && s->resumes)
+				pinfold_run_signal(s->run, SIGCONT);
 			if (signo == SIGCONT && s->terminal)
 				term_raw(STDIN_FILENO);
 			if (term_size(&rows, &cols))
@@ -210,8 +229,10 @@ static void relay_input(struct stream *s, const struct pollfd *p)
 
 	if (to < 0)
 		return;
-	if (p[SLOT_INPUT].revents)
+	if (p[SLOT_INPUT].revents) {
 		feed_read(&s->feed);
+		pinfold_run_keep_input(s->run, s->feed.buf + s->feed.off, s->feed.len);
+	}
 	if (s->leaves && s->feed.len && memchr(s->feed.buf + s->feed.off, KEY_LEAVE, s->feed.len)) {
 		pinfold_run_stop(s->run, 0);
 		return;

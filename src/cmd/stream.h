@@ -34,6 +34,8 @@ struct stream {
 	bool raw;	/* control sequences reach a terminal */
 	bool terminal;	/* the caller's terminal follows the command's */
 	bool leaves;	/* Ctrl-] hangs up */
+	bool pauses;	/* its first alert, still to come, pauses it, */
+	bool resumes;	/* and SIGCONT lets it go on */
 	bool same_file; /* standard output and standard error are one file, pipe or terminal */
 	bool held;	/* the command is held back */
 	bool more;	/* events were left for the next round */
@@ -50,6 +52,7 @@ struct stream_options {
 	bool raw; /* pass control sequences to a terminal */
 	bool terminal;
 	bool leaves; /* Ctrl-] hangs up */
+	bool pauses; /* its first alert pauses it */
 };
 
 void stream_init(struct stream *s, struct pinfold_run *run, const struct stream_options *o);

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/parse.h"
 #include "cmd/http.h"
+#include "cmd/noted.h"
 #include "cmd/request.h"
 #include "cmd/say.h"
 #include "cmd/show.h"
@@ -19,13 +20,13 @@ static const char *const paragraphs[] = {
 	"request on. The tenant '*' stands for all who have none of their own.",
 	"A unit of the budget is a second of processor time, or a GiB of memory limit held for a "
 	"second. When processor time or budget is used up, all that the tenant has running is ended, "
-	"and nothing starts before the period is over.",
+	"and nothing starts before the period is over. When one of the network is, nothing is reached "
+	"and connections break; nothing is ended.",
 	NULL,
 };
 
 const struct verb_doc tenant_doc = {
-	.usage = {"set NAME [--live N] [--runs-per-minute N] [--cpu-seconds N/PERIOD] ...",
-		  "ls [--json]", "rm NAME"},
+	.usage = {"set NAME [--live N] [--runs-per-minute N] [options]", "ls [--json]", "rm NAME"},
 	.paragraphs = paragraphs,
 	.examples = {{"An hour of processor time a day, ten sandboxes at once:",
 		      "pinfold tenant set agent-1 --live 10 --cpu-seconds 3600/day"},
@@ -90,8 +91,9 @@ static int take_period(const char *text, uint64_t *ret_s, struct err *e)
 }
 
 /* AMOUNT/PERIOD */
-static int take_rate(const char *option, const char *text, uint64_t *to, uint64_t *to_period_s,
-		     struct err *e)
+static int take_rate_of(const char *option, const char *text,
+			int (*parse)(const char *, uint64_t *, struct err *), uint64_t *to,
+			uint64_t *to_period_s, struct err *e)
 {
 	char amount[32];
 	uint64_t n = 0, period = 0;
@@ -108,10 +110,33 @@ static int take_rate(const char *option, const char *text, uint64_t *to, uint64_
 		return err_remedy(e, "use for example 3600/day; minute, hour, week or 30d do, too");
 	}
 	(void)snprintf(amount, sizeof(amount), "%.*s", (int)(slash - text), text);
-	if (parse_count(amount, &n, e) < 0 || take_period(slash + 1, &period, e) < 0)
+	if (parse(amount, &n, e) < 0 || take_period(slash + 1, &period, e) < 0)
 		return wrong(option, e);
 	*to = n;
 	*to_period_s = period;
+	return 0;
+}
+
+static int take_rate(const char *option, const char *text, uint64_t *to, uint64_t *to_period_s,
+		     struct err *e)
+{
+	return take_rate_of(option, text, parse_count, to, to_period_s, e);
+}
+
+static const char *const egress_names[PINFOLD_PURSE_SUMS] = {"egress-bytes", "egress-connections",
+							     "egress-requests"};
+
+static int take_egress(struct tenant *t, const struct request *r, struct err *e)
+{
+	for (unsigned i = 0; i < PINFOLD_PURSE_SUMS; i++) {
+		char option[40];
+
+		(void)snprintf(option, sizeof(option), "total-%s", egress_names[i]);
+		if (take_rate_of(option, r->quota_egress[i],
+				 i == PINFOLD_PURSE_BYTES ? parse_size : parse_count,
+				 &t->egress[i].n, &t->egress[i].period_s, e) < 0)
+			return -EINVAL;
+	}
 	return 0;
 }
 
@@ -124,7 +149,8 @@ static int change(struct tenant *t, void *arg, struct err *e)
 	    take_size("total-memory", r->quota_memory, &t->memory, e) < 0 ||
 	    take_size("total-disk", r->quota_disk, &t->disk, e) < 0 ||
 	    take_rate("cpu-seconds", r->quota_cpu, &t->cpu_s, &t->cpu_period_s, e) < 0 ||
-	    take_rate("budget", r->quota_budget, &t->budget, &t->budget_period_s, e) < 0)
+	    take_rate("budget", r->quota_budget, &t->budget, &t->budget_period_s, e) < 0 ||
+	    take_egress(t, r, e) < 0)
 		return -EINVAL;
 	return 0;
 }
@@ -132,11 +158,33 @@ static int change(struct tenant *t, void *arg, struct err *e)
 static int set(int dir, const char *name, struct request *r, struct err *e)
 {
 	if (!r->quota_live && !r->quota_runs && !r->quota_memory && !r->quota_disk &&
-	    !r->quota_cpu && !r->quota_budget) {
+	    !r->quota_cpu && !r->quota_budget && !r->quota_egress[0] && !r->quota_egress[1] &&
+	    !r->quota_egress[2]) {
 		(void)err_set(e, ERR_INVALID, "tenant set: which quota is missing");
 		return err_remedy(e, "pinfold help tenant lists them");
 	}
-	return tenant_change(dir, name, change, r, e);
+	struct noted n = {.kind = "tenant.set"};
+	noted_word(&n, "name", name);
+	noted_word(&n, "live", r->quota_live);
+	noted_word(&n, "runs_per_minute", r->quota_runs);
+	noted_word(&n, "memory", r->quota_memory);
+	noted_word(&n, "disk", r->quota_disk);
+	noted_word(&n, "cpu_seconds", r->quota_cpu);
+	noted_word(&n, "budget", r->quota_budget);
+	noted_word(&n, "egress_bytes", r->quota_egress[PINFOLD_PURSE_BYTES]);
+	noted_word(&n, "egress_connections", r->quota_egress[PINFOLD_PURSE_CONNECTIONS]);
+	noted_word(&n, "egress_requests", r->quota_egress[PINFOLD_PURSE_REQUESTS]);
+	int k = noted_begin(&n, e);
+	return k < 0 ? k : noted_end(&n, tenant_change(dir, name, change, r, e), e);
+}
+
+static int forget(int dir, const char *name, struct err *e)
+{
+	struct noted n = {.kind = "tenant.remove"};
+
+	noted_word(&n, "name", name);
+	int r = noted_begin(&n, e);
+	return r < 0 ? r : noted_end(&n, tenant_remove(dir, name, e), e);
 }
 
 static const char *rate(uint64_t n, uint64_t period_s, char *text, size_t size)
@@ -163,6 +211,27 @@ static const char *bytes(uint64_t n, char *text, size_t size)
 	return count(0, text, size);
 }
 
+/* A line of its own, where somebody has one: they are few. */
+static void print_egress(const struct tenant *t)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < PINFOLD_PURSE_SUMS; i++) {
+		char text[48], size[24], span[24];
+
+		if (!t->egress[i].n)
+			continue;
+		(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)t->egress[i].n);
+		printf("%s %s %s/%s", any ? "," : "  ", egress_names[i],
+		       i == PINFOLD_PURSE_BYTES ? show_size(t->egress[i].n, size, sizeof(size))
+						: text,
+		       show_span(t->egress[i].period_s * 1000, span, sizeof(span)));
+		any = true;
+	}
+	if (any)
+		printf("\n");
+}
+
 static void print_list(const struct tenant *list, size_t n)
 {
 	char a[24], b[24], c[24], d[24], f[48], g[48];
@@ -177,6 +246,7 @@ static void print_list(const struct tenant *list, size_t n)
 		       bytes(t->memory, c, sizeof(c)), bytes(t->disk, d, sizeof(d)),
 		       rate(t->cpu_s, t->cpu_period_s, f, sizeof(f)),
 		       rate(t->budget, t->budget_period_s, g, sizeof(g)));
+		print_egress(t);
 	}
 }
 
@@ -186,6 +256,19 @@ static void put(struct json *j, const char *key, uint64_t n)
 		json_u64(j, key, n);
 	else
 		json_none(j, key);
+}
+
+static void put_egress(struct json *j, const struct tenant *t)
+{
+	static const char *const keys[PINFOLD_PURSE_SUMS][2] = {
+		{"egress_bytes", "egress_bytes_period_s"},
+		{"egress_connections", "egress_connections_period_s"},
+		{"egress_requests", "egress_requests_period_s"}};
+
+	for (unsigned i = 0; i < PINFOLD_PURSE_SUMS; i++) {
+		put(j, keys[i][0], t->egress[i].n);
+		put(j, keys[i][1], t->egress[i].period_s);
+	}
 }
 
 static int list_all(int dir, const struct request *r, struct err *e)
@@ -214,6 +297,7 @@ static int list_all(int dir, const struct request *r, struct err *e)
 		put(&j, "cpu_seconds_period_s", list[i].cpu_period_s);
 		put(&j, "budget", list[i].budget);
 		put(&j, "budget_period_s", list[i].budget_period_s);
+		put_egress(&j, &list[i]);
 		json_close(&j, '}');
 	}
 	json_close(&j, ']');
@@ -235,7 +319,7 @@ static int act(struct request *r, int argc, char **argv, struct err *e)
 	if (argc == 1 && strcmp(argv[0], "ls") == 0)
 		return list_all(dir, r, e);
 	if (argc == 2 && strcmp(argv[0], "rm") == 0)
-		return tenant_remove(dir, argv[1], e);
+		return forget(dir, argv[1], e);
 	(void)err_set(e, ERR_INVALID,
 		      "tenant: what is to be done is missing, or too much is there");
 	return err_remedy(e, "use pinfold tenant set NAME, ls or rm NAME");

@@ -116,6 +116,7 @@ static int hand_over(const struct tls_side *t, int cert, int key, struct err *e)
 static void execute(const struct tls_side *t, int control)
 {
 	char count[8];
+	sigset_t clear;
 	char *argv[] = {(char[]){"pinfold-tls"}, count, NULL}, *none[] = {NULL};
 	int fd[TLS_LISTEN_MAX + 3]; /* control, door, listeners, and the program itself */
 	unsigned n = 0;
@@ -137,7 +138,8 @@ static void execute(const struct tls_side *t, int control)
 			_exit(1);
 	(void)snprintf(count, sizeof(count), "%u", t->n_listen);
 	(void)close_range(TLS_CONTROL + n, ~0u, CLOSE_RANGE_CLOEXEC);
-	(void)sigaction(SIGTERM, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+	(void)sigemptyset(&clear);
+	(void)sigprocmask(SIG_SETMASK, &clear, NULL); /* of the watcher's, SIGTERM is held */
 	(void)syscall(SYS_execveat, fd[n], "", argv, none, AT_EMPTY_PATH);
 	_exit(1);
 }

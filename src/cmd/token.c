@@ -26,8 +26,7 @@ static const char *const paragraphs[] = {
 };
 
 const struct verb_doc token_doc = {
-	.usage = {"new [--scope SCOPES] [--tenant NAME] [--ttl DURATION] [--label TEXT] [--json]",
-		  "ls [--json]", "rm ID"},
+	.usage = {"new [--scope SCOPES] [--tenant NAME] [options]", "ls [--json]", "rm ID"},
 	.paragraphs = paragraphs,
 	.examples = {{"A key for one agent, for a day:",
 		      "pinfold token new --tenant agent-1 --ttl 1d"},
@@ -52,6 +51,8 @@ static void put_token(struct json *j, const struct token *t, const char *text)
 	json_str(j, "tenant", t->tenant);
 	put_scopes(j, t->scopes);
 	json_str(j, "label", t->label);
+	show_instant(j, "created", t->created_s * 1000);
+	show_instant(j, "expires", t->expires_s * 1000);
 	json_u64(j, "created_s", t->created_s);
 	if (t->expires_s)
 		json_u64(j, "expires_s", t->expires_s);

@@ -100,6 +100,8 @@ static struct line *lines_of(const struct look *before, const struct look *now, 
 			continue;
 		all[n] = (struct line){.s = s, .cpu = percent(before, now, s)};
 		all[n].name = metadata(s, "pinfold.name");
+		if (!*all[n].name)
+			all[n].name = metadata(s, "pinfold.used");
 		if (*tenant)
 			(void)snprintf(all[n].tenant, sizeof(all[n].tenant), "%s", tenant);
 		else

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "cmd/help.h"
+#include "cmd/noted.h"
 #include "cmd/request.h"
 #include "cmd/say.h"
 #include "cmd/show.h"
@@ -75,9 +76,15 @@ static int list(bool as_json, struct err *e)
 static int add(const char *path, bool as_json, struct err *e)
 {
 	auto_trust struct trust t = {.text = NULL};
+	struct noted n = {.kind = "trust.add"};
 	struct json j;
 
-	if (trust_add(path, &t, e) < 0)
+	noted_word(&n, "path", path);
+	if (noted_begin(&n, e) < 0)
+		return -EIO;
+	int r = trust_add(path, &t, e);
+	noted_word(&n, "file", r < 0 ? NULL : t.path);
+	if (noted_end(&n, r, e) < 0)
 		return -EINVAL;
 	if (!as_json) {
 		printf("trusted: ");
@@ -90,6 +97,15 @@ static int add(const char *path, bool as_json, struct err *e)
 	json_str(&j, "state", state_word(t.state));
 	json_close(&j, '}');
 	return show_end(&j) < 0 ? err_sys(e, "standard output") : 0;
+}
+
+static int forget(const char *path, struct err *e)
+{
+	struct noted n = {.kind = "trust.forget"};
+
+	noted_word(&n, "path", path);
+	int r = noted_begin(&n, e);
+	return r < 0 ? r : noted_end(&n, trust_forget(path, e), e);
 }
 
 int cmd_trust(const struct verb *v, int argc, char **argv)
@@ -110,7 +126,7 @@ int cmd_trust(const struct verb *v, int argc, char **argv)
 	} else if (r.list) {
 		result = list(r.json, &e);
 	} else {
-		result = r.forget ? trust_forget(path, &e) : add(path, r.json, &e);
+		result = r.forget ? forget(path, &e) : add(path, r.json, &e);
 	}
 	return result < 0 ? say_failure(&e, r.json) : result;
 }

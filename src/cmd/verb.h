@@ -50,6 +50,8 @@
 #define VERB_TENANT VERB_BIT(38)
 #define VERB_TOP VERB_BIT(39)
 #define VERB_GC VERB_BIT(40)
+#define VERB_LS VERB_BIT(41)
+#define VERB_LIMIT VERB_BIT(42)
 #define VERB_ALL UINT64_MAX
 
 #define EXIT_PINFOLD 125 /* Pinfold itself failed: nothing of the command ran */
@@ -59,9 +61,11 @@ struct verb_example {
 	const char *command;
 };
 
+#define VERB_USAGES 5
+
 struct verb_doc {
-	const char *usage[3];	       /* what follows the name; ended by NULL when shorter */
-	const char *const *paragraphs; /* ended by NULL */
+	const char *usage[VERB_USAGES]; /* what follows the name; ended by NULL when shorter */
+	const char *const *paragraphs;	/* ended by NULL */
 	struct verb_example examples[5];
 };
 
@@ -98,6 +102,7 @@ int cmd_bench(const struct verb *v, int argc, char **argv);
 int cmd_new(const struct verb *v, int argc, char **argv);
 int cmd_ls(const struct verb *v, int argc, char **argv);
 int cmd_info(const struct verb *v, int argc, char **argv);
+int cmd_limit(const struct verb *v, int argc, char **argv);
 int cmd_rm(const struct verb *v, int argc, char **argv);
 int cmd_snap(const struct verb *v, int argc, char **argv);
 int cmd_log(const struct verb *v, int argc, char **argv);
@@ -114,6 +119,7 @@ int cmd_fork(const struct verb *v, int argc, char **argv);
 int cmd_export(const struct verb *v, int argc, char **argv);
 int cmd_import(const struct verb *v, int argc, char **argv);
 int cmd_image(const struct verb *v, int argc, char **argv);
+int cmd_gc(const struct verb *v, int argc, char **argv);
 int cmd_fsck(const struct verb *v, int argc, char **argv);
 int cmd_mcp(const struct verb *v, int argc, char **argv);
 int cmd_approvals(const struct verb *v, int argc, char **argv);
@@ -125,6 +131,7 @@ int cmd_token(const struct verb *v, int argc, char **argv);
 int cmd_audit(const struct verb *v, int argc, char **argv);
 int cmd_receipt(const struct verb *v, int argc, char **argv);
 int cmd_verify(const struct verb *v, int argc, char **argv);
+int cmd_replay(const struct verb *v, int argc, char **argv);
 int cmd_allow(const struct verb *v, int argc, char **argv);
 int cmd_trust(const struct verb *v, int argc, char **argv);
 int cmd_secret(const struct verb *v, int argc, char **argv);
@@ -134,9 +141,9 @@ int cmd_docs(const struct verb *v, int argc, char **argv);
 extern const struct verb_doc allow_doc, trust_doc, run_doc, shell_doc, plan_doc, doctor_doc,
 	version_doc, help_doc, serve_doc, docs_doc, exec_doc, ps_doc, logs_doc, attach_doc,
 	kill_doc, pause_doc, resume_doc, extend_doc, bench_doc, new_doc, ls_doc, info_doc, rm_doc,
-	snap_doc, log_doc, undo_doc, rollback_doc, fork_doc, diff_doc, cp_doc, push_doc, pull_doc,
-	watch_doc, review_doc, apply_doc, export_doc, import_doc, fsck_doc, token_doc, secret_doc,
-	image_doc, approvals_doc, deps_doc, approve_doc, deny_doc, top_doc, tenant_doc, mcp_doc,
-	audit_doc, receipt_doc, verify_doc;
+	limit_doc, snap_doc, log_doc, undo_doc, rollback_doc, fork_doc, diff_doc, cp_doc, push_doc,
+	pull_doc, watch_doc, review_doc, apply_doc, export_doc, import_doc, fsck_doc, gc_doc,
+	token_doc, secret_doc, image_doc, approvals_doc, deps_doc, approve_doc, deny_doc, top_doc,
+	tenant_doc, mcp_doc, audit_doc, receipt_doc, verify_doc, replay_doc;
 
 #endif

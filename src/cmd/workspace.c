@@ -2,6 +2,7 @@
 /* Workspaces by name: new, ls, info, rm, and what all their verbs share. */
 #include "cmd/workspace.h"
 
+#include <pinfold/gc.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,7 +125,8 @@ int cmd_new(const struct verb *v, int argc, char **argv)
 					      .dir = n.r.run.dir,
 					      .disk_bytes = n.r.run.disk_bytes,
 					      .inodes = n.r.inodes,
-
+					      .hide = (const char *const *)n.r.hide.items,
+					      .show = (const char *const *)n.r.show.items,
 					      .image = n.r.run.image};
 	if (pinfold_workspace_new(n.store, n.name, &o, &error) < 0)
 		return say_library_failure(&error, n.r.json);
@@ -148,6 +150,7 @@ static void put_workspace(struct json *j, const struct pinfold_workspace_info *w
 	json_u64(j, "own_bytes", w->own_bytes);
 	json_u64(j, "shared_bytes", w->shared_bytes);
 	json_u64(j, "disk_limit_bytes", w->disk_limit_bytes);
+	json_str(j, "disk_held_by", "polled"); /* no filesystem is asked for a quota yet */
 	json_u64(j, "inode_limit", w->inode_limit);
 	json_str(j, "image", w->image);
 	if (w->dir[0])
@@ -159,13 +162,17 @@ static void put_workspace(struct json *j, const struct pinfold_workspace_info *w
 
 static const char *const ls_paragraphs[] = {
 	"Lists the workspaces. OWN is what removing one gives back; SHARED is what others have, too.",
+	"With --sizes, the last line is what all workspaces and images have together, where every "
+	"layer counts once.",
 	NULL,
 };
 
 const struct verb_doc ls_doc = {
-	.usage = {"[--json]"},
+	.usage = {"[--json] [--sizes]"},
 	.paragraphs = ls_paragraphs,
-	.examples = {{"What is there?", "pinfold ls"}, {"In a script:", "pinfold ls --json"}},
+	.examples = {{"What is there?", "pinfold ls"},
+		     {"In a script:", "pinfold ls --json"},
+		     {"What does it take?", "pinfold ls --sizes"}},
 };
 
 static void print_table(const struct pinfold_workspace_info *list, size_t n)
@@ -186,13 +193,45 @@ static void print_table(const struct pinfold_workspace_info *list, size_t n)
 	}
 }
 
+static void print_sizes(const struct pinfold_store_sizes *s)
+{
+	char all[24], shared[24], left[24];
+
+	printf("together %s in %llu layers, %s of it shared; %s free\n",
+	       show_size(s->bytes, all, sizeof(all)), (unsigned long long)s->layers,
+	       show_size(s->shared_bytes, shared, sizeof(shared)),
+	       show_size(s->free_bytes, left, sizeof(left)));
+}
+
+static int put_list(const struct pinfold_workspace_info *list, size_t n,
+		    const struct pinfold_store_sizes *sizes)
+{
+	struct json j;
+
+	show_list_begin(&j);
+	for (size_t i = 0; i < n; i++)
+		put_workspace(&j, &list[i]);
+	if (!sizes)
+		return show_list_end(&j) < 0 ? EXIT_PINFOLD : 0;
+	json_close(&j, ']');
+	json_none(&j, "next");
+	json_open(&j, "sizes", '{');
+	json_u64(&j, "layers", sizes->layers);
+	json_u64(&j, "bytes", sizes->bytes);
+	json_u64(&j, "shared_bytes", sizes->shared_bytes);
+	json_u64(&j, "free_bytes", sizes->free_bytes);
+	json_close(&j, '}');
+	json_close(&j, '}');
+	return show_end(&j) < 0 ? EXIT_PINFOLD : 0;
+}
+
 int cmd_ls(const struct verb *v, int argc, char **argv)
 {
 	auto_named struct named n = NAMED_INIT;
 	struct pinfold_workspace_info *list = NULL;
 	struct pinfold_error error;
 	struct err e = ERR_INIT;
-	struct json j;
+	struct pinfold_store_sizes sizes;
 	size_t count = 0;
 	int used = 0, status = 0;
 
@@ -204,13 +243,16 @@ int cmd_ls(const struct verb *v, int argc, char **argv)
 		return EXIT_PINFOLD;
 	if (pinfold_workspace_list(n.store, &list, &count, &error) < 0)
 		return say_library_failure(&error, n.r.json);
+	if (n.r.sizes && pinfold_store_sizes(n.store, &sizes, &error) < 0) {
+		pinfold_workspace_list_free(list);
+		return say_library_failure(&error, n.r.json);
+	}
 	if (n.r.json) {
-		show_list_begin(&j);
-		for (size_t i = 0; i < count; i++)
-			put_workspace(&j, &list[i]);
-		status = show_list_end(&j) < 0 ? EXIT_PINFOLD : 0;
+		status = put_list(list, count, n.r.sizes ? &sizes : NULL);
 	} else {
 		print_table(list, count);
+		if (n.r.sizes)
+			print_sizes(&sizes);
 		status = help_flush();
 	}
 	pinfold_workspace_list_free(list);
@@ -248,7 +290,7 @@ int cmd_info(const struct verb *v, int argc, char **argv)
 	}
 	printf("name      %s\nstatus    %s\nsnapshot  %llu\nlayers    %u\n", w.name,
 	       w.busy ? "busy" : "idle", (unsigned long long)w.head, w.layers);
-	printf("disk      %s of its own, %s shared, of at most %s\n",
+	printf("disk      %s of its own, %s shared, of at most %s, looked at while a command runs\n",
 	       show_size(w.own_bytes, own, sizeof(own)),
 	       show_size(w.shared_bytes, shared, sizeof(shared)),
 	       show_size(w.disk_limit_bytes, limit, sizeof(limit)));
@@ -258,13 +300,13 @@ int cmd_info(const struct verb *v, int argc, char **argv)
 }
 
 static const char *const rm_paragraphs[] = {
-	"Removes a workspace with its history and gives its space back. Workspaces that were forked from "
-	"it stay as they are.",
+	"Removes workspaces with their history and gives their space back. Workspaces that were forked from "
+	"one stay as they are.",
 	NULL,
 };
 
 const struct verb_doc rm_doc = {
-	.usage = {"NAME"},
+	.usage = {"NAME..."},
 	.paragraphs = rm_paragraphs,
 	.examples = {{"Away with it:", "pinfold rm demo"}},
 };
@@ -275,9 +317,11 @@ int cmd_rm(const struct verb *v, int argc, char **argv)
 	struct pinfold_error error;
 	int status = 0;
 
-	if (!named_begin(&n, v, argc, argv, 0, 0, &status))
+	if (!named_begin(&n, v, argc, argv, 0, argc, &status))
 		return status;
-	if (pinfold_workspace_remove(n.store, n.name, &error) < 0)
-		return say_library_failure(&error, n.r.json);
-	return 0;
+	/* All are tried; as data there is one error, and so the first ends it. */
+	for (char **name = n.words - 1; *name && !(status && n.r.json); name++)
+		if (pinfold_workspace_remove(n.store, *name, &error) < 0)
+			status = say_library_failure(&error, n.r.json);
+	return status;
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "deps/table.h"
+
 struct row {
 	const char *module, *package, *why;
 };
@@ -26,12 +28,25 @@ static const char *const node_popular[] = {
 };
 #undef POPULAR
 
+#define OWN(name) name,
+static const char *const own_names[] = {
+#include "deps/own_names.def"
+};
+#undef OWN
+
+#define NONE(module, why) {module, NULL, why},
+static const struct row none_names[] = {
+#include "deps/none_names.def"
+};
+#undef NONE
+
+#define MODULE_LETTERS 6u /* shorter names are all near to each other */
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 int deps_lang_of(const char *name, enum deps_lang *ret)
 {
 	static const char *const names[] = {
-		[DEPS_PYTHON] = "python", [DEPS_NODE] = "node", [DEPS_R] = "r"};
+		[DEPS_PYTHON] = "python", [DEPS_NODE] = "node", [DEPS_R] = "r", [DEPS_APT] = "apt"};
 
 	for (size_t i = 0; i < COUNT(names); i++)
 		if (strcmp(name, names[i]) == 0) {
@@ -46,25 +61,33 @@ static int by_module(const void *key, const void *row)
 	return strcmp(key, ((const struct row *)row)->module);
 }
 
-/* The longest name in the table that the module's is, or is below. */
-static const struct row *find_row(const char *module)
+/* The longest name in the tables that the module's is, or is below; the user's before ours. */
+static bool find_row(enum deps_lang lang, const char *module, struct row *ret)
 {
+	static const char own[] = "your own table says so (" TABLE_NAME ")";
 	char name[DEPS_NAME_SIZE];
 
 	(void)snprintf(name, sizeof(name), "%s", module);
 	for (;;) {
-		const struct row *r = bsearch(name, python_names, COUNT(python_names),
-					      sizeof(python_names[0]), by_module);
-		char *dot = strrchr(name, '.');
+		const struct table_row *mine = table_find(lang, name);
+		const struct row *r = lang == DEPS_PYTHON && !mine
+					      ? bsearch(name, python_names, COUNT(python_names),
+							sizeof(python_names[0]), by_module)
+					      : NULL;
+		char *dot = lang == DEPS_PYTHON ? strrchr(name, '.') : NULL;
 
-		if (r || !dot)
-			return r;
+		if (mine)
+			*ret = (struct row){.package = mine->package, .why = own};
+		else if (r)
+			*ret = *r;
+		if (mine || r || !dot)
+			return mine || r;
 		*dot = '\0';
 	}
 }
 
-/* Letters, digits, - _ . inside; node's may have a scope. What else stands there goes to no index. */
-static bool is_name(enum deps_lang lang, const char *name)
+/* Letters, digits, - _ . inside; node's may have a scope, apt's a +. What else stands there goes to no index. */
+bool deps_is_name(enum deps_lang lang, const char *name)
 {
 	size_t n = strlen(name);
 	bool scoped = lang == DEPS_NODE && name[0] == '@';
@@ -76,24 +99,41 @@ static bool is_name(enum deps_lang lang, const char *name)
 		return false;
 	for (const char *p = name + scoped; *p; p++) {
 		slashes += *p == '/';
-		if (!isalnum((unsigned char)*p) && !strchr("-_.", *p) && !(*p == '/' && scoped))
+		if (!isalnum((unsigned char)*p) && !strchr("-_.", *p) && !(*p == '/' && scoped) &&
+		    !(*p == '+' && lang == DEPS_APT))
 			return false;
 	}
 	return slashes == scoped && !strstr(name, "..");
 }
 
+/* google.cloud.speech_v1p1beta1 is a version of google.cloud.speech, of the same package. */
+static void cut_version(char *module)
+{
+	static const char cloud[] = "google.cloud.";
+	char *v = strncmp(module, cloud, strlen(cloud)) == 0 ? strstr(module, "_v") : NULL;
+
+	if (v && isdigit((unsigned char)v[2]))
+		*v = '\0';
+}
+
 int deps_package(enum deps_lang lang, const char *module, char ret[DEPS_NAME_SIZE],
 		 const char **ret_why)
 {
+	char plain[DEPS_NAME_SIZE];
+
 	assert(module && ret_why);
 	*ret_why = NULL;
-	if (!is_name(lang, module))
+	if (!deps_is_name(lang, module))
 		return -1;
-	const struct row *r = lang == DEPS_PYTHON ? find_row(module) : NULL;
-	if (r) {
-		(void)snprintf(ret, DEPS_NAME_SIZE, "%s", r->package);
-		*ret_why = r->why;
-		return 0;
+	(void)snprintf(plain, sizeof(plain), "%s", module);
+	if (lang == DEPS_PYTHON)
+		cut_version(plain);
+	module = plain;
+	struct row r;
+	if (find_row(lang, module, &r)) {
+		(void)snprintf(ret, DEPS_NAME_SIZE, "%s", r.package);
+		*ret_why = r.why;
+		return strcmp(r.package, TABLE_NONE) == 0 ? -1 : 0;
 	}
 	/* A part of a namespace that nobody wrote down: packages there are named by the parts. */
 	(void)snprintf(ret, DEPS_NAME_SIZE, "%s", module);
@@ -115,7 +155,9 @@ void deps_normal(enum deps_lang lang, const char *package, char ret[DEPS_NAME_SI
 
 		if (joint && n > 0 && ret[n - 1] == '-')
 			continue;
-		ret[n++] = (char)(joint ? '-' : lang == DEPS_R ? *p : tolower((unsigned char)*p));
+		ret[n++] = (char)(joint			? '-'
+				  : lang == DEPS_PYTHON ? tolower((unsigned char)*p)
+							: *p);
 	}
 	ret[n] = '\0';
 }
@@ -140,6 +182,26 @@ static unsigned distance(const char *a, const char *b)
 	return strcmp(la > lb ? a + i + 1 : a + i, la > lb ? b + i : b + i + 1) == 0 ? 1 : 2;
 }
 
+/* sklern: not the package's name but the module's was mistyped. `name` is in normal form. */
+static const char *meant_module(enum deps_lang lang, const char *name)
+{
+	char module[DEPS_NAME_SIZE];
+	const char *near = NULL;
+
+	for (size_t i = 0; lang == DEPS_PYTHON && i < COUNT(python_names); i++) {
+		if (strlen(python_names[i].module) < MODULE_LETTERS ||
+		    strchr(python_names[i].module, '.'))
+			continue;
+		deps_normal(lang, python_names[i].module, module);
+		unsigned d = distance(module, name);
+		if (d == 0)
+			return NULL;
+		if (d == 1 && !near)
+			near = python_names[i].package;
+	}
+	return near;
+}
+
 const char *deps_meant(enum deps_lang lang, const char *package)
 {
 	const char *const *list = lang == DEPS_PYTHON ? python_popular : node_popular;
@@ -147,7 +209,7 @@ const char *deps_meant(enum deps_lang lang, const char *package)
 	char name[DEPS_NAME_SIZE];
 	const char *near = NULL;
 
-	if (lang == DEPS_R)
+	if (lang != DEPS_PYTHON && lang != DEPS_NODE)
 		return NULL;
 	deps_normal(lang, package, name);
 	for (size_t i = 0; i < n; i++) {
@@ -160,5 +222,76 @@ const char *deps_meant(enum deps_lang lang, const char *package)
 		if (d == 1 && !near)
 			near = list[i];
 	}
-	return near;
+	return near ? near : meant_module(lang, name);
+}
+
+bool deps_is_popular(enum deps_lang lang, const char *package)
+{
+	const char *const *list = lang == DEPS_PYTHON ? python_popular : node_popular;
+	size_t n = lang == DEPS_PYTHON ? COUNT(python_popular) : COUNT(node_popular);
+	char name[DEPS_NAME_SIZE];
+
+	deps_normal(lang, package, name);
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(list[i], name) == 0)
+			return true;
+	return false;
+}
+
+const char *deps_none(enum deps_lang lang, const char *module)
+{
+	for (size_t i = 0; lang == DEPS_PYTHON && i < COUNT(none_names); i++)
+		if (strcmp(none_names[i].module, module) == 0)
+			return none_names[i].why;
+	return NULL;
+}
+
+bool deps_is_own(enum deps_lang lang, const char *module)
+{
+	if (deps_none(lang, module))
+		return true;
+	for (size_t i = 0; lang == DEPS_PYTHON && i < COUNT(own_names); i++)
+		if (strcmp(own_names[i], module) == 0)
+			return true;
+	return false;
+}
+
+static const char alias[] = "@npm:";
+
+void deps_asked_name(enum deps_lang lang, const char *asked, char ret[DEPS_NAME_SIZE])
+{
+	const char *real = lang == DEPS_NODE ? strstr(asked, alias) : NULL;
+
+	if (real)
+		asked = real + strlen(alias);
+	/* A scope begins with what begins versions elsewhere. */
+	size_t scope = lang == DEPS_NODE && asked[0] == '@';
+	size_t n = scope + strcspn(asked + scope, lang == DEPS_NODE ? "@ " : " [<>=!~;(@");
+	(void)snprintf(ret, DEPS_NAME_SIZE, "%.*s", (int)(n < 200 ? n : 200), asked);
+}
+
+bool deps_is_asked(enum deps_lang lang, const char *asked)
+{
+	static const char versions[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				       "0123456789.^~<>=*|+- ";
+	char name[DEPS_NAME_SIZE];
+
+	deps_asked_name(lang, asked, name);
+	if (!deps_is_name(lang, name))
+		return false;
+	if (lang != DEPS_NODE)
+		return !strpbrk(asked, "\n\r@");
+	const char *real = strstr(asked, alias);
+	if (real) {
+		char first[DEPS_NAME_SIZE];
+
+		(void)snprintf(first, sizeof(first), "%.*s",
+			       (int)(real - asked < 200 ? real - asked : 200), asked);
+		if (!deps_is_name(lang, first))
+			return false;
+		asked = real + strlen(alias);
+	}
+	asked += strlen(name);
+	return !*asked ||
+	       (*asked == '@' && asked[1] && strspn(asked + 1, versions) == strlen(asked + 1));
 }

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Which packages do R's programs use? Runs inside a sandbox, on files that nobody trusts.
 #
-#	Rscript --vanilla scan.R ROOT [FILE ...]
+#	Rscript --vanilla scan.R ROOT [--text NAME] [FILE ...]
+#
+# With --text, a program comes by standard input, and NAME is what it is called.
 #
 # Prints what scan.py prints, with "language": "r". R's own parser reads the files; nothing of them is
 # evaluated. Counted are library(x), require(x), requireNamespace("x"), loadNamespace("x"), pkg::name
@@ -76,7 +78,7 @@ walk <- function(e, file, line, optional) {
 }
 
 code_of <- function(path) {
-	lines <- readLines(path, warn = FALSE, n = 200000)
+	lines <- readLines(if (identical(path, text)) file("stdin") else path, warn = FALSE, n = 200000)
 	if (!grepl("[.](Rmd|rmd|qmd)$", path))
 		return(lines)
 	# Chunks of R; other lines stay as empty ones, so that numbers are right.
@@ -124,9 +126,16 @@ there <- function(name) {
 
 args <- commandArgs(trailingOnly = TRUE)
 root <- normalizePath(args[[1]])
-files <- if (length(args) > 1) file.path(root, args[-1]) else
-	list.files(root, "[.]([rR]|[rR]md|qmd)$", recursive = TRUE, full.names = TRUE)
-files <- files[file.info(files)$size > 0] # nor FIFOs, which would keep us
+text <- NULL
+if (length(args) > 2 && args[[2]] == "--text") {
+	text <- file.path(root, args[[3]])
+	args <- args[-(2:3)]
+}
+files <- if (length(args) > 1) file.path(root, args[-1]) else if (is.null(text))
+	list.files(root, "[.]([rR]|[rR]md|qmd)$", recursive = TRUE, full.names = TRUE) else character()
+sizes <- file.info(files)$size
+files <- files[!is.na(sizes) & sizes > 0] # nor FIFOs, which would keep us
+files <- c(text, files)
 files <- utils::head(files[!grepl("/(renv|packrat|node_modules|[.]git)/", files)], 20000)
 for (f in files)
 	scan_file(root, f)

@@ -3,6 +3,7 @@
  * Which packages do node's programs import? Runs inside a sandbox, on files that nobody trusts.
  *
  *	node scan.js ROOT [FILE ...]
+ *	node scan.js ROOT --text NAME	the program is on standard input; NAME is what it is called
  *
  * Prints what scan.py prints, with "language": "node"; names are those of packages (@scope/name).
  * Nothing of the files is executed: a lexer of our own knows comments, strings, templates and regular
@@ -16,14 +17,13 @@
 "use strict";
 const fs = require("fs");
 const path = require("path");
-const { builtinModules } = require("module");
+const { builtinModules, globalPaths } = require("module");
 
 const SKIP = new Set(["node_modules", "bower_components", ".git", "dist", "build", "out", "coverage", ".next", ".nuxt"]);
 const ENDINGS = [".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"];
 const FILES_MAX = 20000;
 const BYTES_MAX = 4 << 20;
-const GLOBAL = ["/usr/share/nodejs", "/usr/lib/nodejs", "/usr/lib/x86_64-linux-gnu/nodejs", "/usr/lib/node_modules",
-	"/usr/local/lib/node_modules"];
+const TEXTS = new Map(); // programs that are no files, by their path
 
 // After these a slash begins a regular expression; after anything else that ends a value, it divides.
 const BEFORE_REGEX = new Set(["return", "typeof", "case", "in", "of", "delete", "void", "throw", "new", "do", "else",
@@ -151,7 +151,7 @@ function imports_of(text) {
 	const found = [], blocks = []; // blocks: is this brace's a try?
 	const is = (i, kind, t) => all[i] && all[i].kind === kind && (t === undefined || all[i].text === t);
 	const soft = () => blocks.some((b) => b);
-	const add = (i) => found.push({ name: all[i].text, line: all[i].line, optional: soft() });
+	const add = (i, required) => found.push({ name: all[i].text, line: all[i].line, optional: soft(), required });
 	for (let i = 0; i < all.length; i++) {
 		const t = all[i];
 		if (t.kind === "punct" && t.text === "{")
@@ -165,11 +165,11 @@ function imports_of(text) {
 			if (is(at, "punct", ".") && is(at + 1, "id", "resolve"))
 				at += 2;
 			if (is(at, "punct", "(") && is(at + 1, "string") && (is(at + 2, "punct", ")") || is(at + 2, "punct", ",")))
-				add(at + 1);
+				add(at + 1, true);
 		} else if (t.text === "import" || t.text === "export") {
 			const at = clause(all, i, is);
 			if (at)
-				add(at);
+				add(at, false);
 		}
 	}
 	return found;
@@ -246,6 +246,8 @@ function local_file(from, name) {
 }
 
 function read(file) {
+	if (TEXTS.has(file))
+		return TEXTS.get(file);
 	const st = fs.statSync(file);
 	if (!st.isFile())
 		throw new Error("not a file");
@@ -255,14 +257,15 @@ function read(file) {
 }
 
 /** The version of a package that is there already, or null. */
-function there(root, file, name) {
+function there(root, { file, name, required }) {
 	const places = [];
 	for (let d = path.dirname(path.join(root, file)); d.startsWith(root); d = path.dirname(d)) {
 		places.push(path.join(d, "node_modules"));
 		if (d === path.dirname(d))
 			break;
 	}
-	for (const p of [...places, ...GLOBAL])
+	// Where require() looks, and import does not.
+	for (const p of [...places, ...(required ? globalPaths : [])])
 		try {
 			return String(JSON.parse(read(path.join(p, name, "package.json"))).version || "");
 		} catch {
@@ -297,14 +300,24 @@ function scan(root, files) {
 				continue;
 			const old = names.get(name);
 			if (!old || (old.optional && !f.optional))
-				names.set(name, { name, file, line: f.line, optional: f.optional });
+				names.set(name, { name, file, line: f.line, optional: f.optional, required: f.required });
+			else
+				old.required = old.required && f.required;
 		}
 	}
 	for (const n of names.values())
-		n.there = there(root, n.file, n.name);
+		n.there = there(root, n);
 	return { language: "node", version: process.versions.node, files: todo.length, imports: [...names.values()],
 		unread: unread.slice(0, 100) };
 }
 
 const root = path.resolve(process.argv[2]);
-console.log(JSON.stringify(scan(root, process.argv.slice(3).map((f) => path.join(root, f)))));
+let words = process.argv.slice(3);
+if (words[0] === "--text") {
+	words = words.slice(1, 2);
+	TEXTS.set(path.join(root, words[0]), fs.readFileSync(0, "utf8").slice(0, BYTES_MAX));
+}
+const maybe = words[0] === "--maybe";
+const files = maybe ? words.slice(1).map((f) => local_file(path.join(root, "x"), "./" + f)).filter(Boolean)
+	: words.map((f) => path.join(root, f));
+console.log(JSON.stringify(scan(root, files)));

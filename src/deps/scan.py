@@ -1,24 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which modules do Python programs import? Runs inside a sandbox, on files that nobody trusts.
 
-	python3 scan.py ROOT [FILE ...]
+	python3 scan.py ROOT [[--maybe] FILE ...]
+	python3 scan.py ROOT --text NAME	the program is on standard input; NAME is what it is called
 
-With FILEs (below ROOT), those and the local modules that they import; without, every program below
-ROOT. Prints one JSON document:
+With FILEs (below ROOT), those and the local modules that they import; without, or where none of those that may be
+meant is there, every program below ROOT. Prints one JSON document:
 
 	{"language": "python", "version": "3.11", "files": 12,
-	 "imports": [{"name": "cv2", "file": "a.py", "line": 3, "optional": false, "there": null}],
+	 "imports": [{"name": "cv2", "file": "a.py", "line": 3, "optional": false, "there": null, "near": null}],
 	 "unread": [{"file": "b.py", "line": 9, "why": "invalid syntax"}]}
 
 A name is the first part of a module's, but where packages share that (google.cloud.storage): then
 as much as was written. `there` is the version of what has it installed already, "" where nobody
-says. Only what is not of the standard library and not local is named, each name once: where it is
+says; `near` a file of that name that lies elsewhere below ROOT, where the program may look for it (sys.path). Only
+what is not of the standard library and not local is named, each name once: where it is
 first needed. optional: every use is one that the program can do without (try/except ImportError, or
 an else or a handler that imports something else).
 
 Nothing of the files is executed: they are parsed by this interpreter's own parser.
 """
 import ast
+import bisect
 import json
 import os
 import re
@@ -29,7 +32,7 @@ SKIP = {"node_modules", "__pycache__", "site-packages", "dist-packages", "venv",
         ".git", ".hg", ".svn", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".ipynb_checkpoints"}
 # First parts that many packages share: the table of names decides by more of the name.
 SHARED = {"google", "azure", "zope", "ruamel", "jaraco", "backports", "sphinxcontrib", "opentelemetry", "mpl_toolkits",
-          "llama_index", "aws_cdk", "paste", "repoze", "plone"}
+          "llama_index", "aws_cdk", "paste", "repoze", "plone", "snowflake", "databricks"}
 FILES_MAX = 20000
 BYTES_MAX = 4 << 20  # of one file
 IMPORT_FUNCTIONS = {"importlib.import_module", "import_module", "__import__", "importlib.util.find_spec",
@@ -68,15 +71,21 @@ def is_type_checking(test):
     return (dotted(test) or "").rpartition(".")[2] == "TYPE_CHECKING"
 
 
+TRIES = (ast.Try, getattr(ast, "TryStar", ast.Try))
+CHOICES = {ast.If, ast.With, *TRIES}
+LEAVES = {ast.Name, ast.Constant, ast.Load, ast.Store, ast.Pass}
+
+
 class Found:
     """What one file imports: (name, line, optional, level, names behind `from`)."""
 
     def __init__(self):
         self.all = []
+        self.before = 0  # lines in front of what is visited
 
     def add(self, name, line, optional, level=0, parts=()):
         if name or level:
-            self.all.append((name, line, optional, level, tuple(parts)))
+            self.all.append((name, line + self.before, optional, level, tuple(parts)))
 
     def call(self, node, optional):
         if dotted(node.func) not in IMPORT_FUNCTIONS or not node.args:
@@ -87,21 +96,26 @@ class Found:
             soft = dotted(node.func).endswith(("find_spec", "importorskip"))
             self.add(first.value[level:], node.lineno, optional or soft, level)
 
-    def visit(self, nodes, optional):
+    def visit(self, nodes, optional, before=0):
         """Depth first, in the order of the text, without recursion: files may be nested to no end."""
+        self.before = before
         todo = [(n, optional) for n in reversed(nodes)]
         while todo:
             node, opt = todo.pop()
-            if isinstance(node, ast.Import):
+            kind = type(node)
+            if kind in LEAVES:
+                continue
+            if kind is ast.Import:
                 for a in node.names:
                     self.add(a.name, node.lineno, opt)
-            elif isinstance(node, ast.ImportFrom):
+            elif kind is ast.ImportFrom:
                 self.add(node.module or "", node.lineno, opt, node.level, [a.name for a in node.names])
-            elif isinstance(node, ast.Call):
-                self.call(node, opt)
-                todo += [(n, opt) for n in reversed(list(ast.iter_child_nodes(node)))]
+            elif kind in CHOICES:
+                todo += [(n, o) for n, o in reversed(self.inside(node, opt))]
             else:
-                todo += [(n, o) for n, o in reversed(list(self.inside(node, opt)))]
+                if kind is ast.Call:
+                    self.call(node, opt)
+                todo += [(n, opt) for n in reversed(list(ast.iter_child_nodes(node)))]
 
     @staticmethod
     def inside(node, opt):
@@ -110,7 +124,7 @@ class Found:
         if isinstance(node, ast.If) and isinstance(node.test, ast.UnaryOp) and isinstance(node.test.op, ast.Not) \
                 and is_type_checking(node.test.operand):
             return [(n, opt) for n in node.body]
-        if isinstance(node, (ast.Try, getattr(ast, "TryStar", ast.Try))) and any(catches_missing(h) for h in node.handlers):
+        if isinstance(node, TRIES) and any(catches_missing(h) for h in node.handlers):
             needed = all(gives_up(h) for h in node.handlers if catches_missing(h))
             soft = [(n, opt if needed else True) for n in node.body]
             for h in node.handlers:
@@ -151,24 +165,195 @@ def read(path):
     return data
 
 
+TEXTS = {}  # programs that are no files
+
+
+# Most of a file imports nothing, and parsing is what takes time: only the statements with the word in
+# them are parsed. Where they begin and end is seen by indentation; where that could deceive (a syntax
+# error, an odd encoding), the whole file is parsed. Patterns begin with a literal: these are fast.
+WORD = b"import"
+PLAIN = re.compile(rb"import ([a-zA-Z_][\w.]*)[ \t]*\n"
+                   rb"|from ([a-zA-Z_][\w.]*) import ([a-zA-Z_]\w*(?:, ?[a-zA-Z_]\w*)*)[ \t]*\n")
+REMARKS = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\n)*")
+BODY = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\n)*([ \t]+)")
+NESTS = re.compile(rb"(?:async[ \t]+def|def|class)\b[^\n]*")
+# Every comment and text, where a line has more than one could tell apart at a glance.
+TEXT = re.compile(rb"""#[^\n]*|\"""(?:[^"\\]+|\\.|"(?!""))*\"""|\'\'\'(?:[^'\\]+|\\.|'(?!''))*\'\'\'"""
+                  rb"""|"[^"\\\n]*(?:\\.[^"\\\n]*)*"|'[^'\\\n]*(?:\\.[^'\\\n]*)*'|["']""", re.S)
+CODING = re.compile(rb"#[^\n]*coding[:=](?![ \t]*(?:utf-?8|ascii|us-ascii)\b)", re.I)
+# Statements of Python 2: this interpreter's parser is to say so.
+OLD = (re.compile(rb"print[ \t]+[\w\"'%]"), re.compile(rb"exec[ \t]+[\w\"']"),
+       re.compile(rb"except[ \t]+[\w.]+[ \t]*,"), re.compile(rb"raise[ \t]+[\w.]+[ \t]*,"))
+BEGINS = {}  # indentation -> where statements begin that have it
+
+
+def begins(indent):
+    if indent not in BEGINS:
+        BEGINS[indent] = re.compile(rb"\n" + re.escape(indent) + rb"(?=[^ \t\r\n#)\]},:.])"
+                                    rb"(?!(?:else|elif|except|finally)\b)")
+    return BEGINS[indent]
+
+
+def is_odd(data):
+    """Could indentation, or the encoding, mean something else than it seems to?"""
+    if b"\0" in data or b"\f" in data or b"\r" in data or data[1:2] == b"\xff" or CODING.search(data, 0, 200):
+        return True
+    for pattern in OLD:
+        for m in pattern.finditer(data):
+            if not data[data.rfind(b"\n", 0, m.start()) + 1:m.start()].strip():
+                return True
+    return False
+
+
+def long_texts(data):
+    """(begins, ends) of texts of several lines; None: this cannot be seen at a glance."""
+    starts, ends, at = [], [], 0
+    marks = {m: data.find(m) for m in (b'"""', b"'''") if m in data}
+    while marks:
+        mark, here = min(marks.items(), key=lambda m: m[1])
+        line = data.rfind(b"\n", 0, here)
+        before = data[line:here] if at <= line else b'"'
+        if b'"' in before or b"'" in before or b"#" in before or data[line - 1:line] == b"\\":
+            return None
+        end = data.find(mark, here + 3)
+        if end < 0 or b"\\" in data[here:end]:
+            return None
+        at = end + 3
+        starts.append(here)
+        ends.append(at)
+        for m in [m for m in marks if marks[m] < at]:
+            marks[m] = data.find(m, at)
+            if marks[m] < 0:
+                del marks[m]
+    return starts, ends
+
+
+def all_texts(data):
+    starts, ends = [], []
+    for m in TEXT.finditer(data):
+        text = m.group()
+        if text in (b'"', b"'"):
+            raise SyntaxError("a text without an end")
+        if b"\n" in text:
+            starts.append(m.start())
+            ends.append(m.end())
+    return starts, ends
+
+
+class Pieces:
+    """Of one file, with a line end in front: the imports, without parsing more than has to be."""
+
+    def __init__(self, data):
+        self.data, self.found = data, Found()
+        self.starts, self.ends = long_texts(data) or all_texts(data)
+        self.line_at, self.lines = 0, 0
+
+    def line(self, at):
+        """Of the statement that begins there; statements come in the order of the text."""
+        self.lines += self.data.count(b"\n", self.line_at, at)
+        self.line_at = at
+        return self.lines
+
+    def text_at(self, at):
+        """The end of the text that this is in, and whether there may be code in it; or 0."""
+        i = bisect.bisect_right(self.starts, at) - 1
+        if i < 0 or at >= self.ends[i]:
+            return 0, False
+        return self.ends[i], self.data[self.starts[i] - 2:self.starts[i]].lower().strip(b"r")[-1:] == b"f"
+
+    def next_word(self, at, end):
+        """Where the next import may be: not in a comment, not in a text."""
+        data = self.data
+        while True:
+            at = data.find(WORD, at, end)
+            if at < 0:
+                return -1
+            skip, code = self.text_at(at)
+            line = data.rfind(b"\n", 0, at)
+            before = data[line:at]
+            if skip and not code:
+                at = skip
+            elif b"#" in before and not skip and b'"' not in before and b"'" not in before:
+                at = data.find(b"\n", at)
+            else:
+                return at
+
+    def statements(self, start, end, indent):
+        """Where they begin, and the end; what is decorated is one with its decorators."""
+        data, out, decorated = self.data, [], False
+        for m in begins(indent).finditer(data, start, end):
+            at = m.start() + 1
+            if self.text_at(at)[0] or data[at - 2:at - 1] == b"\\":
+                continue
+            if not decorated:
+                out.append(at)
+            decorated = data[m.end():m.end() + 1] == b"@"
+        return out + [end]
+
+    def walk(self, start, end, indent):
+        """Of a block: start is at the line end in front of it."""
+        word = self.next_word(start, end)
+        at = self.statements(start, end, indent) if word >= 0 else []
+        while word >= 0:
+            i = bisect.bisect_right(at, word) - 1
+            if i < 0:
+                raise SyntaxError("in front of the first statement")
+            self.statement(at[i], at[i + 1], indent)
+            word = self.next_word(at[i + 1], end)
+
+    def statement(self, start, end, indent):
+        data = self.data
+        m = PLAIN.match(data, start + len(indent), end)
+        if m:
+            if not REMARKS.fullmatch(data, m.end(), end):
+                raise SyntaxError("more behind it")
+            self.found.before = 0
+            parts = [p.strip() for p in m.group(3).decode().split(",")] if m.group(3) else ()
+            self.found.add((m.group(1) or m.group(2)).decode(), self.line(start), False, 0, parts)
+            return
+        m = NESTS.match(data, start + len(indent), end) if end - start > 400 else None
+        if m and m.group().rstrip().endswith(b":") and WORD not in m.group() and b"#" not in m.group():
+            inner = BODY.match(data, m.end() + 1, end)
+            if inner and len(inner.group(1)) > len(indent) and inner.group(1).startswith(indent):
+                self.walk(inner.start(1) - 1, end, inner.group(1))
+                return
+        line = self.line(start)
+        tree = ast.parse((b"if 1:\n" if indent else b"") + data[start:end])
+        self.found.visit(tree.body, False, line - (2 if indent else 1))
+
+
+def imports_in(data, path):
+    """Of a program's text; raises what the parser raises."""
+    found = Found()
+    if isinstance(data, bytes):
+        text = b"\n" + data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n") + b"\n"
+        try:
+            if not is_odd(text):
+                pieces = Pieces(text)
+                pieces.walk(0, len(text), b"")
+                return pieces.found.all
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            pass  # the whole says what is wrong, and where
+    found.visit(ast.parse(data, path).body, False)
+    return found.all
+
+
 def imports_of(path):
     """(found, complaint): of a text that this Python cannot parse, what looks like an import."""
     found = Found()
     try:
-        data = read(path)
+        data = TEXTS[path] if path in TEXTS else read(path)
         if b"import" not in data:
             return found.all, None
         text = cells(data) if path.endswith(".ipynb") else data
         try:
-            tree = ast.parse(text, path)
+            return imports_in(text, path), None
         except (SyntaxError, ValueError, RecursionError, MemoryError) as e:
             for m in OLD_IMPORT.finditer(data):
                 found.add((m.group(1) or m.group(2)).decode(), data.count(b"\n", 0, m.start()) + 1, False)
             return found.all, {"line": getattr(e, "lineno", None) or 0, "why": str(getattr(e, "msg", e))[:200]}
-        found.visit(tree.body, False)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as e:
         return found.all, {"line": 0, "why": str(e)[:200]}
-    return found.all, None
 
 
 class Tree:
@@ -176,34 +361,56 @@ class Tree:
 
     def __init__(self, root):
         self.root = root
-        self.known = {}
+        self.known, self.lists, self.around = {}, {}, {}
+
+    def names(self, base):
+        """What a directory has, {} where there is none: each is listed once."""
+        if base not in self.lists:
+            try:
+                with os.scandir(base) as entries:
+                    self.lists[base] = {e.name: e for e in entries}
+            except OSError:
+                self.lists[base] = {}
+        return self.lists[base]
+
+    def has(self, base, name):
+        entry = self.names(base).get(name)
+        return entry is not None and entry.is_file()
+
+    def find(self, at):
+        base, last = os.path.split(at)
+        names = self.names(base)
+        if self.has(base, last + ".py"):
+            return at + ".py"
+        if last in names and names[last].is_dir():
+            if self.has(at, "__init__.py"):
+                return os.path.join(at, "__init__.py")
+            if any(n.endswith((".py", ".so")) or e.is_dir() for n, e in self.names(at).items()):
+                return ""
+        if any(n.endswith((".so", ".pyx", ".pyi")) and n.startswith(last + ".") for n in names):
+            return ""
+        return None
 
     def module(self, base, name):
         """The file of a module, "" for a directory without one, None when it is not there."""
-        at = os.path.join(base, *name.split("."))
+        at = os.path.join(base, name.replace(".", "/"))
         if at not in self.known:
-            found = None
-            if os.path.isfile(at + ".py"):
-                found = at + ".py"
-            elif os.path.isfile(os.path.join(at, "__init__.py")):
-                found = os.path.join(at, "__init__.py")
-            elif os.path.isdir(at) and any(n.endswith((".py", ".so")) or os.path.isdir(os.path.join(at, n))
-                                           for n in os.listdir(at)):
-                found = ""
-            elif os.path.isdir(base) and any(n.startswith(os.path.basename(at) + ".") and n.endswith((".so", ".pyx", ".pyi"))
-                                             for n in os.listdir(os.path.dirname(at) if os.path.isdir(os.path.dirname(at)) else base)):
-                found = ""
-            self.known[at] = found
+            try:
+                self.known[at] = self.find(at)
+            except OSError:
+                self.known[at] = None
         return self.known[at]
 
     def places(self, path):
         """Where Python, run on this file or from ROOT, would look."""
-        here = os.path.dirname(path)
-        seen = [here]
-        while here != self.root and here.startswith(self.root):
-            here = os.path.dirname(here)
-            seen.append(here)
-        return seen + [os.path.join(self.root, d) for d in ("src", "lib", "python")]
+        first = here = os.path.dirname(path)
+        if first not in self.around:
+            seen = [here]
+            while here != self.root and here.startswith(self.root):
+                here = os.path.dirname(here)
+                seen.append(here)
+            self.around[first] = seen + [os.path.join(self.root, d) for d in ("src", "lib", "python")]
+        return self.around[first]
 
     def lookup(self, path, name, level, parts):
         """The local files that an import needs; None: it is not local."""
@@ -227,6 +434,18 @@ class Tree:
                     files.append(self.module(base, ".".join(words + [p])))
             return [f for f in files if f]
         return [] if level else None
+
+
+def near(root, name, known={}):
+    """A module of that name, wherever below: somebody may add its directory to sys.path."""
+    if not known:
+        for path in programs(root):
+            base, here = os.path.basename(path), os.path.dirname(path)
+            known.setdefault(base.rpartition(".")[0], os.path.relpath(path, root))
+            if base == "__init__.py":
+                known.setdefault(os.path.basename(here), os.path.relpath(here, root))
+        known.setdefault("", None)
+    return known.get(name)
 
 
 def programs(root):
@@ -258,20 +477,36 @@ def installed():
     return there
 
 
-def is_there(first, there):
-    """Its version, "" where nobody says; None when this Python would not find it."""
-    if first in there:
-        return there[first]
+def is_there(name, there):
+    """Its version, "" where nobody says; None when this Python would not find it. Of a name that packages share one
+    part may be there and another not; nothing is imported to look."""
     from importlib.machinery import PathFinder
+    words, where = name.split("."), None
+    if words[0] in there and words[0] not in SHARED:
+        return there[words[0]]
     try:
-        return "" if PathFinder.find_spec(first) else None
-    except (ImportError, ValueError, AttributeError):
+        for i in range(len(words)):
+            spec = PathFinder.find_spec(".".join(words[:i + 1]), where)
+            if not spec:
+                return None
+            if spec.has_location or words[0] not in SHARED:
+                return ""
+            where = spec.submodule_search_locations
+        return ""
+    except (ImportError, ValueError, AttributeError, TypeError):
         return None
 
 
 def short(name):
     first = name.split(".")[0]
     return ".".join(name.split(".")[:3]) if first in SHARED else first
+
+
+def shared_names(name, parts):
+    """from google.cloud import storage, bigquery: each is of another package. What begins with a capital is a class."""
+    if name.split(".")[0] not in SHARED or name.count(".") > 1:
+        return [name]
+    return [f"{name}.{p}" for p in parts or () if p != "*" and not p[:1].isupper()] or [name]
 
 
 def scan(root, files):
@@ -293,23 +528,29 @@ def scan(root, files):
             first = name.split(".")[0]
             if first in sys.stdlib_module_names or first == "__main__":
                 continue
-            if first in SHARED and parts and name.count(".") < 2 and parts[0] != "*":
-                name = name + "." + parts[0]
-            key = short(name)
-            if key not in names:
-                names[key] = {"name": key, "file": os.path.relpath(path, root), "line": line, "optional": optional}
-            elif names[key]["optional"] and not optional:
-                names[key].update(file=os.path.relpath(path, root), line=line, optional=False)
+            for key in {short(n): 1 for n in shared_names(name, parts)}:
+                if key not in names:
+                    names[key] = {"name": key, "file": os.path.relpath(path, root), "line": line, "optional": optional}
+                elif names[key]["optional"] and not optional:
+                    names[key].update(file=os.path.relpath(path, root), line=line, optional=False)
     return names, unread, len(todo)
 
 
 def main():
     root = os.path.abspath(sys.argv[1])
-    files = [os.path.join(root, f) for f in sys.argv[2:]]
+    words = sys.argv[2:]
+    if words[:1] == ["--text"]:
+        words = words[1:2]
+        TEXTS[os.path.join(root, words[0])] = sys.stdin.buffer.read(BYTES_MAX)
+    maybe, words = words[:1] == ["--maybe"], words[words[:1] == ["--maybe"]:]
+    files = [os.path.join(root, f) for f in words]
+    if maybe:
+        files = [f for f in files if os.path.isfile(f)]
     names, unread, n = scan(root, files)
     there = installed() if names else {}
     for i in names.values():
-        i["there"] = is_there(i["name"].split(".")[0], there)
+        i["there"] = is_there(i["name"], there)
+        i["near"] = near(root, i["name"]) if i["there"] is None else None
     json.dump({"language": "python", "version": "%d.%d" % sys.version_info[:2], "files": n,
                "imports": list(names.values()), "unread": unread[:100]}, sys.stdout)
     print()

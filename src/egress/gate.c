@@ -81,8 +81,11 @@ static void tick(void)
 		if (gate.now_ms >= c->deadline_ms)
 			conn_timeout(c);
 	}
-	for (struct box *b = gate.boxes; b; b = b->next)
+	for (struct box *b = gate.boxes; b; b = b->next) {
+		checks_tick(b);
+		spares_tick(b);
 		box_report(b, true);
+	}
 }
 
 /* Nothing of a turn points to them any more, but for the list of those that have more to do: who closed
@@ -105,6 +108,7 @@ static void bury(void)
 		free(c);
 	}
 	gate.dead = later;
+	spares_bury();
 	for (struct box **at = &gate.boxes; *at;) {
 		struct box *b = *at;
 

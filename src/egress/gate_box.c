@@ -16,10 +16,11 @@
 #include "base/fd.h"
 #include "base/passfd.h"
 #include "egress/gate_int.h"
+#include "egress/hold.h"
 
 #define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)
 
-static int take_policy(struct box *b, int fd, struct err *e)
+int box_take_policy(struct box *b, int fd, struct err *e)
 {
 	struct stat st;
 
@@ -100,17 +101,43 @@ static void on_intake(struct source *s, uint32_t events)
 		b->n_listeners++;
 }
 
+/* Somebody wants to know now what the next tick would tell. */
+static void tell_all(struct box *b, int reply)
+{
+	const struct gate_taken said = {.magic = GATE_MAGIC};
+
+	box_report(b, true);
+	(void)passfd_send(reply, &said, sizeof(said), NULL, 0); /* he may have gone */
+}
+
 /* The starter takes reports again, or has shut its side down: the sandbox has ended. */
 static void on_reports(struct source *s, uint32_t events)
 {
 	struct box *b = (struct box *)(void *)((char *)s - offsetof(struct box, reports));
 	struct gate_answer m;
-	ssize_t n;
+	int n;
 
-	while ((n = recv(s->fd, &m, sizeof(m), MSG_DONTWAIT)) > 0)
-		if (n == (ssize_t)sizeof(m))
+	for (;;) {
+		auto_close int policy = FD_NONE, reply = FD_NONE;
+		int fds[2];
+
+		n = passfd_receive(s->fd, &m, sizeof(m), fds, 2, MSG_DONTWAIT);
+		policy = fds[0];
+		reply = fds[1];
+		if (n < 0 && n != -EPROTO)
+			break;
+		if (n == 0)
 			box_answer(b, &m);
-	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+		else if (n == 1 && m.magic == GATE_MAGIC && m.answer == GATE_RECORD)
+			box_record(b, &policy);
+		else if (n == 1 && m.magic == GATE_MAGIC && m.answer == GATE_REPLAY)
+			box_replay(b, policy);
+		else if (n == 1 && m.magic == GATE_MAGIC && m.answer == GATE_TELL)
+			tell_all(b, policy);
+		else if (n == 2 && m.magic == GATE_MAGIC && m.answer == GATE_POLICY)
+			box_policy(b, policy, reply);
+	}
+	if (n != -EAGAIN) {
 		box_end(b);
 		return;
 	}
@@ -120,13 +147,24 @@ static void on_reports(struct source *s, uint32_t events)
 	}
 }
 
+static int take_last(int fds[GATE_OPEN_FDS_MAX])
+{
+	for (unsigned i = GATE_OPEN_FDS_MAX; i-- > GATE_OPEN_FDS;)
+		if (fds[i] >= 0)
+			return take_fd(&fds[i]);
+	return FD_NONE;
+}
+
 int box_open(const struct gate_open *msg, int fds[GATE_OPEN_FDS_MAX], struct err *e)
 {
+	auto_close int purse = msg->flags & GATE_SHARES ? take_last(fds) : FD_NONE;
 	auto_close int policy = fds[0];
 	auto_close int roots = fds[3];
 	auto_close int secrets = fds[4];
+	auto_close int rest = fds[5]; /* more than we know of */
 	struct box *b = calloc(1, sizeof(*b));
 
+	(void)rest;
 	if (!b) {
 		fd_close(&fds[1]);
 		fd_close(&fds[2]);
@@ -134,19 +172,23 @@ int box_open(const struct gate_open *msg, int fds[GATE_OPEN_FDS_MAX], struct err
 	}
 	memcpy(b->id, msg->sandbox, sizeof(b->id));
 	b->may_ask = msg->flags & GATE_MAY_ASK;
+	b->budget = (struct budget){msg->bytes, msg->connections, msg->requests};
 	b->intake = (struct source){fds[1], on_intake};
 	b->reports = (struct source){fds[2], on_reports};
 	b->names = synthetic_new();
+	b->recording.fd = FD_NONE;
 	b->next = gate.boxes;
 	gate.boxes = b;
-	int r = b->names ? take_policy(b, policy, e) : err_sys(e, "sandbox");
+	int r = b->names ? box_take_policy(b, policy, e) : err_sys(e, "sandbox");
 	if (r >= 0 && (gate_watch(&b->intake, EPOLLIN) < 0 ||
 		       gate_watch(&b->reports, EPOLLIN | EPOLLOUT | EPOLLET) < 0))
 		r = err_sys(e, "sandbox");
 	if (r >= 0)
 		r = secrets_open(b, secrets, e);
+	if (r >= 0 && msg->flags & GATE_SHARES)
+		r = purse_open(b, purse, e);
 	if (r >= 0)
-		r = inspect_open(b, roots, e);
+		r = inspect_open(b, roots, msg->flags & GATE_INSPECTS, e);
 	if (r < 0)
 		box_end(b);
 	return r;
@@ -160,11 +202,13 @@ void box_end(struct box *b)
 	gate_forget(&b->intake);
 	for (unsigned i = 0; i < b->n_listeners; i++)
 		gate_forget(&b->listeners[i].source);
+	checks_close(b);
 	for (struct conn *c = gate.conns, *next; c; c = next) {
 		next = c->next;
 		if (c->box == b)
 			conn_close(c);
 	}
+	spares_close(b);
 	box_report(b, true);
 	gate_forget(&b->reports);
 	b->is_dead = true;
@@ -173,14 +217,17 @@ void box_end(struct box *b)
 void box_free(struct box *b)
 {
 	policy_free(b->policy);
+	box_forget_policies(b);
 	synthetic_free(b->names);
 	authority_free(b->authority);
+	channel_sessions_free(b->sessions);
 	secrets_close(b);
+	tapes_close(b);
+	purse_close(b);
 	free(b);
 }
 
-/* False: the starter does not take it now. */
-static bool tell(struct box *b, const struct gate_report *report)
+bool box_tell(struct box *b, const struct gate_report *report)
 {
 	/* The last ones are worth waiting for, but not for ever: there are no more than rows. */
 	struct timeval last = {.tv_usec = 200000};
@@ -204,73 +251,14 @@ void box_report(struct box *b, bool all)
 
 		if (!r->is_new && !(all && r->is_changed))
 			continue;
-		if (!tell(b, &r->report))
+		if (!box_tell(b, &r->report))
 			return;
 		r->is_new = r->is_changed = false;
 	}
-	struct gate_report left = {.row = GATE_ROWS_MAX, .omitted = b->omitted};
-	if (all && b->omitted_changed && tell(b, &left))
+	struct gate_report left = {
+		.row = GATE_ROWS_MAX, .omitted = b->omitted, .count = b->noted_omitted};
+	if (all && b->omitted_changed && box_tell(b, &left))
 		b->omitted_changed = false;
-}
-
-static uint32_t hash_of(const char *host, uint16_t port, unsigned verdict, const char *rule)
-{
-	uint32_t h = 2166136261u ^ port ^ verdict << 16;
-
-	for (const char *s = host; *s; s++)
-		h = (h ^ (uint8_t)*s) * 16777619u;
-	for (const char *s = rule; *s; s++)
-		h = (h ^ (uint8_t)*s) * 16777619u;
-	return h;
-}
-
-struct row *box_row(struct box *b, const char *host, uint16_t port, enum gate_verdict verdict,
-		    const char *rule)
-{
-	char cut[sizeof(b->rows[0].report.rule)];
-
-	(void)snprintf(cut, sizeof(cut), "%s", rule ? rule : "");
-	uint32_t hash = hash_of(host, port, verdict, cut);
-	for (unsigned i = 0; i < b->n_rows; i++) {
-		struct row *r = &b->rows[i];
-
-		if (r->hash != hash || r->report.port != port || r->report.verdict != verdict ||
-		    strcmp(r->report.host, host) != 0 || strcmp(r->report.rule, cut) != 0)
-			continue;
-		r->report.count++;
-		r->is_changed = true;
-		return r;
-	}
-	if (b->n_rows == GATE_ROWS_MAX) {
-		b->omitted++;
-		b->omitted_changed = true;
-		return NULL;
-	}
-	struct row *r = &b->rows[b->n_rows];
-	*r = (struct row){.hash = hash, .is_new = true};
-	r->report = (struct gate_report){
-		.row = b->n_rows++, .verdict = (uint16_t)verdict, .port = port, .count = 1};
-	(void)snprintf(r->report.host, sizeof(r->report.host), "%s", host);
-	memcpy(r->report.rule, cut, sizeof(cut));
-	return r;
-}
-
-void box_deny(struct box *b, const struct name *host, uint16_t port, const char *what,
-	      const char *rule, const char *hint)
-{
-	struct row *r = box_row(b, host->text, port, GATE_DENIED, rule);
-
-	if (!r)
-		return;
-	if (!r->report.what[0] && what)
-		(void)snprintf(r->report.what, sizeof(r->report.what), "%s", what);
-	else if (!r->report.what[0])
-		(void)snprintf(r->report.what, sizeof(r->report.what),
-			       host->kind == NAME_IP6 ? "connect [%.160s]:%u" : "connect %.160s:%u",
-			       host->text, port);
-	if (!r->report.hint[0] && hint)
-		(void)snprintf(r->report.hint, sizeof(r->report.hint), "%.255s", hint);
-	box_report(b, false);
 }
 
 void box_named(struct box *b, const struct name *n)
@@ -281,14 +269,14 @@ void box_named(struct box *b, const struct name *n)
 	if (number != b->n_told + 1 || number > GATE_NAMES_MAX)
 		return;
 	(void)snprintf(r.host, sizeof(r.host), "%s", n->text);
-	if (tell(b, &r)) /* else it shows as an address */
+	if (box_tell(b, &r)) /* else it shows as an address */
 		b->n_told++;
 }
 
 bool box_may_name(struct box *b, const struct name *n)
 {
 	uint64_t minute = gate.now_ms / 60000;
-	uint32_t hash = hash_of(n->text, 0, 0, "");
+	uint32_t hash = row_hash(n->text, 0, 0, "");
 
 	if (b->wild_minute != minute)
 		b->n_wild = 0;
@@ -297,18 +285,9 @@ bool box_may_name(struct box *b, const struct name *n)
 		if (b->wild[i] == hash)
 			return true;
 	if (b->n_wild == WILD_PER_MINUTE)
-		return false;
+		return !HOLD_GATE_WILD;
 	b->wild[b->n_wild++] = hash;
 	return true;
-}
-
-void row_bytes(struct row *r, uint64_t in, uint64_t out)
-{
-	if (!r)
-		return;
-	r->report.bytes_in += in;
-	r->report.bytes_out += out;
-	r->is_changed = true;
 }
 
 struct account *box_account(struct box *b, int rule)
@@ -316,6 +295,14 @@ struct account *box_account(struct box *b, int rule)
 	for (unsigned i = 0; i < b->n_accounts; i++)
 		if (b->accounts[i].rule == rule)
 			return &b->accounts[i];
+	for (unsigned i = 0; i < b->n_accounts; i++) {
+		struct account *a = &b->accounts[i];
+
+		if (a->rule == ACCOUNT_GONE && !a->conns) {
+			*a = (struct account){.rule = rule};
+			return a;
+		}
+	}
 	if (b->n_accounts == BOX_ACCOUNTS_MAX)
 		return NULL;
 	b->accounts[b->n_accounts].rule = rule;

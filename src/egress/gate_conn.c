@@ -14,10 +14,19 @@
 
 #include "base/fd.h"
 #include "egress/gate_int.h"
+#include "egress/hold.h"
 #include "egress/hello.h"
 
-#define ACCEPTS 32 /* in one turn, so that one sandbox does not take all of it */
-#define BOTH_WAYS (EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET)
+#define ACCEPTS 32	     /* in one turn, so that one sandbox does not take all of it */
+#define OWN_PORT 9	     /* any will do */
+#define TLS_ACCESS_DENIED 49 /* alerts */
+#define TLS_UNRECOGNIZED_NAME 112
+
+void inlet_told(struct inlet *in, uint32_t events)
+{
+	in->has_some |= (events & EPOLLIN) != 0;
+	in->has_end |= (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
+}
 
 static void on_client(struct source *s, uint32_t events)
 {
@@ -25,7 +34,11 @@ static void on_client(struct source *s, uint32_t events)
 
 	if (c->state == CONN_CLOSED)
 		return;
-	if ((events & (EPOLLERR | EPOLLHUP)) && c->state != CONN_RELAY && c->state != CONN_STAGE)
+	inlet_told(&c->from_client, events);
+	if (conn_is_gone(c))
+		conn_close(c);
+	else if ((events & (EPOLLERR | EPOLLHUP)) && c->state != CONN_RELAY &&
+		 c->state != CONN_STAGE)
 		conn_close(c);
 	else
 		conn_ready(c);
@@ -35,9 +48,10 @@ static void on_server(struct source *s, uint32_t events)
 {
 	struct conn *c = (struct conn *)(void *)((char *)s - offsetof(struct conn, server));
 
-	(void)events;
-	if (c->state != CONN_CLOSED)
-		conn_ready(c);
+	if (c->state == CONN_CLOSED)
+		return;
+	inlet_told(&c->from_server, events);
+	conn_ready(c);
 }
 
 void conn_deadline(struct conn *c, uint64_t ms)
@@ -52,6 +66,17 @@ void conn_busy(struct conn *c)
 	c->is_busy = true;
 	c->next_busy = gate.busy;
 	gate.busy = c;
+}
+
+static void count_in(struct conn *c)
+{
+	c->next = gate.conns;
+	if (gate.conns)
+		gate.conns->prev = c;
+	gate.conns = c;
+	gate.n_conns++;
+	c->box->n_conns++;
+	conn_deadline(c, HELLO_MS);
 }
 
 static struct conn *conn_new(struct listener *l, int *fd)
@@ -75,13 +100,39 @@ static struct conn *conn_new(struct listener *l, int *fd)
 		return NULL;
 	}
 	*fd = FD_NONE;
-	c->next = gate.conns;
-	if (gate.conns)
-		gate.conns->prev = c;
-	gate.conns = c;
-	gate.n_conns++;
-	l->box->n_conns++;
-	conn_deadline(c, HELLO_MS);
+	count_in(c);
+	return c;
+}
+
+struct conn *conn_lane(const struct conn *of)
+{
+	bool full = gate.n_conns >= gate.conns_max || of->box->n_conns >= BOX_CONNS_MAX ||
+		    (of->account && of->limits.connections &&
+		     of->account->conns >= of->limits.connections);
+	struct conn *c = full ? NULL : calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	*c = (struct conn){
+		.client = {FD_NONE, on_client},
+		.server = {FD_NONE, on_server},
+		.box = of->box,
+		.host = of->host,
+		.port = of->port,
+		.protocol = of->protocol,
+		.limits = of->limits,
+		.account = of->account,
+		.rule = of->rule,
+		.names_itself = of->names_itself,
+		.is_lane = true,
+		.up = {.pipe = {FD_NONE, FD_NONE}},
+		.down = {.pipe = {FD_NONE, FD_NONE}},
+	};
+	if (c->account && c->limits.connections) {
+		c->account->conns++;
+		c->is_counted = true;
+	}
+	count_in(c);
 	return c;
 }
 
@@ -89,13 +140,21 @@ void conn_close(struct conn *c)
 {
 	if (c->state == CONN_CLOSED)
 		return;
+	spare_part(c);
+	conn_ask_no_more(c);
 	c->state = CONN_CLOSED;
+	if (c->mux)
+		mux_end(c->mux);
+	if (c->lane_of)
+		mux_lost(c);
 	resolve_forget(c);
 	relay_done(c);
 	gate_forget(&c->client);
 	gate_forget(&c->server);
 	if (c->is_counted && c->account)
 		c->account->conns--;
+	if (c->row && c->then == CONN_RELAY && c->server_since_ms)
+		c->row->report.ms += gate.now_ms - c->server_since_ms + 1; /* begun ones count */
 	if (c->row)
 		c->row->is_changed = true;
 	c->box->n_conns--;
@@ -120,30 +179,56 @@ static void reset(int fd)
 
 void conn_abort(struct conn *c)
 {
+	if (c->state != CONN_CLOSED)
+		spare_part(c);
 	reset(c->client.fd);
 	reset(c->server.fd);
 	conn_close(c);
+}
+
+void conn_cut(struct conn *c)
+{
+	reset(c->server.fd);
+	gate_forget(&c->server);
+	c->server_open = false;
+	stage_buf_done(&c->io.to_server);
 }
 
 uint64_t conn_left(const struct conn *c, bool up)
 {
 	uint64_t most = up ? c->limits.bytes_up : c->limits.bytes_down;
 	uint64_t used = !c->account ? 0 : up ? c->account->up : c->account->down;
+	const struct box *b = c->box;
+	uint64_t left = UINT64_MAX;
 
-	if (!most)
-		return UINT64_MAX;
-	return used >= most ? 0 : most - used;
+	if (!HOLD_GATE_BYTES)
+		return left;
+	if (most)
+		left = used >= most ? 0 : most - used;
+	if (b->budget.bytes && b->budget.bytes - b->spent.bytes < left)
+		left = b->budget.bytes - b->spent.bytes;
+	if (purse_left(b, GATE_BYTES) < left)
+		left = purse_left(b, GATE_BYTES);
+	return left;
 }
 
 bool conn_spend(struct conn *c, uint64_t up, uint64_t down)
 {
 	bool good = up <= conn_left(c, true) && down <= conn_left(c, false);
 
+	if (!good && purse_is_empty(c, GATE_BYTES, up + down))
+		return false;
 	if (!good) {
-		box_deny(c->box, &c->host, c->port, NULL, "bytes",
-			 "the rule's limit of bytes is used up; ask for a higher one");
+		const struct box *b = c->box;
+		bool all = b->budget.bytes && b->budget.bytes - b->spent.bytes < up + down;
+
+		box_deny(c->box, &c->host, c->port, NULL, all ? "budget" : "bytes",
+			 all ? "the run's budget of bytes is used up (--egress-bytes)"
+			     : "the rule's limit of bytes is used up; ask for a higher one");
 		return false;
 	}
+	c->box->spent.bytes += up + down;
+	purse_spend(c->box, GATE_BYTES, up + down);
 	if (c->account) {
 		c->account->up += up;
 		c->account->down += down;
@@ -156,27 +241,46 @@ bool conn_request(struct conn *c, const struct egress_verdict *v)
 {
 	struct account *a = v->limits.requests_per_minute ? box_account(c->box, v->rule) : NULL;
 	uint64_t minute = gate.now_ms / 60000;
+	struct box *b = c->box;
 
+	if (b->budget.requests && b->spent.requests >= b->budget.requests) {
+		box_deny(b, &c->host, c->port, NULL, "budget",
+			 "the run's budget of requests is used up (--egress-requests)");
+		return false;
+	}
+	if (purse_is_empty(c, GATE_REQUESTS, 1))
+		return false;
+	b->spent.requests++;
+	purse_spend(b, GATE_REQUESTS, 1);
 	if (!v->limits.requests_per_minute)
 		return true;
 	if (a && a->minute != minute) {
 		a->minute = minute;
 		a->requests = 0;
 	}
-	return a && ++a->requests <= v->limits.requests_per_minute;
+	if (a && ++a->requests <= v->limits.requests_per_minute)
+		return true;
+	box_deny(b, &c->host, c->port, NULL, v->name,
+		 "the rule's limit of requests in a minute is reached; wait for the next one");
+	return false;
 }
 
-/* The rule's limits, which are shared by all connections that it allows. */
-static bool take_limits(struct conn *c, const struct egress_verdict *v)
+bool conn_take_limits(struct conn *c, const struct egress_verdict *v)
 {
 	const struct egress_limits *l = &v->limits;
 
+	if (c->is_counted)
+		c->account->conns--;
+	c->is_counted = false;
+	c->account = NULL;
 	c->limits = *l;
 	if (!l->bytes_up && !l->bytes_down && !l->connections)
 		return true;
 	c->account = box_account(c->box, v->rule);
 	if (!c->account)
 		return false;
+	if (c->mux) /* its lanes count */
+		return true;
 	if (l->connections && c->account->conns >= l->connections)
 		return false;
 	c->account->conns++;
@@ -187,10 +291,11 @@ static bool take_limits(struct conn *c, const struct egress_verdict *v)
 /* A rule says to ask first. True: a person said yes. */
 static bool ask_first(struct conn *c, const struct egress_verdict *v)
 {
-	char what[192];
+	struct question q;
 
-	(void)snprintf(what, sizeof(what), "connect %.160s:%u", c->host.text, c->port);
-	return conn_ask(c, what, v) == ASKED_YES;
+	c->protocol = v->protocol;
+	question_connect(c, &q);
+	return conn_ask(c, &q, v) == ASKED_YES;
 }
 
 bool conn_decide(struct conn *c, struct egress_verdict *v)
@@ -199,18 +304,23 @@ bool conn_decide(struct conn *c, struct egress_verdict *v)
 		.host = &c->host, .port = c->port, .protocol = EGRESS_ANY, .stage = EGRESS_CONNECT};
 
 	policy_decide(c->box->policy, &q, v);
+	if (mark_in(c->host.text, c->host.len)) {
+		secrets_alarm(c, "name");
+		(void)snprintf(v->hint, sizeof(v->hint), "the placeholder of a secret is no name");
+		return false;
+	}
 	if (v->action == EGRESS_ASK && !ask_first(c, v))
 		return false;
-	if (v->action == EGRESS_DENY) {
+	if (HOLD_GATE_POLICY && v->action == EGRESS_DENY) {
 		box_deny(c->box, &c->host, c->port, NULL, v->name, v->hint);
 		return false;
 	}
-	if (strchr(v->text, '*') && c->host.kind == NAME_DNS && !box_may_name(c->box, &c->host)) {
+	if (v->is_below && c->host.kind == NAME_DNS && !box_may_name(c->box, &c->host)) {
 		box_deny(c->box, &c->host, c->port, NULL, v->name,
 			 "too many different names below a wildcard in a minute; name the hosts");
 		return false;
 	}
-	if (!take_limits(c, v)) {
+	if (!conn_take_limits(c, v)) {
 		box_deny(c->box, &c->host, c->port, NULL, v->name,
 			 "the rule's limit of open connections is reached; close some first");
 		return false;
@@ -321,12 +431,22 @@ void conn_accept(struct listener *l)
 /* A server's own address, or one of the host that we run on: what listens there trusts who is near. */
 static bool is_own(const struct address *a)
 {
-	struct sockaddr_storage at;
-	socklen_t len = address_to_sockaddr(a, 0, &at);
-	auto_close int fd = socket(at.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	union {
+		struct sockaddr any;
+		struct sockaddr_storage room;
+	} at;
+	socklen_t len = address_to_sockaddr(a, OWN_PORT, &at.room);
+	auto_close int fd = socket(at.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct address from;
+	uint16_t port;
 
-	/* Only an address of the machine can be bound to. */
-	return fd >= 0 && bind(fd, (struct sockaddr *)&at, len) == 0;
+	/* To itself the machine speaks from the very address; nothing is sent. Binding to it would
+	 * prove nothing where ip_nonlocal_bind is set. */
+	if (fd < 0 || connect(fd, &at.any, len) < 0)
+		return false;
+	len = sizeof(at);
+	return getsockname(fd, &at.any, &len) == 0 && address_of_sockaddr(&at.any, &from, &port) &&
+	       address_equal(&from, a);
 }
 
 /* Every address of a name has to be good: one that is not is no mistake but an attempt. */
@@ -338,11 +458,11 @@ static bool may_reach(struct conn *c, const struct address *a)
 	bool named = good && (class != ADDRESS_PUBLIC || c->names_itself);
 
 	/* Documents' addresses lead nowhere in the Internet, and to no private network by custom. */
-	if (class == ADDRESS_DOCUMENTATION)
+	if (class == ADDRESS_DOCUMENTATION || !HOLD_GATE_ADDRESS)
 		good = true;
-	const char *kind = good && !named && is_own(a) ? "this host's own"
-			   : good		       ? NULL
-						       : address_class_name(class);
+	const char *kind = good && !named && HOLD_GATE_OWN && is_own(a) ? "this host's own"
+			   : good					? NULL
+									: address_class_name(class);
 	if (!kind)
 		return true;
 	(void)snprintf(what, sizeof(what), "connect %.100s:%u, which is %s (%s)", c->host.text,
@@ -369,14 +489,48 @@ static void no_server(struct conn *c, const char *why)
 		stage_run(c);
 }
 
+static void refuse_tls(struct conn *c, uint8_t code)
+{
+	uint8_t alert[7];
+
+	conn_last(c, alert, hello_alert(code, alert));
+}
+
+/* Of TLS that nobody looks into: the next address where the host itself answers, or none. False: it
+ * is not known yet, or refused. */
+static bool is_checked(struct conn *c)
+{
+	if (c->then != CONN_RELAY || c->protocol != EGRESS_TLS || c->host.kind != NAME_DNS)
+		return true;
+	for (; c->tried < c->n_addresses; c->tried++)
+		switch (check_server(c, &c->addresses[c->tried])) {
+		case CHECK_GOOD: return true;
+		case CHECK_BAD: refuse_tls(c, TLS_ACCESS_DENIED); return false;
+		case CHECK_UNREACHED: continue;
+		case CHECK_FREE:
+		case CHECK_CONNECTING:
+		case CHECK_SHAKING:
+			c->state = CONN_CHECK;
+			conn_deadline(c, 2 * CONNECT_MS); /* it has its own, which is shorter */
+			return false;
+		}
+	return true;
+}
+
 static void connect_next(struct conn *c)
 {
 	while (c->tried < c->n_addresses) {
 		struct sockaddr_storage to;
+
+		if (!is_checked(c))
+			return;
+		if (c->tried == c->n_addresses)
+			break;
 		socklen_t len = address_to_sockaddr(&c->addresses[c->tried++], c->port, &to);
 		int on = 1;
 
 		gate_forget(&c->server);
+		c->from_server = (struct inlet){0};
 		c->server.fd = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 		if (c->server.fd < 0)
 			continue;
@@ -392,10 +546,42 @@ static void connect_next(struct conn *c)
 	no_server(c, "the server cannot be reached");
 }
 
+/* A replay reaches nothing, whatever led here. */
+static void no_replay(struct conn *c)
+{
+	box_deny(c->box, &c->host, c->port, NULL, "replay",
+		 "only what was recorded answers in a replay, and this was not seen then");
+	c->n_addresses = 0;
+	no_server(c, "nothing is connected to in a replay");
+}
+
 void conn_resolve(struct conn *c)
 {
+	if (c->box->replay.is_on) {
+		no_replay(c);
+		return;
+	}
+	if (c->box->budget.connections && c->box->spent.connections >= c->box->budget.connections) {
+		box_deny(c->box, &c->host, c->port, NULL, "budget",
+			 "the run's budget of connections is used up (--egress-connections)");
+		no_server(c, "the run's budget of connections is used up");
+		return;
+	}
+	if (purse_is_empty(c, GATE_CONNECTIONS, 1)) {
+		no_server(c, "the tenant's quota of connections is used up");
+		return;
+	}
+	c->box->spent.connections++;
+	purse_spend(c->box, GATE_CONNECTIONS, 1);
+	if (c->then != CONN_STAGE && c->box->recording.is_on)
+		tape_unseen(c);
 	if (!c->row)
 		c->row = box_row(c->box, c->host.text, c->port, GATE_ALLOWED, c->rule);
+	if (c->then == CONN_STAGE && spare_take(c)) {
+		conn_deadline(c, IDLE_MS);
+		conn_busy(c);
+		return;
+	}
 	c->state = CONN_RESOLVE;
 	c->n_addresses = c->tried = 0;
 	conn_deadline(c, CONNECT_MS);
@@ -438,6 +624,7 @@ static void connected(struct conn *c)
 	if (getpeername(c->server.fd, &peer.any, &peer_len) < 0)
 		return; /* not yet: it was the client who woke us */
 	c->server_open = true;
+	c->server_since_ms = gate.now_ms;
 	c->state = c->then;
 	conn_deadline(c, IDLE_MS);
 	if (c->state == CONN_RELAY) {
@@ -450,11 +637,8 @@ static void connected(struct conn *c)
 
 static void refuse_hello(struct conn *c, const struct hello *h, const char *what, const char *hint)
 {
-	uint8_t alert[7];
-	size_t n = hello_alert(h->alert ? h->alert : 112, alert); /* unrecognized_name */
-
 	box_deny(c->box, &c->host, c->port, what, "tls", hint);
-	conn_last(c, alert, n);
+	refuse_tls(c, h->alert ? h->alert : TLS_UNRECOGNIZED_NAME);
 }
 
 static void judge_hello(struct conn *c)
@@ -473,7 +657,7 @@ static void judge_hello(struct conn *c)
 			"on this port TLS is expected, with the server's name in the clear (SNI)");
 		return;
 	}
-	if (!name_equal(&h.name, &c->host)) {
+	if (HOLD_GATE_SNI && !name_equal(&h.name, &c->host)) {
 		(void)snprintf(what, sizeof(what), "connect %.70s:%u: TLS asks for %.70s",
 			       c->host.text, c->port, h.name.text);
 		refuse_hello(c, &h, what,
@@ -521,6 +705,10 @@ int conn_first_bytes(struct conn *c)
 
 void conn_ready(struct conn *c)
 {
+	if (c->is_orphan || conn_is_gone(c)) {
+		conn_abort(c);
+		return;
+	}
 	switch (c->state) {
 	case CONN_HELLO: hello_run(c); break;
 	case CONN_PROXY: proxy_run(c); break;
@@ -531,6 +719,7 @@ void conn_ready(struct conn *c)
 			resolved(c);
 		}
 		break;
+	case CONN_CHECK: connect_next(c); break;
 	case CONN_CONNECT: connected(c); break;
 	case CONN_RELAY: relay_run(c); break;
 	case CONN_DNS: dns_stream_run(c); break;
@@ -545,7 +734,9 @@ void conn_ready(struct conn *c)
 
 void conn_timeout(struct conn *c)
 {
-	if (c->state == CONN_CONNECT)
+	if (c->mux && mux_is_used(c->mux))
+		conn_deadline(c, IDLE_MS); /* its lanes have their own */
+	else if (c->state == CONN_CONNECT)
 		connect_next(c);
 	else if (c->state == CONN_RESOLVE)
 		no_server(c, "the name server does not answer");

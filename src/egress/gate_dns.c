@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "egress/dns.h"
 #include "egress/gate_int.h"
+#include "egress/hold.h"
 
 #define DATAGRAMS 32	/* in one turn */
 #define RATE_PER_S 100u /* questions of a sandbox that are refused, */
@@ -37,9 +38,9 @@ static bool too_fast(struct box *b)
 
 static void deny_lookup(struct box *b, const struct name *n, const char *rule, const char *hint)
 {
-	char what[192];
+	char what[sizeof(GATE_LOOKUP) + NAME_SIZE];
 
-	(void)snprintf(what, sizeof(what), "name lookup (DNS) %.170s", n->text);
+	(void)snprintf(what, sizeof(what), GATE_LOOKUP "%s", n->text);
 	box_deny(b, n, GATE_DNS_PORT, what, rule, hint);
 }
 
@@ -59,6 +60,12 @@ static size_t answer_name(struct box *b, const struct dns_query *q, uint8_t *out
 	struct address a;
 
 	policy_decide(b->policy, &ask, &v);
+	if (mark_in(q->name.text, q->name.len)) {
+		secrets_alarm_of(b, &q->name, GATE_DNS_PORT, "name");
+		return dns_answer_code(q, DNS_NO_NAME, out);
+	}
+	if (!HOLD_GATE_NAMES)
+		v.action = EGRESS_ALLOW;
 	if (v.action == EGRESS_DENY && too_fast(b))
 		return refuse_fast(b, q, out);
 	if (v.action == EGRESS_DENY) {
@@ -67,7 +74,7 @@ static size_t answer_name(struct box *b, const struct dns_query *q, uint8_t *out
 	}
 	if (q->type != DNS_A && q->type != DNS_AAAA)
 		return dns_answer(q, NULL, 0, out);
-	if (strchr(v.text, '*') && !box_may_name(b, &q->name)) {
+	if (v.is_below && !box_may_name(b, &q->name)) {
 		deny_lookup(
 			b, &q->name, "dns",
 			"too many different names below a wildcard in a minute; name the hosts");
@@ -77,6 +84,8 @@ static size_t answer_name(struct box *b, const struct dns_query *q, uint8_t *out
 		deny_lookup(b, &q->name, "dns", "this sandbox has asked for too many names");
 		return dns_answer_code(q, DNS_REFUSED, out);
 	}
+	if (v.is_below) /* what it is called may say something */
+		(void)box_row(b, q->name.text, GATE_DNS_PORT, GATE_ALLOWED, v.name);
 	box_named(b, &q->name);
 	return dns_answer(q, &a, 1, out);
 }

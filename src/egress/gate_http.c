@@ -8,13 +8,15 @@
  *	HEAD ─► EXCHANGE ─► HEAD …
  *
  * In EXCHANGE the request's body goes one way and the response comes the other, in any order; the
- * next request is not looked at before both are whole.
+ * next request is not looked at before both are whole. A WebSocket that both sides agree to is the last
+ * exchange: behind it bytes are passed on (gate_tunnel.c).
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/fd.h"
 #include "egress/gate_int.h"
+#include "egress/hold.h"
 #include "egress/target.h"
 #include "http/body.h"
 #include "http/target.h"
@@ -29,17 +31,41 @@ struct http_stage {
 	struct conn *conn; /* borrowed: it owns us */
 	bool is_proxy;
 	bool in_exchange;
-	struct http_head head; /* of the request, then of the response */
+	struct http_head *head; /* of the request, then of the response; owned; NULL: none is read */
 	struct http_body up, down;
 	bool up_done, down_done, has_response;
 	bool keeps, is_old; /* the client's connection stays; it speaks HTTP/1.0 */
+	bool server_keeps;  /* so does the server's */
+	bool is_clean;	    /* the last exchange was whole on the server's side, and it stays */
+	bool is_parting;    /* the request is for another server than there is */
+	char *again;	    /* it, while a server that answered before has not answered; owned */
+	size_t again_len;
 	enum http_method method;
 	unsigned n_informal;
 	struct egress_inject inject[EGRESS_INJECTS_MAX]; /* of this request; borrowed */
 	unsigned n_inject;
+	const char *rule;     /* that allows it; borrowed from the policy */
+	bool is_brokered;     /* the gate has a secret for its host */
+	struct tunnel tunnel; /* wanted by this request, or open */
 	struct secret_scan scan;
 	struct redact *redact; /* owned; NULL: the sandbox has no secrets */
+	struct taped taped;
+	struct noted noted;
 };
+
+/* Heads are large, and most connections wait. False: no memory. */
+static bool has_head(struct http_stage *s)
+{
+	if (!s->head && (s->head = malloc(sizeof(*s->head))))
+		http_head_init(s->head);
+	return s->head;
+}
+
+static void drop_head(struct http_stage *s)
+{
+	free(s->head);
+	s->head = NULL;
+}
 
 static enum stage_next refuse(struct stage_io *io, unsigned status, const char *text)
 {
@@ -61,15 +87,26 @@ static enum stage_next refuse(struct stage_io *io, unsigned status, const char *
 
 static enum stage_next no_server(struct stage *stage, struct stage_io *io, const char *why)
 {
-	const struct conn *c = ((struct http_stage *)(void *)stage)->conn;
-	char what[192];
+	static const char head[] = "HTTP/1.1 502 Bad Gateway\r\n"
+				   "Content-Type: text/plain; charset=utf-8\r\n";
+	struct http_stage *s = (struct http_stage *)(void *)stage;
+	struct conn *c = s->conn;
+	char what[192], text[600];
 
+	noted_end(&s->noted, c, 502);
 	/* Of one that was reached its certificate may be at fault, which is worth a line. */
 	if (c->server_open) {
 		(void)snprintf(what, sizeof(what), "connect %.80s:%u: %.80s", c->host.text, c->port,
 			       why);
 		box_deny(c->box, &c->host, c->port, what, "certificate",
 			 "the server's certificate is not valid for its name; nothing was sent");
+	}
+	if (s->taped.is_on && (s->up_done || s->up.kind == HTTP_BODY_NONE)) {
+		int n = snprintf(text, sizeof(text), "pinfold: %.500s\n", why);
+
+		taped_head(&s->taped, c, head, sizeof(head) - 1, false);
+		taped_data(&s->taped, c, text, (size_t)n);
+		taped_end(&s->taped, c);
 	}
 	return refuse(io, 502, why);
 }
@@ -86,6 +123,9 @@ static bool choose(struct http_stage *s, const struct name *host, const struct e
 	c->port = q->port;
 	if (!conn_decide(c, v))
 		return false;
+	/* Where anything may be said, so may a request. */
+	if (c->protocol == EGRESS_TCP)
+		c->protocol = EGRESS_HTTP;
 	if (c->protocol == EGRESS_HTTP)
 		return true;
 	box_deny(c->box, &c->host, c->port, NULL, v->name,
@@ -99,6 +139,52 @@ static enum egress_protocol spoken(const struct conn *c)
 	return c->protocol == EGRESS_HTTPS ? EGRESS_HTTPS : EGRESS_HTTP;
 }
 
+/* A method that stands in a field counts as much as the one that is spoken: the rules must allow both.
+ * *q becomes the one that decides. */
+static void decide(const struct conn *c, const struct http_head *h, struct egress_request *q,
+		   struct egress_verdict *v, char method[TARGET_METHOD_SIZE])
+{
+	struct egress_request other = *q;
+	struct egress_verdict w;
+	char name[TARGET_METHOD_SIZE];
+	unsigned at = 0;
+
+	policy_decide(c->box->policy, q, v);
+	while (HOLD_GATE_OVERRIDE && target_override(h, &at, name)) {
+		other.method = name;
+		other.method_len = strlen(name);
+		policy_decide(c->box->policy, &other, &w);
+		if (w.action == EGRESS_ALLOW || w.action > v->action)
+			continue;
+		*v = w;
+		q->method = memcpy(method, name, sizeof(name));
+		q->method_len = other.method_len;
+	}
+}
+
+/* False: he was not, or said no. */
+static bool is_asked(struct conn *c, const struct http_head *h, const struct egress_request *q,
+		     const struct egress_verdict *v)
+{
+	struct question asked;
+	bool waited = c->is_asking;
+
+	question_request(c, h, q, &asked);
+	enum asked said = conn_ask(c, &asked, v);
+	if (said == ASKED_WAIT && !waited)
+		noted_refused(c->box, row_of(c->box, c->host.text, c->port, GATE_PENDING, v->name),
+			      q, 0);
+	return said == ASKED_YES;
+}
+
+/* The same for one that was denied; it is among the requests of that row. */
+static enum stage_next turn_away(struct conn *c, struct stage_io *io,
+				 const struct egress_request *q, unsigned status, const char *text)
+{
+	noted_refused(c->box, c->box->denied, q, status);
+	return refuse(io, status, text);
+}
+
 /* STAGE_ON: it may be sent. STAGE_WAIT: a person is asked first. */
 static enum stage_next judge(struct http_stage *s, struct stage_io *io, size_t head_len)
 {
@@ -107,12 +193,14 @@ static enum stage_next judge(struct http_stage *s, struct stage_io *io, size_t h
 	struct egress_request q;
 	struct egress_verdict v = {.hint = ""};
 	const char *why = "malformed";
-	char what[192];
+	char what[GATE_WHAT_SIZE], method[TARGET_METHOD_SIZE];
 
-	if (s->head.method == HTTP_CONNECT)
+	if (s->head->method == HTTP_CONNECT)
 		return refuse(io, 405, "CONNECT is for the proxy's port");
-	if (target_of_request(&s->head, s->is_proxy ? NULL : &c->host, c->port, spoken(c), &host,
-			      &q, &why) < 0) {
+	if (target_is_websocket(s->head))
+		return refuse(io, 405, "WEBSOCKET is what rules call it; it is opened by GET");
+	if (target_of_request(s->head, s->is_proxy ? NULL : &c->host, c->port, spoken(c), &host, &q,
+			      &why) < 0) {
 		(void)snprintf(what, sizeof(what), "request to %.100s:%u: %.60s",
 			       s->is_proxy ? "the proxy" : c->host.text, c->port, why);
 		if (!s->is_proxy)
@@ -122,26 +210,31 @@ static enum stage_next judge(struct http_stage *s, struct stage_io *io, size_t h
 	if (!choose(s, &host, &q, &v))
 		return c->is_asking ? STAGE_WAIT
 				    : refuse(io, 403, v.hint[0] ? v.hint : "not allowed");
-	policy_decide(c->box->policy, &q, &v);
-	(void)snprintf(what, sizeof(what), "%.*s %s://%.80s%.*s", (int)q.method_len, q.method,
-		       egress_protocol_name(spoken(c)), host.text,
-		       (int)(q.path_len < 60 ? q.path_len : 60), q.path);
-	if (v.action == EGRESS_ASK && conn_ask(c, what, &v) != ASKED_YES)
+	decide(c, s->head, &q, &v, method);
+	if (v.action == EGRESS_ASK && !is_asked(c, s->head, &q, &v))
 		return c->is_asking ? STAGE_WAIT
-				    : refuse(io, 403, "a person would have to allow it");
+				    : turn_away(c, io, &q, 403, "a person would have to allow it");
 	if (v.action == EGRESS_DENY) {
+		request_text(c, &q, NULL, 0, what); /* never its query: that is on record */
 		box_deny(c->box, &c->host, c->port, what, v.name, v.hint);
-		return refuse(io, 403, v.hint);
+		return turn_away(c, io, &q, 403, v.hint);
 	}
-	if (v.limits.header_bytes && head_len > v.limits.header_bytes)
-		return refuse(io, 431, "the head is longer than the rule allows");
+	if (v.limits.header_bytes && head_len > v.limits.header_bytes) {
+		box_deny(c->box, &c->host, c->port, NULL, v.name,
+			 "the head of a request is longer than the rule allows");
+		return turn_away(c, io, &q, 431, "the head is longer than the rule allows");
+	}
 	if (!conn_request(c, &v))
-		return refuse(io, 429, "too many requests in this minute for the rule");
-	const char *against = secrets_judge(c, &s->head, &v);
+		return turn_away(c, io, &q, 429, "there were as many requests as are allowed");
+	const char *against = secrets_judge(c, s->head, &v);
 	if (against)
-		return refuse(io, 403, against);
+		return turn_away(c, io, &q, 403, against);
 	memcpy(s->inject, v.inject, sizeof(s->inject));
 	s->n_inject = v.n_inject;
+	s->rule = v.name;
+	s->is_brokered = v.is_brokered;
+	errand_set(c, &v, s->head);
+	noted_begin(&s->noted, &q);
 	return STAGE_ON;
 }
 
@@ -156,6 +249,12 @@ static void put_host(struct http_out *o, const struct conn *c)
 	http_out_field(o, "Host", text);
 }
 
+/* Who is known by a secret of the gate's needs none, and could not send it back. */
+static bool is_set_cookie(const struct http_field *f)
+{
+	return http_field_is(f, "set-cookie") || http_field_is(f, "set-cookie2");
+}
+
 static void copy_fields(const struct http_stage *s, struct http_out *o, const struct http_head *h)
 {
 	bool drops = s->redact && h->status == 0;
@@ -163,9 +262,11 @@ static void copy_fields(const struct http_stage *s, struct http_out *o, const st
 	for (unsigned i = 0; i < h->n_fields; i++) {
 		const struct http_field *f = &h->fields[i];
 
-		if (!http_field_is_hop(h, f) && !http_field_is(f, "host") &&
+		if (!(HOLD_GATE_HOP && http_field_is_hop(h, f)) && !http_field_is(f, "host") &&
 		    !http_field_is(f, "content-length") && !http_field_is(f, "expect") &&
-		    !(drops && secret_drops(f, s->inject, s->n_inject)))
+		    !(drops && (secret_drops(f, s->inject, s->n_inject) ||
+				http_field_is(f, "sec-websocket-extensions"))) &&
+		    !(s->is_brokered && h->status && is_set_cookie(f)))
 			http_out_copy(o, f);
 	}
 }
@@ -206,7 +307,7 @@ static void put_line(const struct http_stage *s, struct http_out *o, const struc
 static int write_request(struct http_stage *s, struct stage_io *io)
 {
 	static char buf[HEAD_ROOM];
-	const struct http_head *h = &s->head;
+	const struct http_head *h = s->head;
 	struct http_out o;
 
 	http_out_init(&o, buf, sizeof(buf));
@@ -218,13 +319,65 @@ static int write_request(struct http_stage *s, struct stage_io *io)
 		http_out_field_u64(&o, "Content-Length", (uint64_t)h->content_length);
 	if (h->chunked)
 		http_out_field(&o, "Transfer-Encoding", "chunked");
-	if (!s->keeps)
+	if (s->tunnel.is_wanted)
+		tunnel_fields(&o);
+	else if (!s->server_keeps)
 		http_out_field(&o, "Connection", "close");
 	int n = http_out_end(&o);
 	if (n >= 0)
 		n = stage_put(&io->to_server, buf, (size_t)n);
 	explicit_bzero(buf, s->n_inject ? sizeof(buf) : 0);
 	return n;
+}
+
+/* The server that there is has ended, has said what nobody asked for, or knows us as another. */
+static bool needs_other(const struct http_stage *s, const struct stage_io *io)
+{
+	const struct conn *c = s->conn;
+
+	return io->server_ended || (HOLD_GATE_SPARE && io->from_server.len) ||
+	       (HOLD_GATE_ERRAND && c->served.secrets != c->errand.secrets);
+}
+
+static void forget_again(struct http_stage *s)
+{
+	if (s->again)
+		explicit_bzero(s->again, s->again_len);
+	free(s->again);
+	s->again = NULL;
+}
+
+/* The request that is on its way, in case that its server had ended. */
+static void remember(struct http_stage *s, const struct stage_io *io)
+{
+	const struct stage_buf *b = &io->to_server;
+
+	forget_again(s);
+	s->again = malloc(b->len ? b->len : 1);
+	s->again_len = s->again ? b->len : 0;
+	if (s->again_len)
+		memcpy(s->again, b->data + b->start, b->len);
+}
+
+/* The request is written and waits. */
+static enum stage_next begin_exchange(struct http_stage *s, struct stage_io *io)
+{
+	s->in_exchange = true;
+	s->up_done = s->down_done = s->has_response = false;
+	s->n_informal = 0;
+	s->scan.len = 0;
+	if (s->conn->box->replay.is_on)
+		return STAGE_ON;
+	if (io->server_open && needs_other(s, io)) {
+		s->is_parting = true;
+		return STAGE_OTHER;
+	}
+	/* One that answered before may have ended, and we have not heard of it yet. */
+	if (io->server_open && s->conn->errand.may_repeat)
+		remember(s, io);
+	errand_begin(s->conn, !io->server_open);
+	s->is_clean = false;
+	return STAGE_SERVER;
 }
 
 static enum stage_next take_request(struct http_stage *s, struct stage_io *io)
@@ -238,34 +391,38 @@ static enum stage_next take_request(struct http_stage *s, struct stage_io *io)
 		return STAGE_ON;
 	if (in->len == 0)
 		return io->client_ended || io->server_ended ? STAGE_END : STAGE_ON;
-	int used = http_head_parse(&s->head, in->data + in->start, in->len, HTTP_REQUEST, &e);
+	if (!has_head(s))
+		return STAGE_ABORT;
+	int used = http_head_parse(s->head, in->data + in->start, in->len, HTTP_REQUEST, &e);
 	if (used == 0)
 		return io->client_ended ? STAGE_ABORT : STAGE_ON;
 	if (used < 0)
 		return refuse(io, e.status, e.why);
-	enum stage_next next = judge(s, io, (size_t)used);
+	enum stage_next next =
+		HOLD_GATE_EACH || !s->conn->server_open ? judge(s, io, (size_t)used) : STAGE_ON;
 	if (next == STAGE_WAIT) {
-		http_head_init(&s->head); /* it is read again when he has answered */
+		drop_head(s); /* it is read again when he has answered */
 		return STAGE_ON;
 	}
 	if (next != STAGE_ON)
 		return next;
-	if (http_body_of_request(&s->up, &s->head, UINT64_MAX, &e) < 0)
+	if (http_body_of_request(&s->up, s->head, UINT64_MAX, &e) < 0 ||
+	    tunnel_ask(&s->tunnel, s->head, &e) < 0)
 		return refuse(io, e.status, e.why);
-	s->method = s->head.method;
-	s->keeps = s->head.keep_alive && !s->is_proxy;
-	s->is_old = s->head.minor == 0;
-	if (write_request(s, io) < 0)
+	s->conn->row =
+		box_row(s->conn->box, s->conn->host.text, s->conn->port, GATE_ALLOWED, s->rule);
+	s->method = s->head->method;
+	s->keeps = s->head->keep_alive && !s->is_proxy;
+	s->is_old = s->head->minor == 0;
+	s->server_keeps = s->keeps || spare_may(s->conn);
+	if (write_request(s, io) < 0 ||
+	    !taped_begin(&s->taped, s->conn, s->head, egress_protocol_name(spoken(s->conn))))
 		return refuse(io, 400, "the request cannot be passed on");
-	if (s->head.expect_continue && stage_put(&io->to_client, go_on, sizeof(go_on) - 1) < 0)
+	if (s->head->expect_continue && stage_put(&io->to_client, go_on, sizeof(go_on) - 1) < 0)
 		return STAGE_ABORT;
 	stage_took(in, (size_t)used);
-	http_head_init(&s->head);
-	s->in_exchange = true;
-	s->up_done = s->down_done = s->has_response = false;
-	s->n_informal = 0;
-	s->scan.len = 0;
-	return STAGE_SERVER;
+	drop_head(s);
+	return begin_exchange(s, io);
 }
 
 static int put_chunk(struct stage_buf *out, const char *data, size_t len)
@@ -287,14 +444,15 @@ static int put_part(struct stage_buf *out, const char *data, size_t len, bool ch
 }
 
 /* A part of an answer, without the values of secrets; `last`: with what was held back. */
-static int put_redacted(struct redact *r, struct stage_buf *out, const char *data, size_t len,
+static int put_redacted(struct http_stage *s, struct stage_buf *out, const char *data, size_t len,
 			bool chunks, bool last)
 {
 	static char room[STAGE_BUF_MAX + 2 * REDACT_FORM_MAX];
-	size_t n = redact_feed(r, data, len, room);
+	size_t n = redact_feed(s->redact, data, len, room);
 
 	if (last)
-		n += redact_end(r, room + n);
+		n += redact_end(s->redact, room + n);
+	taped_data(&s->taped, s->conn, room, n);
 	return put_part(out, room, n, chunks);
 }
 
@@ -318,11 +476,15 @@ static int pump(struct http_stage *s, struct http_body *b, struct stage_buf *in,
 		int r = http_body_feed(b, n ? in->data + in->start : "", n, &used, &data, &len, &e);
 		if (r < 0)
 			return -1;
-		if (up && secret_scan(&s->scan, s->conn->box->secrets, data, len)) {
+		if (up && secret_scan(&s->scan, data, len)) {
 			secrets_alarm(s->conn, "body");
 			return -1;
 		}
-		if ((!up && s->redact ? put_redacted(s->redact, out, data, len, chunks, r > 0)
+		if (up && s->taped.is_on)
+			hash_add(&s->taped.body, data, len);
+		else if (!up && !s->redact)
+			taped_data(&s->taped, s->conn, data, len);
+		if ((!up && s->redact ? put_redacted(s, out, data, len, chunks, r > 0)
 				      : put_part(out, data, len, chunks)) < 0)
 			return -1;
 		if (used)
@@ -343,27 +505,51 @@ static bool sends_chunks(const struct http_stage *s)
 	       (s->down.kind == HTTP_BODY_CHUNKED || s->down.kind == HTTP_BODY_TO_END);
 }
 
+/* A server that waited for us had ended. It has heard nothing, or said nothing: ask another. */
+static enum stage_next ask_again(struct http_stage *s, struct stage_io *io)
+{
+	stage_buf_done(&io->to_server);
+	int r = stage_put(&io->to_server, s->again, s->again_len);
+
+	forget_again(s);
+	s->conn->errand.may_repeat = false;
+	return r < 0 ? STAGE_ABORT : STAGE_OTHER;
+}
+
 static int write_response(struct http_stage *s, struct stage_io *io)
 {
 	static char buf[HEAD_ROOM];
-	const struct http_head *h = &s->head;
+	const struct http_head *h = s->head;
 	struct http_out o;
 	bool endless = s->down.kind == HTTP_BODY_CHUNKED || s->down.kind == HTTP_BODY_TO_END;
 
+	if (!h->keep_alive)
+		s->server_keeps = false;
+	/* It may have tied who we are to this connection, which is nobody else's then. */
+	if (h->status == 401 || h->status == 407)
+		s->conn->served.rule = ERRAND_OWN;
 	if (!h->keep_alive || (s->is_old && endless) || s->down.kind == HTTP_BODY_TO_END)
 		s->keeps = false;
 	http_out_init(&o, buf, sizeof(buf));
 	http_out_status(&o, h->status);
 	copy_fields(s, &o, h);
+	bool bare = s->down.kind == HTTP_BODY_NONE;
+	size_t fields = o.len;
 	if (h->content_length >= 0)
 		http_out_field_u64(&o, "Content-Length", (uint64_t)h->content_length);
+	fields = bare ? o.len : fields; /* of an answer to HEAD it says what there would be */
 	if (sends_chunks(s))
 		http_out_field(&o, "Transfer-Encoding", "chunked");
-	if (!s->keeps)
+	if (s->tunnel.is_open)
+		tunnel_fields(&o);
+	else if (!s->keeps)
 		http_out_field(&o, "Connection", "close");
 	int n = http_out_end(&o);
 	if (n >= 0 && s->redact)
 		(void)redact_whole(s->redact, buf, (size_t)n);
+	if (n >= 0)
+		taped_head(&s->taped, s->conn, buf, fields, bare);
+	noted_end(&s->noted, s->conn, h->status);
 	return n < 0 ? n : stage_put(&io->to_client, buf, (size_t)n);
 }
 
@@ -376,32 +562,43 @@ static int take_response(struct http_stage *s, struct stage_io *io)
 	for (;;) {
 		if (in->len == 0 || STAGE_BUF_MAX - io->to_client.len < HEAD_ROOM)
 			return 0;
+		if (!has_head(s))
+			return -1;
 		int used =
-			http_head_parse(&s->head, in->data + in->start, in->len, HTTP_RESPONSE, &e);
+			http_head_parse(s->head, in->data + in->start, in->len, HTTP_RESPONSE, &e);
 		if (used <= 0)
 			return used < 0 ? -1 : 0;
-		bool informal = s->head.status < 200;
+		forget_again(s);
+		bool informal = s->head->status < 200;
 		/* What is packed cannot be looked into; nobody asked for it. */
-		if (s->redact && http_head_field(&s->head, "content-encoding") &&
-		    !http_head_lists(&s->head, "content-encoding", "identity"))
+		if (s->redact && http_head_field(s->head, "content-encoding") &&
+		    !http_head_lists(s->head, "content-encoding", "identity"))
 			return -1;
-		if (informal && (s->head.status == 101 || ++s->n_informal > INFORMAL_MAX))
+		if (s->head->status == 101) {
+			s->tunnel.is_open = tunnel_is_agreed(&s->tunnel, s->head, s->redact);
+			informal = false;
+			if (s->conn->box->recording.is_on)
+				tape_unseen(s->conn);
+		}
+		if (s->head->status == 101 ? !s->tunnel.is_open
+					   : informal && ++s->n_informal > INFORMAL_MAX)
 			return -1;
 		if (!informal &&
-		    (http_body_of_response(&s->down, &s->head, s->method, UINT64_MAX, &e) < 0 ||
+		    (http_body_of_response(&s->down, s->head, s->method, UINT64_MAX, &e) < 0 ||
 		     write_response(s, io) < 0))
 			return -1;
 		stage_took(in, (size_t)used);
-		http_head_init(&s->head);
+		drop_head(s);
 		if (!informal)
 			return 1;
 	}
 }
 
-static enum stage_next broken(const struct http_stage *s, struct stage_io *io)
+static enum stage_next broken(struct http_stage *s, struct stage_io *io)
 {
 	if (s->has_response)
 		return STAGE_ABORT; /* the client sees that it is not whole */
+	noted_end(&s->noted, s->conn, 502);
 	return refuse(io, 502, "the server's answer is no good HTTP");
 }
 
@@ -412,11 +609,13 @@ static enum stage_next take_answer(struct http_stage *s, struct stage_io *io)
 	if (!s->has_response) {
 		int r = take_response(s, io);
 
+		if (r == 0 && io->server_ended && s->again && io->from_server.len == 0)
+			return ask_again(s, io);
 		if (r < 0 || (r == 0 && io->server_ended && io->to_client.len == 0))
 			return broken(s, io);
 		s->has_response = r > 0;
 	}
-	if (!s->has_response || s->down_done)
+	if (!s->has_response || s->down_done || s->tunnel.is_open)
 		return STAGE_ON;
 	int r = pump(s, &s->down, &io->from_server, &io->to_client, sends_chunks(s));
 	if (r == 0 && io->server_ended && io->from_server.len == 0) {
@@ -424,8 +623,7 @@ static enum stage_next take_answer(struct http_stage *s, struct stage_io *io)
 			return STAGE_ABORT;
 		if (STAGE_BUF_MAX - io->to_client.len < REDACT_FORM_MAX + CHUNK_ROOM)
 			return STAGE_ON; /* no room yet */
-		if (s->redact &&
-		    put_redacted(s->redact, &io->to_client, "", 0, sends_chunks(s), true) < 0)
+		if (s->redact && put_redacted(s, &io->to_client, "", 0, sends_chunks(s), true) < 0)
 			return STAGE_ABORT;
 		if (sends_chunks(s) &&
 		    stage_put(&io->to_client, HTTP_CHUNK_END, sizeof(HTTP_CHUNK_END) - 1) < 0)
@@ -448,16 +646,28 @@ static enum stage_next exchange(struct http_stage *s, struct stage_io *io)
 			return STAGE_ABORT;
 		s->up_done = r > 0;
 	}
-	if (!io->server_open)
+	if (s->conn->box->replay.is_on) {
+		stage_buf_done(&io->to_server); /* nobody is there */
+		if (!s->up_done)
+			return STAGE_ON;
+		if (!taped_answer(&s->taped, s->conn, io))
+			return refuse(io, 502, "the recording has no answer to this request");
+	} else if (!io->server_open) {
 		return STAGE_SERVER;
+	}
+	if (s->tunnel.is_open)
+		return tunnel_run(&s->tunnel, s->conn, s->redact, io);
 	enum stage_next next = take_answer(s, io);
 	if (next != STAGE_ON || !s->down_done)
 		return next;
+	if (s->up_done)
+		taped_end(&s->taped, s->conn);
 	/* A server that answers before it has all will not take the rest. */
-	if (!s->up_done || !s->keeps)
+	if (!s->up_done)
 		return STAGE_END;
 	s->in_exchange = false;
-	return STAGE_ON;
+	s->is_clean = s->server_keeps && s->down.kind != HTTP_BODY_TO_END;
+	return s->keeps ? STAGE_ON : STAGE_END;
 }
 
 static enum stage_next run(struct stage *stage, struct stage_io *io)
@@ -469,13 +679,38 @@ static enum stage_next run(struct stage *stage, struct stage_io *io)
 
 static void http_stage_free(struct stage *stage)
 {
-	redact_free(((struct http_stage *)(void *)stage)->redact);
-	free(stage);
+	struct http_stage *s = (struct http_stage *)(void *)stage;
+
+	forget_again(s);
+	drop_head(s);
+	noted_drop(&s->noted);
+	redact_free(s->redact);
+	free(s);
+}
+
+/* What is in to_server when another is wanted is the next request, of which this one had nothing. */
+static bool part(struct stage *stage, struct stage_io *io, struct channel **ret)
+{
+	struct http_stage *s = (struct http_stage *)(void *)stage;
+	bool idle = s->is_parting || (!s->in_exchange && io->to_server.len == 0);
+	bool silent = io->from_server.len == 0 && !io->server_ended;
+
+	*ret = NULL;
+	s->is_parting = false;
+	return !HOLD_GATE_SPARE || (idle && silent && s->is_clean);
+}
+
+static void meet(struct stage *stage, struct stage_io *io, struct channel *taken)
+{
+	struct http_stage *s = (struct http_stage *)(void *)stage;
+
+	(void)taken; /* it is those around us who speak TLS */
+	remember(s, io);
 }
 
 struct stage *http_stage_new(struct conn *c, bool is_proxy)
 {
-	static const struct stage_ops ops = {run, no_server, http_stage_free};
+	static const struct stage_ops ops = {run, no_server, http_stage_free, part, meet};
 	struct http_stage *s = calloc(1, sizeof(*s));
 
 	if (!s)
@@ -483,8 +718,7 @@ struct stage *http_stage_new(struct conn *c, bool is_proxy)
 	s->stage.ops = &ops;
 	s->conn = c;
 	s->is_proxy = is_proxy;
-	http_head_init(&s->head);
-	if (c->box->secrets && !(s->redact = redact_new(c->box->secrets))) {
+	if (HOLD_GATE_REDACT && c->box->secrets && !(s->redact = redact_new(c->box->secrets))) {
 		free(s);
 		return NULL;
 	}

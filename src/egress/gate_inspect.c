@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Inspection in the gate: each sandbox whose policy looks into TLS has an authority, of which it is
- * told the certificate; the certificates by which servers are believed come from the starter, since
- * the gate may open no file. They are parsed when the first connection needs them.
+ * told the certificate; the certificates by which servers are believed, here and in gate_check.c,
+ * come from the starter, since the gate may open no file. They are parsed when first needed.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,9 +16,13 @@
 
 #define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)
 
-static int roots_fd = FD_NONE; /* until they are parsed */
+/* Until they are parsed. */
+static struct {
+	void *at;
+	size_t len;
+} pem;
 
-int inspect_open(struct box *b, int roots, struct err *e)
+int inspect_open(struct box *b, int roots, bool inspects, struct err *e)
 {
 	struct gate_ca ca = {""};
 	struct stat st;
@@ -28,8 +32,17 @@ int inspect_open(struct box *b, int roots, struct err *e)
 	if ((fcntl(roots, F_GET_SEALS) & SEALS) != SEALS || fstat(roots, &st) < 0 ||
 	    st.st_size <= 0 || st.st_size > (off_t)GATE_ROOTS_MAX)
 		return err_set(e, ERR_INVALID, "malformed certificates");
-	if (!gate.roots && roots_fd < 0)
-		roots_fd = fcntl(roots, F_DUPFD_CLOEXEC, 0);
+	if (!gate.roots && !pem.at) {
+		void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, roots, 0);
+
+		if (p == MAP_FAILED)
+			return err_sys(e, "certificates");
+		pem.at = p;
+		pem.len = (size_t)st.st_size;
+	}
+	if (!inspects)
+		return 0;
+	b->sessions = channel_sessions_new(); /* without it handshakes are longer */
 	int r = authority_new(b->id, &b->authority, e);
 	if (r >= 0)
 		(void)snprintf(ca.pem, sizeof(ca.pem), "%s", authority_pem(b->authority));
@@ -37,31 +50,34 @@ int inspect_open(struct box *b, int roots, struct err *e)
 	return r < 0 ? r : sent;
 }
 
-static int parse_roots(struct err *e)
+struct channel_roots *inspect_roots(struct err *e)
 {
-	struct stat st;
-
 	if (gate.roots)
-		return 0;
-	if (roots_fd < 0 || fstat(roots_fd, &st) < 0)
-		return err_set(e, ERR_INTERNAL, "no certificates");
-	void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, roots_fd, 0);
-	if (p == MAP_FAILED)
-		return err_sys(e, "certificates");
-	int r = inspect_roots_new(p, (size_t)st.st_size, &gate.roots, e);
-	(void)munmap(p, (size_t)st.st_size);
-	fd_close(&roots_fd);
-	return r;
+		return gate.roots;
+	if (!pem.at) {
+		(void)err_set(e, ERR_INTERNAL, "no certificates");
+		return NULL;
+	}
+	(void)channel_roots_new(pem.at, pem.len, &gate.roots, e); /* NULL tells */
+	(void)munmap(pem.at, pem.len);
+	pem.at = NULL;
+	return gate.roots;
+}
+
+static struct stage *read_inside(void *arg, bool is_h2)
+{
+	return is_h2 ? mux_stage_new(arg) : http_stage_new(arg, false);
 }
 
 struct stage *inspect_stage_new(struct conn *c)
 {
+	struct inspect_inner inner = {read_inside, c, true, c->box->sessions, c->port};
 	struct err e = ERR_INIT;
 
-	if (!c->box->authority || parse_roots(&e) < 0) {
+	if (!c->box->authority || !inspect_roots(&e)) {
 		box_deny(c->box, &c->host, c->port, NULL, "https",
 			 e.text[0] ? e.text : "this connection cannot be inspected");
 		return NULL;
 	}
-	return inspect_new(c->box->authority, gate.roots, &c->host, http_stage_new(c, false));
+	return inspect_new(c->box->authority, gate.roots, &c->host, &inner);
 }

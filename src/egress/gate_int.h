@@ -7,10 +7,12 @@
  *	struct box	one sandbox: its policy, listeners, names, what it reports
  *	struct conn	one connection of a sandbox:
  *
- *	HELLO ──┐                          ┌─► RELAY   bytes as they are (splice)
+ *	                     CHECK
+ *	HELLO ──┐             │ ▲          ┌─► RELAY   bytes as they are (splice)
  *	PROXY ──┼─► RESOLVE ─► CONNECT ────┤
  *	        │                          └─► STAGE   a stage between two sockets (http)
  *	STAGE ──┘  (a stage asks for its server with its first good request)
+ *	CHECK      whose certificate the server has (gate_check.c); TLS that is passed through
  *	DNS        answers only
  *	LAST       nothing but an answer that is still to be sent
  *	ASK        a person is asked whether it may connect; then from the beginning
@@ -20,24 +22,38 @@
 #ifndef EGRESS_GATE_INT_H
 #define EGRESS_GATE_INT_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "egress/authority.h"
+#include "egress/channel.h"
 #include "egress/inspect.h"
 #include "egress/name.h"
 #include "egress/policy.h"
 #include "egress/secret.h"
 #include "egress/stage.h"
 #include "egress/synthetic.h"
+#include "egress/tape.h"
+#include "http/websocket.h"
+#include "http/write.h"
 #include "wire/gate.h"
 
 #define GATE_CONNS_MAX 8192u /* of all sandboxes */
 #define BOX_CONNS_MAX 2048u  /* of one */
 #define BOX_LISTENERS_MAX (2 * GATE_PORTS_MAX + 8)
 #define BOX_ACCOUNTS_MAX 128u
-#define WILD_PER_MINUTE 60u /* different names that one wildcard or another allows */
+#define BOX_ANSWERS_MAX 64u
+#define CONN_ADDRESSES_MAX 8u
+#define BOX_ROW_KINDS 6u     /* gate_rows.c */
+#define BOX_POLICIES_MAX 16u /* that were replaced while connections pointed to them */
+#define ACCOUNT_GONE INT_MIN /* number of a rule that there is no more */
+#define BOX_CHECKS_MAX 64u   /* servers of one that were looked at, or are */
+#define BOX_SPARES_MAX 16u   /* servers of one that wait for another request */
+#define GATE_SPARES_MAX 128u /* of all; gate_confine.c has descriptors for them */
+#define WILD_PER_MINUTE 60u  /* different names that one wildcard or another allows */
 
 #define HELLO_MS 10000u	  /* for a client to say what it wants */
 #define CONNECT_MS 10000u /* for a server to answer, each address */
@@ -46,6 +62,7 @@
 #define LAST_MS 5000u	  /* to take an answer */
 
 /* Something that the loop waits for. Whoever owns it lives until the end of the turn. */
+#define BOTH_WAYS (EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET)
 struct source {
 	int fd;
 	void (*ready)(struct source *s, uint32_t events);
@@ -59,7 +76,9 @@ struct gate {
 	unsigned n_conns, conns_max;
 	uint64_t now_ms;
 	bool ended;
-	struct inspect_roots *roots; /* of the first sandbox that had some; all have the same */
+	struct spare *dead_spares;
+	unsigned n_spares;
+	struct channel_roots *roots; /* of the first sandbox that had some; all have the same */
 };
 
 extern struct gate gate;
@@ -84,14 +103,41 @@ enum ask_state { ASK_FREE, ASK_OPEN, ASK_YES, ASK_NO };
 
 struct ask {
 	enum ask_state state;
-	uint64_t until_ms; /* of a yes */
-	char what[192];
+	uint32_t serial;	 /* no two questions of a sandbox have the same */
+	uint64_t until_ms;	 /* of a yes */
+	uint8_t key[HASH_BYTES]; /* of what is asked for, whole */
+};
+
+/* Each is as far as the next, or settled. */
+enum check_state {
+	CHECK_FREE,
+	CHECK_CONNECTING,
+	CHECK_SHAKING,
+	CHECK_GOOD,
+	CHECK_BAD,
+	CHECK_UNREACHED,
+};
+
+/* A server by name and address: is it who it should be? */
+struct check {
+	struct source source;
+	struct box *box;
+	enum check_state state;
+	uint64_t until_ms; /* of what it has found, or to find it */
+	struct name host;
+	struct address address;
+	uint16_t port;
+	struct channel *channel; /* owned */
+	struct stage_buf in, out;
+	bool ended;
+	const char *why; /* BAD */
 };
 
 struct row {
 	struct gate_report report;
 	uint32_t hash;
 	bool is_new, is_changed;
+	bool is_others; /* it stands for all of its kind that have none */
 };
 
 struct listener {
@@ -101,6 +147,15 @@ struct listener {
 	uint16_t port;
 };
 
+/* Where a name leads, for as long as its servers say so. What it leads to is checked by everyone who
+ * goes there. */
+struct answer {
+	struct name host;
+	struct address addresses[CONN_ADDRESSES_MAX];
+	unsigned n;
+	uint64_t until_ms;
+};
+
 struct box {
 	struct box *next;
 	char id[32];
@@ -108,19 +163,46 @@ struct box {
 	struct source reports;		   /* to the starter */
 	bool is_ending, is_dead, is_stuck; /* stuck: the starter does not read */
 	struct authority *authority;	   /* NULL: nothing is inspected */
+	struct channel_sessions *sessions; /* of servers; NULL: none are kept */
 	struct secret_set *secrets;	   /* NULL: none */
 	struct policy *policy;
+	struct policy *old[BOX_POLICIES_MAX]; /* gate_policy.c */
+	unsigned n_old;
+	unsigned n_policies; /* that it had */
 	struct synthetic *names;
 	struct listener listeners[BOX_LISTENERS_MAX];
 	unsigned n_listeners;
 	struct row rows[GATE_ROWS_MAX];
-	unsigned n_rows;
+	unsigned n_rows, n_of_kind[BOX_ROW_KINDS];
+	struct row *denied; /* the last that was refused; borrowed from the rows */
 	uint64_t omitted;
 	bool omitted_changed;
+	uint64_t noted_minute, noted_omitted; /* gate_noted.c */
+	unsigned n_noted;		      /* told in that minute */
+	struct {
+		int fd; /* FD_NONE: nothing is recorded, or no more is */
+		bool is_on;
+		uint64_t bytes, exchanges;
+	} recording;
+	struct {
+		bool is_on; /* nothing is connected to: what was recorded answers */
+		const struct tape *tape;
+		size_t len;
+		bool used[TAPE_ENTRIES_MAX];
+	} replay;
+	struct budget {
+		uint64_t bytes, connections, requests;
+	} budget, spent;	  /* 0: no limit */
+	struct gate_purse *purse; /* shared with others; NULL: none */
 	bool may_ask;
 	struct ask asks[GATE_ASKS_MAX];
 	unsigned n_asks;
-	unsigned n_told; /* names whose addresses the starter knows */
+	uint32_t last_ask;
+	struct check checks[BOX_CHECKS_MAX];
+	struct spare *spares; /* owned; the latest first */
+	unsigned n_spares;
+	struct answer answers[BOX_ANSWERS_MAX]; /* of the resolver */
+	unsigned n_told;			/* names whose addresses the starter knows */
 	struct account accounts[BOX_ACCOUNTS_MAX];
 	unsigned n_accounts, n_conns;
 	uint64_t dns_at_ms; /* refused questions for names: a bucket that fills */
@@ -138,18 +220,47 @@ void box_end(struct box *b);
 void box_free(struct box *b);
 /* Tell what has changed; with `all` also what only grew. */
 void box_report(struct box *b, bool all);
-/* The row of a decision, counted; NULL: there is no more room. */
+/* False: the starter does not take it now. */
+bool box_tell(struct box *b, const struct gate_report *report);
+/* gate_purse.c: what is left for it and all who share it, UINT64_MAX: no limit; spent; less than is
+ * wanted, which is recorded as a denial. */
+int purse_open(struct box *b, int fd, struct err *e);
+void purse_close(struct box *b);
+uint64_t purse_left(const struct box *b, enum gate_sum what);
+void purse_spend(struct box *b, enum gate_sum what, uint64_t n);
+bool purse_is_empty(struct conn *c, enum gate_sum what, uint64_t wanted);
+/* gate_rows.c: the row of a decision, counted; never NULL. */
 struct row *box_row(struct box *b, const char *host, uint16_t port, enum gate_verdict verdict,
 		    const char *rule);
 /* The same for a denial, which is told at once. `what` may be NULL: "connect HOST:PORT". */
-void box_deny(struct box *b, const struct name *host, uint16_t port, const char *what,
-	      const char *rule, const char *hint);
+struct row *box_deny(struct box *b, const struct name *host, uint16_t port, const char *what,
+		     const char *rule, const char *hint);
+/* One that there is, or NULL. */
+struct row *row_of(struct box *b, const char *host, uint16_t port, enum gate_verdict verdict,
+		   const char *rule);
+uint32_t row_hash(const char *host, uint16_t port, unsigned verdict, const char *rule);
 /* A name has an address now, the n-th. Told before anybody can connect there. */
 void box_named(struct box *b, const struct name *n);
 /* A name that a wildcard allows: who made it up may mean it as a message to whoever serves the zone.
  * False: there were too many others in this minute. */
 bool box_may_name(struct box *b, const struct name *n);
 void row_bytes(struct row *r, uint64_t in, uint64_t out);
+/* It was decided so once more. NULL: nothing happens. */
+void row_again(struct row *r);
+
+/* gate_noted.c: one request, until its answer begins. */
+struct noted {
+	char *line; /* owned; NULL: none */
+	uint64_t at_ms;
+};
+void noted_begin(struct noted *a, const struct egress_request *q);
+void noted_end(struct noted *a, struct conn *c, unsigned status);
+void noted_drop(struct noted *a);
+/* One that is not sent, of this row (NULL: it has none); status 0: it is not decided yet. */
+void noted_refused(struct box *b, const struct row *r, const struct egress_request *q,
+		   unsigned status);
+/* A packed policy in the place of what there is, which is not freed; on failure nothing has changed. */
+int box_take_policy(struct box *b, int fd, struct err *e);
 /* NULL: too many rules have limits. */
 struct account *box_account(struct box *b, int rule);
 
@@ -158,6 +269,7 @@ enum conn_state {
 	CONN_PROXY,
 	CONN_STAGE,
 	CONN_RESOLVE,
+	CONN_CHECK,
 	CONN_CONNECT,
 	CONN_RELAY,
 	CONN_DNS,
@@ -165,6 +277,13 @@ enum conn_state {
 	CONN_ASK,
 	CONN_CLOSED,
 };
+
+/* What epoll has said of a socket, which says it once: without it nothing is there to be read, and
+ * nobody need ask the kernel. */
+struct inlet {
+	bool has_some, has_end;
+};
+void inlet_told(struct inlet *in, uint32_t events);
 
 /* One direction of a relay: bytes wait in a pipe of the kernel's only while the taker is slow. */
 struct flow {
@@ -174,10 +293,17 @@ struct flow {
 	bool told;   /* and the other side knows */
 };
 
-#define CONN_ADDRESSES_MAX 8u
+/* On whose behalf a server is asked: by which rule of which policy, with which secrets. Hashes, of what
+ * authors of policies wrote. */
+#define ERRAND_OWN 0u /* as a rule: the connection is for nobody else */
+struct errand {
+	uint64_t rule, secrets;
+	bool may_repeat; /* the request can be sent once more */
+};
 
 struct conn {
 	struct source client, server;
+	struct inlet from_client, from_server;
 	struct box *box;
 	struct conn *next, *prev, *next_busy;
 	bool is_busy;
@@ -205,23 +331,43 @@ struct conn {
 	uint8_t *hello; /* first bytes of the client, that belong to the server */
 	size_t hello_len, hello_sent, hello_cap;
 	struct flow up, down;
+	struct secret_scan scan; /* of what the client sends, where anything may be said */
 
 	struct stage *stage; /* owned */
 	struct stage_io io;
 	bool server_open;
-	bool has_greeted; /* PROXY: the client speaks SOCKS and was answered */
-	bool is_ending;	  /* STAGE: what is to be sent is all there will be */
-	bool is_asking;	  /* a person is asked for `asked` */
-	enum { SAID_NOTHING, SAID_YES, SAID_NO } said; /* what he said to it */
-	char asked[192];
-	bool has_shut; /* LAST: all is sent, its end is awaited */
+	bool is_shared;		  /* the server has served another before */
+	struct errand errand;	  /* of the request that is next */
+	struct errand served;	  /* what the server has served; OWN: several */
+	uint64_t server_since_ms; /* when it was connected */
+	bool has_greeted;	  /* PROXY: the client speaks SOCKS and was answered */
+	bool is_ending;		  /* STAGE: what is to be sent is all there will be */
+	bool is_asking;		  /* a person is asked for `asked` */
+	enum {
+		SAID_NOTHING,
+		SAID_YES,
+		SAID_NO,
+		SAID_LATE,
+		SAID_OTHER
+	} said;			   /* what he said to it */
+	uint8_t asked[HASH_BYTES]; /* its key */
+	struct mux *mux;	   /* of HTTP/2: its stage, borrowed; NULL: no lanes */
+	struct mux *lane_of; /* borrowed: of whose client it is a stream; NULL: of nobody, or gone */
+	bool is_lane;	     /* it has no client's socket */
+	bool is_orphan;	     /* a lane whose client is gone: closed in its turn */
+	bool has_shut;	     /* LAST: all is sent, its end is awaited */
 };
 
 /* gate_conn.c */
 void conn_accept(struct listener *l);
+/* One more of what was decided for another, without a client's socket. NULL: there are too many. */
+struct conn *conn_lane(const struct conn *of);
 /* Where it wants to go is known: ask the policy and go on. `answer`: a proxy's client waits for one.
  * False: it was denied, and that was told; the caller answers and closes. */
 bool conn_decide(struct conn *c, struct egress_verdict *ret);
+/* The rule's limits, which are shared by all connections that it allows, instead of those that it
+ * has. False: there are too many connections. */
+bool conn_take_limits(struct conn *c, const struct egress_verdict *v);
 /* After a good decision: what comes next on it by its protocol. */
 void conn_go(struct conn *c);
 /* The server of `host` is wanted. */
@@ -229,6 +375,8 @@ void conn_resolve(struct conn *c);
 void conn_close(struct conn *c);
 /* The same, so that the other end sees an error and not an end. */
 void conn_abort(struct conn *c);
+/* The server alone, and at once. */
+void conn_cut(struct conn *c);
 void conn_deadline(struct conn *c, uint64_t ms);
 /* Its time is over. */
 void conn_timeout(struct conn *c);
@@ -237,7 +385,7 @@ void conn_busy(struct conn *c);
 bool conn_spend(struct conn *c, uint64_t up, uint64_t down);
 /* How many may pass yet. */
 uint64_t conn_left(const struct conn *c, bool up);
-/* A request is about to be sent. False: too many in this minute. */
+/* A request is about to be sent. False: there were too many, which was told. */
 bool conn_request(struct conn *c, const struct egress_verdict *v);
 void conn_ready(struct conn *c);
 /* Room for what the client says before it has a server. -ENOMEM: it is closed. */
@@ -247,8 +395,72 @@ int conn_first_bytes(struct conn *c);
 /* gate_ask.c: what a person says to it. WAIT: he is asked, and the connection is made busy when he
  * has answered; whoever asked asks again then. NO was told. */
 enum asked { ASKED_NO, ASKED_YES, ASKED_WAIT };
-enum asked conn_ask(struct conn *c, const char *what, const struct egress_verdict *v);
+struct question {
+	uint8_t key[HASH_BYTES];   /* of all that is asked for */
+	char what[GATE_WHAT_SIZE]; /* as it is shown: what is cut says so */
+};
+enum asked conn_ask(struct conn *c, const struct question *q, const struct egress_verdict *v);
+/* What a person is asked for before it may connect; before a request may be sent. */
+void question_connect(const struct conn *c, struct question *ret);
+void question_request(const struct conn *c, const struct http_head *h,
+		      const struct egress_request *q, struct question *ret);
+/* A request in one line; `rest`: its query, or NULL. */
+void request_text(const struct conn *c, const struct egress_request *q, const char *rest,
+		  size_t rest_len, char ret[GATE_WHAT_SIZE]);
+/* Has who waits for an answer gone? It closes: nobody need answer for its sake. */
+bool conn_is_gone(const struct conn *c);
+void conn_ask_no_more(struct conn *c);
 void box_answer(struct box *b, const struct gate_answer *m);
+
+/* A person said yes to its like, and that still counts. */
+bool conn_was_asked(const struct conn *c);
+
+/* gate_spare.c: for whom a request is, once it may be sent; a server has it, as its first or not. */
+void errand_set(struct conn *c, const struct egress_verdict *v, const struct http_head *h);
+void errand_begin(struct conn *c, bool is_first);
+/* May its server wait for another, when all went well? */
+bool spare_may(const struct conn *c);
+/* It needs its server no more: it waits, and the connection has none; else the caller closes it. */
+void spare_part(struct conn *c);
+/* One that waits instead of a new one. False: there is none. */
+bool spare_take(struct conn *c);
+void spares_tick(struct box *b);
+void spares_close(struct box *b);
+void spares_bury(void);
+
+/* gate_policy.c: another policy; `reply` hears when it holds. Both are borrowed. */
+void box_policy(struct box *b, int policy, int reply);
+void box_forget_policies(struct box *b);
+
+/* gate_check.c: is who answers at an address the host? GOOD: the hello may be sent there. BAD: that
+ * was told. UNREACHED: try another. Else wait in CONN_CHECK, and ask again when made busy. */
+enum check_state check_server(struct conn *c, const struct address *a);
+void checks_tick(struct box *b);
+void checks_close(struct box *b);
+
+/* gate_tape.c: frames go to the file, which is taken over; answers come from the block, which is not. */
+void box_record(struct box *b, int *taken);
+void box_replay(struct box *b, int fd);
+void tapes_close(struct box *b);
+/* Bytes will pass that nobody looks at. */
+void tape_unseen(struct conn *c);
+
+/* One exchange, recorded or replayed. */
+struct taped {
+	bool is_on, is_bare;
+	uint64_t exchange;
+	struct hash body, key; /* of the request; key: without the body */
+	const struct tape_entry *answer;
+	uint64_t sent; /* of it */
+};
+/* False: it is too long to be told from others. */
+bool taped_begin(struct taped *t, struct conn *c, const struct http_head *h, const char *scheme);
+void taped_head(struct taped *t, struct conn *c, const char *head, size_t len, bool bare);
+void taped_data(struct taped *t, struct conn *c, const char *data, size_t len);
+void taped_end(struct taped *t, struct conn *c);
+/* Of a replay, when the request is whole: what a server would have sent. False: there is none, which
+ * was told. */
+bool taped_answer(struct taped *t, struct conn *c, struct stage_io *io);
 
 /* gate_relay.c */
 void relay_run(struct conn *c);
@@ -262,8 +474,34 @@ void stage_done(struct conn *c);
 /* gate_http.c: HTTP/1.1 in the clear. `first`: bytes that were read already. */
 struct stage *http_stage_new(struct conn *c, bool is_proxy);
 
-/* gate_inspect.c: what the sandbox has to trust is made and told. `roots` may be FD_NONE. */
-int inspect_open(struct box *b, int roots, struct err *e);
+/* gate_tunnel.c: a WebSocket. */
+struct tunnel {
+	bool is_wanted, is_open;
+	char accept[WS_ACCEPT_SIZE]; /* what the server has to answer */
+	struct ws frames;	     /* of the client, where they are looked into */
+	struct secret_scan scan;
+};
+bool tunnel_is_asked(const struct http_head *h);
+/* Does a request open one? Refused as ws_handshake() does. */
+int tunnel_ask(struct tunnel *t, const struct http_head *h, struct http_error *e);
+/* Is it what the server opens by this 101? `is_plain`: without extensions. */
+bool tunnel_is_agreed(const struct tunnel *t, const struct http_head *h, bool is_plain);
+void tunnel_fields(struct http_out *o);
+enum stage_next tunnel_run(struct tunnel *t, struct conn *c, struct redact *r, struct stage_io *io);
+
+/* gate_h2.c: a stage for a client that speaks HTTP/2. */
+struct stage *mux_stage_new(struct conn *c);
+/* Its client is gone; a lane is; there is something to do; does any stream live? */
+void mux_end(struct mux *m);
+void mux_lost(struct conn *lane);
+void mux_wake(const struct mux *m);
+bool mux_is_used(const struct mux *m);
+
+/* gate_inspect.c: with `inspects` what the sandbox has to trust is made and told. `roots` may be
+ * FD_NONE. */
+int inspect_open(struct box *b, int roots, bool inspects, struct err *e);
+/* What servers are believed by; NULL: there is nothing. */
+struct channel_roots *inspect_roots(struct err *e);
 /* TLS around HTTP. NULL: it cannot be. */
 struct stage *inspect_stage_new(struct conn *c);
 
@@ -275,6 +513,7 @@ const char *secrets_judge(struct conn *c, const struct http_head *h,
 			  const struct egress_verdict *v);
 /* A placeholder turned up where none belongs. */
 void secrets_alarm(struct conn *c, const char *where);
+void secrets_alarm_of(struct box *b, const struct name *host, uint16_t port, const char *where);
 
 /* gate_proxy.c */
 void proxy_run(struct conn *c);

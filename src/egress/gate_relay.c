@@ -10,7 +10,11 @@
 #include "base/fd.h"
 #include "egress/gate_int.h"
 
-#define PIPE_BYTES (256 << 10)
+/* A user may have 64 MiB in pipes, of all his gates together, so few are large. Where somebody else needs
+ * the processor, who has more to give at a time waits less often. */
+#define PIPE_BYTES (1 << 20)
+#define PIPES_LARGE 8u
+#define PIPE_BYTES_MORE (256 << 10)
 #define PIPES_KEPT 32u
 #define ROUNDS 8 /* in one turn, for one direction */
 
@@ -18,6 +22,7 @@ static struct {
 	int ends[PIPES_KEPT][2];
 	unsigned n;
 } idle;
+static unsigned n_pipes; /* that there are */
 
 static int take_pipe(struct flow *f)
 {
@@ -32,7 +37,8 @@ static int take_pipe(struct flow *f)
 		return -errno;
 	}
 	/* Where the user has too many pages in pipes already it stays small, and works. */
-	(void)fcntl(f->pipe[1], F_SETPIPE_SZ, PIPE_BYTES);
+	(void)fcntl(f->pipe[1], F_SETPIPE_SZ, n_pipes < PIPES_LARGE ? PIPE_BYTES : PIPE_BYTES_MORE);
+	n_pipes++;
 	return 0;
 }
 
@@ -44,6 +50,7 @@ static void give_pipe(struct flow *f)
 		idle.ends[idle.n++][1] = f->pipe[1];
 		f->pipe[0] = f->pipe[1] = FD_NONE;
 	}
+	n_pipes -= f->pipe[0] >= 0;
 	fd_close(&f->pipe[0]);
 	fd_close(&f->pipe[1]);
 }
@@ -53,20 +60,43 @@ static bool would_block(ssize_t n)
 	return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
+/* Of bytes that can be read: no more than were looked at. False: there is a placeholder among them. */
+static bool is_clean(struct conn *c, int from, size_t *most)
+{
+	static char seen[PIPE_BYTES];
+	ssize_t n = recv(from, seen, *most ? *most : 1, MSG_PEEK | MSG_DONTWAIT);
+
+	if (n <= 0)
+		return true;
+	if (*most)
+		*most = (size_t)n;
+	if (!secret_scan(&c->scan, seen, (size_t)n))
+		return true;
+	secrets_alarm(c, "stream");
+	return false;
+}
+
 /* 0: nothing to read now, or nobody takes it now. 1: it could go on. -1: broken. */
 static int move_once(struct conn *c, struct flow *f, int from, int to)
 {
 	bool up = f == &c->up;
+	struct inlet *in = up ? &c->from_client : &c->from_server;
 
 	if (f->held == 0) {
+		if (!in->has_some && !in->has_end)
+			return 0;
 		uint64_t left = conn_left(c, up);
 		size_t most = left < PIPE_BYTES ? (size_t)left : PIPE_BYTES;
 
 		if (f->pipe[0] < 0 && take_pipe(f) < 0)
 			return -1;
+		if (up && c->protocol == EGRESS_TCP && c->box->secrets && !is_clean(c, from, &most))
+			return -1;
 		/* At the limit one more byte is looked for: without it there is nothing to refuse. */
 		ssize_t n = splice(from, NULL, f->pipe[1], NULL, most ? most : 1,
 				   SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+		if (n < 0 && errno == EAGAIN)
+			in->has_some = false;
 		if (would_block(n))
 			return 0;
 		if (n < 0)
@@ -110,6 +140,12 @@ static int move(struct conn *c, struct flow *f, int from, int to)
 /* What the client said before it had a server. False: not all of it is gone yet. */
 static bool send_hello(struct conn *c)
 {
+	if (!c->hello_sent && c->protocol == EGRESS_TCP && c->box->secrets &&
+	    secret_scan(&c->scan, (const char *)c->hello, c->hello_len)) {
+		secrets_alarm(c, "stream");
+		conn_abort(c);
+		return false;
+	}
 	while (c->hello_sent < c->hello_len) {
 		ssize_t n = send(c->server.fd, c->hello + c->hello_sent,
 				 c->hello_len - c->hello_sent, MSG_NOSIGNAL);

@@ -55,11 +55,15 @@ static uint64_t wall_ms(void)
 
 void secrets_alarm(struct conn *c, const char *where)
 {
+	secrets_alarm_of(c->box, &c->host, c->port, where);
+}
+
+void secrets_alarm_of(struct box *b, const struct name *host, uint16_t port, const char *where)
+{
 	char what[192];
 
-	(void)snprintf(what, sizeof(what), "placeholder of a secret in a %s to %.100s:%u", where,
-		       c->host.text, c->port);
-	box_deny(c->box, &c->host, c->port, what, "secret",
+	(void)snprintf(what, sizeof(what), GATE_STRAY "%s to %.100s:%u", where, host->text, port);
+	box_deny(b, host, port, what, GATE_RULE_SECRET,
 		 "a secret goes out only where the rule says, towards its own host; here its "
 		 "placeholder was sent elsewhere, which is worth nothing");
 }
@@ -69,7 +73,7 @@ const char *secrets_judge(struct conn *c, const struct http_head *h, const struc
 	const char *why = NULL;
 	char what[192];
 
-	switch (secret_check(c->box->secrets, h, v->inject, v->n_inject, wall_ms(), &why)) {
+	switch (secret_check(c->box->secrets, h, v, wall_ms(), &why)) {
 	case SECRET_FINE: return NULL;
 	case SECRET_STRAY: secrets_alarm(c, "request"); return why;
 	case SECRET_FOREIGN:

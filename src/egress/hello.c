@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "egress/hold.h"
+
 #define RECORD_HEAD 5u
 #define RECORD_MAX 16384u
 #define RECORDS_MAX 64u /* a hello in more pieces than that is a game */
@@ -138,7 +140,9 @@ static enum hello_state read_extension(unsigned type, struct slice ext, struct h
 	case EXT_ALPN: return read_alpn(ext, ret);
 	case EXT_VERSIONS: return read_versions(ext, ret);
 	case EXT_ECH:
-	case EXT_ESNI: return refuse(ret, ALERT_DENIED, "the real name is hidden (ECH)");
+	case EXT_ESNI:
+		return HOLD_GATE_ECH ? refuse(ret, ALERT_DENIED, "the real name is hidden (ECH)")
+				     : HELLO_NAME;
 	default: return HELLO_NAME;
 	}
 }

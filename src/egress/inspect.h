@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TLS on both sides of a stage that reads what is inside (HTTP). Towards the client it is the host,
- * by a certificate of the sandbox's authority; towards the server it is a client that believes
- * nothing: the certificate must be valid, for the host's name, and lead to a root that the starter
- * gave. No I/O: both sides are buffers of stage.h.
+ * TLS (channel.h) on both sides of a stage that reads what is inside (HTTP). No I/O: both sides are
+ * buffers of stage.h.
  *
  *	client ── TLS ── [ plain ── inner stage ── plain ] ── TLS ── server
  *
@@ -15,21 +13,21 @@
 #ifndef EGRESS_INSPECT_H
 #define EGRESS_INSPECT_H
 
-#include "base/err.h"
-#include "egress/authority.h"
-#include "egress/name.h"
-#include "egress/stage.h"
+#include "egress/channel.h"
 
-/* What the gate trusts, and how it speaks TLS; one for many connections. */
-struct inspect_roots;
+/* Who reads what is inside: made when it is known what the client speaks. */
+struct inspect_inner {
+	struct stage *(*make)(void *arg, bool is_h2); /* NULL: it cannot be */
+	void *arg;
+	bool takes_h2;
+	struct channel_sessions *sessions; /* of servers at this port; NULL: none are kept */
+	uint16_t port;
+};
 
-/* From PEM text: certificates one behind the other; at least one. */
-int inspect_roots_new(const char *pem, size_t len, struct inspect_roots **ret, struct err *e);
-void inspect_roots_free(struct inspect_roots *r);
-
-/* `inner` is taken, also when it fails (NULL); the others are borrowed and live longer. */
-struct stage *inspect_new(struct authority *a, struct inspect_roots *roots, const struct name *host,
-			  struct stage *inner);
+/* All that is given is borrowed and lives longer, but for `inner`, which is copied. `a` NULL: the
+ * client's side is in the clear, and in this process. NULL: it cannot be. */
+struct stage *inspect_new(struct authority *a, struct channel_roots *roots, const struct name *host,
+			  const struct inspect_inner *inner);
 /* Why the handshake of either side failed, in constant words; NULL: it did not. */
 const char *inspect_why(const struct stage *s);
 

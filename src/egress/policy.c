@@ -294,6 +294,7 @@ static void name_rule(const struct policy *p, const struct opinion *o, unsigned 
 	ret->name = ret->text = ret->source = "";
 	ret->line = 0;
 	ret->is_ceiling = level > 0;
+	ret->is_below = false;
 	if (!o->rule || o->miss != MISS_MATCH)
 		return;
 	int index = (int)(o->rule - p->rules);
@@ -302,6 +303,18 @@ static void name_rule(const struct policy *p, const struct opinion *o, unsigned 
 	ret->name = o->rule->name ? policy_str(p, o->rule->name) : ret->text;
 	ret->source = policy_str(p, o->rule->source);
 	ret->line = o->rule->line;
+	ret->is_below = o->rule->kind == HOST_BELOW;
+}
+
+/* Whatever the path: who has a key here could use it for what another rule allows. */
+static bool is_brokered(const struct policy *p, const struct name *host)
+{
+	struct search s;
+
+	for (const struct rule *r = search_first(&s, p, host); r; r = search_next(&s))
+		if (r->action != EGRESS_DENY && r->n_inject)
+			return true;
+	return false;
 }
 
 static void take_inject(const struct policy *p, const struct rule *r, struct egress_verdict *ret)
@@ -401,6 +414,7 @@ void policy_decide(const struct policy *p, const struct egress_request *q,
 	if (ret->action != EGRESS_DENY && q->stage != EGRESS_LOOKUP) {
 		ret->protocol = j.spoken;
 		ret->needs_inspection = j.spoken == EGRESS_HTTPS;
+		ret->is_brokered = q->stage == EGRESS_REQUEST && is_brokered(p, q->host);
 	}
 }
 
@@ -478,6 +492,17 @@ bool policy_inspects(const struct policy *p)
 		if (rule_inspects(&p->rules[i]))
 			return true;
 	return p->ceiling && policy_inspects(p->ceiling);
+}
+
+void policy_look_inside(struct policy *p)
+{
+	for (uint32_t i = 0; i < p->n_rules; i++) {
+		struct rule *r = &p->rules[i];
+
+		for (unsigned k = 0; k < r->n_ports; k++)
+			if (r->ports[k].protocol == EGRESS_TLS)
+				r->ports[k].protocol = EGRESS_HTTPS;
+	}
 }
 
 static bool is_among(const char *const *list, unsigned n, const char *text)

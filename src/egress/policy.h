@@ -93,7 +93,9 @@ struct egress_verdict {
 	const char *source; /* the file, or --allow */
 	uint32_t line;	    /* 0: none */
 	bool is_ceiling;    /* it is the operator's */
+	bool is_below;	    /* it names what is below a host: *.example.org */
 
+	bool is_brokered; /* EGRESS_REQUEST: some rule injects a secret for this host */
 	struct egress_limits limits;
 	struct egress_inject inject[EGRESS_INJECTS_MAX];
 	unsigned n_inject;
@@ -112,11 +114,26 @@ bool policy_may_reach(const struct policy *p, const struct address *a, uint16_t 
 unsigned policy_ports(const struct policy *p, uint16_t ret[POLICY_PORTS_MAX]);
 /* May a connection have to be inspected, so that the sandbox needs an authority to trust? */
 bool policy_inspects(const struct policy *p);
+/* Where TLS would be passed through it is looked into. */
+void policy_look_inside(struct policy *p);
 /* The names of the secrets that rules inject, each once; borrowed. Returns how many there are, also
  * when they are more than `max`. */
 unsigned policy_secrets(const struct policy *p, const char **ret, unsigned max);
 bool policy_is_empty(const struct policy *p); /* nothing can ever be allowed or asked for */
 unsigned policy_rules(const struct policy *p);
+
+/* The i-th rule in words, of all levels of the stack; false: there is none. Borrowed. */
+struct policy_line {
+	enum egress_action action;
+	const char *name, *text, *source; /* name: its text, where it has none */
+	uint32_t line;
+	bool is_ceiling;
+};
+bool policy_line(const struct policy *p, unsigned i, struct policy_line *ret);
+/* Does every rule for this host in one of them have its like in the other? */
+bool policy_same_for(const struct policy *a, const struct policy *b, const struct name *host);
+/* The number, as verdicts have it, of the rule in `to` that is like number `rule` of `from`; -1: none. */
+int policy_same_rule(const struct policy *to, const struct policy *from, int rule);
 
 const char *egress_action_name(enum egress_action action);	 /* "deny", "ask", "allow" */
 const char *egress_protocol_name(enum egress_protocol protocol); /* "https" */

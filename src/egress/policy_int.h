@@ -34,9 +34,18 @@ struct rule {
 	uint8_t protocol; /* where n_ports is 0; EGRESS_ANY: whatever it is */
 };
 
+/* A rule of `commands`: egress/command.h. */
+struct command_rule {
+	uint32_t pattern, text, reason, source, line;
+	uint8_t action, kind, zero[2];
+};
+
 struct policy {
 	struct rule *rules;
 	uint32_t n_rules, room;
+	struct command_rule *commands; /* COMMANDS_MAX, or NULL */
+	uint32_t n_commands;
+	bool has_network; /* allow, ask or deny are there */
 	char *strings;
 	uint32_t strings_len, strings_room;
 	uint32_t *table; /* index + 1 of the first rule; a power of two */
@@ -61,6 +70,9 @@ static inline const struct rule *policy_next(const struct policy *p, const struc
 {
 	return r->next ? &p->rules[r->next - 1] : NULL;
 }
+
+/* A copy among the policy's strings. */
+int policy_keep(struct policy *p, const char *text, uint32_t *ret, struct err *e);
 
 /* Looks at more than host and port, so requests have to be seen. */
 static inline bool rule_is_conditional(const struct rule *r)

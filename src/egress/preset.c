@@ -20,14 +20,14 @@ struct adding {
 	const char *source;
 	unsigned line;
 	unsigned count;
+	struct preset_default pip;
 	struct err *e;
 };
 
 struct preset_kind {
 	const char *name;
 	int (*read)(struct adding *a);
-	const char *const *standard;   /* where the tool goes by itself; NULL: nowhere */
-	const char *const *companions; /* host, and another that it needs: pairs, ended by NULL */
+	int (*add_default)(struct adding *a); /* where the tool goes by itself; NULL: nowhere */
 };
 
 /* One rule: GET and HEAD everywhere; or the POST with which git fetches. */
@@ -54,6 +54,14 @@ static int add_rule(struct adding *a, const char *host, uint16_t port, bool is_t
 	}
 	(void)snprintf(name, sizeof(name), "preset %s: %.80s", a->kind->name, host);
 	return policy_add(a->policy, &d, a->e);
+}
+
+bool preset_is_default(const struct preset_default *pip, const struct name *host)
+{
+	size_t n = strlen(host->text);
+	const char *at = strstr(pip->index, "://");
+
+	return at && pip->files[0] && strncmp(at + 3, host->text, n) == 0 && at[3 + n] == '/';
 }
 
 /* A URL with http or https; others (file:, ssh:, cdrom:) are no matter of the network's rules. */
@@ -89,18 +97,15 @@ static int add_url(const char *url, size_t len, void *arg)
 	if (add_rule(a, host.text, port, is_tls, false) < 0 ||
 	    (strcmp(a->kind->name, "git") == 0 && add_rule(a, host.text, port, is_tls, true) < 0))
 		return -EINVAL;
-	const char *const *pair = a->kind->companions;
-	for (; pair && *pair; pair += 2)
-		if (strcmp(pair[0], host.text) == 0 &&
-		    add_rule(a, pair[1], port, is_tls, false) < 0)
-			return -EINVAL;
-	return 0;
+	if (!preset_is_default(&a->pip, &host))
+		return 0;
+	return add_rule(a, a->pip.files, port, is_tls, false) < 0 ? -EINVAL : 0;
 }
 
 typedef int (*parser)(const char *text, preset_url found, void *arg);
 
 /* A file of the host's; that it is not there, or not for us to read, is no mistake. */
-static int read_file(struct adding *a, const char *path, parser parse)
+static int read_urls(const char *path, parser parse, preset_url found, void *arg)
 {
 	auto_free char *text = NULL;
 	struct err ignored = ERR_INIT;
@@ -108,7 +113,12 @@ static int read_file(struct adding *a, const char *path, parser parse)
 
 	if (source_read(AT_FDCWD, path, SOURCE_ANYBODY, &text, &len, &ignored) < 0)
 		return 0;
-	return parse(text, add_url, a);
+	return parse(text, found, arg);
+}
+
+static int read_file(struct adding *a, const char *path, parser parse)
+{
+	return read_urls(path, parse, add_url, a);
 }
 
 /* Below a directory that a variable names, or below `below_home` of the home. */
@@ -175,11 +185,11 @@ static bool ends_with(const char *text, const char *end)
 	return n > m && strcmp(text + n - m, end) == 0;
 }
 
-static int read_apt(struct adding *a)
+int preset_apt_each(preset_url found, void *arg)
 {
 	static const char parts[] = "/etc/apt/sources.list.d";
 	struct dirent **list = NULL;
-	int r = read_file(a, "/etc/apt/sources.list", preset_apt_list);
+	int r = read_urls("/etc/apt/sources.list", preset_apt_list, found, arg);
 	int n = scandir(parts, &list, NULL, alphasort);
 
 	for (int i = 0; i < n; i++) {
@@ -188,13 +198,18 @@ static int read_apt(struct adding *a)
 
 		(void)snprintf(path, sizeof(path), "%s/%s", parts, name);
 		if (r == 0 && ends_with(name, ".list"))
-			r = read_file(a, path, preset_apt_list);
+			r = read_urls(path, preset_apt_list, found, arg);
 		else if (r == 0 && ends_with(name, ".sources"))
-			r = read_file(a, path, preset_apt_deb822);
+			r = read_urls(path, preset_apt_deb822, found, arg);
 		free(list[i]);
 	}
 	free(list);
 	return r;
+}
+
+static int read_apt(struct adding *a)
+{
+	return preset_apt_each(add_url, a);
 }
 
 static int read_git(struct adding *a)
@@ -205,12 +220,82 @@ static int read_git(struct adding *a)
 	return read_under(a, "XDG_CONFIG_HOME", ".config/", "git/config", preset_git);
 }
 
+/* The tool's own default */
+
+static int take_default(const char *text, size_t len, void *arg)
+{
+	struct preset_default *to = arg;
+	char *at = to->index[0] ? to->files : to->index;
+	size_t size = to->index[0] ? sizeof(to->files) : sizeof(to->index);
+
+	if (len < size)
+		memcpy(at, text, len);
+	return 0;
+}
+
+/* The first of these files that says something. */
+static int find_default(const char *const *paths, parser parse, const char *tool,
+			struct preset_default *ret, struct err *e)
+{
+	*ret = (struct preset_default){.index = ""};
+	for (; *paths && !ret->index[0]; paths++) {
+		auto_free char *text = NULL;
+		struct err ignored = ERR_INIT;
+		size_t len = 0;
+
+		if (source_read(AT_FDCWD, *paths, SOURCE_ANYBODY, &text, &len, &ignored) >= 0)
+			(void)parse(text, take_default, ret);
+	}
+	if (ret->index[0])
+		return 0;
+	(void)err_set(e, ERR_MISSING, "%s is not installed here, or says nowhere where it goes",
+		      tool);
+	return err_remedy(e, "name a host in its configuration");
+}
+
+int preset_pip_default(struct preset_default *ret, struct err *e)
+{
+	static const char *const paths[] = {
+		"/usr/lib/python3/dist-packages/pip/_internal/models/index.py", NULL};
+
+	return find_default(paths, preset_pip_text, "pip", ret, e);
+}
+
+static int pip_default(struct adding *a)
+{
+	return a->pip.index[0] ? add_url(a->pip.index, strlen(a->pip.index), a) : 0;
+}
+
+int preset_npm_default(struct preset_default *ret, struct err *e)
+{
+#define DEFINITIONS "@npmcli/config/lib/definitions/definitions.js"
+	static const char *const paths[] = {
+		"/usr/lib/node_modules/npm/node_modules/" DEFINITIONS,
+		"/usr/local/lib/node_modules/npm/node_modules/" DEFINITIONS,
+		"/usr/share/nodejs/npm/node_modules/" DEFINITIONS,
+		"/usr/share/nodejs/" DEFINITIONS,
+		"/usr/share/nodejs/npm/lib/utils/config/definitions.js",
+		NULL,
+	};
+
+	return find_default(paths, preset_npm_text, "npm", ret, e);
+}
+
+static int npm_default(struct adding *a)
+{
+	struct preset_default npm;
+	struct err none = ERR_INIT;
+
+	if (preset_npm_default(&npm, &none) < 0)
+		return 0;
+	return add_url(npm.index, strlen(npm.index), a);
+}
+
 static const struct preset_kind kinds[] = {
-	{"pip", read_pip, (const char *const[]){"https://pypi.org/", NULL},
-	 (const char *const[]){"pypi.org", "files.pythonhosted.org", NULL}},
-	{"npm", read_npm, (const char *const[]){"https://registry.npmjs.org/", NULL}, NULL},
-	{"apt", read_apt, NULL, NULL},
-	{"git", read_git, NULL, NULL},
+	{"pip", read_pip, pip_default},
+	{"npm", read_npm, npm_default},
+	{"apt", read_apt, NULL},
+	{"git", read_git, NULL},
 };
 
 int preset_add(struct policy *p, const char *preset, const char *source, unsigned line, void *arg,
@@ -226,12 +311,12 @@ int preset_add(struct policy *p, const char *preset, const char *source, unsigne
 		(void)err_set(e, ERR_INVALID, "there is no preset \"%.40s\"", preset);
 		return err_remedy(e, "write pip, npm, apt or git");
 	}
-	if (a.kind->read(&a) < 0)
+	struct err none = ERR_INIT; /* who has no pip may have an index named all the same */
+	if (a.kind->read == read_pip)
+		(void)preset_pip_default(&a.pip, &none);
+	if (a.kind->read(&a) < 0 ||
+	    (!a.count && a.kind->add_default && a.kind->add_default(&a) < 0))
 		return -EINVAL;
-	const char *const *url = a.count ? NULL : a.kind->standard;
-	for (; url && *url; url++)
-		if (add_url(*url, strlen(*url), &a) < 0)
-			return -EINVAL;
 	if (a.count)
 		return 0;
 	(void)err_set(e, ERR_MISSING, "preset %s: its configuration on this machine names no host",

@@ -83,7 +83,24 @@ static int words(const struct line *l, preset_url found, void *arg)
 	return 0;
 }
 
-int preset_pip(const char *text, preset_url found, void *arg)
+/* As pip reads a key: in any case, and with _ for -. */
+static bool is_spelt(const struct line *l, size_t n, const char *key)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!key[i] || (!(l->at[i] == '_' && key[i] == '-') &&
+				strncasecmp(&l->at[i], &key[i], 1) != 0))
+			return false;
+	return n && !key[n];
+}
+
+static bool is_any(const struct line *l, size_t n, const char *const *keys)
+{
+	while (*keys && !is_spelt(l, n, *keys))
+		keys++;
+	return *keys;
+}
+
+static int pip_values(const char *text, const char *const *keys, preset_url found, void *arg)
 {
 	bool is_ours = false;
 	struct line l, value;
@@ -95,9 +112,7 @@ int preset_pip(const char *text, preset_url found, void *arg)
 		if (!l.is_indented) {
 			size_t n = l.at[0] == '[' ? 0 : split(&l, "=:", &value);
 
-			is_ours = is_key(&l, n, "index-url") || is_key(&l, n, "extra-index-url") ||
-				  is_key(&l, n, "find-links") || is_key(&l, n, "index_url") ||
-				  is_key(&l, n, "extra_index_url");
+			is_ours = is_any(&l, n, keys);
 			if (n)
 				l = value;
 		}
@@ -108,18 +123,70 @@ int preset_pip(const char *text, preset_url found, void *arg)
 	return 0;
 }
 
+int preset_pip(const char *text, preset_url found, void *arg)
+{
+	static const char *const keys[] = {"index-url", "extra-index-url", "find-links", NULL};
+
+	return pip_values(text, keys, found, arg);
+}
+
+int preset_pip_key(const char *text, const char *key, preset_url found, void *arg)
+{
+	return pip_values(text, (const char *const[]){key, NULL}, found, arg);
+}
+
+/* "registry" or "@scope:registry"; the scope, if it is that. */
+static bool npm_key(const struct line *l, size_t n, struct line *ret_scope)
+{
+	static const char end[] = ":registry";
+	size_t m = strlen(end);
+
+	*ret_scope = (struct line){.at = l->at};
+	if (n <= m + 1 || l->at[0] != '@' || strncasecmp(l->at + n - m, end, m) != 0)
+		return is_key(l, n, "registry");
+	ret_scope->len = n - m;
+	return true;
+}
+
 int preset_npm(const char *text, preset_url found, void *arg)
 {
-	struct line l, value;
+	struct line l, value, scope;
 
 	while (next_line(&text, &l)) {
 		size_t n = is_comment(&l) ? 0 : split(&l, "=", &value);
-		bool is_scope =
-			n > 10 && l.at[0] == '@' && strncasecmp(l.at + n - 9, ":registry", 9) == 0;
+		int r = npm_key(&l, n, &scope) ? words(&value, found, arg) : 0;
 
-		if (!is_scope && !is_key(&l, n, "registry"))
-			continue;
-		int r = words(&value, found, arg);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+int preset_npm_scope(const char *text, const char *wanted, preset_url found, void *arg)
+{
+	struct line l, value, scope;
+	size_t len = wanted ? strlen(wanted) : 0;
+
+	while (next_line(&text, &l)) {
+		size_t n = is_comment(&l) ? 0 : split(&l, "=", &value);
+		bool is_it = npm_key(&l, n, &scope) && scope.len == len &&
+			     (!len || memcmp(scope.at, wanted, len) == 0);
+		int r = is_it ? words(&value, found, arg) : 0;
+
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+int preset_npm_scopes(const char *text, preset_url found, void *arg)
+{
+	struct line l, value, scope;
+
+	while (next_line(&text, &l)) {
+		size_t n = is_comment(&l) ? 0 : split(&l, "=", &value);
+		int r = npm_key(&l, n, &scope) && scope.len ? found(scope.at, scope.len, arg) : 0;
+
 		if (r)
 			return r;
 	}
@@ -182,4 +249,40 @@ int preset_git(const char *text, preset_url found, void *arg)
 		}
 	}
 	return 0;
+}
+
+/* The first text in quotes behind `key`, on this line or the next few. */
+static const char *quoted(const char *text, const char *key, size_t *ret_len)
+{
+	const char *at = strstr(text, key);
+	size_t n = at ? strcspn(at + strlen(key), "\"'") : 0;
+
+	if (!at || n > 64 || at[strlen(key) + n] == '\0')
+		return NULL;
+	at += strlen(key) + n;
+	*ret_len = strcspn(at + 1, "\"'\n");
+	return at[1 + *ret_len] == at[0] ? at + 1 : NULL;
+}
+
+/* PyPI = PackageIndex("https://host/", file_storage_domain="host") */
+int preset_pip_text(const char *text, preset_url found, void *arg)
+{
+	const char *line = strstr(text, "\nPyPI = PackageIndex(");
+	size_t len = 0;
+	const char *at = line ? quoted(line, "PackageIndex(", &len) : NULL;
+	int r = at ? found(at, len, arg) : 0;
+
+	if (r == 0 && at && (at = quoted(line, "file_storage_domain=", &len)))
+		r = found(at, len, arg);
+	return r;
+}
+
+/* new Definition('registry', { default: 'https://host/', or define('registry', { … */
+int preset_npm_text(const char *text, preset_url found, void *arg)
+{
+	const char *entry = strstr(text, "('registry', {");
+	size_t len = 0;
+	const char *at = entry ? quoted(entry, "default:", &len) : NULL;
+
+	return at ? found(at, len, arg) : 0;
 }

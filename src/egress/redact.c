@@ -25,7 +25,7 @@ static bool add(struct redact *r, const char *text, size_t len)
 	return true;
 }
 
-static size_t in_url(const char *in, size_t len, char *out)
+static size_t in_url(const char *in, size_t len, bool lower, char *out)
 {
 	char *at = out;
 
@@ -33,16 +33,17 @@ static size_t in_url(const char *in, size_t len, char *out)
 		if (isalnum((unsigned char)in[i]) || strchr("-._~", in[i]))
 			*at++ = in[i];
 		else
-			at += snprintf(at, 4, "%%%02X", (unsigned char)in[i]);
+			at += snprintf(at, 4, lower ? "%%%02x" : "%%%02X", (unsigned char)in[i]);
 	return (size_t)(at - out);
 }
 
-static size_t in_json(const char *in, size_t len, char *out)
+/* PHP and others write a slash as \/ . */
+static size_t in_json(const char *in, size_t len, bool slash, char *out)
 {
 	char *at = out;
 
 	for (size_t i = 0; i < len; i++) {
-		if (in[i] == '"' || in[i] == '\\')
+		if (in[i] == '"' || in[i] == '\\' || (slash && in[i] == '/'))
 			*at++ = '\\';
 		*at++ = in[i];
 	}
@@ -50,12 +51,12 @@ static size_t in_json(const char *in, size_t len, char *out)
 }
 
 /* Without the digits at its ends that depend on what stands beside it. */
-static size_t in_base64(const char *in, size_t len, size_t skip, char *out)
+static size_t in_base64(const char *in, size_t len, size_t skip, const char *last, char *out)
 {
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	char *at = out;
 
+	memcpy(digits + 62, last, 2);
 	for (size_t i = skip; i + 2 < len; i += 3) {
 		unsigned n = (unsigned)(unsigned char)in[i] << 16 |
 			     (unsigned)(unsigned char)in[i + 1] << 8 | (unsigned char)in[i + 2];
@@ -68,16 +69,28 @@ static size_t in_base64(const char *in, size_t len, size_t skip, char *out)
 	return (size_t)(at - out);
 }
 
+static size_t in_hex(const char *in, size_t len, bool lower, char *out)
+{
+	for (size_t i = 0; i < len; i++)
+		(void)snprintf(out + 2 * i, 3, lower ? "%02x" : "%02X", (unsigned char)in[i]);
+	return 2 * len;
+}
+
 static bool add_forms(struct redact *r, const struct secret *one)
 {
 	char text[REDACT_FORM_MAX];
-	bool good = add(r, one->value, one->len) &&
-		    add(r, text, in_url(one->value, one->len, text)) &&
-		    add(r, text, in_json(one->value, one->len, text));
+	const char *in = one->value;
+	size_t len = one->len;
+	bool good = add(r, in, len);
 
+	for (int other = 0; other < 2 && good; other++)
+		good = add(r, text, in_url(in, len, other, text)) &&
+		       add(r, text, in_json(in, len, other, text)) &&
+		       add(r, text, in_hex(in, len, other, text));
 	/* It may begin at any of three places of a group. */
 	for (size_t skip = 0; skip < 3 && good; skip++)
-		good = add(r, text, in_base64(one->value, one->len, skip, text));
+		good = add(r, text, in_base64(in, len, skip, "+/", text)) &&
+		       add(r, text, in_base64(in, len, skip, "-_", text));
 	explicit_bzero(text, sizeof(text));
 	return good;
 }

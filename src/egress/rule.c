@@ -39,6 +39,7 @@ void policy_free(struct policy *p)
 		struct policy *ceiling = p->ceiling;
 
 		free(p->rules);
+		free(p->commands);
 		free(p->strings);
 		free(p->table);
 		for (unsigned i = 0; i < p->n_warnings; i++)
@@ -139,6 +140,11 @@ static int keep(struct policy *p, const char *text, size_t len, uint32_t *ret, s
 	p->strings[p->strings_len + len] = '\0';
 	p->strings_len += (uint32_t)len + 1;
 	return 0;
+}
+
+int policy_keep(struct policy *p, const char *text, uint32_t *ret, struct err *e)
+{
+	return keep(p, text, strlen(text), ret, e);
 }
 
 static int keep_str(struct policy *p, const char *text, uint32_t *ret, struct err *e)

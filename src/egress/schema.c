@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A document becomes rules. Three lists, allow, ask and deny; an item is HOST[:PORT] or a map whose
- * keys are the table below. Whatever is missing, null, misspelt or of another type is refused, by
+ * keys are the table below. A fourth, commands, is of egress/command.h. Whatever is missing, null, misspelt or of another type is refused, by
  * name and place: a rule that is not understood is never left out.
  */
 #include "egress/schema_int.h"
@@ -11,6 +11,7 @@
 
 #include "base/parse.h"
 #include "base/suggest.h"
+#include "egress/command.h"
 #include "egress/policy_int.h"
 
 /* A policy being read; one item at a time. */
@@ -440,12 +441,89 @@ static int add_list(struct load *l, const struct doc_node *list, enum egress_act
 	return 0;
 }
 
+/* An entry of `commands` being read. */
+struct entry {
+	struct item it;
+	struct command_draft draft;
+	unsigned verdicts;
+};
+
+static int take_delete(struct entry *en, const struct doc_node *map, struct err *e)
+{
+	const struct doc *doc = en->it.l->doc;
+	const struct doc_node *n = doc_node(doc, map->first);
+	static const struct key keys[] = {{"delete", NULL}, {NULL, NULL}};
+
+	if (!n || map->count != 1)
+		return fail_node(&en->it, map, "is not one mapping with delete", e);
+	if (strcmp(doc_key(doc, n), "delete") != 0)
+		return unknown_key(en->it.l, n, keys, e);
+	en->draft.kind = COMMAND_DELETE;
+	return take_text(&en->it, n, &en->draft.pattern, e);
+}
+
+static int take_entry_key(struct entry *en, const struct doc_node *n, struct err *e)
+{
+	static const struct key keys[] = {
+		{"ask", NULL}, {"deny", NULL}, {"reason", NULL}, {NULL, NULL}};
+	const char *key = doc_key(en->it.l->doc, n);
+
+	if (strcmp(key, "reason") == 0)
+		return take_text(&en->it, n, &en->draft.reason, e);
+	if (strcmp(key, "ask") != 0 && strcmp(key, "deny") != 0)
+		return unknown_key(en->it.l, n, keys, e);
+	en->verdicts++;
+	en->draft.action = key[0] == 'a' ? EGRESS_ASK : EGRESS_DENY;
+	return n->kind == DOC_MAP ? take_delete(en, n, e)
+				  : take_text(&en->it, n, &en->draft.pattern, e);
+}
+
+static int add_entry(struct load *l, const struct doc_node *map, struct err *e)
+{
+	struct entry en = {.it = {.l = l}, .draft = {.source = l->source, .line = map->line}};
+
+	if (map->kind != DOC_MAP) {
+		(void)fail(l, map, "", "is not a mapping", e);
+		return err_remedy(e, "write - ask: git push");
+	}
+	for (const struct doc_node *n = doc_node(l->doc, map->first); n;
+	     n = doc_node(l->doc, n->next))
+		if (take_entry_key(&en, n, e) < 0)
+			return -EINVAL;
+	if (en.verdicts != 1) {
+		(void)fail(l, map, "", "needs one of ask and deny", e);
+		return err_remedy(e, "write - ask: git push");
+	}
+	return policy_add_command(l->policy, &en.draft, e) < 0 ? wrap_node(&en.it, map, e) : 0;
+}
+
+static int add_commands(struct load *l, const struct doc_node *list, struct err *e)
+{
+	unsigned i = 0;
+
+	if (list->kind != DOC_LIST) {
+		(void)fail(l, list, doc_key(l->doc, list), "is not a list", e);
+		return err_remedy(e, "write commands: [{ask: git push}]");
+	}
+	for (const struct doc_node *n = doc_node(l->doc, list->first); n;
+	     n = doc_node(l->doc, n->next)) {
+		(void)snprintf(l->path, sizeof(l->path), "commands[%u]", i++);
+		if (add_entry(l, n, e) < 0)
+			return -EINVAL;
+	}
+	l->path[0] = '\0';
+	return 0;
+}
+
 static int add_all(struct load *l, const struct doc_node *n, struct err *e)
 {
 	static const struct key top[] = {
-		{"allow", NULL}, {"ask", NULL}, {"deny", NULL}, {NULL, NULL}};
+		{"allow", NULL}, {"ask", NULL}, {"deny", NULL}, {"commands", NULL}, {NULL, NULL}};
 	const char *key = doc_key(l->doc, n);
 
+	if (strcmp(key, "commands") == 0)
+		return add_commands(l, n, e);
+	l->policy->has_network = true;
 	for (int action = EGRESS_DENY; action <= EGRESS_ALLOW; action++)
 		if (strcmp(key, egress_action_name((enum egress_action)action)) == 0)
 			return add_list(l, n, (enum egress_action)action, e);
@@ -459,7 +537,8 @@ int schema_load(struct policy *p, const struct doc *d, const char *source,
 	const struct doc_node *root = &d->nodes[0];
 
 	if (root->kind != DOC_MAP || root->count == 0) {
-		(void)fail(&l, root, "policy", "is not a mapping with allow, ask or deny", e);
+		(void)fail(&l, root, "policy", "is not a mapping with allow, ask, deny or commands",
+			   e);
 		return err_remedy(e, "write allow: [] to allow nothing");
 	}
 	for (const struct doc_node *n = doc_node(d, root->first); n; n = doc_node(d, n->next))

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "egress/hold.h"
 #include "http/target.h"
 
 #define BASIC "Basic "
@@ -19,6 +20,21 @@
 static const char *const credentials[] = {
 	"authorization",	"x-api-key",	 "api-key",
 	"x-auth-token",		"private-token", "x-goog-api-key",
+	"x-amz-security-token", "cookie",
+};
+
+/* The same as parameters of a URL. */
+static const char *const parameters[] = {
+	"access_token",
+	"auth_token",
+	"oauth_token",
+	"private_token",
+	"api_key",
+	"apikey",
+	"api-key",
+	"client_secret",
+	"x-api-key",
+	"x-goog-api-key",
 	"x-amz-security-token",
 };
 
@@ -81,14 +97,6 @@ const struct secret *secret_find(const struct secret_set *s, const char *name)
 		if (strcmp(s->list[i].name, name) == 0)
 			return &s->list[i];
 	return NULL;
-}
-
-static bool has_mark(const struct secret_set *s, const char *data, size_t len)
-{
-	for (unsigned i = 0; s && i < s->n; i++)
-		if (memmem(data, len, s->list[i].placeholder, SECRET_MARK_LEN))
-			return true;
-	return false;
 }
 
 static size_t base64(const char *in, size_t len, char *out)
@@ -170,15 +178,17 @@ static bool is_credential(const struct http_field *f)
 }
 
 static enum secret_finding check_field(const struct secret_set *s, const struct http_field *f,
-				       const struct egress_inject *in, unsigned n)
+				       const struct egress_verdict *v)
 {
-	for (unsigned i = 0; i < n; i++)
+	const struct egress_inject *in = v->inject;
+
+	for (unsigned i = 0; i < v->n_inject; i++)
 		if (writes(&in[i], f))
 			return stands_for(&in[i], secret_find(s, in[i].secret), f) ? SECRET_FINE
 										   : SECRET_FOREIGN;
-	if (has_mark(s, f->value, f->value_len) || has_mark(s, f->name, f->name_len))
+	if (mark_in(f->value, f->value_len) || mark_in(f->name, f->name_len))
 		return SECRET_STRAY;
-	return n && is_credential(f) ? SECRET_FOREIGN : SECRET_FINE;
+	return v->is_brokered && is_credential(f) ? SECRET_FOREIGN : SECRET_FINE;
 }
 
 static const struct egress_inject *of_param(const struct egress_inject *in, unsigned n,
@@ -194,33 +204,47 @@ static const struct egress_inject *of_param(const struct egress_inject *in, unsi
 	return NULL;
 }
 
+static bool is_credential_param(const struct http_param *p)
+{
+	char name[USER_MAX + 1];
+
+	if (http_decode(p->name, p->name_len, true, name, sizeof(name)) < 0)
+		return false;
+	for (size_t i = 0; i < sizeof(parameters) / sizeof(parameters[0]); i++)
+		if (strcasecmp(name, parameters[i]) == 0)
+			return true;
+	return false;
+}
+
 static enum secret_finding check_target(const struct secret_set *s, const struct http_head *h,
-					const struct egress_inject *in, unsigned n)
+					const struct egress_verdict *v)
 {
 	struct http_target t;
 	struct http_query q;
 	struct http_param p;
 
 	http_target_split(h, &t);
-	if (has_mark(s, t.path ? t.path : "", t.path_len))
+	if (mark_in(t.path ? t.path : "", t.path_len))
 		return SECRET_STRAY;
 	http_query_init(&q, &t);
 	while (http_query_next(&q, &p)) {
-		const struct egress_inject *one = of_param(in, n, &p);
+		const struct egress_inject *one = of_param(v->inject, v->n_inject, &p);
 		const struct secret *it = one ? secret_find(s, one->secret) : NULL;
 
 		if (it && (p.value_len != SECRET_MARK_LEN ||
 			   memcmp(p.value, it->placeholder, SECRET_MARK_LEN) != 0))
 			return SECRET_FOREIGN;
-		if (!it && (has_mark(s, p.name, p.name_len) ||
-			    (p.value && has_mark(s, p.value, p.value_len))))
+		if (!it &&
+		    (mark_in(p.name, p.name_len) || (p.value && mark_in(p.value, p.value_len))))
 			return SECRET_STRAY;
+		if (!it && v->is_brokered && is_credential_param(&p))
+			return SECRET_FOREIGN;
 	}
 	return SECRET_FINE;
 }
 
 enum secret_finding secret_check(const struct secret_set *s, const struct http_head *h,
-				 const struct egress_inject *in, unsigned n, uint64_t now_ms,
+				 const struct egress_verdict *v, uint64_t now_ms,
 				 const char **ret_why)
 {
 	static const char *const why[] = {
@@ -232,16 +256,18 @@ enum secret_finding secret_check(const struct secret_set *s, const struct http_h
 	};
 	enum secret_finding found = SECRET_FINE;
 
-	for (unsigned i = 0; i < n && found == SECRET_FINE; i++) {
-		const struct secret *one = secret_find(s, in[i].secret);
+	for (unsigned i = 0; i < v->n_inject && found == SECRET_FINE; i++) {
+		const struct secret *one = secret_find(s, v->inject[i].secret);
 
 		if (!one || (one->expires_ms && one->expires_ms <= now_ms))
 			found = SECRET_GONE;
 	}
 	if (found == SECRET_FINE)
-		found = check_target(s, h, in, n);
+		found = check_target(s, h, v);
 	for (unsigned i = 0; i < h->n_fields && found == SECRET_FINE; i++)
-		found = check_field(s, &h->fields[i], in, n);
+		found = check_field(s, &h->fields[i], v);
+	if (!HOLD_GATE_FOREIGN && found == SECRET_FOREIGN)
+		found = SECRET_FINE;
 	*ret_why = why[found];
 	return found;
 }
@@ -342,28 +368,4 @@ int secret_target(const struct secret_set *s, const struct http_head *h,
 		front = '&';
 	}
 	return w.full ? -1 : (int)w.len;
-}
-
-bool secret_scan(struct secret_scan *c, const struct secret_set *s, const char *data, size_t len)
-{
-	char both[2 * SECRET_MARK_LEN];
-	size_t n = len < SECRET_MARK_LEN ? len : SECRET_MARK_LEN;
-
-	if (!s || len == 0)
-		return false;
-	/* Across the cut, then inside. */
-	memcpy(both, c->tail, c->len);
-	memcpy(both + c->len, data, n);
-	if (has_mark(s, both, c->len + n) || has_mark(s, data, len))
-		return true;
-	size_t all = c->len + n, keep = SECRET_MARK_LEN - 1;
-	if (len >= keep) {
-		memcpy(c->tail, data + len - keep, keep);
-		c->len = keep;
-	} else {
-		keep = all < keep ? all : keep;
-		memcpy(c->tail, both + all - keep, keep);
-		c->len = keep;
-	}
-	return false;
 }

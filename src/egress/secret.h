@@ -57,9 +57,9 @@ enum secret_finding {
 	SECRET_GONE,	/* the one that is wanted is not there, or its time is over */
 };
 
-/* May this request go out with these injected? *ret_why are constant words. `s` may be NULL. */
+/* May this request go out with what the verdict injects? *ret_why are constant words. `s` may be NULL. */
 enum secret_finding secret_check(const struct secret_set *s, const struct http_head *h,
-				 const struct egress_inject *in, unsigned n, uint64_t now_ms,
+				 const struct egress_verdict *v, uint64_t now_ms,
 				 const char **ret_why);
 /* Fields that are not to be passed on: what is injected replaces them, and an answer that comes in
  * parts or packed could not be looked at. */
@@ -71,19 +71,22 @@ void secret_put(const struct secret_set *s, const struct egress_inject *in, unsi
 int secret_target(const struct secret_set *s, const struct http_head *h,
 		  const struct egress_inject *in, unsigned n, char *out, size_t size);
 
-/* A placeholder in a body, wherever pieces are cut. */
+/* mark.c: a placeholder of whatever sandbox: as it is, in base64, in hexadecimal, with escapes. */
+bool mark_in(const char *data, size_t len);
+/* The same wherever pieces are cut. */
+#define SECRET_SCAN_TAIL (3 * SECRET_MARK_LEN + 4)
 struct secret_scan {
-	char tail[SECRET_MARK_LEN];
+	char tail[SECRET_SCAN_TAIL];
 	size_t len;
 };
-bool secret_scan(struct secret_scan *c, const struct secret_set *s, const char *data, size_t len);
+bool secret_scan(struct secret_scan *c, const char *data, size_t len);
 
 /*
  * Taking values out of what a server sends: each is overwritten with stars, so lengths stay. The
- * value itself, and what it looks like in a URL, in JSON and in base64. What could be the beginning
+ * value itself, and what it looks like in a URL, in JSON, in base64 and in hexadecimal. What could be the beginning
  * of one is held until more comes.
  */
-#define REDACT_FORMS 6u
+#define REDACT_FORMS 16u
 #define REDACT_FORM_MAX (3 * SECRET_VALUE_MAX + 64)
 
 struct redact {

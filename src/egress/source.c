@@ -147,7 +147,7 @@ static int load_project(struct policy *p, const struct policy_sources *s,
 	return 0;
 }
 
-/* One that is named must be there; nothing is run under a ceiling that we cannot read. */
+/* One that is named must be there; nothing is run under a ceiling that we cannot read. 1: there is one. */
 static int add_ceiling(struct policy *p, const char *path, enum source_owner owner, bool is_named,
 		       struct err *e)
 {
@@ -159,18 +159,57 @@ static int add_ceiling(struct policy *p, const char *path, enum source_owner own
 	if (load_file(ceiling, path, owner, &is_there, e) < 0)
 		return -EINVAL;
 	if (is_there)
-		return policy_set_ceiling(p, take_ptr(&ceiling), e);
+		return policy_set_ceiling(p, take_ptr(&ceiling), e) < 0 ? -EINVAL : 1;
 	if (!is_named)
 		return 0;
 	(void)err_set(e, ERR_MISSING, "%.200s: there is no such ceiling", path);
 	return err_remedy(e, "PINFOLD_CEILING names a file with a policy");
 }
 
+int policy_gather_ceilings(struct policy *p, struct err *e)
+{
+	const char *more = getenv("PINFOLD_CEILING");
+	int n = add_ceiling(p, CEILING, SOURCE_ROOT, false, e), m = 0;
+
+	if (n >= 0 && more && *more)
+		m = add_ceiling(p, more, SOURCE_ANYBODY, true, e);
+	return n < 0 ? n : m < 0 ? m : n + m;
+}
+
+int policy_ceilings(struct policy **ret, struct err *e)
+{
+	auto_policy *p = policy_new();
+
+	if (!p)
+		return err_set(e, ERR_INTERNAL, "no memory for a policy");
+	if (policy_gather_ceilings(p, e) < 0)
+		return -EINVAL;
+	*ret = take_ptr(&p);
+	return 0;
+}
+
+/* Each ceiling's rules as if they were asked for: what all of them allow is left. */
+static int load_open(struct policy *p, struct err *e)
+{
+	const char *more = getenv("PINFOLD_CEILING");
+	bool is_there = false, is_more = false;
+
+	if (load_file(p, CEILING, SOURCE_ROOT, &is_there, e) < 0 ||
+	    (more && *more && load_file(p, more, SOURCE_ANYBODY, &is_more, e) < 0))
+		return -EINVAL;
+	if (is_there || is_more)
+		return 0;
+	(void)err_set(e, ERR_DENIED,
+		      "an open network is what the operator's ceiling allows, and "
+		      "there is no ceiling");
+	(void)err_detail(e, "network");
+	return err_remedy(e, "name the hosts that are needed; only the operator can set a ceiling");
+}
+
 int policy_gather(const struct policy_sources *s, struct policy **ret, char note[SOURCE_NOTE_SIZE],
 		  struct err *e)
 {
 	auto_policy *p = policy_new();
-	const char *more = getenv("PINFOLD_CEILING");
 	const struct policy_presets *presets = s->with_own ? &source_presets : NULL;
 
 	note[0] = '\0';
@@ -182,17 +221,16 @@ int policy_gather(const struct policy_sources *s, struct policy **ret, char note
 	if (s->text && policy_load_yaml(p, s->text, strlen(s->text),
 					s->text_name ? s->text_name : "--policy", presets, e) < 0)
 		return -EINVAL;
+	if (s->open && load_open(p, e) < 0)
+		return -EINVAL;
 	if (s->with_own && load_own(p, s->text || (s->allow && s->allow[0]), e) < 0)
 		return -EINVAL;
 	if (s->project && load_project(p, s, note, e) < 0)
 		return -EINVAL;
-	/* Without a rule there is nothing to narrow. */
-	if (!policy_is_empty(p)) {
-		if (add_ceiling(p, CEILING, SOURCE_ROOT, false, e) < 0)
-			return -EINVAL;
-		if (more && *more && add_ceiling(p, more, SOURCE_ANYBODY, true, e) < 0)
-			return -EINVAL;
-	}
+	/* Without a rule there is nothing to narrow; one that somebody names may get some later. */
+	if ((!policy_is_empty(p) || s->text || s->allow || s->open) &&
+	    policy_gather_ceilings(p, e) < 0)
+		return -EINVAL;
 	*ret = take_ptr(&p);
 	return 0;
 }

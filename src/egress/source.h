@@ -15,6 +15,7 @@
 #define EGRESS_SOURCE_H
 
 #include <limits.h>
+#include <unistd.h>
 
 #include "egress/policy.h"
 #include "egress/yaml.h"
@@ -24,6 +25,7 @@ struct policy_sources {
 	const char *text;	  /* of a policy, YAML or JSON; or NULL */
 	const char *text_name;	  /* what errors call it; NULL: --policy */
 	bool with_own;		  /* the user's own counts, and so do presets */
+	bool open;		  /* all that the ceiling allows; without one it is refused */
 	const char *project; /* directory whose pinfold.yaml counts if it is trusted; or NULL */
 	int project_fd;	     /* it, open, and then `project` is its real path; 0: by its name */
 };
@@ -35,6 +37,14 @@ struct policy_sources {
  * error; one that others could have written is, too. */
 int policy_gather(const struct policy_sources *s, struct policy **ret, char note[SOURCE_NOTE_SIZE],
 		  struct err *e);
+
+/* The operator's ceilings are put over a policy. Returns how many there are. */
+int policy_gather_ceilings(struct policy *p, struct err *e);
+/* Nothing but the ceilings: what their commands say holds for who has no policy, too. */
+int policy_ceilings(struct policy **ret, struct err *e);
+
+/* Of directories on the way to the configuration. In root's lies the ceiling, which everybody reads. */
+#define SOURCE_DIR_MODE (geteuid() == 0 ? 0755 : 0700)
 
 /* The configuration directory: /etc/pinfold for root, else below $XDG_CONFIG_HOME or ~/.config;
  * $PINFOLD_CONFIG before all. It need not exist. */

@@ -5,11 +5,40 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#define KEPT 32u
+
+/*
+ * Buffers that nobody uses. They come and go with every request, between what stays for as long as
+ * a connection does: out of the heap they would leave holes in it that nothing fits into.
+ */
+static struct {
+	void *at[KEPT];
+	unsigned n;
+} idle;
+
+static void *take(void)
+{
+	if (idle.n)
+		return idle.at[--idle.n];
+	void *p = mmap(NULL, STAGE_BUF_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		       0);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void give(void *p)
+{
+	if (p && idle.n < KEPT)
+		idle.at[idle.n++] = p;
+	else if (p)
+		(void)munmap(p, STAGE_BUF_MAX); /* cannot fail for what was mapped */
+}
 
 size_t stage_room(struct stage_buf *b, char **ret)
 {
 	if (!b->data) {
-		b->data = malloc(STAGE_BUF_MAX);
+		b->data = take();
 		b->start = b->len = 0;
 	}
 	if (!b->data)
@@ -56,6 +85,6 @@ void stage_took(struct stage_buf *b, size_t n)
 
 void stage_buf_done(struct stage_buf *b)
 {
-	free(b->data);
+	give(b->data);
 	*b = (struct stage_buf){0};
 }

@@ -31,11 +31,13 @@ struct stage_io {
 enum stage_next {
 	STAGE_ON,     /* call again when there are more bytes, or more room */
 	STAGE_SERVER, /* the same, and a server is wanted */
+	STAGE_OTHER,  /* the same, and not the one that there is: let go of it first */
 	STAGE_END,    /* send what there is to both sides, and close */
 	STAGE_ABORT,  /* close at once */
 	STAGE_WAIT,   /* only within a stage: for something that is no byte */
 };
 
+struct channel;
 struct stage;
 struct stage_ops {
 	/* Do as much as can be done. Called again until nothing moves. */
@@ -43,6 +45,12 @@ struct stage_ops {
 	/* The server that was wanted is not to be had; `why` is for people, constant. */
 	enum stage_next (*no_server)(struct stage *s, struct stage_io *io, const char *why);
 	void (*free)(struct stage *s);
+	/* Let go of the server; it is not there afterwards. True: whatever was asked of it was answered
+	 * whole, it has said nothing more, and it takes another request. *ret is its TLS, owned by the
+	 * caller in any case; NULL: it is in the clear. No such function: there is no server. */
+	bool (*part)(struct stage *s, struct stage_io *io, struct channel **ret);
+	/* The server that was wanted is one that another has parted from. */
+	void (*meet)(struct stage *s, struct stage_io *io, struct channel *taken);
 };
 
 struct stage {

@@ -2,11 +2,15 @@
 #include "egress/target.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
 
+#include "egress/hold.h"
 #include "http/target.h"
+
+#define WEBSOCKET "WEBSOCKET"
 
 static int refuse(const char **ret_why, const char *why)
 {
@@ -60,7 +64,7 @@ int target_of_request(const struct http_head *h, const struct name *expected, ui
 	if (name_parse(h->where.name, h->where.name_len, host, ret_why) < 0)
 		return -EINVAL;
 	uint16_t named = h->where.port ? h->where.port : usual_port(protocol);
-	if (expected && (!name_equal(host, expected) || named != port))
+	if (HOLD_GATE_HOST && expected && (!name_equal(host, expected) || named != port))
 		return refuse(ret_why, "Host is not where the connection goes");
 	http_target_split(h, &t);
 	*ret = (struct egress_request){
@@ -74,6 +78,41 @@ int target_of_request(const struct http_head *h, const struct name *expected, ui
 		.path_len = h->form == HTTP_ASTERISK ? 1 : t.path_len,
 	};
 	return 0;
+}
+
+bool target_is_websocket(const struct http_head *h)
+{
+	return h->method_len == strlen(WEBSOCKET) &&
+	       strncasecmp(h->method_text, WEBSOCKET, h->method_len) == 0;
+}
+
+bool target_override(const struct http_head *h, unsigned *at, char name[TARGET_METHOD_SIZE])
+{
+	static const char *const fields[] = {"x-http-method-override", "x-http-method",
+					     "x-method-override"};
+
+	for (; *at < h->n_fields; (*at)++) {
+		const struct http_field *f = &h->fields[*at];
+
+		if (h->upgrade && h->minor == 1 && http_field_is(f, "upgrade") &&
+		    http_head_lists(h, "upgrade", "websocket")) {
+			memcpy(name, WEBSOCKET, sizeof(WEBSOCKET));
+			(*at)++;
+			return true;
+		}
+		for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+			if (!http_field_is(f, fields[i]))
+				continue;
+			size_t n = f->value_len < HTTP_METHOD_MAX ? f->value_len : HTTP_METHOD_MAX;
+
+			for (size_t k = 0; k < n; k++)
+				name[k] = (char)toupper((unsigned char)f->value[k]);
+			name[n] = '\0';
+			(*at)++;
+			return true;
+		}
+	}
+	return false;
 }
 
 static const struct {

@@ -47,7 +47,7 @@ static int open_config(bool make, struct err *e)
 		slash = strchr(slash + 1, '/');
 		if (slash)
 			*slash = '\0';
-		if (mkdir(path, 0700) < 0 && errno != EEXIST && errno != EROFS)
+		if (mkdir(path, SOURCE_DIR_MODE) < 0 && errno != EEXIST && errno != EROFS)
 			return err_sys(e, "make %s", path);
 		if (slash)
 			*slash = '/';
@@ -128,8 +128,10 @@ static int read_proposal(const char *dir, struct trust *ret, struct err *e)
 	char real[PATH_MAX];
 
 	ret->state = TRUST_NONE;
-	if (fd < 0)
-		return err_sys(e, "open %.200s", dir);
+	if (fd < 0) {
+		(void)err_sys(e, "open %.200s", dir);
+		return err_remedy(e, "name a project's directory, or the pinfold.yaml in it");
+	}
 	if (!realpath(dir, real))
 		return err_sys(e, "find %.200s", dir);
 	return read_proposal_at(fd, real, ret, e);

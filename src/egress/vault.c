@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "base/fd.h"
+#include "egress/source.h"
 
 #define MAGIC "pfvault1"
 #define MAGIC_LEN 8u
@@ -65,8 +66,8 @@ static uint64_t now_ms(void)
 
 static int key_path(char *ret, size_t size, bool *ret_given, struct err *e)
 {
-	const char *given = getenv("CREDENTIALS_DIRECTORY"), *config = getenv("XDG_CONFIG_HOME");
-	const char *home = getenv("HOME");
+	const char *given = getenv("CREDENTIALS_DIRECTORY");
+	char dir[PATH_MAX];
 	int n = 0;
 
 	*ret_given = false;
@@ -76,14 +77,9 @@ static int key_path(char *ret, size_t size, bool *ret_given, struct err *e)
 	}
 	if (*ret_given)
 		return 0;
-	if (geteuid() == 0)
-		n = snprintf(ret, size, "/etc/pinfold/vault.key");
-	else if (config && *config == '/')
-		n = snprintf(ret, size, "%s/pinfold/vault.key", config);
-	else if (home && *home == '/')
-		n = snprintf(ret, size, "%s/.config/pinfold/vault.key", home);
-	else
-		return err_set(e, ERR_MISSING, "no HOME to keep the key of secrets in");
+	if (source_config_dir(dir, e) < 0)
+		return -EIO;
+	n = snprintf(ret, size, "%s/vault.key", dir);
 	return n < (int)size ? 0
 			     : err_set(e, ERR_INVALID, "the path of the vault's key is too long");
 }
@@ -92,7 +88,7 @@ static int make_parents(char *path, struct err *e)
 {
 	for (char *p = path + 1; (p = strchr(p, '/')); p++) {
 		*p = '\0';
-		if (mkdir(path, 0700) < 0 && errno != EEXIST) {
+		if (mkdir(path, SOURCE_DIR_MODE) < 0 && errno != EEXIST) {
 			(void)err_sys(e, "make %s", path);
 			*p = '/';
 			return -EIO;
@@ -142,6 +138,20 @@ static int read_key(struct vault *v, bool make, struct err *e)
 		return err_set(e, ERR_INVALID, "%s is no key: it has to be %u bytes", path,
 			       KEY_LEN);
 	return 0;
+}
+
+int vault_key(char *ret_path, size_t size, struct err *e)
+{
+	struct vault v = VAULT_INIT;
+	bool given = false;
+
+	if (key_path(ret_path, size, &given, e) < 0)
+		return -EINVAL;
+	if (access(ret_path, F_OK) < 0 && errno == ENOENT)
+		return 0;
+	int r = read_key(&v, false, e);
+	explicit_bzero(v.key, sizeof(v.key));
+	return r < 0 ? r : 1;
 }
 
 /* The cipher: AES-256-GCM by its parts */

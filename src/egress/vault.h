@@ -42,4 +42,7 @@ int vault_list(const char *home, struct vault_entry *ret, struct err *e);
  */
 int vault_take(const char *home, struct secret_set *s, struct err *e);
 
+/* Where its key is; makes none. 1: it is there, and good; 0: there is none yet. */
+int vault_key(char *ret_path, size_t size, struct err *e);
+
 #endif

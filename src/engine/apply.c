@@ -174,6 +174,7 @@ static int fetch(struct host_dir *d, struct picked *p, struct err *e)
 		.before = &none,
 		.now = &d->head.stack,
 		.dir = d->w.dir,
+		.said = d->w.said,
 		.fed = true,
 	};
 	struct reader r = READER_INIT;

@@ -27,6 +27,7 @@
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/value.h"
+#include "engine/approval_note.h"
 #include "engine/run_int.h"
 #include "warden/place.h"
 
@@ -37,6 +38,7 @@
 #define RECORD_MAX 16384u /* bytes of one */
 #define TAKEN_MS 10000	  /* how long who answers waits for the asker to take it */
 #define ANSWER_VERSION 0x61707231u
+#define NOBODY ((uid_t)-1)
 
 struct answer {
 	uint32_t version, answer;
@@ -45,6 +47,7 @@ struct answer {
 
 struct pinfold_approval {
 	char id[ID_SIZE];
+	struct approval_note note;
 	int box, record, socket, timer, set;
 	enum pinfold_answer answer;
 	uint64_t seconds;
@@ -212,6 +215,8 @@ static int ask(int box, const struct pinfold_question *q, struct pinfold_approva
 		r = write_question(a, q, timeout_ms, e);
 	if (r >= 0)
 		r = open_set(a, timeout_ms, e);
+	if (r >= 0)
+		r = approval_note_asked(&a->note, a->id, q, e);
 	if (r < 0)
 		pinfold_approval_free(a);
 	else
@@ -295,6 +300,11 @@ static bool take_datagram(struct pinfold_approval *a)
 	if (taken) {
 		a->answer = (enum pinfold_answer)m.answer;
 		a->seconds = m.seconds;
+		/* A yes that cannot be recorded is a no. */
+		if (approval_note_answered(&a->note, a->answer, a->seconds, who.uid) < 0) {
+			a->answer = PINFOLD_ANSWER_NO;
+			taken = m.answer == PINFOLD_ANSWER_NO;
+		}
 	}
 	if (reply >= 0) /* he may have gone */
 		(void)send(reply, &taken, sizeof(taken), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -311,6 +321,8 @@ enum pinfold_answer pinfold_approval_look(struct pinfold_approval *approval, uin
 	if (approval->answer == PINFOLD_ANSWER_NONE &&
 	    read(approval->timer, &over, sizeof(over)) == (ssize_t)sizeof(over))
 		approval->answer = PINFOLD_ANSWER_LATE;
+	if (approval->answer == PINFOLD_ANSWER_LATE)
+		(void)approval_note_answered(&approval->note, PINFOLD_ANSWER_LATE, 0, NOBODY);
 	if (approval->answer == PINFOLD_ANSWER_FOR)
 		*ret_seconds = approval->seconds;
 	return approval->answer;
@@ -320,6 +332,7 @@ void pinfold_approval_free(struct pinfold_approval *approval)
 {
 	if (!approval)
 		return;
+	(void)approval_note_answered(&approval->note, PINFOLD_ANSWER_NONE, 0, NOBODY);
 	if (approval->box >= 0 && approval->id[0])
 		remove_question(approval->box, approval->id);
 	fd_close(&approval->record);

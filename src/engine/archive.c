@@ -16,6 +16,7 @@
 #include "engine/reader.h"
 #include "engine/run_int.h"
 #include "store/history.h"
+#include "store/reserve.h"
 #include "store/settle.h"
 #include "store/workspace.h"
 #include "tree/answer.h"
@@ -184,13 +185,19 @@ int pinfold_workspace_export(struct pinfold_store *store, const char *name, cons
 	assert(store && name && fd >= 0 && ret_stats && ret_error);
 	*ret_stats = (struct pinfold_archive_stats){0};
 	struct quiet q = quiet_begin();
-	int r = w && snap ? workspace_find(store->store, name, w, &e) : err_sys(&e, "export");
+	struct op op = {.workspace = name};
+	(void)reserve_give(store->store); /* else there is room */
+	int r = op_begin(&op, "workspace.export", store->store,
+			 workspace_asked("snapshot", snapshot), &e);
+	if (r >= 0)
+		r = w && snap ? workspace_find(store->store, name, w, &e) : err_sys(&e, "export");
 	if (r >= 0)
 		r = history_find(store->store, w, snapshot, snap, &e);
 	if (r >= 0 && layer)
 		r = find_layer(w, snap, &e);
 	if (r >= 0)
 		r = export(store->store, w, snap, layer, fd, ret_stats, &e);
+	r = op_end(&op, r, NULL, &e);
 	quiet_end(&q);
 	if (r < 0)
 		error_public(&e, ret_error);
@@ -280,13 +287,16 @@ static int import_into(struct pinfold_store *store, const char *name, int fd, co
 {
 	auto_free struct workspace *w = calloc(1, sizeof(*w));
 	struct err none = ERR_INIT;
-	struct pinfold_error public;
 	int r = w ? workspace_find(store->store, name, w, e) : err_sys(e, "import");
 	bool fresh = r == -ENOENT;
 
-	if (fresh && pinfold_workspace_new(store, name, NULL, &public) < 0)
-		return err_set(e, ERR_INTERNAL, "%s", public.message);
-	if (r >= 0 || fresh)
+	if (fresh) {
+		*e = none;
+		r = workspace_new(store->store, name, NULL, e);
+		if (r < 0)
+			return r;
+	}
+	if (r >= 0)
 		r = import(store->store, name, fd, path, o, stats, e);
 	if (r < 0 && fresh)
 		(void)workspace_remove(store->store, name, &none); /* the first error counts */

@@ -4,12 +4,14 @@
  * in the data directory. The directory's modification time is the moment when it may go; every
  * run with a result document removes those whose time has come.
  */
+#include <pinfold/replay.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "engine/run_int.h"
@@ -22,12 +24,19 @@ static bool is_over(const struct timespec *when, const struct timespec *now)
 	       (when->tv_sec == now->tv_sec && when->tv_nsec <= now->tv_nsec);
 }
 
-static void remove_expired(const char *base)
+static int named = FD_NONE; /* pinfold_replay_use() */
+
+void pinfold_replay_use(int dir_fd)
 {
-	char path[512];
+	named = dir_fd;
+}
+
+/* `base` is taken. */
+static void remove_expired(int base)
+{
 	struct dirent *d;
 	struct stat st;
-	DIR *all = opendir(base);
+	DIR *all = base < 0 ? NULL : fdopendir(base);
 	struct timespec now;
 
 	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail for this clock */
@@ -37,14 +46,15 @@ static void remove_expired(const char *base)
 		    fstatat(dirfd(all), d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 		    !is_over(&st.st_mtim, &now))
 			continue;
-		if (snprintf(path, sizeof(path), "%s/%s", base, d->d_name) < (int)sizeof(path))
-			(void)remove_tree(path); /* tried again by the next */
+		(void)remove_tree_at(dirfd(all), d->d_name); /* tried again by the next */
 	}
 	if (all)
-		closedir(all);
+		(void)closedir(all);
+	else
+		fd_close(&base);
 }
 
-static void set_expiry(const char *dir, uint64_t keep_ms)
+static void set_expiry(int dir, const char *name, uint64_t keep_ms)
 {
 	struct timespec when[2] = {{.tv_nsec = UTIME_OMIT}};
 
@@ -53,7 +63,7 @@ static void set_expiry(const char *dir, uint64_t keep_ms)
 	when[1].tv_nsec += (long)(keep_ms % 1000) * 1000000;
 	when[1].tv_sec += when[1].tv_nsec / 1000000000;
 	when[1].tv_nsec %= 1000000000;
-	(void)utimensat(AT_FDCWD, dir, when, 0);
+	(void)utimensat(dir, name, when, 0);
 }
 
 static int artifacts_dir(char *base, size_t size, struct err *e)
@@ -70,25 +80,107 @@ void artifacts_sweep(void)
 	struct err e = ERR_INIT;
 
 	if (artifacts_dir(base, sizeof(base), &e) == 0)
-		remove_expired(base);
+		remove_expired(open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	if (named >= 0)
+		remove_expired(openat(named, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+static int run_dir(const struct pinfold_run *run, char *ret, size_t size, struct err *e)
+{
+	char base[256];
+
+	if (artifacts_dir(base, sizeof(base), e) < 0 || place_make(base, e) < 0)
+		return -ENOENT;
+	(void)snprintf(ret, size, "%s/%s", base, run->id);
+	return mkdir(ret, 0700) < 0 && errno != EEXIST ? err_sys(e, "%s", ret) : 0;
+}
+
+int artifact_create(const struct pinfold_run *run, const char *name, struct err *e)
+{
+	char dir[300], path[340];
+	int r = run_dir(run, dir, sizeof(dir), e);
+
+	if (r < 0)
+		return r;
+	(void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	set_expiry(AT_FDCWD, dir, run->req.keep_ms);
+	return fd < 0 ? err_sys(e, "%s", path) : fd;
+}
+
+int artifact_open(const char *run, const char *name, struct err *e)
+{
+	char path[340];
+
+	if (artifacts_dir(path, sizeof(path) - 64, e) < 0)
+		return -ENOENT;
+	size_t n = strlen(path);
+	(void)snprintf(path + n, sizeof(path) - n, "/%s/%s", run, name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	return fd < 0 ? err_sys(e, "%s", path) : fd;
+}
+
+int artifact_for_replay(const struct pinfold_run *run, struct err *e)
+{
+	if (named < 0)
+		return artifact_create(run, "replay", e);
+	if (mkdirat(named, run->id, 0700) < 0 && errno != EEXIST)
+		return err_sys(e, "%s", run->id);
+	auto_close int dir =
+		openat(named, run->id, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	int fd = dir < 0 ? FD_NONE
+			 : openat(dir, "replay", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	set_expiry(named, run->id, run->req.keep_ms);
+	return fd < 0 ? err_sys(e, "%s", run->id) : fd;
+}
+
+/* Below a directory of somebody who is less than we are: no link is followed. */
+static int open_foreign(const char *run, struct err *e)
+{
+	char path[340];
+	struct stat st;
+
+	if (place_data(path, sizeof(path) - 64, e) < 0)
+		return -ENOENT;
+	(void)strncat(path, "/api/artifacts", sizeof(path) - strlen(path) - 1);
+	auto_close int base = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	auto_close int dir =
+		base < 0 ? FD_NONE
+			 : openat(base, run, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	auto_close int fd =
+		dir < 0 ? FD_NONE
+			: openat(dir, "replay", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return err_sys(e, "%s", run);
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return err_set(e, ERR_INTERNAL, "%s: what is kept of it is damaged", run);
+	return take_fd(&fd);
+}
+
+int artifact_of_replay(const char *run, bool *ret_foreign, struct err *e)
+{
+	int fd = artifact_open(run, "replay", e);
+
+	*ret_foreign = false;
+	if (fd != -ENOENT)
+		return fd;
+	*e = (struct err)ERR_INIT;
+	*ret_foreign = true;
+	return open_foreign(run, e);
 }
 
 void run_start_artifact(struct pinfold_run *run, int stream)
 {
-	char base[256], dir[300];
+	char dir[300];
 	struct err e = ERR_INIT;
 
 	/* Said once, whether it works or not: a result without its artifact is still a result. */
 	(void)snprintf(run->artifact[stream], sizeof(run->artifact[stream]), "-");
-	if (artifacts_dir(base, sizeof(base), &e) < 0 || place_make(base, &e) < 0)
-		return;
-	(void)snprintf(dir, sizeof(dir), "%s/%s", base, run->id);
-	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+	if (run_dir(run, dir, sizeof(dir), &e) < 0)
 		return;
 	(void)snprintf(run->artifact[stream], sizeof(run->artifact[stream]), "%s/%s", dir,
 		       stream == 0 ? "stdout" : "stderr");
-	int fd = open(run->artifact[stream], O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	set_expiry(dir, run->req.keep_ms);
+	int fd = artifact_create(run, stream == 0 ? "stdout" : "stderr", &e);
 	if (fd >= 0)
 		capture_start_artifact(&run->capture[stream], fd);
 	else

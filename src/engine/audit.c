@@ -3,21 +3,26 @@
 #include <pinfold/ledger.h>
 #include <assert.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/fd.h"
 #include "engine/record.h"
 #include "engine/run_int.h"
 #include "ledger/find.h"
+#include "ledger/runs.h"
 #include "ledger/settle.h"
 
 #define CHAINS_MAX 256u
-#define LOOK_MS 50 /* how often one who follows looks */
+#define LOOK_MS 50   /* how often one who follows looks, */
+#define LOOKS_NEW 4u /* and at every which look for chains that are new */
 #define INSTANT 24
 
 struct source {
 	struct scan *scan;
+	struct runs way; /* to the events of one run, when that is asked for */
 	struct scan_line line;
 	bool any; /* `line` has one that is not told yet */
 };
@@ -45,15 +50,33 @@ static bool is_kind(const struct value *v, const char *want)
 	return !want || (kind && strncmp(kind, want, n) == 0 && (!kind[n] || kind[n] == '.'));
 }
 
+/* "connect a.example.org:443" is of that host, not of example.org. */
+static bool has_host(const char *what, const char *want)
+{
+	size_t n = strlen(want);
+
+	for (const char *p = what; n && (p = strstr(p, want)); p++) {
+		bool begins = p == what || strchr(" /[@", p[-1]);
+
+		if (begins && (!p[n] || strchr(" :]/", p[n])))
+			return true;
+	}
+	return false;
+}
+
 static bool names_host(const struct value *v, const char *want)
 {
-	const struct value *list = value_get(value_get(v, "data"), "denials");
+	const struct value *data = value_get(v, "data"), *list = value_get(data, "denials");
+	const struct value *rows = value_get(data, "network");
 
+	for (size_t i = 0; want && i < value_len(rows); i++)
+		if (same(value_at(rows, i), "host", want))
+			return true;
 	for (size_t i = 0; want && i < value_len(list); i++) {
 		const struct value *d = value_at(list, i);
 		const char *what = value_str(value_get(d, "what"));
 
-		if (what && same(d, "kind", "network") && strstr(what, want))
+		if (what && same(d, "kind", "network") && has_host(what, want))
 			return true;
 	}
 	return !want;
@@ -81,22 +104,34 @@ static bool is_wanted(const struct pinfold_audit_options *o, const struct scan_l
 	const char *at = find_time(line->text, line->len);
 	struct event_head head;
 
+	/* Most are not of the run: they need not be looked at. */
+	if (o->run && !memmem(line->text, line->len, o->run, strlen(o->run)))
+		return false;
 	if (o->from && (!event_head(line->text, line->len, &head) || head.at < o->from))
 		return false;
 	if (!at || (o->since && memcmp(at, o->since, INSTANT) < 0) ||
 	    (o->until && memcmp(at, o->until, INSTANT) >= 0))
 		return false;
 	if (!o->tenant && !o->workspace && !o->run && !o->kind && !o->host && !o->path &&
-	    o->flags & PINFOLD_AUDIT_BEGINS)
+	    !o->sandbox && o->flags & PINFOLD_AUDIT_BEGINS)
 		return true;
 	if (value_parse(line->text, line->len, &v, &none) < 0)
 		return false;
-	if (!(o->flags & PINFOLD_AUDIT_BEGINS) && value_get(v, "phase") &&
-	    same(v, "phase", "begin"))
+	const char *phase = value_str(value_get(v, "phase"));
+	/* Parts of long lists are for who looks for something in them. */
+	if (!(o->flags & PINFOLD_AUDIT_BEGINS) && phase &&
+	    (strcmp(phase, "begin") == 0 || strcmp(phase, "started") == 0 ||
+	     (strcmp(phase, "part") == 0 && !o->host && !o->path)))
 		return false;
-	return same(v, "tenant", o->tenant) && same(v, "workspace", o->workspace) &&
-	       same(v, "run", o->run) && is_kind(v, o->kind) && names_host(v, o->host) &&
-	       names_path(v, o->path);
+	return same(v, "tenant", o->tenant) && same(v, "sandbox", o->sandbox) &&
+	       same(v, "workspace", o->workspace) && same(v, "run", o->run) &&
+	       is_kind(v, o->kind) && names_host(v, o->host) && names_path(v, o->path);
+}
+
+/* An index knows where those of a run are. */
+static bool by_run(const struct pinfold_audit_options *o)
+{
+	return o->run != NULL;
 }
 
 /* The next wanted event of each chain; 1: there is one somewhere. */
@@ -109,7 +144,8 @@ static int fill(struct reader *r, struct err *e)
 		int k = 1;
 
 		while (!s->any && k > 0) {
-			k = scan_next(s->scan, &s->line, e);
+			k = by_run(r->o) ? runs_next(&s->way, s->scan, &s->line, e)
+					 : scan_next(s->scan, &s->line, e);
 			s->any = k > 0 && is_wanted(r->o, &s->line);
 		}
 		if (k < 0)
@@ -136,19 +172,83 @@ static unsigned earliest(const struct reader *r)
 	return best;
 }
 
+static int seek(struct reader *r, unsigned i, struct err *e)
+{
+	const struct pinfold_audit_options *o = r->o;
+	struct err none = ERR_INIT;
+
+	if (by_run(o))
+		return runs_open(r->chain[i].fd, o->run, &r->source[i].way, e);
+	if (o->since)
+		return find_seek(r->source[i].scan, o->since, e);
+	/* Where that is not known yet, all are read. */
+	if (o->from)
+		(void)settle_seek(r->chain[i].fd, r->source[i].scan, o->from, &none);
+	return 0;
+}
+
+static bool is_known(const struct reader *r, const char *name)
+{
+	for (unsigned i = 0; i < r->n; i++)
+		if (strcmp(r->chain[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* Those that are there and are not read yet: all, or what began since. */
+static int open_new(struct reader *r, struct err *e)
+{
+	auto_free struct record_chain *all = calloc(CHAINS_MAX, sizeof(*all));
+	int n = all ? record_chains(all, CHAINS_MAX, e) : err_sys(e, "audit");
+	int k = n;
+
+	for (int i = 0; i < n; i++) {
+		if (k >= 0 && r->n < CHAINS_MAX && !is_known(r, all[i].name)) {
+			r->chain[r->n] = all[i];
+			all[i].fd = FD_NONE;
+			k = scan_open(r->chain[r->n].fd, &r->source[r->n].scan, e);
+			r->n++;
+			if (k >= 0)
+				k = seek(r, r->n - 1, e);
+		}
+		fd_close(&all[i].fd);
+	}
+	return k;
+}
+
+/* Nothing will come that is early enough. */
+static bool is_past(const char *until)
+{
+	struct timespec now;
+	struct tm tm;
+	char text[INSTANT + 1];
+
+	if (!until)
+		return false;
+	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail for this clock */
+	if (!gmtime_r(&now.tv_sec, &tm))
+		return false;
+	size_t n = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+	(void)snprintf(text + n, sizeof(text) - n, ".%03uZ", (unsigned)(now.tv_nsec / 1000000));
+	return strcmp(text, until) >= 0;
+}
+
 static int tell(struct reader *r, pinfold_audit_fn *each, void *arg, struct err *e)
 {
-	for (;;) {
+	for (unsigned looks = 1;; looks++) {
+		bool past = is_past(r->o->until);
 		int any = fill(r, e);
 
 		if (any < 0)
 			return any;
-		if (!any && !(r->o->flags & PINFOLD_AUDIT_FOLLOW))
+		if (!any && (past || !(r->o->flags & PINFOLD_AUDIT_FOLLOW)))
 			return 0;
 		if (!any) {
 			if (each(NULL, 0, NULL, arg))
 				return 0;
 			(void)poll(NULL, 0, LOOK_MS);
+			if (looks % LOOKS_NEW == 0 && (any = open_new(r, e)) < 0)
+				return any;
 			continue;
 		}
 		unsigned i = earliest(r);
@@ -159,36 +259,21 @@ static int tell(struct reader *r, pinfold_audit_fn *each, void *arg, struct err 
 	}
 }
 
-/* An id says when; so does --since. */
-static int seek(struct reader *r, unsigned i, struct err *e)
+static int read_all(struct reader *r, pinfold_audit_fn *each, void *arg, struct err *e)
 {
-	const struct pinfold_audit_options *o = r->o;
+	int k = open_new(r, e);
 
-	struct err none = ERR_INIT;
-
-	if (o->since)
-		return find_seek(r->source[i].scan, o->since, e);
-	/* Where that is not known yet, all are read. */
-	if (o->from)
-		(void)settle_seek(r->chain[i].fd, r->source[i].scan, o->from, &none);
-	return 0;
-}
-
-static int open_all(struct reader *r, struct err *e)
-{
-	int n = record_chains(r->chain, CHAINS_MAX, e);
-	int k = n;
-
-	r->n = n < 0 ? 0 : (unsigned)n;
-	for (unsigned i = 0; k >= 0 && i < r->n; i++) {
-		k = scan_open(r->chain[i].fd, &r->source[i].scan, e);
-		if (k >= 0)
-			k = seek(r, i, e);
+	if (k >= 0)
+		k = tell(r, each, arg, e);
+	for (unsigned i = 0; i < r->n; i++) {
+		scan_close(r->source[i].scan);
+		runs_close(&r->source[i].way);
+		fd_close(&r->chain[i].fd);
 	}
 	return k;
 }
 
-static int check_instant(const char *name, const char *text, struct err *e)
+int record_instant(const char *name, const char *text, struct err *e)
 {
 	static const char form[] = "0000-00-00T00:00:00.000Z";
 
@@ -213,18 +298,16 @@ int pinfold_audit(const struct pinfold_audit_options *options, pinfold_audit_fn 
 	assert(each && ret_error);
 	if (options)
 		memcpy(&o, options, options->size < sizeof(o) ? options->size : sizeof(o));
-	int k = r ? check_instant("--since", o.since, &e) : err_sys(&e, "audit");
+	int k = r ? record_instant("--since", o.since, &e) : err_sys(&e, "audit");
 	if (k >= 0)
-		k = check_instant("--until", o.until, &e);
+		k = record_instant("--until", o.until, &e);
+	if (k >= 0 && o.run && !id_is("run", o.run)) {
+		k = err_set(&e, ERR_INVALID, "--run: \"%.40s\" is no id of a run", o.run);
+		(void)err_remedy(&e, "pinfold audit lists them: run and 26 characters");
+	}
 	if (k >= 0) {
 		r->o = &o;
-		k = open_all(r, &e);
-	}
-	if (k >= 0)
-		k = tell(r, each, arg, &e);
-	for (unsigned i = 0; r && i < r->n; i++) {
-		scan_close(r->source[i].scan);
-		fd_close(&r->chain[i].fd);
+		k = read_all(r, each, arg, &e);
 	}
 	if (k < 0)
 		error_public(&e, ret_error);

@@ -14,6 +14,7 @@
 #include "engine/reader.h"
 #include "engine/run_int.h"
 #include "store/history.h"
+#include "store/reserve.h"
 #include "tree/answer.h"
 #include "tree/pack.h"
 #include "tree/unpack.h"
@@ -67,7 +68,8 @@ int workspace_keeps(const char *path, struct err *e)
 void workspace_remedy(struct err *e, const char *conflict)
 {
 	if (e->kind == ERR_LIMIT)
-		(void)err_remedy(e, "make room with pinfold undo, or make a larger workspace");
+		(void)err_remedy(e,
+				 "make room with pinfold undo, or allow more with pinfold limit");
 	if (e->kind == ERR_MISSING)
 		(void)err_remedy(e, "name a file or a directory that exists");
 	if (e->kind == ERR_DENIED)
@@ -177,6 +179,7 @@ static int copy_out(struct store *s, const struct workspace *w, const struct sna
 		.before = &none,
 		.now = &snap->stack,
 		.dir = w->dir[0] ? w->dir : NULL,
+		.said = w->said,
 	};
 	k = reader_look(s, &ask, &r, e);
 	struct tree_unpack_opts opts = {.root_name = at.name};
@@ -195,11 +198,17 @@ int pinfold_workspace_copy_out(struct pinfold_store *store, const char *name, co
 	struct err e = ERR_INIT;
 
 	assert(store && name && from && to && ret_error);
-	int r = w ? workspace_find(store->store, name, w, &e) : err_sys(&e, "cp");
+	struct op op = {.workspace = name};
+	(void)reserve_give(store->store); /* else there is room */
+	int r = op_begin(&op, "workspace.copy_out", store->store, workspace_asked("path", from),
+			 &e);
+	if (r >= 0)
+		r = w ? workspace_find(store->store, name, w, &e) : err_sys(&e, "cp");
 	if (r >= 0)
 		r = history_find(store->store, w, snapshot, &snap, &e);
 	if (r >= 0)
 		r = copy_out(store->store, w, &snap, from, to, &e);
+	r = op_end(&op, r, NULL, &e);
 	if (r < 0) {
 		workspace_remedy(&e, IN_THE_WAY);
 		error_public(&e, ret_error);

@@ -5,11 +5,21 @@
 #include <sys/stat.h>
 
 #include "engine/run_int.h"
+#include "sandbox/plan.h"
 
 #define NETWORK_HINT                                                                               \
 	"this sandbox has no network; fetch what is needed on the host and bring it in with "      \
 	"--dir or --stdin, or name the host with --allow HOST:PORT"
 #define PORT_HINT "no rule of the policy names this port; --allow HOST:PORT names one"
+
+/* Who tries many names does not hide what follows, nor anything an alarm. */
+static unsigned room_for(const char *what)
+{
+	if (strncmp(what, GATE_STRAY, sizeof(GATE_STRAY) - 1) == 0)
+		return RUN_DENIALS_MAX;
+	return strncmp(what, GATE_LOOKUP, sizeof(GATE_LOOKUP) - 1) == 0 ? RUN_DENIALS_MAX / 2
+									: RUN_DENIALS_MAX - 10;
+}
 
 static struct run_denial *find(struct pinfold_run *run, const char *kind, const char *what)
 {
@@ -19,7 +29,7 @@ static struct run_denial *find(struct pinfold_run *run, const char *kind, const 
 		if (strcmp(d->kind, kind) == 0 && strcmp(d->what, what) == 0)
 			return d;
 	}
-	if (run->n_denials == RUN_DENIALS_MAX) {
+	if (run->n_denials >= room_for(what)) {
 		run->denials_omitted++;
 		return NULL;
 	}
@@ -29,22 +39,13 @@ static struct run_denial *find(struct pinfold_run *run, const char *kind, const 
 	return d;
 }
 
-/* Whoever listens on this port inside is the gate, which says by itself what it refuses. */
-static bool is_gated(const struct pinfold_run *run, const struct notify_event *ev)
+int pinfold_run_denial(const struct pinfold_run *run, struct pinfold_denial *ret)
 {
-	const struct sandbox_egress *out = &run->req.spec.egress;
-
-	if (!ev->network || !out->n_ports)
-		return false;
-	/* Port 0 is how libc finds out which address it would come from. */
-	if (ev->port == GATE_DNS_PORT || ev->port == 0)
-		return true;
-	if (strncmp(ev->what, "connect", strlen("connect")) != 0)
-		return false; /* datagrams */
-	for (unsigned i = 0; i < out->n_ports; i++)
-		if (out->ports[i] == ev->port)
-			return true;
-	return false;
+	if (!run->denials_told)
+		return -1;
+	const struct run_denial *d = &run->denials[run->denials_told - 1];
+	*ret = (struct pinfold_denial){d->kind, d->what, d->hint, d->count};
+	return 0;
 }
 
 void run_deny_by_gate(struct pinfold_run *run, const char *kind, const struct notify_event *ev,
@@ -52,6 +53,7 @@ void run_deny_by_gate(struct pinfold_run *run, const char *kind, const struct no
 {
 	struct run_denial *d = find(run, kind, what);
 
+	alerts_denial(run, ev, what, count);
 	if (!d)
 		return;
 	d->count += count;
@@ -63,12 +65,16 @@ void run_deny_by_gate(struct pinfold_run *run, const char *kind, const struct no
 
 void run_deny(struct pinfold_run *run, const char *kind, const struct notify_event *ev)
 {
-	struct run_denial *d = is_gated(run, ev) ? NULL : find(run, kind, ev->what);
+	bool gated = notify_is_gated(&run->req.spec.egress, ev);
+	bool has_policy = run->req.spec.egress.n_ports || ev->has_policy;
+	struct run_denial *d = gated ? NULL : find(run, kind, ev->what);
 
+	if (!gated)
+		alerts_denial(run, ev, ev->what, 1);
 	if (!d || d->count++ > 0)
 		return;
 	(void)snprintf(d->hint, sizeof(d->hint), "%s",
-		       ev->network ? run->req.spec.egress.n_ports ? PORT_HINT : NETWORK_HINT
+		       ev->network ? has_policy ? PORT_HINT : NETWORK_HINT
 		       : ev->hint  ? ev->hint
 				   : "");
 	(void)snprintf(d->host, sizeof(d->host), "%s", ev->host);
@@ -84,11 +90,34 @@ void run_deny_path(struct pinfold_run *run, const char *what, const char *hint)
 	(void)snprintf(d->hint, sizeof(d->hint), "%s", hint);
 }
 
+void run_deny_command(struct pinfold_run *run, const char *kind, const char *what, const char *hint)
+{
+	struct run_denial *d = find(run, kind, what);
+
+	if (!d)
+		return;
+	d->count++;
+	(void)snprintf(d->hint, sizeof(d->hint), "%s", hint);
+}
+
+static bool is_shown(const char *path)
+{
+	static const char *const shown[] = {"/usr/", "/bin/",  "/sbin/", "/lib",
+					    "/dev/", "/proc/", "/work/"};
+	char name[256];
+
+	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
+		if (strncmp(path, shown[i], strlen(shown[i])) == 0)
+			return true;
+	if (strncmp(path, "/etc/", 5) != 0)
+		return false;
+	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(path + 5, "/"), path + 5);
+	return etc_is_shown(name);
+}
+
 /* Is this argument a file of the caller's that the command could not see? */
 static bool hidden(const struct pinfold_run *run, const char *arg)
 {
-	static const char *const shown[] = {"/usr/", "/bin/", "/sbin/", "/lib",
-					    "/etc/", "/dev/", "/proc/", "/work/"};
 	struct stat st;
 
 	if (arg[0] == '-' || arg[0] == '\0' || strlen(arg) > 1024 || stat(arg, &st) < 0 ||
@@ -97,10 +126,7 @@ static bool hidden(const struct pinfold_run *run, const char *arg)
 	if (arg[0] != '/')
 		return !(run->req.spec.dir_fd >= 0 &&
 			 strncmp(run->req.spec.workdir, "/work", 5) == 0);
-	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
-		if (strncmp(arg, shown[i], strlen(shown[i])) == 0)
-			return false;
-	return true;
+	return !is_shown(arg);
 }
 
 /* A command that failed and was given the name of a file here: most likely it looked for it. */
@@ -115,7 +141,8 @@ void run_hidden_arguments(struct pinfold_run *run)
 		if (hidden(run, argv[i]))
 			run_deny_path(run, argv[i],
 				      "the file exists on the host but is hidden inside; show its "
-				      "directory with --dir (it appears at /work, see --workdir)");
+				      "directory with --dir (it appears at /work, see --workdir), "
+				      "or copy it into the one that you show");
 }
 
 void run_deny_secrets(struct pinfold_run *run)

@@ -9,13 +9,16 @@
 #include "base/fd.h"
 #include "base/value.h"
 #include "deps/names.h"
-#include "deps/scanners.h"
-#include "engine/run_int.h"
+#include "engine/deps_int.h"
+#include "engine/deps_run.h"
+#include "store/depset.h"
+#include "engine/deps_kind.h"
 
 #define SCAN_MS (60u * 1000)
 #define OUTPUT_MAX (8u << 20) /* of a scanner */
 #define FILES_NAMED_MAX 256u
 #define NAMES_MAX 4096u
+#define REMEMBERED_MAX (1u << 20)
 #define TEXT_MAX 4096u /* of one text in what it prints */
 
 struct output {
@@ -55,17 +58,63 @@ static void keep_complaint(struct output *o, const struct pinfold_event *ev)
 	o->complaint[n] = '\0';
 }
 
-static int run_scanner(const struct pinfold_run_options *options, struct output *o, struct err *e)
+/* The text of a program that is no file goes in by standard input. */
+static int feed(struct pinfold_run *run, const struct deps_script *script, struct err *e)
 {
-	struct pinfold_run *run = NULL;
-	struct pinfold_error failure;
-	struct pinfold_event ev;
+	sigset_t before;
 	int r = 0;
 
-	if (pinfold_run_start(options, &run, &failure) < 0) {
-		(void)err_set(e, ERR_INTERNAL, "%s", failure.message);
-		return err_remedy(e, "%s", failure.remedy);
-	}
+	if (!script->text)
+		return 0;
+	reader_hush(&before);
+	r = fd_write_all(pinfold_run_stdin_fd(run), script->text, script->text_len);
+	reader_unhush(&before);
+	pinfold_run_stdin_close(run);
+	errno = -r;
+	return r < 0 && r != -EPIPE ? err_sys(e, "scan") : 0;
+}
+
+static int start(const struct deps_place *place, bool keeps, struct pinfold_run_options *o,
+		 struct pinfold_run **ret, struct err *e)
+{
+	struct workspace_how how = {
+		.use = keeps ? USE_ALONE : USE_SHARED,
+		.kind = "deps",
+		.command = keeps ? LOCK_NAME : NULL,
+		.drops = !keeps,
+	};
+	struct pinfold_error failure;
+
+	if (place->workspace)
+		return workspace_start(place->store, place->workspace, o, &how, ret, e);
+	o->dir = place->dir;
+	if (pinfold_run_start(o, ret, &failure) >= 0)
+		return 0;
+	(void)err_set(e, ERR_INTERNAL, "%s", failure.message);
+	return err_remedy(e, "%s", failure.remedy);
+}
+
+static int run_script(const struct deps_place *place, const struct deps_script *script,
+		      struct output *o, struct err *e)
+{
+	struct pinfold_run_options options = PINFOLD_RUN_OPTIONS_INIT;
+	struct pinfold_run *run = NULL;
+	struct pinfold_event ev;
+
+	options.lang = script->lang;
+	options.code = script->code;
+	options.code_len = script->code ? strlen(script->code) : 0;
+	options.code_name = script->code ? "scan" : NULL;
+	options.workdir = script->code ? NULL : place->root;
+	options.argv = script->words;
+	options.deps = "off";
+	options.limits = "best-effort"; /* it reads, and has no network */
+	options.time_ms = SCAN_MS;
+	options.flags = script->text ? 0 : PINFOLD_NO_STDIN;
+	int r = start(place, script->keeps, &options, &run, e);
+	if (r < 0)
+		return r;
+	r = feed(run, script, e);
 	while (r >= 0 && pinfold_run_next(run, -1, &ev) > 0 && ev.kind != PINFOLD_EVENT_RESULT) {
 		if (ev.kind == PINFOLD_EVENT_STDOUT)
 			r = keep(o, &ev, e);
@@ -77,6 +126,17 @@ static int run_scanner(const struct pinfold_run_options *options, struct output 
 			    pinfold_run_status(run), *o->complaint ? ": " : "", o->complaint);
 	pinfold_run_free(run);
 	return r;
+}
+
+int deps_run_script(const struct deps_place *place, const struct deps_script *script,
+		    struct value **ret, struct err *e)
+{
+	__attribute__((cleanup(output_done))) struct output output = {0};
+	int r = run_script(place, script, &output, e);
+
+	if (r >= 0)
+		r = value_parse(output.data ? output.data : "", output.len, ret, e);
+	return r < 0 ? err_wrap(e, "what the programs need") : 0;
 }
 
 static void set_text(struct value *to, const char *key, const struct value *from, const char *name)
@@ -104,7 +164,10 @@ static struct value *need(enum deps_lang lang, const struct value *i)
 	value_set(v, "line", value_of_int(value_int(value_get(i, "line"))));
 	value_set(v, "optional", value_of_bool(value_true(value_get(i, "optional"))));
 	set_text(v, "installed", i, "there");
-	value_set(v, "meant", value_of_str(why ? NULL : meant));
+	bool is_near = value_str(value_get(i, "near")) && !deps_is_popular(lang, package);
+	bool own = !why && (is_near || deps_is_own(lang, module));
+	value_set(v, "meant", value_of_str(why || own ? NULL : meant));
+	value_set(v, "own", value_of_bool(own));
 	return v;
 }
 
@@ -124,15 +187,11 @@ static struct value *unread_of(const struct value *all)
 }
 
 /* What the scanner printed was printed beside hostile files: taken apart and put together anew. */
-static int translate(enum deps_lang lang, const struct output *o, char **ret, struct err *e)
+static struct value *translate(enum deps_lang lang, const struct value *from)
 {
-	auto_value *from = NULL;
-	auto_value *to = value_object();
-	struct value *needs = value_array();
-
-	if (value_parse(o->data ? o->data : "", o->len, &from, e) < 0)
-		return err_wrap(e, "what the programs import");
+	struct value *to = value_object(), *needs = value_array();
 	const struct value *imports = value_get(from, "imports");
+
 	set_text(to, "language", from, "language");
 	set_text(to, "version", from, "version");
 	value_set(to, "files", value_of_int(value_int(value_get(from, "files"))));
@@ -144,17 +203,23 @@ static int translate(enum deps_lang lang, const struct output *o, char **ret, st
 			value_add(needs, v);
 	}
 	value_set(to, "unread", unread_of(value_get(from, "unread")));
-	*ret = value_text(to, NULL);
-	return *ret ? 0 : err_sys(e, "scan");
+	return to;
 }
 
-/* "/work", then the files; each stays below it. */
-static int words_of(const struct pinfold_deps_options *o, const char **words, struct err *e)
+/* The directory, then the files; each stays below it. */
+static int words_of(const struct deps_place *place, const struct deps_program *p,
+		    const char **words, struct err *e)
 {
 	unsigned n = 0;
 
-	words[n++] = "/work";
-	for (const char *const *f = o->files; f && *f; f++) {
+	words[n++] = place->root;
+	if (p->text) {
+		words[n++] = "--text";
+		words[n++] = p->name;
+	}
+	if (p->is_guess)
+		words[n++] = "--maybe";
+	for (const char *const *f = p->files; f && *f; f++) {
 		if (**f == '/' || **f == '-' || **f == '\0' || strstr(*f, ".."))
 			return err_set(e, ERR_INVALID, "%.200s: not a file below the directory",
 				       *f);
@@ -166,33 +231,95 @@ static int words_of(const struct pinfold_deps_options *o, const char **words, st
 	return 0;
 }
 
+int deps_scan(const struct deps_place *place, enum deps_lang lang, const struct deps_program *p,
+	      struct value **ret, struct err *e)
+{
+	const char *words[FILES_NAMED_MAX + 4];
+	struct deps_script script = {
+		.lang = lock_part_name(lang),
+		.code = deps_kind(lang)->scan,
+		.words = words,
+		.text = p->text,
+		.text_len = p->text_len,
+	};
+	auto_value *found = NULL;
+
+	if (words_of(place, p, words, e) < 0)
+		return -EINVAL;
+	int r = deps_run_script(place, &script, &found, e);
+	if (r >= 0)
+		*ret = translate(lang, found);
+	return r;
+}
+
+/* What was asked, and of what: the same print, the same answer. */
+static int print_scan(const struct pinfold_deps_options *o, enum deps_lang lang,
+		      char ret[HASH_TEXT_SIZE], struct err *e)
+{
+	static const char kind[] = "pinfold scan 2";
+	uint8_t digest[HASH_BYTES];
+	struct hash h;
+
+	hash_init(&h);
+	hash_add(&h, kind, sizeof(kind));
+	hash_add(&h, &lang, sizeof(lang));
+	hash_add(&h, o->dir, strlen(o->dir) + 1);
+	for (const char *const *f = o->files; f && *f; f++)
+		hash_add(&h, *f, strlen(*f) + 1);
+	deps_print_host(lang, &h);
+	int r = deps_table(&h, e);
+	if (r >= 0)
+		r = deps_print_dir(o->dir, &h, e);
+	for (const char *const *f = o->files; f && *f; f++)
+		deps_print_file(o->dir, *f, &h);
+	hash_done(&h, digest);
+	hash_text(digest, ret);
+	return r;
+}
+
+/* Programs that have not changed are not read again. Without a store they are, always. */
+static int scan_or_recall(const struct pinfold_deps_options *o, enum deps_lang lang, char **ret,
+			  struct err *e)
+{
+	struct deps_place place = {.dir = o->dir, .root = "/work"};
+	struct deps_program program = {.files = o->files};
+	char print[HASH_TEXT_SIZE];
+	auto_store *s = NULL;
+	auto_value *found = NULL;
+	struct err none = ERR_INIT;
+	int r = deps_open_store(&s, o->workspace ? e : &none);
+	bool known = !o->workspace && r >= 0 && print_scan(o, lang, print, &none) >= 0;
+
+	if (o->workspace) {
+		place = (struct deps_place){.store = s, .workspace = o->workspace};
+		if (r < 0 || deps_root(s, o->workspace, &place.root, e) < 0)
+			return -EINVAL;
+	}
+	if (known && depset_recall(s, print, ret, &none) > 0)
+		return 0;
+	r = deps_scan(&place, lang, &program, &found, e);
+	if (r < 0)
+		return r;
+	*ret = value_text(found, NULL);
+	if (!*ret)
+		return err_sys(e, "scan");
+	if (known && strlen(*ret) <= REMEMBERED_MAX)
+		(void)depset_remember(s, print, *ret, &none); /* else it is read again */
+	return 0;
+}
+
 static int scan(const struct pinfold_deps_options *o, char **ret, struct err *e)
 {
-	static const char *const texts[] = {
-		[DEPS_PYTHON] = scan_python, [DEPS_NODE] = scan_node, [DEPS_R] = scan_r};
-	__attribute__((cleanup(output_done))) struct output output = {0};
-	const char *words[FILES_NAMED_MAX + 2];
-	struct pinfold_run_options run = PINFOLD_RUN_OPTIONS_INIT;
 	enum deps_lang lang;
 
+	if (deps_table(NULL, e) < 0)
+		return -EINVAL;
 	if (deps_lang_of(o->lang ? o->lang : "python", &lang) < 0) {
 		(void)err_set(e, ERR_INVALID, "--lang: \"%.40s\" has no imports that we read",
 			      o->lang);
 		return err_remedy(e, "use python, node or r");
 	}
-	if (words_of(o, words, e) < 0)
-		return -EINVAL;
-	run.lang = o->lang ? o->lang : "python";
-	run.code = texts[lang];
-	run.code_len = strlen(texts[lang]);
-	run.code_name = "scan";
-	run.argv = words;
-	run.dir = o->dir;
-	run.limits = "best-effort"; /* it reads, and has no network */
-	run.time_ms = SCAN_MS;
-	run.flags = PINFOLD_NO_STDIN;
-	int r = run_scanner(&run, &output, e);
-	return r < 0 ? r : translate(lang, &output, ret, e);
+	return scan_or_recall(o, lang, ret, e);
 }
 
 int pinfold_deps_scan(const struct pinfold_deps_options *options, char **ret_json,

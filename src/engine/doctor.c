@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sys/xattr.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "warden/place.h"
+#include "egress/vault.h"
 #include "engine/run_int.h"
 #include "kernel/landlock.h"
 #include "sandbox/scope.h"
@@ -198,7 +200,8 @@ static void probe_subids(struct doctor *d)
 }
 
 /* Isolation, or limits, as a whole: by using it. */
-static struct row *try_it(struct doctor *d, const char *name, const char *level, const char *limits)
+static struct row *try_it(struct doctor *d, const char *name, const char *level, const char *limits,
+			  const char *policy)
 {
 	struct pinfold_run_options o = PINFOLD_RUN_OPTIONS_INIT;
 	const char *const argv[] = {"/bin/true", NULL};
@@ -210,8 +213,8 @@ static struct row *try_it(struct doctor *d, const char *name, const char *level,
 	o.argv = argv;
 	o.isolation = level;
 	o.limits = limits;
+	o.policy = policy;
 	o.flags = PINFOLD_LOCAL | PINFOLD_NO_STDIN;
-	o.flags = PINFOLD_NO_STDIN;
 	if (pinfold_run_start(&o, &run, &e) == 0) {
 		pinfold_run_wait(run);
 		good = pinfold_run_exit_status(run) == 0;
@@ -227,7 +230,7 @@ static struct row *try_it(struct doctor *d, const char *name, const char *level,
 
 static void try_level(struct doctor *d, const char *level)
 {
-	struct row *r = try_it(d, level, level, "best-effort");
+	struct row *r = try_it(d, level, level, "best-effort", NULL);
 
 	r->level = true;
 	if (r->good)
@@ -236,10 +239,63 @@ static void try_level(struct doctor *d, const char *level)
 
 static void try_limits(struct doctor *d)
 {
-	struct row *r = try_it(d, "all limits", NULL, "strict");
+	struct row *r = try_it(d, "all limits", NULL, "strict", NULL);
 
 	if (r->good)
 		(void)snprintf(r->what, sizeof(r->what), "held (--limits strict)");
+}
+
+/* With a policy that reaches nothing: the gate is started, and the sandbox gives it its sockets. */
+static void try_network(struct doctor *d)
+{
+	struct row *r = try_it(d, "network policy", NULL, "best-effort", "allow: []");
+
+	if (r->good)
+		(void)snprintf(r->what, sizeof(r->what), "held: a gate was started and removed");
+	else if (!r->remedy[0])
+		(void)snprintf(r->remedy, sizeof(r->remedy),
+			       "runs with --allow or --policy will not start; others are not "
+			       "concerned");
+}
+
+/* As the gate finds them (egress/gate_resolve.c); none of them is asked. */
+static void probe_names(struct doctor *d)
+{
+	const char *own = getenv("PINFOLD_RESOLVER");
+	FILE *f = own && *own ? NULL : fopen("/etc/resolv.conf", "re");
+	char line[256], word[64], server[64] = "";
+	unsigned n = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, " nameserver %63s", word) == 1 && n++ == 0)
+			memcpy(server, word, sizeof(server));
+	if (f)
+		(void)fclose(f);
+	struct row *r = add(d, "name servers", n > 0 || (own && *own));
+	if (own && *own)
+		(void)snprintf(r->what, sizeof(r->what), "%.60s, by PINFOLD_RESOLVER", own);
+	else if (n > 0)
+		(void)snprintf(r->what, sizeof(r->what), "%s%s", server,
+			       n > 1 ? " and others" : "");
+	else
+		(void)snprintf(r->what, sizeof(r->what), "none in /etc/resolv.conf");
+	if (!r->good)
+		(void)snprintf(r->remedy, sizeof(r->remedy),
+			       "hosts of a policy are not found by name: name a server there, or "
+			       "set PINFOLD_RESOLVER=IP:PORT");
+}
+
+static void probe_secrets(struct doctor *d)
+{
+	struct err e = ERR_INIT;
+	char path[PATH_MAX];
+	int k = vault_key(path, sizeof(path), &e);
+	struct row *r = add(d, "key of secrets", k >= 0);
+
+	(void)snprintf(r->what, sizeof(r->what), "%.200s%s", k < 0 ? e.text : path,
+		       k == 0 ? ", made with the first secret" : "");
+	if (k < 0)
+		(void)snprintf(r->remedy, sizeof(r->remedy), "%.380s", e.remedy);
 }
 
 static int write_text(const struct doctor *d, int fd)
@@ -303,6 +359,9 @@ int pinfold_doctor_write(int json, int fd)
 	try_level(d, "strict");
 	unsigned strict = d->n - 1;
 	try_level(d, "landlock");
+	try_network(d);
+	probe_names(d);
+	probe_secrets(d);
 	try_limits(d);
 	bool all = d->rows[strict].good && d->rows[d->n - 1].good;
 	int k = json ? write_json(d, fd) : write_text(d, fd);

@@ -14,15 +14,18 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/passfd.h"
-#include "egress/policy.h"
+#include "egress/command.h"
 #include "egress/source.h"
 #include "egress/synthetic.h"
-#include "engine/run_int.h"
+#include "engine/egress_live.h"
+#include "engine/egress_record.h"
+#include "engine/guard.h"
 #include "sandbox/spawn.h"
 #include "wire/gate.h"
 
@@ -102,7 +105,7 @@ int pinfold_gate_keep(struct pinfold_error *ret_error)
 	return r < 0 ? -1 : 0;
 }
 
-static void leave_gate(void)
+void gate_leave(void)
 {
 	pthread_mutex_lock(&the_gate.lock);
 	if (--the_gate.users == 0)
@@ -120,7 +123,7 @@ static int sealed(const char *name, const void *data, size_t len, int *ret_fd, s
 	return 0;
 }
 
-static int policy_file(const struct policy *p, int *ret_fd, struct err *e)
+int policy_file(const struct policy *p, int *ret_fd, struct err *e)
 {
 	auto_free void *block = NULL;
 	size_t len = 0;
@@ -128,6 +131,29 @@ static int policy_file(const struct policy *p, int *ret_fd, struct err *e)
 	if (policy_pack(p, &block, &len, e) < 0)
 		return -EINVAL;
 	return sealed("policy", block, len, ret_fd, e);
+}
+
+int policy_of_file(int fd, struct policy **ret, struct err *e)
+{
+	struct stat st;
+
+	if (fd < 0 || (fcntl(fd, F_GET_SEALS) & SEALS) != SEALS || fstat(fd, &st) < 0 ||
+	    st.st_size <= 0 || (uint64_t)st.st_size > POLICY_PACK_MAX)
+		return err_set(e, ERR_INVALID, "malformed policy");
+	void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (p == MAP_FAILED)
+		return err_sys(e, "policy");
+	int r = policy_unpack(p, (size_t)st.st_size, ret, e);
+	(void)munmap(p, (size_t)st.st_size);
+	return r;
+}
+
+/* Those that are there, one behind the other. */
+static void add_more(int fds[GATE_OPEN_FDS_MAX], const int more[3])
+{
+	for (unsigned i = 0, n = GATE_OPEN_FDS; i < 3; i++)
+		if (more[i] >= 0)
+			fds[n++] = more[i];
 }
 
 int egress_begin(struct pinfold_run *run, struct err *e)
@@ -141,15 +167,19 @@ int egress_begin(struct pinfold_run *run, struct err *e)
 
 	if (!req->spec.egress.n_ports)
 		return 0;
-	msg.flags = run->lives ? 0 : GATE_MAY_ASK; /* nobody looks after one that only lives */
+	msg.flags = !run->lives || egress_attended() ? GATE_MAY_ASK : 0;
+	if (req->spec.egress.inspects)
+		msg.flags |= GATE_INSPECTS;
+	msg.bytes = req->egress_bytes;
+	msg.connections = req->egress_connections;
+	msg.requests = req->egress_requests;
 	(void)snprintf(msg.sandbox, sizeof(msg.sandbox), "%s", req->spec.id);
 	(void)snprintf(msg.resolver, sizeof(msg.resolver), "%s", resolver ? resolver : "");
 	run->rows = calloc(GATE_ROWS_MAX, sizeof(*run->rows));
 	run->names = calloc(GATE_NAMES_MAX, sizeof(*run->names));
 	if (!run->rows || !run->names)
 		return err_sys(e, "policy");
-	if (policy_file(req->policy, &policy, e) < 0 ||
-	    (req->spec.egress.inspects && roots_file(run, &roots, e) < 0) ||
+	if (policy_file(req->policy, &policy, e) < 0 || roots_file(run, &roots, e) < 0 ||
 	    (req->injected && secrets_file(req, &secrets, e) < 0))
 		return -EINVAL;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
@@ -161,10 +191,16 @@ int egress_begin(struct pinfold_run *run, struct err *e)
 	run->reports = pair[0];
 	reports = pair[1];
 	req->spec.egress.gate = run->gate_end;
-	const int fds[GATE_OPEN_FDS_MAX] = {policy, intake, reports, roots, secrets};
+	int fds[GATE_OPEN_FDS_MAX] = {policy, intake, reports, FD_NONE, FD_NONE, FD_NONE};
+	add_more(fds, (int[]){roots, secrets, req->egress_purse ? req->egress_purse : FD_NONE});
+	if (req->egress_purse)
+		msg.flags |= GATE_SHARES;
 	run->uses_gate = true;
+	run->policy_fd = fcntl(policy, F_DUPFD_CLOEXEC, 3);
 	int r = use_gate(&msg, fds, e);
-	return r >= 0 && roots >= 0 ? egress_trust(run, e) : r;
+	if (r >= 0)
+		r = egress_record_begin(run, e);
+	return r >= 0 && req->spec.egress.inspects ? egress_trust(run, e) : r;
 }
 
 static void deny(struct pinfold_run *run, const struct gate_report *r, uint64_t before)
@@ -178,16 +214,22 @@ static void deny(struct pinfold_run *run, const struct gate_report *r, uint64_t 
 }
 
 /* Of a process that handles hostile bytes: its word is shown, and bounded, and nothing more. */
-static void take_report(struct pinfold_run *run, struct gate_report *r)
+void egress_take(struct pinfold_run *run, struct gate_report *r)
 {
 	r->host[sizeof(r->host) - 1] = r->rule[sizeof(r->rule) - 1] = '\0';
 	r->what[sizeof(r->what) - 1] = r->hint[sizeof(r->hint) - 1] = '\0';
-	if (r->row == GATE_ROWS_MAX)
+	if (r->row == GATE_ROWS_MAX) {
 		run->rows_omitted = r->omitted;
+		run->requests_lost = r->count;
+	}
 	if (r->row == GATE_ROWS_MAX + 1 && r->count >= 1 && r->count <= GATE_NAMES_MAX)
 		memcpy(run->names[r->count - 1], r->host, sizeof(r->host));
 	if (r->row == GATE_ROWS_MAX + 2)
 		egress_ask(run, r);
+	if (r->row == GATE_ROWS_MAX + 4)
+		egress_ask_withdrawn(run, r);
+	if (r->row == GATE_ROWS_MAX + 3)
+		egress_noted(run, r);
 	if (r->row > run->n_rows || r->row >= GATE_ROWS_MAX || r->verdict > GATE_PENDING)
 		return;
 	uint64_t before = r->row < run->n_rows ? run->rows[r->row].count : 0;
@@ -207,7 +249,7 @@ bool egress_report(struct pinfold_run *run)
 		return true;
 	if (n < 0)
 		return false;
-	take_report(run, &r);
+	egress_take(run, &r);
 	return true;
 }
 
@@ -242,98 +284,141 @@ void egress_end(struct pinfold_run *run)
 	struct pollfd pfd = {.fd = run->reports, .events = POLLIN};
 
 	fd_close(&run->gate_end);
+	egress_share_end(run);
+	egress_live_close(run);
 	egress_ask_end(run);
 	if (run->reports >= 0)
 		(void)shutdown(run->reports, SHUT_WR); /* the gate may be gone */
 	while (run->reports >= 0 && poll(&pfd, 1, LAST_WORDS_MS) == 1 && egress_report(run))
 		;
 	fd_close(&run->reports);
+	egress_record_end(run);
 	free(run->certs);
 	run->certs = NULL;
 	if (run->uses_gate)
-		leave_gate();
+		gate_leave();
 	run->uses_gate = false;
 }
 
-/* Sandboxes that live: they have their way out as long as this process does, or they do. */
-#define HELD_MAX 4096u
-static struct {
-	pthread_mutex_t lock;
-	int *reports;
-	unsigned n;
-} held = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-/* What nobody will ask for is dropped. False: the gate has ended it. */
-static bool still_lives(int reports)
+/* So that hosts can be allowed later that nobody named now. */
+void request_usual_ports(struct request *r)
 {
-	struct gate_report r;
-	ssize_t n;
+	static const uint16_t usual[] = {80, 443};
+	uint16_t *ports = r->spec.egress.ports;
+	unsigned n = r->spec.egress.n_ports;
 
-	while ((n = recv(reports, &r, sizeof(r), MSG_DONTWAIT)) > 0)
-		;
-	return n < 0 && errno == EAGAIN;
-}
+	if (!r->policy || (!policy_has_network(r->policy) && !policy_rules(r->policy)))
+		return;
+	for (unsigned i = 0; i < 2; i++) {
+		unsigned at = 0;
 
-static void sweep_held(void)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < held.n; i++) {
-		if (still_lives(held.reports[i])) {
-			held.reports[n++] = held.reports[i];
+		while (at < n && ports[at] < usual[i])
+			at++;
+		if ((at < n && ports[at] == usual[i]) || n == POLICY_PORTS_MAX)
 			continue;
-		}
-		fd_close(&held.reports[i]);
-		leave_gate();
+		memmove(ports + at + 1, ports + at, (n - at) * sizeof(*ports));
+		ports[at] = usual[i];
+		n++;
 	}
-	held.n = n;
+	r->spec.egress.n_ports = n;
 }
 
-int egress_hold(struct pinfold_run *run, struct err *e)
+static int check_guard_level(const struct request *r, struct err *e)
 {
-	int r = 0;
-
-	if (!run->uses_gate)
+	if (r->spec.level != LEVEL_LANDLOCK)
 		return 0;
-	pthread_mutex_lock(&held.lock);
-	sweep_held();
-	int *more = held.n < HELD_MAX ? realloc(held.reports, (held.n + 1) * sizeof(*more)) : NULL;
-	if (more) {
-		held.reports = more;
-		held.reports[held.n++] = take_fd(&run->reports);
-		run->uses_gate = false;
-	} else {
-		r = err_set(e, ERR_LIMIT, "more than %u sandboxes with a network policy", HELD_MAX);
-	}
-	pthread_mutex_unlock(&held.lock);
-	return r;
+	(void)err_set(e, ERR_UNSUPPORTED, "--isolation landlock: the policy has commands");
+	return err_remedy(e, "use --isolation strict");
 }
 
-int request_policy(struct request *r, const struct pinfold_run_options *o, struct err *e)
+static int take_policy(struct request *r, const struct pinfold_run_options *o, struct err *e)
 {
-	bool own = o->flags & PINFOLD_OWN_POLICY, asked = (o->allow && o->allow[0]) || o->policy;
+	bool own = o->flags & PINFOLD_OWN_POLICY, open = o->flags & PINFOLD_OPEN_POLICY;
+	bool asked = (o->allow && o->allow[0]) || o->policy || open;
 	struct policy_sources s = {
 		.allow = o->allow,
 		.text = o->policy,
 		.text_name = o->policy_name ? o->policy_name : "policy",
 		.with_own = own,
+		.open = open,
 		/* As it was opened: nobody resolves it twice. */
 		.project = own && r->spec.dir_fd > 0 ? r->dir_real : NULL,
 		.project_fd = r->spec.dir_fd,
 	};
 
+	r->approvals = o->approvals;
+	r->egress_bytes = o->egress_bytes;
+	r->egress_connections = o->egress_connections;
+	r->egress_requests = o->egress_requests;
+	r->egress_purse = o->egress_purse;
+	(void)snprintf(r->tenant, sizeof(r->tenant), "%s", o->tenant ? o->tenant : "");
 	if (!asked && !own)
 		return 0;
-	r->approvals = o->approvals;
-	(void)snprintf(r->tenant, sizeof(r->tenant), "%s", o->tenant ? o->tenant : "");
-	if (policy_gather(&s, &r->policy, r->policy_note, e) < 0)
+	if (policy_gather(&s, &r->policy, r->policy_note, e) < 0) {
+		/* Other files are named by their own. */
+		if (o->policy_name && strncmp(e->text, o->policy_name, strlen(o->policy_name)) == 0)
+			(void)err_wrap(e, "--policy");
 		return -EINVAL;
-	if (!asked && policy_is_empty(r->policy)) {
+	}
+	r->spec.guard = guard_of(r->policy);
+	if (!asked && policy_is_empty(r->policy) && !r->spec.guard) {
 		policy_free(r->policy);
 		r->policy = NULL;
 		return 0;
 	}
+	if (r->spec.guard && check_guard_level(r, e) < 0)
+		return -EINVAL;
+	/* One of commands alone opens no way out. */
+	if (asked ? !policy_has_network(r->policy) && !policy_rules(r->policy)
+		  : policy_is_empty(r->policy))
+		return 0;
+	r->records = o->flags & PINFOLD_RECORD;
+	if (o->replay && !(r->replays = request_keep(r, strdup(o->replay))))
+		return err_sys(e, "recording");
+	if (r->records || r->replays)
+		policy_look_inside(r->policy);
 	r->spec.egress.n_ports = policy_ports(r->policy, r->spec.egress.ports);
+	if (!r->spec.egress.n_ports)
+		request_usual_ports(r);
 	r->spec.egress.inspects = policy_inspects(r->policy);
 	return request_secrets(r, e);
+}
+
+/* What says something about the way out, where there is none. A tenant's purse narrows all of his runs. */
+static int refuse_unused(const struct pinfold_run_options *o, struct err *e)
+{
+	bool own = !o->egress_purse;
+	const char *what = o->replay			  ? "--answers"
+			   : own && o->egress_bytes	  ? "--egress-bytes"
+			   : own && o->egress_connections ? "--egress-connections"
+			   : own && o->egress_requests	  ? "--egress-requests"
+							  : NULL;
+
+	if (!what)
+		return 0;
+	(void)err_set(e, ERR_INVALID, "%s: this run has no policy, and so no network", what);
+	return err_remedy(
+		e, "say what it may reach with --allow HOST or --policy FILE, or leave %s out",
+		what);
+}
+
+int request_policy(struct request *r, const struct pinfold_run_options *o, struct err *e)
+{
+	int k = take_policy(r, o, e);
+
+	return k < 0 || r->spec.egress.n_ports ? k : refuse_unused(o, e);
+}
+
+int request_ceiling(struct request *r, struct err *e)
+{
+	auto_policy *p = NULL;
+
+	if (r->policy)
+		return 0;
+	if (policy_ceilings(&p, e) < 0)
+		return -EINVAL;
+	r->spec.guard = guard_of(p);
+	if (r->spec.guard)
+		r->policy = take_ptr(&p);
+	return r->spec.guard ? check_guard_level(r, e) : 0;
 }

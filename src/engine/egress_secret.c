@@ -53,6 +53,17 @@ int request_secrets(struct request *r, struct err *e)
 	return 0;
 }
 
+/* In a replay nothing leaves: something has to stand where values would. */
+static void without_values(struct secret_set *s)
+{
+	static const char nothing[] = "no-secret-in-a-replay";
+
+	for (unsigned i = 0; i < s->n; i++) {
+		s->list[i].len = sizeof(nothing) - 1;
+		memcpy(s->list[i].value, nothing, sizeof(nothing));
+	}
+}
+
 int secrets_file(const struct request *r, int *ret_fd, struct err *e)
 {
 	char home[4096];
@@ -65,8 +76,10 @@ int secrets_file(const struct request *r, int *ret_fd, struct err *e)
 		return err_sys(e, "secrets");
 	(void)madvise(s, size, MADV_DONTDUMP); /* core dumps may be off anyway */
 	memcpy(s, r->injected, size);
-	int result = place_data(home, sizeof(home), e);
-	if (result >= 0)
+	int result = r->replays ? 0 : place_data(home, sizeof(home), e);
+	if (r->replays)
+		without_values(s);
+	else if (result >= 0)
 		result = vault_take(home, s, e);
 	if (result >= 0 && (fd_write_all(fd, s, size) < 0 || fcntl(fd, F_ADD_SEALS, SEALS) < 0))
 		result = err_sys(e, "secrets");

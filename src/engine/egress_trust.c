@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Certificates of a run whose connections are inspected: the host's authorities go to the gate,
- * which believes servers by them; the gate makes one for the sandbox, which goes inside behind the
- * host's.
+ * Certificates of a run that has a policy: the host's authorities go to the gate, which believes
+ * servers by them. Where connections are inspected the gate makes one for the sandbox, which goes
+ * inside behind the host's.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -45,12 +45,18 @@ static int open_roots(struct err *e)
 
 int roots_file(struct pinfold_run *run, int *ret_fd, struct err *e)
 {
-	auto_close int fd = open_roots(e);
+	struct err missing = ERR_INIT;
+	auto_close int fd = open_roots(&missing);
 	auto_close int copy = FD_NONE;
 	size_t len = 0;
 
-	if (fd < 0)
+	/* Servers are believed by nothing then: TLS that is passed through is refused there. */
+	if (fd < 0 && !run->req.spec.egress.inspects)
+		return 0;
+	if (fd < 0) {
+		*e = missing;
 		return fd;
+	}
 	/* Room for our own behind them. */
 	run->certs = calloc(1, GATE_ROOTS_MAX + sizeof(run->ca) + 2);
 	if (!run->certs || fd_read_max(fd, run->certs, GATE_ROOTS_MAX, &len) < 0 || len == 0)

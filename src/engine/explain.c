@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a failed step of the plan means to the person who has to fix it. */
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/fd.h"
 #include "engine/run_int.h"
 #include "wire/msg.h"
 
@@ -14,28 +18,142 @@ static bool on_host(const char *path)
 	return path[0] == '/' && stat(path, &st) == 0;
 }
 
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* The command as the caller's own shell would find it: by its path, or on his PATH. */
+static bool find_outside(const struct pinfold_run *run, const char *name, char *ret, size_t size)
+{
+	const char *path = getenv("PATH");
+
+	if (run->req.flags & PINFOLD_FOREIGN)
+		return false; /* the caller is elsewhere */
+	if (strchr(name, '/')) {
+		(void)snprintf(ret, size, "%s", name);
+		return strlen(name) < size && is_program(name);
+	}
+	while (path && *path) {
+		size_t n = strcspn(path, ":");
+
+		if (n > 0 && n + strlen(name) + 2 <= size) {
+			(void)snprintf(ret, size, "%.*s/%s", (int)n, path, name);
+			if (is_program(ret))
+				return true;
+		}
+		path += path[n] ? n + 1 : n;
+	}
+	return false;
+}
+
+/* Opens the command if it is there inside: in the host's /usr, or in what --dir shows. */
+static int open_inside(const struct pinfold_run *run, const char *name)
+{
+	const struct sandbox_spec *spec = &run->req.spec;
+	bool in_work = strncmp(spec->workdir, "/work", 5) == 0;
+	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+	char path[4200];
+
+	if (strncmp(name, "/work/", 6) == 0 && spec->dir_fd >= 0)
+		return openat(spec->dir_fd, name + 6, flags);
+	if (name[0] != '/' && strchr(name, '/') && in_work && spec->dir_fd >= 0) {
+		(void)snprintf(path, sizeof(path), ".%.2000s/%.2000s", spec->workdir + 5, name);
+		return openat(spec->dir_fd, path, flags);
+	}
+	if (spec_on_image(spec) ||
+	    (strncmp(name, "/usr/", 5) != 0 && strncmp(name, "/bin/", 5) != 0))
+		return -1;
+	return open(name, flags);
+}
+
+/* It is there, and was not found even so: what its first line names is not. */
+static bool find_interpreter(const struct pinfold_run *run, const char *name, char *ret,
+			     size_t size)
+{
+	char line[256];
+	size_t len = 0;
+	auto_close int fd = open_inside(run, name);
+
+	if (fd < 0 || fd_read_max(fd, line, sizeof(line) - 1, &len) < 0)
+		return false;
+	line[len] = '\0';
+	if (strncmp(line, "#!", 2) != 0)
+		return false;
+	const char *from = line + 2 + strspn(line + 2, " \t");
+	(void)snprintf(ret, size, "%.*s", (int)strcspn(from, " \t\n\r"), from);
+	return ret[0] != '\0';
+}
+
+static int explain_hidden(struct pinfold_run *run, const char *path, struct err *e)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	char text[256];
+
+	if (run->req.spec.dir_fd >= 0)
+		(void)snprintf(text, sizeof(text),
+			       "it exists on the host but is hidden inside: copy it into the "
+			       "directory that --dir shows, and call it as /work/%.60s",
+			       base);
+	else if (strncmp(path, "./", 2) == 0 && slash == path + 1)
+		(void)snprintf(text, sizeof(text),
+			       "it exists on the host but is hidden inside: show this directory "
+			       "with --dir . --workdir /work");
+	else
+		(void)snprintf(
+			text, sizeof(text),
+			"it exists on the host but is hidden inside: show its directory with "
+			"--dir %.*s and call it as /work/%.60s",
+			slash ? (int)(slash - path < 80 ? slash - path : 0) : 1, slash ? path : ".",
+			base);
+	run_deny_path(run, path, text);
+	return err_remedy(e, "%s", text);
+}
+
+static int explain_missing(struct pinfold_run *run, const char *name, struct err *e)
+{
+	char found[1024];
+
+	if (find_interpreter(run, name, found, sizeof(found))) {
+		(void)err_set(e, ERR_MISSING, "%s: its interpreter %.200s is not in the sandbox",
+			      name, found);
+		(void)err_detail(e, "command");
+		return err_remedy(e,
+				  "name one that is there in its first line, such as #!/bin/sh "
+				  "or #!/usr/bin/env python3, or start it with one: sh %.100s",
+				  name);
+	}
+	(void)err_set(e, ERR_MISSING, "%s: command not found in the sandbox", name);
+	(void)err_detail(e, "command");
+	if (find_outside(run, name, found, sizeof(found)))
+		return explain_hidden(run, found, e);
+	return err_remedy(e, "inside are %s, and --dir at /work",
+			  spec_on_image(&run->req.spec) ? "the image's files" : "the host's /usr");
+}
+
 static int explain_exec(struct pinfold_run *run, int error, struct err *e)
 {
 	const char *name = run->req.spec.argv[0];
 
-	if (error == ENOENT || error == ENOTDIR) {
-		(void)err_set(e, ERR_MISSING, "%s: command not found in the sandbox", name);
-		(void)err_detail(e, "command");
-		if (on_host(name)) {
-			run_deny_path(run, name,
-				      "it exists on the host but is hidden inside; bring its "
-				      "directory in with --dir (it appears at /work)");
-			return err_remedy(e,
-					  "it exists on the host but is hidden inside: bring its "
-					  "directory in with --dir and call it as /work/…");
-		}
-		return err_remedy(e, "inside are %s, and --dir at /work",
-				  spec_on_image(&run->req.spec) ? "the image's files"
-								: "the host's /usr");
-	}
+	if (error == ENOENT || error == ENOTDIR)
+		return explain_missing(run, name, e);
 	errno = error;
 	(void)err_sys(e, "%s: cannot be executed", name);
-	return err_detail(e, "command");
+	(void)err_detail(e, "command");
+	if (error == EACCES)
+		return err_remedy(e,
+				  "it is a directory, or not executable: chmod +x, or start it "
+				  "with its interpreter, as in sh %.100s",
+				  name);
+	if (error == ENOEXEC)
+		return err_remedy(e, "it is no program for this machine; a script needs a first "
+				     "line such as #!/bin/sh");
+	if (error == E2BIG)
+		return err_remedy(e, "its arguments and environment are too long: give data on "
+				     "standard input or in a file");
+	return err_remedy(e, "see whether it can be executed on the host");
 }
 
 static int explain_workdir(struct pinfold_run *run, int error, struct err *e)
@@ -44,9 +162,16 @@ static int explain_workdir(struct pinfold_run *run, int error, struct err *e)
 
 	errno = error;
 	if (error == ELOOP)
-		return err_set(e, ERR_INVALID, "--workdir: %s leads through a magic link", dir);
+		return err_set(e, ERR_INVALID, "--workdir: %s leads through a magic link", dir),
+		       err_remedy(e, "name the directory itself, such as /home/user or /work");
 	(void)err_sys(e, "--workdir: %s", dir);
 	(void)err_detail(e, "workdir");
+	if (error == ENOTDIR)
+		return err_remedy(e, "it leads to a file: choose a directory, such as /home/user "
+				     "or /work");
+	if (error == EACCES)
+		return err_remedy(e, "the sandbox's user may not enter it: choose another, such as "
+				     "/home/user, or use --user root");
 	if (!on_host(dir))
 		return err_remedy(
 			e, "choose a directory that exists inside, such as /home/user or /work");

@@ -26,6 +26,14 @@ static void hash_file(struct pinfold_run *run, struct run_file *f, int fd)
 	run->hashed_bytes += f->size;
 	if (hash_fd(fd, left, f->sha256) < 0)
 		f->sha256[0] = '\0';
+	else if (run->file_fn)
+		run->file_fn(run->file_arg, f->path, fd, f->size);
+}
+
+void pinfold_run_on_file(struct pinfold_run *run, pinfold_kept_fn *fn, void *arg)
+{
+	run->file_fn = fn;
+	run->file_arg = arg;
 }
 
 void run_add_file(struct pinfold_run *run, const struct msg_guest *msg, const char *path, int fd)
@@ -49,7 +57,8 @@ void run_add_file(struct pinfold_run *run, const struct msg_guest *msg, const ch
 		run->files_omitted++;
 		return;
 	}
-	if (msg->change != MSG_DELETED && (run->req.flags & PINFOLD_CAPTURE))
+	if (msg->change != MSG_DELETED &&
+	    ((run->req.flags & PINFOLD_CAPTURE) || run->replay || run->record.begun))
 		hash_file(run, f, fd);
 	run->n_files++;
 }

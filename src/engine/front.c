@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "base/discard.h"
 #include "base/fd.h"
 #include "base/passfd.h"
 #include "sandbox/ask.h"
@@ -28,6 +29,7 @@ struct asker {
 struct front {
 	int listener, warden, epoll;
 	struct asker askers[ASKERS_MAX];
+	struct shunned shunned;
 };
 
 static time_t now_s(void)
@@ -79,15 +81,27 @@ static void forget(struct front *f, struct asker *asker)
 	fd_close(&asker->fd);
 }
 
+static uid_t peer_of(int fd)
+{
+	struct ucred who = {.uid = (uid_t)-1};
+	socklen_t len = sizeof(who);
+
+	(void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len); /* or nobody */
+	return who.uid;
+}
+
 static void on_asker(struct front *f, struct asker *asker)
 {
 	struct link_ask ask;
 	struct err e = ERR_INIT;
 	int fds[LINK_FDS_MAX];
-	int r = passfd_receive(asker->fd, &ask, sizeof(ask), fds, LINK_FDS_MAX, MSG_DONTWAIT);
+	int r = passfd_receive(asker->fd, &ask, sizeof(ask), fds, LINK_FDS_MAX,
+			       MSG_DONTWAIT | PASSFD_ANYBODYS);
 
 	if (r == -EAGAIN)
 		return;
+	if (r == -EBADMSG)
+		shunned_add(&f->shunned, peer_of(asker->fd));
 	if (r >= 0 && (ask.magic != LINK_MAGIC || ask.op == 0 || ask.op >= LINK_OP_END ||
 		       !link_fds_are(ask.op, r)))
 		r = err_set(&e, ERR_INVALID, "malformed request");
@@ -130,6 +144,12 @@ static void on_listener(struct front *f)
 
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
 		(void)poll(NULL, 0, 10); /* until somebody has left */
+	if (fd >= 0 && f->shunned.n > 0 && shunned_has(&f->shunned, peer_of(fd))) {
+		(void)shunned_refuse(&e);
+		refuse(fd, &e);
+		fd_close(&fd);
+		return;
+	}
 	if (!asker) {
 		(void)err_set(&e, ERR_BUSY, "too many callers at once");
 		(void)err_remedy(&e, "try again in a second");

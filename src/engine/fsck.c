@@ -7,8 +7,10 @@
 
 #include "base/fd.h"
 #include "engine/reader.h"
+#include "engine/record.h"
 #include "engine/run_int.h"
 #include "store/check.h"
+#include "store/reserve.h"
 #include "store/stack.h"
 #include "tree/answer.h"
 #include "warden/place.h"
@@ -94,6 +96,22 @@ static int damaged(const struct listener *l, struct check_stats *stats, const st
 	return 0;
 }
 
+/* One that may change something is on record. */
+static int check_noted(struct check *c, struct check_stats *stats, struct err *e)
+{
+	struct value *asked = value_object(), *found = value_object();
+	struct op op = {.workspace = NULL};
+
+	value_set(asked, "accept", value_of_bool(c->accept));
+	(void)reserve_give(c->store); /* else there is room */
+	int r = op_begin(&op, "store.repair", c->store, asked, e);
+	if (r >= 0)
+		r = store_check(c, stats, e);
+	value_set(found, "problems", value_of_u64(stats->problems));
+	value_set(found, "repaired", value_of_u64(stats->repaired));
+	return op_end(&op, r, found, e);
+}
+
 static int fsck(const char *home, uint32_t flags, struct listener *l, struct check_stats *stats,
 		struct err *e)
 {
@@ -112,7 +130,7 @@ static int fsck(const char *home, uint32_t flags, struct listener *l, struct che
 	if (r >= 0)
 		r = store_open_alone(home ? home : path, &c.store, e);
 	if (r >= 0)
-		r = store_check(&c, stats, e);
+		r = flags ? check_noted(&c, stats, e) : store_check(&c, stats, e);
 	store_close(c.store);
 	return r < 0 && strcmp(e->detail, "damaged") == 0 ? damaged(l, stats, e) : r;
 }

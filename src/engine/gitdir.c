@@ -161,11 +161,11 @@ static bool is_taken(const char *path)
 }
 
 /* Without knowing them it is not shown. */
-static void find_secrets(struct gitdir *g, const char *const *hide, const char *const *show)
+static void find_secrets(struct gitdir *g, const struct secrets_said *said)
 {
 	struct err e = ERR_INIT;
 
-	if (secrets_find_git(g->fd, hide, show, &g->secrets, &e) < 0) {
+	if (secrets_find_git(g->fd, said, &g->secrets, &e) < 0) {
 		g->note = "its git directory could not be searched for secrets, and is not shown";
 		g->found = false;
 		fd_close(&g->fd);
@@ -196,8 +196,7 @@ static const char *take(struct gitdir *g, const char *real, uid_t owner, int *re
 	return NULL;
 }
 
-void gitdir_find(int dir, const char *real, const char *const *hide, const char *const *show,
-		 struct gitdir *ret)
+void gitdir_find(int dir, const char *real, const struct secrets_said *said, struct gitdir *ret)
 {
 	static const char key[] = "gitdir: ";
 	char text[TEXT_MAX];
@@ -220,7 +219,7 @@ void gitdir_find(int dir, const char *real, const char *const *hide, const char 
 	ret->note = take(ret, real, st.st_uid, &ret->fd);
 	ret->found = ret->fd >= 0;
 	if (ret->found)
-		find_secrets(ret, hide, show);
+		find_secrets(ret, said);
 }
 
 void gitdir_done(struct gitdir *g)

@@ -24,8 +24,7 @@ struct gitdir {
 };
 
 /* `dir` is the directory `real`, an absolute path without links. */
-void gitdir_find(int dir, const char *real, const char *const *hide, const char *const *show,
-		 struct gitdir *ret);
+void gitdir_find(int dir, const char *real, const struct secrets_said *said, struct gitdir *ret);
 void gitdir_done(struct gitdir *g);
 
 #endif

@@ -18,6 +18,8 @@
 #include "engine/reader.h"
 #include "engine/run_int.h"
 #include "store/image.h"
+#include "store/reserve.h"
+#include "store/total.h"
 #include "tree/answer.h"
 
 #define DISK_BYTES (10ull << 30)
@@ -151,7 +153,7 @@ static void make_words(struct in_words *w, const struct pinfold_image_options *o
 }
 
 /* What the archive becomes in the layer that is being made. */
-static int take_in(const struct image_making *m, int fd, const struct pinfold_image_options *o,
+static int take_in(const struct making *m, int fd, const struct pinfold_image_options *o,
 		   struct store_image *image, struct pinfold_archive_stats *stats, struct err *e)
 {
 	auto_free struct about *about = calloc(1, sizeof(*about));
@@ -188,7 +190,7 @@ static int import(struct store *s, const char *name, int fd, const struct pinfol
 		  struct pinfold_archive_stats *stats, struct err *e)
 {
 	auto_free struct store_image *image = calloc(1, sizeof(*image));
-	struct image_making m;
+	struct making m;
 	int r = image ? store_image_begin(s, name, &m, e) : err_sys(e, "import");
 
 	if (r < 0)
@@ -203,7 +205,20 @@ static int import(struct store *s, const char *name, int fd, const struct pinfol
 			       stats->fifos;
 		r = store_image_commit(&m, image, e);
 	}
-	store_image_end(&m);
+	making_end(&m);
+	return r;
+}
+
+/* No more than all that is there may be, together. */
+static int bound(struct store *s, struct pinfold_image_options *o, struct err *e)
+{
+	uint64_t room = 0;
+	int r = total_room(s, &room, e);
+
+	if (r >= 0 && room == 0)
+		return total_refuse(s, e);
+	if (r >= 0 && room < (o->disk_bytes ? o->disk_bytes : DISK_BYTES))
+		o->disk_bytes = room;
 	return r;
 }
 
@@ -222,6 +237,8 @@ int pinfold_image_import(struct pinfold_store *store, const char *name, int fd,
 	reader_hush(&before);
 	struct op op = {.workspace = NULL};
 	int r = op_begin(&op, "image.import", store->store, workspace_asked("image", name), &e);
+	if (r >= 0)
+		r = bound(store->store, &o, &e);
 	if (r >= 0)
 		r = import(store->store, name, fd, &o, ret_stats, &e);
 	r = op_end(&op, r, workspace_asked("image", name), &e);
@@ -308,6 +325,8 @@ int pinfold_image_remove(struct pinfold_store *store, const char *name,
 	struct err e = ERR_INIT;
 	uint64_t bytes = 0;
 	struct op op = {.workspace = NULL};
+
+	(void)reserve_give(store->store); /* else there is room */
 	int r = op_begin(&op, "image.remove", store->store, workspace_asked("image", name), &e);
 
 	if (r >= 0)

@@ -107,6 +107,7 @@ static int diff(struct store *s, const struct workspace *w, const struct snap tw
 		.before = &two[0].stack,
 		.now = &two[1].stack,
 		.dir = w->dir[0] ? w->dir : NULL,
+		.said = w->said,
 	};
 	int k = reader_look(s, &ask, &r, e);
 	if (k >= 0)

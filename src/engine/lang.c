@@ -88,7 +88,9 @@ static int check_name(const char *name, struct err *e)
 
 	if (n == 0 || n > 200 || strchr(name, '/') || strcmp(name, ".") == 0 ||
 	    strcmp(name, "..") == 0)
-		return err_set(e, ERR_INVALID, "the program's file name is not usable");
+		return err_set(e, ERR_INVALID, "FILE: \"%.80s\" cannot be a program's name inside",
+			       name),
+		       err_remedy(e, "use a name of at most 200 bytes, without a slash");
 	return 0;
 }
 
@@ -158,43 +160,70 @@ int lang_program(const char *name, const char **ret, struct err *e)
 	return 0;
 }
 
+/* R's front end is a script of the shell, which takes a tab in what stands behind -e for the end of it. */
+static bool is_split(const struct lang *lang, const struct pinfold_run_options *o)
+{
+	return lang->driver == DRIVER_R && memchr(o->code, '\t', o->code_len);
+}
+
+/* A program that is there already, as the first argument. */
+static int check_file(const struct pinfold_run_options *o, struct err *e)
+{
+	const char *file = o->argv ? o->argv[0] : NULL;
+
+	if (!file || !file[0])
+		return err_set(e, ERR_INVALID, "--lang %s needs -c CODE, a FILE or -", o->lang),
+		       err_remedy(e, "give the program: -c CODE, a FILE, or - for standard input");
+	if (file[0] != '-')
+		return 0;
+	(void)err_set(e, ERR_INVALID, "FILE: %.200s would be an option", file);
+	return err_remedy(e, "write ./%.200s", file);
+}
+
 int request_lang(struct request *r, const struct pinfold_run_options *o, struct err *e)
 {
 	const struct lang *lang = find(o->lang);
-	unsigned n = 0;
+	unsigned n = 0, more = 0;
 
 	if (!lang) {
 		(void)err_set(e, ERR_INVALID, "--lang: unknown language \"%s\"", o->lang);
 		return err_remedy(e, "use python, node, bash or r");
 	}
-	if (!o->code)
-		return err_set(e, ERR_INVALID, "--lang %s needs -c CODE, a FILE or -", o->lang);
+	int bad = o->code ? 0 : check_file(o, e);
+	if (bad < 0)
+		return bad;
 	const char *program = find_program(r, lang);
 	if (!program)
 		return refuse_without(r, lang, e);
-	r->argv[n++] = (char *)(uintptr_t)program;
-	bool text = !o->code_name && o->code_len <= INLINE_MAX && !memchr(o->code, 0, o->code_len);
-	r->spec.driver = spec_on_image(&r->spec) ? DRIVER_NONE : suits(lang, o, text);
+	while (o->argv && o->argv[more])
+		more++;
+	char **argv = more <= REQUEST_ARGS ? r->argv : calloc(more + 5, sizeof(*argv));
+	if (!argv)
+		return err_set(e, ERR_INTERNAL, "out of memory");
+	if (argv != r->argv)
+		(void)request_keep(r, (char *)argv);
+	argv[n++] = (char *)(uintptr_t)program;
+	bool text = o->code && !o->code_name && o->code_len <= INLINE_MAX &&
+		    !memchr(o->code, 0, o->code_len) && !is_split(lang, o);
+	if (o->code && !spec_on_image(&r->spec))
+		r->spec.driver = suits(lang, o, text);
 	if (text) {
 		char *code = strndup(o->code, o->code_len);
 
-		r->argv[n++] = (char *)(uintptr_t)lang->inline_flag;
-		r->argv[n++] = (char *)(uintptr_t)request_keep(r, code);
+		argv[n++] = (char *)(uintptr_t)lang->inline_flag;
+		argv[n++] = (char *)(uintptr_t)request_keep(r, code);
 		if (!code)
 			return err_set(e, ERR_INTERNAL, "out of memory");
 		if (strcmp(lang->name, "bash") == 0 && o->argv && o->argv[0])
-			r->argv[n++] = (char *)(uintptr_t) "bash";
-	} else {
-		r->argv[n] = as_file(r, lang, o, e);
-		if (!r->argv[n++])
+			argv[n++] = (char *)(uintptr_t) "bash";
+	} else if (o->code) {
+		argv[n] = as_file(r, lang, o, e);
+		if (!argv[n++])
 			return -EINVAL;
 	}
-	for (unsigned i = 0; o->argv && o->argv[i]; i++) {
-		if (i >= 1000)
-			return err_set(e, ERR_LIMIT, "more than 1000 arguments");
-		r->argv[n++] = (char *)(uintptr_t)o->argv[i];
-	}
-	r->argv[n] = NULL;
-	r->spec.argv = (const char *const *)r->argv;
+	for (unsigned i = 0; i < more; i++)
+		argv[n++] = (char *)(uintptr_t)o->argv[i];
+	argv[n] = NULL;
+	r->spec.argv = (const char *const *)argv;
 	return 0;
 }

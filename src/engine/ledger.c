@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "engine/host_layer.h"
 #include "engine/record.h"
 #include "engine/run_int.h"
 #include "ledger/find.h"
@@ -82,7 +83,17 @@ static int open_home(struct err *e)
 		r = place_make(path, e);
 		fd = r < 0 ? r : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	}
-	return fd < 0 && r >= 0 ? err_sys(e, "the data directory %s", path) : fd;
+	if (fd < 0)
+		return r >= 0 ? err_sys(e, "the data directory %s", path) : fd;
+	/* As the store does (check_home): it is nobody else's. */
+	struct stat st;
+	if (fstat(fd, &st) == 0 && (st.st_mode & 077) && st.st_uid == geteuid() &&
+	    fchmod(fd, 0700) < 0) {
+		(void)err_sys(e, "the data directory %s", path);
+		fd_close(&fd);
+		return -EACCES;
+	}
+	return fd;
 }
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -171,10 +182,14 @@ int record_chains(struct record_chain *list, unsigned most, struct err *e)
 int pinfold_ledger_use(int dir_fd, struct pinfold_error *ret_error)
 {
 	struct err e = ERR_INIT;
+	char number[HASH_TEXT_SIZE];
 	int r = check_dir(dir_fd, &e);
 
-	if (r >= 0)
+	if (r >= 0) {
 		named = dir_fd;
+		/* Later this process may not be able to read what that is made of. */
+		(void)host_layer(dir_fd, number);
+	}
 	return result(r, &e, ret_error);
 }
 

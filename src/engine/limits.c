@@ -21,11 +21,51 @@ const char *held_name(enum held h)
 	return names[h];
 }
 
+const char *limit_size(uint64_t bytes, char text[LIMIT_TEXT])
+{
+	static const char units[] = "KMGT";
+	const char *unit = NULL;
+
+	for (unsigned i = 0; i < 4 && bytes && bytes % 1024 == 0; i++) {
+		bytes /= 1024;
+		unit = &units[i];
+	}
+	(void)snprintf(text, LIMIT_TEXT, "%llu%.*s", (unsigned long long)bytes, unit ? 1 : 6,
+		       unit ? unit : " bytes");
+	return text;
+}
+
+const char *limit_time(uint64_t ms, char text[LIMIT_TEXT])
+{
+	const uint64_t day_ms = 24ull * 3600 * 1000;
+
+	if (ms && ms % day_ms == 0)
+		(void)snprintf(text, LIMIT_TEXT, "%llud", (unsigned long long)(ms / day_ms));
+	else if (ms < 1000)
+		(void)snprintf(text, LIMIT_TEXT, "%llums", (unsigned long long)ms);
+	else
+		(void)snprintf(text, LIMIT_TEXT, "%.10gs", (double)ms / 1000);
+	return text;
+}
+
 struct bound {
 	const char *option;
+	enum { IN_BYTES, IN_MS, IN_MILLI, IN_COUNT } unit;
 	uint64_t *value;
 	uint64_t given, standard, least, most;
 };
+
+/* As it would be written behind the option. */
+static const char *bound_text(const struct bound *b, uint64_t v, char text[LIMIT_TEXT])
+{
+	switch (b->unit) {
+	case IN_BYTES: return limit_size(v, text);
+	case IN_MS: return limit_time(v, text);
+	case IN_MILLI: (void)snprintf(text, LIMIT_TEXT, "%.10g", (double)v / 1000); break;
+	case IN_COUNT: (void)snprintf(text, LIMIT_TEXT, "%llu", (unsigned long long)v); break;
+	}
+	return text;
+}
 
 static int set_bound(const struct bound *b, struct err *e)
 {
@@ -34,8 +74,9 @@ static int set_bound(const struct bound *b, struct err *e)
 		return 0;
 	(void)err_set(e, ERR_INVALID, "--%s: %s", b->option,
 		      *b->value < b->least ? "too little" : "too much");
-	return err_remedy(e, "give a value between %llu and %llu", (unsigned long long)b->least,
-			  (unsigned long long)b->most);
+	char least[LIMIT_TEXT], most[LIMIT_TEXT];
+	return err_remedy(e, "give a value between %s and %s", bound_text(b, b->least, least),
+			  bound_text(b, b->most, most));
 }
 
 static int set_values(struct request *r, const struct pinfold_run_options *o, struct err *e)
@@ -43,15 +84,16 @@ static int set_values(struct request *r, const struct pinfold_run_options *o, st
 	struct sandbox_limits *l = &r->spec.limits;
 	const uint64_t year_ms = 366ull * 24 * 3600 * 1000;
 	const struct bound bounds[] = {
-		{"time", &l->time_ms, o->time_ms, 60000, 1, year_ms},
-		{"grace", &l->grace_ms, o->grace_ms, 2000, 1, year_ms},
-		{"cpu-time", &l->cpu_time_ms, o->cpu_time_ms, 0, 0, year_ms},
-		{"cpus", &l->cpus_milli, o->cpus_milli, 1000, 10, 4096000},
-		{"memory", &l->memory_bytes, o->memory_bytes, 512 * MIB, 4 * MIB, 1ull << 50},
-		{"pids", &l->pids, o->pids, 128, 1, 4000000},
-		{"disk", &l->disk_bytes, o->disk_bytes, 256 * MIB, 64 << 10, 1ull << 50},
-		{"nofile", &l->nofile, o->nofile, 1024, 8, 1048576},
-		{"output", &r->output_bytes, o->output_bytes, MIB, 1, 64 * MIB},
+		{"time", IN_MS, &l->time_ms, o->time_ms, 60000, 1, year_ms},
+		{"grace", IN_MS, &l->grace_ms, o->grace_ms, 2000, 1, year_ms},
+		{"cpu-time", IN_MS, &l->cpu_time_ms, o->cpu_time_ms, 0, 0, year_ms},
+		{"cpus", IN_MILLI, &l->cpus_milli, o->cpus_milli, 1000, 10, 4096000},
+		{"memory", IN_BYTES, &l->memory_bytes, o->memory_bytes, 512 * MIB, 4 * MIB,
+		 1ull << 50},
+		{"pids", IN_COUNT, &l->pids, o->pids, 128, 1, 4000000},
+		{"disk", IN_BYTES, &l->disk_bytes, o->disk_bytes, 256 * MIB, 64 << 10, 1ull << 50},
+		{"nofile", IN_COUNT, &l->nofile, o->nofile, 1024, 8, 1048576},
+		{"output", IN_BYTES, &r->output_bytes, o->output_bytes, MIB, 1, 64 * MIB},
 	};
 
 	for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++)
@@ -101,6 +143,8 @@ static int check_disk(struct request *r, struct err *e)
 {
 	const struct sandbox_limits *l = &r->spec.limits;
 
+	char size[LIMIT_TEXT];
+
 	bool large = (r->cgroups.ops || r->scope) && l->disk_bytes > l->memory_bytes / 2;
 
 	if (r->spec.level == LEVEL_LANDLOCK)
@@ -120,9 +164,8 @@ static int check_disk(struct request *r, struct err *e)
 		return 0;
 	(void)err_set(
 		e, ERR_UNSUPPORTED,
-		"--disk: %llu bytes are more than half of the memory limit, and a layer on disk "
-		"needs root",
-		(unsigned long long)l->disk_bytes);
+		"--disk: %s is more than half of the memory limit, and a layer on disk needs root",
+		limit_size(l->disk_bytes, size));
 	(void)err_detail(e, "limits");
 	return err_remedy(e, "raise --memory to at least %lluM",
 			  (unsigned long long)((2 * l->disk_bytes + MIB - 1) / MIB));

@@ -18,6 +18,7 @@ static const char *item_status(const struct link_item *item)
 	case STOP_MEMORY: return "oom";
 	case STOP_CPU_TIME:
 	case STOP_DISK:
+	case STOP_ALERT:
 	case STOP_CALLER: return "killed";
 	case STOP_NONE: break;
 	}
@@ -49,6 +50,7 @@ static void take_item(const struct link_item *item, struct pinfold_sandbox_info 
 	ret->uid = item->uid;
 	ret->detached = (item->flags & LINK_HELD) != 0;
 	ret->background = item->background;
+	ret->alerts = item->alerts;
 	ret->exit_code = known && WIFEXITED(item->status) ? WEXITSTATUS(item->status) : -1;
 	ret->signal = known && WIFSIGNALED(item->status) ? WTERMSIG(item->status) : 0;
 	ret->created_ms = item->made_ms;

@@ -140,6 +140,11 @@ static int asleep(struct pinfold_files *f, struct err *e)
 	return err_remedy(e, "pinfold resume %s", f->id);
 }
 
+int files_awake(struct pinfold_files *f, struct err *e)
+{
+	return is_paused(f) ? asleep(f, e) : 0;
+}
+
 static int silent(struct pinfold_files *f, struct err *e)
 {
 	files_drop(f);

@@ -54,6 +54,9 @@ int pinfold_port_connect(struct pinfold_files *files, unsigned port, int *ret_fd
 	}
 	if (r >= 0)
 		r = check_socket(files, fd, &e);
+	/* The kernel takes connections for a server that is stopped; it would never answer. */
+	if (r >= 0)
+		r = files_awake(files, &e);
 	files->about = NULL;
 	if (r >= 0)
 		*ret_fd = take_fd(&fd);

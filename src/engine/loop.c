@@ -4,6 +4,7 @@
  * most one public event per turn. Time limits, CPU time and polled limits share one timer.
  */
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
@@ -12,7 +13,8 @@
 
 #include "base/fd.h"
 #include "warden/control.h"
-#include "engine/run_int.h"
+#include "engine/egress_live.h"
+#include "engine/guard.h"
 
 #define LET_GO_AFTER_US 1000000u
 #define GIVE_UP_AFTER_US 5000000u /* for a process that hangs in the kernel */
@@ -25,7 +27,7 @@ static uint64_t soonest(uint64_t a, uint64_t b)
 
 void run_arm_timer(struct pinfold_run *run)
 {
-	uint64_t at = soonest(soonest(run->deadline_us, run->poll_us),
+	uint64_t at = soonest(soonest(soonest(run->deadline_us, run->poll_us), run->settle_us),
 			      soonest(soonest(run->give_up_us, run->drop_us),
 				      soonest(run->kill_us, run->force_us)));
 	struct itimerspec spec = {
@@ -60,6 +62,14 @@ void run_stop(struct pinfold_run *run, enum run_stop why, bool at_once)
 	run_arm_timer(run);
 }
 
+static void take_usage(struct pinfold_run *run, uint64_t cpu_us, uint64_t peak_kb)
+{
+	run->rusage.ru_utime =
+		(struct timeval){(time_t)(cpu_us / 1000000), (suseconds_t)(cpu_us % 1000000)};
+	run->rusage.ru_stime = (struct timeval){0};
+	run->rusage.ru_maxrss = (long)peak_kb;
+}
+
 /* Take one message of the guest; false when there is none any more. */
 static bool take_message(struct pinfold_run *run)
 {
@@ -79,20 +89,20 @@ static bool take_message(struct pinfold_run *run)
 			run->polled_pids_peak = ev.msg.value2 + 1;
 		if (run->polled_pids_peak >= run->req.spec.limits.pids)
 			run->pids_full = true;
-		run->deadline_us = run->kill_us = run->poll_us = 0;
+		run->deadline_us = run->kill_us = run->poll_us = run->settle_us = 0;
 		run_arm_timer(run);
 		break;
-	case MSG_USAGE:
-		run->rusage.ru_utime = (struct timeval){(time_t)(ev.msg.value / 1000000),
-							(suseconds_t)(ev.msg.value % 1000000)};
-		run->rusage.ru_maxrss = (long)ev.msg.value2;
-		break;
+	case MSG_USAGE: take_usage(run, ev.msg.value, ev.msg.value2); break;
+	case MSG_SEEN: deps_seen(&run->req.deps, ev.name, ev.msg.len); break;
 	case MSG_FILE: run_add_file(run, &ev.msg, ev.name, ev.fd); break;
 	case MSG_DONE:
 		run->files_omitted += ev.msg.value;
 		run->disk_bytes = ev.msg.value2;
-		run->disk_full |= ev.msg.code != 0;
+		run->disk_full |= (ev.msg.code & MSG_FULL_LAYER) != 0;
+		run->tmp_full |= (ev.msg.code & MSG_FULL_TMP) != 0;
 		run->guest_done = true;
+		if (!run->exec)
+			take_usage(run, ev.msg.cpu_us, ev.msg.peak_kb);
 		if (run->req.flags & PINFOLD_PROMPT)
 			remote_tell(run);
 		break;
@@ -114,6 +124,7 @@ static void on_guest_end(struct pinfold_run *run)
 	if (!run->ended_us)
 		run->ended_us = now_us();
 	run->deadline_us = run->kill_us = run->force_us = run->give_up_us = run->poll_us = 0;
+	run->settle_us = 0;
 	/* A command that was stopped for its time does not get more of it by a slow reader. */
 	run->drop_us = run->stop != STOP_NONE ? now_us() + LET_GO_AFTER_US : 0;
 	run_arm_timer(run);
@@ -128,7 +139,7 @@ static void on_control(struct pinfold_run *run)
 	if (take_message(run) && !(run->exec && run->guest_done))
 		return;
 	(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->live.sb.control, NULL);
-	if (run->exec && run->have_status) {
+	if (run->exec && run->have_status && !remote_ask_memory(run)) {
 		on_guest_end(run);
 	} else if (run->exec) {
 		run->give_up_us = now_us() + GIVE_UP_AFTER_US;
@@ -170,6 +181,10 @@ static void on_timer(struct pinfold_run *run)
 	}
 	if (run->poll_us && now >= run->poll_us)
 		run_poll_usage(run);
+	if (run->settle_us && now >= run->settle_us) {
+		run->settle_us = 0;
+		record_run_lives(run);
+	}
 	run_arm_timer(run);
 }
 
@@ -179,13 +194,17 @@ static void on_listener(struct pinfold_run *run, uint32_t events)
 	/* Hung up: the last process under the filter is gone. */
 	int r = events & EPOLLIN ? notify_take(run->listener, &ev) : -EPIPE;
 
-	if (r < 0) {
-		(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->listener, NULL);
-		fd_close(&run->listener);
+	if (r > 0 && ev.guard) {
+		r = guard_event(run, &ev);
 	} else if (r > 0) {
 		if (ev.network)
 			egress_name(run, &ev);
 		run_deny(run, ev.network ? "network" : "syscall", &ev);
+		r = alerts_answer(run, &ev);
+	}
+	if (r < 0) {
+		(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->listener, NULL);
+		fd_close(&run->listener);
 	}
 }
 
@@ -201,6 +220,8 @@ static int on_output(struct pinfold_run *run, int stream, struct pinfold_event *
 		return 0;
 	}
 	record_run_output(run, stream, run->buf, (size_t)n);
+	replay_output(run, stream, run->buf, (size_t)n);
+	alerts_output(run, stream, run->buf, (size_t)n);
 	if (run->req.flags & PINFOLD_CAPTURE) {
 		struct capture *c = &run->capture[stream];
 
@@ -233,7 +254,11 @@ static int dispatch(struct pinfold_run *run, int fd, uint32_t events, struct pin
 		on_guest_end(run);
 	else if (fd == run->reports && !egress_report(run))
 		(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, fd, NULL); /* the gate died */
-	else if (egress_answered(run, fd))
+	else if (fd == run->changes)
+		egress_live_take(run);
+	else if (fd == run->guard_fd && !guard_message(run))
+		(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, fd, NULL); /* the warden asks no more */
+	else if (egress_answered(run, fd) || guard_answered(run, fd))
 		;
 	else if (fd == run->oom)
 		run_stop(run, STOP_MEMORY, true);
@@ -279,10 +304,19 @@ static int pending(struct pinfold_run *run, struct pinfold_event *ret)
 		*ret = (struct pinfold_event){PINFOLD_EVENT_DENIAL, d->what, strlen(d->what)};
 		return 1;
 	}
+	if (run->alerts.told < run->alerts.n) {
+		const struct run_alert *a = &run->alerts.list[run->alerts.told++];
+		int n = snprintf(run->line, sizeof(run->line), "%s %s", alert_name(a->rule),
+				 a->what);
+
+		*ret = (struct pinfold_event){PINFOLD_EVENT_ALERT, run->line, (size_t)n};
+		return 1;
+	}
 	if (run->state == RUN_DRAINING && run->out[0] < 0 && run->out[1] < 0) {
 		run_sort_files(run);
 		run_judge(run);
 		workspace_end(run);
+		replay_keep(run);
 		record_run_end(run, NULL);
 		run->state = RUN_ENDED;
 	}

@@ -69,13 +69,13 @@ static int merge_part(struct store *s, const struct merge *m, unsigned part, str
 	return reader_end(&r, k, e);
 }
 
-int workspace_merge(struct store *s, const char *name, bool must, struct err *e)
+int workspace_merge(struct store *s, const char *name, enum merge_how how, struct err *e)
 {
 	auto_free struct merge *m = calloc(1, sizeof(*m));
 
 	if (!m)
 		return err_sys(e, "merge");
-	int r = merge_begin(s, name, must, m, e);
+	int r = merge_begin(s, name, how, m, e);
 	if (r > 0) {
 		for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]) && r >= 0; i++)
 			r = merge_part(s, m, i, e);
@@ -86,40 +86,22 @@ int workspace_merge(struct store *s, const char *name, bool must, struct err *e)
 	return r < 0 ? err_wrap(e, "merge layers of %s", name) : 0;
 }
 
-struct names {
-	char (*name)[STORE_NAME_MAX + 1];
-	size_t n, room;
-};
-
-static int note_name(const struct workspace *w, void *arg)
+static bool is_high(const struct workspace *w, const void *arg)
 {
-	struct names *names = arg;
-
-	if (w->stack.n < MERGE_FROM)
-		return 0;
-	if (names->n == names->room) {
-		size_t room = names->room ? names->room * 2 : 8;
-		void *more = reallocarray(names->name, room, sizeof(names->name[0]));
-
-		if (!more)
-			return -ENOMEM;
-		names->name = more;
-		names->room = room;
-	}
-	memcpy(names->name[names->n++], w->name, sizeof(w->name));
-	return 0;
+	(void)arg;
+	return w->stack.n >= MERGE_FROM;
 }
 
 int workspace_merge_all(struct store *s, struct err *e)
 {
-	struct names names = {0};
-	int r = workspace_each(s, note_name, &names, e);
+	struct workspace_names names = {0};
+	int r = workspace_names(s, is_high, NULL, &names, e);
 
 	for (size_t i = 0; r >= 0 && i < names.n; i++) {
 		struct err one = ERR_INIT;
 
 		/* One that is gone meanwhile, or cannot be merged, is no reason to leave the others. */
-		(void)workspace_merge(s, names.name[i], false, &one);
+		(void)workspace_merge(s, names.name[i], MERGE_LONG, &one);
 	}
 	free(names.name);
 	return r;

@@ -29,13 +29,31 @@ static void write_step_json(struct json *j, const struct plan_head *head, unsign
 	json_close(j, '}');
 }
 
+static const char *group_name(const struct request *r)
+{
+	return r->cgroups.ops ? r->cgroups.ops->name
+	       : r->scope     ? "v2 in a scope of systemd's"
+			      : "none: ";
+}
+
 static int write_json(const struct plan_head *head, const struct request *r, int fd)
 {
 	struct json j;
+	char text[400];
 
 	json_init(&j, fd);
 	json_open(&j, NULL, '{');
 	json_str(&j, "isolation", r->spec.level == LEVEL_STRICT ? "strict" : "landlock");
+	request_write_limits(r, &j);
+	json_open(&j, "host", '[');
+	json_str(&j, NULL, "write the journal");
+	(void)snprintf(text, sizeof(text), "make control group %s%.300s", group_name(r),
+		       r->cgroups.ops || r->scope ? "" : r->cgroups.why);
+	json_str(&j, NULL, text);
+	json_str(&j, NULL, "clone into new namespaces");
+	json_str(&j, NULL, "map ids");
+	json_str(&j, NULL, "set limits");
+	json_close(&j, ']');
 	json_open(&j, "steps", '[');
 	for (unsigned i = 0; i < head->n_steps; i++)
 		write_step_json(&j, head, i);
@@ -84,10 +102,7 @@ static int write_text(const struct plan_head *head, const struct request *r, int
 	if (!f)
 		return -ENOMEM;
 	fprintf(f, "host: write the journal, make control group %s%s, clone into new namespaces\n",
-		r->cgroups.ops ? r->cgroups.ops->name
-		: r->scope     ? "v2 in a scope of systemd's"
-			       : "none: ",
-		r->cgroups.ops || r->scope ? "" : r->cgroups.why);
+		group_name(r), r->cgroups.ops || r->scope ? "" : r->cgroups.why);
 	fprintf(f,
 		"host: map ids, set limits: memory %llu by %s, pids %llu by %s, disk %llu by %s\n",
 		(unsigned long long)r->spec.limits.memory_bytes, held_name(r->held.memory),

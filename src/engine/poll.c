@@ -60,6 +60,7 @@ static void judge_disk(struct pinfold_run *run)
 		return;
 	run->looked_us = now;
 	measure_layer(run->upper->dir, room->bytes + 1, room->files + 1, &m);
+	m.bytes += usage_of_nameless(run->live.sb.pid);
 	run->measure_us = now + MEASURE_SHARE * (now_us() - now);
 	if (m.bytes <= room->bytes && m.files <= room->files && !(m.beyond && grown))
 		return;

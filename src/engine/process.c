@@ -31,6 +31,7 @@ static const char *status_of(const struct link_process *p)
 	case STOP_MEMORY: return "oom";
 	case STOP_CPU_TIME:
 	case STOP_DISK:
+	case STOP_ALERT:
 	case STOP_CALLER: return "killed";
 	case STOP_NONE: break;
 	}

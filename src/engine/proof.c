@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a stranger may check: chains and receipts. And another key. */
+/* What a stranger is given, and may check: receipts, and proofs of single events. */
 #include <pinfold/ledger.h>
 #include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fd.h"
+#include "engine/ledger_keys.h"
 #include "engine/record.h"
 #include "engine/run_int.h"
+#include "ledger/proof.h"
 #include "ledger/receipt.h"
-#include "ledger/settle.h"
-#include "ledger/verify.h"
 
 #define CHAINS_MAX 256u
 
@@ -23,120 +24,80 @@ static int result(int r, const struct err *e, struct pinfold_error *ret_error)
 	return r < 0 ? -1 : 0;
 }
 
-/* A note as it stands in a receipt or in a file: the empty line behind it may be missing. */
-static int parse_anchor(const char *text, struct note *ret, struct err *e)
+/* Is it that tenant's? Over HTTP events say whose they are; the chain of his workspaces is his; and the
+ * data directory's own is of who has it. */
+static bool is_of(const struct find_run *f, const char *chain, const char *tenant)
 {
-	auto_free char *whole = NULL;
-	size_t used = 0;
+	const struct value *event = f->end.value ? f->end.value : f->begin.value;
+	const char *whose = value_str(value_get(event, "tenant"));
+	char name[128];
 
-	if (asprintf(&whole, "%s\n\n", text) < 0)
-		return err_sys(e, "checkpoint");
-	int r = note_parse(whole, strlen(whole), ret, &used, e);
-	return r < 0 ? err_wrap(e, "--anchor") : 0;
+	if (!tenant || whose)
+		return !tenant || strcmp(whose, tenant) == 0;
+	(void)snprintf(name, sizeof(name), "tenants/%s/ledger", tenant);
+	if (strcmp(chain, name) == 0)
+		return true;
+	(void)snprintf(name, sizeof(name), "uid-%u", (unsigned)geteuid());
+	return strcmp(chain, "ledger") == 0 && strcmp(tenant, name) == 0;
 }
 
-static int verify_one(const struct record_chain *chain, const struct verify_ask *ask,
-		      pinfold_verify_fn *each, void *arg, struct err *e)
-{
-	struct pinfold_verify_result out = {.name = chain->name};
-	struct verify_result v;
-	int r = verify_chain(chain->fd, ask, &v, e);
-
-	if (r < 0)
-		return err_wrap(e, "%s", chain->name);
-	out.good = v.good;
-	out.events = v.events;
-	out.checkpoints = v.checkpoints;
-	out.keys = v.keys;
-	out.unsigned_events = v.events - v.signed_events;
-	out.cuts = v.cuts;
-	out.torn_bytes = v.torn;
-	out.position = v.at;
-	memcpy(out.chain, v.chain, sizeof(v.chain));
-	memcpy(out.where, v.where, sizeof(out.where));
-	memcpy(out.what, v.what, sizeof(out.what));
-	each(&out, arg);
-	return 0;
-}
-
-static int open_named(const char *dir, struct record_chain *to, struct err *e)
-{
-	to->fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	(void)snprintf(to->name, sizeof(to->name), "%s", dir);
-	return to->fd < 0 ? err_sys(e, "%s", dir) : 1;
-}
-
-int pinfold_ledger_verify(const struct pinfold_verify_options *options, pinfold_verify_fn *each,
-			  void *arg, struct pinfold_error *ret_error)
-{
-	struct pinfold_verify_options o = {.size = sizeof(o)};
-	auto_free struct record_chain *list = calloc(CHAINS_MAX, sizeof(*list));
-	struct err e = ERR_INIT;
-	struct public_key key;
-	struct note anchor;
-	struct verify_ask ask = {.key = NULL};
-
-	assert(each && ret_error);
-	if (options)
-		memcpy(&o, options, options->size < sizeof(o) ? options->size : sizeof(o));
-	int r = list ? 0 : err_sys(&e, "verify");
-	if (r >= 0 && o.key)
-		r = note_parse_key(o.key, strlen(o.key), &key, &e);
-	if (r >= 0 && o.anchor)
-		r = parse_anchor(o.anchor, &anchor, &e);
-	ask.key = o.key ? &key : NULL;
-	ask.anchor = o.anchor ? &anchor : NULL;
-	int n = r < 0	? r
-		: o.dir ? open_named(o.dir, list, &e)
-			: record_chains(list, CHAINS_MAX, &e);
-	/* A key or a checkpoint is of one chain: that of the data directory itself. */
-	if (n > 1 && (o.key || o.anchor)) {
-		for (int i = 1; i < n; i++)
-			fd_close(&list[i].fd);
-		n = 1;
-	}
-	r = n;
-	for (int i = 0; i < n; i++) {
-		if (r >= 0)
-			r = verify_one(&list[i], &ask, each, arg, &e);
-		fd_close(&list[i].fd);
-	}
-	return result(r, &e, ret_error);
-}
-
-/* The chain that knows the run. */
-static int with_chain_of(const char *run, int *ret, struct err *e)
+/* The chain that knows the run, and what it says of it; find_done() and its descriptor are the caller's. */
+static int with_chain_of(const char *run, const char *tenant, struct record_chain *ret,
+			 struct find_run *f, struct err *e)
 {
 	auto_free struct record_chain *list = calloc(CHAINS_MAX, sizeof(*list));
 	int n = list ? record_chains(list, CHAINS_MAX, e) : err_sys(e, "receipt");
 	int r = n < 0 ? n : 0;
 
-	*ret = FD_NONE;
+	ret->fd = FD_NONE;
 	for (int i = 0; i < n; i++) {
-		struct find_run f;
+		bool found = r >= 0 && ret->fd < 0 && (r = find_run(list[i].fd, run, f, e)) > 0;
 
-		if (r >= 0 && *ret < 0 && (r = find_run(list[i].fd, run, &f, e)) > 0)
-			*ret = take_fd(&list[i].fd);
-		if (r > 0)
-			find_done(&f);
+		if (found && is_of(f, list[i].name, tenant)) {
+			*ret = list[i];
+			list[i].fd = FD_NONE;
+		} else if (found) {
+			find_done(f);
+		}
 		fd_close(&list[i].fd);
 	}
-	if (r < 0 || *ret >= 0)
+	if (r < 0 || ret->fd >= 0)
 		return r < 0 ? r : 0;
 	(void)err_set(e, ERR_MISSING, "the ledger does not know %s", run);
 	return err_remedy(e, "pinfold audit lists the runs that it knows");
 }
 
-int pinfold_receipt_write(const char *run, int fd, struct pinfold_error *ret_error)
+static int make_receipt(const char *run, const char *tenant, char **ret, size_t *ret_len,
+			struct err *e)
+{
+	const char *how = getenv("PINFOLD_EVIDENCE");
+	struct receipt_ask ask = {.run = run, .evidence = how && how[0] ? how : "auto"};
+	char snapshot[HASH_TEXT_SIZE] = "";
+	struct err why = ERR_INIT;
+	struct record_chain chain;
+	struct find_run f;
+	int r = with_chain_of(run, tenant, &chain, &f, e);
+
+	if (r < 0)
+		return r;
+	if (f.end.value && record_snapshot(chain.name, f.end.value, snapshot, &why) < 0)
+		ask.why_no_snapshot = why.text;
+	if (snapshot[0] && !ask.why_no_snapshot)
+		ask.snapshot = snapshot;
+	find_done(&f);
+	r = receipt_make(chain.fd, &ask, ret, ret_len, e);
+	fd_close(&chain.fd);
+	return r;
+}
+
+int pinfold_receipt_write_of(const char *run, const char *tenant, int fd,
+			     struct pinfold_error *ret_error)
 {
 	struct err e = ERR_INIT;
-	auto_close int dir = FD_NONE;
 	auto_free char *text = NULL;
 	size_t len = 0;
-	int r = with_chain_of(run, &dir, &e);
+	int r = make_receipt(run, tenant, &text, &len, &e);
 
-	if (r >= 0)
-		r = receipt_make(dir, run, &text, &len, &e);
 	if (r >= 0 && (r = fd_write_all(fd, text, len)) == 0)
 		r = fd_write_all(fd, "\n", 1);
 	if (r < 0 && !e.text[0]) {
@@ -146,36 +107,39 @@ int pinfold_receipt_write(const char *run, int fd, struct pinfold_error *ret_err
 	return result(r, &e, ret_error);
 }
 
-/* With the key that was given, or with those of the chains that are here. */
-static int check_with(const char *text, size_t len, const char *key, struct receipt_result *ret,
-		      struct err *e)
+int pinfold_receipt_write(const char *run, int fd, struct pinfold_error *ret_error)
+{
+	return pinfold_receipt_write_of(run, NULL, fd, ret_error);
+}
+
+/* Those that were given, or those of the chains that are here. */
+static int candidates(const char *given, struct ledger_keys *ret, struct err *e)
 {
 	auto_free struct record_chain *list = calloc(CHAINS_MAX, sizeof(*list));
-	struct public_key k;
-	int r = list ? 0 : err_sys(e, "receipt");
 
-	if (r >= 0 && key) {
-		r = note_parse_key(key, strlen(key), &k, e);
-		return r < 0 ? r : receipt_check(text, len, &k, ret, e);
-	}
-	int n = r < 0 ? r : record_chains(list, CHAINS_MAX, e);
+	if (given)
+		return ledger_keys_parse(given, ret, e);
+	int n = list ? record_chains(list, CHAINS_MAX, e) : err_sys(e, "keys");
 	for (int i = 0; i < n; i++) {
-		auto_close int dir = take_fd(&list[i].fd);
-		auto_close int fd = openat(dir, "key.pem", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-		char pem[KEY_PEM_SIZE * 2];
-		size_t got = 0;
+		ledger_keys_of(list[i].fd, ret);
+		fd_close(&list[i].fd);
+	}
+	if (n < 0 || ret->n)
+		return n < 0 ? n : 0;
+	(void)err_set(e, ERR_MISSING, "there is no ledger here whose key could be used");
+	return err_remedy(e, "give the public key with --key");
+}
 
-		if (r < 0 || ret->good || fd < 0 || fd_read_max(fd, pem, sizeof(pem), &got) < 0)
-			continue;
-		r = note_parse_key(pem, got, &k, e);
-		if (r >= 0)
-			r = receipt_check(text, len, &k, ret, e);
-	}
-	if (n == 0) {
-		(void)err_set(e, ERR_MISSING, "there is no ledger here whose key could be used");
-		return err_remedy(e, "give the public key with --key");
-	}
-	return n < 0 ? n : r;
+/* With each of them; the last verdict is that of the newest. */
+static int check_receipt(const char *text, size_t len, const char *key, struct receipt_result *ret,
+			 struct err *e)
+{
+	auto_free struct ledger_keys *keys = calloc(1, sizeof(*keys));
+	int r = keys ? candidates(key, keys, e) : err_sys(e, "receipt");
+
+	for (unsigned i = 0; r >= 0 && i < keys->n && !ret->good; i++)
+		r = receipt_check(text, len, &keys->key[i], ret, e);
+	return r;
 }
 
 int pinfold_receipt_verify(const char *text, size_t len,
@@ -183,26 +147,113 @@ int pinfold_receipt_verify(const char *text, size_t len,
 			   struct pinfold_verify_result *ret_result,
 			   struct pinfold_error *ret_error)
 {
+	struct pinfold_verify_options o = {.size = sizeof(o)};
 	struct receipt_result v = {.good = false};
 	struct err e = ERR_INIT;
-	int r = check_with(text, len, options ? options->key : NULL, &v, &e);
 
+	if (options)
+		memcpy(&o, options, options->size < sizeof(o) ? options->size : sizeof(o));
+	int r = check_receipt(text, len, o.key, &v, &e);
+	if (r >= 0 && v.good && o.evidence && strcmp(o.evidence, v.evidence_key) != 0) {
+		v.good = false;
+		(void)snprintf(v.what, sizeof(v.what), "evidence: %s",
+			       v.evidence_signed ? "it is of another machine's key"
+						 : "there is none of that key");
+	}
 	*ret_result = (struct pinfold_verify_result){.good = v.good, .position = v.at};
 	memcpy(ret_result->chain, v.chain, sizeof(v.chain));
 	(void)snprintf(ret_result->where, sizeof(ret_result->where), "%s", v.run);
 	memcpy(ret_result->what, v.what, sizeof(v.what));
+	memcpy(ret_result->evidence, v.evidence, sizeof(v.evidence));
+	memcpy(ret_result->evidence_key, v.evidence_key, sizeof(v.evidence_key));
+	ret_result->evidence_signed = v.evidence_signed;
 	return result(r, &e, ret_error);
 }
 
-int pinfold_ledger_rotate(struct pinfold_error *ret_error)
+/* "12" is of the data directory's own chain. */
+static int parse_event(const char *text, char chain[ID_SIZE], uint64_t *ret_at, struct err *e)
+{
+	const char *colon = strchr(text, ':'), *digits = colon ? colon + 1 : text;
+	size_t len = colon ? (size_t)(colon - text) : 0, n = strlen(digits);
+
+	chain[0] = '\0';
+	if (len == ID_SIZE - 1) {
+		memcpy(chain, text, len);
+		chain[len] = '\0';
+	}
+	if ((!colon || id_is("led", chain)) && n > 0 && n < 15 &&
+	    strspn(digits, "0123456789") == n) {
+		*ret_at = strtoull(digits, NULL, 10); /* tidy: only digits, and few */
+		return 0;
+	}
+	(void)err_set(e, ERR_INVALID, "EVENT: \"%.60s\" is no place of an event", text);
+	return err_remedy(e, "write \"at\" of the event, 12, or its chain and that, led…:12");
+}
+
+static int open_chain(const char *chain, struct err *e)
+{
+	auto_free struct record_chain *list = calloc(CHAINS_MAX, sizeof(*list));
+	int n = list ? record_chains(list, CHAINS_MAX, e) : err_sys(e, "proof"), fd = FD_NONE;
+	char first[256];
+
+	for (int i = 0; i < n; i++) {
+		bool is = fd < 0 && (chain[0] ? ledger_chain_id(list[i].fd, first) &&
+							strcmp(first, chain) == 0
+					      : strcmp(list[i].name, "ledger") == 0);
+		if (is)
+			fd = take_fd(&list[i].fd);
+		fd_close(&list[i].fd);
+	}
+	if (n < 0 || fd >= 0)
+		return n < 0 ? n : fd;
+	(void)err_set(e, ERR_MISSING, "there is no ledger %s", chain[0] ? chain : "here");
+	return err_remedy(e, "pinfold verify --json lists the chains that are here");
+}
+
+int pinfold_proof_write(const char *event, int fd, struct pinfold_error *ret_error)
 {
 	struct err e = ERR_INIT;
-	auto_close int dir = FD_NONE;
-	int r = record_open(NULL, &dir, &e);
+	auto_free char *text = NULL;
+	char chain[ID_SIZE];
+	uint64_t at = 0;
+	size_t len = 0;
+	int r = parse_event(event, chain, &at, &e);
+	auto_close int dir = r < 0 ? FD_NONE : open_chain(chain, &e);
 
-	if (r >= 0 && dir < 0)
-		r = err_set(&e, ERR_MISSING, "there is no ledger");
 	if (r >= 0)
-		r = settle_rotate(dir, &e);
+		r = dir < 0 ? dir : proof_make(dir, at, &text, &len, &e);
+	if (r >= 0 && (r = fd_write_all(fd, text, len)) < 0) {
+		errno = -r;
+		(void)err_sys(&e, "write the proof");
+	}
+	return result(r, &e, ret_error);
+}
+
+int pinfold_proof_is(const char *text, size_t len)
+{
+	return len >= sizeof(PROOF_BEGIN) &&
+	       memcmp(text, PROOF_BEGIN, sizeof(PROOF_BEGIN) - 1) == 0;
+}
+
+int pinfold_proof_verify(const char *text, size_t len, const struct pinfold_verify_options *options,
+			 struct pinfold_verify_result *ret_result, char **ret_event,
+			 struct pinfold_error *ret_error)
+{
+	struct pinfold_verify_options o = {.size = sizeof(o)};
+	auto_free struct ledger_keys *keys = calloc(1, sizeof(*keys));
+	struct proof_result v = {.good = false};
+	struct err e = ERR_INIT;
+
+	if (options)
+		memcpy(&o, options, options->size < sizeof(o) ? options->size : sizeof(o));
+	int r = keys ? candidates(o.key, keys, &e) : err_sys(&e, "proof");
+	for (unsigned i = 0; r >= 0 && i < keys->n && !v.good; i++) {
+		free(v.event);
+		r = proof_check(text, len, &keys->key[i], &v, &e);
+	}
+	*ret_result = (struct pinfold_verify_result){.good = v.good, .position = v.at};
+	memcpy(ret_result->chain, v.chain, sizeof(v.chain));
+	memcpy(ret_result->what, v.what, sizeof(v.what));
+	*ret_event = v.event;
 	return result(r, &e, ret_error);
 }

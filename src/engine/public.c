@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public functions of libpinfold that are not the loop's (loop.c) or the result's (result.c). */
 #include <assert.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
@@ -23,15 +25,17 @@ void options_take(struct pinfold_run_options *to, const struct pinfold_run_optio
 
 struct pinfold_run *run_new(void)
 {
-	struct pinfold_run *run = calloc(1, sizeof(*run));
+	struct pinfold_run *run = malloc(sizeof(*run));
 
 	if (!run)
 		return NULL;
+	memset(run, 0, offsetof(struct pinfold_run, denials));
 	run->req.spec.dir_fd = FD_NONE;
 	live_init(&run->live);
 	record_init(&run->record);
 	run->link = run->epoll = run->timer = run->listener = run->terminal = run->oom = FD_NONE;
-	run->gate_end = run->reports = FD_NONE;
+	run->gate_end = run->reports = run->guard_fd = run->guard_end = FD_NONE;
+	run->recorded_fd = run->policy_fd = run->changes = run->changes_box = FD_NONE;
 	run->out[0] = run->out[1] = run->input = FD_NONE;
 	run->capture[0].artifact = run->capture[1].artifact = FD_NONE;
 	return run;
@@ -58,7 +62,10 @@ int run_begin(struct pinfold_run *run, struct err *e)
 	for (int i = 0; i < 2; i++)
 		capture_init(&run->capture[i],
 			     HOLD_OUTPUT ? run->req.output_bytes : UINT64_C(1) << 32);
-	r = record_run_begin(run, e);
+	alerts_begin(run);
+	r = replay_begin(run, e);
+	if (r >= 0)
+		r = record_run_begin(run, e);
 	if (r >= 0)
 		r = run_start(run, e);
 	if (r >= 0)
@@ -76,6 +83,7 @@ int run_begin(struct pinfold_run *run, struct err *e)
 	fd_close(&run->out[0]);
 	fd_close(&run->out[1]);
 	workspace_end(run);
+	replay_keep(run);
 	record_run_end(run, NULL);
 	run->state = RUN_ENDED;
 	/* Always readable: the result is there to be taken. */
@@ -83,16 +91,23 @@ int run_begin(struct pinfold_run *run, struct err *e)
 	return run->epoll < 0 ? err_sys(e, "event loop") : 0;
 }
 
-static int start(struct pinfold_run *run, const struct pinfold_run_options *o, struct err *e)
+static int start(struct pinfold_run *run, struct pinfold_run_options *o, struct err *e)
 {
+	auto_deps deps = {.store = NULL};
 	int r = run_take_id(run, o, e);
 
 	record_who(run, o);
 	run->cancel_fd = o->cancel_fd;
 	if (r >= 0)
+		r = deps_prepare(o, NULL, NULL, &deps, e);
+	if (r >= 0)
 		r = remote_connect(o, &run->link, e);
 	if (r >= 0)
 		r = request_init(&run->req, o, NULL, run->link >= 0, e);
+	if (r >= 0)
+		r = request_ceiling(&run->req, e);
+	if (r >= 0)
+		deps_attach(&run->req, &deps);
 	/* From here on a failure is an end. */
 	if (r < 0) {
 		if (run->record.begun)
@@ -125,29 +140,37 @@ static int start_here(struct pinfold_run **run, struct pinfold_run_options *o, s
 	return r;
 }
 
-int pinfold_run_start(const struct pinfold_run_options *options, struct pinfold_run **ret_run,
-		      struct pinfold_error *ret_error)
+int run_launch(const struct pinfold_run_options *options, struct pinfold_run **ret_run,
+	       struct err *e)
 {
 	struct pinfold_run_options o;
-	struct err e = ERR_INIT;
 	struct pinfold_run *run = run_new();
 	int r = -ENOMEM;
 
-	assert(options && ret_run && ret_error);
 	options_take(&o, options);
 	if (run)
-		r = start(run, &o, &e);
+		r = start(run, &o, e);
 	else
-		(void)err_sys(&e, "run");
+		(void)err_sys(e, "run");
 	if (r < 0 && run && run->refused && !(o.flags & PINFOLD_DAEMON))
-		r = start_here(&run, &o, &e);
-	if (r < 0) {
-		error_public(&e, ret_error);
+		r = start_here(&run, &o, e);
+	if (r < 0)
 		pinfold_run_free(run);
-		return -1;
-	}
-	*ret_run = run;
-	return 0;
+	else
+		*ret_run = run;
+	return r;
+}
+
+int pinfold_run_start(const struct pinfold_run_options *options, struct pinfold_run **ret_run,
+		      struct pinfold_error *ret_error)
+{
+	struct err e = ERR_INIT;
+
+	assert(options && ret_run && ret_error);
+	if (run_launch(options, ret_run, &e) >= 0)
+		return 0;
+	error_public(&e, ret_error);
+	return -1;
 }
 
 int pinfold_run_fd(const struct pinfold_run *run)
@@ -197,6 +220,8 @@ void pinfold_run_signal(struct pinfold_run *run, int signo)
 {
 	if (run->live.sb.control >= 0)
 		control_send(run->live.sb.control, MSG_SIGNAL, signo);
+	if (signo == SIGCONT)
+		alerts_resumed(run);
 }
 
 void pinfold_run_stop(struct pinfold_run *run, int force)
@@ -250,9 +275,13 @@ void pinfold_run_free(struct pinfold_run *run)
 	run_clean_host(run);
 	record_run_end(run, NULL); /* nobody waited for it */
 	record_done(&run->record);
+	replay_free(run->replay);
 	upper_drop(run->upper);
 	free(run->rows);
+	free(run->requests);
 	free(run->names);
+	value_free(run->retried);
+	free(run->shared);
 	fd_close(&run->epoll);
 	fd_close(&run->timer);
 	fd_close(&run->terminal);

@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "engine/run_int.h"
+#include "engine/said.h"
 
 #include "sandbox/reader_image.h"
 
@@ -118,9 +119,16 @@ int reader_look(struct store *s, const struct reader_ask *ask, struct reader *re
 		.flags = PINFOLD_LOCAL | (ask->fed ? 0 : PINFOLD_NO_STDIN),
 	};
 
+	auto_free struct said *said = malloc(sizeof(*said));
 	put_argv(ask->argv, argv);
 	ret->run = run_new();
-	int r = ret->run ? request_init(&ret->run->req, &o, NULL, false, e) : err_sys(e, "reader");
+	int r = ret->run && said ? said_read(ask->said ? ask->said : "", NULL, said, e)
+				 : err_sys(e, "reader");
+	if (r >= 0) {
+		o.hide = said->lists.hide;
+		o.show = said->lists.show;
+		r = request_init(&ret->run->req, &o, NULL, false, e);
+	}
 	if (r >= 0)
 		r = prepare(&ret->run->req, ask, s, e);
 	if (r >= 0)
@@ -204,6 +212,18 @@ void reader_unhush(const sigset_t *before)
 	(void)pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
+static int complain(const struct pinfold_run *run, struct err *e)
+{
+	if (run->failed)
+		return err_set(e, ERR_INTERNAL, "reader: %s", run->error.message);
+	if (!run->limit_kind || strcmp(run->limit_kind, "disk") != 0)
+		return err_set(e, ERR_INTERNAL, "reader: %s, exit status %d", run->status,
+			       run->exit_status);
+	(void)err_set(e, ERR_LIMIT, "the workspace has no room for that: %s", run->limit_hint);
+	(void)err_detail(e, "disk");
+	return err_remedy(e, "make room with pinfold undo, or allow more with pinfold limit");
+}
+
 int reader_end(struct reader *r, int result, struct err *e)
 {
 	const struct pinfold_run *run = r->run;
@@ -212,11 +232,8 @@ int reader_end(struct reader *r, int result, struct err *e)
 	fd_close(&r->out);
 	if (run && result >= 0) {
 		pinfold_run_wait(r->run);
-		if (run->failed)
-			result = err_set(e, ERR_INTERNAL, "reader: %s", run->error.message);
-		else if (run->exit_status != 0)
-			result = err_set(e, ERR_INTERNAL, "reader: %s, exit status %d", run->status,
-					 run->exit_status);
+		if (run->failed || run->exit_status != 0)
+			result = complain(run, e);
 	}
 	/* Before its end: then what it changed never was. */
 	pinfold_run_free(r->run);

@@ -45,6 +45,7 @@ struct reader_ask {
 	const struct stack *before, *now; /* PEEK_LOOK: the two views, or PEEK_MERGE: NULL */
 	uint32_t out;			  /* PEEK_MERGE: the layer that is made */
 	const char *dir;		  /* what a workspace shows at /work, NULL: nothing */
+	const char *said;		  /* what of it is hidden: struct workspace's */
 	bool secrets;			  /* with those files of it that are hidden from commands */
 	bool bare;			  /* PEEK_LOOK: `now` alone, over nothing */
 	bool socket;			  /* its standard input is one, r->in the other end */

@@ -18,11 +18,14 @@ void record_init(struct record *r)
 	*r = (struct record){.dir = FD_NONE};
 	for (int i = 0; i < 2; i++)
 		hash_init(&r->output[i]);
+	hash_init(&r->input);
 }
 
 void record_done(struct record *r)
 {
 	fd_close(&r->dir);
+	value_free(r->words);
+	r->words = NULL;
 }
 
 static void set_text(struct value *v, const char *key, const char *text)
@@ -62,6 +65,20 @@ int pinfold_ledger_fd(void)
 	return atomic_load(&wake);
 }
 
+static void (*on_due)(void);
+
+void pinfold_ledger_on_due(void (*settle)(void))
+{
+	on_due = settle;
+}
+
+void record_settle(void)
+{
+	/* Who listens for events settles by himself, and may have threads. */
+	if (on_due && atomic_load(&wake) < 0 && record_written())
+		on_due();
+}
+
 bool record_written(void)
 {
 	return atomic_load(&written);
@@ -70,8 +87,10 @@ bool record_written(void)
 static int put(struct record *r, struct value *event, struct err *e)
 {
 	atomic_store(&written, true);
-	int k = chain_append(r->dir, event, record_flags(), &r->place, e);
 	int fd = atomic_load(&wake);
+	/* Who listens for events stays and makes many. */
+	unsigned keep = fd >= 0 ? CHAIN_KEEP : 0;
+	int k = chain_append(r->dir, event, record_flags() | keep, &r->place, e);
 
 	if (fd >= 0)
 		(void)eventfd_write(fd, 1); /* full: it is readable already */
@@ -122,6 +141,32 @@ int op_end(struct op *op, int r, struct value *data, const struct err *e)
 	return r;
 }
 
+/* Ids of ours look like keys. */
+static bool is_id(const char *text)
+{
+	char prefix[4] = "";
+
+	(void)snprintf(prefix, sizeof(prefix), "%s", text);
+	return strlen(text) == ID_SIZE - 1 && id_is(prefix, text);
+}
+
+/* What was asked for, before it is known that there is such a thing: it may be a secret in the wrong place. */
+static void redact_arguments(struct value *data)
+{
+	struct value *all = value_get(data, "arguments");
+	const char *status = value_str(value_get(data, "status"));
+
+	if (!all || value_kind(all) != VALUE_OBJECT || (status && strcmp(status, "ok") == 0))
+		return;
+	auto_value *names = value_copy(all);
+	for (const char *k = value_next_key(names, NULL); k; k = value_next_key(names, k)) {
+		const char *text = value_str(value_get(names, k));
+
+		if (text && !is_id(text))
+			value_set(all, k, record_redacted(text));
+	}
+}
+
 static int check_event(const struct pinfold_ledger_event *o, struct value **ret, struct err *e)
 {
 	size_t len = o->data ? strlen(o->data) : 0;
@@ -155,6 +200,7 @@ int pinfold_ledger_add(const struct pinfold_ledger_event *event, struct pinfold_
 		(void)snprintf(rec.who.token, sizeof(rec.who.token), "%s", o.token ? o.token : "");
 		(void)snprintf(rec.who.client, sizeof(rec.who.client), "%s",
 			       o.client ? o.client : "");
+		redact_arguments(data);
 		struct value *v = new_event(&rec, o.kind, o.phase, take_ptr(&data));
 		set_text(v, "run", o.run);
 		set_text(v, "sandbox", o.sandbox);
@@ -192,12 +238,20 @@ static bool is_ours(const struct pinfold_run *run)
 	return run->req.spec.tool || run->req.spec.peek != PEEK_NONE || run->follows;
 }
 
-static struct value *run_event(const struct pinfold_run *run, const char *phase, struct value *data)
+/* The daemon hands out a sandbox that waits; until then nobody knows which. */
+static bool has_sandbox(const struct pinfold_run *run)
 {
-	struct value *v = new_event(&run->record, kind_of(run), phase, data);
+	return run->link < 0 || run->exec || run->record.has_sandbox;
+}
+
+static struct value *run_event(const struct pinfold_run *run, const char *kind, const char *phase,
+			       struct value *data)
+{
+	struct value *v = new_event(&run->record, kind, phase, data);
 
 	set_text(v, "run", run->id);
-	set_text(v, "sandbox", run->req.spec.id);
+	if (has_sandbox(run))
+		set_text(v, "sandbox", run->req.spec.id);
 	set_text(v, "workspace", run->workspace);
 	return v;
 }
@@ -211,17 +265,95 @@ int record_run_begin(struct pinfold_run *run, struct err *e)
 	int r = record_open(run->upper ? run->upper->store : NULL, &rec->dir, e);
 	if (r < 0 || rec->dir < 0)
 		return r;
-	r = put(rec, run_event(run, "begin", record_run_asked(run, run->options)), e);
+	rec->words = record_words(run->options->argv, run->options->env);
+	r = put(rec, run_event(run, kind_of(run), "begin", record_run_asked(run, run->options)), e);
 	rec->begun = r >= 0;
+	if (r >= 0)
+		record_run_behind(run);
 	return r;
+}
+
+void record_run_lives(struct pinfold_run *run)
+{
+	struct err none = ERR_INIT;
+
+	if (run->record.begun && run->link >= 0 && !run->exec && !run->record.told_sandbox)
+		(void)put(&run->record, run_event(run, kind_of(run), "started", NULL), &none);
+	run->record.told_sandbox = true;
+	record_settle();
+}
+
+/* The end of it, for what it says was missing. */
+static void keep_tail(struct pinfold_run *run, const char *data, size_t len)
+{
+	size_t room = sizeof(run->tail);
+
+	if (len > room) {
+		data += len - room;
+		len = room;
+	}
+	size_t stays = run->tail_len + len > room ? room - len : run->tail_len;
+	memmove(run->tail, run->tail + run->tail_len - stays, stays);
+	memcpy(run->tail + stays, data, len);
+	run->tail_len = stays + len;
+}
+
+void record_run_alert(struct pinfold_run *run, const struct run_alert *a)
+{
+	struct err none = ERR_INIT;
+
+	/* The end says how many there were. */
+	if (!run->record.begun)
+		return;
+	(void)put(&run->record, run_event(run, "alert", "raised", alert_value(a)), &none);
+	if (!run->settle_us && run->state == RUN_RUNNING) {
+		run->settle_us = now_us() + RECORD_LIVES_US;
+		run_arm_timer(run);
+	}
 }
 
 void record_run_output(struct pinfold_run *run, int stream, const void *data, size_t len)
 {
+	if (stream == 1)
+		keep_tail(run, data, len);
 	if (!run->record.begun)
 		return;
 	hash_add(&run->record.output[stream], data, len);
 	run->record.output_bytes[stream] += len;
+}
+
+void record_run_input(struct pinfold_run *run, const void *data, size_t len)
+{
+	if (!run->record.begun)
+		return;
+	hash_add(&run->record.input, data, len);
+	run->record.input_bytes += len;
+}
+
+void record_run_part(struct pinfold_run *run, struct value *data)
+{
+	struct err none = ERR_INIT;
+
+	/* The end says how many there are. */
+	(void)put(&run->record, run_event(run, "run.more", "part", data), &none);
+}
+
+void record_live_part(const struct pinfold_run *run, const char *phase, struct value *taken)
+{
+	struct err none = ERR_INIT; /* nobody is there who could be told */
+	struct record rec;
+
+	record_init(&rec);
+	rec.who = run->record.who;
+	if (record_open(NULL, &rec.dir, &none) >= 0 && rec.dir >= 0) {
+		struct value *v = new_event(&rec, "sandbox.network", phase, taken);
+
+		set_text(v, "sandbox", run->req.spec.id);
+		(void)put(&rec, v, &none);
+	} else {
+		value_free(taken);
+	}
+	record_done(&rec);
 }
 
 void record_run_end(struct pinfold_run *run, const struct err *e)
@@ -232,7 +364,10 @@ void record_run_end(struct pinfold_run *run, const struct err *e)
 	if (!rec->begun)
 		return;
 	rec->begun = false;
-	rec->kept = put(rec, run_event(run, "end", record_run_outcome(run, e)), &why) >= 0;
+	if (!e)
+		record_run_more(run);
+	rec->kept = put(rec, run_event(run, kind_of(run), "end", record_run_outcome(run, e)),
+			&why) >= 0;
 	fd_close(&rec->dir);
 }
 
@@ -249,9 +384,14 @@ void record_run_refused(struct pinfold_run *run, const struct pinfold_run_option
 		return;
 	if (!run->id[0] && id_make("run", run->id, &none) < 0)
 		return;
+	const struct pinfold_run_options *were = run->options;
+	run->options = o;
+	value_free(rec->words);
+	rec->words = record_words(o->argv, o->env);
 	data = record_run_asked(run, o);
+	run->options = were;
 	value_set(data, "error", record_error(e));
 	value_set(data, "status", value_of_str("refused"));
-	(void)put(rec, run_event(run, "refused", data), &none); /* nothing was done */
+	(void)put(rec, run_event(run, kind_of(run), "refused", data), &none); /* nothing was done */
 	fd_close(&rec->dir);
 }

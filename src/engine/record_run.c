@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the events of a run say of it. Names of variables, never their values; hashes, never contents. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/fd.h"
+#include "egress/policy.h"
+#include "engine/host_layer.h"
 #include "engine/record.h"
 #include "engine/run_int.h"
 #include "ledger/redact.h"
 #include "store/history.h"
 
 #define WORD_BYTES 1024u
-#define WORDS_BYTES 512u
-#define NAMES_MAX 32u
-#define DENIALS_MAX 8u
-#define FILES_MAX 16u
 
 static struct value *of_hash(const uint8_t digest[HASH_BYTES])
 {
@@ -33,9 +33,9 @@ struct value *record_word(const char *text)
 struct value *record_redacted(const char *text)
 {
 	char to[400];
-	bool next = false;
+	struct redact_state state = {0};
 
-	(void)redact(text, &next, to, sizeof(to));
+	(void)redact(text, &state, to, sizeof(to));
 	return value_of_str(to);
 }
 
@@ -51,46 +51,64 @@ struct value *record_error(const struct err *e)
 	return v;
 }
 
-/* The words, without secrets and not too many; the hash is of all, as they are. */
-static void set_command(struct value *v, const char *const *argv)
+/* Is a value of a variable one to look for? Short ones and paths are everywhere. */
+static bool is_telling(const char *name, size_t len, const char *value)
+{
+	bool secret = redact_names(name, len);
+
+	return strlen(value) >= (secret ? 4 : 8) && (secret || *value != '/');
+}
+
+/* The word with values of variables replaced by their names; NULL: it has none of them. */
+static char *by_name(const char *word, const char *const *env)
+{
+	char *text = NULL;
+	unsigned most = 64;
+
+	for (unsigned i = 0; env && env[i]; i++) {
+		const char *end = strchr(env[i], '='), *from = text ? text : word, *at;
+
+		if (!end || !is_telling(env[i], (size_t)(end - env[i]), end + 1))
+			continue;
+		while (most-- > 0 && (at = strstr(from, end + 1))) {
+			char *next = NULL;
+
+			if (asprintf(&next, "%.*s$%.*s%s", (int)(at - from), from,
+				     (int)(end - env[i]), env[i], at + strlen(end + 1)) < 0)
+				return text;
+			free(text);
+			from = text = next;
+		}
+	}
+	return text;
+}
+
+struct value *record_words(const char *const *argv, const char *const *env)
 {
 	struct value *words = value_array();
+	struct redact_state state = {0};
+
+	for (unsigned i = 0; argv && argv[i]; i++) {
+		auto_free char *named = by_name(argv[i], env);
+		char text[WORD_BYTES];
+
+		(void)redact(named ? named : argv[i], &state, text, sizeof(text));
+		value_add(words, value_of_str(text));
+	}
+	return words;
+}
+
+/* Of all of them, as they are. */
+static void set_command_hash(struct value *v, const char *const *argv)
+{
 	uint8_t digest[HASH_BYTES];
-	size_t room = WORDS_BYTES;
-	bool secret = false;
 	struct hash h;
 
 	hash_init(&h);
-	for (unsigned i = 0; argv && argv[i]; i++) {
-		char text[WORDS_BYTES];
-
+	for (unsigned i = 0; argv && argv[i]; i++)
 		hash_add(&h, argv[i], strlen(argv[i]) + 1);
-		if (room < 16)
-			continue;
-		size_t n = redact(argv[i], &secret, text, room);
-		value_add(words, value_of_str(text));
-		room -= n < room ? n : room;
-	}
 	hash_done(&h, digest);
-	value_set(v, "command", words);
 	value_set(v, "command_sha256", of_hash(digest));
-}
-
-static void set_names(struct value *v, const char *const *env)
-{
-	struct value *names = value_array();
-	unsigned i = 0;
-
-	for (; env && env[i] && i < NAMES_MAX; i++) {
-		const char *end = strchrnul(env[i], '=');
-		size_t n = (size_t)(end - env[i]);
-
-		value_add(names, value_of_bytes(env[i], n < 64 ? n : 64));
-	}
-	if (i)
-		value_set(v, "environment", names);
-	else
-		value_free(names);
 }
 
 static void set_limits(struct value *v, const struct sandbox_limits *l)
@@ -105,10 +123,46 @@ static void set_limits(struct value *v, const struct sandbox_limits *l)
 	value_set(v, "limits", to);
 }
 
-static void set_text(struct value *v, const char *key, const char *text)
+/* What it may reach, by the hash of its rules as the gate gets them. */
+static void set_policy(struct value *v, const struct policy *p)
+{
+	struct value *to = value_object();
+	auto_free void *block = NULL;
+	struct err none = ERR_INIT;
+	uint8_t digest[HASH_BYTES];
+	size_t len = 0;
+
+	if (!p || policy_pack(p, &block, &len, &none) < 0) {
+		value_free(to);
+		return;
+	}
+	hash_bytes(block, len, digest);
+	value_set(to, "sha256", of_hash(digest));
+	value_set(v, "policy", to);
+}
+
+/* A name of something that is there is what it is; one of nothing may be a secret in the wrong place. */
+static void set_name(struct value *v, const char *key, const char *text, bool is_there)
 {
 	if (text)
-		value_set(v, key, record_word(text));
+		value_set(v, key, is_there ? record_word(text) : record_redacted(text));
+}
+
+static void set_image(struct value *v, const struct pinfold_run *run,
+		      const struct pinfold_run_options *o)
+{
+	const struct request *r = &run->req;
+	char number[HASH_TEXT_SIZE];
+
+	if (r->image_name[0])
+		value_set(v, "image", record_word(r->image_name));
+	else
+		set_name(v, "image", o->image ? o->image : "host", r->spec.argv);
+	if (r->image_digest[0])
+		value_set(v, "image_digest", value_of_str(r->image_digest));
+	else if (!r->image_name[0] && !names_image(o) && r->spec.argv && run->record.dir >= 0 &&
+		 host_layer(run->record.dir, number))
+		value_set(v, "host_layer", value_of_str(number));
 }
 
 struct value *record_run_asked(const struct pinfold_run *run, const struct pinfold_run_options *o)
@@ -117,16 +171,18 @@ struct value *record_run_asked(const struct pinfold_run *run, const struct pinfo
 	struct value *v = value_object();
 	uint8_t digest[HASH_BYTES];
 
-	set_command(v, o->argv);
+	set_command_hash(v, o->argv);
+	record_run_first(v, run);
 	if (o->lang && o->code) {
 		hash_bytes(o->code, o->code_len, digest);
 		value_set(v, "code_sha256", of_hash(digest));
 	}
-	set_text(v, "lang", o->lang);
-	set_text(v, "user", o->user);
-	set_text(v, "dir", o->dir);
-	value_set(v, "image", record_word(o->image ? o->image : "host"));
-	set_names(v, o->env);
+	set_name(v, "lang", o->lang, spec->argv);
+	set_name(v, "user", o->user, spec->argv);
+	set_name(v, "dir", o->dir, spec->argv);
+	if (!run->exec) /* else it is the sandbox's, and was said when that was made */
+		set_image(v, run, o);
+	set_policy(v, run->req.policy);
 	if (!spec->argv)
 		return v; /* refused before that was known */
 	value_set(v, "isolation",
@@ -156,42 +212,17 @@ static void set_output(struct value *v, const struct pinfold_run *run)
 	}
 }
 
-static void set_denials(struct value *v, const struct pinfold_run *run)
+/* What it was given, whether it read that or not. */
+static void set_input(struct value *v, const struct pinfold_run *run)
 {
-	struct value *list = value_array();
+	struct hash h = run->record.input;
+	struct value *one = value_object();
+	uint8_t digest[HASH_BYTES];
 
-	for (unsigned i = 0; i < run->n_denials && i < DENIALS_MAX; i++) {
-		const struct run_denial *d = &run->denials[i];
-		struct value *one = value_object();
-
-		value_set(one, "kind", value_of_str(d->kind));
-		value_set(one, "what", record_redacted(d->what));
-		value_set(one, "count", value_of_u64(d->count));
-		value_add(list, one);
-	}
-	value_set(v, "denials", list);
-	uint64_t more = run->denials_omitted;
-	more += run->n_denials > DENIALS_MAX ? run->n_denials - DENIALS_MAX : 0;
-	if (more)
-		value_set(v, "denials_omitted", value_of_u64(more));
-}
-
-static void set_files(struct value *v, const struct pinfold_run *run)
-{
-	struct value *list = value_array();
-
-	for (unsigned i = 0; i < run->n_files && i < FILES_MAX; i++) {
-		const struct run_file *f = &run->files[i];
-		struct value *one = value_object();
-
-		value_set(one, "path",
-			  value_of_bytes(f->path, f->path_len < 256 ? f->path_len : 256));
-		if (f->sha256[0])
-			value_set(one, "sha256", value_of_str(f->sha256));
-		value_add(list, one);
-	}
-	value_set(v, "files", list);
-	value_set(v, "files_changed", value_of_u64(run->n_files + run->files_omitted));
+	hash_done(&h, digest);
+	value_set(one, "bytes", value_of_u64(run->record.input_bytes));
+	value_set(one, "sha256", of_hash(digest));
+	value_set(v, "stdin", one);
 }
 
 static void set_end(struct value *v, const struct pinfold_run *run)
@@ -209,6 +240,8 @@ static void set_end(struct value *v, const struct pinfold_run *run)
 		value_set(v, "limit", value_of_str(run->limit_kind));
 	if (run->snapshot)
 		value_set(v, "snapshot", value_of_u64(run->snapshot));
+	if (run->recorded.sha256[0])
+		value_set(v, "recording", value_of_str(run->recorded.sha256));
 }
 
 struct value *record_run_outcome(const struct pinfold_run *run, const struct err *e)
@@ -229,8 +262,8 @@ struct value *record_run_outcome(const struct pinfold_run *run, const struct err
 		value_set(v, "error", why);
 	}
 	set_output(v, run);
-	set_denials(v, run);
-	if (run->n_files)
-		set_files(v, run);
+	if (!run->req.spec.session) /* whose input is pieces of code, one after the other */
+		set_input(v, run);
+	record_run_lists(v, run);
 	return v;
 }

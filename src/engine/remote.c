@@ -6,6 +6,7 @@
  */
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 
 #include "base/fd.h"
 #include "base/passfd.h"
-#include "engine/run_int.h"
+#include "engine/guard.h"
 #include "sandbox/ask.h"
 #include "warden/place.h"
 #include "wire/link.h"
@@ -58,6 +59,9 @@ static int find_socket(char *path, size_t size, int *ret_fd)
 int remote_open(int *ret_fd, struct err *e)
 {
 	char path[256] = "";
+
+	if (place_check(e) < 0)
+		return -EINVAL;
 	int r = find_socket(path, sizeof(path), ret_fd);
 
 	if (r == 0)
@@ -73,18 +77,13 @@ int remote_connect(const struct pinfold_run_options *o, int *ret_fd, struct err 
 	char path[256] = "";
 
 	*ret_fd = FD_NONE;
-	if (names_image(o)) {
-		/* Images are in the caller's store. */
-		if (!(o->flags & PINFOLD_DAEMON))
-			return 0;
-		(void)err_set(e, ERR_UNSUPPORTED, "--daemon: not with --image");
-		return err_remedy(e, "leave --daemon out: it runs in this process");
-	}
+	if (place_check(e) < 0)
+		return -EINVAL;
 	if ((o->flags & PINFOLD_LOCAL) || (o->isolation && strcmp(o->isolation, "strict") != 0)) {
 		if (!(o->flags & PINFOLD_DAEMON))
 			return 0;
-		(void)err_set(e, ERR_INVALID, "--daemon: only with --isolation strict");
-		return err_remedy(e, "leave --daemon out");
+		(void)err_set(e, ERR_INVALID, "--isolation: in the daemon it is strict");
+		return err_remedy(e, "leave --isolation out, or run it without the daemon");
 	}
 	int r = find_socket(path, sizeof(path), ret_fd);
 	if (r == -EAGAIN) {
@@ -106,7 +105,8 @@ static int send_ask(int link, struct link_ask *msg, const int *fds, unsigned n, 
 	msg->magic = LINK_MAGIC;
 	msg->version = LINK_VERSION;
 	int r = passfd_send(link, msg, sizeof(*msg), fds, n);
-	if (r < 0) {
+	/* Front may have refused us before we asked: what it said is there to be read. */
+	if (r < 0 && r != -EPIPE && r != -ECONNRESET) {
 		errno = -r;
 		return err_sys(e, "ask the daemon");
 	}
@@ -118,17 +118,31 @@ int remote_ask_with(int link, struct link_ask *msg, int fd, struct err *e)
 	return send_ask(link, msg, &fd, 1, e);
 }
 
+/* A name as a number: two that share one share their turns, which is all it is for. */
+static uint32_t share_of(const char *tenant)
+{
+	uint32_t hash = 2166136261u;
+
+	for (const char *c = tenant; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 16777619u;
+	return *tenant ? hash | 1 : 0;
+}
+
 int remote_ask(int link, struct link_ask *msg, const struct request *req, const int stdio[3],
 	       struct err *e)
 {
-	auto_close int block = FD_NONE;
+	auto_close int block = FD_NONE, layers = FD_NONE;
 
 	if (req && ask_write(&req->spec, req->best_effort, &block, e) < 0)
+		return -EINVAL;
+	if (req && deps_bundle(req, &layers, e) < 0)
 		return -EINVAL;
 	int fds[LINK_FDS_MAX] = {block,
 				 req ? stdio[0] : FD_NONE,
 				 req ? stdio[1] : FD_NONE,
 				 req ? stdio[2] : FD_NONE,
+				 FD_NONE,
+				 FD_NONE,
 				 FD_NONE,
 				 FD_NONE};
 	unsigned n = LINK_FDS_MIN;
@@ -136,6 +150,11 @@ int remote_ask(int link, struct link_ask *msg, const struct request *req, const 
 		fds[n++] = req->spec.dir_fd;
 	if (req && req->spec.egress.n_ports)
 		fds[n++] = req->spec.egress.gate;
+	if (req && req->spec.guard)
+		fds[n++] = req->spec.guard_fd;
+	if (layers >= 0)
+		fds[n++] = layers;
+	msg->share = req ? share_of(req->tenant) : 0;
 	return send_ask(link, msg, fds, LINK_FDS_MAX, e);
 }
 
@@ -170,6 +189,9 @@ int remote_next(int link, int cancel_fd, struct link_msg *msg, int fds[2], struc
 	while ((r = passfd_receive(link, msg, sizeof(*msg), fds, 2, MSG_DONTWAIT)) == -EAGAIN)
 		if (poll(pfd, 2, -1) > 0 && pfd[1].revents) /* EINTR: the next receive tells */
 			return cancelled(e);
+	/* Who closes without having read all makes an error of it once, before what he said. */
+	if (r == -EPIPE)
+		r = passfd_receive(link, msg, sizeof(*msg), fds, 2, MSG_DONTWAIT);
 	return r < 0 ? daemon_is_gone(e) : 0;
 }
 
@@ -179,6 +201,7 @@ static void take_description(struct pinfold_run *run, const struct link_started 
 	run->warm = s->warm > 2 ? 2 : s->warm;
 	(void)snprintf(run->req.spec.id, sizeof(run->req.spec.id), "%.*s",
 		       (int)sizeof(run->req.spec.id) - 1, s->sandbox);
+	run->record.has_sandbox = true;
 	request_held(&run->req, s->group, s->volume);
 }
 
@@ -199,6 +222,7 @@ static int take_started(struct pinfold_run *run, const struct link_started *s, i
 	if (fds[0] < 0)
 		return daemon_is_gone(e);
 	run->live_ms = s->limits.time_ms;
+	run->box_alert = s->alert_kills ? ALERT_KILL : s->alert_pauses ? ALERT_PAUSE : ALERT_LOG;
 	if (run->exec)
 		take_limits(&run->req, s);
 	else
@@ -253,20 +277,30 @@ int remote_start(struct pinfold_run *run, struct err *e)
 	int r = egress_begin(run, e);
 
 	if (r >= 0)
+		r = guard_begin(run, e);
+	if (r >= 0)
 		r = run_make_stdio(run, stdio, e);
 	if (r >= 0)
 		r = ask(run, stdio, e);
 	for (int i = 0; i < 3; i++)
 		fd_close(&stdio[i]);
 	fd_close(&run->gate_end); /* on its way */
+	fd_close(&run->guard_end);
 	return r < 0 ? r : await_daemon(run, e);
 }
 
 static void take_denial(struct pinfold_run *run, struct link_denial *d)
 {
-	struct notify_event ev = {.network = d->network, .port = d->port};
+	struct notify_event ev = {.network = d->network,
+				  .has_policy = d->network == LINK_NETWORK_POLICY,
+				  .port = d->port};
 
-	d->hint[sizeof(d->hint) - 1] = '\0';
+	d->hint[sizeof(d->hint) - 1] = d->what[sizeof(d->what) - 1] = '\0';
+	if (d->network == LINK_COMMAND_RULE || d->network == LINK_COMMAND_ASKED) {
+		run_deny_command(run, d->network == LINK_COMMAND_RULE ? "command" : "approval",
+				 d->what, d->hint);
+		return;
+	}
 	ev.hint = d->network ? NULL : d->hint;
 	(void)snprintf(ev.what, sizeof(ev.what), "%.*s", (int)sizeof(d->what) - 1, d->what);
 	(void)snprintf(ev.host, sizeof(ev.host), "%.*s", (int)sizeof(d->host) - 1, d->host);
@@ -282,6 +316,7 @@ enum run_stop remote_stop(uint32_t stop)
 	case LINK_STOP_CPU_TIME: return STOP_CPU_TIME;
 	case LINK_STOP_TIME: return STOP_TIME;
 	case LINK_STOP_CALLER: return STOP_CALLER;
+	case LINK_STOP_ALERT: return STOP_ALERT;
 	default: return STOP_NONE;
 	}
 }
@@ -301,11 +336,15 @@ static void take_ended(struct pinfold_run *run, const struct link_ended *end)
 		.oom_kills = end->oom_kills,
 		.pids_refused = end->pids_refused,
 	};
-	run->rusage.ru_utime = (struct timeval){(time_t)(end->user_us / 1000000),
-						(suseconds_t)(end->user_us % 1000000)};
-	run->rusage.ru_stime = (struct timeval){(time_t)(end->system_us / 1000000),
-						(suseconds_t)(end->system_us % 1000000)};
-	run->rusage.ru_maxrss = (long)end->memory_kb;
+	/* Nobody has waited for the guest yet: what it said itself is as good. */
+	if (end->memory_kb)
+		run->rusage = (struct rusage){
+			.ru_utime = {(time_t)(end->user_us / 1000000),
+				     (suseconds_t)(end->user_us % 1000000)},
+			.ru_stime = {(time_t)(end->system_us / 1000000),
+				     (suseconds_t)(end->system_us % 1000000)},
+			.ru_maxrss = (long)end->memory_kb,
+		};
 	run->pids_full = run->pids_full || end->pids_full;
 	run->gave_up = end->stuck;
 }
@@ -327,7 +366,9 @@ bool remote_message(struct pinfold_run *run)
 		take_denial(run, &msg.denial);
 		return false;
 	}
-	if (r >= 0 && msg.kind == LINK_ENDED) {
+	if (r >= 0 && msg.kind == LINK_OK && run->exec) {
+		run->usage.oom_kills = msg.ok.value;
+	} else if (r >= 0 && msg.kind == LINK_ENDED) {
 		take_ended(run, &msg.ended);
 	} else {
 		(void)daemon_is_gone(&e);
@@ -344,6 +385,16 @@ void remote_tell(const struct pinfold_run *run)
 	if (run->link >= 0 && !run->exec && run->stop == STOP_NONE && run->have_status &&
 	    WIFEXITED(run->wait_status))
 		(void)passfd_send(run->link, &msg, sizeof(msg), NULL, 0); /* or all is over */
+}
+
+bool remote_ask_memory(const struct pinfold_run *run)
+{
+	struct link_ask msg = {.magic = LINK_MAGIC, .version = LINK_VERSION, .op = LINK_TELL};
+	int st = run->wait_status;
+	bool killed = WIFSIGNALED(st) ? WTERMSIG(st) == SIGKILL : WEXITSTATUS(st) == 128 + SIGKILL;
+
+	return run->link >= 0 && run->stop == STOP_NONE && killed &&
+	       passfd_send(run->link, &msg, sizeof(msg), NULL, 0) >= 0;
 }
 
 void remote_kill(const struct pinfold_run *run)

@@ -29,18 +29,22 @@ const char *request_keep(struct request *r, char *s)
 
 static int refuse_missing_part(const struct pinfold_run_options *o, struct err *e)
 {
-	const char *what = NULL;
-
-	if (o->name)
-		what = "--name";
-	else if (o->deps && strcmp(o->deps, "off") != 0)
-		what = "--deps";
+	if (o->name) {
+		(void)err_set(e, ERR_UNSUPPORTED, "--name: not here");
+		return err_remedy(
+			e, "a run that is kept is pinfold_workspace_exec(), or pinfold run or "
+			   "exec");
+	}
+	/* Who can have packages has them by now (deps_run.h). */
+	const char *what = o->deps && strcmp(o->deps, "off") != 0 ? "--deps"
+			   : o->packages && o->packages[0]	  ? "--package"
+			   : o->apt && o->apt[0]		  ? "--apt"
+								  : NULL;
 	if (!what)
 		return 0;
-	(void)err_set(e, ERR_UNSUPPORTED, "%s is not in this version", what);
-	return err_remedy(e, strcmp(what, "--name") == 0
-				     ? "use pinfold_workspace_exec(), or pinfold exec"
-				     : "bring what is needed in with --dir or --stdin");
+	(void)err_set(e, ERR_UNSUPPORTED, "%s: not in a sandbox that lives already", what);
+	return err_remedy(e, "name packages when it is made: pinfold run --detach --package NAME, "
+			     "or packages of the request by which it is made over HTTP");
 }
 
 /* What needs a mount or a pid namespace cannot be had without one. */
@@ -79,6 +83,20 @@ static int refuse_level(const char *level, struct err *e)
 	return err_remedy(e, "use strict, or landlock where user namespaces are forbidden");
 }
 
+/* For a person to read: whoever shows it escapes it. */
+static int take_reason(struct request *r, const struct pinfold_run_options *o, struct err *e)
+{
+	size_t len = o->reason ? strlen(o->reason) : 0;
+
+	if (len >= sizeof(r->reason) || !utf8_valid(o->reason, len)) {
+		(void)err_set(e, ERR_INVALID, "--reason: not a text of up to %zu bytes",
+			      sizeof(r->reason) - 1);
+		return err_remedy(e, "say it in one sentence");
+	}
+	(void)snprintf(r->reason, sizeof(r->reason), "%s", len ? o->reason : "");
+	return 0;
+}
+
 static int check_words(struct request *r, const struct pinfold_run_options *o, struct err *e)
 {
 	if (o->isolation && strcmp(o->isolation, "landlock") == 0)
@@ -97,6 +115,10 @@ static int check_words(struct request *r, const struct pinfold_run_options *o, s
 		return err_set(e, ERR_INVALID, "--deps: \"%s\" is not auto, manifest, retry or off",
 			       o->deps),
 		       err_remedy(e, "use --deps off");
+	if (alert_action_of(o->on_alert, &r->on_alert, e) < 0 || take_reason(r, o, e) < 0)
+		return -EINVAL;
+	r->spec.alert_kills = r->on_alert == ALERT_KILL;
+	r->spec.alert_pauses = r->on_alert == ALERT_PAUSE;
 	if (!o->limits)
 		r->best_effort = geteuid() != 0 && !r->remote;
 	else if (strcmp(o->limits, "best-effort") == 0)
@@ -116,7 +138,8 @@ static int check_workdir(struct request *r, const struct pinfold_run_options *o,
 		return err_set(e, ERR_INVALID, "--workdir: \"%s\" is not an absolute path", dir),
 		       err_remedy(e, "give a path inside the sandbox, such as /home/user or /work");
 	if (strlen(dir) >= 4096)
-		return err_set(e, ERR_INVALID, "--workdir: the path is too long");
+		return err_set(e, ERR_INVALID, "--workdir: the path is too long"),
+		       err_remedy(e, "give a path of less than 4096 bytes");
 	r->spec.workdir = request_keep(r, strdup(dir));
 	return r->spec.workdir ? 0 : err_set(e, ERR_INTERNAL, "out of memory");
 }
@@ -157,8 +180,17 @@ static int open_dir(struct request *r, const struct pinfold_run_options *o, stru
 	struct stat st;
 
 	r->spec.dir_fd = FD_NONE;
-	if (!o->dir)
-		return 0;
+	if (!o->dir) {
+		const char *what = o->hide && o->hide[0]   ? "--hide"
+				   : o->show && o->show[0] ? "--show"
+							   : NULL;
+
+		if (!what)
+			return 0;
+		(void)err_set(e, ERR_INVALID, "%s: there is no --dir whose files it could mean",
+			      what);
+		return err_remedy(e, "show a directory with --dir, or leave %s out", what);
+	}
 	r->dir_real = realpath(o->dir, NULL);
 	if (r->dir_real)
 		r->spec.dir_fd = open(r->dir_real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -175,7 +207,8 @@ static int open_dir(struct request *r, const struct pinfold_run_options *o, stru
 	if (!HOLD_SECRETS)
 		return 0;
 	r->spec.hidden = (const char *const *)r->secrets.path;
-	return secrets_find(r->spec.dir_fd, o->hide, o->show, &r->secrets, e);
+	return secrets_find(r->spec.dir_fd, &(struct secrets_said){o->hide, o->show}, &r->secrets,
+			    e);
 }
 
 /* Its git directory, where that is elsewhere. */
@@ -186,7 +219,7 @@ static void open_git(struct request *r, const struct pinfold_run_options *o)
 
 	if (r->spec.dir_fd < 0 || r->spec.level != LEVEL_STRICT)
 		return;
-	gitdir_find(r->spec.dir_fd, r->dir_real, o->hide, o->show, g);
+	gitdir_find(r->spec.dir_fd, r->dir_real, &(struct secrets_said){o->hide, o->show}, g);
 	if (!g->found || fstat(g->fd, &st) < 0)
 		return;
 	if (r->remote) {
@@ -218,7 +251,8 @@ static int add_env(struct request *r, char *entry, struct err *e)
 		}
 	if (r->n_env >= ENV_MAX) {
 		free(entry);
-		return err_set(e, ERR_LIMIT, "--env: more than %u variables", ENV_MAX);
+		(void)err_set(e, ERR_LIMIT, "--env: more than %u variables", ENV_MAX);
+		return err_remedy(e, "give the others in a file, by --dir or --stdin");
 	}
 	r->env[r->n_env++] = entry;
 	return 0;
@@ -269,6 +303,21 @@ static int standard_env(struct request *r, const struct pinfold_run_options *o, 
 	return r->spec.egress.n_ports ? add_list(r, proxies, e) : 0;
 }
 
+/* Takes all of them, whatever comes of it. */
+static int pinned_env(struct request *r, struct err *e)
+{
+	char *list[PIN_VARIABLES];
+	int bad = pin_environment(r, list, e);
+
+	for (unsigned i = 0; list[i]; i++) {
+		if (bad < 0)
+			free(list[i]);
+		else
+			bad = add_env(r, list[i], e);
+	}
+	return bad;
+}
+
 static int make_env(struct request *r, const struct pinfold_run_options *o, struct err *e)
 {
 	r->env = calloc(ENV_MAX + 1, sizeof(*r->env));
@@ -277,11 +326,12 @@ static int make_env(struct request *r, const struct pinfold_run_options *o, stru
 	for (char **ours = environ; !HOLD_CALLER_ENV && ours && *ours; ours++)
 		if (add_env(r, strdup(*ours), e) < 0)
 			return -ENOMEM;
-	if (standard_env(r, o, e) < 0)
+	if (standard_env(r, o, e) < 0 || pinned_env(r, e) < 0)
 		return -ENOMEM;
 	for (unsigned i = 0; o->env && o->env[i]; i++) {
 		if (o->env[i][0] == '=' || !strchr(o->env[i], '='))
-			return err_set(e, ERR_INVALID, "--env: \"%s\" is not KEY=VALUE", o->env[i]);
+			return err_set(e, ERR_INVALID, "--env: \"%s\" is not KEY=VALUE", o->env[i]),
+			       err_remedy(e, "give a name, = and its value: --env KEY=VALUE");
 		int k = add_env(r, strdup(o->env[i]), e);
 		if (k < 0)
 			return k;
@@ -361,8 +411,8 @@ static int take_command(struct request *r, const struct pinfold_run_options *o, 
 static int find_layers(struct request *r, const struct pinfold_run_options *o,
 		       const struct request_on *on, struct err *e)
 {
-	if (!on)
-		return names_image(o) ? request_image(r, o, e) : 0;
+	if (!on) /* one that somebody else holds comes as it is */
+		return names_image(o) && !o->packages_fd ? request_image(r, o, e) : 0;
 	r->spec.layers = on->layers;
 	if (on->image)
 		request_image_path(r, on->image);
@@ -379,16 +429,19 @@ int request_init(struct request *r, const struct pinfold_run_options *o,
 	r->keep_ms = o->keep_ms ? o->keep_ms : 3600000;
 	r->spec.pty = o->flags & PINFOLD_PTY;
 	r->spec.open_stdin = o->flags & PINFOLD_SPAWN_STDIN;
-	r->spec.collect = on || (o->flags & PINFOLD_CAPTURE);
+	r->spec.collect = on || (o->flags & PINFOLD_CAPTURE) || request_is_kept(o);
 	r->spec.rows = o->rows ? o->rows : 24;
 	r->spec.cols = o->cols ? o->cols : 80;
 	if (o->size < sizeof(size_t) * 4)
-		return err_set(e, ERR_INVALID, "options of another version of the library");
+		return err_set(e, ERR_INVALID, "options of another version of the library"),
+		       err_remedy(e,
+				  "begin with PINFOLD_RUN_OPTIONS_INIT of the header that belongs "
+				  "to it");
 	if (check_words(r, o, e) < 0 || refuse_missing_part(o, e) < 0 ||
 	    find_layers(r, o, on, e) < 0 || take_command(r, o, e) < 0 ||
 	    check_workdir(r, o, e) < 0 || open_dir(r, o, e) < 0 || request_policy(r, o, e) < 0 ||
-	    make_env(r, o, e) < 0 || check_metadata(r, o, e) < 0 || find_ids(r, e) < 0 ||
-	    request_limits(r, o, e) < 0 || id_make("sbx", r->spec.id, e) < 0)
+	    request_pin(r, o, e) < 0 || make_env(r, o, e) < 0 || check_metadata(r, o, e) < 0 ||
+	    find_ids(r, e) < 0 || request_limits(r, o, e) < 0 || id_make("sbx", r->spec.id, e) < 0)
 		return -EINVAL;
 	open_git(r, o);
 	return 0;
@@ -400,6 +453,7 @@ void request_done(struct request *r)
 	if (r->store)
 		fd_close(&r->image_lock);
 	store_close(r->store);
+	deps_release(&r->deps);
 	policy_free(r->policy);
 	free(r->injected);
 	gitdir_done(&r->git);

@@ -28,6 +28,9 @@ void request_image_path(struct request *r, const struct store_image *image)
 	size_t len = 0;
 	const char *path = store_image_env(image, "PATH", &len);
 
+	(void)snprintf(r->image_name, sizeof(r->image_name), "%s", image->name);
+	(void)snprintf(r->image_digest, sizeof(r->image_digest), "%s", image->digest);
+
 	if (path && len > 0 && len < sizeof(r->path)) {
 		memcpy(r->path, path, len);
 		r->path[len] = '\0';
@@ -50,10 +53,6 @@ int request_image(struct request *r, const struct pinfold_run_options *o, struct
 
 	if (!image)
 		return err_sys(e, "--image");
-	if (r->remote) {
-		(void)err_set(e, ERR_UNSUPPORTED, "--image: not in the daemon");
-		return err_remedy(e, "run it without --daemon and --detach");
-	}
 	if (geteuid() != 0 && r->spec.as_root) {
 		(void)err_set(e, ERR_UNSUPPORTED,
 			      "--user root: not with --image for an ordinary "

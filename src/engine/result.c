@@ -7,7 +7,8 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
-#include "engine/run_int.h"
+#include "deps/lock.h"
+#include "engine/egress_live.h"
 #include "wire/msg.h"
 
 static void write_stream(struct json *j, const char *key, struct capture *c, const char *artifact)
@@ -52,6 +53,7 @@ void pinfold_run_summary(const struct pinfold_run *run, struct pinfold_run_summa
 	*ret_summary = (struct pinfold_run_summary){
 		.limit = run->limit_kind,
 		.denials = run->n_denials,
+		.alerts = run->alerts.n,
 		.wall_us = run->ended_us > run->started_us ? run->ended_us - run->started_us : 0,
 		.cpu_us = cpu_us(run)};
 }
@@ -85,13 +87,14 @@ static void write_limit_row(struct json *j, const char *key, uint64_t value, enu
 	json_close(j, '}');
 }
 
-static void write_limits(struct json *j, const struct pinfold_run *run)
+void request_write_limits(const struct request *r, struct json *j)
 {
-	const struct sandbox_limits *l = &run->req.spec.limits;
-	const struct run_held *h = &run->req.held;
+	const struct sandbox_limits *l = &r->spec.limits;
+	const struct run_held *h = &r->held;
 
 	json_open(j, "limits", '{');
 	write_limit_row(j, "time", l->time_ms, h->time);
+	write_limit_row(j, "grace", l->grace_ms, h->time);
 	if (l->cpu_time_ms)
 		write_limit_row(j, "cpu_time", l->cpu_time_ms, h->cpu_time);
 	json_open(j, "cpus", '{');
@@ -102,7 +105,13 @@ static void write_limits(struct json *j, const struct pinfold_run *run)
 	write_limit_row(j, "pids", l->pids, h->pids);
 	write_limit_row(j, "disk", l->disk_bytes, h->disk);
 	write_limit_row(j, "nofile", l->nofile, h->nofile);
+	/* What is beyond is counted, and written elsewhere. */
+	write_limit_row(j, "output", r->output_bytes, HELD_QUOTA);
 	json_close(j, '}');
+}
+
+static void write_limit(struct json *j, const struct pinfold_run *run)
+{
 	if (!run->limit_kind) {
 		json_none(j, "limit");
 		return;
@@ -133,7 +142,7 @@ static void write_denials(struct json *j, const struct pinfold_run *run)
 		json_u64(j, "denials_omitted", run->denials_omitted);
 }
 
-static const char *type_name(uint32_t mode)
+const char *run_file_type(uint32_t mode)
 {
 	switch (mode & S_IFMT) {
 	case S_IFREG: return "file";
@@ -169,7 +178,7 @@ static void write_files(struct json *j, const struct pinfold_run *run)
 		json_open(j, NULL, '{');
 		write_path(j, f);
 		json_str(j, "change", changes[f->change]);
-		json_str(j, "type", type_name(f->mode));
+		json_str(j, "type", run_file_type(f->mode));
 		json_u64(j, "size", gone ? 0 : f->size);
 		json_str(j, "sha256", f->sha256[0] ? f->sha256 : NULL);
 		json_close(j, '}');
@@ -179,7 +188,36 @@ static void write_files(struct json *j, const struct pinfold_run *run)
 		json_u64(j, "files_omitted", run->files_omitted);
 }
 
-static void write_decision(struct json *j, const struct gate_report *r)
+/* Those of row `row`, where there are some. */
+static void write_requests(struct json *j, const struct pinfold_run *run, unsigned row)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < run->n_requests; i++) {
+		const struct run_request *q = &run->requests[i];
+		const char *space = strchr(q->what, ' ');
+
+		if (q->row != row || !space)
+			continue;
+		if (!any)
+			json_open(j, "requests", '[');
+		any = true;
+		json_open(j, NULL, '{');
+		json_bytes(j, "method", q->what, (size_t)(space - q->what));
+		json_str(j, "path", space + 1);
+		if (q->status)
+			json_u64(j, "status", q->status);
+		else
+			json_none(j, "status"); /* a person is asked */
+		json_u64(j, "ms", q->ms);
+		json_close(j, '}');
+	}
+	if (any)
+		json_close(j, ']');
+}
+
+static void write_decision(struct json *j, const struct pinfold_run *run,
+			   const struct gate_report *r)
 {
 	static const char *const verdicts[] = {
 		[GATE_ALLOWED] = "allowed", [GATE_DENIED] = "denied", [GATE_PENDING] = "pending"};
@@ -192,26 +230,82 @@ static void write_decision(struct json *j, const struct gate_report *r)
 	json_u64(j, "count", r->count);
 	json_u64(j, "bytes_in", r->bytes_in);
 	json_u64(j, "bytes_out", r->bytes_out);
+	if (r->ms)
+		json_u64(j, "ms", r->ms);
+	write_requests(j, run, r->row);
 	json_close(j, '}');
 }
 
-static void write_network(struct json *j, const struct pinfold_run *run)
+void result_network(struct json *j, const struct pinfold_run *run)
 {
 	json_open(j, "network", '[');
 	for (unsigned i = 0; i < run->n_rows; i++)
-		write_decision(j, &run->rows[i]);
+		write_decision(j, run, &run->rows[i]);
 	for (unsigned i = 0; i < run->n_denials; i++) {
 		const struct run_denial *d = &run->denials[i];
-		struct gate_report r = {.verdict = GATE_DENIED, .port = d->port, .count = d->count};
+		struct gate_report r = {.row = GATE_ROWS_MAX,
+					.verdict = GATE_DENIED,
+					.port = d->port,
+					.count = d->count};
 
 		if (strcmp(d->kind, "network") != 0 || d->by_gate)
 			continue;
 		(void)snprintf(r.host, sizeof(r.host), "%s", d->host);
-		write_decision(j, &r);
+		write_decision(j, run, &r);
 	}
 	json_close(j, ']');
 	if (run->rows_omitted)
 		json_u64(j, "network_omitted", run->rows_omitted);
+	if (run->requests_dropped + run->requests_lost)
+		json_u64(j, "requests_omitted", run->requests_dropped + run->requests_lost);
+}
+
+/* What was there of packages; only where somebody asked for them. */
+static void write_packages(struct json *j, const struct run_deps *d)
+{
+	if (!d->packages)
+		return;
+	json_open(j, "packages", '[');
+	for (size_t i = 0; i < value_len(d->packages); i++) {
+		const struct value *p = value_at(d->packages, i);
+
+		json_open(j, NULL, '{');
+		json_str(j, "name", value_str(value_get(p, "name")));
+		json_str(j, "version", value_str(value_get(p, "version")));
+		json_str(j, "sha256", value_str(value_get(p, "sha256")));
+		json_str(j, "language", value_str(value_get(p, "language")));
+		if (value_kind(value_get(p, "imported")) == VALUE_BOOL)
+			json_bool(j, "imported", value_true(value_get(p, "imported")));
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void write_missing(struct json *j, const struct pinfold_run *run)
+{
+	const struct deps_missing *m = &run->missing;
+	char hint[512];
+
+	if (!m->module[0])
+		return;
+	deps_hint(run, hint, sizeof(hint));
+	json_open(j, "missing", '{');
+	json_str(j, "language", lock_part_name(m->lang));
+	json_str(j, "module", m->module);
+	json_str(j, "package", m->package);
+	json_str(j, "hint", hint);
+	json_close(j, '}');
+}
+
+/* With --deps retry: why this is the second run of the program. */
+static void write_retried(struct json *j, const struct value *retried)
+{
+	if (!retried)
+		return;
+	json_open(j, "retried", '{');
+	for (const char *k = value_next_key(retried, NULL); k; k = value_next_key(retried, k))
+		json_str(j, k, value_str(value_get(retried, k)));
+	json_close(j, '}');
 }
 
 static void write_error(struct json *j, const struct pinfold_error *e)
@@ -252,7 +346,8 @@ static void write_outcome(struct json *j, const struct pinfold_run *run)
 	int st = run->wait_status;
 
 	json_str(j, "status", run->status);
-	if (by_signal && !(run->have_status && WIFEXITED(st) && run->stop != STOP_NONE))
+	if (by_signal &&
+	    !(run->have_status && WIFEXITED(st) && (run->stop != STOP_NONE || run->exec)))
 		json_none(j, "exit_code");
 	else
 		json_u64(j, "exit_code",
@@ -294,10 +389,23 @@ int pinfold_run_write_json(const struct pinfold_run *run, int fd)
 	write_stream(&j, "stdout", &mine->capture[0], run->artifact[0]);
 	write_stream(&j, "stderr", &mine->capture[1], run->artifact[1]);
 	write_usage(&j, run);
-	write_limits(&j, run);
+	request_write_limits(&run->req, &j);
+	write_limit(&j, run);
 	write_denials(&j, run);
 	write_files(&j, run);
-	write_network(&j, run);
+	result_network(&j, run);
+	if (run->recorded.sha256[0]) {
+		json_open(&j, "recording", '{');
+		json_str(&j, "sha256", run->recorded.sha256);
+		json_u64(&j, "exchanges", run->recorded.exchanges);
+		json_u64(&j, "bytes", run->recorded.bytes);
+		json_bool(&j, "complete", run->recorded.is_whole);
+		json_close(&j, '}');
+	}
+	alerts_write(&j, run);
+	write_packages(&j, &run->req.deps);
+	write_missing(&j, run);
+	write_retried(&j, run->retried);
 	write_error(&j, run->failed ? &run->error : NULL);
 	write_receipt(&j, &run->record);
 	json_close(&j, '}');
@@ -339,7 +447,7 @@ int pinfold_error_write_json(const struct pinfold_error *error, int fd)
 	json_open(&j, "limits", '{');
 	json_close(&j, '}');
 	json_none(&j, "limit");
-	static const char *const lists[] = {"denials", "files", "network"};
+	static const char *const lists[] = {"denials", "files", "network", "alerts"};
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		json_open(&j, lists[i], '[');
 		json_close(&j, ']');

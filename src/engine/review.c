@@ -13,6 +13,7 @@
 #include "engine/host_runs.h"
 #include "engine/reader.h"
 #include "engine/run_int.h"
+#include "engine/said.h"
 #include "store/apply.h"
 
 /* Since when a workspace has a path, and the layer that has it first. */
@@ -49,6 +50,7 @@ static int ask(struct review *rv, struct reader_words *words, change_fn *each,
 		.before = &none,
 		.now = &rv->d->head.stack,
 		.dir = rv->d->w.dir,
+		.said = rv->d->w.said,
 		.secrets =
 			true, /* judge_secret() says which they are, and tell() not what is in them */
 	};
@@ -342,8 +344,12 @@ static void judge_link(struct judged *j)
  * who reads a review may be who it was hidden from. */
 static void judge_secret(struct review *rv, struct judged *j)
 {
+	auto_free struct said *said = malloc(sizeof(*said));
+	struct err none = ERR_INIT;
+
 	j->secret = j->seen.st_mode && !S_ISDIR(j->seen.st_mode) &&
-		    secrets_what(rv->d->fd, j->change->path) != NULL;
+		    (!said || said_read(rv->d->w.said, NULL, said, &none) < 0 ||
+		     secrets_what(rv->d->fd, j->change->path, &said->lists));
 	if (!j->secret || j->conflict)
 		return;
 	j->unless_named = true;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/fd.h"
-#include "engine/run_int.h"
+#include "engine/guard.h"
 
 #define LIVE_MS 600000u /* how long one lives when nobody says */
 
@@ -72,16 +72,15 @@ static const char *verb_of(enum link_op op, uint64_t arg)
 				   : "sandbox.extend";
 }
 
-static int about(const char *id, enum link_op op, uint64_t arg, struct pinfold_error *ret_error)
+static int about_with(const char *id, struct link_ask ask, struct pinfold_error *ret_error)
 {
-	struct link_ask ask = {.op = op, .arg = arg};
 	struct link_msg msg;
 	struct err e = ERR_INIT;
 	struct op record = {.sandbox = id};
 	int r = sandbox_check_id(id, &e);
 
 	if (r >= 0)
-		r = op_begin(&record, verb_of(op, arg), NULL, NULL, &e);
+		r = op_begin(&record, verb_of((enum link_op)ask.op, ask.arg), NULL, NULL, &e);
 	else
 		record_init(&record.record);
 	if (r >= 0) {
@@ -89,6 +88,11 @@ static int about(const char *id, enum link_op op, uint64_t arg, struct pinfold_e
 		r = sandbox_ask(&ask, NULL, NULL, &msg, NULL, &e);
 	}
 	return sandbox_result(op_end(&record, r, NULL, &e), &e, ret_error);
+}
+
+static int about(const char *id, enum link_op op, uint64_t arg, struct pinfold_error *ret_error)
+{
+	return about_with(id, (struct link_ask){.op = op, .arg = arg}, ret_error);
 }
 
 int pinfold_sandbox_signal(const char *id, int signo, struct pinfold_error *ret_error)
@@ -114,6 +118,13 @@ int pinfold_sandbox_resume(const char *id, struct pinfold_error *ret_error)
 int pinfold_sandbox_extend(const char *id, uint64_t ms, struct pinfold_error *ret_error)
 {
 	return about(id, LINK_EXTEND, ms, ret_error);
+}
+
+int pinfold_sandbox_touch(const char *id, uint64_t ms, struct pinfold_error *ret_error)
+{
+	struct link_ask ask = {.op = LINK_EXTEND, .flags = LINK_USED, .arg = ms};
+
+	return about_with(id, ask, ret_error);
 }
 
 /* Options of a sandbox without a command of its own: a word stands where one would. */
@@ -142,6 +153,41 @@ static int check_level(const struct pinfold_run_options *o, struct err *e)
 	return err_remedy(e, "leave --isolation out, or run it without --detach");
 }
 
+/* Packages are said when it is made: a mount cannot be brought into one that has given up its rights. */
+static int check_packages(const struct pinfold_run_options *o, bool idle, struct err *e)
+{
+	bool named = (o->packages && o->packages[0]) || (o->apt && o->apt[0]) || o->packages_fd;
+
+	if (!idle || !o->deps || strcmp(o->deps, "off") == 0 || o->dir || named)
+		return 0;
+	(void)err_set(e, ERR_INVALID, "deps: there is neither a program nor a directory yet");
+	return err_remedy(e, "name what it is to have: packages, --package NAME");
+}
+
+static int create_request(struct pinfold_run *run, struct pinfold_run_options *o, bool idle,
+			  struct err *e)
+{
+	auto_deps deps = {.store = NULL};
+	int r = check_level(o, e);
+
+	if (r >= 0)
+		r = pin_refuse(o, "--detach", e);
+	if (r >= 0)
+		r = check_packages(o, idle, e);
+	if (r >= 0)
+		r = deps_prepare(o, NULL, NULL, &deps, e);
+	if (r >= 0)
+		r = request_init(&run->req, o, NULL, true, e);
+	if (r >= 0)
+		r = request_ceiling(&run->req, e);
+	if (r < 0)
+		return r;
+	deps_attach(&run->req, &deps);
+	run->req.layers_fd = o->packages_fd;
+	run->req.spec.deps.passed = o->packages_fd > 0;
+	return 0;
+}
+
 int pinfold_sandbox_create(const struct pinfold_run_options *options, char ret_id[PINFOLD_ID_SIZE],
 			   struct pinfold_error *ret_error)
 {
@@ -158,9 +204,7 @@ int pinfold_sandbox_create(const struct pinfold_run_options *options, char ret_i
 		without_command(&o);
 	if (!o.time_ms)
 		o.time_ms = LIVE_MS;
-	int r = run ? check_level(&o, &e) : err_sys(&e, "run");
-	if (r >= 0)
-		r = request_init(&run->req, &o, NULL, true, &e);
+	int r = run ? create_request(run, &o, idle, &e) : err_sys(&e, "run");
 	struct op op = {.sandbox = NULL};
 	record_init(&op.record);
 	if (r >= 0) {
@@ -173,15 +217,20 @@ int pinfold_sandbox_create(const struct pinfold_run_options *options, char ret_i
 		run->cancel_fd = o.cancel_fd;
 		run->req.spec.live = idle;
 		run->lives = true;
+		request_usual_ports(&run->req);
 		r = egress_begin(run, &e);
 	}
+	if (r >= 0)
+		r = guard_begin(run, &e);
 	if (r >= 0) {
 		r = sandbox_ask(&ask, &run->req, run, &msg, NULL, &e);
 	}
 	op.sandbox = r >= 0 ? msg.ok.sandbox : NULL;
 	r = op_end(&op, r, NULL, &e);
 	if (r >= 0)
-		r = egress_hold(run, &e);
+		r = egress_hold(run, msg.ok.sandbox, &e);
+	if (r > 0)
+		run = NULL;
 	if (r >= 0)
 		(void)snprintf(ret_id, PINFOLD_ID_SIZE, "%.*s", (int)sizeof(msg.ok.sandbox) - 1,
 			       msg.ok.sandbox);
@@ -201,11 +250,19 @@ static int prepare(const char *id, const struct pinfold_run_options *options,
 	options_take(&o, options);
 	o.dir = NULL;
 	o.metadata = NULL;
+	o.flags &= ~PINFOLD_OWN_POLICY; /* it has one, or none */
 	int r = sandbox_check_id(id, e);
 	if (r >= 0 && ((o.allow && o.allow[0]) || o.policy)) {
 		r = err_set(e, ERR_UNSUPPORTED, "what a sandbox may reach is said when it is made");
-		(void)err_remedy(e, "leave allow and policy out");
+		(void)err_remedy(e, "leave allow and policy out; pinfold allow %s changes it", id);
 	}
+	if (r >= 0 && o.reason) {
+		r = err_set(e, ERR_UNSUPPORTED,
+			    "--reason: what a sandbox is for is said when it is made");
+		(void)err_remedy(e, "pinfold run --detach --reason TEXT");
+	}
+	if (r >= 0)
+		r = pin_refuse(&o, "a sandbox that lives", e);
 	if (r >= 0)
 		r = request_init(&run->req, &o, NULL, true, e);
 	run->req.spec.as_user = o.user && strcmp(o.user, "user") == 0;
@@ -227,6 +284,8 @@ int sandbox_exec(const char *id, const struct pinfold_run_options *options, bool
 		run->socket = run->req.spec.session = session;
 		r = remote_open(&run->link, e);
 	}
+	if (r >= 0)
+		egress_share_begin(run);
 	if (r >= 0)
 		r = run_begin(run, e);
 	if (r < 0 && run)
@@ -268,7 +327,10 @@ int pinfold_sandbox_spawn(const char *id, const struct pinfold_run_options *opti
 		(void)snprintf(ask.id, sizeof(ask.id), "%s", id);
 		r = sandbox_ask(&ask, &run->req, run, &msg, NULL, &e);
 	}
-	r = op_end(&op, r, NULL, &e);
+	struct value *data = value_object();
+	if (r >= 0) /* sandbox.exited has it, too */
+		value_set(data, "pid", value_of_u64(msg.ok.value));
+	r = op_end(&op, r, data, &e);
 	if (r >= 0)
 		*ret_pid = (uint32_t)msg.ok.value;
 	r = sandbox_result(r, &e, ret_error);

@@ -1,28 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds what looks like a secret in the directory of --dir, so that the plan can put whiteouts over it.
- * The search is the caller's own, in a directory of the caller's; it is bounded, so that a run begins as
- * soon in a large directory as in a small one, and says when it did not see all.
+ * What looks like a secret, by the list of secrets.def and by what the caller said.
  */
 #include "engine/secrets.h"
 
-#include <dirent.h>
+#include <ctype.h>
 #include <fcntl.h>
 #include <fnmatch.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "apply/beneath.h"
 #include "base/fd.h"
 
-#define ENTRIES_MAX 50000u
-#define DEPTH_MAX 24
 #define LOOK_BYTES (64u << 10)
+#define CONFIG_BYTES (1u << 20)
+#define PATH_BYTES 4096u
 
-enum kind { HIDE, HIDE_IF, SHOW };
+enum kind { HIDE, HIDE_IF, HIDE_CONFIG, SHOW };
 
 static const struct row {
 	enum kind kind;
@@ -30,20 +26,30 @@ static const struct row {
 } rows[] = {
 #define SECRET(pattern, what) {HIDE, pattern, NULL, what},
 #define SECRET_IF(pattern, text, what) {HIDE_IF, pattern, text, what},
+#define SECRET_CONFIG(pattern, what) {HIDE_CONFIG, pattern, NULL, what},
 #define NO_SECRET(pattern) {SHOW, pattern, NULL, NULL},
 #include "engine/secrets.def"
 #undef SECRET
 #undef SECRET_IF
+#undef SECRET_CONFIG
 #undef NO_SECRET
 };
 
-struct search {
-	const char *const *hide, *const *show;
-	struct secrets *found;
-	const char *past; /* a name at the top that is not looked into, or NULL */
-	unsigned entries;
-	char path[4096];
-};
+/* As fnmatch(), which takes too long for a million names: nearly all patterns have one star or none. */
+static bool is_like(const char *pattern, const char *text)
+{
+	size_t before = strcspn(pattern, "*?[\\"), n = strlen(text);
+	const char *after = pattern + before;
+
+	if (!*after)
+		return strcmp(pattern, text) == 0;
+	if (*after != '*' || after[1 + strcspn(after + 1, "*?[\\")])
+		return fnmatch(pattern, text, FNM_PATHNAME) == 0;
+	size_t rest = strlen(++after);
+	return n >= before + rest && memcmp(pattern, text, before) == 0 &&
+	       memcmp(after, text + n - rest, rest) == 0 &&
+	       !memchr(text + before, '/', n - rest - before);
+}
 
 static bool matches(const char *pattern, const char *path)
 {
@@ -54,167 +60,162 @@ static bool matches(const char *pattern, const char *path)
 	/* As many names from the end as the pattern has. */
 	while (n > 0 && (path[n - 1] != '/' || slashes-- > 0))
 		n--;
-	return fnmatch(pattern, path + n, FNM_PATHNAME) == 0;
+	return is_like(pattern, path + n);
 }
 
-static bool is_listed(const char *const *list, const char *path)
+bool secrets_pattern(const char *pattern, char *ret, size_t size)
 {
-	for (; list && *list; list++) {
-		const char *pattern = *list;
+	while (strncmp(pattern, "./", 2) == 0)
+		pattern += 2;
+	size_t all = strnlen(pattern, size - 1), n = all;
 
-		while (strncmp(pattern, "./", 2) == 0)
-			pattern += 2;
+	while (n > 1 && pattern[n - 1] == '/')
+		n--;
+	memcpy(ret, pattern, n);
+	ret[n] = '\0';
+	return n < all;
+}
+
+bool secrets_listed(const char *const *list, const char *path, bool whole)
+{
+	char pattern[PATH_BYTES];
+
+	for (; list && *list; list++) {
+		if (!secrets_pattern(*list, pattern, sizeof(pattern)) && whole)
+			continue;
 		if (strcmp(pattern, path) == 0 || matches(pattern, path))
 			return true;
 	}
 	return false;
 }
 
+static int open_file(int dir, const char *name)
+{
+	struct stat st;
+	auto_close int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? take_fd(&fd) : FD_NONE;
+}
+
 static bool contains(int dir, const char *name, const char *text)
 {
 	char buf[LOOK_BYTES];
 	size_t n = 0;
-	struct stat st;
-	auto_close int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	auto_close int fd = open_file(dir, name);
 
-	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	       fd_read_max(fd, buf, sizeof(buf), &n) == 0 && memmem(buf, n, text, strlen(text));
+	return fd >= 0 && fd_read_max(fd, buf, sizeof(buf), &n) == 0 &&
+	       memmem(buf, n, text, strlen(text));
 }
 
-/* What it is, or NULL. */
-static const char *judge(const struct search *s, int dir, const char *name)
+/* Before the host of an address: a password, or a name as long as a token is. `git@host:path` and
+ * `ssh://git@host/` have neither. */
+static bool has_credential(const char *line)
 {
-	if (is_listed(s->show, s->path))
+	for (const char *at = line; (at = strstr(at, "://"));) {
+		const char *scheme = at;
+
+		at += 3;
+		size_t user = strcspn(at, ":@/ \t\"'");
+		const char *host = memchr(at, '@', strcspn(at, "/ \t\"'"));
+
+		if (!host)
+			continue;
+		if (at[user] == ':' && at + user + 1 < host)
+			return true;
+		while (scheme > line && isalnum((unsigned char)scheme[-1]))
+			scheme--;
+		if (strncasecmp(scheme, "ssh", 3) != 0 && user >= 16)
+			return true;
+	}
+	return false;
+}
+
+/* One line of git's configuration. */
+static bool tells(char *line)
+{
+	static const char *const keys[] = {"extraheader", "token", "passw", "secret"};
+	static const char *const values[] = {"password=", "token=", "authorization:"};
+	char *value = strchr(line, '=');
+	bool found = has_credential(line);
+
+	if (!value || found)
+		return found;
+	*value++ = '\0';
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && *line != '['; i++)
+		found = found || strcasestr(line, keys[i]);
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		found = found || strcasestr(value, values[i]);
+	return found;
+}
+
+static bool config_tells(int dir, const char *name)
+{
+	auto_close int fd = open_file(dir, name);
+	auto_free char *buf = fd >= 0 ? malloc(CONFIG_BYTES + 1) : NULL;
+	bool found = false;
+	char *more = buf;
+	size_t n = 0;
+
+	if (fd < 0)
+		return false;
+	if (!buf || fd_read_max(fd, buf, CONFIG_BYTES, &n) < 0 || n == CONFIG_BYTES ||
+	    memchr(buf, '\0', n))
+		return true; /* not all of it could be looked at */
+	buf[n] = '\0';
+	for (char *line; !found && (line = strsep(&more, "\n"));)
+		found = tells(line);
+	return found;
+}
+
+const char *secrets_of(int dir, const char *name, const char *path, const struct secrets_said *said)
+{
+	if (secrets_listed(said->show, path, false))
 		return NULL;
-	if (is_listed(s->hide, s->path))
+	if (secrets_listed(said->hide, path, false))
 		return "named by --hide";
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (!matches(rows[i].pattern, s->path))
+		const struct row *row = &rows[i];
+
+		if (!matches(row->pattern, path))
 			continue;
-		if (rows[i].kind == SHOW)
+		if (row->kind == SHOW)
 			return NULL;
-		if (rows[i].kind == HIDE || contains(dir, name, rows[i].text))
-			return rows[i].what;
+		if (row->kind == HIDE || (row->kind == HIDE_IF && contains(dir, name, row->text)) ||
+		    (row->kind == HIDE_CONFIG && config_tells(dir, name)))
+			return row->what;
 	}
 	return NULL;
 }
 
-static void note(struct search *s, const char *what)
-{
-	struct secrets *f = s->found;
-
-	if (f->n == SECRETS_MAX) {
-		f->beyond = true;
-		return;
-	}
-	f->what[f->n] = what;
-	f->path[f->n] = strdup(s->path);
-	f->n += f->path[f->n] != NULL;
-}
-
-static void search(struct search *s, int dir, size_t len, int depth)
-{
-	const struct dirent *d;
-	DIR *all = depth < DEPTH_MAX ? fdopendir(dir) : NULL;
-
-	if (!all) {
-		s->found->beyond = true;
-		close(dir);
-		return;
-	}
-	while (!s->found->beyond && (d = readdir(all))) {
-		size_t n = strlen(d->d_name);
-
-		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0 ||
-		    (depth == 0 && s->past && strcmp(d->d_name, s->past) == 0))
-			continue;
-		s->found->beyond = ++s->entries > ENTRIES_MAX || len + n + 2 > sizeof(s->path);
-		if (s->found->beyond)
-			break;
-		memcpy(s->path + len, d->d_name, n + 1);
-		const char *what = judge(s, dirfd(all), d->d_name);
-		if (what)
-			note(s, what);
-		else if (d->d_type == DT_DIR || d->d_type == DT_UNKNOWN) {
-			int below = openat(dirfd(all), d->d_name,
-					   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-			memcpy(s->path + len + n, "/", 2);
-			if (below >= 0)
-				search(s, below, len + n + 1, depth + 1);
-		}
-	}
-	(void)closedir(all); /* only read */
-}
-
-static int find(int dir, const char *const *lists[2], const char *prefix, struct secrets *ret,
-		struct err *e)
-{
-	struct search *s = calloc(1, sizeof(*s));
-	int top = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	*ret = (struct secrets){0};
-	if (!s || top < 0) {
-		if (top >= 0)
-			close(top);
-		free(s);
-		return err_sys(e, "--dir");
-	}
-	s->hide = lists[0];
-	s->show = lists[1];
-	s->found = ret;
-	s->past = *prefix ? "objects" : NULL;
-	(void)snprintf(s->path, sizeof(s->path), "%s", prefix);
-	search(s, top, strlen(prefix), 0);
-	free(s);
-	return 0;
-}
-
-int secrets_find(int dir, const char *const *hide, const char *const *show, struct secrets *ret,
-		 struct err *e)
-{
-	return find(dir, (const char *const *[]){hide, show}, "", ret, e);
-}
-
-int secrets_find_git(int dir, const char *const *hide, const char *const *show, struct secrets *ret,
-		     struct err *e)
-{
-	return find(dir, (const char *const *[]){hide, show}, ".git/", ret, e);
-}
-
-void secrets_done(struct secrets *s)
-{
-	for (unsigned i = 0; i < s->n; i++)
-		free(s->path[i]);
-	*s = (struct secrets){0};
-}
-
-static const char *what_at(struct search *s, int dir, size_t len)
+static const char *what_at(int dir, const char *path, const struct secrets_said *said)
 {
 	auto_close int parent = FD_NONE;
 	const char *name = NULL;
 	struct err ignored = ERR_INIT;
-	char next = s->path[len];
 
-	s->path[len] = '\0';
-	const char *what = beneath_parent(dir, s->path, &parent, &name, &ignored) < 0
-				   ? NULL
-				   : judge(s, parent, name);
-	s->path[len] = next;
-	return what;
+	return beneath_parent(dir, path, &parent, &name, &ignored) < 0
+		       ? NULL
+		       : secrets_of(parent, name, path, said);
 }
 
-const char *secrets_what(int dir, const char *path)
+const char *secrets_what(int dir, const char *path, const struct secrets_said *said)
 {
-	auto_free struct search *s = calloc(1, sizeof(*s));
+	static const struct secrets_said nothing;
 	size_t n = strlen(path);
 	const char *what = NULL;
+	char at[PATH_BYTES];
 
-	if (!s || n >= sizeof(s->path))
+	if (n >= sizeof(at))
 		return "a path that could not be looked at";
-	memcpy(s->path, path, n + 1);
-	for (size_t at = 1; at <= n && !what; at++)
-		if (at == n || path[at] == '/')
-			what = what_at(s, dir, at);
+	said = said ? said : &nothing;
+	for (size_t i = 1; i <= n && !what; i++) {
+		if (i < n && path[i] != '/')
+			continue;
+		memcpy(at, path, i);
+		at[i] = '\0';
+		what = what_at(dir, at, said);
+		if (!what && secrets_listed(said->show, at, true))
+			return NULL;
+	}
 	return what;
 }

@@ -25,6 +25,7 @@
 #include "base/fd.h"
 #include "base/group.h"
 #include "engine/front.h"
+#include "engine/news.h"
 #include "engine/run_int.h"
 #include "warden/place.h"
 #include "warden/warden.h"
@@ -50,6 +51,7 @@ struct serve {
 	int lock, listener;
 	bool passed; /* the listening socket is systemd's */
 	pid_t front;
+	struct news news;
 };
 
 /* Front needs no file, no id and no right of ours. */
@@ -130,6 +132,13 @@ static void tell_systemd(const char *text)
 		to.sun_path[0] = '\0';
 	(void)sendto(fd, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *)&to,
 		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path)));
+}
+
+static void news(void *arg, const struct warden_news *one)
+{
+	struct serve *s = arg;
+
+	news_tell(&s->news, one);
 }
 
 static void ready(void *arg)
@@ -295,6 +304,7 @@ int pinfold_serve(const struct pinfold_serve_options *options, struct pinfold_er
 		.warm_memory = o->warm_memory,
 		.live_max = o->max ? o->max : 64,
 		.queue_max = count(o->queue, 256),
+		.api_uid = PINFOLD_API_ID,
 		.preload = o->preload	    ? o->preload
 			   : geteuid() == 0 ? PRELOAD_FORKED
 					    : PRELOAD,
@@ -304,15 +314,20 @@ int pinfold_serve(const struct pinfold_serve_options *options, struct pinfold_er
 		.stop_listening = stop_listening,
 		.renewed = o->renewed,
 		.renewed_arg = o->renewed_arg,
+		.news = news,
 	};
 
 	fit_descriptors(&config, raise_descriptors());
 	int r = open_listener(&s, o->socket, &e);
-	if (r >= 0)
+	s.news.socket = FD_NONE;
+	if (r >= 0) {
+		news_start(&s.news);
 		r = warden_serve(&config, &e);
+	}
 	tell_systemd("STOPPING=1");
 	stop_listening(&s);
 	reap_front(&s);
+	news_end(&s.news);
 	fd_close(&s.lock);
 	if (r >= 0)
 		return 0;

@@ -417,6 +417,7 @@ static int tell_output(struct pinfold_session *s, int stream, size_t max,
 
 	if (n <= 0)
 		return 0;
+	alerts_output(s->run, stream, s->buf, (size_t)n);
 	*ret = (struct pinfold_session_event){
 		.kind = stream == 0 ? PINFOLD_SESSION_STDOUT : PINFOLD_SESSION_STDERR,
 		.data = s->buf,
@@ -490,6 +491,7 @@ static int on_run(struct pinfold_session *s, struct pinfold_session_event *ret)
 		return 0;
 	case PINFOLD_EVENT_STARTED:
 	case PINFOLD_EVENT_ASK:
+	case PINFOLD_EVENT_ALERT:
 	case PINFOLD_EVENT_DENIAL: return 0;
 	}
 	return 0;

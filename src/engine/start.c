@@ -16,7 +16,8 @@
 #include <time.h>
 
 #include "base/fd.h"
-#include "engine/run_int.h"
+#include "engine/egress_live.h"
+#include "engine/guard.h"
 #include "sandbox/hold.h"
 #include "sandbox/scope.h"
 #include "warden/control.h"
@@ -131,11 +132,12 @@ static int make_loop(struct pinfold_run *run, struct err *e)
 	run->timer = timerfd_create(RUN_CLOCK, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (run->epoll < 0 || run->timer < 0)
 		return err_sys(e, "event loop");
+	egress_live_open(run);
 	if (run->live.cgroup.ops)
 		run->oom = run->live.cgroup.ops->watch_oom(&run->live.cgroup);
-	const int fds[] = {run->live.sb.control, run->live.sb.pidfd, run->out[0], run->out[1],
-			   run->listener,	 run->timer,	     run->oom,	  run->link,
-			   run->reports};
+	const int fds[] = {run->live.sb.control, run->live.sb.pidfd, run->out[0],  run->out[1],
+			   run->listener,	 run->timer,	     run->oom,	   run->link,
+			   run->reports,	 run->changes,	     run->guard_fd};
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (watch(run, fds[i], e) < 0)
 			return -EMFILE;
@@ -150,6 +152,8 @@ static int make_all(struct pinfold_run *run, struct err *e)
 
 	if (r >= 0)
 		r = egress_begin(run, e);
+	if (r >= 0)
+		r = guard_begin(run, e);
 	if (r >= 0)
 		r = run_make_stdio(run, stdio, e);
 	l->wants_scope = run->req.scope;
@@ -190,11 +194,12 @@ int run_start(struct pinfold_run *run, struct err *e)
 	run->deadline_us = HOLD_TIME ? run->started_us + run->req.spec.limits.time_ms * 1000 : 0;
 	if (ours && (!run->live.cgroup.ops || run->req.spec.limits.cpu_time_ms || run->upper))
 		run->poll_us = run->started_us + 5000;
+	run->settle_us = run->record.begun ? now_us() + RECORD_LIVES_US : 0;
 	run_arm_timer(run);
 	/* While the command runs: look after what earlier runs could not. */
 	if (ours)
 		live_sweep(&run->live);
-	if (run->req.flags & PINFOLD_CAPTURE)
+	if ((run->req.flags & PINFOLD_CAPTURE) || run->replay)
 		artifacts_sweep();
 	return 0;
 }
@@ -221,6 +226,7 @@ void run_clean_host(struct pinfold_run *run)
 	if (!live_remove(&run->live, &end) || stuck)
 		quarantine(run);
 	egress_end(run);
+	guard_end(run);
 	fd_close(&run->listener);
 	fd_close(&run->oom);
 	fd_close(&run->link);

@@ -13,28 +13,24 @@
 #include "base/fd.h"
 #include "base/hash.h"
 #include "engine/reader.h"
-#include "engine/run_int.h"
-#include "store/donor.h"
+#include "engine/sync_int.h"
 #include "store/settle.h"
-#include "sync/session.h"
 #include "tree/answer.h"
 
-#define IDLE_MS (5 * 60 * 1000)
-
-struct transfer {
-	const char *name, *dir, *to;
-	const struct pinfold_sync_options *o;
-	struct pinfold_sync_stats *stats;
-};
-
-/* A directory and where it goes to, as a short name. */
-static int make_key(const char *dir, const char *to, char key[DONOR_KEY_SIZE], char **ret_real,
-		    struct err *e)
+int sync_key(const struct transfer *t, char key[DONOR_KEY_SIZE], char **ret_real, struct err *e)
 {
+	const char *dir = t->dir;
 	uint8_t hash[HASH_BYTES];
 	char text[HASH_TEXT_SIZE];
 	struct hash h;
-	char *real = realpath(dir, NULL);
+	char *real;
+
+	if (t->far) { /* its own affair */
+		(void)snprintf(key, DONOR_KEY_SIZE, "%s", t->far->key);
+		*ret_real = strdup("elsewhere");
+		return *ret_real ? 0 : err_sys(e, "push");
+	}
+	real = realpath(dir, NULL);
 
 	if (!real) {
 		(void)err_sys(e, "%s", dir);
@@ -42,7 +38,9 @@ static int make_key(const char *dir, const char *to, char key[DONOR_KEY_SIZE], c
 	}
 	hash_init(&h);
 	hash_add(&h, real, strlen(real) + 1);
-	hash_add(&h, to, strlen(to));
+	hash_add(&h, t->to, strlen(t->to));
+	if (t->peer)
+		hash_add(&h, t->peer, strlen(t->peer) + 1);
 	hash_done(&h, hash);
 	hash_text(hash, text);
 	(void)snprintf(key, DONOR_KEY_SIZE, "%.32s", text);
@@ -50,9 +48,7 @@ static int make_key(const char *dir, const char *to, char key[DONOR_KEY_SIZE], c
 	return 0;
 }
 
-/* What the host's side remembers of a directory. */
-static int open_state(const struct store *s, const char *what, const char *key, int *ret_fd,
-		      struct err *e)
+int sync_state(const struct store *s, const char *what, const char *key, int *ret_fd, struct err *e)
 {
 	char name[80];
 
@@ -64,15 +60,7 @@ static int open_state(const struct store *s, const char *what, const char *key, 
 	return *ret_fd < 0 ? err_sys(e, "%s/%s", s->home, name) : 0;
 }
 
-static void tell_progress(void *context, const struct sync_progress *now)
-{
-	const struct transfer *t = context;
-
-	if (t->o->progress)
-		t->o->progress(t->o->context, now->files, now->bytes_done, now->bytes_total);
-}
-
-static void take_stats(const struct sync_stats *from, struct pinfold_sync_stats *to)
+void sync_stats_public(const struct sync_stats *from, struct pinfold_sync_stats *to)
 {
 	*to = (struct pinfold_sync_stats){
 		.files = from->files,
@@ -113,14 +101,16 @@ static int push_open(struct store *s, const struct transfer *t, struct pushing *
 
 	p->state = p->mine = p->tree = FD_NONE;
 	if (k >= 0)
-		k = make_key(t->dir, t->to, p->key, &p->real, e);
+		k = sync_key(t, p->key, &p->real, e);
 	if (k < 0)
 		return k;
-	p->tree = open(p->real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (p->tree < 0)
-		return err_sys(e, "%s", p->real);
+	if (!t->far) {
+		p->tree = open(p->real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (p->tree < 0)
+			return err_sys(e, "%s", p->real);
+	}
 	k = donor_state(s, &p->w, p->key, p->path, sizeof(p->path), &p->state, &p->donor, e);
-	return k < 0 ? k : open_state(s, "send", p->key, &p->mine, e);
+	return k < 0 || t->far ? k : sync_state(s, "send", p->key, &p->mine, e);
 }
 
 static void push_close(struct pushing *p)
@@ -168,24 +158,14 @@ static void count_changes(const struct pinfold_run *run, struct pinfold_sync_sta
 	to->files_changed += run->files_omitted;
 }
 
-static int push(struct store *s, const struct transfer *t, struct pushing *p, struct err *e)
+static int push_files(struct store *s, const struct transfer *t, struct pushing *p, struct err *e)
 {
 	struct reader r = READER_INIT;
-	struct sync_stats stats = {0};
 	int k = push_start(s, t, p, &r, e);
-	struct sync_send_opts opts = {
-		.tree_fd = p->tree,
-		.state_fd = p->mine,
-		.skip_git = (t->o->flags & PINFOLD_SYNC_NO_GIT) != 0,
-		.take_all = (t->o->flags & PINFOLD_SYNC_ALL) != 0,
-		.idle_ms = IDLE_MS,
-		.progress = tell_progress,
-		.context = (void *)(uintptr_t)t,
-	};
 
 	if (k >= 0)
-		k = sync_send(&opts, r.in, &stats, e);
-	take_stats(&stats, t->stats);
+		k = t->far ? sync_pump(t->far, r.in, e)
+			   : sync_send_dir(t, p->tree, p->mine, r.in, e);
 	if (k >= 0) {
 		fd_close(&r.in);
 		pinfold_run_wait(r.run);
@@ -198,38 +178,58 @@ static int push(struct store *s, const struct transfer *t, struct pushing *p, st
 	return k < 0 ? k : store_sync(s, e);
 }
 
-/* There is no way to ask; for this moment it is a stricter one. */
-static unsigned own_umask(void)
+int sync_push(struct store *s, const struct transfer *t, struct err *e)
 {
-	mode_t mask = umask(077);
+	struct pushing *p = calloc(1, sizeof(*p));
+	int r = p ? push_open(s, t, p, e) : err_sys(e, "push");
 
-	(void)umask(mask);
-	return mask;
+	if (r >= 0)
+		r = push_files(s, t, p, e);
+	if (p)
+		push_close(p);
+	return r;
 }
 
-static int pull(struct store *s, const struct transfer *t, struct err *e)
+/* Where the directory is that a pull writes to, and what is remembered of it. */
+static int pull_open(const struct store *s, const struct transfer *t, const struct workspace *w,
+		     int *ret_tree, int *ret_state, struct err *e)
+{
+	auto_free char *real = NULL;
+	char key[DONOR_KEY_SIZE], whose[32];
+
+	(void)snprintf(whose, sizeof(whose), "pull-%lld", (long long)w->id);
+	int k = sync_key(t, key, &real, e);
+	if (k >= 0)
+		k = sync_state(s, whose, key, ret_state, e);
+	if (k < 0)
+		return k;
+	*ret_tree = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return *ret_tree < 0 ? err_sys(e, "%s", real) : 0;
+}
+
+/* What the workspace's side did not send. It was pulled all the same if that cannot be had. */
+static void count_skipped(struct reader *r, struct pinfold_sync_stats *stats)
+{
+	union tree_answer answer;
+	struct err ignored = ERR_INIT;
+
+	fd_close(&r->in);
+	if (tree_answer_read(r->out, &answer, &ignored) >= 0)
+		stats->skipped = answer.values[0] + answer.values[1];
+}
+
+int sync_pull(struct store *s, const struct transfer *t, struct err *e)
 {
 	static const struct stack none = {.n = 0};
 	auto_free struct workspace *w = calloc(1, sizeof(*w));
-	auto_free char *real = NULL;
 	auto_close int state = FD_NONE, tree = FD_NONE;
-	char key[DONOR_KEY_SIZE];
 	struct reader r = READER_INIT;
-	struct sync_stats stats = {0};
 	int k = w ? workspace_find(s, t->name, w, e) : err_sys(e, "pull");
 
-	char whose[32] = "";
-	if (k >= 0)
-		(void)snprintf(whose, sizeof(whose), "pull-%lld", (long long)w->id);
-	if (k >= 0)
-		k = make_key(t->dir, t->to, key, &real, e);
-	if (k >= 0)
-		k = open_state(s, whose, key, &state, e);
+	if (k >= 0 && !t->far)
+		k = pull_open(s, t, w, &tree, &state, e);
 	if (k < 0)
 		return k;
-	tree = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (tree < 0)
-		return err_sys(e, "%s", real);
 	const char *rest = "";
 	const char *argv[] = {"send", "--skip-links-out", workspace_view(&w->stack, t->to, &rest),
 			      NULL, NULL};
@@ -239,27 +239,17 @@ static int pull(struct store *s, const struct transfer *t, struct err *e)
 				 .before = &none,
 				 .now = &w->stack,
 				 .dir = w->dir[0] ? w->dir : NULL,
+				 .said = w->said,
 				 .socket = true};
 	k = reader_look(s, &ask, &r, e);
-	struct sync_receive_opts opts = {
-		.tree_fd = tree,
-		.state_fd = state,
-		.partial_fd = FD_NONE,
-		.mode_off = own_umask(),
-		.mirror = (t->o->flags & PINFOLD_SYNC_MIRROR) != 0,
-		.keep_changed = !(t->o->flags & PINFOLD_SYNC_FORCE),
-		.durable = true,
-		.idle_ms = IDLE_MS,
-		.progress = tell_progress,
-		.context = (void *)(uintptr_t)t,
-	};
 	if (k >= 0)
-		k = sync_receive(&opts, r.in, &stats, e);
-	take_stats(&stats, t->stats);
+		k = t->far ? sync_pump(t->far, r.in, e) : sync_receive_dir(t, tree, state, r.in, e);
+	if (k >= 0 && !t->far)
+		count_skipped(&r, t->stats);
 	return explain(&r, k, e);
 }
 
-static int take_target(const char *to, char path[STORE_PATH_MAX], struct err *e)
+int sync_target(const char *to, char path[STORE_PATH_MAX], struct err *e)
 {
 	int r = workspace_path(to ? to : "", path, STORE_PATH_MAX, e);
 
@@ -271,9 +261,12 @@ int pinfold_workspace_push(struct pinfold_store *store, const char *name, const 
 			   struct pinfold_sync_stats *ret_stats, struct pinfold_error *ret_error)
 {
 	static const struct pinfold_sync_options standard = {.size = sizeof(standard)};
-	struct pushing *p = calloc(1, sizeof(*p));
 	char to[STORE_PATH_MAX];
-	struct transfer t = {name, dir, to, options ? options : &standard, ret_stats};
+	struct transfer t = {.name = name,
+			     .dir = dir,
+			     .to = to,
+			     .o = options ? options : &standard,
+			     .stats = ret_stats};
 	struct err e = ERR_INIT;
 
 	assert(store && name && dir && ret_stats && ret_error);
@@ -281,13 +274,9 @@ int pinfold_workspace_push(struct pinfold_store *store, const char *name, const 
 	struct op op = {.workspace = name};
 	int r = op_begin(&op, "workspace.push", store->store, workspace_asked("path", t.o->to), &e);
 	if (r >= 0)
-		r = p ? take_target(t.o->to, to, &e) : err_sys(&e, "push");
+		r = sync_target(t.o->to, to, &e);
 	if (r >= 0)
-		r = push_open(store->store, &t, p, &e);
-	if (r >= 0)
-		r = push(store->store, &t, p, &e);
-	if (p)
-		push_close(p);
+		r = sync_push(store->store, &t, &e);
 	r = op_end(&op, r, r >= 0 ? workspace_stands((int64_t)ret_stats->snapshot) : NULL, &e);
 	if (r < 0) {
 		workspace_remedy(&e, "remove what is in the way, or use --mirror");
@@ -302,7 +291,11 @@ int pinfold_workspace_pull(struct pinfold_store *store, const char *name, const 
 {
 	static const struct pinfold_sync_options standard = {.size = sizeof(standard)};
 	char to[STORE_PATH_MAX];
-	struct transfer t = {name, dir, to, options ? options : &standard, ret_stats};
+	struct transfer t = {.name = name,
+			     .dir = dir,
+			     .to = to,
+			     .o = options ? options : &standard,
+			     .stats = ret_stats};
 	struct err e = ERR_INIT;
 
 	assert(store && name && dir && ret_stats && ret_error);
@@ -310,9 +303,9 @@ int pinfold_workspace_pull(struct pinfold_store *store, const char *name, const 
 	struct op op = {.workspace = name};
 	int r = op_begin(&op, "workspace.pull", store->store, workspace_asked("path", t.o->to), &e);
 	if (r >= 0)
-		r = take_target(t.o->to, to, &e);
+		r = sync_target(t.o->to, to, &e);
 	if (r >= 0)
-		r = pull(store->store, &t, &e);
+		r = sync_pull(store->store, &t, &e);
 	r = op_end(&op, r, NULL, &e);
 	if (r < 0) {
 		workspace_remedy(&e, "keep a copy of it and use --force");

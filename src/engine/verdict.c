@@ -11,12 +11,19 @@
 
 #include "engine/run_int.h"
 
+#define FULL_REMEDY                                                                                \
+	"make room on that disk; pinfold rm, pinfold undo with pinfold gc --undone, and pinfold "  \
+	"image rm give some back"
+
 void error_public(const struct err *e, struct pinfold_error *ret)
 {
 	(void)snprintf(ret->code, sizeof(ret->code), e->detail[0] ? "%s.%s" : "%s",
 		       err_code(e->kind), e->detail);
 	(void)snprintf(ret->message, sizeof(ret->message), "%s", e->text);
-	(void)snprintf(ret->remedy, sizeof(ret->remedy), "%s", e->remedy);
+	(void)snprintf(ret->remedy, sizeof(ret->remedy), "%s",
+		       e->remedy[0]			      ? e->remedy
+		       : e->num == ENOSPC || e->num == EDQUOT ? FULL_REMEDY
+							      : "");
 	ret->retry_after_ms = e->retry_ms;
 }
 
@@ -47,45 +54,50 @@ static void set_limit(struct pinfold_run *run, const char *kind, uint64_t value,
 
 static void limit_memory(struct pinfold_run *run)
 {
-	char hint[160];
+	char hint[160], size[LIMIT_TEXT];
 
-	(void)snprintf(hint, sizeof(hint), "out of memory at %lluM; raise it with --memory",
-		       (unsigned long long)(run->req.spec.limits.memory_bytes >> 20));
+	(void)snprintf(
+		hint, sizeof(hint),
+		run->exec && run->stop == STOP_NONE
+			? "out of memory at %s; the sandbox goes on, with its files; to have "
+			  "more, make one with --memory"
+			: "out of memory at %s; raise it with --memory",
+		limit_size(run->req.spec.limits.memory_bytes, size));
 	set_limit(run, "memory", run->req.spec.limits.memory_bytes, "bytes", hint);
 }
 
 /* Its own, or that of the sandbox it was sent into. */
-static void limit_time(struct pinfold_run *run)
+static void hit_time(struct pinfold_run *run)
 {
 	uint64_t ms = run->outlived ? run->live_ms : run->req.spec.limits.time_ms;
-	char hint[160];
+	char hint[160], time[LIMIT_TEXT];
 
 	if (run->outlived)
 		(void)snprintf(hint, sizeof(hint),
 			       "the sandbox's own time was over; pinfold extend gives it more");
 	else
-		(void)snprintf(hint, sizeof(hint), "ran longer than %.3gs; raise it with --time",
-			       (double)ms / 1000);
+		(void)snprintf(hint, sizeof(hint), "ran longer than %s; raise it with --time",
+			       limit_time(ms, time));
 	set_limit(run, "time", ms, "ms", hint);
 }
 
 static void judge_stop(struct pinfold_run *run)
 {
 	const struct sandbox_limits *l = &run->req.spec.limits;
-	char hint[160];
+	char hint[160], time[LIMIT_TEXT];
 
 	switch (run->stop) {
 	case STOP_TIME:
 		run->status = "timeout";
 		run->exit_status = 124;
-		limit_time(run);
+		hit_time(run);
 		break;
 	case STOP_CPU_TIME:
 		run->status = "killed";
 		run->exit_status = 137;
 		(void)snprintf(hint, sizeof(hint),
-			       "used more than %.3gs of CPU; raise it with --cpu-time",
-			       (double)l->cpu_time_ms / 1000);
+			       "used more than %s of CPU; raise it with --cpu-time",
+			       limit_time(l->cpu_time_ms, time));
 		set_limit(run, "cpu_time", l->cpu_time_ms, "ms", hint);
 		break;
 	case STOP_MEMORY:
@@ -93,7 +105,8 @@ static void judge_stop(struct pinfold_run *run)
 		run->exit_status = 137;
 		limit_memory(run);
 		break;
-	case STOP_DISK: /* which limit that was, is said with the others */
+	case STOP_DISK:	 /* which limit that was, is said with the others */
+	case STOP_ALERT: /* as are alerts */
 	case STOP_CALLER:
 		run->status = "killed";
 		run->exit_status = 137;
@@ -111,7 +124,10 @@ static void judge_exit(struct pinfold_run *run)
 		run->status = run->usage.oom_kills ? "oom" : "killed";
 		run->exit_status = 137;
 	} else if (WIFEXITED(st)) {
-		run->status = "exited";
+		/* Of a command in a sandbox that lives: a shell, whose program was killed. */
+		bool oom = run->exec && WEXITSTATUS(st) == 137 && run->usage.oom_kills > 0;
+
+		run->status = oom ? "oom" : "exited";
 		run->exit_status = WEXITSTATUS(st);
 	} else {
 		bool oom = WTERMSIG(st) == SIGKILL && run->usage.oom_kills > 0;
@@ -123,10 +139,49 @@ static void judge_exit(struct pinfold_run *run)
 		limit_memory(run);
 }
 
+/* What is memory although the layer is on disk. */
+static void limit_tmp(struct pinfold_run *run)
+{
+	const struct sandbox_limits *l = &run->req.spec.limits;
+	uint64_t half = l->memory_bytes / 2, bytes = l->disk_bytes < half ? l->disk_bytes : half;
+	char hint[160], size[LIMIT_TEXT];
+
+	(void)snprintf(hint, sizeof(hint),
+		       "the %s of /tmp, /run and /dev/shm are full; they are half of the memory: "
+		       "raise it with --memory, or write elsewhere",
+		       limit_size(bytes, size));
+	set_limit(run, "disk", bytes, "bytes", hint);
+}
+
+/* Of a workspace the kernel knows no limit: where it says that there is no room, the host's disk is full. */
+static void limit_disk(struct pinfold_run *run)
+{
+	const struct sandbox_limits *l = &run->req.spec.limits;
+	char hint[160], size[LIMIT_TEXT];
+
+	if (run->upper && run->stop != STOP_DISK)
+		(void)snprintf(hint, sizeof(hint),
+			       "the disk with the data directory is full; pinfold rm and pinfold "
+			       "gc give room back");
+	else if (run->upper && run->room_of_all)
+		(void)snprintf(hint, sizeof(hint),
+			       "all workspaces together have what they may; raise it with pinfold "
+			       "limit --total --disk");
+	else if (run->upper)
+		(void)snprintf(
+			hint, sizeof(hint),
+			"the %s of disk are full; raise it with pinfold limit --disk SIZE %s",
+			limit_size(l->disk_bytes, size), run->upper->w.name);
+	else
+		(void)snprintf(hint, sizeof(hint), "the %s of disk are full; raise it with --disk",
+			       limit_size(l->disk_bytes, size));
+	set_limit(run, "disk", l->disk_bytes, "bytes", hint);
+}
+
 static void judge_soft_limits(struct pinfold_run *run)
 {
 	const struct sandbox_limits *l = &run->req.spec.limits;
-	char hint[160];
+	char hint[160], size[LIMIT_TEXT];
 
 	if (run->usage.oom_kills)
 		limit_memory(run);
@@ -136,22 +191,20 @@ static void judge_soft_limits(struct pinfold_run *run)
 			       (unsigned long long)l->pids);
 		set_limit(run, "pids", l->pids, "processes", hint);
 	}
-	if (run->req.held.disk != HELD_ABSENT && run->disk_full) {
-		(void)snprintf(hint, sizeof(hint),
-			       "the %lluM of disk are full; raise it with --disk",
-			       (unsigned long long)(l->disk_bytes >> 20));
-		set_limit(run, "disk", l->disk_bytes, "bytes", hint);
-	}
+	if (run->req.held.disk != HELD_ABSENT && run->disk_full)
+		limit_disk(run);
+	if (run->tmp_full)
+		limit_tmp(run);
 	if (run->files_full && run->upper)
 		set_limit(run, "disk", run->upper->w.inodes, "files",
-			  "the workspace has as many files as it may; make a larger one: "
-			  "pinfold new --inodes");
+			  "the workspace has as many files as it may; allow it more with "
+			  "pinfold limit --inodes");
 	for (int i = 0; i < 2; i++)
 		if (capture_truncated(&run->capture[i]) && (run->req.flags & PINFOLD_CAPTURE)) {
-			(void)snprintf(hint, sizeof(hint),
-				       "output beyond %llu bytes is in the artifact; raise it with "
-				       "--output",
-				       (unsigned long long)run->req.output_bytes);
+			(void)snprintf(
+				hint, sizeof(hint),
+				"output beyond %s is in the artifact; raise it with --output",
+				limit_size(run->req.output_bytes, size));
 			set_limit(run, "output", run->req.output_bytes, "bytes", hint);
 		}
 }
@@ -178,18 +231,27 @@ static void write_notes(struct pinfold_run *run)
 	}
 	if (run->req.policy_note[0])
 		note(run, run->req.policy_note);
-	if (run->req.secrets.beyond)
-		note(run,
-		     "the directory is large: it was not searched whole for files that look like "
-		     "secrets; hide them with --hide");
 	if (run->req.git.note)
 		note(run, run->req.git.note);
 	if (run->req.rough && !run->req.spec.on_volume && run->exit_status != 0)
 		note(run,
 		     "before Linux 6.6 a directory that the host has cannot be removed inside");
+	if (run->missing.module[0]) {
+		deps_hint(run, line, sizeof(line));
+		note(run, line);
+	}
 	if (run->limit_kind) {
 		(void)snprintf(line, sizeof(line), "limit %s: %s", run->limit_kind,
 			       run->limit_hint);
+		note(run, line);
+	}
+	for (unsigned i = 0; i < run->alerts.n && i < 8; i++) {
+		const struct run_alert *a = &run->alerts.list[i];
+
+		(void)snprintf(line, sizeof(line), "alert %s: %s%s", alert_name(a->rule), a->what,
+			       a->action == ALERT_KILL	  ? "; it was killed for that"
+			       : a->action == ALERT_PAUSE ? "; it was paused for that"
+							  : "");
 		note(run, line);
 	}
 	for (unsigned i = 0; i < run->n_denials && i < 8; i++) {
@@ -217,5 +279,7 @@ void run_judge(struct pinfold_run *run)
 	judge_soft_limits(run);
 	if (strcmp(run->status, "exited") == 0 && run->exit_status != 0 && !run->follows)
 		run_hidden_arguments(run);
+	if (strcmp(run->status, "exited") == 0 && run->exit_status != 0 && !run->req.spec.tool)
+		deps_find_missing(run);
 	write_notes(run);
 }

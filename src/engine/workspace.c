@@ -9,10 +9,12 @@
 
 #include "base/fd.h"
 #include "engine/host_dir.h"
+#include "engine/said.h"
 #include "engine/workspace_int.h"
 #include "store/apply.h"
 #include "store/history.h"
 #include "store/image.h"
+#include "store/reserve.h"
 #include "store/settle.h"
 #include "store/store.h"
 #include "warden/place.h"
@@ -28,7 +30,7 @@ static int result(int r, const struct err *e, struct pinfold_error *ret_error)
 	return r < 0 ? -1 : 0;
 }
 
-static int open_store(const char *home, struct pinfold_store **ret, struct err *e)
+int workspace_store(const char *home, struct pinfold_store **ret, struct err *e)
 {
 	struct pinfold_store *s = calloc(1, sizeof(*s));
 	char path[512];
@@ -53,7 +55,7 @@ int pinfold_store_open(const char *home, struct pinfold_store **ret_store,
 	struct err e = ERR_INIT;
 
 	assert(ret_store && ret_error);
-	return result(open_store(home, ret_store, &e), &e, ret_error);
+	return result(workspace_store(home, ret_store, &e), &e, ret_error);
 }
 
 void pinfold_store_close(struct pinfold_store *store)
@@ -91,10 +93,25 @@ static int take_dir(struct workspace *w, const char *dir, struct err *e)
 	struct stat st;
 	if (stat(real, &st) < 0)
 		return err_sys(e, "--dir %s", dir);
+	if (!S_ISDIR(st.st_mode)) {
+		(void)err_set(e, ERR_INVALID, "--dir %s: not a directory", dir);
+		return err_remedy(e, "name a directory that exists and that you may read");
+	}
 	w->dir_dev = st.st_dev;
 	w->dir_ino = st.st_ino;
 	int n = snprintf(w->dir, sizeof(w->dir), "%s", real);
 	return n < (int)sizeof(w->dir) ? 0 : err_set(e, ERR_INVALID, "--dir: the path is too long");
+}
+
+static int take_said(struct workspace *w, const struct pinfold_workspace_options *o, struct err *e)
+{
+	bool any = (o->hide && o->hide[0]) || (o->show && o->show[0]);
+
+	if (any && !w->dir[0]) {
+		(void)err_set(e, ERR_INVALID, "--hide, --show: need --dir");
+		return err_remedy(e, "say which directory of the host is shown");
+	}
+	return said_add(w->said, &(struct secrets_said){o->hide, o->show}, e);
 }
 
 /* Held until the workspace stands on it. */
@@ -113,33 +130,42 @@ static int take_image(struct store *s, struct workspace *w, const char *name, in
 	return 0;
 }
 
-int pinfold_workspace_new(struct pinfold_store *store, const char *name,
-			  const struct pinfold_workspace_options *options,
-			  struct pinfold_error *ret_error)
+int workspace_new(struct store *s, const char *name,
+		  const struct pinfold_workspace_options *options, struct err *e)
 {
 	struct pinfold_workspace_options o = {.size = sizeof(o)};
-	struct err e = ERR_INIT;
 	auto_free struct workspace *w = calloc(1, sizeof(*w));
 	auto_close int lock = FD_NONE;
 
-	assert(store && name && ret_error);
 	if (options)
 		memcpy(&o, options, options->size < sizeof(o) ? options->size : sizeof(o));
 	struct op op = {.workspace = name};
-	int r = op_begin(&op, "workspace.new", store->store, workspace_asked("dir", o.dir), &e);
+	int r = op_begin(&op, "workspace.new", s, workspace_asked("dir", o.dir), e);
 	if (r >= 0)
-		r = w ? store_check_name(name, &e) : err_sys(&e, "store");
+		r = w ? store_check_name(name, e) : err_sys(e, "store");
 	if (r >= 0)
-		r = take_dir(w, o.dir, &e);
+		r = take_dir(w, o.dir, e);
 	if (r >= 0)
-		r = take_image(store->store, w, o.image, &lock, &e);
+		r = take_said(w, &o, e);
+	if (r >= 0)
+		r = take_image(s, w, o.image, &lock, e);
 	if (r >= 0) {
 		(void)snprintf(w->name, sizeof(w->name), "%s", name);
 		w->disk_bytes = o.disk_bytes ? o.disk_bytes : DISK_BYTES;
 		w->inodes = o.inodes ? o.inodes : INODES;
-		r = workspace_make(store->store, w, &e);
+		r = workspace_make(s, w, e);
 	}
-	return result(op_end(&op, r, NULL, &e), &e, ret_error);
+	return op_end(&op, r, NULL, e);
+}
+
+int pinfold_workspace_new(struct pinfold_store *store, const char *name,
+			  const struct pinfold_workspace_options *options,
+			  struct pinfold_error *ret_error)
+{
+	struct err e = ERR_INIT;
+
+	assert(store && name && ret_error);
+	return result(workspace_new(store->store, name, options, &e), &e, ret_error);
 }
 
 static int show(struct store *s, const struct workspace *w, struct pinfold_workspace_info *to,
@@ -256,6 +282,8 @@ int pinfold_workspace_remove(struct pinfold_store *store, const char *name,
 	uint64_t bytes = 0;
 	int64_t id = 0;
 	struct op op = {.workspace = name};
+
+	(void)reserve_give(store->store); /* else there is room */
 	int r = op_begin(&op, "workspace.remove", store->store, NULL, &e);
 
 	if (r >= 0)
@@ -344,6 +372,8 @@ int pinfold_workspace_undo(struct pinfold_store *store, const char *name, uint64
 	struct err e = ERR_INIT;
 	struct op op = {.workspace = name};
 	struct snap snap;
+
+	(void)reserve_give(store->store); /* else there is room */
 	int r = op_begin(&op, "workspace.undo", store->store, NULL, &e);
 
 	if (r >= 0)
@@ -358,6 +388,8 @@ int pinfold_workspace_rollback(struct pinfold_store *store, const char *name, co
 	struct err e = ERR_INIT;
 	struct op op = {.workspace = name};
 	struct snap snap;
+
+	(void)reserve_give(store->store); /* else there is room */
 	int r = op_begin(&op, "workspace.rollback", store->store, workspace_asked("to", snapshot),
 			 &e);
 

@@ -4,6 +4,7 @@
 #define ENGINE_WORKSPACE_INT_H
 
 #include "engine/run_int.h"
+#include "store/merge.h"
 #include "store/check.h"
 
 /* Words of a tool's arguments: what it may write. */
@@ -22,6 +23,7 @@ struct workspace_how {
 	const char *state; /* directory of the store for the tool, at /v/state; NULL: none */
 	int state_fd;	   /* the same */
 	struct workspace_room *room; /* to be filled in, or NULL */
+	bool drops;		     /* it only looks: what it changes never was */
 	const struct stack *before; /* with state: another view for it, at /v/old.root; NULL: none */
 };
 
@@ -29,6 +31,11 @@ struct workspace_how {
 int workspace_start(struct store *s, const char *name, struct pinfold_run_options *o,
 		    const struct workspace_how *how, struct pinfold_run **ret_run, struct err *e);
 
+/* workspace.c: pinfold_store_open() */
+int workspace_store(const char *home, struct pinfold_store **ret, struct err *e);
+/* pinfold_workspace_new() */
+int workspace_new(struct store *s, const char *name,
+		  const struct pinfold_workspace_options *options, struct err *e);
 /* copy.c: a path inside, absolute and without . and .. ; relative ones are below the home directory. */
 int workspace_path(const char *path, char *to, size_t size, struct err *e);
 /* Fails where nothing of such a path outlives a command. */
@@ -43,8 +50,8 @@ int workspace_snap_running(struct store *s, const char *name, const char *label,
 /* workspace.c: what of an operation the ledger keeps: a word that was asked for, where it stands then. */
 struct value *workspace_asked(const char *key, const char *text);
 struct value *workspace_stands(int64_t snapshot);
-/* merge.c: make the stack of a workspace shorter; without `must` only if it has grown long. */
-int workspace_merge(struct store *s, const char *name, bool must, struct err *e);
+/* merge.c: make the stack of a workspace shorter. */
+int workspace_merge(struct store *s, const char *name, enum merge_how how, struct err *e);
 int workspace_merge_all(struct store *s, struct err *e);
 
 /* archive.c: what the reader says of an archive, for the public. */

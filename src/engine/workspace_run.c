@@ -13,9 +13,10 @@
 
 #include "base/fd.h"
 #include "engine/run_int.h"
-#include "engine/secrets.h"
+#include "engine/said.h"
 #include "engine/workspace_int.h"
 #include "store/origin.h"
+#include "store/total.h"
 
 /* What a person recognises in the log. */
 static void describe(const struct pinfold_run_options *o, char *to, size_t size)
@@ -63,12 +64,23 @@ static int check(const struct pinfold_run_options *o, struct err *e)
 }
 
 /* The options of a run, as the workspace completes them. */
-static void complete(struct pinfold_run_options *o, const struct workspace *w)
+static int complete(struct pinfold_run_options *o, struct store *s, struct workspace *w,
+		    struct said *said, struct err *e)
 {
+	const struct secrets_said asked = {o->hide, o->show}, hide = {.hide = o->hide};
+	int r = said_read(w->said, &asked, said, e);
+
+	o->hide = said->lists.hide;
+	o->show = said->lists.show;
 	if (!o->disk_bytes || o->disk_bytes > w->disk_bytes)
 		o->disk_bytes = w->disk_bytes;
 	if (w->dir[0])
 		o->dir = w->dir;
+	if (r < 0 || !w->dir[0] || !hide.hide || !hide.hide[0])
+		return r;
+	/* What one command was not to see it may have written over: diff and apply have to know. */
+	r = said_add(w->said, &hide, e);
+	return r < 0 ? r : workspace_say(s, w, e);
 }
 
 static int refuse_full(const struct upper *u, const struct space *used, const struct space *most,
@@ -83,7 +95,10 @@ static int refuse_full(const struct upper *u, const struct space *used, const st
 			      u->w.name, (unsigned long long)used->files,
 			      (unsigned long long)most->files);
 	(void)err_detail(e, "disk");
-	return err_remedy(e, "take something back with pinfold undo, or make a larger one");
+	return err_remedy(e,
+			  "take something back with pinfold undo, or allow it more: pinfold "
+			  "limit %s %s",
+			  used->bytes >= most->bytes ? "--disk SIZE" : "--inodes COUNT", u->w.name);
 }
 
 static bool fits(const struct space *used, const struct space *most)
@@ -91,11 +106,25 @@ static bool fits(const struct space *used, const struct space *most)
 	return used->bytes < most->bytes && used->files < most->files;
 }
 
+/* What all workspaces may still take, together. */
+static int find_total(struct upper *u, uint64_t *ret, struct err *e)
+{
+	int r = total_room(u->store, ret, e);
+
+	if (r >= 0 && *ret == 0) {
+		r = store_collect_undone(u->store, u->w.id, e);
+		if (r >= 0)
+			r = total_room(u->store, ret, e);
+	}
+	return r >= 0 && *ret == 0 ? total_refuse(u->store, e) : r;
+}
+
 /* What was undone is kept for an hour, unless its room is needed. */
 static int find_room(struct pinfold_run *run, struct upper *u, struct err *e)
 {
 	const struct space most = {run->req.spec.limits.disk_bytes, u->w.inodes};
 	struct space used = u->used;
+	uint64_t total = 0;
 	int r = 0;
 
 	if (!fits(&used, &most)) {
@@ -103,11 +132,16 @@ static int find_room(struct pinfold_run *run, struct upper *u, struct err *e)
 		if (r >= 0)
 			r = upper_used(u, &used, e);
 	}
+	if (r >= 0 && !fits(&used, &most))
+		r = refuse_full(u, &used, &most, e);
+	if (r >= 0)
+		r = find_total(u, &total, e);
 	if (r < 0)
 		return r;
-	if (!fits(&used, &most))
-		return refuse_full(u, &used, &most, e);
 	run->room = (struct space){most.bytes - used.bytes, most.files - used.files};
+	run->room_of_all = total < run->room.bytes;
+	if (run->room_of_all)
+		run->room.bytes = total;
 	run->free = run_disk_free(run);
 	return 0;
 }
@@ -120,13 +154,15 @@ static void tell_room(const struct space *room, struct workspace_room *to)
 }
 
 static int start(struct pinfold_run *run, struct pinfold_run_options *o, struct upper *u,
-		 const struct workspace_how *how, struct err *e)
+		 const struct workspace_how *how, struct run_deps *deps, struct err *e)
 {
 	auto_free struct store_image *image = calloc(1, sizeof(*image));
+	auto_free struct said *said = malloc(sizeof(*said));
 	struct request_on on = {.image = NULL};
-	int r = image ? upper_layers(u, &on.layers, e) : err_sys(e, "run");
+	int r = image && said ? upper_layers(u, &on.layers, e) : err_sys(e, "run");
 
-	complete(o, &u->w);
+	if (r >= 0)
+		r = complete(o, u->store, &u->w, said, e);
 	(void)snprintf(run->workspace, sizeof(run->workspace), "%s", u->w.name);
 	if (r >= 0)
 		r = store_image_of(u->store, &u->w.stack, image, e);
@@ -134,6 +170,14 @@ static int start(struct pinfold_run *run, struct pinfold_run_options *o, struct 
 		on.image = image;
 	if (r >= 0)
 		r = request_init(&run->req, o, &on, false, e);
+	if (r >= 0 && !how->tool)
+		r = request_ceiling(&run->req, e);
+	if (r >= 0 && on.image && deps->n) {
+		(void)err_set(e, ERR_UNSUPPORTED, "--deps: not in a workspace on an image");
+		r = err_remedy(e, "install what is needed inside, or bring it in");
+	}
+	if (r >= 0)
+		deps_attach(&run->req, deps);
 	memcpy(run->req.spec.id, u->sandbox, sizeof(run->req.spec.id));
 	run->req.spec.tool = how->tool;
 	if (how->tool)
@@ -153,7 +197,10 @@ static int start(struct pinfold_run *run, struct pinfold_run_options *o, struct 
 		tell_room(&run->room, how->room);
 		run->req.spec.argv = o->argv; /* our own: they stay, and have just been written */
 	}
-	return r < 0 ? r : run_begin(run, e);
+	if (r >= 0)
+		r = run_begin(run, e);
+	o->hide = o->show = NULL; /* they go with `said` */
+	return r;
 }
 
 /* The ordinary user can change nothing there. */
@@ -168,13 +215,14 @@ static int shorten(struct store *s, const char *name, enum workspace_use use, bo
 {
 	upper_drop(*upper);
 	*upper = NULL;
-	int r = workspace_merge(s, name, true, e);
+	int r = workspace_merge(s, name, MERGE_MUST, e);
 	return r < 0 ? r : upper_open(s, name, use, usr, upper, e);
 }
 
 int workspace_start(struct store *s, const char *name, struct pinfold_run_options *o,
 		    const struct workspace_how *how, struct pinfold_run **ret_run, struct err *e)
 {
+	auto_deps deps = {.store = NULL};
 	struct pinfold_run *run = run_new();
 	int r = run ? check(o, e) : err_sys(e, "run");
 
@@ -182,17 +230,21 @@ int workspace_start(struct store *s, const char *name, struct pinfold_run_option
 		record_who(run, o);
 	if (r >= 0)
 		r = run_take_id(run, o, e);
+	/* Before we hold it: looking at its programs is a command, too. */
+	if (r >= 0)
+		r = deps_prepare(o, s, name, &deps, e);
 	if (r >= 0)
 		r = upper_open(s, name, how->use, changes_usr(o), &run->upper, e);
 	if (r >= 0 && run->upper->w.stack.n >= LAYERS_MAX)
 		r = shorten(s, name, how->use, changes_usr(o), &run->upper, e);
 	if (r >= 0) {
 		run->upper_kind = how->kind;
+		run->drops = how->drops;
 		if (how->command)
 			(void)snprintf(run->command, sizeof(run->command), "%s", how->command);
 		else
 			describe(o, run->command, sizeof(run->command));
-		r = start(run, o, run->upper, how, e);
+		r = start(run, o, run->upper, how, &deps, e);
 	}
 	if (r < 0 && run && !how->tool) {
 		(void)snprintf(run->workspace, sizeof(run->workspace), "%s", name);
@@ -230,11 +282,13 @@ static void keep_origins(const struct pinfold_run *run, const struct upper *u)
 {
 	static const char work[] = "/work/";
 	auto_free const char **paths = calloc(run->n_files + 1, sizeof(*paths));
+	auto_free struct said *said = malloc(sizeof(*said));
 	struct err none = ERR_INIT;
 	struct stat st;
 	size_t n = 0, seen = 0;
 
-	if (!paths || !u->w.dir[0] || run->req.spec.tool)
+	if (!paths || !said || said_read(u->w.said, NULL, said, &none) < 0 || !u->w.dir[0] ||
+	    run->req.spec.tool)
 		return;
 	auto_close int dir = open(u->w.dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (dir < 0 || fstat(dir, &st) < 0 || st.st_ino != u->w.dir_ino ||
@@ -247,7 +301,7 @@ static void keep_origins(const struct pinfold_run *run, const struct upper *u)
 			continue;
 		path += strlen(work);
 		seen++;
-		if (!secrets_what(dir, path)) /* no copy of one is made */
+		if (!secrets_what(dir, path, &said->lists)) /* no copy of one is made */
 			paths[n++] = path;
 	}
 	if (seen)
@@ -271,7 +325,7 @@ void workspace_end(struct pinfold_run *run)
 	run->upper = NULL;
 	/* Whatever hangs in the kernel may still write: what it has is not the workspace. A tool of ours
 	 * has done all that it should, or nothing. */
-	if (run->gave_up || (run->failed && run->exit_status == 125) ||
+	if (run->gave_up || run->drops || (run->failed && run->exit_status == 125) ||
 	    (run->req.spec.tool && run->exit_status != 0)) {
 		upper_drop(u);
 		return;

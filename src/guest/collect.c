@@ -10,7 +10,9 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 
@@ -292,14 +294,44 @@ uint64_t guest_used(const struct guest *g)
 	return (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
 }
 
-/* No block or no name left in the layer? */
+/* No block or no name left? */
+static int is_full(const struct statfs *fs)
+{
+	return (uint64_t)fs->f_bavail * (uint64_t)fs->f_bsize < FULL_BYTES ||
+	       fs->f_ffree < FULL_FILES;
+}
+
+/* Of the layer, and of /tmp where that is not in the same filesystem: a workspace, a volume. */
 static int guest_full(const struct guest *g)
 {
 	struct statfs fs = {0};
+	struct stat layer, tmp;
 
 	if (g->n_keep == 0 || sys2(SYS_fstatfs, g->keep[0].upper, &fs) < 0)
 		return 0;
-	return (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize < FULL_BYTES || fs.f_ffree < FULL_FILES;
+	int full = is_full(&fs) ? MSG_FULL_LAYER : 0;
+	if (!(g->plan->flags & PLAN_HOST_LEVEL) && sys2(SYS_fstat, g->keep[0].upper, &layer) >= 0 &&
+	    sys4(SYS_newfstatat, AT_FDCWD, "/tmp", &tmp, AT_SYMLINK_NOFOLLOW) >= 0 &&
+	    tmp.st_dev != layer.st_dev && sys2(SYS_statfs, "/tmp", &fs) >= 0 &&
+	    fs.f_type == TMPFS_MAGIC && is_full(&fs))
+		full |= MSG_FULL_TMP;
+	return full;
+}
+
+/* What the kernel would tell who waits for us, so that nobody has to. */
+static void take_usage(struct msg_guest *msg)
+{
+	const long whose[] = {RUSAGE_SELF, RUSAGE_CHILDREN};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct rusage u;
+
+		if (sys2(SYS_getrusage, whose[i], &u) < 0)
+			continue;
+		msg->cpu_us += guest_micros(&u.ru_utime) + guest_micros(&u.ru_stime);
+		if ((uint64_t)u.ru_maxrss > msg->peak_kb)
+			msg->peak_kb = (uint64_t)u.ru_maxrss;
+	}
 }
 
 void guest_collect(struct guest *g)
@@ -322,5 +354,6 @@ void guest_collect(struct guest *g)
 	msg.value = walk.omitted;
 	if (g->plan->flags & PLAN_ON_HOST)
 		msg.value2 = walk.bytes;
+	take_usage(&msg);
 	(void)guest_send(&msg, NULL, -1);
 }

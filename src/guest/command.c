@@ -175,6 +175,8 @@ static long child_search(struct launch *l)
 			for (size_t i = 0; i <= name_len; i++)
 				file[n + 1 + i] = name[i];
 			long r = child_try(l, file);
+			if (r == -EPERM)
+				return r; /* somebody said no */
 			if (r != -ENOENT && r != -ENOTDIR)
 				error = r;
 		}
@@ -217,6 +219,24 @@ static void child_close(const struct launch *l)
 #endif
 }
 
+static int is_guarded(const struct guest *g)
+{
+	return (g->plan->flags & PLAN_GUARDED) != 0;
+}
+
+/* Nobody waits for what became of it, so it says so itself, as a shell does. */
+static void tell_failure(const struct launch *l, int error)
+{
+	const char *why = error == -ENOENT || error == -ENOTDIR
+				  ? ": command not found in the sandbox\n"
+			  : error == -EPERM ? ": not permitted\n"
+					    : ": cannot be executed\n";
+
+	(void)sys3(SYS_write, 2, "pinfold: ", 9);
+	(void)sys3(SYS_write, 2, l->argv[2], str_len(l->argv[2]));
+	(void)sys3(SYS_write, 2, why, str_len(why));
+}
+
 static __attribute__((noinline, noreturn)) void child_main(struct launch *l)
 {
 	uint64_t none = 0;
@@ -247,7 +267,10 @@ static __attribute__((noinline, noreturn)) void child_main(struct launch *l)
 		r = child_search(l);
 	}
 	l->fate->error = (int)r;
-	guest_end(127);
+	if (!is_guarded(l->g))
+		guest_end(127);
+	tell_failure(l, (int)r);
+	guest_end(r == -ENOENT || r == -ENOTDIR ? 127 : 126);
 }
 
 /* For a child with a copy of our memory. */
@@ -266,6 +289,14 @@ static int share_fate(struct launch *l)
 /* Linux 6.1 lets no child in another time namespace share our memory: there it is copied. */
 static long start_child(struct launch *l)
 {
+	/* While a person is asked, PID 1 has others to look after; what became of it is its exit status. */
+	if (is_guarded(l->g)) {
+		long child = sys2(SYS_clone, SIGCHLD, 0);
+
+		if (child == 0)
+			child_main(l);
+		return child;
+	}
 	long pid = sys2(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0);
 
 	if (pid == -EINVAL) {
@@ -303,6 +334,16 @@ int guest_command(struct guest *g, int *ret_step)
 	uint64_t chld = 1u << (SIGCHLD - 1);
 	(void)sys4(SYS_rt_sigprocmask, SIG_BLOCK, &chld, NULL, sizeof(chld));
 	g->started_ns = guest_now_ns();
+	/* What would be told of a child that is waited for. */
+	if (is_guarded(g)) {
+		long dir = guest_workdir(g);
+
+		if (dir < 0) {
+			*ret_step = MSG_STEP_WORKDIR;
+			return (int)dir;
+		}
+		(void)sys1(SYS_close, dir);
+	}
 	long pid = is_session(g) ? guest_loader_make(g) : 0;
 	if (pid >= 0)
 		pid = start_child(l);

@@ -41,6 +41,9 @@ struct guest {
 	int ruleset;	       /* Landlock rules for commands, -1: none */
 	int witness;	       /* all.c: whom we could signal before SCOPE, 0: none */
 	int listener;	       /* seccomp notifications, for the host side, -1: none */
+	int score;	       /* our own oom_score_adj, -1: it stays as it is */
+	char score_own[8];     /* what it was at first, */
+	char score_theirs[8];  /* and what commands have */
 	struct guest_keep keep[GUEST_KEEP_MAX];
 	unsigned n_keep;
 	int driver;		       /* socket to an interpreter that waits, -1: none */
@@ -96,6 +99,8 @@ int guest_job_is(int pid);
 void guest_signal_group(const struct guest *g, int pid, int sig);
 /* processes.c: who is here, written to a file in memory. */
 void guest_processes(int to);
+/* Where no group holds the memory: kill whoever has most of it, if all together have more than this. */
+void guest_relieve(const struct guest *g, uint64_t pages);
 /* files.c: a child that serves the sandbox's files on this socket. */
 void guest_files_start(const struct guest *g, int sock);
 /* start.c: a plan that needs no right, from outside; NULL: it is not that. */
@@ -107,8 +112,13 @@ void guest_signal_all(const struct guest *g, int sig);
 void guest_kill(const struct guest *g, int pid, int sig);
 int guest_scope_step(struct guest *g);
 void guest_scope_end(struct guest *g);
-/* serve.c: stay until the command has ended or the host side is gone. Returns its wait status. */
+/* serve.c: the way back from the score that commands have; before the file is closed to us. */
+void guest_score_keep(struct guest *g);
+/* stay until the command has ended or the host side is gone. Returns its wait status. */
 int guest_serve(struct guest *g);
+/* seen.c: watch the files of packages, 0 or -errno; say which were opened. */
+int guest_seen_step(const struct guest *g, const struct plan_step *step);
+void guest_seen_tell(void);
 /* collect.c: report every changed file; how much the layer holds now. */
 void guest_collect(struct guest *g);
 uint64_t guest_used(const struct guest *g);
@@ -125,6 +135,8 @@ unsigned guest_receive(struct msg_host *ret_msg, int fds[MSG_FDS_MAX]);
 /* The same from any socket; -errno when there is nothing whole to take. */
 long guest_receive_from(int sock, struct msg_host *ret_msg, int fds[MSG_FDS_MAX], int flags);
 uint64_t guest_now_ns(void);
+struct timeval;
+uint64_t guest_micros(const struct timeval *t);
 void guest_end(int status) __attribute__((noreturn));
 
 #endif

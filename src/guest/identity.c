@@ -11,6 +11,7 @@
 #include <linux/prctl.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <sys/personality.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -20,6 +21,8 @@
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
 #endif
+
+#define CPUS_MAX 4096u
 
 static int do_become(const struct plan_step *step)
 {
@@ -139,6 +142,22 @@ static int do_timens(void)
 	return r < 0 ? (int)r : 0;
 }
 
+/* Both stay with every program that is started from here on, and give no right to anybody. */
+static int do_pin(void)
+{
+	uint64_t set[CPUS_MAX / 64] = {0};
+	unsigned cpu = 0;
+	long r = sys1(SYS_personality, ADDR_NO_RANDOMIZE);
+
+	if (r >= 0)
+		r = sys3(SYS_getcpu, &cpu, NULL, NULL);
+	if (r < 0 || cpu >= CPUS_MAX)
+		return r < 0 ? (int)r : -ERANGE;
+	set[cpu / 64] = UINT64_C(1) << cpu % 64;
+	r = sys3(SYS_sched_setaffinity, 0, sizeof(set), set);
+	return r < 0 ? (int)r : 0;
+}
+
 static int do_seccomp(struct guest *g, const struct plan_step *step)
 {
 	struct sock_fprog prog = {
@@ -176,6 +195,7 @@ int guest_identity_step(struct guest *g, const struct plan_step *step)
 	case PLAN_BOUNDING: return do_bounding(step);
 	case PLAN_CAPS: return do_caps(step);
 	case PLAN_NO_NEW_PRIVS: return (int)sys5(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	case PLAN_PIN: return do_pin();
 	case PLAN_NO_DUMP: return (int)sys5(SYS_prctl, PR_SET_DUMPABLE, step->a, 0, 0, 0);
 	case PLAN_SECCOMP: return do_seccomp(g, step);
 	default: return -EINVAL;

@@ -147,11 +147,6 @@ void guest_job_events(const struct guest *g, const struct pollfd *fds, unsigned 
 			}
 }
 
-static uint64_t micros(const struct timeval *t)
-{
-	return (uint64_t)t->tv_sec * 1000000u + (uint64_t)t->tv_usec;
-}
-
 void guest_job_ended(int pid, int status, const struct rusage *usage)
 {
 	struct job *job = find(pid);
@@ -159,7 +154,8 @@ void guest_job_ended(int pid, int status, const struct rusage *usage)
 	if (!job)
 		return;
 	struct msg_guest used = {.kind = MSG_USAGE,
-				 .value = micros(&usage->ru_utime) + micros(&usage->ru_stime),
+				 .value = guest_micros(&usage->ru_utime) +
+					  guest_micros(&usage->ru_stime),
 				 .value2 = (uint64_t)usage->ru_maxrss};
 	struct msg_guest exited = {.kind = MSG_EXITED, .code = status, .value = guest_now_ns()};
 	struct msg_guest done = {.kind = MSG_DONE};

@@ -259,13 +259,14 @@ static int do_overlay(struct guest *g, const char *on, const char *options, unsi
 	return (int)ret;
 }
 
-/* Hide an entry of the proc that we just mounted. "ro" is read-only, so its clones are. */
+/* Hide an entry of the proc that we just mounted, or of a directory of the host's. "ro" is read-only, so its clones are. */
 static int do_mask(struct guest *g, const struct plan_step *step)
 {
 	int r = bind_same(g, step->flags & STEP_RECURSIVE ? "ro/mask.d" : "ro/mask",
 			  plan_str(g->plan, step->s));
 
-	return r == -ENOENT ? 0 : r; /* this kernel does not have it: nothing to hide */
+	/* This kernel, or this workspace, does not have it: nothing to hide. */
+	return r == -ENOENT || r == -ENOTDIR ? 0 : r;
 }
 
 /* Read-only from here on: a clone on top of itself. Below the new root, or the stage before it. */
@@ -340,6 +341,14 @@ static int do_pivot(struct guest *g)
 	return (int)r;
 }
 
+static int attach(const struct guest *g, long fd, const char *at)
+{
+	long r = sys5(SYS_move_mount, fd, "", g->stage, at, MOVE_MOUNT_F_EMPTY_PATH);
+
+	done(fd);
+	return (int)r;
+}
+
 int guest_mount_step(struct guest *g, const struct plan_step *step)
 {
 	const char *s = plan_str(g->plan, step->s);
@@ -352,12 +361,12 @@ int guest_mount_step(struct guest *g, const struct plan_step *step)
 		return (int)sys5(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &attr,
 				 sizeof(attr));
 	case PLAN_STAGE: return do_stage(g, s, t, step->a);
+	case PLAN_TMPFS:
+		fd = make("tmpfs", t, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+		return fd < 0 ? (int)fd : attach(g, fd, s);
 	case PLAN_LOWER: return open_expected(g, step, &g->lower);
 	case PLAN_LAYERS: return open_expected(g, step, &g->layers);
-	case PLAN_ATTACH:
-		fd = sys5(SYS_move_mount, step->a, "", g->stage, s, MOVE_MOUNT_F_EMPTY_PATH);
-		done(step->a);
-		return (int)fd;
+	case PLAN_ATTACH: return attach(g, step->a, s);
 	case PLAN_OVERLAY: return do_overlay(g, s, t, step->flags);
 	case PLAN_ENTER:
 		fd = sys3(SYS_openat, g->stage, s, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);

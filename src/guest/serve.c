@@ -106,18 +106,73 @@ static void tell_processes(int to, int asker)
 	(void)guest_send_to(asker, &done, NULL, -1); /* he may be gone */
 }
 
+static long read_score(int fd, char *to, size_t size)
+{
+	long n = sys4(SYS_pread64, fd, to, size - 1, 0);
+
+	to[n > 0 ? n : 0] = '\0';
+	return n;
+}
+
+/* Once we cannot be dumped our own entries of /proc are root's: so it stays open, until a command is
+ * executed. */
+void guest_score_keep(struct guest *g)
+{
+	long fd = sys3(SYS_openat, AT_FDCWD, "/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return; /* then we are killed as likely as a command, which is no worse than before */
+	long above = sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, GUEST_CTL + 1);
+	(void)sys1(SYS_close, fd);
+	if (above >= 0 && read_score((int)above, g->score_own, sizeof(g->score_own)) > 0)
+		g->score = (int)above;
+}
+
+/* Who is killed when memory runs out: not us as long as there is anybody else, else all of them die. A
+ * command inherits our score, so while one is started it is theirs. Nobody needs a right to go back to what
+ * he was given. */
+static void spare(struct guest *g, int us)
+{
+	if (g->score < 0)
+		return;
+	if (!g->score_theirs[0])
+		(void)read_score(g->score, g->score_theirs, sizeof(g->score_theirs));
+	const char *text = us ? g->score_own : g->score_theirs;
+	(void)sys4(SYS_pwrite64, g->score, text, str_len(text), 0);
+}
+
+static void spare_who_lives(struct guest *g)
+{
+	if (g->plan->flags & PLAN_LIVE) {
+		spare(g, 1);
+	} else if (g->score >= 0) {
+		(void)sys1(SYS_close, g->score); /* it ends with its command anyway */
+		g->score = -1;
+	}
+}
+
+static void start_asked(struct guest *g, const struct msg_host *msg, const int fds[MSG_FDS_MAX])
+{
+	spare(g, 0);
+	if (msg->kind == MSG_EXEC)
+		guest_job_start(g, fds);
+	else
+		guest_files_start(g, fds[0]);
+	spare(g, 1);
+}
+
 static void obey(struct guest *g, struct serve *s)
 {
 	struct msg_host msg;
 	int fds[MSG_FDS_MAX];
 	unsigned n = guest_receive(&msg, fds);
 
-	if (msg.kind == MSG_EXEC && n == MSG_FDS_MAX)
-		guest_job_start(g, fds);
+	if ((msg.kind == MSG_EXEC && n == MSG_FDS_MAX) || (msg.kind == MSG_FILES && n == 1))
+		start_asked(g, &msg, fds);
 	else if (msg.kind == MSG_PROCESSES && n == 2)
 		tell_processes(fds[0], fds[1]);
-	else if (msg.kind == MSG_FILES && n == 1)
-		guest_files_start(g, fds[0]);
+	else if (msg.kind == MSG_RELIEVE && msg.arg > 0)
+		guest_relieve(g, (uint64_t)msg.arg);
 	while (n > 0)
 		(void)sys1(SYS_close, fds[--n]); /* what was wanted of them was taken */
 	if (msg.kind == MSG_KILL) {
@@ -167,6 +222,8 @@ int guest_serve(struct guest *g)
 {
 	uint64_t chld = 1u << (SIGCHLD - 1);
 	struct serve s = {.deadline = now_ms() + (int64_t)g->plan->deadline_ms};
+
+	spare_who_lives(g);
 	long sig = sys4(SYS_signalfd4, -1, &chld, sizeof(chld), SFD_CLOEXEC | SFD_NONBLOCK);
 
 	/* Not at 0, 1 or 2, which become a command's and are closed: without it we would never wait. */

@@ -189,6 +189,7 @@ void guest_main(void)
 				 .layers = -1,
 				 .ruleset = -1,
 				 .listener = -1,
+				 .score = -1,
 				 .driver = -1,
 				 .driver_end = -1,
 				 .loader = -1,
@@ -233,6 +234,7 @@ void guest_main(void)
 	msg = (struct msg_guest){
 		.kind = MSG_EXITED, .code = status, .value = g.ended_ns, .value2 = g.left};
 	(void)guest_send(&msg, NULL, -1);
+	guest_seen_tell();
 	guest_collect(&g);
 	guest_end(0);
 }

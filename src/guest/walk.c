@@ -132,10 +132,12 @@ static int do_step(struct guest *g, const struct plan_step *step)
 	case PLAN_SYSCTL: return do_sysctl(g, step);
 	case PLAN_LANDLOCK: return do_landlock(g, step);
 	case PLAN_LANDLOCK_PATH: return do_landlock_path(g, step);
+	case PLAN_SEEN: return guest_seen_step(g, step);
 	case PLAN_SCOPE: return guest_scope_step(g);
 	case PLAN_READY: return 0;
 	case PLAN_PRIVATE:
 	case PLAN_STAGE:
+	case PLAN_TMPFS:
 	case PLAN_LOWER:
 	case PLAN_LAYERS:
 	case PLAN_ATTACH:
@@ -150,15 +152,19 @@ static int do_step(struct guest *g, const struct plan_step *step)
 	case PLAN_SEAL:
 	case PLAN_KEEP:
 	case PLAN_PIVOT: return guest_mount_step(g, step);
+	case PLAN_OOM_SCORE:
+		if (g->plan->flags & PLAN_LEASH) /* a daemon's: it may be one that lives */
+			guest_score_keep(g);
+		return guest_identity_step(g, step);
 	case PLAN_BECOME:
 	case PLAN_TIMENS:
 	case PLAN_CGROUPNS:
 	case PLAN_KEYRING:
 	case PLAN_RLIMIT:
-	case PLAN_OOM_SCORE:
 	case PLAN_BOUNDING:
 	case PLAN_CAPS:
 	case PLAN_NO_NEW_PRIVS:
+	case PLAN_PIN:
 	case PLAN_NO_DUMP:
 	case PLAN_SECCOMP: return guest_identity_step(g, step);
 	case PLAN_OP_COUNT: break;

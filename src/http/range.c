@@ -77,3 +77,32 @@ void http_content_range(const struct http_part *part, uint64_t size,
 		(void)snprintf(ret, HTTP_CONTENT_RANGE_SIZE, "bytes */%llu",
 			       (unsigned long long)size);
 }
+
+bool http_etag_is(const char *value, size_t len, const char *etag)
+{
+	return *etag && strlen(etag) == len && memcmp(etag, value, len) == 0;
+}
+
+bool http_etag_listed(const char *value, size_t len, const char *etag)
+{
+	size_t i = 0;
+
+	if (len == 1 && *value == '*')
+		return *etag;
+	while (i < len) {
+		if (strchr(" \t,", value[i])) {
+			i++;
+			continue;
+		}
+		if (len - i > 2 && memcmp(value + i, "W/", 2) == 0)
+			i += 2;
+		const char *end = value[i] == '"' ? memchr(value + i + 1, '"', len - i - 1) : NULL;
+		if (!end)
+			return false;
+		size_t n = (size_t)(end - (value + i)) + 1;
+		if (http_etag_is(value + i, n, etag))
+			return true;
+		i += n;
+	}
+	return false;
+}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Range requests of one range. Pure. */
+/* Range requests of one range, and the validators that go with them. Pure. */
 #ifndef HTTP_RANGE_H
 #define HTTP_RANGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,5 +26,11 @@ enum http_range http_range_parse(const char *value, size_t len, uint64_t size,
 /* "bytes 0-99/1000"; with part NULL a star in place of the positions, for 416. */
 void http_content_range(const struct http_part *part, uint64_t size,
 			char ret[HTTP_CONTENT_RANGE_SIZE]);
+
+/* If-Range: is it this one? `etag` is a strong one with its quotes, "" for none: then it is not. A
+ * date never is, for we send none. */
+bool http_etag_is(const char *value, size_t len, const char *etag);
+/* If-None-Match: a list of them, weak ones too, or a star. */
+bool http_etag_listed(const char *value, size_t len, const char *etag);
 
 #endif

@@ -69,6 +69,10 @@ struct cgroup_ops {
 	/* Descriptor that becomes readable when the group runs out of memory; -1 where the
 	 * kernel kills the whole group by itself. */
 	int (*watch_oom)(const struct cgroup *cg);
+	/* From now on the kernel kills one process at a time, and nobody else any. 0 or -errno. */
+	int (*kill_singly)(const struct cgroup *cg);
+	/* How many it has killed for want of memory. */
+	uint64_t (*oom_kills)(const struct cgroup *cg);
 };
 
 extern const struct cgroup_ops cgroup_v1_ops;

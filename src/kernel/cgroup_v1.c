@@ -27,12 +27,17 @@ static int limit(const struct cgroup *cg, const struct cgroup_limits *l, struct 
 	return cgroup_put(memory, "memory.swappiness", 0, e);
 }
 
+static uint64_t oom_kills(const struct cgroup *cg)
+{
+	return cgroup_get(cg->part[CG_MEMORY], "memory.oom_control", "oom_kill");
+}
+
 static void usage(const struct cgroup *cg, struct cgroup_usage *ret)
 {
 	*ret = (struct cgroup_usage){
 		.memory_peak_bytes =
 			cgroup_get(cg->part[CG_MEMORY], "memory.max_usage_in_bytes", NULL),
-		.oom_kills = cgroup_get(cg->part[CG_MEMORY], "memory.oom_control", "oom_kill"),
+		.oom_kills = oom_kills(cg),
 		.pids_peak = cgroup_get(cg->part[CG_PIDS], "pids.peak", NULL),
 		.pids_refused = cgroup_get(cg->part[CG_PIDS], "pids.events", "max"),
 		.cpu_us = cgroup_get(cg->part[CG_CPUACCT], "cpuacct.usage", NULL) / 1000,
@@ -61,4 +66,11 @@ static int watch_oom(const struct cgroup *cg)
 	return take_fd(&event);
 }
 
-const struct cgroup_ops cgroup_v1_ops = {"v1", limit, usage, memory, false, watch_oom};
+static int kill_singly(const struct cgroup *cg)
+{
+	(void)cg; /* it does, unless somebody watches */
+	return 0;
+}
+
+const struct cgroup_ops cgroup_v1_ops = {"v1",	limit,	   usage,	memory,
+					 false, watch_oom, kill_singly, oom_kills};

@@ -25,13 +25,18 @@ static int limit(const struct cgroup *cg, const struct cgroup_limits *l, struct 
 	return 0;
 }
 
+static uint64_t oom_kills(const struct cgroup *cg)
+{
+	return cgroup_get(cg->part[CG_UNIFIED], "memory.events", "oom_kill");
+}
+
 static void usage(const struct cgroup *cg, struct cgroup_usage *ret)
 {
 	const char *dir = cg->part[CG_UNIFIED];
 
 	*ret = (struct cgroup_usage){
 		.memory_peak_bytes = cgroup_get(dir, "memory.peak", NULL),
-		.oom_kills = cgroup_get(dir, "memory.events", "oom_kill"),
+		.oom_kills = oom_kills(cg),
 		.pids_peak = cgroup_get(dir, "pids.peak", NULL),
 		.pids_refused = cgroup_get(dir, "pids.events", "max"),
 		.cpu_us = cgroup_get(dir, "cpu.stat", "usage_usec"),
@@ -49,4 +54,12 @@ static int watch_oom(const struct cgroup *cg)
 	return -1;
 }
 
-const struct cgroup_ops cgroup_v2_ops = {"v2", limit, usage, memory, true, watch_oom};
+static int kill_singly(const struct cgroup *cg)
+{
+	struct err e = ERR_INIT;
+
+	return cgroup_put(cg->part[CG_UNIFIED], "memory.oom.group", 0, &e);
+}
+
+const struct cgroup_ops cgroup_v2_ops = {"v2", limit,	  usage,       memory,
+					 true, watch_oom, kill_singly, oom_kills};

@@ -6,9 +6,11 @@
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
+enum report_kind { REPORT_SYSCALL, REPORT_NETWORK, REPORT_GUARD };
+
 struct seccomp_report {
 	int nr;
-	bool network;
+	enum report_kind kind;
 	const char *name;
 	const char *hint;
 };
@@ -18,6 +20,8 @@ struct seccomp_report {
 /* BPF_MAXINSNS; the kernel refuses longer programs. */
 _Static_assert(ARRAY_LEN(seccomp_strict_filter) <= 4096, "filter too long to load");
 _Static_assert(ARRAY_LEN(seccomp_landlock_filter) <= 4096, "filter too long to load");
+_Static_assert(ARRAY_LEN(seccomp_guard_filter) <= 4096, "filter too long to load");
+_Static_assert(ARRAY_LEN(seccomp_guard_delete_filter) <= 4096, "filter too long to load");
 
 static const struct seccomp_filter strict = {
 	seccomp_strict_filter,
@@ -29,6 +33,16 @@ static const struct seccomp_filter landlock = {
 	ARRAY_LEN(seccomp_landlock_filter),
 };
 
+static const struct seccomp_filter guard = {
+	seccomp_guard_filter,
+	ARRAY_LEN(seccomp_guard_filter),
+};
+
+static const struct seccomp_filter guard_delete = {
+	seccomp_guard_delete_filter,
+	ARRAY_LEN(seccomp_guard_delete_filter),
+};
+
 const struct seccomp_filter *seccomp_strict(void)
 {
 	return &strict;
@@ -37,6 +51,11 @@ const struct seccomp_filter *seccomp_strict(void)
 const struct seccomp_filter *seccomp_landlock(void)
 {
 	return &landlock;
+}
+
+const struct seccomp_filter *seccomp_guard(bool deletes)
+{
+	return deletes ? &guard_delete : &guard;
 }
 
 static const struct seccomp_report *find(int nr)
@@ -65,5 +84,12 @@ bool seccomp_report_network(int nr)
 {
 	const struct seccomp_report *r = find(nr);
 
-	return r && r->network;
+	return r && r->kind == REPORT_NETWORK;
+}
+
+bool seccomp_report_guard(int nr)
+{
+	const struct seccomp_report *r = find(nr);
+
+	return r && r->kind == REPORT_GUARD;
 }

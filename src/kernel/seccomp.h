@@ -6,8 +6,9 @@
  * Whoever loads a filter needs no_new_privs and SECCOMP_FILTER_FLAG_NEW_LISTENER, best with
  * SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV: else a signal takes a caller out of the wait and its call
  * is asked about again, for ever in a program with a fast timer. The notifications are answered
- * with EPERM, or with SECCOMP_USER_NOTIF_FLAG_CONTINUE where seccomp_report_network() holds and for
- * nothing else, since whatever is behind a pointer can change between the look and the call.
+ * with EPERM, or with SECCOMP_USER_NOTIF_FLAG_CONTINUE where seccomp_report_network() or
+ * seccomp_report_guard() holds and for nothing else, since whatever is behind a pointer can change
+ * between the look and the call.
  * When the listener is closed the kernel answers ENOSYS.
  */
 #ifndef KERNEL_SECCOMP_H
@@ -25,10 +26,15 @@ const struct seccomp_filter *seccomp_strict(void);
 /* For the level without namespaces: no sockets, no System V IPC, no debugging. */
 const struct seccomp_filter *seccomp_landlock(void);
 
+/* strict, where it is asked about what is executed, and about what is deleted. */
+const struct seccomp_filter *seccomp_guard(bool deletes);
+
 /* For the number in a notification. NULL: no filter of ours asks about it. */
 const char *seccomp_report_name(int nr);
 const char *seccomp_report_hint(int nr);
 /* An address is to be recorded and the call continued: connect, and sendto with an address. */
 bool seccomp_report_network(int nr);
+/* Somebody says whether it goes on: a program that is executed, a file that is deleted. */
+bool seccomp_report_guard(int nr);
 
 #endif

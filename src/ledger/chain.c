@@ -15,27 +15,20 @@
 #include "ledger/canon.h"
 #include "ledger/chain_int.h"
 #include "ledger/event.h"
+#include "ledger/find.h"
+#include "ledger/kept.h"
+#include "ledger/owner.h"
 #include "ledger/scan.h"
 
 #define TAIL_FIRST 4096u /* nearly every event is shorter */
 #define TAIL_BYTES (2 * EVENT_BYTES_MAX)
 
-/* How a file ends. */
-struct tail {
-	bool any; /* it has a whole event: the last one is */
-	struct event_head head;
-	struct tree_hash leaf;
-	uint64_t end;	  /* where that ends */
-	uint64_t torn;	  /* bytes behind it */
-	char *torn_bytes; /* in the buffer */
-};
-
 static int cannot(struct err *e)
 {
 	(void)err_wrap(e, "the ledger cannot be written");
 	(void)err_detail(e, "ledger");
-	return err_remedy(e, "nothing runs without a record: make room, or make the data directory "
-			     "writable");
+	return err_remedy(e, "nothing runs without a record: make room (pinfold rm and pinfold gc "
+			     "do), or make the data directory writable");
 }
 
 /* `events`, locked, and still the file of that name. */
@@ -55,6 +48,8 @@ static int open_locked(int dir, uint64_t *ret_size, struct err *e)
 		while (r < 0 && errno == EINTR);
 		if (r < 0 || fstat(fd, &mine) < 0)
 			return err_sys(e, "lock");
+		if (mine.st_size == 0 && owner_match(dir, fd, e) < 0)
+			return -EIO;
 		if (fstatat(dir, CHAIN_FILE, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    named.st_ino == mine.st_ino && named.st_dev == mine.st_dev) {
 			*ret_size = (uint64_t)mine.st_size;
@@ -82,6 +77,9 @@ static bool find_last(char *buf, size_t len, uint64_t from, struct tail *t)
 			size_t n = (size_t)(stop + 1 - buf);
 
 			tree_leaf(line, (size_t)(stop - line), &t->leaf);
+			const char *at = find_latest(line, (size_t)(stop - line));
+			(void)snprintf(t->latest, sizeof(t->latest), "%.*s",
+				       at ? (int)EVENT_INSTANT : 0, at ? at : "");
 			t->end = from + n;
 			t->torn = len - n;
 			t->torn_bytes = buf + n;
@@ -133,13 +131,21 @@ static int put(int fd, uint64_t end, char *line, size_t len, struct err *e)
 	return r;
 }
 
-static void now(struct value *event)
+/* A clock that was set back is not hidden: the event says that it is behind, until it has caught up. */
+static void now(struct value *event, struct tail *t)
 {
 	struct timespec ts;
 
 	(void)clock_gettime(CLOCK_REALTIME, &ts); /* cannot fail for this clock */
 	value_set(event, "time",
 		  value_of_instant((uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000));
+	const char *text = value_str(value_get(event, "time"));
+	if (!text || strlen(text) != EVENT_INSTANT)
+		return;
+	if (t->any && t->latest[0] && strcmp(text, t->latest) < 0)
+		value_set(event, "clock_latest", value_of_str(t->latest));
+	else
+		memcpy(t->latest, text, EVENT_INSTANT + 1);
 }
 
 /* Behind the tail, which is then this one. */
@@ -155,7 +161,7 @@ static int add(int fd, struct tail *t, const char *chain, struct value *event, s
 	value_set(event, "at", value_of_u64(at));
 	value_set(event, "before", value_of_str(hex));
 	value_set(event, "chain", value_of_str(id));
-	now(event);
+	now(event, t);
 	int r = canon_text(event, &line, &len, e);
 	if (r >= 0 && len >= EVENT_BYTES_MAX)
 		r = err_set(e, ERR_LIMIT, "an event of more than %u bytes", EVENT_BYTES_MAX);
@@ -215,33 +221,110 @@ static int go_on(int dir, int fd, char *buf, struct tail *t, struct err *e)
 	if (older != -ENOENT)
 		return older;
 	int r = chain_start(dir, &start, e);
+	gap_prepare(dir);
 	if (r >= 0)
 		r = add(fd, t, start.chain, start.event, e);
 	value_free(start.event);
 	return r;
 }
 
-static int rotate(int dir, int *fd, uint64_t *size, struct err *e)
+/* What could not be written before this one. */
+static int add_gap(int dir, int fd, struct tail *t, struct err *e)
+{
+	uint64_t lost = 0;
+	auto_value *event = gap_event(dir, &lost);
+	int r = event ? add(fd, t, t->head.chain, event, e) : 0;
+
+	if (event && r >= 0)
+		gap_done(dir, lost);
+	return r;
+}
+
+/* The file gets a name of its own; returns the next one, locked. */
+static int rotate(int dir, int fd, uint64_t *ret_size, struct err *e)
 {
 	struct scan_first first;
 	char name[SCAN_NAME_SIZE];
-	int r = scan_first(*fd, &first, e);
+	int r = scan_first(fd, &first, e);
 
 	if (r < 0)
 		return r;
 	scan_name(first.at, name);
 	/* The older file is on disk before the next one begins. */
-	if (fdatasync(*fd) < 0 || renameat(dir, CHAIN_FILE, dir, name) < 0)
+	if (fdatasync(fd) < 0 || renameat(dir, CHAIN_FILE, dir, name) < 0)
 		return err_sys(e, "begin another file");
-	fd_close(fd);
-	*fd = open_locked(dir, size, e);
-	return *fd < 0 ? *fd : 0;
+	return open_locked(dir, ret_size, e);
+}
+
+/* How the locked file ends, ready for the next event: in a file that has room, and no torn end. */
+static int ready(int dir, int *fd, uint64_t size, uint64_t most, struct tail *t, struct err *e)
+{
+	auto_free char *buf = malloc(TAIL_BYTES);
+	int r = buf ? read_tail(*fd, size, buf, t, e) : err_sys(e, "memory");
+
+	if (r >= 0 && t->any && !t->torn && t->end >= most) {
+		r = rotate(dir, *fd, &size, e);
+		if (r >= 0) {
+			kept_change(*fd = r);
+			r = read_tail(*fd, size, buf, t, e);
+		}
+	}
+	if (r >= 0 && t->torn)
+		r = cut(*fd, t, e);
+	if (r >= 0 && !t->any)
+		r = go_on(dir, *fd, buf, t, e);
+	if (r >= 0)
+		r = add_gap(dir, *fd, t, e);
+	t->torn_bytes = NULL; /* was in the buffer */
+	return r;
+}
+
+/* With kept_take(): kept_give() is the caller's. */
+static int append_locked(int dir, struct value *event, unsigned flags, int *ret_fd, struct tail *t,
+			 struct err *e)
+{
+	uint64_t most = flags & CHAIN_SMALL ? 4096 : CHAIN_SEGMENT_BYTES, size = 0;
+	bool known;
+	int fd = kept_take(dir, &size, &known, t), r = 0;
+
+	if (fd < 0) {
+		fd = open_locked(dir, &size, e);
+		if (fd < 0)
+			return fd;
+		kept_change(fd);
+	}
+	if (!known || t->end >= most)
+		r = ready(dir, &fd, size, most, t, e);
+	*ret_fd = fd;
+	return r < 0 ? r : add(fd, t, t->head.chain, event, e);
 }
 
 static int append(int dir, struct value *event, unsigned flags, struct chain_place *ret,
 		  struct err *e)
 {
-	uint64_t most = flags & CHAIN_SMALL ? 4096 : CHAIN_SEGMENT_BYTES;
+	auto_close int synced = FD_NONE;
+	struct tail t;
+	int fd = FD_NONE;
+	int r = append_locked(dir, event, flags, &fd, &t, e);
+
+	if (r >= 0 && (flags & CHAIN_SYNC)) {
+		synced = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		r = synced < 0 ? err_sys(e, "write to disk") : 0;
+	}
+	kept_give(r >= 0 && (flags & CHAIN_KEEP) ? &t : NULL);
+	/* The disk is not waited for with the lock. */
+	if (r >= 0 && synced >= 0 && fdatasync(synced) < 0)
+		r = err_sys(e, "write to disk");
+	if (r >= 0 && ret) {
+		memcpy(ret->chain, t.head.chain, sizeof(ret->chain));
+		ret->at = t.head.at;
+		ret->leaf = t.leaf;
+	}
+	return r;
+}
+
+int chain_split(int dir, uint64_t last, struct err *e)
+{
 	auto_free char *buf = malloc(TAIL_BYTES);
 	uint64_t size = 0;
 	auto_close int fd = open_locked(dir, &size, e);
@@ -250,28 +333,10 @@ static int append(int dir, struct value *event, unsigned flags, struct chain_pla
 	if (fd < 0)
 		return fd;
 	int r = buf ? read_tail(fd, size, buf, &t, e) : err_sys(e, "memory");
-	if (r >= 0 && t.any && !t.torn && t.end >= most) {
-		r = rotate(dir, &fd, &size, e);
-		if (r >= 0)
-			r = read_tail(fd, size, buf, &t, e);
-	}
-	if (r >= 0 && t.torn)
-		r = cut(fd, &t, e);
-	if (r >= 0 && !t.any)
-		r = go_on(dir, fd, buf, &t, e);
-	if (r >= 0)
-		r = add(fd, &t, t.head.chain, event, e);
-	if (r < 0)
+	if (r < 0 || !t.any || t.torn || t.head.at != last)
 		return r;
-	(void)flock(fd, LOCK_UN); /* the disk is not waited for with it */
-	if ((flags & CHAIN_SYNC) && fdatasync(fd) < 0)
-		return err_sys(e, "write to disk");
-	if (ret) {
-		memcpy(ret->chain, t.head.chain, sizeof(ret->chain));
-		ret->at = t.head.at;
-		ret->leaf = t.leaf;
-	}
-	return 0;
+	auto_close int next = rotate(dir, fd, &size, e);
+	return next < 0 ? next : 0;
 }
 
 int chain_append(int dir, struct value *event, unsigned flags, struct chain_place *ret,
@@ -281,5 +346,7 @@ int chain_append(int dir, struct value *event, unsigned flags, struct chain_plac
 	if (value_kind(event) != VALUE_OBJECT || !value_get(event, "kind"))
 		return err_set(e, ERR_INTERNAL, "an event without a kind, or no memory for one");
 	int r = append(dir, event, flags, ret, e);
+	if (r < 0)
+		gap_note(dir);
 	return r < 0 ? cannot(e) : 0;
 }

@@ -34,6 +34,21 @@ bool event_head(const char *line, size_t len, struct event_head *ret)
 	return id_is("led", ret->chain) && past(p + ID_SIZE - 1, end, "\",\"");
 }
 
+const char *event_latest(const char *line, size_t len)
+{
+	static const char key[] = "\"clock_latest\":\"";
+	const char *end = line + len, *p;
+	struct event_head head;
+
+	if (!event_head(line, len, &head))
+		return NULL;
+	/* Behind the chain's id, where no other key can be. */
+	p = memmem(line, len, "\"chain\":\"", 9);
+	p = p ? past(p + 9 + ID_SIZE - 1, end, "\",") : NULL;
+	p = past(p, end, key);
+	return p && (size_t)(end - p) > EVENT_INSTANT && p[EVENT_INSTANT] == '"' ? p : NULL;
+}
+
 bool event_is_ours(const char *line, size_t len)
 {
 	static const char kind[] = "\"kind\":\"ledger.";

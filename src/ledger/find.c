@@ -6,24 +6,31 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "ledger/runs.h"
 
-#define INSTANT 24     /* 2026-01-01T00:00:00.000Z */
-#define NEAR 65536u    /* from here on reading is quicker than halving */
-#define SLACK_MS 5000u /* an id is made before its event is written; clocks differ */
+#define INSTANT 24  /* 2026-01-01T00:00:00.000Z */
+#define NEAR 65536u /* from here on reading is quicker than halving */
 
 const char *find_time(const char *line, size_t len)
 {
 	static const char key[] = "\"time\":\"";
-	const char *found = NULL, *end = line + len;
+	const size_t n = sizeof(key) - 1;
 
-	/* The last: what comes behind it is who, and workspaces. */
-	for (const char *p = line; (p = memmem(p, (size_t)(end - p), key, sizeof(key) - 1)); p++)
-		found = p + sizeof(key) - 1;
-	return found && end - found > INSTANT ? found : NULL;
+	/* The last: what comes behind it is who, and workspaces. It is near the end. */
+	for (size_t i = len < n + INSTANT + 1 ? 0 : len - n - INSTANT; i-- > 0;)
+		if (line[i] == '"' && memcmp(line + i, key, n) == 0)
+			return line + i + n;
+	return NULL;
+}
+
+const char *find_latest(const char *line, size_t len)
+{
+	const char *latest = event_latest(line, len);
+
+	return latest ? latest : find_time(line, len);
 }
 
 /* -1: the first line at or behind `offset` is earlier than that instant; 1: it is not, or there is none. */
@@ -32,7 +39,7 @@ static int look(int fd, uint64_t offset, const char *instant, char *buf)
 	ssize_t n = pread(fd, buf, 2 * EVENT_BYTES_MAX, (off_t)offset);
 	char *line = n > 0 ? memchr(buf, '\n', (size_t)n) : NULL;
 	char *stop = line ? memchr(line + 1, '\n', (size_t)(buf + n - line - 1)) : NULL;
-	const char *at = stop ? find_time(line + 1, (size_t)(stop - line - 1)) : NULL;
+	const char *at = stop ? find_latest(line + 1, (size_t)(stop - line - 1)) : NULL;
 
 	return at && memcmp(at, instant, INSTANT) < 0 ? -1 : 1;
 }
@@ -69,7 +76,7 @@ static bool begins_before(const struct scan *s, size_t i, const char *instant)
 	auto_free char *buf = malloc(2 * EVENT_BYTES_MAX);
 	ssize_t n = fd < 0 || !buf ? 0 : pread(fd, buf, EVENT_BYTES_MAX, 0);
 	const char *stop = n > 0 ? memchr(buf, '\n', (size_t)n) : NULL;
-	const char *at = stop ? find_time(buf, (size_t)(stop - buf)) : NULL;
+	const char *at = stop ? find_latest(buf, (size_t)(stop - buf)) : NULL;
 
 	return at && memcmp(at, instant, INSTANT) < 0;
 }
@@ -90,22 +97,6 @@ int find_seek(struct scan *s, const char *instant, struct err *e)
 	return r;
 }
 
-/* The instant in which an id was made, a little before. */
-static void instant_of(const char *run, char ret[INSTANT + 8])
-{
-	static const char alphabet[] = "234567abcdefghijklmnopqrstuvwxyz";
-	uint64_t ms = 0;
-	struct tm tm = {0};
-
-	for (unsigned i = 3; i < 13; i++)
-		ms = ms << 5 | (uint64_t)(strchr(alphabet, run[i]) - alphabet);
-	ms -= ms > SLACK_MS ? SLACK_MS : ms;
-	time_t s = (time_t)(ms / 1000);
-	(void)gmtime_r(&s, &tm);
-	size_t n = strftime(ret, INSTANT + 8, "%Y-%m-%dT%H:%M:%S", &tm);
-	(void)snprintf(ret + n, INSTANT + 8 - n, ".%03uZ", (unsigned)(ms % 1000));
-}
-
 static int take(struct find_event *to, const struct scan_line *line, struct value **v,
 		struct err *e)
 {
@@ -123,15 +114,45 @@ static int take(struct find_event *to, const struct scan_line *line, struct valu
 	return to->line ? 0 : err_sys(e, "the ledger");
 }
 
-/* From where the scan stands; 1: its end was found. */
-static int search(struct scan *s, const char *run, struct find_run *f, struct err *e)
+/* Others are said of a run: by who asked over HTTP, in alarms, in parts. */
+static bool is_run(const char *kind)
+{
+	static const char *const kinds[] = {"run", "workspace.exec", "sandbox.exec",
+					    "session.open"};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (strcmp(kind, kinds[i]) == 0)
+			return true;
+	return false;
+}
+
+/* What a list has behind its first rows. */
+static void take_part(struct find_run *f, const struct value *event)
+{
+	const struct value *data = value_get(event, "data");
+
+	if (!f->more)
+		f->more = value_object();
+	for (const char *key = value_next_key(data, NULL); key; key = value_next_key(data, key)) {
+		const struct value *rows = value_get(data, key);
+
+		if (!value_get(f->more, key))
+			value_set(f->more, key, value_array());
+		for (size_t i = 0; i < value_len(rows) && value_kind(rows) == VALUE_ARRAY; i++)
+			value_add(value_get(f->more, key), value_copy(value_at(rows, i)));
+	}
+}
+
+/* 1: its end was found. */
+static int search(struct runs *way, struct scan *s, const char *run, struct find_run *f,
+		  struct err *e)
 {
 	char mark[64];
 	struct scan_line line;
 	size_t len = (size_t)snprintf(mark, sizeof(mark), "\"run\":\"%s\"", run);
 	int r;
 
-	while ((r = scan_next(s, &line, e)) > 0) {
+	while ((r = runs_next(way, s, &line, e)) > 0) {
 		auto_value *v = NULL;
 
 		if (!memmem(line.text, line.len, mark, len))
@@ -142,9 +163,13 @@ static int search(struct scan *s, const char *run, struct find_run *f, struct er
 		const char *own = value_str(value_get(v, "run"));
 		const char *phase = value_str(value_get(v, "phase"));
 		const char *kind = value_str(value_get(v, "kind"));
-		/* What is said of it later, by an operation over HTTP, is not it. */
-		if (!own || strcmp(own, run) != 0 || !phase || !kind ||
-		    strncmp(kind, "api.", 4) == 0)
+		if (!own || strcmp(own, run) != 0 || !phase || !kind)
+			continue;
+		if (strcmp(kind, "run.more") == 0)
+			take_part(f, v);
+		if (!is_run(kind))
+			continue;
+		if (strcmp(phase, "started") == 0)
 			continue;
 		bool begin = strcmp(phase, "begin") == 0;
 		r = take(begin ? &f->begin : &f->end, &line, &v, e);
@@ -156,22 +181,21 @@ static int search(struct scan *s, const char *run, struct find_run *f, struct er
 
 int find_run(int dir, const char *run, struct find_run *ret, struct err *e)
 {
-	char instant[INSTANT + 8];
 	auto_scan *s = NULL;
+	struct runs way;
 
 	*ret = (struct find_run){.begin = {.value = NULL}};
 	if (!id_is("run", run)) {
 		(void)err_set(e, ERR_INVALID, "\"%.40s\" is no id of a run", run);
 		return err_remedy(e, "pinfold audit lists them: run and 26 characters");
 	}
-	instant_of(run, instant);
 	int r = scan_open(dir, &s, e);
+	if (r < 0)
+		return r;
+	r = runs_open(dir, run, &way, e);
 	if (r >= 0)
-		r = find_seek(s, instant, e);
-	if (r >= 0)
-		r = search(s, run, ret, e);
-	if (r == 0 && !ret->begin.value && scan_seek(s, scan_file_first(s, 0), 0))
-		r = search(s, run, ret, e);
+		r = search(&way, s, run, ret, e);
+	runs_close(&way);
 	if (r < 0)
 		find_done(ret);
 	return r < 0 ? r : ret->begin.value || ret->end.value;
@@ -183,5 +207,6 @@ void find_done(struct find_run *f)
 	value_free(f->end.value);
 	free(f->begin.line);
 	free(f->end.line);
+	value_free(f->more);
 	*f = (struct find_run){.begin = {.value = NULL}};
 }

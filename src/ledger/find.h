@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The events of one run, without reading all others. There is no index: an id begins with the time when it
- * was made, and events lie in the order of time but for clocks that were set back. So the place is found by
- * halving, and where nothing is found there everything is read.
+ * The events of one run, by the index (runs.h), and those from an instant on, which is found by halving: not
+ * by the time of an event, which goes back where a clock was set back, but by the latest so far (event.h).
  */
 #ifndef LEDGER_FIND_H
 #define LEDGER_FIND_H
@@ -20,6 +19,7 @@ struct find_event {
 
 struct find_run {
 	struct find_event begin, end; /* one that was refused has only an end */
+	struct value *more; /* rows of its parts (run.more), by the name of their list; or NULL */
 };
 
 /* 1: found; 0: no event is of it. */
@@ -31,5 +31,7 @@ void find_done(struct find_run *f);
 int find_seek(struct scan *s, const char *instant, struct err *e);
 /* Its instant, 24 letters; NULL: it has none. */
 const char *find_time(const char *line, size_t len);
+/* The latest that it or an event before it has: never goes back. */
+const char *find_latest(const char *line, size_t len);
 
 #endif

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -85,21 +86,37 @@ void notary_end(struct notary *n)
 	n->pid = 0;
 }
 
+/* What is longer than a packet goes in several. */
+static ssize_t send_all(int fd, struct notary_ask *what, const char *data, size_t len)
+{
+	struct iovec part[2] = {{what, sizeof(*what)}};
+	struct msghdr msg = {.msg_iov = part, .msg_iovlen = 2};
+	ssize_t got = 0;
+
+	do {
+		size_t n = len < NOTARY_PACKET ? len : NOTARY_PACKET;
+
+		part[1] = (struct iovec){(void *)(uintptr_t)data, n};
+		do
+			got = sendmsg(fd, &msg, MSG_NOSIGNAL);
+		while (got < 0 && errno == EINTR);
+		part[0].iov_len = 0; /* the head is in the first */
+		data += n;
+		len -= n;
+	} while (got >= 0 && len);
+	return got;
+}
+
 static int ask(struct notary *n, struct notary_ask *what, const void *data, size_t len,
 	       struct notary_answer *ret, struct err *e)
 {
-	struct iovec part[2] = {{what, sizeof(*what)}, {(void *)(uintptr_t)data, len}};
-	struct msghdr msg = {.msg_iov = part, .msg_iovlen = 2};
 	ssize_t got;
 
 	assert(n->pid > 0);
 	if (len > NOTARY_BYTES_MAX)
 		return err_set(e, ERR_LIMIT, "more than %u bytes to be signed", NOTARY_BYTES_MAX);
 	what->len = (uint32_t)len;
-	do
-		got = sendmsg(n->fd, &msg, MSG_NOSIGNAL);
-	while (got < 0 && errno == EINTR);
-	if (got < 0)
+	if (send_all(n->fd, what, data ? data : "", len) < 0)
 		return err_sys(e, "ask the notary");
 	do
 		got = recv(n->fd, ret, sizeof(*ret), 0);
@@ -153,4 +170,20 @@ int notary_check(struct notary *n, const struct public_key *key, const void *dat
 	struct notary_answer answer;
 
 	return ask(n, &what, data, len, &answer, e);
+}
+
+int notary_check_p256(struct notary *n, const uint8_t key[64], const void *data, size_t len,
+		      const uint8_t sig[64], struct err *e)
+{
+	struct notary_ask what = {.op = NOTARY_CHECK_P256};
+	auto_free uint8_t *both = malloc(64 + len);
+	struct notary_answer answer;
+
+	if (!both)
+		return err_sys(e, "ask the notary");
+	static_assert(sizeof(what.sig.byte) == 64, "r and s");
+	memcpy(what.sig.byte, sig, sizeof(what.sig.byte));
+	memcpy(both, key, 64);
+	memcpy(both + 64, data, len);
+	return ask(n, &what, both, 64 + len, &answer, e);
 }

@@ -4,7 +4,8 @@
  * signature. It is executed from bytes of ours, gets one socket and the ledger's directory, and answers
  * one message at a time.
  *
- * One packet each way: struct notary_ask and `len` bytes; struct notary_answer.
+ * struct notary_ask with `len` bytes, in packets of at most NOTARY_PACKET bytes of them, the first with the
+ * head; then struct notary_answer.
  */
 #ifndef LEDGER_NOTARY_H
 #define LEDGER_NOTARY_H
@@ -14,14 +15,16 @@
 
 #include "ledger/note.h"
 
-#define NOTARY_BYTES_MAX (96u << 10)
+#define NOTARY_BYTES_MAX (700u << 10) /* a receipt with a few thousand packages */
+#define NOTARY_PACKET (64u << 10)
 #define NOTARY_DIR_FD 3 /* in the notary */
 
 enum notary_op {
 	NOTARY_MAKE = 1, /* a new key, beside that which may be there: not yet the one that signs */
 	NOTARY_TAKE,	 /* it is the one now */
 	NOTARY_SIGN,
-	NOTARY_CHECK, /* needs no directory */
+	NOTARY_CHECK,	   /* needs no directory */
+	NOTARY_CHECK_P256, /* the same with the key of a machine, the first 64 bytes of the data */
 };
 
 struct notary_ask {
@@ -58,5 +61,8 @@ int notary_sign(struct notary *n, const void *data, size_t len, struct signature
 /* 1: it is his signature; 0: it is not; negative: nobody knows. */
 int notary_check(struct notary *n, const struct public_key *key, const void *data, size_t len,
 		 const struct signature *sig, struct err *e);
+/* The same for a machine's key (p256.h). */
+int notary_check_p256(struct notary *n, const uint8_t key[64], const void *data, size_t len,
+		      const uint8_t sig[64], struct err *e);
 
 #endif

@@ -10,7 +10,6 @@
 #include "base/value.h"
 
 #define DASH "\xe2\x80\x94 " /* an em dash begins a signature */
-#define ED25519 1	     /* of the formats of keys */
 
 size_t note_base64(const void *data, size_t n, char *ret)
 {
@@ -49,42 +48,49 @@ bool note_bytes(const char *text, size_t len, void *ret, size_t n)
 	return true;
 }
 
+/* One more than the digit's value. A table: which digit comes next cannot be guessed, so a branch would cost
+ * more than all the rest. */
+static const uint8_t digit[256] = {
+	['0'] = 1,  ['1'] = 2,	['2'] = 3,  ['3'] = 4,	['4'] = 5,  ['5'] = 6,
+	['6'] = 7,  ['7'] = 8,	['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+	['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+};
+
 bool note_hex(const char *text, struct tree_hash *ret)
 {
-	static const char digit[] = "0123456789abcdef";
+	int bad = 0;
 
 	for (unsigned i = 0; i < HASH_BYTES; i++) {
-		const char *high = text[2 * i] ? strchr(digit, text[2 * i]) : NULL;
-		const char *low = high && text[2 * i + 1] ? strchr(digit, text[2 * i + 1]) : NULL;
+		int high = digit[(uint8_t)text[2 * i]] - 1;
+		int low = digit[(uint8_t)text[2 * i + 1]] - 1;
 
-		if (!low)
-			return false;
-		ret->byte[i] = (uint8_t)((high - digit) << 4 | (low - digit));
+		bad |= high | low;
+		ret->byte[i] = (uint8_t)((unsigned)high << 4 | (unsigned)low);
 	}
-	return true;
+	return bad >= 0;
 }
 
-void note_key_id(const char *name, const struct public_key *key, uint8_t ret[4])
+void note_key_id(enum key_kind kind, const char *name, const struct public_key *key, uint8_t ret[4])
 {
-	static const uint8_t kind = ED25519;
 	uint8_t digest[HASH_BYTES];
 	struct hash h;
 
 	hash_init(&h);
 	hash_add(&h, name, strlen(name));
 	hash_add(&h, "\n", 1);
-	hash_add(&h, &kind, 1);
+	hash_add(&h, &(uint8_t){(uint8_t)kind}, 1);
 	hash_add(&h, key->byte, sizeof(key->byte));
 	hash_done(&h, digest);
 	memcpy(ret, digest, 4);
 }
 
-void note_verifier(const char *name, const struct public_key *key, char ret[KEY_VERIFIER_SIZE])
+void note_verifier(enum key_kind kind, const char *name, const struct public_key *key,
+		   char ret[KEY_VERIFIER_SIZE])
 {
-	uint8_t id[4], typed[1 + KEY_BYTES] = {ED25519};
+	uint8_t id[4], typed[1 + KEY_BYTES] = {(uint8_t)kind};
 	char text[64];
 
-	note_key_id(name, key, id);
+	note_key_id(kind, name, key, id);
 	memcpy(typed + 1, key->byte, KEY_BYTES);
 	(void)note_base64(typed, sizeof(typed), text);
 	(void)snprintf(ret, KEY_VERIFIER_SIZE, "%s+%02x%02x%02x%02x+%s", name, id[0], id[1], id[2],
@@ -124,7 +130,7 @@ int note_parse_key(const char *text, size_t len, struct public_key *ret, struct 
 		return 0;
 	/* Its letters may have a + themselves: 44 of them come last. */
 	if (plus && len > 45 && text[len - 45] == '+' &&
-	    note_bytes(text + len - 44, 44, typed, sizeof(typed)) && typed[0] == ED25519) {
+	    note_bytes(text + len - 44, 44, typed, sizeof(typed)) && typed[0] == KEY_SIGNS) {
 		memcpy(ret->byte, typed + 1, KEY_BYTES);
 		return 0;
 	}
@@ -150,12 +156,26 @@ size_t note_write(const struct checkpoint *c, const struct public_key *key,
 	char text[128];
 	size_t n = note_body(c, ret);
 
-	note_key_id(c->name, key, named);
+	note_key_id(KEY_SIGNS, c->name, key, named);
 	memcpy(named + 4, sig->byte, SIGNATURE_BYTES);
 	(void)note_base64(named, sizeof(named), text);
 	int more = snprintf(ret + n, NOTE_SIZE - n, "\n" DASH "%s %s\n\n", c->name, text);
 	assert(more > 0 && n + (size_t)more < NOTE_SIZE);
 	return n + (size_t)more;
+}
+
+size_t note_again(const struct note *n, char ret[NOTE_SIZE])
+{
+	uint8_t named[4 + SIGNATURE_BYTES];
+	char text[128];
+
+	memcpy(named, n->key_id, 4);
+	memcpy(named + 4, n->sig.byte, SIGNATURE_BYTES);
+	(void)note_base64(named, sizeof(named), text);
+	int len = snprintf(ret, NOTE_SIZE, "%.*s\n" DASH "%s %s\n\n", (int)n->body_len, n->body,
+			   n->point.name, text);
+	assert(len > 0 && len < NOTE_SIZE);
+	return (size_t)len;
 }
 
 /* A line without its end; false: there is none. */

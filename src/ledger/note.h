@@ -24,6 +24,9 @@
 #define KEY_VERIFIER_SIZE 128
 #define KEY_PEM_SIZE 160
 
+/* Of C2SP's formats of keys: what an Ed25519 key is for. */
+enum key_kind { KEY_SIGNS = 1, KEY_COSIGNS = 4 };
+
 struct public_key {
 	uint8_t byte[KEY_BYTES];
 };
@@ -51,14 +54,18 @@ struct note {
 	struct signature sig;
 };
 
+/* One that was parsed, as it was written. */
+size_t note_again(const struct note *n, char ret[NOTE_SIZE]);
 /* One note at the beginning of a text; *ret_used bytes of it. Nothing but what note_write() makes is
  * taken: what reads two ways is no proof. */
 int note_parse(const char *text, size_t len, struct note *ret, size_t *ret_used, struct err *e);
 
 /* The first four bytes of a hash of name and key. */
-void note_key_id(const char *name, const struct public_key *key, uint8_t ret[4]);
+void note_key_id(enum key_kind kind, const char *name, const struct public_key *key,
+		 uint8_t ret[4]);
 /* "NAME+ID+BASE64", as tools for signed notes take it; and for all others, PEM. */
-void note_verifier(const char *name, const struct public_key *key, char ret[KEY_VERIFIER_SIZE]);
+void note_verifier(enum key_kind kind, const char *name, const struct public_key *key,
+		   char ret[KEY_VERIFIER_SIZE]);
 void note_pem(const struct public_key *key, char ret[KEY_PEM_SIZE]);
 /* Either form, or the 44 letters of base64. */
 int note_parse_key(const char *text, size_t len, struct public_key *ret, struct err *e);

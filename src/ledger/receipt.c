@@ -17,7 +17,7 @@ static void key_id(const char *name, const struct public_key *key, char ret[KEY_
 {
 	uint8_t id[4];
 
-	note_key_id(name, key, id);
+	note_key_id(KEY_SIGNS, name, key, id);
 	(void)snprintf(ret, KEY_ID_SIZE, "%s+%02x%02x%02x%02x", name, id[0], id[1], id[2], id[3]);
 }
 
@@ -85,11 +85,36 @@ static struct value *envelope(const char *payload, size_t len, const char *keyid
 	return all;
 }
 
-static int write_receipt(int dir, const struct find_run *f, const struct note *note,
-			 struct value *ledger, char **ret, size_t *ret_len, struct err *e)
+/* What evidence is about: the statement without it. */
+static int nonce_of(struct value *statement, uint8_t ret[HASH_BYTES], struct err *e)
+{
+	auto_free char *text = NULL;
+	size_t len = 0;
+
+	value_del(value_get(statement, "predicate"), "evidence");
+	int r = canon_text(statement, &text, &len, e);
+	if (r >= 0)
+		hash_bytes(text, len, ret);
+	return r;
+}
+
+static int add_evidence(struct value *statement, const char *how, struct err *e)
+{
+	struct value *evidence = NULL;
+	uint8_t nonce[HASH_BYTES];
+	int r = nonce_of(statement, nonce, e);
+
+	if (r >= 0)
+		r = evidence_take(how, nonce, &evidence, e);
+	if (r >= 0)
+		value_set(value_get(statement, "predicate"), "evidence", evidence);
+	return r;
+}
+
+static int write_receipt(int dir, struct value *statement, const struct note *note, char **ret,
+			 size_t *ret_len, struct err *e)
 {
 	auto_notary notary = NOTARY_INIT;
-	auto_value *statement = receipt_statement(f, ledger);
 	auto_free char *payload = NULL, *pae = NULL;
 	char keyid[KEY_ID_SIZE];
 	struct public_key key;
@@ -110,8 +135,9 @@ static int write_receipt(int dir, const struct find_run *f, const struct note *n
 	return canon_text(all, ret, ret_len, e);
 }
 
-int receipt_make(int dir, const char *run, char **ret, size_t *ret_len, struct err *e)
+int receipt_make(int dir, const struct receipt_ask *ask, char **ret, size_t *ret_len, struct err *e)
 {
+	const char *run = ask->run;
 	struct find_run f;
 	struct note note = {.body_len = 0};
 	int r = find_run(dir, run, &f, e);
@@ -127,6 +153,7 @@ int receipt_make(int dir, const char *run, char **ret, size_t *ret_len, struct e
 		return err_remedy(e, "wait until it has ended; who was killed leaves no end");
 	}
 	struct value *ledger = value_object();
+	auto_value *statement = receipt_statement(&f, ask, ledger);
 	r = settle_now(dir, e);
 	if (r >= 0)
 		r = settle_last(dir, &note, e);
@@ -134,11 +161,11 @@ int receipt_make(int dir, const char *run, char **ret, size_t *ret_len, struct e
 		r = err_set(e, ERR_INTERNAL, "no checkpoint covers it");
 	if (r >= 0)
 		r = prove(dir, &f, &note, ledger, e);
-	if (r >= 0)
-		r = write_receipt(dir, &f, &note, ledger, ret, ret_len, e);
-	else
-		value_free(ledger);
 	find_done(&f);
+	if (r >= 0)
+		r = add_evidence(statement, ask->evidence, e);
+	if (r >= 0)
+		r = write_receipt(dir, statement, &note, ret, ret_len, e);
 	return r < 0 ? r : 0;
 }
 
@@ -177,7 +204,7 @@ static int check_checkpoint(struct notary *n, const struct value *ledger,
 	if (!value_str(text) || asprintf(&whole, "%s\n", value_str(text)) < 0 ||
 	    note_parse(whole, strlen(whole), note, &used, &none) < 0 || whole[used])
 		return bad(ret, "ledger.checkpoint: this is none");
-	note_key_id(note->point.name, key, id);
+	note_key_id(KEY_SIGNS, note->point.name, key, id);
 	if (memcmp(id, note->key_id, sizeof(id)) != 0)
 		return bad(ret, "ledger.checkpoint: signed by another key");
 	int r = notary_check(n, key, note->body, note->body_len, &note->sig, e);
@@ -216,6 +243,31 @@ static int check_inclusion(const struct value *ledger, const struct note *note,
 	return 1;
 }
 
+/* Takes it from the statement. */
+static int check_evidence(struct notary *n, struct value *statement, struct receipt_result *ret,
+			  struct err *e)
+{
+	const struct value *p = value_get(statement, "predicate");
+	auto_value *evidence = value_copy(value_get(p, "evidence"));
+	struct evidence_claim claim;
+	uint8_t nonce[HASH_BYTES];
+	int r = nonce_of(statement, nonce, e);
+
+	if (r < 0)
+		return r;
+	if (!evidence_check(evidence, nonce, &claim))
+		return bad(ret, "evidence: %s", claim.why);
+	memcpy(ret->evidence, claim.kind, sizeof(claim.kind));
+	if (!claim.has_signature)
+		return 1;
+	r = notary_check_p256(n, claim.key, claim.text, claim.len, claim.signature, e);
+	if (r == 0)
+		return bad(ret, "evidence: its signature is wrong");
+	ret->evidence_signed = r > 0;
+	memcpy(ret->evidence_key, claim.name, sizeof(claim.name));
+	return r;
+}
+
 static int check_statement(struct notary *n, const char *payload, size_t len,
 			   const struct public_key *key, struct receipt_result *ret, struct err *e)
 {
@@ -240,8 +292,9 @@ static int check_statement(struct notary *n, const char *payload, size_t len,
 	if (value_parse(value_str(line), value_len(line), &event, &none) < 0 ||
 	    !value_equal(value_get(event, "run"), value_get(p, "run")))
 		return bad(ret, "ledger.event: it is of another run");
-	ret->good = true;
-	return 0;
+	r = check_evidence(n, s, ret, e);
+	ret->good = r > 0;
+	return r < 0 ? r : 0;
 }
 
 int receipt_check(const char *text, size_t len, const struct public_key *key,

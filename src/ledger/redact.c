@@ -33,7 +33,34 @@ static void put(struct out *o, const char *data, size_t len)
 	o->len += len;
 }
 
-static bool names_secret(const char *p, size_t len)
+/* Names and options that are too short to be looked for anywhere: a part of their own, between signs. */
+static bool has_part(const char *p, size_t len)
+{
+	static const char *const parts[] = {"pass", "pwd", "auth", "passphrase", "pw"};
+	static const char *const innocent[] = {"bypass", "compass", "encompass", "surpass"};
+
+	for (size_t at = 0; at < len;) {
+		size_t n = 0;
+
+		while (at + n < len && isalnum((unsigned char)p[at + n]))
+			n++;
+		for (size_t i = 0; n && i < sizeof(parts) / sizeof(*parts); i++)
+			/* PWD alone is where somebody is. */
+			if (n == strlen(parts[i]) && strncasecmp(p + at, parts[i], n) == 0 &&
+			    (n < len || strncasecmp(p, "pw", 2) != 0))
+				return true;
+		bool harmless = n < 4 || strncasecmp(p + at + n - 4, "pass", 4) != 0;
+		for (size_t i = 0; !harmless && i < sizeof(innocent) / sizeof(*innocent); i++)
+			harmless = n == strlen(innocent[i]) &&
+				   strncasecmp(p + at, innocent[i], n) == 0;
+		if (!harmless)
+			return true;
+		at += n + 1;
+	}
+	return false;
+}
+
+bool redact_names(const char *p, size_t len)
 {
 	static const char *const parts[] = {"passw",	    "secret",	   "token",
 					    "credential",   "apikey",	   "api-key",
@@ -65,6 +92,67 @@ static bool is_noise(const char *p, size_t len)
 	return digits >= 3 && letters >= 2 && turns >= 3;
 }
 
+/* How often it goes from small letters to large ones, to digits, to others. */
+static unsigned turns_of(const char *p, size_t len)
+{
+	unsigned n = 0;
+
+	for (size_t i = 1; i < len; i++) {
+		unsigned char a = (unsigned char)p[i - 1], b = (unsigned char)p[i];
+
+		n += !islower(a) != !islower(b) || !isupper(a) != !isupper(b) ||
+		     !isdigit(a) != !isdigit(b);
+	}
+	return n;
+}
+
+static size_t span(const char *p, const char *end, const char *more)
+{
+	const char *at = p;
+
+	while (at < end && (isalnum((unsigned char)*at) || strchr(more, *at)))
+		at++;
+	return (size_t)(at - p);
+}
+
+/* Keys that say by their beginning what they are. How much of it is one; *ret_keep: what may stay. */
+static size_t known_key(const char *p, const char *end, size_t *ret_keep)
+{
+	static const struct {
+		const char *prefix, *more; /* letters beside letters and digits */
+		size_t least;		   /* behind the prefix */
+	} keys[] = {
+		{"AKIA", "", 12},   {"ASIA", "", 12},	{"sk-", "-_", 16},
+		{"ghp_", "", 16},   {"gho_", "", 16},	{"ghu_", "", 16},
+		{"ghs_", "", 16},   {"ghr_", "", 16},	{"github_pat_", "_", 16},
+		{"xoxb-", "-", 10}, {"xoxp-", "-", 10}, {"xoxa-", "-", 10},
+		{"xoxr-", "-", 10}, {"xoxs-", "-", 10}, {"glpat-", "-_", 10},
+		{"eyJ", "-_.", 24}, {"AIza", "-_", 30}, {"npm_", "", 30},
+		{"hf_", "", 24},
+	};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		size_t n = strlen(keys[i].prefix);
+
+		if ((size_t)(end - p) < n || memcmp(p, keys[i].prefix, n) != 0)
+			continue;
+		size_t len = span(p + n, end, keys[i].more);
+		/* "sk-learn-extra-modules" are words. */
+		if (len >= keys[i].least && turns_of(p + n, len) > 4) {
+			*ret_keep = n;
+			return n + len;
+		}
+		if (keys[i].prefix[0] == 'A' && len >= keys[i].least) {
+			*ret_keep = n;
+			return n + len;
+		}
+	}
+	/* Forty of base64, as clouds have them. */
+	size_t len = span(p, end, "+/");
+	*ret_keep = 0;
+	return len == 40 && *p != '/' && turns_of(p, len) >= 12 ? len : 0;
+}
+
 static bool is_piece(char c)
 {
 	return isalnum((unsigned char)c);
@@ -73,9 +161,16 @@ static bool is_piece(char c)
 /* Its pieces, each as it is or replaced. A name in front of = or : says what the rest is. */
 static void put_pieces(struct out *o, const char *p, const char *end)
 {
-	while (p < end) {
+	for (bool fresh = true; p < end; fresh = false) {
 		const char *stop = p;
+		size_t keep = 0, key = fresh || !is_piece(p[-1]) ? known_key(p, end, &keep) : 0;
 
+		if (key) {
+			put(o, p, keep);
+			put(o, REDACTED, sizeof(REDACTED) - 1);
+			p += key;
+			continue;
+		}
 		while (stop < end && is_piece(*stop))
 			stop++;
 		if (is_noise(p, (size_t)(stop - p)))
@@ -93,24 +188,95 @@ static const char *secret_value(const char *p, const char *end)
 {
 	const char *at = p;
 
-	for (; at < end; at++)
-		if ((*at == '=' || *at == ':') && names_secret(p, (size_t)(at - p)))
+	for (; at < end; at++) {
+		if (*at != '=' && *at != ':')
+			continue;
+		if (redact_names(p, (size_t)(at - p)) ||
+		    (at + 1 < end && has_part(p, (size_t)(at - p))))
 			return at + 1;
+	}
 	return NULL;
 }
 
+static bool is(const char *p, const char *end, const char *text)
+{
+	return (size_t)(end - p) == strlen(text) && memcmp(p, text, strlen(text)) == 0;
+}
+
+static bool begins(const char *p, const char *end, const char *text)
+{
+	return (size_t)(end - p) > strlen(text) && memcmp(p, text, strlen(text)) == 0;
+}
+
+/* The password of "user:password" behind -u or --user; numbers are ids. NULL: there is none. */
+static const char *password_of(const char *p, const char *end, bool expected)
+{
+	static const char *const options[] = {"--user=", "--proxy-user=", "-u"};
+
+	for (size_t i = 0; !expected && i < sizeof(options) / sizeof(*options); i++)
+		if (begins(p, end, options[i])) {
+			p += strlen(options[i]);
+			expected = true;
+		}
+	const char *colon = expected ? memchr(p, ':', (size_t)(end - p)) : NULL;
+	if (!colon || colon + 1 == end || colon == p || *p == '/')
+		return NULL;
+	for (const char *at = colon + 1; at < end; at++)
+		if (!isdigit((unsigned char)*at))
+			return colon + 1;
+	return NULL;
+}
+
+/* Programs that take a password as -pPASSWORD. */
+static bool is_client(const char *p, const char *end)
+{
+	static const char *const names[] = {"mysql", "mariadb", "sshpass"};
+	const char *slash = memrchr(p, '/', (size_t)(end - p));
+
+	p = slash ? slash + 1 : p;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if ((size_t)(end - p) >= strlen(names[i]) &&
+		    memcmp(p, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+/* By the word before, or by its option. True: it was put. */
+static bool put_told(struct out *o, const char *p, const char *end, struct redact_state *s)
+{
+	const char *password = password_of(p, end, s->user);
+
+	s->user = is(p, end, "-u") || is(p, end, "--user") || is(p, end, "--proxy-user") ||
+		  is(p, end, "-U");
+	if (s->client && begins(p, end, "-p") && p[2] != '-')
+		password = p + 2;
+	s->client = s->client || is_client(p, end);
+	if (!password)
+		return false;
+	put(o, p, (size_t)(password - p));
+	put(o, REDACTED, sizeof(REDACTED) - 1);
+	return true;
+}
+
 /* A run without blanks and quotes, as a shell would take it. */
-static void put_run(struct out *o, const char *p, const char *end, bool *secret_next)
+static void put_run(struct out *o, const char *p, const char *end, struct redact_state *s)
 {
 	const char *scheme = memmem(p, (size_t)(end - p), "://", 3);
 	const char *value = scheme ? NULL : secret_value(p, end);
 
-	if (*secret_next && p < end && *p != '-') {
+	if (s->secret && p < end && *p != '-') {
 		put(o, REDACTED, sizeof(REDACTED) - 1);
-		*secret_next = names_secret(p, (size_t)(end - p)); /* "Authorization: Bearer x" */
+		s->secret = redact_names(p, (size_t)(end - p)); /* "Authorization: Bearer x" */
 		return;
 	}
-	*secret_next = !scheme && names_secret(p, (size_t)(end - p)) && (!value || value == end);
+	s->secret = !scheme &&
+		    (redact_names(p, (size_t)(end - p)) ||
+		     (*p == '-' && has_part(p, (size_t)(end - p)))) &&
+		    (!value || value == end);
+	if (!scheme && !value && put_told(o, p, end, s)) {
+		s->secret = false;
+		return;
+	}
 	if (value && value < end) {
 		put(o, p, (size_t)(value - p));
 		put(o, REDACTED, sizeof(REDACTED) - 1);
@@ -133,7 +299,7 @@ static void put_run(struct out *o, const char *p, const char *end, bool *secret_
 		put(o, "?" REDACTED, sizeof(REDACTED));
 }
 
-size_t redact(const char *word, bool *secret_next, char *ret, size_t size)
+size_t redact(const char *word, struct redact_state *s, char *ret, size_t size)
 {
 	static const char apart[] = " \t\n\"'`;|&()<>,";
 	struct out o = {.text = ret, .size = size};
@@ -142,7 +308,7 @@ size_t redact(const char *word, bool *secret_next, char *ret, size_t size)
 		size_t n = strcspn(word, apart);
 
 		if (n)
-			put_run(&o, word, word + n, secret_next);
+			put_run(&o, word, word + n, s);
 		word += n;
 		n = strspn(word, apart);
 		put(&o, word, n);

@@ -4,9 +4,11 @@
  * business with it, and kept for long. What is replaced:
  *
  *	- what follows a name with password, secret, token, credential or key in it, behind = or : or as the
- *	  next word
+ *	  next word; the same of names and options with the part pass, pwd or auth (DB_PASS=, --pass)
+ *	- the password of -u USER:PASSWORD, and of -pPASSWORD where a program takes it so
  *	- user and password in a URL, and its query
- *	- words of 16 and more letters and digits that are no words: mixed, or hexadecimal
+ *	- keys that say what they are: AKIA…, sk-…, ghp_…, github_pat_…, xox…, glpat-…, eyJ…
+ *	- words of 16 and more letters and digits that are no words: mixed, or hexadecimal; forty of base64
  *
  * It errs on the side of taking too much; the hash of the true arguments is in the event beside it.
  */
@@ -18,8 +20,17 @@
 
 #define REDACTED "[redacted]"
 
-/* One argument; *secret_next says whether it is itself a secret by the one before, and is set for the next.
- * At most size - 1 bytes are written; what does not fit ends with "…". Returns the length. */
-size_t redact(const char *word, bool *secret_next, char *ret, size_t size);
+/* What the words before say of the next. Begins as zeros. */
+struct redact_state {
+	bool secret; /* it is one */
+	bool user;   /* it may be USER:PASSWORD */
+	bool client; /* -p has a password behind it */
+};
+
+/* Does a name say that its value is a secret? */
+bool redact_names(const char *name, size_t len);
+
+/* One argument. At most size - 1 bytes are written; what does not fit ends with "…". Returns the length. */
+size_t redact(const char *word, struct redact_state *s, char *ret, size_t size);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "ledger/chain_int.h"
+#include "ledger/tombstone.h"
 
 #define BUFFER_BYTES (1u << 20)
 #define FILES_MAX 65536u
@@ -57,7 +58,8 @@ static int by_first(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static int list(int dir, uint64_t **ret, size_t *ret_n, struct err *e)
+/* Those from event `gone` on: what was pruned does not count, should it still be there, or again. */
+static int list_from(int dir, uint64_t gone, uint64_t **ret, size_t *ret_n, struct err *e)
 {
 	auto_close int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -70,7 +72,7 @@ static int list(int dir, uint64_t **ret, size_t *ret_n, struct err *e)
 		return err_sys(e, "the ledger's directory");
 	(void)take_fd(&fd);
 	while ((entry = readdir(d))) {
-		if (!of_name(entry->d_name, &first) || n == FILES_MAX)
+		if (!of_name(entry->d_name, &first) || n == FILES_MAX || first < gone)
 			continue;
 		if (n == room) {
 			uint64_t *more = reallocarray(all, room ? 2 * room : 16, sizeof(*all));
@@ -90,6 +92,27 @@ static int list(int dir, uint64_t **ret, size_t *ret_n, struct err *e)
 	*ret = take_ptr(&all);
 	*ret_n = n;
 	return 0;
+}
+
+static int list(int dir, uint64_t **ret, size_t *ret_n, struct err *e)
+{
+	return list_from(dir, tombstone_size(dir), ret, ret_n, e);
+}
+
+int scan_drop(int dir, uint64_t before, struct err *e)
+{
+	auto_free uint64_t *all = NULL;
+	size_t n = 0;
+	int dropped = 0, r = list_from(dir, 0, &all, &n, e);
+
+	for (size_t i = 0; r >= 0 && i < n && all[i] < before; i++) {
+		char name[SCAN_NAME_SIZE];
+
+		scan_name(all[i], name);
+		/* One that stays does not count any more. */
+		dropped += unlinkat(dir, name, 0) == 0;
+	}
+	return r < 0 ? r : dropped;
 }
 
 int scan_last_segment(int dir, struct err *e)

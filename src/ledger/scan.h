@@ -12,6 +12,9 @@ void scan_name(uint64_t first, char ret[SCAN_NAME_SIZE]);
 /* The newest of the older files, opened; -ENOENT: there is none. */
 int scan_last_segment(int dir, struct err *e);
 
+/* Remove the older files that begin before this event; how many. */
+int scan_drop(int dir, uint64_t before, struct err *e);
+
 struct scan_first {
 	uint64_t at;
 };

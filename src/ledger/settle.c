@@ -16,10 +16,12 @@
 #include "base/value.h"
 #include "ledger/chain_int.h"
 #include "ledger/notary.h"
+#include "ledger/runs.h"
+#include "ledger/tombstone.h"
 
 #define NODES_AT_ONCE 1024u /* written together */
 
-static int lock(int dir, int how, struct err *e)
+int settle_lock(int dir, int how, struct err *e)
 {
 	auto_close int fd = openat(dir, "settle", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	int r;
@@ -37,7 +39,7 @@ static int lock(int dir, int how, struct err *e)
 bool settle_is_due(int dir)
 {
 	struct err none = ERR_INIT;
-	auto_close int fd = lock(dir, LOCK_SH | LOCK_NB, &none);
+	auto_close int fd = settle_lock(dir, LOCK_SH | LOCK_NB, &none);
 
 	return fd >= 0;
 }
@@ -220,6 +222,35 @@ static int take_line(struct grow *g, const struct scan_line *line, struct err *e
 	return g->n_nodes >= NODES_AT_ONCE || g->n_offsets >= NODES_AT_ONCE ? flush(g, e) : 0;
 }
 
+/* All of the events, or all that are left. */
+static int from_start(struct grow *g, int dir, struct scan *s, struct err *e)
+{
+	auto_free struct tombstone *gone = NULL;
+	int r = tombstone_read(dir, &gone, e);
+
+	g->edge.size = 0;
+	if (r <= 0) {
+		(void)scan_seek(s, 0, 0); /* it is there, or there is nothing to be read */
+		return r;
+	}
+	g->edge = gone->edge;
+	g->leaf = gone->last;
+	(void)snprintf(g->chain, sizeof(g->chain), "%s", gone->point.name + strlen("pinfold/"));
+	g->offsets_from = g->edge.size;
+	g->nodes_from = tree_kept(g->edge.size);
+	/* Proofs of what is left need these of what is gone. */
+	for (unsigned k = 0; k < TREE_LEVELS; k++) {
+		uint64_t n = g->edge.size >> k;
+
+		if (n & 1 && pwrite(g->tree, &g->edge.hash[k], sizeof(g->edge.hash[k]),
+				    (off_t)(tree_place(k, n - 1) * sizeof(g->edge.hash[k]))) < 0)
+			return err_sys(e, "write the ledger's tree");
+	}
+	return scan_seek(s, g->edge.size, 0)
+		       ? 0
+		       : err_set(e, ERR_INTERNAL, "the ledger is damaged: events are missing");
+}
+
 /* Begin where the last checkpoint is, if the tree is the one that it signed; else from the start. */
 static int begin(struct grow *g, int dir, struct scan *s, const struct note *last, struct err *e)
 {
@@ -247,9 +278,7 @@ static int begin(struct grow *g, int dir, struct scan *s, const struct note *las
 				       e);
 		}
 	}
-	g->edge.size = 0;
-	(void)scan_seek(s, 0, 0); /* it is there, or there is nothing to be read */
-	return 0;
+	return from_start(g, dir, s, e);
 }
 
 static int grow(struct grow *g, int dir, const struct note *last, struct err *e)
@@ -315,8 +344,7 @@ static int sign_head(int dir, int fd, const struct grow *g, struct err *e)
 	return r < 0 ? r : chain_write_key(dir, g->chain, &key, e);
 }
 
-/* The lock is held. */
-static int checkpoint(int dir, struct err *e)
+int settle_checkpoint(int dir, struct err *e)
 {
 	auto_free struct grow *g = calloc(1, sizeof(*g));
 	auto_close int tree = settle_open_tree(dir, e);
@@ -335,7 +363,12 @@ static int checkpoint(int dir, struct err *e)
 		r = grow(g, dir, &last, e);
 	if (r < 0 || g->edge.size == last.point.head.size)
 		return r;
-	return sign_head(dir, notes, g, e);
+	r = sign_head(dir, notes, g, e);
+	/* An index that cannot be made costs time and nothing else. */
+	struct err none = ERR_INIT;
+	if (r >= 0)
+		(void)runs_grow(dir, g->edge.size, &none);
+	return r;
 }
 
 /* *size is what of `events` is on disk; 1: that has grown, or is another file. */
@@ -375,7 +408,7 @@ static int settle_locked(int dir, struct stat *seen, struct err *e)
 			return more;
 		if (more && now_ms() - since < SETTLE_CHECKPOINT_MS)
 			continue;
-		int r = checkpoint(dir, e);
+		int r = settle_checkpoint(dir, e);
 		if (r < 0 || !more)
 			return r;
 		since = now_ms();
@@ -387,7 +420,7 @@ int settle(int dir, struct err *e)
 	struct stat seen = {0}, now;
 
 	for (;;) {
-		auto_close int fd = lock(dir, LOCK_EX | LOCK_NB, e);
+		auto_close int fd = settle_lock(dir, LOCK_EX | LOCK_NB, e);
 
 		if (fd < 0)
 			return fd == -EWOULDBLOCK ? 0 : fd;
@@ -404,11 +437,11 @@ int settle(int dir, struct err *e)
 
 int settle_now(int dir, struct err *e)
 {
-	auto_close int fd = lock(dir, LOCK_EX, e);
+	auto_close int fd = settle_lock(dir, LOCK_EX, e);
 	struct stat seen = {0};
 	int r = fd < 0 ? fd : sync_events(dir, &seen, e);
 
-	return r < 0 ? r : checkpoint(dir, e);
+	return r < 0 ? r : settle_checkpoint(dir, e);
 }
 
 static int hand_over(int dir, struct notary *n, struct err *e)
@@ -422,7 +455,10 @@ static int hand_over(int dir, struct notary *n, struct err *e)
 	struct note last;
 	int r = settle_last(dir, &last, e);
 
+	struct value *who = value_object();
+	value_set(who, "uid", value_of_int(getuid()));
 	value_set(event, "kind", value_of_str("ledger.key"));
+	value_set(event, "who", who);
 	value_set(event, "data", data);
 	if (r == 0)
 		r = err_set(e, ERR_MISSING, "there is no checkpoint yet");
@@ -445,13 +481,13 @@ static int hand_over(int dir, struct notary *n, struct err *e)
 int settle_rotate(int dir, struct err *e)
 {
 	auto_notary notary = NOTARY_INIT;
-	auto_close int fd = lock(dir, LOCK_EX, e);
-	int r = fd < 0 ? fd : checkpoint(dir, e);
+	auto_close int fd = settle_lock(dir, LOCK_EX, e);
+	int r = fd < 0 ? fd : settle_checkpoint(dir, e);
 
 	if (r >= 0)
 		r = notary_start(&notary, dir, e);
 	if (r >= 0)
 		r = hand_over(dir, &notary, e);
 	notary_end(&notary);
-	return r < 0 ? r : checkpoint(dir, e);
+	return r < 0 ? r : settle_checkpoint(dir, e);
 }

@@ -1,52 +1,58 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ledger/sign.h"
 
-#include <openssl/evp.h>
+#include <assert.h>
+#include <sodium/core.h>
+#include <sodium/crypto_sign.h>
+#include <sodium/utils.h>
 
-static EVP_PKEY *load(const struct private_key *key, struct err *e)
+static_assert(crypto_sign_SEEDBYTES == KEY_BYTES, "a key is its seed");
+static_assert(crypto_sign_PUBLICKEYBYTES == KEY_BYTES, "");
+static_assert(crypto_sign_BYTES == SIGNATURE_BYTES, "");
+
+struct pair {
+	uint8_t both[crypto_sign_SECRETKEYBYTES];
+	struct public_key public;
+};
+
+static void forget(struct pair *p)
 {
-	EVP_PKEY *pkey = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, key->seed, KEY_BYTES);
+	sodium_memzero(p, sizeof(*p));
+}
+#define auto_pair __attribute__((cleanup(forget))) struct pair
 
-	if (!pkey)
-		(void)err_set(e, ERR_INTERNAL, "the key of the ledger cannot be used");
-	return pkey;
+static int unfold(const struct private_key *key, struct pair *ret, struct err *e)
+{
+	if (sodium_init() < 0 ||
+	    crypto_sign_seed_keypair(ret->public.byte, ret->both, key->seed) < 0)
+		return err_set(e, ERR_INTERNAL, "the key of the ledger cannot be used");
+	return 0;
 }
 
 int sign_public(const struct private_key *key, struct public_key *ret, struct err *e)
 {
-	EVP_PKEY *pkey = load(key, e);
-	size_t len = KEY_BYTES;
+	auto_pair p;
+	int r = unfold(key, &p, e);
 
-	if (!pkey)
-		return -EIO;
-	int good = EVP_PKEY_get_raw_public_key(pkey, ret->byte, &len);
-	EVP_PKEY_free(pkey);
-	return good == 1 && len == KEY_BYTES ? 0 : err_set(e, ERR_INTERNAL, "no public key");
+	if (r >= 0)
+		*ret = p.public;
+	return r;
 }
 
 int sign_bytes(const struct private_key *key, const void *data, size_t len, struct signature *ret,
 	       struct err *e)
 {
-	EVP_PKEY *pkey = load(key, e);
-	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
-	size_t n = SIGNATURE_BYTES;
-	int good = pkey && ctx && EVP_DigestSignInit(ctx, NULL, NULL, NULL, pkey) == 1 &&
-		   EVP_DigestSign(ctx, ret->byte, &n, data, len) == 1 && n == SIGNATURE_BYTES;
+	auto_pair p;
+	int r = unfold(key, &p, e);
 
-	EVP_MD_CTX_free(ctx);
-	EVP_PKEY_free(pkey);
-	return good ? 0 : err_set(e, ERR_INTERNAL, "the ledger's key does not sign");
+	if (r >= 0 && crypto_sign_detached(ret->byte, NULL, data, len, p.both) < 0)
+		r = err_set(e, ERR_INTERNAL, "the ledger's key does not sign");
+	return r;
 }
 
 bool sign_check(const struct public_key *key, const void *data, size_t len,
 		const struct signature *sig)
 {
-	EVP_PKEY *pkey = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, key->byte, KEY_BYTES);
-	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
-	bool good = pkey && ctx && EVP_DigestVerifyInit(ctx, NULL, NULL, NULL, pkey) == 1 &&
-		    EVP_DigestVerify(ctx, sig->byte, SIGNATURE_BYTES, data, len) == 1;
-
-	EVP_MD_CTX_free(ctx);
-	EVP_PKEY_free(pkey);
-	return good;
+	return sodium_init() >= 0 &&
+	       crypto_sign_verify_detached(sig->byte, data, len, key->byte) == 0;
 }

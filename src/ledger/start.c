@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The beginning of a chain: its id, its key, its first event. */
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "ledger/chain_int.h"
 #include "ledger/notary.h"
+#include "ledger/owner.h"
 
 void chain_name(const char *chain, char ret[NOTE_NAME_SIZE])
 {
@@ -22,9 +24,26 @@ static int write_file(int dir, const char *name, const char *text, struct err *e
 	if (r == 0 && fsync(fd) < 0)
 		r = -errno;
 	if (r == 0)
-		return 0;
+		return owner_match(dir, fd, e);
 	errno = -r;
 	return err_sys(e, "write %s", name);
+}
+
+/* All keys that the chain has had: receipts of an older one can still be checked. */
+static int list_key(int dir, const char *verifier, struct err *e)
+{
+	auto_close int fd =
+		openat(dir, CHAIN_KEYS, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+	auto_free char *all = calloc(1, CHAIN_KEYS_BYTES + 1);
+	size_t len = 0;
+
+	if (fd < 0 || !all || fd_read_max(fd, all, CHAIN_KEYS_BYTES, &len) < 0)
+		return err_sys(e, CHAIN_KEYS);
+	if (strstr(all, verifier))
+		return 0;
+	if (fd_write_all(fd, verifier, strlen(verifier)) < 0)
+		return err_sys(e, "write " CHAIN_KEYS);
+	return owner_match(dir, fd, e);
 }
 
 int chain_write_key(int dir, const char *chain, const struct public_key *key, struct err *e)
@@ -33,10 +52,12 @@ int chain_write_key(int dir, const char *chain, const struct public_key *key, st
 
 	chain_name(chain, name);
 	note_pem(key, pem);
-	note_verifier(name, key, verifier);
+	note_verifier(KEY_SIGNS, name, key, verifier);
 	memcpy(verifier + strlen(verifier), "\n", 2);
 	int r = write_file(dir, "key.pem", pem, e);
-	return r < 0 ? r : write_file(dir, "key.verifier", verifier, e);
+	if (r >= 0)
+		r = write_file(dir, "key.verifier", verifier, e);
+	return r < 0 ? r : list_key(dir, verifier, e);
 }
 
 int chain_start(int dir, struct chain_start *ret, struct err *e)

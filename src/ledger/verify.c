@@ -15,8 +15,11 @@
 #include "ledger/notary.h"
 #include "ledger/scan.h"
 #include "ledger/settle.h"
+#include "ledger/tombstone.h"
+#include "ledger/witness.h"
 
 #define NOTES_BYTES 65536u
+#define WHERE_SIZE 96
 
 /* The file of checkpoints, note by note. */
 struct notes {
@@ -39,6 +42,11 @@ struct check {
 	struct public_key asked;
 	bool known; /* the key that was asked for has been the one */
 	struct notes notes;
+	struct tombstone *gone; /* NULL: nothing was pruned */
+	bool gone_signed;	/* by a key of the chain's */
+	bool gone_told;		/* by an event */
+	struct verify_ask own;	/* with what a witness signed as anchor */
+	struct note cosigned;
 	bool bad;
 };
 
@@ -62,6 +70,21 @@ static int bad_note(struct check *c, const char *what)
 
 	(void)snprintf(where, sizeof(where), "checkpoints, note %llu",
 		       (unsigned long long)c->notes.number);
+	return bad(c, where, "%s", what);
+}
+
+static void name_line(const struct scan_line *line, char ret[WHERE_SIZE])
+{
+	(void)snprintf(ret, WHERE_SIZE, "%s, line %llu", line->file,
+		       (unsigned long long)line->number);
+}
+
+/* Only now: lines that are good are many, and their names would be half of the work. */
+static int bad_line(struct check *c, const struct scan_line *line, const char *what)
+{
+	char where[WHERE_SIZE];
+
+	name_line(line, where);
 	return bad(c, where, "%s", what);
 }
 
@@ -110,7 +133,7 @@ static int check_signature(struct check *c, const struct note *n, struct err *e)
 {
 	uint8_t id[4];
 
-	note_key_id(n->point.name, &c->key, id);
+	note_key_id(KEY_SIGNS, n->point.name, &c->key, id);
 	if (memcmp(id, n->key_id, sizeof(id)) != 0)
 		return 0;
 	return check(c, n->body, n->body_len, &n->sig, e);
@@ -149,13 +172,44 @@ static int take_anchor(struct check *c, struct err *e)
 	return r != 0 ? r : bad(c, "the checkpoint that was kept", "its signature is wrong");
 }
 
-static int use_key(struct check *c, const struct value *key, const char *where)
+/* It signs from here on. It may be the one that signed a tombstone. */
+static int use_key(struct check *c, const struct public_key *key, struct err *e)
 {
-	if (!note_bytes(value_str(key), value_len(key), &c->key, sizeof(c->key)))
-		return bad(c, where, "it names no key");
+	uint8_t id[4];
+
+	c->key = *key;
 	c->known |= memcmp(&c->key, &c->asked, sizeof(c->key)) == 0;
 	c->ret->keys++;
-	return 0;
+	if (!c->gone || c->gone_signed)
+		return 0;
+	note_key_id(KEY_SIGNS, c->gone->point.name, key, id);
+	if (memcmp(id, c->gone->key_id, sizeof(id)) != 0)
+		return 0;
+	int r = check(c, c->gone->body, c->gone->body_len, &c->gone->sig, e);
+	c->gone_signed = r > 0;
+	return r < 0 ? r : 0;
+}
+
+static int take_first_key(struct check *c, const struct value *key, const char *where,
+			  struct err *e)
+{
+	struct public_key first;
+
+	if (!note_bytes(value_str(key), value_len(key), &first, sizeof(first)))
+		return bad(c, where, "it names no key");
+	return use_key(c, &first, e);
+}
+
+static int hand_over(struct check *c, const struct public_key *next, const struct signature *sig,
+		     const char *where, struct err *e)
+{
+	char text[NOTE_SIZE];
+	size_t len = settle_handover(c->ret->chain, next, text);
+	int r = check(c, text, len, sig, e);
+
+	if (r <= 0)
+		return r < 0 ? r : bad(c, where, "the old key did not sign this hand-over");
+	return use_key(c, next, e);
 }
 
 static int take_handover(struct check *c, const struct value *data, const char *where,
@@ -164,34 +218,46 @@ static int take_handover(struct check *c, const struct value *data, const char *
 	const struct value *key = value_get(data, "key"), *sig = value_get(data, "signature");
 	struct public_key next;
 	struct signature signature;
-	char text[NOTE_SIZE];
 
 	if (!note_bytes(value_str(key), value_len(key), &next, sizeof(next)) ||
 	    !note_bytes(value_str(sig), value_len(sig), &signature, sizeof(signature)))
 		return bad(c, where, "a hand-over without key or signature");
-	size_t len = settle_handover(c->ret->chain, &next, text);
-	int r = check(c, text, len, &signature, e);
-	if (r <= 0)
-		return r < 0 ? r : bad(c, where, "the old key did not sign this hand-over");
-	return use_key(c, key, where);
+	return hand_over(c, &next, &signature, where, e);
+}
+
+/* That events were removed is on record, with the hash of the tombstone. */
+static void take_prune(struct check *c, const struct value *data)
+{
+	const char *said = value_str(value_get(data, "tombstone_sha256"));
+	char text[HASH_TEXT_SIZE];
+	uint8_t digest[HASH_BYTES];
+
+	if (!c->gone || !said)
+		return;
+	hash_bytes(c->gone->body, c->gone->body_len, digest);
+	hash_text(digest, text);
+	c->gone_told |= strcmp(text, said) == 0;
 }
 
 /* An event of the chain's own. */
-static int take_ours(struct check *c, const struct scan_line *line, const char *where,
-		     struct err *e)
+static int take_ours(struct check *c, const struct scan_line *line, struct err *e)
 {
 	struct err none = ERR_INIT;
+	char where[WHERE_SIZE];
 	auto_value *v = NULL;
 
+	name_line(line, where);
 	if (value_parse(line->text, line->len, &v, &none) < 0)
 		return bad(c, where, "it is no JSON");
 	const char *kind = value_str(value_get(v, "kind"));
 	const struct value *data = value_get(v, "data");
 	if (kind && strcmp(kind, "ledger.start") == 0)
 		return c->edge.size ? bad(c, where, "a chain begins inside of another")
-				    : use_key(c, value_get(data, "key"), where);
+				    : take_first_key(c, value_get(data, "key"), where, e);
 	if (kind && strcmp(kind, "ledger.key") == 0)
 		return take_handover(c, data, where, e);
+	if (kind && strcmp(kind, "ledger.prune") == 0)
+		take_prune(c, data);
 	c->ret->cuts += kind && strcmp(kind, "ledger.cut") == 0;
 	return 0;
 }
@@ -200,28 +266,29 @@ static int take_event(struct check *c, const struct scan_line *line, struct err 
 {
 	struct tree_hash done[TREE_LEVELS + 1], zero = {0};
 	struct event_head head;
-	char where[96];
 	unsigned n = 0;
 	int r = 0;
 
-	(void)snprintf(where, sizeof(where), "%s, line %llu", line->file,
-		       (unsigned long long)line->number);
 	if (!event_head(line->text, line->len, &head))
-		return bad(c, where, "this is no event");
-	if (head.at != c->edge.size)
-		return bad(c, where, "it is event %llu", (unsigned long long)head.at);
+		return bad_line(c, line, "this is no event");
+	if (head.at != c->edge.size) {
+		char what[48];
+
+		(void)snprintf(what, sizeof(what), "it is event %llu", (unsigned long long)head.at);
+		return bad_line(c, line, what);
+	}
 	if (head.at == 0)
 		memcpy(c->ret->chain, head.chain, sizeof(head.chain));
 	if (strcmp(head.chain, c->ret->chain) != 0)
-		return bad(c, where, "it is of another chain");
+		return bad_line(c, line, "it is of another chain");
 	if (!tree_same(&head.before, head.at ? &c->leaf : &zero))
-		return bad(c, where, "the event before it is not the one that it followed");
+		return bad_line(c, line, "the event before it is not the one that it followed");
 	if (event_is_ours(line->text, line->len) || head.at == 0)
-		r = take_ours(c, line, where, e);
+		r = take_ours(c, line, e);
 	if (r < 0 || c->bad)
 		return r;
 	if (head.at == 0 && c->ret->keys == 0)
-		return bad(c, where, "a chain begins with ledger.start");
+		return bad_line(c, line, "a chain begins with ledger.start");
 	tree_leaf(line->text, line->len, &c->leaf);
 	tree_add(&c->edge, &c->leaf, done, &n);
 	if (c->notes.any && c->notes.note.point.head.size == c->edge.size)
@@ -241,6 +308,10 @@ static int at_end(struct check *c)
 		return bad(c, "the end",
 			   "events are missing: a checkpoint that was kept knows %llu",
 			   (unsigned long long)anchor->point.head.size);
+	if (c->gone && !c->gone_signed)
+		return bad(c, TOMBSTONE_FILE, "no key of the chain has signed it");
+	if (c->gone && !c->gone_told)
+		return bad(c, TOMBSTONE_FILE, "no event tells of it");
 	if (c->edge.size && !c->known)
 		return bad(c, c->ask->key ? "the key" : "key.pem",
 			   "this key is none of the chain's");
@@ -268,6 +339,86 @@ static int find_key(struct check *c, int dir, struct err *e)
 	return 0;
 }
 
+/* A checkpoint that was kept and is older than what is left: the tree of what is gone goes on from it. */
+static int take_old_anchor(struct check *c, int dir)
+{
+	const struct note *n = c->ask->anchor;
+	struct tree_hash proof[TREE_PROOF_MAX + 1];
+	struct err none = ERR_INIT;
+	unsigned used = 0;
+
+	if (!n || n->point.head.size >= c->gone->point.head.size)
+		return 0;
+	auto_close int tree = openat(dir, "tree", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (tree < 0 ||
+	    tree_consistency(n->point.head.size, c->gone->point.head.size, settle_read, &tree,
+			     proof, &used, &none) < 0 ||
+	    !tree_check_consistency(&n->point.head, &c->gone->point.head, proof, used))
+		return bad(c, "the checkpoint that was kept", "it knows other events");
+	return 0;
+}
+
+/* Where a tombstone says that the events begin. */
+static int begin_behind(struct check *c, int dir, struct scan *s, struct err *e)
+{
+	struct err none = ERR_INIT;
+	int r = tombstone_read(dir, &c->gone, &none);
+
+	if (r < 0)
+		return bad(c, TOMBSTONE_FILE, "%s", none.text);
+	if (r == 0)
+		return 0;
+	const char *id = c->gone->point.name + strlen("pinfold/");
+	if (strncmp(c->gone->point.name, "pinfold/", 8) != 0 || !id_is("led", id))
+		return bad(c, TOMBSTONE_FILE, "it is of no chain");
+	memcpy(c->ret->chain, id, sizeof(c->ret->chain));
+	r = use_key(c, &c->gone->keys[0].key, e);
+	for (unsigned i = 1; i < c->gone->n_keys && r >= 0 && !c->bad; i++)
+		r = hand_over(c, &c->gone->keys[i].key, &c->gone->keys[i].sig, TOMBSTONE_FILE, e);
+	c->edge = c->gone->edge;
+	c->leaf = c->gone->last;
+	c->ret->gone = c->edge.size;
+	while (r >= 0 && !c->bad && c->notes.any && c->notes.note.point.head.size < c->edge.size)
+		r = next_note(c, e);
+	if (r >= 0 && !c->bad && c->notes.any && c->notes.note.point.head.size == c->edge.size)
+		r = take_note(c, e);
+	if (r >= 0 && !c->bad && c->ask->anchor && c->ask->anchor->point.head.size == c->edge.size)
+		r = take_anchor(c, e);
+	if (r >= 0 && !c->bad)
+		r = take_old_anchor(c, dir);
+	if (r >= 0 && !c->bad && !scan_seek(s, c->edge.size, 0))
+		r = bad(c, "events", "those behind the tombstone are missing");
+	return r;
+}
+
+/* The newest checkpoint that the witness has signed must be of these events. */
+static int find_witness(struct check *c, int dir, struct err *e)
+{
+	struct cosignature sig;
+	char text[2 * NOTE_SIZE];
+
+	if (!c->ask->witness)
+		return 0;
+	int r = witness_last(dir, c->ask->witness, c->ask->witness_key, &c->cosigned, &sig, e);
+	if (r == 0)
+		return bad(c, COSIGN_FILE, "%s has signed no checkpoint of this chain",
+			   c->ask->witness);
+	if (r > 0 && !c->notary.pid)
+		r = notary_start(&c->notary, FD_NONE, e);
+	if (r >= 0)
+		r = notary_check(&c->notary, c->ask->witness_key, text,
+				 cosign_message(&c->cosigned, sig.time_s, text), &sig.sig, e);
+	if (r <= 0)
+		return r < 0 ? r : bad(c, COSIGN_FILE, "%s did not sign this", c->ask->witness);
+	c->ret->witnessed = c->cosigned.point.head.size;
+	c->ret->witnessed_s = sig.time_s;
+	c->own = *c->ask;
+	if (!c->own.anchor || c->own.anchor->point.head.size < c->cosigned.point.head.size)
+		c->own.anchor = &c->cosigned;
+	c->ask = &c->own;
+	return 0;
+}
+
 static int walk(struct check *c, int dir, struct err *e)
 {
 	auto_scan *s = NULL;
@@ -275,10 +426,14 @@ static int walk(struct check *c, int dir, struct err *e)
 	struct err torn = ERR_INIT;
 	int r = find_key(c, dir, e);
 
+	if (r >= 0 && !c->bad)
+		r = find_witness(c, dir, e);
 	if (r >= 0)
 		r = scan_open(dir, &s, e);
 	if (r >= 0)
 		r = next_note(c, e);
+	if (r >= 0 && !c->bad)
+		r = begin_behind(c, dir, s, e);
 	while (r >= 0 && !c->bad && (r = scan_next(s, &line, &torn)) > 0)
 		r = take_event(c, &line, e);
 	if (r < 0 && torn.kind == ERR_INVALID)
@@ -308,6 +463,7 @@ int verify_chain(int dir, const struct verify_ask *ask, struct verify_result *re
 	c->notary = (struct notary)NOTARY_INIT;
 	int r = walk(c, dir, e);
 	notary_end(&c->notary);
+	free(c->gone);
 	ret->good = r >= 0 && !c->bad;
 	return r < 0 ? r : 0;
 }

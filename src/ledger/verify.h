@@ -13,16 +13,22 @@
 struct verify_ask {
 	const struct public_key *key; /* one that must have signed it; NULL: that of key.pem */
 	const struct note *anchor;    /* a checkpoint that was kept elsewhere; NULL: none */
+	/* Who must have cosigned it; NULL: nobody. What he signed last is the anchor then. */
+	const char *witness;
+	const struct public_key *witness_key;
 };
 
 struct verify_result {
 	bool good;
 	char chain[ID_SIZE];
 	uint64_t events, checkpoints;
+	uint64_t gone;		/* of these were pruned, and a tombstone stands for them */
 	uint64_t signed_events; /* that the last checkpoint covers; the rest is newer */
 	uint64_t cuts;		/* torn ends that were found and recorded */
 	uint64_t torn;		/* bytes of an event that was not written whole */
 	unsigned keys;
+	uint64_t witnessed;   /* events that the witness has signed */
+	uint64_t witnessed_s; /* when, since 1970 */
 	/* Not good: */
 	char where[96]; /* file and line */
 	uint64_t at;	/* the event */

@@ -18,6 +18,7 @@
 #include "mcp/text.h"
 
 #define GRANTS_MAX 256u
+#define GRANTS_EACH 64u /* of a tenant: then his oldest makes room */
 #define USED_MAX 256u
 #define QUICK_MS 200u /* no person refuses that fast */
 
@@ -30,15 +31,16 @@ struct grant {
 struct granted {
 	struct grant what;
 	uint64_t until_ms; /* 0: as long as the sandbox lives */
+	uint64_t number;   /* they are counted; 0: this place is free */
 };
 
 struct approvals {
 	uint8_t key[HASH_BYTES];
 	pthread_mutex_t lock;
-	/* under lock; rings */
+	/* under lock */
 	struct granted grants[GRANTS_MAX];
-	unsigned n_grants;
-	char used[USED_MAX][64]; /* states that were good for one time */
+	uint64_t n_grants;	 /* ever */
+	char used[USED_MAX][64]; /* a ring of states that were good for one time */
 	unsigned n_used;
 };
 
@@ -166,17 +168,34 @@ static bool is_granted(struct approvals *a, const struct grant *g)
 	bool found = false;
 
 	(void)pthread_mutex_lock(&a->lock);
-	for (unsigned i = 0; i < GRANTS_MAX && i < a->n_grants; i++)
-		found |= memcmp(&a->grants[i].what, g, sizeof(*g)) == 0 &&
+	for (unsigned i = 0; i < GRANTS_MAX; i++)
+		found |= a->grants[i].number && memcmp(&a->grants[i].what, g, sizeof(*g)) == 0 &&
 			 (!a->grants[i].until_ms || a->grants[i].until_ms > now_ms);
 	(void)pthread_mutex_unlock(&a->lock);
 	return found;
 }
 
+/* With the lock: a free place, or that of the oldest: the tenant's own when he has his share. */
+static struct granted *place_for(struct approvals *a, const char *tenant)
+{
+	struct granted *oldest = &a->grants[0], *own = NULL;
+	unsigned n_own = 0;
+
+	for (unsigned i = 0; i < GRANTS_MAX; i++) {
+		struct granted *one = &a->grants[i];
+		bool his = one->number && strcmp(one->what.tenant, tenant) == 0;
+
+		n_own += his;
+		own = his && (!own || one->number < own->number) ? one : own;
+		oldest = one->number < oldest->number ? one : oldest;
+	}
+	return own && (n_own >= GRANTS_EACH || oldest->number) ? own : oldest;
+}
+
 static void add_grant(struct approvals *a, const struct grant *g, uint64_t until_ms)
 {
 	(void)pthread_mutex_lock(&a->lock);
-	a->grants[a->n_grants++ % GRANTS_MAX] = (struct granted){*g, until_ms};
+	*place_for(a, g->tenant) = (struct granted){*g, until_ms, ++a->n_grants};
 	(void)pthread_mutex_unlock(&a->lock);
 }
 
@@ -203,13 +222,15 @@ static void add_choice(struct value *list, const char *word, const char *title)
 	value_add(list, v);
 }
 
-static struct value *form(const char *sandbox, const char *kind, const char *target)
+static struct value *form(const struct wish *w)
 {
 	struct value *params = value_object(), *schema = value_object(), *all = value_object();
 	struct value *one = value_object(), *choices = value_array(), *required = value_array();
 	auto_text words = TEXT_INIT;
 
-	text_fmt(&words, "Allow %s for sandbox %s: %s?", kind, sandbox, target);
+	text_fmt(&words, "Allow %s for sandbox %s?", w->what, w->sandbox);
+	if (w->why)
+		text_fmt(&words, " The agent says why: %s", w->why);
 	add_choice(choices, "once", "Allow this time");
 	add_choice(choices, "session", "Allow for this sandbox");
 	add_choice(choices, "no", "Refuse");
@@ -231,7 +252,7 @@ static struct value *form(const char *sandbox, const char *kind, const char *tar
 struct matter {
 	struct call *call;
 	struct grant grant;
-	const char *sandbox, *kind, *target;
+	const struct wish *wish;
 };
 
 /* The client brought no answer: the question stays open elsewhere, and the call may come again. */
@@ -239,11 +260,12 @@ static int unanswered(const struct matter *m, const char *detail, const char *wh
 {
 	struct request *req = m->call->transport;
 	const struct pinfold_question q = {.size = sizeof(q),
-					   .kind = m->kind,
-					   .what = m->target,
-					   .sandbox = m->sandbox,
+					   .kind = m->wish->kind,
+					   .what = m->wish->what,
+					   .sandbox = m->wish->sandbox,
 					   .tenant = m->call->who.tenant,
 					   .who = "MCP",
+					   .why = m->wish->why,
 					   .timeout_ms = PENDING_MS};
 	uint8_t key[HASH_BYTES];
 	char id[32];
@@ -260,13 +282,20 @@ static int unanswered(const struct matter *m, const char *detail, const char *wh
 			  id);
 }
 
-static int refused(struct err *e)
+static int refused(const struct matter *m, struct err *e)
 {
-	(void)err_set(e, ERR_DENIED, "the user refused");
+	(void)err_set(e, ERR_DENIED, "the user refused: %.300s", m->wish->what);
 	(void)err_detail(e, "approval_refused");
 	return err_remedy(
 		e, "Do not ask again for the same thing; continue without it or ask the user "
 		   "what to do");
+}
+
+/* What lasts needs no second yes; the next sandbox of that name does. */
+static void remember(struct approvals *a, const struct matter *m)
+{
+	if (!m->wish->lasts)
+		add_grant(a, &m->grant, 0);
 }
 
 static int judge(struct approvals *a, const struct matter *m, const struct value *answer,
@@ -278,14 +307,30 @@ static int judge(struct approvals *a, const struct matter *m, const struct value
 	action = action ? action : "cancel";
 	decision = decision ? decision : "no";
 	if (!strcmp(action, "accept") && !strcmp(decision, "session"))
-		add_grant(a, &m->grant, 0);
+		remember(a, m);
 	if (!strcmp(action, "accept") &&
 	    (!strcmp(decision, "once") || !strcmp(decision, "session")))
 		return 0;
 	if (!strcmp(action, "cancel") || (!strcmp(action, "decline") && took_ms < QUICK_MS))
 		return unanswered(m, "approval_unanswered",
 				  "the question was closed without an answer", e);
-	return refused(e);
+	return refused(m, e);
+}
+
+/* A yes with an end is good for what is over at once; what goes on would outlast it. */
+static int only_for(const struct matter *m, uint64_t seconds, struct err *e)
+{
+	struct request *req = m->call->transport;
+
+	if (!m->wish->lasts) {
+		add_grant(req->mcp->approvals, &m->grant, loop_now_ms() + seconds * 1000);
+		return 1;
+	}
+	(void)err_set(e, ERR_DENIED, "the user allowed %.200s for a time, which cannot be kept",
+		      m->wish->what);
+	(void)err_detail(e, "approval_unanswered");
+	return err_remedy(e, "Repeat the call, and ask the user to approve it without --for: it "
+			     "holds as long as the sandbox lives");
 }
 
 /* Did a person answer elsewhere, since this was last asked for? 1: yes, and it may be done. */
@@ -297,11 +342,9 @@ static int answered_elsewhere(const struct matter *m, struct err *e)
 
 	hash_bytes(&m->grant, sizeof(m->grant), key);
 	switch (pending_take(req->mcp->pendings, key, &seconds)) {
-	case PINFOLD_ANSWER_NO: return refused(e);
-	case PINFOLD_ANSWER_SANDBOX: add_grant(req->mcp->approvals, &m->grant, 0); return 1;
-	case PINFOLD_ANSWER_FOR:
-		add_grant(req->mcp->approvals, &m->grant, loop_now_ms() + seconds * 1000);
-		return 1;
+	case PINFOLD_ANSWER_NO: return refused(m, e);
+	case PINFOLD_ANSWER_SANDBOX: remember(req->mcp->approvals, m); return 1;
+	case PINFOLD_ANSWER_FOR: return only_for(m, seconds, e);
 	case PINFOLD_ANSWER_ONCE: return 1;
 	case PINFOLD_ANSWER_NONE:
 	case PINFOLD_ANSWER_LATE: break;
@@ -323,8 +366,7 @@ static int ask_client(struct approvals *a, const struct matter *m, struct err *e
 	if (req->modern && !*nonce && value_get(req->params, "inputResponses"))
 		return unanswered(m, "approval_unanswered",
 				  "an answer came without its requestState", e);
-	int r = ask_input(c, "approval", "elicitation/create", form(m->sandbox, m->kind, m->target),
-			  &answer, e);
+	int r = ask_input(c, "approval", "elicitation/create", form(m->wish), &answer, e);
 	if (r == ASK_AGAIN) {
 		ask_remember(c, c->request_id);
 		return r;
@@ -336,12 +378,11 @@ static int ask_client(struct approvals *a, const struct matter *m, struct err *e
 	return judge(a, m, answer, req->modern ? ASK_MS : loop_now_ms() - began, e);
 }
 
-int approve(struct call *c, const char *sandbox, const char *kind, const char *target,
-	    struct err *e)
+int approve(struct call *c, const struct wish *w, struct err *e)
 {
 	struct request *req = c->transport;
 	struct approvals *a = req->mcp->approvals;
-	const struct matter m = {c, grant_of(c, sandbox, kind, target), sandbox, kind, target};
+	const struct matter m = {c, grant_of(c, w->id ? w->id : w->sandbox, w->kind, w->what), w};
 
 	if (is_granted(a, &m.grant))
 		return 0;

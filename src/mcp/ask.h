@@ -29,12 +29,16 @@ void ask_remember(struct call *c, const char *words);
 /* What it brought back; "" for nothing. -1: it is not what was sent; the fault is set. */
 int ask_remembered(struct call *c, char *ret, size_t size);
 
-/*
- * May it be done? 0; ASK_AGAIN; or denied.*. `kind` and `target` say what it is ("transfer",
- * "in data.csv"), `sandbox` what for.
- */
-int approve(struct call *c, const char *sandbox, const char *kind, const char *target,
-	    struct err *e);
+struct wish {
+	const char *sandbox; /* what for, as a person knows it */
+	const char *id;	  /* of that sandbox, for which alone a yes is; NULL: it is not made yet */
+	const char *kind; /* "transfer", "network" */
+	const char *what; /* completes "Allow …": "network access to example.org" */
+	const char *why;  /* the agent's own words, which nobody checked; or NULL */
+	bool lasts;	  /* it goes on after the call, as long as the sandbox lives */
+};
+/* May it be done? 0; ASK_AGAIN; or denied.*. A yes is for the same sandbox, kind and words. */
+int approve(struct call *c, const struct wish *w, struct err *e);
 int approvals_new(struct approvals **ret, struct err *e);
 void approvals_free(struct approvals *a);
 

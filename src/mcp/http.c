@@ -11,14 +11,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/random.h>
 
+#include "api/api.h"
 #include "api/exchange.h"
+#include "api/heirs.h"
 #include "base/fd.h"
 #include "mcp/mcp_int.h"
 
 #define BEAT_MS 15000u
 #define SESSIONS_MAX 1024u
+#define SESSIONS_EACH 256u /* of a tenant: then his own make room, nobody else's */
 #define VALUE_SIZE 8192u
 
 /* A legacy client. */
@@ -82,14 +86,22 @@ static void session_end(struct mcp *m, struct mcp_session *gone)
 		}
 }
 
-/* The one that was used longest ago makes room. */
+/* The one that was used longest ago makes room: of that tenant, if he has any. */
 static void session_add(struct mcp *m, struct mcp_session *s)
 {
-	struct mcp_session *oldest = m->sessions;
+	struct mcp_session *oldest = NULL, *own = NULL;
+	unsigned n_own = 0;
 
-	for (struct mcp_session *o = m->sessions; o && m->n_sessions >= SESSIONS_MAX; o = o->next)
-		oldest = o->used_ms < oldest->used_ms ? o : oldest;
-	if (m->n_sessions >= SESSIONS_MAX)
+	for (struct mcp_session *o = m->sessions; o; o = o->next) {
+		bool his = strcmp(o->peer->who.tenant, s->peer->who.tenant) == 0;
+
+		n_own += his;
+		own = his && (!own || o->used_ms < own->used_ms) ? o : own;
+		oldest = !oldest || o->used_ms < oldest->used_ms ? o : oldest;
+	}
+	if (n_own >= SESSIONS_EACH || (own && m->n_sessions >= SESSIONS_MAX))
+		session_end(m, own);
+	else if (m->n_sessions >= SESSIONS_MAX)
 		session_end(m, oldest);
 	s->used_ms = loop_now_ms();
 	s->next = m->sessions;
@@ -326,11 +338,18 @@ static int check(struct sink *sink, enum sink_check at, const struct value *mess
 	return 0;
 }
 
-static bool has_type(const struct exchange *x, const char *field, const char *type)
+/* That type and no other that has its name in it: what a page of another origin may send is not. */
+static bool is_json(const struct exchange *x)
 {
-	char value[512];
+	static const char json[] = "application/json";
+	const size_t n = sizeof(json) - 1;
+	char type[128];
 
-	return exchange_field(x, field, value, sizeof(value)) && strcasestr(value, type);
+	if (!exchange_field(x, "content-type", type, sizeof(type)) ||
+	    strncasecmp(type, json, n) != 0)
+		return false;
+	const char *behind = type + n + strspn(type + n, " \t");
+	return !*behind || *behind == ';';
 }
 
 /* Only JSON, by its own word. */
@@ -437,7 +456,7 @@ static void post(struct mcp *m, struct exchange *x)
 	size_t len = 0;
 	const char *body = exchange_body(x, &len);
 
-	if (!has_type(x, "content-type", "application/json")) {
+	if (!is_json(x)) {
 		refuse(x, 415, "Content-Type: application/json is wanted");
 		return;
 	}
@@ -498,7 +517,21 @@ static void begin(struct exchange *x, void *arg)
 	}
 }
 
+/* A client that has a session goes to the process that has it. */
+static void tell_sessions(void *arg, struct heirs *h)
+{
+	const struct mcp *m = arg;
+	char key[LINK_KEY_SIZE];
+
+	for (const struct mcp_session *s = m->sessions; s; s = s->next) {
+		(void)snprintf(key, sizeof(key), "mcp-session-id %s", s->id);
+		heirs_key(h, s->peer->who.tenant, key);
+	}
+}
+
 void mcp_mount(struct mcp *m, struct server *s)
 {
+	m->api->tell_more = tell_sessions;
+	m->api->tell_more_arg = m;
 	server_mount(s, "/mcp", SCOPE_RUN, begin, m);
 }

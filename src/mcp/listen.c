@@ -9,6 +9,7 @@
 #include "mcp/mcp_int.h"
 
 #define LISTENERS_MAX 64u
+#define LISTENERS_EACH 16u /* of a tenant */
 
 static const char *const kinds[] = {"toolsListChanged", "promptsListChanged",
 				    "resourcesListChanged"};
@@ -29,9 +30,12 @@ int method_listen(struct request *r, struct value **ret_result, struct rpc_error
 	(void)ret_result;
 	if (value_kind(wanted) != VALUE_OBJECT)
 		return rpc_fail(e, RPC_PARAMS, 400, "notifications: an object is wanted");
-	if (m->n_listeners >= LISTENERS_MAX)
+	unsigned own = 0;
+	for (const struct request *o = m->listeners; o; o = o->next_ear)
+		own += strcmp(o->peer->who.tenant, r->peer->who.tenant) == 0;
+	if (m->n_listeners >= LISTENERS_MAX || own >= LISTENERS_EACH)
 		return rpc_fail(e, RPC_INTERNAL, 200, "%u subscriptions are open already",
-				LISTENERS_MAX);
+				own >= LISTENERS_EACH ? own : m->n_listeners);
 	struct value *params = value_object(), *granted = value_object();
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds) && m->fixtures; i++)
 		if (value_true(value_get(wanted, kinds[i])))

@@ -12,9 +12,11 @@
 #include "base/fd.h"
 
 #define PENDING_MAX 32u
+#define PENDING_EACH 8u /* of a tenant */
 
 struct pending {
 	uint8_t key[HASH_BYTES];
+	char tenant[TENANT_SIZE];
 	struct pinfold_approval *open; /* NULL: this place is free */
 };
 
@@ -105,20 +107,24 @@ enum pinfold_answer pending_take(struct pendings *p, const uint8_t key[HASH_BYTE
 	return answer == PINFOLD_ANSWER_LATE ? PINFOLD_ANSWER_NONE : answer;
 }
 
-/* A free place; else that of a question which is over. */
-static struct pending *place(struct pendings *p)
+/* A free place, that of a question which is over included; NULL: there is none for that tenant. */
+static struct pending *place(struct pendings *p, const char *tenant)
 {
+	struct pending *free_one = NULL;
+	unsigned own = 0;
 	uint64_t ignored;
 
-	for (unsigned i = 0; i < PENDING_MAX; i++)
-		if (!p->list[i].open)
-			return &p->list[i];
-	for (unsigned i = 0; i < PENDING_MAX; i++)
-		if (pinfold_approval_look(p->list[i].open, &ignored) == PINFOLD_ANSWER_LATE) {
-			drop(&p->list[i]);
-			return &p->list[i];
-		}
-	return NULL;
+	for (unsigned i = 0; i < PENDING_MAX; i++) {
+		struct pending *q = &p->list[i];
+
+		if (q->open && pinfold_approval_look(q->open, &ignored) == PINFOLD_ANSWER_LATE)
+			drop(q);
+		if (!q->open)
+			free_one = q;
+		else
+			own += strcmp(q->tenant, tenant) == 0;
+	}
+	return own < PENDING_EACH ? free_one : NULL;
 }
 
 static int open_box(struct pendings *p, struct err *e)
@@ -135,11 +141,11 @@ static int open_box(struct pendings *p, struct err *e)
 static int ask(struct pendings *p, const uint8_t key[HASH_BYTES],
 	       const struct pinfold_question *question, struct pending **ret, struct err *e)
 {
-	struct pending *q = place(p);
+	struct pending *q = place(p, question->tenant);
 	struct pinfold_error failure;
 
 	if (!q)
-		return err_set(e, ERR_BUSY, "%u questions are open already", PENDING_MAX);
+		return err_set(e, ERR_BUSY, "too many questions are open already");
 	if (open_box(p, e) < 0)
 		return -EIO;
 	if (pinfold_approval_ask(p->box, question, &q->open, &failure) < 0)
@@ -150,6 +156,7 @@ static int ask(struct pendings *p, const uint8_t key[HASH_BYTES],
 		return err_sys(e, "watch a question");
 	}
 	memcpy(q->key, key, HASH_BYTES);
+	(void)snprintf(q->tenant, sizeof(q->tenant), "%s", question->tenant);
 	*ret = q;
 	return 0;
 }
@@ -167,4 +174,12 @@ int pending_ask(struct pendings *p, const uint8_t key[HASH_BYTES],
 		(void)snprintf(ret_id, 32, "%s", pinfold_approval_id(q->open));
 	(void)pthread_mutex_unlock(&p->lock);
 	return r;
+}
+
+int pendings_box(struct pendings *p)
+{
+	(void)pthread_mutex_lock(&p->lock);
+	int box = p->api->approvals >= 0 ? p->api->approvals : p->box;
+	(void)pthread_mutex_unlock(&p->lock);
+	return box;
 }

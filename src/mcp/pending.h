@@ -18,6 +18,8 @@ struct pendings;
 
 int pendings_new(struct api *api, struct pendings **ret, struct err *e);
 void pendings_free(struct pendings *p);
+/* Where they are asked, borrowed; < 0: nothing was yet. */
+int pendings_box(struct pendings *p);
 
 /* What a person said to the question that `key` stands for: NONE also when there is none. An answer
  * is taken once. */

@@ -4,25 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/packages.h"
 #include "api/snapshots.h"
+#include "base/fd.h"
 #include "mcp/mcp_int.h"
 #include "mcp/names.h"
+#include "mcp/pending.h"
 #include "mcp/tools.h"
+#include "pinfold/approval.h"
 #include "pinfold/pinfold.h"
-
-/* What is not there yet is refused by name, never ignored. */
-static int check_wishes(const struct call *c, struct err *e)
-{
-	const char *network = arg_str(c, "network");
-
-	if ((network && strcmp(network, "none") != 0) || arg(c, "allow_domains")) {
-		(void)err_set(e, ERR_UNSUPPORTED, "sandboxes of this server have no network");
-		(void)err_detail(e, "network");
-		return err_remedy(e, "Leave network and allow_domains out; bring files in with %s",
-				  tool_name(tool_transfer));
-	}
-	return arg(c, "from_snapshot") ? snapshot_check(c, arg_str(c, "from_snapshot"), e) : 0;
-}
 
 static void add_processes(struct call *c, const struct box *b, struct value *to)
 {
@@ -52,6 +42,44 @@ static void add_processes(struct call *c, const struct box *b, struct value *to)
 	value_set(to, "processes", all);
 }
 
+static void add_ports(const struct call *c, struct box *b, struct value *to)
+{
+	struct value *all = value_array();
+
+	(void)pthread_mutex_lock(&b->lock);
+	for (unsigned i = 0; i < BOX_PORTS_MAX && c->api->server; i++)
+		if (b->ports[i])
+			value_add(all, port_describe(b, b->ports[i]));
+	(void)pthread_mutex_unlock(&b->lock);
+	value_set(to, "ports", all);
+}
+
+/* Questions that wait for a person's word. */
+static void add_approvals(struct call *c, const struct box *b, struct value *to)
+{
+	auto_free struct pinfold_approval_info *list = NULL;
+	struct pinfold_error ignored;
+	struct value *all = value_array();
+	int box = pendings_box(tool_mcp(c)->pendings);
+	size_t n = 0;
+
+	if (box >= 0 && pinfold_approval_list(box, &list, &n, &ignored) < 0)
+		n = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(list[i].tenant, c->who.tenant) != 0 ||
+		    (strcmp(list[i].sandbox, b->id) != 0 &&
+		     strcmp(list[i].sandbox, box_label(b)) != 0))
+			continue;
+		struct value *v = value_object();
+		value_set(v, "id", value_of_str(list[i].id));
+		value_set(v, "kind", value_of_str(list[i].kind));
+		value_set(v, "what", value_of_str(list[i].what));
+		value_set(v, "until", value_of_instant(list[i].until_ms));
+		value_add(all, v);
+	}
+	value_set(to, "pending_approvals", all);
+}
+
 static int describe(struct call *c, struct box *b, struct value **ret, struct err *e)
 {
 	struct value *v = box_describe(c->api, b, e);
@@ -62,20 +90,60 @@ static int describe(struct call *c, struct box *b, struct value **ret, struct er
 	value_del(v, "name");
 	value_del(v, "metadata");
 	value_del(v, "background");
-	value_set(v, "network", value_of_str("none"));
+	access_describe(b, v);
 	value_set(v, "workdir", value_of_str("/home/user"));
 	add_processes(c, b, v);
+	add_ports(c, b, v);
+	add_approvals(c, b, v);
 	*ret = v;
+	return 0;
+}
+
+static struct box *make(struct call *c, const char *name, const struct pinfold_run_options *o,
+			struct err *e)
+{
+	const char *from = arg_str(c, "from_snapshot");
+	struct box *b =
+		box_create(c->api, &c->who, name, o, (uint64_t)arg_int(c, "ttl_s", 0) * 1000, e);
+
+	if (b)
+		b->is_open = o->flags & PINFOLD_OPEN_POLICY;
+	if (!b || !from || snapshot_give(c, b, from, e) >= 0)
+		return b;
+	(void)box_destroy(c->api, b,
+			  &(struct err)ERR_INIT); /* half of the files are worse than none */
+	box_put(c->api, b);
+	return NULL;
+}
+
+static int take_packages(const struct value *list, const char ***ret, struct err *e)
+{
+	*ret = calloc(value_len(list) + 1, sizeof(**ret));
+	if (!*ret)
+		return err_sys(e, "packages");
+	for (size_t i = 0; i < value_len(list); i++)
+		(*ret)[i] = value_str(value_at(list, i));
 	return 0;
 }
 
 int tool_create(struct call *c, struct err *e)
 {
 	struct pinfold_run_options o = PINFOLD_RUN_OPTIONS_INIT;
-	const char *name = arg_str(c, "sandbox");
+	const char *name = arg_str(c, "sandbox"), *from = arg_str(c, "from_snapshot");
+	auto_free const char **domains = NULL, **packages = NULL;
+	auto_value *had = NULL;
 	struct value *v = NULL;
 
-	int r = check_wishes(c, e);
+	name = name ? name : BOX_DEFAULT;
+	int r = from ? snapshot_check(c, from, e) : 0;
+	if (r >= 0)
+		r = access_of_new(c, name, &o, &domains, e);
+	if (r != 0)
+		return r < 0 ? r : 0; /* asked; the call comes again */
+	r = take_packages(arg(c, "packages"), &packages, e);
+	o.packages = packages;
+	if (r >= 0)
+		r = packages_hold(c, &o, &had, e);
 	if (r < 0)
 		return r;
 	o.image = arg_str(c, "image");
@@ -83,16 +151,11 @@ int tool_create(struct call *c, struct err *e)
 	o.cpus_milli = (uint64_t)arg_int(c, "cpus", 0);
 	o.memory_bytes = (uint64_t)arg_int(c, "memory_mb", 0) << 20;
 	o.cancel_fd = call_cancelled_fd(c);
-	struct box *b = box_create(c->api, &c->who, name ? name : BOX_DEFAULT, &o,
-				   (uint64_t)arg_int(c, "ttl_s", 0) * 1000, e);
-	if (!b)
-		return -EIO;
-	if (arg(c, "from_snapshot"))
-		r = snapshot_give(c, b, arg_str(c, "from_snapshot"), e);
-	if (r < 0) /* half of the files are worse than none */
-		(void)box_destroy(c->api, b, &(struct err)ERR_INIT);
-	else
-		r = describe(c, b, &v, e);
+	struct box *b = make(c, name, &o, e);
+	packages_drop(&o);
+	r = b ? describe(c, b, &v, e) : -EIO;
+	if (r >= 0 && had)
+		value_set(v, "packages", take_ptr(&had));
 	if (r >= 0)
 		r = tool_reply_json(c, v, e);
 	box_put(c->api, b);

@@ -92,6 +92,10 @@ static void add_traceback(const struct value *error, struct text *notes)
 		s.head_len = line.len;
 	}
 	text_stream(notes, &s, 6000, &cut);
+	text_done(&line);
+	line = (struct text)TEXT_INIT;
+	text_fmt(&line, "%s: %s", name ? name : "Error", why ? why : "");
+	note_missing(notes, line.data);
 }
 
 static void add_notes(const struct value *result, const char *status, bool alive,
@@ -134,6 +138,7 @@ static struct value *meta_of(const struct value *result, const struct outcome *o
 	value_set(v, "stdout_bytes", value_of_u64(bytes[0]));
 	value_set(v, "stderr_bytes", value_of_u64(bytes[1]));
 	value_set(v, "truncated", value_of_bool(o->cut));
+	value_set(v, "untrusted", value_of_str("stdout stderr results error artifacts"));
 	value_set(v, "artifacts", files ? value_copy(files) : value_array());
 	return v;
 }
@@ -223,7 +228,7 @@ int tool_run_code(struct call *c, struct err *e)
 	/* Each language has a session of that name. */
 	(void)snprintf(name, sizeof(name), "%.24s%s%s", session, strcmp(lang, "python") ? "-" : "",
 		       strcmp(lang, "python") ? lang : "");
-	struct box *b = tool_box(c, e);
+	struct box *b = tool_box_for(c, lang, arg(c, "code"), e);
 	if (!b)
 		return -ENOENT;
 	struct session *s = box_session(b, name, lang, arg_true(c, "reset"), e);

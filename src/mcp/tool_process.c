@@ -118,7 +118,9 @@ static int show_output(struct call *c, struct box *b, uint32_t pid, int64_t offs
 		if (offset >= 0 && h.from > (uint64_t)offset)
 			text_fmt(t, "[%s bytes before were dropped]\n",
 				 text_number(h.from - (uint64_t)offset, number));
-		text_stream(t, &s, (size_t)arg_int(c, "max_output_chars", 12000), &cut);
+		const size_t max = (size_t)arg_int(c, "max_output_chars", 12000);
+
+		text_stream(t, &s, max < 29000 ? max : 29000, &cut); /* of 30,000 in all */
 		text_fmt(t, "next_offset: %llu of %llu bytes", (unsigned long long)h.next,
 			 (unsigned long long)h.state.output_bytes);
 		names_set_offset(tool_mcp(c)->names, b->id, pid, h.next);

@@ -10,16 +10,18 @@
 #include "mcp/mcp_int.h"
 #include "mcp/names.h"
 #include "mcp/tools.h"
+#include "pinfold/deps.h"
 #include "pinfold/pinfold.h"
 
 #define WHOLE_MAX (4u << 20) /* what is longer is looked at from both ends */
 #define HEAD_BYTES (512u << 10)
 #define TAIL_BYTES (1u << 20)
-#define RESULT_CHARS 28000u /* of streams, so that all of it stays below 30,000 */
+#define RESULT_CHARS 27000u /* of streams and notes, so that all of it stays below 30,000 */
 #define ERROR_CHARS 2000u   /* standard error gets at least so much */
 #define RUNS_PATH "/.pinfold/runs/"
 #define HOME "/home/user/"
 #define FILES_MAX 20u
+#define FILES_CHARS 1500u
 
 struct loaded {
 	char *data;
@@ -102,47 +104,72 @@ static bool is_noise(const char *path)
 
 static void show_files(struct text *t, const struct value *files)
 {
-	size_t n = 0;
+	size_t n = 0, shown = 0, first = t->len;
 	char size[32];
 
 	for (size_t i = 0; i < value_len(files); i++) {
 		const struct value *f = value_at(files, i);
 		const char *path = value_str(value_get(f, "path"));
 
-		if (is_noise(path) || ++n > FILES_MAX)
+		if (is_noise(path) || ++n > FILES_MAX ||
+		    strlen(path) + t->len - first > FILES_CHARS)
 			continue;
 		path = strncmp(path, HOME, strlen(HOME)) == 0 ? path + strlen(HOME) : path;
-		text_fmt(t, "%s%s (%s)", n == 1 ? "files changed: " : ", ", path,
+		text_fmt(t, "%s%s (%s)", shown++ ? ", " : "files changed: ", path,
 			 text_size((uint64_t)value_int(value_get(f, "size")), size));
 	}
-	if (n > FILES_MAX)
-		text_fmt(t, " and %zu more", n - FILES_MAX);
+	if (n > shown)
+		text_fmt(t, shown ? " and %zu more" : "files changed: %zu", n - shown);
 	if (n)
 		text_put(t, "\n");
 }
 
+struct budget {
+	size_t out, err, value; /* characters */
+};
+
+static size_t least(uint64_t a, uint64_t b)
+{
+	return (size_t)(a < b ? a : b);
+}
+
+/* What the notes leave: standard error has its part, output and value share the rest, and what one
+ * of them does not need the other has. */
+static struct budget share(const struct outcome *o)
+{
+	const uint64_t notes = text_chars(o->notes.data, o->notes.len);
+	const uint64_t room = notes < RESULT_CHARS ? RESULT_CHARS - notes : 0;
+	uint64_t out = spool_size(&o->rec->output[0], NULL);
+	struct budget b = {
+		.err = least(spool_size(&o->rec->output[1], NULL),
+			     o->max_chars / 4 > ERROR_CHARS ? o->max_chars / 4 : ERROR_CHARS)};
+
+	b.err = least(b.err, room / 2);
+	const size_t max = least(o->max_chars, room - b.err);
+	out = least(out, max);
+	b.value = least(o->value ? strlen(o->value) : 0, max - least(out, max / 2));
+	b.out = max - b.value;
+	return b;
+}
+
 void show_run(struct text *t, struct outcome *o)
 {
-	size_t first = t->len, max = o->max_chars,
-	       errors = max / 4 > ERROR_CHARS ? max / 4 : ERROR_CHARS;
-	uint64_t size = spool_size(&o->rec->output[1], NULL);
+	const struct budget b = share(o);
+	size_t first;
 
-	errors = size < errors ? (size_t)size : errors;
-	if (max + errors > RESULT_CHARS)
-		max = RESULT_CHARS - errors;
 	text_fmt(t, "%s  [sandbox %s, ", o->title, box_label(o->box));
 	if (o->session)
 		text_fmt(t, "session %s, ", o->session);
 	text_fmt(t, "run %s]\n", o->run);
 	first = t->len;
-	show_stream(t, o, 0, max);
-	show_stream(t, o, 1, errors ? errors : 1);
+	show_stream(t, o, 0, b.out);
+	show_stream(t, o, 1, b.err ? b.err : 1);
 	if (o->value) {
 		struct stream v = {
 			.name = "result", .head = o->value, .head_len = strlen(o->value)};
 		bool cut = false;
 
-		text_stream(t, &v, max, &cut);
+		text_stream(t, &v, b.value, &cut);
 		o->cut |= cut;
 	}
 	if (t->len == first && !o->notes.len)
@@ -191,4 +218,23 @@ struct record *run_of_path(struct call *c, const struct box *b, const char *path
 	}
 	*ret_stream = strcmp(stream, "stderr") == 0;
 	return run_of_name(c, b, name, e);
+}
+
+void note_package(struct text *notes, const char *package)
+{
+	if (!package)
+		return;
+	text_fmt(
+		notes,
+		"Package %.80s would have it. Next: make a sandbox with it, %s sandbox=\"with-packages\" "
+		"packages=[\"%.80s\"], and run it there.\n",
+		package, tool_name(tool_create), package);
+}
+
+void note_missing(struct text *notes, const char *text)
+{
+	char package[PINFOLD_PACKAGE_SIZE];
+
+	if (text && pinfold_deps_missing(text, strlen(text), package))
+		note_package(notes, package);
 }

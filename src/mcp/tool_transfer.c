@@ -161,11 +161,14 @@ static int transfer(struct move *m, bool in, struct err *e)
 	auto_text t = TEXT_INIT, what = TEXT_INIT;
 	char number[32];
 
-	text_fmt(&what, in ? "copy %s of your computer to %s" : "write %s on your computer from %s",
+	text_fmt(&what,
+		 in ? "copying %s of your computer to %s" : "writing %s on your computer from %s",
 		 m->host, m->path);
-	int r = tool_mcp(m->call)->options.ask
-			? approve(m->call, box_label(m->box), "a transfer", what.data, e)
-			: 0;
+	const struct wish wish = {.sandbox = box_label(m->box),
+				  .id = m->box->id,
+				  .kind = "transfer",
+				  .what = what.data};
+	int r = tool_mcp(m->call)->options.ask ? approve(m->call, &wish, e) : 0;
 	if (r)
 		return r < 0 ? r : 0; /* asked; the call comes again */
 	r = in ? move_in(m, e) : move_out(m, e);
@@ -214,31 +217,4 @@ int tool_transfer(struct call *c, struct err *e)
 	int r = transfer(&m, !strcmp(arg_str(c, "direction"), "in"), e);
 	box_put(c->api, m.box);
 	return r;
-}
-
-/* There is no policy yet that could be widened. Said so that a model goes on without it. */
-int tool_request_access(struct call *c, struct err *e)
-{
-	const char *kind = arg_str(c, "kind");
-
-	if (!strcmp(kind, "limit")) {
-		(void)err_set(e, ERR_UNSUPPORTED, "limits of a sandbox are chosen when it is made");
-		(void)err_detail(e, "limit");
-		return err_remedy(e, "Make another with %s cpus=… memory_mb=… (up to 4096)",
-				  tool_name(tool_create));
-	}
-	if (!strcmp(kind, "mount")) {
-		(void)err_set(e, ERR_UNSUPPORTED, "directories of the host cannot be mounted");
-		(void)err_detail(e, "mount");
-		return err_remedy(e, "Copy single files with %s", tool_name(tool_transfer));
-	}
-	(void)err_set(e, ERR_UNSUPPORTED,
-		      "sandboxes of this server have no network, so %.80s cannot be reached",
-		      arg_str(c, "target"));
-	(void)err_detail(e, "network");
-	return err_remedy(
-		e,
-		"Do not retry. Use what is installed, or ask the user to provide the files; %s "
-		"brings them in",
-		tool_name(tool_transfer));
 }

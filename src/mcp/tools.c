@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/packages.h"
 #include "base/fd.h"
 #include "mcp/mcp_int.h"
 #include "pinfold/pinfold.h"
+#include "pinfold/policy.h"
 
 static const struct op rows[] = {
 #include "mcp/tools.def"
@@ -38,6 +40,7 @@ static const char *json_type(enum arg_type type)
 	switch (type) {
 	case ARG_STRING:
 	case ARG_CHOICE:
+	case ARG_DOCUMENT:
 	case ARG_COMMAND: return "string";
 	case ARG_BOOL: return "boolean";
 	case ARG_INT:
@@ -135,8 +138,19 @@ static bool has_structure(const struct mcp *m, const struct op *op)
 								: false;
 }
 
+/* Did the operator say which hosts sandboxes may reach? Then what runs may do so. */
+static bool has_network(void)
+{
+	enum pinfold_ceiling says = PINFOLD_CEILING_NONE;
+	struct pinfold_error none;
+
+	return pinfold_policy_ceiling("example.org", &says, &none) == 0 &&
+	       says != PINFOLD_CEILING_NONE;
+}
+
 static struct value *annotations(const struct op *op)
 {
+	bool runs = op->handler == tool_exec || op->handler == tool_run_code;
 	struct value *v = value_object();
 	bool reads = op->flags & TOOL_READS;
 
@@ -144,7 +158,8 @@ static struct value *annotations(const struct op *op)
 	value_set(v, "readOnlyHint", value_of_bool(reads));
 	value_set(v, "destructiveHint", value_of_bool(op->flags & TOOL_DESTROYS));
 	value_set(v, "idempotentHint", value_of_bool(reads));
-	value_set(v, "openWorldHint", value_of_bool(op->flags & TOOL_OPEN_WORLD));
+	value_set(v, "openWorldHint",
+		  value_of_bool(op->flags & TOOL_OPEN_WORLD || (runs && has_network())));
 	return v;
 }
 
@@ -219,6 +234,14 @@ int tools_call(struct request *r, struct rpc_error *e)
 	struct value *args = given ? value_copy(given) : value_object();
 	if (op->args && op_check(op, args, &wrong) < 0) {
 		value_free(args);
+		const bool longer =
+			op->handler == tool_exec && !strncmp(wrong.text, "timeout_ms=", 11);
+		if (longer)
+			wrong.remedy[0] = '\0';
+		if (longer)
+			(void)err_remedy(
+				&wrong,
+				"Use timeout_ms<=600000, or background=true for longer jobs");
 		refuse(r, &wrong);
 	} else if (request_call(r, op, args, &wrong) < 0) {
 		refuse(r, &wrong);
@@ -296,13 +319,38 @@ struct mcp *tool_mcp(const struct call *c)
 	return ((struct request *)c->transport)->mcp;
 }
 
-static struct box *make_default(struct call *c, struct err *e)
+/* What the operator or the call wants, of code that is there to be looked at. */
+static void take_code(const struct call *c, const char *lang, const struct value *code,
+		      struct pinfold_run_options *o)
+{
+	const char *mode = arg_str(c, "deps"), *standard = getenv("PINFOLD_DEPS");
+
+	if (!mode)
+		mode = standard && strcmp(standard, "auto") == 0 ? standard : "off";
+	if (!lang || strcmp(lang, "bash") == 0 || strcmp(mode, "auto") != 0)
+		return;
+	o->deps = mode;
+	o->lang = lang;
+	o->code = value_str(code);
+	o->code_len = value_len(code);
+}
+
+static struct box *make_default(struct call *c, const char *lang, const struct value *code,
+				struct err *e)
 {
 	struct pinfold_run_options o = PINFOLD_RUN_OPTIONS_INIT;
+	auto_value *packages = NULL;
+	struct box *b = NULL;
 
-	o.limits = tool_mcp(c)->options.limits;
-	o.cancel_fd = call_cancelled_fd(c);
-	struct box *b = box_create(c->api, &c->who, BOX_DEFAULT, &o, 0, e);
+	take_code(c, lang, code, &o);
+	if (packages_hold(c, &o, &packages, e) >= 0) {
+		o.lang = o.code = o.deps = NULL;
+		o.limits = tool_mcp(c)->options.limits;
+		o.policy = ACCESS_NONE;
+		o.cancel_fd = call_cancelled_fd(c);
+		b = box_create(c->api, &c->who, BOX_DEFAULT, &o, 0, e);
+	}
+	packages_drop(&o);
 	if (b || e->kind != ERR_CONFLICT)
 		return b;
 	return box_find(c->api, &c->who, BOX_DEFAULT, e); /* somebody was faster */
@@ -310,13 +358,18 @@ static struct box *make_default(struct call *c, struct err *e)
 
 struct box *tool_box(struct call *c, struct err *e)
 {
+	return tool_box_for(c, NULL, NULL, e);
+}
+
+struct box *tool_box_for(struct call *c, const char *lang, const struct value *code, struct err *e)
+{
 	const char *name = arg_str(c, "sandbox");
 	const uint64_t idle = tool_mcp(c)->options.idle_ms;
 
 	name = name ? name : BOX_DEFAULT;
 	struct box *b = box_find(c->api, &c->who, name, e);
 	if (!b && e->kind == ERR_MISSING && strcmp(name, BOX_DEFAULT) == 0)
-		b = make_default(c, e);
+		b = make_default(c, lang, code, e);
 	else if (!b && e->kind == ERR_MISSING) {
 		char live[sizeof(e->remedy)];
 

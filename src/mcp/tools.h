@@ -9,6 +9,7 @@
 #include "mcp/text.h"
 
 struct mcp;
+struct pinfold_run_options;
 struct record;
 
 /* tool_run.c */
@@ -22,7 +23,19 @@ op_fn tool_read_file, tool_write_file, tool_edit_file, tool_list_files;
 /* tool_box.c */
 op_fn tool_create, tool_status, tool_destroy;
 /* tool_transfer.c */
-op_fn tool_transfer, tool_request_access;
+op_fn tool_transfer;
+/* tool_access.c */
+op_fn tool_request_access;
+
+/* A policy that allows nothing: there is a way out, which leads nowhere until somebody allows a host. */
+#define ACCESS_NONE "allow: []"
+/* What sandbox_create asks for of the network: within what the operator allows, or a person does.
+ * 0: it is in `o`, which borrows from *ret_list (to be freed); 1: asked, the call comes again. */
+int access_of_new(struct call *c, const char *sandbox, struct pinfold_run_options *o,
+		  const char ***ret_list, struct err *e);
+const char *access_word(const struct box *b); /* none, allowlist or open */
+/* "network" of a sandbox, and what it may reach. */
+void access_describe(const struct box *b, struct value *to);
 
 #define BOX_DEFAULT "default"
 
@@ -31,6 +44,11 @@ const char *tool_name(op_fn *handler);
 struct mcp *tool_mcp(const struct call *c);
 /* The sandbox that a call names; the default one is made. */
 struct box *tool_box(struct call *c, struct err *e);
+/* The same for code; with deps, one that is made has what the code imports. */
+struct box *tool_box_for(struct call *c, const char *lang, const struct value *code, struct err *e);
+/* tool_show.c: the package that somebody missed who ended with this text, and what to do. */
+void note_missing(struct text *notes, const char *text);
+void note_package(struct text *notes, const char *package); /* NULL: none */
 const char *box_label(const struct box *b);
 /* A path inside, absolute, from what a model wrote: relative, a file: URI or one of ours. */
 int tool_path(const char *given, char ret[4096], struct err *e);

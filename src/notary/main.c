@@ -7,6 +7,7 @@
  *	key		32 bytes, mode 0600: what signs
  *	key.next	the same: made, but the chain does not know of it yet
  */
+#include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 
 #include "base/fd.h"
 #include "ledger/notary.h"
+#include "ledger/p256.h"
 #include "ledger/sign.h"
 
 /* No core, no look from outside, no page of it in a swap file. */
@@ -41,6 +43,11 @@ static int write_file(const char *name, const void *data, size_t len, mode_t mod
 	if (fd < 0)
 		return -errno;
 	int r = fd_write_all(fd, data, len);
+	struct stat dir;
+	/* Root makes keys for chains of others, too: they are theirs. */
+	if (r == 0 && geteuid() == 0 &&
+	    (fstat(NOTARY_DIR_FD, &dir) < 0 || fchown(fd, dir.st_uid, dir.st_gid) < 0))
+		return -errno;
 	return r == 0 && fsync(fd) < 0 ? -errno : r;
 }
 
@@ -92,6 +99,14 @@ static int sign(const void *data, size_t len, struct notary_answer *a, struct er
 	return r;
 }
 
+static int check_p256(const struct notary_ask *ask, const uint8_t *data)
+{
+	static_assert(sizeof(ask->sig.byte) == P256_BYTES, "r and s");
+	if (ask->len < P256_BYTES)
+		return -EINVAL;
+	return p256_check(data, data + P256_BYTES, ask->len - P256_BYTES, ask->sig.byte);
+}
+
 static void answer(const struct notary_ask *ask, const void *data, struct notary_answer *a)
 {
 	struct err e = ERR_INIT;
@@ -101,29 +116,49 @@ static void answer(const struct notary_ask *ask, const void *data, struct notary
 	case NOTARY_TAKE: a->result = take(); return;
 	case NOTARY_SIGN: a->result = sign(data, ask->len, a, &e); return;
 	case NOTARY_CHECK: a->result = sign_check(&ask->key, data, ask->len, &ask->sig); return;
+	case NOTARY_CHECK_P256: a->result = check_p256(ask, data); return;
 	default: a->result = -EINVAL; return;
 	}
 }
 
+static struct {
+	struct notary_ask ask;
+	char data[NOTARY_BYTES_MAX];
+} asked;
+
+/* 1: a whole question; 0: it is none; negative: nobody asks any more. */
+static int receive(void)
+{
+	ssize_t n = recv(0, &asked, sizeof(asked), 0);
+
+	if (n < (ssize_t)sizeof(asked.ask))
+		return -1;
+	size_t have = (size_t)n - sizeof(asked.ask), len = asked.ask.len;
+	if (len > sizeof(asked.data))
+		return 0;
+	while (have < len) {
+		n = recv(0, asked.data + have, sizeof(asked.data) - have, 0);
+		if (n <= 0)
+			return -1;
+		have += (size_t)n;
+	}
+	return have == len;
+}
+
 int main(void)
 {
-	static struct {
-		struct notary_ask ask;
-		char data[NOTARY_BYTES_MAX];
-	} packet;
+	int r;
 
 	keep_private();
-	for (;;) {
+	while ((r = receive()) >= 0) {
 		struct notary_answer a = {0};
-		ssize_t n = recv(0, &packet, sizeof(packet), 0);
 
-		if (n < (ssize_t)sizeof(packet.ask))
-			return 0;
-		if ((size_t)n != sizeof(packet.ask) + packet.ask.len)
+		if (r == 0)
 			a.result = -EINVAL;
 		else
-			answer(&packet.ask, packet.data, &a);
+			answer(&asked.ask, asked.data, &a);
 		if (send(0, &a, sizeof(a), MSG_NOSIGNAL) != (ssize_t)sizeof(a))
 			return 1;
 	}
+	return 0;
 }

@@ -43,7 +43,7 @@ static const struct {
 	{"diff", reader_diff},	     {"pack", reader_pack},   {"fetch", reader_fetch},
 	{"unpack", reader_unpack},   {"merge", reader_merge}, {"digest", reader_digest},
 	{"receive", reader_receive}, {"send", reader_send},   {"export", reader_export},
-	{"import", reader_import},   {"image", reader_image},
+	{"import", reader_import},   {"image", reader_image}, {"three", reader_three},
 };
 
 int reader_open(const char *path, bool none, int *ret_fd, struct err *e)

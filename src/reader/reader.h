@@ -12,7 +12,7 @@
 typedef int reader_verb(char **args, bool *told, struct err *e);
 
 reader_verb reader_diff, reader_pack, reader_fetch, reader_unpack, reader_merge, reader_digest,
-	reader_receive, reader_send, reader_export, reader_import, reader_image;
+	reader_receive, reader_send, reader_export, reader_import, reader_image, reader_three;
 
 /* A directory by its absolute path; "-" is none where `none` says so (*ret_fd negative). */
 int reader_open(const char *path, bool none, int *ret_fd, struct err *e);

@@ -195,5 +195,10 @@ int reader_send(char **args, bool *told, struct err *e)
 		return r;
 	opts.tree_fd = tree;
 	*told = true;
-	return sync_send(&opts, STDIN_FILENO, &stats, e);
+	r = sync_send(&opts, STDIN_FILENO, &stats, e);
+	if (r < 0)
+		return r;
+	/* What was left out never travels, so the other side cannot count it. */
+	union tree_answer answer = {.values = {stats.skipped, stats.links_out}};
+	return tree_answer_send(STDOUT_FILENO, &answer, e);
 }

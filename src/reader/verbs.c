@@ -7,6 +7,7 @@
 #include "reader/reader.h"
 #include "tree/answer.h"
 #include "tree/pack.h"
+#include "tree/three.h"
 #include "tree/walk.h"
 
 #define PATHS_MAX (64u << 20)
@@ -180,4 +181,11 @@ int reader_digest(char **args, bool *told, struct err *e)
 	if (r >= 0)
 		r = tree_digest(dir, &answer.digest, e);
 	return r < 0 ? r : tree_answer_send(STDOUT_FILENO, &answer, e);
+}
+
+int reader_three(char **args, bool *told, struct err *e)
+{
+	*told = true;
+	return args[0] ? err_set(e, ERR_INVALID, "three: no words")
+		       : tree_three_serve(STDIN_FILENO, STDOUT_FILENO, e);
 }

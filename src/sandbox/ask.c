@@ -94,7 +94,16 @@ static void fill(struct block *b, const struct sandbox_spec *spec, bool best_eff
 			 (spec->dir_fd >= 0 ? ASK_DIR : 0) | (spec->live ? ASK_LIVE : 0) |
 			 (spec->session ? ASK_SESSION : 0) | (spec->open_stdin ? ASK_STDIN : 0) |
 			 (spec->as_user ? ASK_USER : 0) | drivers[spec->driver] |
-			 (spec->egress.n_ports ? ASK_EGRESS : 0),
+			 (spec->egress.n_ports ? ASK_EGRESS : 0) |
+			 (spec->alert_kills ? ASK_ALERT_KILL : 0) |
+			 (spec->alert_pauses ? ASK_ALERT_PAUSE : 0) |
+			 (spec->pinned.on ? ASK_PINNED : 0) | (spec->guard ? ASK_GUARD : 0) |
+			 (spec->guard == GUARD_DELETES ? ASK_GUARD_DELETE : 0) |
+			 (spec_has_deps(spec) || spec_on_image(spec) || spec->deps.passed
+				  ? ASK_LAYERS
+				  : 0),
+		.pinned_start_s = spec->pinned.start_s,
+		.pinned_made_ns = spec->pinned.made_ns,
 		.dir_dev = spec->dir_dev,
 		.dir_ino = spec->dir_ino,
 		.code_len = (uint32_t)spec->code_len,
@@ -127,7 +136,8 @@ int ask_write(const struct sandbox_spec *spec, bool best_effort, int *ret_fd, st
 	struct block b = {0};
 
 	if (spec->code_len > ASK_SIZE_MAX)
-		return err_set(e, ERR_LIMIT, "command, environment and code are too large");
+		return err_set(e, ERR_LIMIT, "command, environment and code are too large"),
+		       err_remedy(e, "give data on standard input or in a directory (--dir)");
 	fill(&b, spec, best_effort);
 	auto_free char *data = b.data;
 	if (b.failed)
@@ -197,11 +207,19 @@ void ask_spec(const struct ask *ask, struct sandbox_spec *ret)
 	ret->egress.ca = ask_str(h, h->ca);
 	ret->egress.certs = ask_str(h, h->certs);
 	ret->egress.inspects = h->ca;
+	ret->pinned = (struct sandbox_pinned){h->flags & ASK_PINNED, h->pinned_start_s,
+					      h->pinned_made_ns};
+	ret->guard = h->flags & ASK_GUARD_DELETE ? GUARD_DELETES
+		     : h->flags & ASK_GUARD	 ? GUARD_PROGRAMS
+						 : GUARD_NOTHING;
+	ret->guard_fd = FD_NONE;
 	ret->pty = h->flags & ASK_PTY;
 	ret->collect = h->flags & ASK_COLLECT;
 	ret->as_root = h->flags & ASK_ROOT;
 	ret->as_user = h->flags & ASK_USER;
 	ret->open_stdin = h->flags & ASK_STDIN;
+	ret->alert_kills = h->flags & ASK_ALERT_KILL;
+	ret->alert_pauses = h->flags & ASK_ALERT_PAUSE;
 	ret->live = h->flags & ASK_LIVE;
 	ret->session = h->flags & ASK_SESSION;
 	ret->argv = ask->vectors;

@@ -144,6 +144,18 @@ static int clone_mapped(int dir, const struct idmap *map, bool writable, int *re
 	return 0;
 }
 
+/* For somebody who is not root: his own files, and of others what everybody may read. Were the owner's
+ * shown, he could hand us a directory of root's. */
+static struct idmap of_caller(const struct sandbox_spec *spec)
+{
+	return (struct idmap){
+		.n_uid = 1,
+		.n_gid = 1,
+		.uid[0] = {spec->dir_uid, spec->ids.uid_base + SANDBOX_UID, 1},
+		.gid[0] = {spec->dir_gid, spec->ids.gid_base + SANDBOX_UID, 1},
+	};
+}
+
 int attach_dir(struct sandbox_spec *spec, int *ret_fd, struct err *e)
 {
 	struct idmap map = {0};
@@ -151,17 +163,12 @@ int attach_dir(struct sandbox_spec *spec, int *ret_fd, struct err *e)
 
 	if (spec->dir_fd < 0 || !can_map(spec))
 		return 0;
-	if (fstat(spec->dir_fd, &st) < 0)
-		return err_sys(e, "--dir");
+	/* Whose it is matters to root alone; of others' directories the daemon asks no file system. */
 	if (spec->dir_uid) {
-		/* For somebody who is not root: his own files, and of others what everybody may
-		 * read. Were the owner's shown, he could hand us a directory of root's. */
-		map.n_uid = map.n_gid = 1;
-		map.uid[0] =
-			(struct idmap_line){spec->dir_uid, spec->ids.uid_base + SANDBOX_UID, 1};
-		map.gid[0] =
-			(struct idmap_line){spec->dir_gid, spec->ids.gid_base + SANDBOX_UID, 1};
+		map = of_caller(spec);
 	} else {
+		if (fstat(spec->dir_fd, &st) < 0)
+			return err_sys(e, "--dir");
 		swap_map(map.uid, &map.n_uid, st.st_uid, spec->ids.uid_base);
 		swap_map(map.gid, &map.n_gid, st.st_gid, spec->ids.gid_base);
 	}
@@ -224,11 +231,27 @@ int attach_layers(struct sandbox_spec *spec, int *ret_fd, struct err *e)
 
 	bool writable = spec->peek ? spec->peek != PEEK_LOOK : spec_in_workspace(spec);
 
-	if ((!spec->layers.upper && !spec->peek && !spec_on_image(spec)) || !can_map(spec))
+	if (spec->deps.given)
+		return 0;
+	if ((!spec->layers.upper && !spec->peek && !spec_on_image(spec) && !spec_has_deps(spec)) ||
+	    !can_map(spec))
 		return 0;
 	if (clone_mapped(spec->layers.fd, &map, writable, ret_fd, e) < 0)
 		return err_wrap(e, "the data directory");
 	spec->layers.attached = true;
+	return 0;
+}
+
+int attach_deps(struct sandbox_spec *spec, int ret_fds[DEPS_GIVEN_MAX], struct err *e)
+{
+	struct idmap map = spec->dir_uid ? of_caller(spec) : whole_range(spec);
+
+	if (!spec->deps.given || !can_map(spec))
+		return 0;
+	for (unsigned i = 0; i < spec_given(spec); i++)
+		if (clone_mapped(spec->deps.fd[i], &map, false, &ret_fds[i], e) < 0)
+			return err_wrap(e, spec->deps.n ? "packages" : "--image");
+	spec->deps.attached = true;
 	return 0;
 }
 

@@ -22,6 +22,10 @@ int attach_usr(struct sandbox_spec *spec, int *ret_fd, struct err *e);
  * of the sandbox's range. Sets spec->layers.attached. */
 int attach_layers(struct sandbox_spec *spec, int *ret_fd, struct err *e);
 
+/* Layers of packages that a caller gave, each by itself: to root as they are, to others as --dir is. Sets
+ * spec->deps.attached. */
+int attach_deps(struct sandbox_spec *spec, int ret_fds[DEPS_GIVEN_MAX], struct err *e);
+
 /* The same for the state of a synchronisation. Sets spec->state.attached. */
 int attach_state(struct sandbox_spec *spec, int *ret_fd, struct err *e);
 
@@ -32,5 +36,6 @@ int attach_state(struct sandbox_spec *spec, int *ret_fd, struct err *e);
 #define ATTACH_LAYERS (GUEST_EXTRA + 3)
 #define ATTACH_STATE (GUEST_EXTRA + 4)
 #define ATTACH_GIT (GUEST_EXTRA + 5)
+#define ATTACH_DEPS (GUEST_EXTRA + 6) /* and up to DEPS_GIVEN_MAX */
 
 #endif

@@ -84,8 +84,10 @@ static void plan_landlock(struct plan *p, const struct sandbox_spec *spec)
 
 void plan_filter(struct plan *p, const struct sandbox_spec *spec)
 {
-	const struct seccomp_filter *f =
-		spec->level == LEVEL_LANDLOCK ? seccomp_landlock() : seccomp_strict();
+	const struct seccomp_filter *f = spec->level == LEVEL_LANDLOCK ? seccomp_landlock()
+					 : spec->guard && HOLD_COMMANDS
+						 ? seccomp_guard(spec->guard == GUARD_DELETES)
+						 : seccomp_strict();
 	struct plan_step *step = plan_add(p, PLAN_SECCOMP, 0);
 
 	step->len = (uint32_t)(f->len * sizeof(f->code[0]));
@@ -137,6 +139,8 @@ void plan_confine(struct plan *p, const struct sandbox_spec *spec)
 		plan_add(p, PLAN_SCOPE, 0);
 	if (HOLD_CAPS)
 		plan_num(p, PLAN_CAPS, 0, 0, spec->as_root ? ROOT_CAPS : 0);
+	if (spec->pinned.on)
+		plan_add(p, PLAN_PIN, 0);
 	plan_num(p, PLAN_NO_DUMP, 0, !HOLD_DUMPABLE, 0);
 	if (HOLD_SECCOMP)
 		plan_filter(p, spec);

@@ -9,7 +9,7 @@
  * files-bound (guest/), fork-rights, fork-landlock, fork-fds (forked.c), env, pidfd (spawn.c),
  * journal (journal.c), stdio (engine/start.c), procfs (idmap.c), escape, signals, option-end
  * (cmd/), json-escape (json.c), static (Makefile); of sandboxes that live: live-type (engine/ and
- * guest/), live-magiclinks (guest/).
+ * guest/), live-magiclinks (guest/). Those of the way out: egress/hold.h.
  */
 #ifndef SANDBOX_HOLD_H
 #define SANDBOX_HOLD_H
@@ -25,6 +25,12 @@
 #define HOLD_LANDLOCK 0
 #else
 #define HOLD_LANDLOCK 1
+#endif
+/* programs and deletions wait for a policy's word */
+#ifdef DROP_COMMANDS
+#define HOLD_COMMANDS 0
+#else
+#define HOLD_COMMANDS 1
 #endif
 #ifdef DROP_CAPS
 #define HOLD_CAPS 0
@@ -161,6 +167,12 @@
 #else
 #define HOLD_ETC_MODE 1
 #endif
+/* what is for the caller's groups alone is not for his sandbox */
+#ifdef DROP_GROUPS
+#define HOLD_GROUPS 0
+#else
+#define HOLD_GROUPS 1
+#endif
 #ifdef DROP_CALLER_ENV
 #define HOLD_CALLER_ENV 0
 #else
@@ -175,6 +187,11 @@
 #define HOLD_GIVE_UP 0
 #else
 #define HOLD_GIVE_UP 1
+#endif
+#ifdef DROP_ALERTS
+#define HOLD_ALERTS 0
+#else
+#define HOLD_ALERTS 1
 #endif
 #ifdef DROP_CLOCK
 #define HOLD_CLOCK 0

@@ -34,6 +34,17 @@ bool etc_is_listed(const char *name)
 	return false;
 }
 
+bool etc_is_shown(const char *name)
+{
+	static const char *const made[] = {"passwd",	  "group", "nsswitch.conf",
+					   "resolv.conf", "hosts", "hostname"};
+
+	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
+		if (strcmp(name, made[i]) == 0)
+			return true;
+	return etc_is_listed(name);
+}
+
 static bool copy_file(struct plan *p, int etc, const char *name, const char *at)
 {
 	char text[COPY_MAX];
@@ -46,7 +57,8 @@ static bool copy_file(struct plan *p, int etc, const char *name, const char *at)
 	return true;
 }
 
-static void add_entry(struct plan *p, int etc, const char *name, struct etc_binds *ret)
+static void add_entry(struct plan *p, int etc, const char *top, const char *name,
+		      struct etc_binds *ret)
 {
 	char at[96];
 	struct stat st;
@@ -54,7 +66,7 @@ static void add_entry(struct plan *p, int etc, const char *name, struct etc_bind
 	if (strlen(name) >= sizeof(ret->name[0]) || fstatat(etc, name, &st, 0) < 0 ||
 	    (HOLD_ETC_MODE && !(st.st_mode & S_IROTH)))
 		return;
-	(void)snprintf(at, sizeof(at), "r/etc/%s", name);
+	(void)snprintf(at, sizeof(at), "%s/etc/%s", top, name);
 	if (S_ISREG(st.st_mode) && st.st_size < COPY_MAX && copy_file(p, etc, name, at))
 		return;
 	if (ret->n == ETC_BINDS_MAX || !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
@@ -63,22 +75,32 @@ static void add_entry(struct plan *p, int etc, const char *name, struct etc_bind
 		plan_mkdir(p, at, 0755, -1);
 	else
 		plan_write(p, at, 0644, NULL, 0);
+	ret->is_dir[ret->n] = S_ISDIR(st.st_mode);
 	(void)snprintf(ret->name[ret->n++], sizeof(ret->name[0]), "%s", name);
 }
 
-void plan_etc(struct plan *p, struct etc_binds *ret)
+static bool is_shown(const struct sandbox_spec *spec, const char *name)
+{
+	if (spec->host == HOST_SOURCES && strcmp(name, "apt") == 0)
+		return true;
+	return (etc_is_listed(name) || (!HOLD_ETC_LIST && name[0] != '.')) &&
+	       !plan_is_linked(spec, name);
+}
+
+void plan_etc(struct plan *p, const struct sandbox_spec *spec, struct etc_binds *ret)
 {
 	DIR *all = opendir("/etc");
 	struct dirent *d;
 
 	while (all && (d = readdir(all)))
-		if (etc_is_listed(d->d_name) || (!HOLD_ETC_LIST && d->d_name[0] != '.'))
-			add_entry(p, dirfd(all), d->d_name, ret);
+		if (is_shown(spec, d->d_name))
+			add_entry(p, dirfd(all), spec->host ? "r/host" : "r", d->d_name, ret);
 	if (all)
 		closedir(all);
 }
 
-void plan_etc_binds(struct plan *p, const struct etc_binds *etc, bool direct)
+void plan_etc_binds(struct plan *p, const struct sandbox_spec *spec, const struct etc_binds *etc,
+		    const struct private_paths *hidden, bool direct)
 {
 	char from[80], at[80];
 
@@ -89,13 +111,15 @@ void plan_etc_binds(struct plan *p, const struct etc_binds *etc, bool direct)
 		plan_one(p, PLAN_LOWER, 0, "/etc");
 		/* Nobody writes here: without an upper it is cheaper to make and to look into. The
 		 * empty directory is there because a single layer is refused. */
-		plan_mkdir(p, "empty", 0555, -1);
+		bool masked = private_mask(p, spec, "x", hidden, "/etc");
+		if (!masked)
+			plan_mkdir(p, "empty", 0555, -1);
 		plan_two(p, PLAN_OVERLAY, STEP_STAGE | STEP_RDONLY, "e",
-			 "lowerdir=@:empty,userxattr");
+			 masked ? "lowerdir=x:@,userxattr" : "lowerdir=@:empty,userxattr");
 	}
 	for (unsigned i = 0; i < etc->n; i++) {
 		(void)snprintf(from, sizeof(from), direct ? "/etc/%s" : "e/%s", etc->name[i]);
-		(void)snprintf(at, sizeof(at), "etc/%s", etc->name[i]);
+		(void)snprintf(at, sizeof(at), "%setc/%s", spec->host ? "host/" : "", etc->name[i]);
 		if (direct)
 			plan_two(p, PLAN_BIND_HOST, STEP_RDONLY | STEP_OPTIONAL | STEP_OWN, from,
 				 at);

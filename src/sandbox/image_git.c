@@ -41,25 +41,25 @@ static void plan_way(struct plan *p, const char *root, const char *path, const c
 	}
 }
 
-/* /tmp of a layered root is no part of it, and is there later. */
-static bool is_late(const char *path, bool layered)
+/* /tmp of a layered root or of a volume is no part of it, and is there later. */
+static bool is_late(const struct sandbox_spec *spec, const char *path, bool layered)
 {
-	return layered && strncmp(path, TMP, strlen(TMP)) == 0;
+	return (layered || spec->on_volume) && strncmp(path, TMP, strlen(TMP)) == 0;
 }
 
 void plan_git_places(struct plan *p, const struct sandbox_spec *spec, bool layered, bool late)
 {
 	const struct sandbox_git *git = &spec->git;
-	const char *root = late ? "." : "r", *before = NULL;
+	const char *root = late ? plan_volatile_top(spec, layered) : "r", *before = NULL;
 	char at[4200];
 
 	if (!git->path)
 		return;
-	if (is_late(git->inside, layered) == late) {
+	if (is_late(spec, git->inside, layered) == late) {
 		plan_way(p, root, git->inside, NULL, true);
 		before = git->inside;
 	}
-	if (git->link && is_late(git->link, layered) == late) {
+	if (git->link && is_late(spec, git->link, layered) == late) {
 		plan_way(p, root, git->link, before, false);
 		(void)snprintf(at, sizeof(at), "%s%s", root, git->link);
 		plan_two(p, PLAN_SYMLINK, 0, at, "/work");

@@ -10,6 +10,7 @@
  *	tmp run dev  /tmp /run /dev of a layered root
  *	ro           what hides entries of /proc
  *	m            where a layered root is mounted
+ *	z            on a volume: a tmpfs for /tmp, /run and /dev/shm, which are memory wherever the rest is
  *
  * A root is layered (r is the lower of an overlay) where a command may change all of it, as the
  * sandbox's root does, and in a workspace, where some command may have. The ordinary user of a fresh sandbox can only write below his home and in
@@ -23,6 +24,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -36,6 +38,7 @@
 #define STAGE_ON (HOLD_SYS ? "/sys" : "/mnt")
 #define MASKED (HOLD_SYS ? "/sys/k:@" : "/mnt/k:@")
 #define SKELETON (HOLD_SYS ? "/sys/r" : "/mnt/r")
+#define MASKED_USR (HOLD_SYS ? "/sys/y:@" : "/mnt/y:@")
 /* The same for views of layers on an image, which the reader looks at from the host's. */
 #define IMAGE_SKELETON (HOLD_SYS ? "/sys/i" : "/mnt/i")
 
@@ -61,23 +64,36 @@ int plan_owner(const struct sandbox_spec *spec)
 	return spec->ids.range && user && !spec->zygote ? (int)SANDBOX_UID : -1;
 }
 
-static void plan_stage(struct plan *p, const struct sandbox_spec *spec)
+/* Options of a tmpfs for what the sandbox may fill. */
+static const char *tmpfs_options(const struct sandbox_spec *spec, char text[96])
 {
 	uint64_t disk = spec->limits.disk_bytes;
 
-	/* Of a workspace only /tmp, /run and /dev/shm are here. */
-	if (spec_in_workspace(spec) && disk > spec->limits.memory_bytes / 2)
+	/* Of a workspace, and beside a volume, only /tmp, /run and /dev/shm are there. */
+	if ((spec_in_workspace(spec) || spec->on_volume) && disk > spec->limits.memory_bytes / 2)
 		disk = spec->limits.memory_bytes / 2;
 	/* The skeleton is ours, not the sandbox's: room for it on top of the limit. */
-	uint64_t size = disk + (256 << 10) + spec->code_len + spec->tool_len;
+	uint64_t size =
+		disk + (256 << 10) + spec->code_len + spec->tool_len + plan_pinned_bytes(spec);
 	uint64_t inodes = disk / 4096 + 256;
+
+	(void)snprintf(text, 96, "size=%llu,nr_inodes=%llu,mode=0755", (unsigned long long)size,
+		       (unsigned long long)inodes);
+	return HOLD_DISK ? text : "mode=0755";
+}
+
+static void plan_stage(struct plan *p, const struct sandbox_spec *spec)
+{
 	char options[96];
 
-	(void)snprintf(options, sizeof(options), "size=%llu,nr_inodes=%llu,mode=0755",
-		       (unsigned long long)size, (unsigned long long)inodes);
-	plan_two(p, PLAN_STAGE, 0, STAGE_ON, HOLD_DISK ? options : "mode=0755");
+	plan_two(p, PLAN_STAGE, 0, STAGE_ON, tmpfs_options(spec, options));
 	if (spec->on_volume)
 		p->steps[p->n_steps - 1].a = ATTACH_VOLUME;
+}
+
+const char *plan_volatile_top(const struct sandbox_spec *spec, bool layered)
+{
+	return spec->on_volume ? "z" : layered ? "." : "r";
 }
 
 void plan_etc_file(struct plan *p, const char *dir, const char *name, const char *text)
@@ -98,9 +114,9 @@ void plan_etc_names(struct plan *p, const struct sandbox_spec *spec, const char 
 		plan_etc_file(p, dir, ENVIRON_CA, spec->egress.ca);
 	if (spec->egress.certs)
 		plan_etc_file(p, dir, ENVIRON_CERTS, spec->egress.certs);
-	(void)snprintf(text, sizeof(text), SYNTHETIC_HOSTS, spec->id);
+	(void)snprintf(text, sizeof(text), SYNTHETIC_HOSTS, spec_hostname(spec));
 	plan_etc_file(p, dir, "hosts", text);
-	(void)snprintf(text, sizeof(text), "%s\n", spec->id);
+	(void)snprintf(text, sizeof(text), "%s\n", spec_hostname(spec));
 	plan_etc_file(p, dir, "hostname", text);
 }
 
@@ -111,6 +127,7 @@ static void plan_skeleton_etc(struct plan *p, const struct sandbox_spec *spec)
 	plan_etc_file(p, "r", "group", SYNTHETIC_GROUP);
 	plan_etc_file(p, "r", "nsswitch.conf", SYNTHETIC_NSSWITCH);
 	plan_etc_names(p, spec, "r");
+	plan_pinned_etc(p, spec);
 }
 
 /* /bin and its like as the host has them: links into /usr, or directories to bind. */
@@ -153,11 +170,15 @@ static void plan_skeleton(struct plan *p, const struct sandbox_spec *spec, bool 
 	plan_two(p, PLAN_SYMLINK, 0, "r/var/tmp", "/tmp");
 	if (spec->dir_fd >= 0)
 		plan_mkdir(p, "r/work", 0755, -1);
+	if (spec_has_deps(spec) && spec->deps.has_node)
+		plan_two(p, PLAN_SYMLINK, 0, "r/node_modules", SANDBOX_NODE_MODULES);
 	plan_tool_places(p, spec);
 	plan_git_places(p, spec, layered, false);
 	for (size_t i = 0; i < sizeof(usr_links) / sizeof(usr_links[0]); i++)
 		plan_usr_link(p, usr_links[i], false);
 	plan_skeleton_etc(p, spec);
+	plan_host_places(p, spec);
+	plan_links(p, spec);
 }
 
 /* One overlay of the layer: part `name`, shown at `target`, whose top belongs to `owner`. */
@@ -167,7 +188,8 @@ static void plan_part(struct plan *p, const struct sandbox_spec *spec, const cha
 	int owner = strcmp(name, "work") == 0 ? plan_owner(spec) : -1;
 	char text[160];
 
-	if (spec_in_workspace(spec) || strcmp(lower, SKELETON) == 0) {
+	bool on_deps = spec_has_deps(spec) && strcmp(name, "usr") == 0;
+	if (spec_in_workspace(spec) || on_deps || strcmp(lower, SKELETON) == 0) {
 		plan_layer_part(p, spec, name, lower, target);
 		return;
 	}
@@ -200,15 +222,27 @@ static void plan_root(struct plan *p, const struct sandbox_spec *spec, bool laye
 		plan_two(p, PLAN_KEEP, 0, "u.root", "");
 }
 
-/* What is no part of a layered root: private directories that are gone with the run. */
+/* What is no part of a layered root or of a volume: private directories that are gone with the run. */
 static void plan_volatile(struct plan *p, const struct sandbox_spec *spec, bool layered)
 {
-	if (!layered)
-		return;
-	plan_mkdir(p, "tmp", 01777, -1);
-	plan_mkdir(p, "run", 0755, plan_owner(spec));
-	plan_two(p, PLAN_BIND_STAGE, STEP_OWN, "tmp", "tmp");
-	plan_two(p, PLAN_BIND_STAGE, STEP_OWN, "run", "run");
+	char options[96];
+
+	if (spec->on_volume) {
+		plan_mkdir(p, "z", 0755, -1);
+		plan_two(p, PLAN_TMPFS, 0, "z", tmpfs_options(spec, options));
+		plan_mkdir(p, "z/tmp", 01777, -1);
+		plan_mkdir(p, "z/run", 0755, plan_owner(spec));
+		plan_mkdir(p, "z/shm", 01777, -1);
+		plan_two(p, PLAN_BIND_STAGE, STEP_OWN, "z/tmp", "tmp");
+		plan_two(p, PLAN_BIND_STAGE, STEP_OWN, "z/run", "run");
+		plan_two(p, PLAN_BIND_STAGE, STEP_OWN | (layered ? STEP_NOEXEC : 0), "z/shm",
+			 "dev/shm");
+	} else if (layered) {
+		plan_mkdir(p, "tmp", 01777, -1);
+		plan_mkdir(p, "run", 0755, plan_owner(spec));
+		plan_two(p, PLAN_BIND_STAGE, STEP_OWN, "tmp", "tmp");
+		plan_two(p, PLAN_BIND_STAGE, STEP_OWN, "run", "run");
+	}
 }
 
 struct below mounts_below(void)
@@ -229,10 +263,18 @@ struct below mounts_below(void)
 	return found;
 }
 
-static void plan_usr(struct plan *p, const struct sandbox_spec *spec, bool layered, bool direct)
+/* Of the host's /usr and /etc: what is shown, and how. */
+struct host_parts {
+	struct etc_binds etc;
+	struct host_private hidden;
+	struct below below;
+};
+
+static void plan_usr(struct plan *p, const struct sandbox_spec *spec, bool layered,
+		     const struct host_parts *host)
 {
 	/* overlayfs does not look into mounts below its lower, and refuses them to a user. */
-	if (!HOLD_USR_OVERLAY || direct) {
+	if (!HOLD_USR_OVERLAY || host->below.usr) {
 		plan_two(p, PLAN_BIND_HOST,
 			 STEP_OWN | STEP_RECURSIVE | (HOLD_USR_OVERLAY ? STEP_RDONLY : 0), "/usr",
 			 "usr");
@@ -247,7 +289,8 @@ static void plan_usr(struct plan *p, const struct sandbox_spec *spec, bool layer
 	/* With an upper although an ordinary user writes nothing here: programs expect EACCES, and
 	 * would get EROFS. */
 	plan_peek_views(p, spec, "usr", "@");
-	plan_part(p, spec, "usr", "@", "usr");
+	bool masked = private_mask(p, spec, "y", &host->hidden.usr, "/usr");
+	plan_part(p, spec, "usr", masked ? MASKED_USR : "@", "usr");
 	if (spec_in_workspace(spec) && spec->as_root)
 		plan_layer_keep(p, spec, "usr", "@", "/usr");
 	else if (layered && !spec_in_workspace(spec))
@@ -265,9 +308,11 @@ static void plan_sysctls(struct plan *p, const struct sandbox_spec *spec)
 
 static void plan_proc(struct plan *p, const struct sandbox_spec *spec)
 {
-	auto_free char *cpuinfo = synthetic_cpuinfo(spec->limits.cpus_milli);
+	const struct sandbox_pinned *pinned = &spec->pinned;
+	uint64_t cpus = pinned->on ? 1000 : spec->limits.cpus_milli;
+	auto_free char *cpuinfo = synthetic_cpuinfo(cpus);
 	auto_free char *meminfo = synthetic_meminfo(spec->limits.memory_bytes);
-	auto_free char *stat = synthetic_stat(spec->limits.cpus_milli);
+	auto_free char *stat = synthetic_stat(cpus, pinned->on ? pinned->start_s : time(NULL));
 
 	if (!cpuinfo || !meminfo || !stat) {
 		p->error = p->error ? p->error : -ENOMEM;
@@ -424,18 +469,32 @@ static void plan_distrust(struct plan *p)
 
 /* The host's /usr, and what programs there need of its /etc. */
 static void plan_host_parts(struct plan *p, const struct sandbox_spec *spec,
-			    const struct etc_binds *etc, bool layered)
+			    struct host_parts *host, bool layered)
 {
-	struct below below = mounts_below();
+	int r = private_find(spec, &host->etc, &host->hidden);
 
-	plan_usr(p, spec, layered, below.usr);
+	if (r < 0)
+		p->error = p->error ? p->error : r;
+	host->below = mounts_below();
+	plan_usr(p, spec, layered, host);
 	for (size_t i = 0; i < sizeof(usr_links) / sizeof(usr_links[0]); i++)
 		plan_usr_link(p, usr_links[i], true);
-	plan_etc_binds(p, etc, below.etc);
+	plan_etc_binds(p, spec, &host->etc, &host->hidden.etc, host->below.etc);
+	plan_host(p, spec);
 	/* For programs that look at no variable. */
-	if (spec->egress.certs)
+	if (spec->egress.certs && !spec->host)
 		plan_two(p, PLAN_BIND_STAGE, STEP_RDONLY | STEP_OPTIONAL, "r/etc/" ENVIRON_CERTS,
 			 "etc/ssl/certs/ca-certificates.crt");
+}
+
+/* Where a directory of the host is bound as it is, no whiteout can be. */
+static void plan_host_cover(struct plan *p, const struct sandbox_spec *spec,
+			    const struct host_parts *host)
+{
+	if (host->below.usr || !HOLD_USR_OVERLAY)
+		private_cover(p, "usr", &host->hidden.usr);
+	if (host->below.etc || !HOLD_USR_OVERLAY)
+		private_cover(p, spec->host ? "host/etc" : "etc", &host->hidden.etc);
 }
 
 /* What layers that are looked at lie on. */
@@ -449,9 +508,10 @@ static const char *plan_views_base(struct plan *p, const struct sandbox_spec *sp
 
 void plan_image(struct plan *p, const struct sandbox_spec *spec)
 {
-	struct etc_binds etc = {0};
+	struct host_parts host = {0};
 	bool on_image = spec_on_image(spec);
 	bool layered = (spec->as_root && !spec->peek) || spec_in_workspace(spec) || on_image;
+	char run[8], tool[16];
 
 	plan_add(p, PLAN_PRIVATE, 0);
 	plan_stage(p, spec);
@@ -459,7 +519,7 @@ void plan_image(struct plan *p, const struct sandbox_spec *spec)
 		plan_own_skeleton(p, spec, "r");
 	} else {
 		plan_skeleton(p, spec, layered);
-		plan_etc(p, &etc);
+		plan_etc(p, spec, &host.etc);
 	}
 	const char *base = plan_views_base(p, spec);
 	plan_layers(p, spec);
@@ -468,17 +528,20 @@ void plan_image(struct plan *p, const struct sandbox_spec *spec)
 	plan_peek_views(p, spec, "root", base);
 	plan_tool_views(p, spec, base);
 	if (!on_image)
-		plan_host_parts(p, spec, &etc, layered);
+		plan_host_parts(p, spec, &host, layered);
 	plan_proc(p, spec);
+	plan_host_cover(p, spec, &host);
 	plan_dev(p, layered);
 	if (!HOLD_SYS)
 		plan_two(p, PLAN_BIND_HOST, STEP_OWN | STEP_RECURSIVE, "/sys", "sys");
 	plan_volatile(p, spec, layered);
+	plan_pinned_run(p, spec, layered);
+	(void)snprintf(run, sizeof(run), "%s/run", plan_volatile_top(spec, layered));
+	(void)snprintf(tool, sizeof(tool), "%s/tool", run);
 	if (spec->tool)
-		plan_write(p, layered ? "run/tool" : "r/run/tool", 0755, spec->tool,
-			   spec->tool_len);
+		plan_write(p, tool, 0755, spec->tool, spec->tool_len);
 	if (spec->code_name)
-		plan_code(p, spec, layered ? "run" : "r/run", plan_owner(spec));
+		plan_code(p, spec, run, plan_owner(spec));
 	plan_work(p, spec);
 	plan_git(p, spec, layered);
 	if (HOLD_TIMENS && !spec->zygote)

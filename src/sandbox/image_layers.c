@@ -35,10 +35,26 @@ static struct part part_named(const char *name)
 	return parts[0];
 }
 
+/* What lies below all other layers of a part: packages, then `base`. */
+static int put_base(const struct sandbox_deps *deps, struct part part, const char *colon,
+		    const char *base, char *out, size_t size)
+{
+	int n = 0;
+
+	for (unsigned i = 0; deps && part.bit == LAYER_USR && i < deps->n && n < (int)size; i++) {
+		n += snprintf(out + n, size - (size_t)n, "%s%u/usr", colon, deps->number[i]);
+		colon = ":";
+	}
+	if (n < (int)size)
+		n += snprintf(out + n, size - (size_t)n, "%s%s", colon, base);
+	return n;
+}
+
 /* "7/usr:3/usr:" and so on, then what lies below them, then an image: what we put there is on top of
- * whatever it has in the same place. Returns how many layers there are. */
-static unsigned put_lowers(struct plan *p, const struct sandbox_layers *l, struct part part,
-			   const char *base, char out[LOWERS_SIZE])
+ * whatever it has in the same place. `deps` may be NULL. Returns how many layers there are. */
+static unsigned put_lowers(struct plan *p, const struct sandbox_layers *l,
+			   const struct sandbox_deps *deps, struct part part, const char *base,
+			   char out[LOWERS_SIZE])
 {
 	const char *colon = "";
 	unsigned count = 0;
@@ -51,7 +67,7 @@ static unsigned put_lowers(struct plan *p, const struct sandbox_layers *l, struc
 		if (i < l->n && !(at->parts & part.bit))
 			continue;
 		if (base && (i == l->n || image)) {
-			n += snprintf(out + n, LOWERS_SIZE - (size_t)n, "%s%s", colon, base);
+			n += put_base(deps, part, colon, base, out + n, LOWERS_SIZE - (size_t)n);
 			base = NULL;
 			colon = ":";
 		}
@@ -67,22 +83,44 @@ static unsigned put_lowers(struct plan *p, const struct sandbox_layers *l, struc
 	return count;
 }
 
+/* Layers that came one by one lie where they would be in the directory of all. */
+static void plan_given(struct plan *p, const struct sandbox_spec *spec)
+{
+	const struct sandbox_deps *deps = &spec->deps;
+	char at[32];
+
+	for (unsigned i = 0; i < spec_given(spec); i++) {
+		uint32_t number = deps->n ? deps->number[i] : spec->layers.lower[i].number;
+
+		(void)snprintf(at, sizeof(at), "l/%u", number);
+		plan_mkdir(p, at, 0755, -1);
+		(void)snprintf(at, sizeof(at), "l/%u/%s", number, deps->n ? "usr" : "root");
+		plan_mkdir(p, at, 0755, -1);
+		plan_one(p, PLAN_ATTACH, 0, at);
+		p->steps[p->n_steps - 1].a = ATTACH_DEPS + (int)i;
+	}
+}
+
 void plan_layers(struct plan *p, const struct sandbox_spec *spec)
 {
 	const struct sandbox_layers *l = &spec->layers;
 
-	if (!l->upper && !spec->peek && !spec_on_image(spec))
+	if (!l->upper && !spec->peek && !spec_on_image(spec) && !spec_has_deps(spec))
 		return;
-	if (l->attached) {
+	bool attached = l->attached || spec->deps.attached;
+	if (attached)
 		plan_mkdir(p, "l", 0755, -1);
+	if (l->attached) {
 		plan_one(p, PLAN_ATTACH, 0, "l");
 		p->steps[p->n_steps - 1].a = ATTACH_LAYERS;
 	}
+	if (spec->deps.attached)
+		plan_given(p, spec);
 	struct plan_step *step = plan_add(p, PLAN_LAYERS, 0);
-	step->s = plan_string(p, l->attached ? "l" : l->path);
+	step->s = plan_string(p, attached ? "l" : l->path);
 	/* Our own clone needs no second look. */
-	step->a = l->attached ? 0 : (int64_t)l->dev;
-	step->b = l->attached ? 0 : l->ino;
+	step->a = attached ? 0 : (int64_t)l->dev;
+	step->b = attached ? 0 : l->ino;
 }
 
 void plan_layer_part(struct plan *p, const struct sandbox_spec *spec, const char *name,
@@ -91,7 +129,7 @@ void plan_layer_part(struct plan *p, const struct sandbox_spec *spec, const char
 	const struct sandbox_layers *l = &spec->layers;
 	char lowers[LOWERS_SIZE], text[LOWERS_SIZE + 128];
 
-	(void)put_lowers(p, l, part_named(name), base, lowers);
+	(void)put_lowers(p, l, &spec->deps, part_named(name), base, lowers);
 	if (!l->upper || (strcmp(name, "usr") == 0 && !spec->as_root)) {
 		char made[32];
 
@@ -118,7 +156,11 @@ void plan_layer_keep(struct plan *p, const struct sandbox_spec *spec, const char
 	const struct sandbox_layers *l = &spec->layers;
 	char lowers[LOWERS_SIZE], text[LOWERS_SIZE + 32], before[32];
 
-	if (spec->collect && put_lowers(p, l, part_named(name), base, lowers) > 0) {
+	const struct sandbox_deps *deps = &spec->deps;
+	bool any = put_lowers(p, l, deps, part_named(name), base, lowers) > 0 ||
+		   (deps->n && strcmp(name, "usr") == 0);
+
+	if (spec->collect && any) {
 		(void)snprintf(before, sizeof(before), "b.%s", name);
 		plan_mkdir(p, before, 0755, -1);
 		(void)snprintf(text, sizeof(text), "lowerdir=%s,userxattr", lowers);
@@ -141,7 +183,7 @@ static void plan_view(struct plan *p, const struct sandbox_layers *l, const char
 {
 	char lowers[LOWERS_SIZE], text[LOWERS_SIZE + 64], at[32];
 
-	(void)put_lowers(p, l, part_named(name), base ? base : NOTHING, lowers);
+	(void)put_lowers(p, l, NULL, part_named(name), base ? base : NOTHING, lowers);
 	(void)snprintf(text, sizeof(text), "lowerdir=%s%s%s,userxattr", lowers, base ? ":" : "",
 		       base ? NOTHING : "");
 	(void)snprintf(at, sizeof(at), "v/%s.%s", side, name);

@@ -65,7 +65,8 @@ int journal_open(const char *runtime_dir, struct journal *ret, struct err *e)
 	/* What is read here decides what we remove. */
 	if (fstat(fd, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 022)) {
 		close(fd);
-		return err_set(e, ERR_DENIED, "%s is not a private directory of this user", path);
+		(void)err_set(e, ERR_DENIED, "%s is not a private directory of this user", path);
+		return err_remedy(e, "see whose it is; remove it, or chmod 0700 it if it is yours");
 	}
 	ret->dir = fd;
 	return 0;
@@ -103,8 +104,9 @@ int journal_begin(struct journal *j, const char *lines, struct err *e)
 		if (errno != EEXIST)
 			return err_sys(e, "journal entry %s", name);
 	}
-	return err_set(e, ERR_LIMIT, "%u sandboxes are alive at once: no range of ids is left",
-		       JOURNAL_SLOTS);
+	(void)err_set(e, ERR_LIMIT, "%u sandboxes are alive at once: no range of ids is left",
+		      JOURNAL_SLOTS);
+	return err_remedy(e, "wait until some have ended, or end some: pinfold ps, pinfold kill");
 }
 
 /* Its lock goes with it; what is still written there is for a sweep, ours included. */

@@ -13,6 +13,8 @@
 #include <sys/un.h>
 
 #include "kernel/seccomp.h"
+#include "sandbox/spec.h"
+#include "wire/gate.h"
 
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
@@ -89,6 +91,12 @@ static int answer(int listener, uint64_t id, int error, uint32_t flags)
 	return 0;
 }
 
+int notify_answer(int listener, const struct notify_event *ev)
+{
+	return ev->network ? answer(listener, ev->id, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE)
+			   : answer(listener, ev->id, -EPERM, 0);
+}
+
 int notify_take(int listener, struct notify_event *ret)
 {
 	struct seccomp_notif req = {0};
@@ -100,14 +108,36 @@ int notify_take(int listener, struct notify_event *ret)
 	const char *name = seccomp_report_name(req.data.nr);
 	if (!name)
 		return answer(listener, req.id, -ENOSYS, 0);
+	ret->id = req.id;
+	if (seccomp_report_guard(req.data.nr)) {
+		ret->guard = true;
+		ret->pid = req.pid;
+		ret->nr = req.data.nr;
+		memcpy(ret->args, req.data.args, sizeof(ret->args));
+		return 1;
+	}
 	if (!seccomp_report_network(req.data.nr)) {
-		int r = answer(listener, req.id, -EPERM, 0);
-
 		(void)snprintf(ret->what, sizeof(ret->what), "%s", name);
 		ret->hint = seccomp_report_hint(req.data.nr);
-		return r < 0 ? r : 1;
+		return 1;
 	}
-	int tell = read_address(&req, &addr) ? describe(&addr, name, ret) : 0;
-	int r = answer(listener, req.id, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE);
-	return r < 0 ? r : tell;
+	if (read_address(&req, &addr) && describe(&addr, name, ret))
+		return 1;
+	ret->network = true;
+	return notify_answer(listener, ret);
+}
+
+bool notify_is_gated(const struct sandbox_egress *out, const struct notify_event *ev)
+{
+	if (!ev->network || !out->n_ports)
+		return false;
+	/* Port 0 is how libc finds out which address it would come from. */
+	if (ev->port == GATE_DNS_PORT || ev->port == 0)
+		return true;
+	if (strncmp(ev->what, "connect", strlen("connect")) != 0)
+		return false; /* datagrams */
+	for (unsigned i = 0; i < out->n_ports; i++)
+		if (out->ports[i] == ev->port)
+			return true;
+	return false;
 }

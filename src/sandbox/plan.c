@@ -192,6 +192,8 @@ static uint32_t start_flags(const struct sandbox_spec *spec)
 		flags |= PLAN_SESSION;
 	if (spec->leashed && HOLD_LEASH)
 		flags |= PLAN_LEASH;
+	if (spec->guard && HOLD_COMMANDS)
+		flags |= PLAN_GUARDED;
 	return flags;
 }
 
@@ -202,11 +204,17 @@ static void plan_strict(struct plan *p, const struct sandbox_spec *spec)
 	if (spec->ids.range)
 		plan_num(p, PLAN_BECOME, 0, 0, 0);
 	if (HOLD_UTSNS)
-		plan_one(p, PLAN_HOSTNAME, 0, spec->id);
+		plan_one(p, PLAN_HOSTNAME, 0, spec_hostname(spec));
 	plan_image(p, spec);
 	if (HOLD_NETNS && !spec->zygote)
 		plan_network(p, spec);
 	plan_add(p, PLAN_PIVOT, 0);
+	if (spec_has_deps(spec) && spec->deps.watched_len) {
+		struct plan_step *step = plan_add(p, PLAN_SEEN, 0);
+
+		step->t = plan_text(p, spec->deps.watched, spec->deps.watched_len);
+		step->len = (uint32_t)spec->deps.watched_len;
+	}
 	if (spec->zygote)
 		plan_zygote(p, spec);
 	else

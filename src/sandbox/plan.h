@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a spec to the list of steps that the guest walks. Pure but for looking at which optional
- * host paths exist; nothing is made. */
+ * host paths exist, and at their modes; nothing is made but a note of those (spec->runtime). */
 #ifndef SANDBOX_PLAN_H
 #define SANDBOX_PLAN_H
 
@@ -21,5 +21,14 @@ void plan_free(struct plan *p);
 
 /* The finished block (see wire/plan.h), owned by the plan. */
 const struct plan_head *plan_block(const struct plan *p);
+
+/* Does this name of /etc show inside with image `host`: listed, or made up? */
+bool etc_is_shown(const char *name);
+/* Are other filesystems mounted somewhere below these directories of the host? Then overlayfs, which does
+ * not look into them, has to do without. */
+struct below {
+	bool etc, usr;
+};
+struct below mounts_below(void);
 
 #endif

@@ -73,26 +73,59 @@ bool plan_mask(struct plan *p, const struct sandbox_spec *spec, const char *top,
 	       const char *const *hidden, int dir);
 /* Whose the user's own directories are. */
 /* The text of the program below `run`, the place of /run. */
+/* pinned_image.c: nothing where spec_loads_pinned() is false. */
+void plan_pinned_etc(struct plan *p, const struct sandbox_spec *spec);
+void plan_pinned_run(struct plan *p, const struct sandbox_spec *spec, bool layered);
+size_t plan_pinned_bytes(const struct sandbox_spec *spec);
+/* The directory of the stage in which /tmp and /run are. */
+const char *plan_volatile_top(const struct sandbox_spec *spec, bool layered);
 void plan_code(struct plan *p, const struct sandbox_spec *spec, const char *run, int owner);
 /* level_landlock.c: the whole plan of level `landlock`. */
 void plan_host_level(struct plan *p, const struct sandbox_spec *spec);
 /* Is this name of /etc on the list of host_etc.def? */
 bool etc_is_listed(const char *name);
+struct private_paths;
 /* image_etc.c: the host's configuration, small files by copy, the rest by bind. */
 #define ETC_BINDS_MAX 64u
 struct etc_binds {
 	char name[ETC_BINDS_MAX][64];
+	bool is_dir[ETC_BINDS_MAX];
 	unsigned n;
 };
 /* Files and mount points in the skeleton; what is to be bound is noted. */
-void plan_etc(struct plan *p, struct etc_binds *ret);
-/* `direct`: not out of an overlay, which /etc cannot be a lower of. */
-void plan_etc_binds(struct plan *p, const struct etc_binds *etc, bool direct);
-/* image_host.c: are other filesystems mounted somewhere below these? */
-struct below {
-	bool etc, usr;
+void plan_etc(struct plan *p, const struct sandbox_spec *spec, struct etc_binds *ret);
+/* `direct`: not out of an overlay, which /etc cannot be a lower of; then nothing is hidden yet. */
+void plan_etc_binds(struct plan *p, const struct sandbox_spec *spec, const struct etc_binds *etc,
+		    const struct private_paths *hidden, bool direct);
+/* image_private.c: paths of a directory of the host that are not for everybody, but would be for a
+ * command that this process starts, by its id or its groups. */
+#define PRIVATE_MAX 64u
+#define PRIVATE_PATH 192u
+struct private_paths {
+	char path[PRIVATE_MAX][PRIVATE_PATH];
+	bool is_dir[PRIVATE_MAX];
+	unsigned n;
 };
-struct below mounts_below(void);
+struct host_private {
+	struct private_paths etc; /* below what is bound of /etc */
+	struct private_paths
+		usr; /* in /usr itself and two levels of /usr/local: the rest is too much */
+};
+/* Where a directory cannot be read, or too much in it is private, it counts as a whole. */
+int private_find(const struct sandbox_spec *spec, const struct etc_binds *etc,
+		 struct host_private *ret);
+/* As whiteouts in a layer at `top` of the stage over the directory `of`, see plan_mask(); or behind
+ * empty inodes where no overlay can be: `top` is a place of the new root, and /proc is there. */
+bool private_mask(struct plan *p, const struct sandbox_spec *spec, const char *top,
+		  const struct private_paths *found, const char *of);
+void private_cover(struct plan *p, const char *top, const struct private_paths *found);
+/* image_apt.c: of the host, for who installs its distribution's packages (enum sandbox_host); the places
+ * first, in the skeleton. */
+void plan_host_places(struct plan *p, const struct sandbox_spec *spec);
+void plan_host(struct plan *p, const struct sandbox_spec *spec);
+/* What leads into layers of such packages, in the skeleton. */
+void plan_links(struct plan *p, const struct sandbox_spec *spec);
+bool plan_is_linked(const struct sandbox_spec *spec, const char *name_of_etc);
 /* confine.c: everything after PIVOT: limits, Landlock, ids, capabilities, seccomp. */
 /* The same for the zygote, whose forks need what it may not give up. */
 void plan_zygote(struct plan *p, const struct sandbox_spec *spec);

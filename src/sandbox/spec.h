@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "wire/pinned.h"
+
 enum sandbox_level { LEVEL_STRICT, LEVEL_LANDLOCK };
 /* Which interpreter that waits. */
 enum sandbox_driver { DRIVER_NONE, DRIVER_PYTHON, DRIVER_NODE, DRIVER_R };
@@ -66,6 +68,37 @@ struct sandbox_layers {
 	struct sandbox_layer lower[LAYERS_MAX]; /* the topmost first */
 };
 
+/*
+ * Packages that were installed once for many sandboxes: layers of the same directory that have only the
+ * part usr. They lie on the host's /usr, below whatever the workspace or the command changes there.
+ */
+#define DEPS_LAYERS_MAX 8u
+#define DEPS_GIVEN_MAX 4u
+#define SANDBOX_LINKS_MAX 64u
+struct sandbox_deps {
+	unsigned n;
+	uint32_t number[DEPS_LAYERS_MAX]; /* the topmost first */
+	/* Paths outside /usr that lead into a layer, below SANDBOX_LINKED: etc/NAME, var/lib/NAME or
+	 * opt/NAME. NULL ends them; NULL: none. Borrowed. */
+	const char *const *links;
+	bool has_node;	     /* /node_modules leads to SANDBOX_NODE_MODULES */
+	const char *watched; /* which of their files to watch (guest/seen.c), borrowed */
+	size_t watched_len;  /* 0: none */
+	/* In the daemon: they are a caller's (bundle.h), each by a descriptor of its part usr; or there is
+	 * none, and fd[0] is the root of the image in `layers`. */
+	bool given, attached;
+	bool passed; /* to the daemon: a bundle goes along that somebody else made */
+	int fd[DEPS_GIVEN_MAX];
+};
+#define SANDBOX_NODE_MODULES "/usr/local/lib/pinfold/node_modules"
+#define SANDBOX_LINKED "/usr/local/lib/pinfold/tree"
+
+/* For a driver of ours that installs packages of the distribution: what it needs of the host lies below
+ * /host, and /etc has nothing of the host's, so that it can be filled and changed.
+ * HOST_PACKAGES: what of /etc others see, and dpkg's database. HOST_SOURCES: apt's configuration and lists,
+ * too, for who asks an archive; nothing of a package runs there. */
+enum sandbox_host { HOST_NONE, HOST_PACKAGES, HOST_SOURCES };
+
 /* Layers at rest, looked at or merged: the command is our own reader, which sees them below /v, and is
  * root there so that no file is hidden from it. */
 /* PEEK_COPY: what it makes is reached by another mount, /v/out, so that nothing can be linked. */
@@ -93,6 +126,17 @@ struct sandbox_egress {
 	const char *certs; /* the host's authorities, and this one behind them */
 };
 
+/* What somebody says yes or no to before it happens: a policy has `commands` (guard.h). */
+enum sandbox_guard { GUARD_NOTHING, GUARD_PROGRAMS, GUARD_DELETES /* and programs */ };
+
+/* A deterministic run: what its clock shows at first, and since when, by the true one, its files are
+ * its own. */
+struct sandbox_pinned {
+	bool on;
+	int64_t start_s;
+	uint64_t made_ns;
+};
+
 struct sandbox_spec {
 	char id[SANDBOX_ID_SIZE];
 	enum sandbox_level level;
@@ -108,9 +152,10 @@ struct sandbox_spec {
 	bool session; /* the command is an interpreter that stays, its standard input the way to it */
 	bool as_user; /* for a command in a sandbox with as_root: uid 1000 even so */
 	bool pty;
-	bool open_stdin;    /* detached: somebody will write to its standard input */
-	bool collect;	    /* report changed files */
-	bool memory_unheld; /* no cgroup: rlimits are all there is */
+	bool alert_kills, alert_pauses; /* in the daemon: what its first alert does to it */
+	bool open_stdin;		/* detached: somebody will write to its standard input */
+	bool collect;			/* report changed files */
+	bool memory_unheld;		/* no cgroup: rlimits are all there is */
 	uint16_t rows, cols;
 	/* All borrowed. */
 	const char *const *metadata; /* of a sandbox that lives: "key=value"; or NULL */
@@ -134,7 +179,12 @@ struct sandbox_spec {
 	bool on_volume;	   /* the layer is on disk, in a filesystem of its own (volume.h) */
 	bool dir_attached; /* handed over as a mount descriptor (root) instead of by path */
 	struct sandbox_layers layers;
+	struct sandbox_deps deps; /* with these, `layers` says where they are */
+	enum sandbox_host host;
 	struct sandbox_egress egress;
+	struct sandbox_pinned pinned;
+	enum sandbox_guard guard;
+	int guard_fd; /* in the daemon, with a guard: who decides (wire/guard.h); borrowed */
 	enum sandbox_peek peek;
 	bool bare; /* PEEK_LOOK: only what the layers hold, not what they lie over */
 	/* PEEK_LOOK: `lower` of the older of two views. In a workspace: of a view that is shown to a
@@ -148,6 +198,7 @@ struct sandbox_spec {
 	} state;
 	const void *tool; /* a program of ours, put to /run/tool; borrowed */
 	size_t tool_len;
+	const char *runtime; /* directory of what may be kept for a moment, or NULL; borrowed */
 	/* level landlock: a private directory of the host that takes the place of the layer */
 	const char *host_home;
 };
@@ -156,6 +207,19 @@ struct sandbox_spec {
 static inline bool spec_in_workspace(const struct sandbox_spec *spec)
 {
 	return spec->layers.upper && !spec->peek;
+}
+
+/* How many descriptors of a caller's layers there are. */
+static inline unsigned spec_given(const struct sandbox_spec *spec)
+{
+	if (!spec->deps.given)
+		return 0;
+	return spec->deps.n ? spec->deps.n : spec->layers.n;
+}
+
+static inline bool spec_has_deps(const struct sandbox_spec *spec)
+{
+	return spec->deps.n > 0 && !spec->peek;
 }
 
 static inline bool layers_have_image(const struct sandbox_layers *l)
@@ -179,6 +243,19 @@ static inline bool spec_sees(const struct sandbox_spec *spec, uint32_t part)
 		if (spec->before.lower[i].parts & part)
 			return true;
 	return false;
+}
+
+/* What a program takes for the name of its host. */
+static inline const char *spec_hostname(const struct sandbox_spec *spec)
+{
+	return spec->pinned.on ? PINNED_HOST : spec->id;
+}
+
+/* Is the object of pinned/ there for its programs? Those of an image may have another libc. */
+static inline bool spec_loads_pinned(const struct sandbox_spec *spec)
+{
+	return spec->pinned.on && spec->level == LEVEL_STRICT && !spec_on_image(spec) &&
+	       !spec->peek && !spec->tool;
 }
 
 /* How many of its processes are ours: the guest and, at level landlock, its witness. */

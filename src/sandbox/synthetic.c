@@ -68,7 +68,7 @@ char *synthetic_meminfo(uint64_t bytes)
 	return n < 0 ? NULL : text;
 }
 
-char *synthetic_stat(uint64_t cpus_milli)
+char *synthetic_stat(uint64_t cpus_milli, int64_t start_s)
 {
 	static const char zeros[] = "0 0 0 0 0 0 0 0 0 0\n";
 	char *text = NULL;
@@ -81,7 +81,7 @@ char *synthetic_stat(uint64_t cpus_milli)
 	for (unsigned i = 0; i < synthetic_cpus(cpus_milli); i++)
 		(void)fprintf(f, "cpu%u %s", i, zeros);
 	(void)fprintf(f, "intr 0\nctxt 0\nbtime %lld\nprocesses 2\nprocs_running 1\n",
-		      (long long)time(NULL));
+		      (long long)start_s);
 	(void)fprintf(f, "procs_blocked 0\nsoftirq 0 0 0 0 0 0 0 0 0 0 0\n");
 	if (fclose(f) == 0)
 		return text;

@@ -24,8 +24,8 @@ unsigned synthetic_cpus(uint64_t cpus_milli);
 char *synthetic_cpuinfo(uint64_t cpus_milli);
 /* /proc/meminfo of a machine with `bytes` of memory and no swap. */
 char *synthetic_meminfo(uint64_t bytes);
-/* /proc/stat of a machine that booted just now and was idle since. */
-char *synthetic_stat(uint64_t cpus_milli);
+/* /proc/stat of a machine that booted then and was idle since. */
+char *synthetic_stat(uint64_t cpus_milli, int64_t start_s);
 #define SYNTHETIC_SWAPS "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"
 
 #endif

@@ -63,20 +63,22 @@ static void tell(struct job *j, struct check_problem *p, bool repaired)
 	j->c->tell(j->c->context, p);
 }
 
-/* The image that it is. */
+/* The image, or the packages, that it is. */
 static int find_image(struct job *j, struct check_problem *p, struct err *e)
 {
 	auto_rows struct db_rows *rows = NULL;
 	struct stack stack;
-	int r = db_query(j->s->db, &rows, e, "SELECT name, stack FROM image", "");
+	int r = db_query(j->s->db, &rows, e,
+			 "SELECT 'image ' || name, stack FROM image UNION ALL"
+			 " SELECT 'packages ' || substr(key, 1, 12), stack FROM depset",
+			 "");
 
 	while (r >= 0 && (r = db_next(rows, e)) > 0) {
 		struct err none = ERR_INIT;
 
 		if (stack_parse(db_text(rows, 1), &stack, &none) >= 0 &&
 		    stack_has(&stack, (uint32_t)p->layer))
-			(void)snprintf(p->used_by, sizeof(p->used_by), "image %s",
-				       db_text(rows, 0));
+			(void)snprintf(p->used_by, sizeof(p->used_by), "%s", db_text(rows, 0));
 	}
 	return r;
 }
@@ -201,7 +203,13 @@ static int drop_image(struct job *j, int64_t layer, struct err *e)
 	char text[STACK_TEXT_SIZE];
 
 	stack_print(&stack, text);
-	return db_run(j->s->db, e, "DELETE FROM image WHERE stack = ?1", "t", text);
+	int r = db_run(j->s->db, e, "DELETE FROM image WHERE stack = ?1", "t", text);
+	if (r < 0)
+		return r;
+	/* Packages are installed again when somebody wants them. */
+	stack.layer[0].parts = LAYER_USR;
+	stack_print(&stack, text);
+	return db_run(j->s->db, e, "DELETE FROM depset WHERE stack = ?1", "t", text);
 }
 
 /* Snapshots and images that need it, and then its row. */
@@ -441,7 +449,7 @@ static int restore_row(struct job *j, int64_t snap, struct sandbox_layer layer, 
 	return r;
 }
 
-/* Layers of one snapshot, or of an image (0), that have no row; each is told of once. */
+/* Layers of one snapshot, or of an image or packages (0), that have no row; each is told of once. */
 static int check_stack(struct job *j, int64_t snap, const struct stack *stack, struct used *told,
 		       struct err *e)
 {
@@ -481,13 +489,19 @@ static int check_image(struct job *j, struct db_rows *rows, struct used *told, s
 	struct err why = ERR_INIT;
 	struct stack stack;
 
-	if (stack_parse(db_text(rows, 2), &stack, &why) >= 0 && stack.n == 1 && stack_image(&stack))
+	bool image = db_int(rows, 3);
+
+	if (stack_parse(db_text(rows, 2), &stack, &why) >= 0 && stack.n == 1 &&
+	    (image ? stack_image(&stack) != 0 : stack.layer[0].parts == LAYER_USR))
 		return check_stack(j, 0, &stack, told, e);
-	struct check_problem p = problem(j, CHECK_SNAPSHOT, 0, "image %s: its layer is unreadable",
-					 db_text(rows, 1));
+	struct check_problem p = problem(j, CHECK_SNAPSHOT, 0, "%s %s: its layer is unreadable",
+					 image ? "image" : "packages", db_text(rows, 1));
 	int r = 0;
 	if (j->c->repair)
-		r = db_run(j->s->db, e, "DELETE FROM image WHERE id = ?1", "i", db_int(rows, 0));
+		r = db_run(j->s->db, e,
+			   image ? "DELETE FROM image WHERE id = ?1"
+				 : "DELETE FROM depset WHERE id = ?1",
+			   "i", db_int(rows, 0));
 	if (r >= 0)
 		tell(j, &p, j->c->repair);
 	return r;
@@ -496,7 +510,10 @@ static int check_image(struct job *j, struct db_rows *rows, struct used *told, s
 static int check_images(struct job *j, struct used *told, struct err *e)
 {
 	auto_rows struct db_rows *rows = NULL;
-	int r = db_query(j->s->db, &rows, e, "SELECT id, name, stack FROM image ORDER BY id", "");
+	int r = db_query(j->s->db, &rows, e,
+			 "SELECT id, name, stack, 1 FROM image UNION ALL"
+			 " SELECT id, substr(key, 1, 12), stack, 0 FROM depset",
+			 "");
 
 	while (r >= 0 && (r = db_next(rows, e)) > 0)
 		r = check_image(j, rows, told, e);

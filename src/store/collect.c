@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "kernel/remove.h"
 #include "store/db.h"
+#include "store/depset.h"
 #include "store/donor.h"
 #include "store/origin.h"
 #include "store/upper.h"
@@ -47,7 +48,8 @@ static int find_dead(struct store *s, struct err *e)
 	if (r >= 0)
 		r = used_mark(&u, s,
 			      "SELECT DISTINCT stack FROM snap WHERE ?1 = 0 UNION SELECT stack FROM"
-			      " layer WHERE state = 0 UNION SELECT stack FROM image",
+			      " layer WHERE state = 0 UNION SELECT stack FROM image"
+			      " UNION SELECT stack FROM depset",
 			      0, e);
 	if (r >= 0)
 		r = bury(s, &u, e);
@@ -122,7 +124,10 @@ static int remove_dead(struct store *s, uint64_t *ret_bytes, struct err *e)
 int store_collect(struct store *s, uint64_t *ret_bytes, struct err *e)
 {
 	*ret_bytes = 0;
+	unsigned forgotten = 0;
 	int r = find_abandoned(s, e);
+	if (r >= 0)
+		r = depset_forget(s, DEPSET_UNUSED_MS, &forgotten, e);
 	if (r >= 0)
 		r = find_dead(s, e);
 	if (r >= 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables, version 3:
+ * Tables, version 4:
  *
  *	workspace	a name and where it stands: `head` is a row of snap; `seq` the last number
  *			given out
@@ -27,6 +27,9 @@
  *			applied); its bytes are origins/ID, and not all there while `hash` is NULL
  *	origin_at	which of them a path of a layer's /work was made from; 0: not kept. The path ""
  *			says that all paths of the layer are here
+ *	depset		since version 4: packages installed once, by the hash of what they are. `stack`
+ *			is its one layer, `lock` says what is in it
+ *	depask		what was asked for (`ask`: a hash), and which packages that came to
  *
  * A connection is open for one command, so closing must not wait for the disk: the log is kept, and
  * written back by db_checkpoint().
@@ -37,7 +40,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#define VERSION 3
+#define VERSION 5
 #define WAIT_MS 10000
 #define STEP_MS 5
 #define CHECKPOINT_FRAMES 64
@@ -103,6 +106,17 @@ static const char since_3[] =
 	"ALTER TABLE apply_item ADD COLUMN new_known INTEGER NOT NULL DEFAULT 0;"
 	"PRAGMA user_version = 3;";
 
+static const char since_4[] =
+	"CREATE TABLE depset(id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE,"
+	" lang TEXT NOT NULL, stack TEXT NOT NULL, made INTEGER NOT NULL, used INTEGER NOT NULL,"
+	" files INTEGER NOT NULL, bytes INTEGER NOT NULL, lock TEXT NOT NULL);"
+	"CREATE TABLE depask(ask TEXT PRIMARY KEY, answer TEXT NOT NULL, made INTEGER NOT NULL)"
+	" WITHOUT ROWID;"
+	"PRAGMA user_version = 4;";
+
+static const char since_5[] = "ALTER TABLE workspace ADD COLUMN said TEXT NOT NULL DEFAULT '';"
+			      "PRAGMA user_version = 5;";
+
 static int fail(const struct db *db, int code, const char *what, struct err *e)
 {
 	int primary = code & 0xff;
@@ -113,7 +127,7 @@ static int fail(const struct db *db, int code, const char *what, struct err *e)
 	}
 	if (primary == SQLITE_FULL) {
 		(void)err_set(e, ERR_LIMIT, "the disk with the data directory is full");
-		return err_remedy(e, "make room there, or remove a workspace with pinfold rm");
+		return err_remedy(e, "make room there; pinfold rm, undo and gc give some back");
 	}
 	if (primary == SQLITE_READONLY || primary == SQLITE_CANTOPEN || primary == SQLITE_PERM) {
 		(void)err_set(e, ERR_DENIED, "the data directory cannot be written: %s",
@@ -187,6 +201,10 @@ static int migrate(struct db *db, struct err *e)
 		r = simple(db, since_2, e);
 	if (r >= 0 && version < 3)
 		r = simple(db, since_3, e);
+	if (r >= 0 && version < 4)
+		r = simple(db, since_4, e);
+	if (r >= 0 && version < 5)
+		r = simple(db, since_5, e);
 	if (r >= 0)
 		r = db_commit(db, e);
 	db_rollback(db);

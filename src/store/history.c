@@ -305,3 +305,61 @@ int history_fork(struct store *s, const char *name, const char *at, const char *
 	db_rollback(s->db);
 	return r < 0 ? r : history_get(s, w[1].head, ret, e);
 }
+
+/* The newest that is old enough and has `last` commands behind it: the history will begin there. */
+static int find_base(struct change *c, int64_t before_ms, uint64_t last, int64_t *ret_id,
+		     int64_t *ret_seq, struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	int r = db_query(
+		c->s->db, &rows, e,
+		"SELECT id, seq FROM snap WHERE workspace = ?1 AND dropped = 0 AND made < ?2"
+		" AND seq < coalesce((SELECT min(seq) FROM (SELECT seq FROM snap"
+		" WHERE workspace = ?1 AND dropped = 0 AND kind <> 'snap'"
+		" ORDER BY seq DESC LIMIT ?3)), 9223372036854775807)"
+		" ORDER BY seq DESC LIMIT 1",
+		"iii", c->w.id, before_ms, (int64_t)last);
+
+	if (r >= 0)
+		r = db_next(rows, e);
+	if (r > 0) {
+		*ret_id = db_int(rows, 0);
+		*ret_seq = db_int(rows, 1);
+	}
+	return r;
+}
+
+static int cut(struct change *c, int64_t base, int64_t seq, uint64_t *ret_count, struct err *e)
+{
+	int r = db_run(c->s->db, e,
+		       "DELETE FROM snap WHERE workspace = ?1 AND seq < ?2 AND label IS NULL"
+		       " AND id <> ?3",
+		       "iii", c->w.id, seq, c->w.head);
+
+	*ret_count = r < 0 ? 0 : (uint64_t)db_changes(c->s->db);
+	if (r < 0 || !*ret_count)
+		return r;
+	r = db_run(c->s->db, e, "UPDATE snap SET kind = 'base' WHERE id = ?1", "i", base);
+	if (r >= 0)
+		r = db_run(
+			c->s->db, e,
+			"UPDATE snap SET before = 0 WHERE workspace = ?1 AND (seq <= ?2 OR before"
+			" NOT IN (SELECT id FROM snap WHERE workspace = ?1))",
+			"ii", c->w.id, seq);
+	return r;
+}
+
+int history_forget(struct store *s, const char *name, int64_t before_ms, uint64_t last,
+		   uint64_t *ret_count, struct err *e)
+{
+	struct change c;
+	int64_t base = 0, seq = 0;
+	int r = change_begin(&c, s, name, false, e);
+
+	*ret_count = 0;
+	if (r >= 0)
+		r = find_base(&c, before_ms, last < 1u << 30 ? last : 1u << 30, &base, &seq, e);
+	if (r > 0)
+		r = cut(&c, base, seq, ret_count, e);
+	return change_end(&c, r, e);
+}

@@ -6,6 +6,7 @@
  *	kind		made by
  *	new, fork	the workspace's beginning
  *	exec, shell, cp, push, import	something that may have changed files: a command
+ *	base		what was before is forgotten
  *	snap		a person who wanted to come back here; changes nothing
  *	rollback	going to another snapshot; undo goes back to where it was before
  */
@@ -62,6 +63,10 @@ int history_undo(struct store *s, const char *name, uint64_t count, struct snap 
 		 struct err *e);
 int history_rollback(struct store *s, const char *name, const char *to, struct snap *ret,
 		     struct err *e);
+/* Forget what is older than `before_ms`, but not the last `last` commands: undo goes no further than that,
+ * where a snapshot of the kind "base" stands. What has a label stays. *ret_count: how many went. */
+int history_forget(struct store *s, const char *name, int64_t before_ms, uint64_t last,
+		   uint64_t *ret_count, struct err *e);
 /* A new workspace with the files of a snapshot of another (NULL: as it stands). */
 int history_fork(struct store *s, const char *name, const char *at, const char *twin,
 		 struct snap *ret, struct err *e);

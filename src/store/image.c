@@ -117,9 +117,8 @@ int store_image_each(struct store *s, int (*each)(const struct store_image *imag
 static int lock_image(struct store *s, int64_t id, enum workspace_use use, int *ret_fd,
 		      struct err *e)
 {
-	struct workspace one = {.id = IMAGE_LOCK - id};
 	struct err why = ERR_INIT;
-	int r = workspace_lock(s, &one, use, ret_fd, &why);
+	int r = apart_lock(s, IMAGE_LOCK, id, use, ret_fd, &why);
 
 	if (r != -EBUSY) {
 		*e = r < 0 ? why : *e;
@@ -158,53 +157,20 @@ static int refuse_twin(struct store *s, const char *name, struct err *e)
 	return err_remedy(e, "choose another name, or remove it with: pinfold image rm %s", name);
 }
 
-static int make_directory(const struct image_making *m, struct err *e)
-{
-	char name[16];
-
-	(void)snprintf(name, sizeof(name), "%u", m->number);
-	if (mkdirat(m->store->layers_fd, name, 0700) < 0)
-		return err_sys(e, "make a layer");
-	auto_close int dir =
-		openat(m->store->layers_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	return dir < 0 ? err_sys(e, "make a layer")
-		       : layer_make_parts(m->store, dir, LAYER_ROOT, e);
-}
-
-int store_image_begin(struct store *s, const char *name, struct image_making *ret, struct err *e)
+int store_image_begin(struct store *s, const char *name, struct making *ret, struct err *e)
 {
 	int r = store_image_check_name(name, e);
 
-	*ret = (struct image_making){.store = s, .lock = FD_NONE};
+	*ret = (struct making){.store = s, .lock = FD_NONE};
 	if (r >= 0)
 		r = refuse_twin(s, name, e);
-	/* Beside others who make one: it tells that we live. */
-	if (r >= 0)
-		r = lock_image(s, 0, USE_SHARED, &ret->lock, e);
-	if (r >= 0)
-		r = db_run(s->db, e,
-			   "INSERT INTO layer(workspace, state, parts, files, bytes, stack)"
-			   " VALUES(?1, 0, 0, 0, 0, '')",
-			   "i", (int64_t)IMAGE_LOCK);
-	if (r >= 0) {
-		ret->number = (uint32_t)db_last_id(s->db);
-		r = make_directory(ret, e);
-	}
-	if (r < 0)
-		store_image_end(ret);
-	return r;
+	return r < 0 ? r : making_begin(s, IMAGE_LOCK, LAYER_ROOT, ret, e);
 }
 
-static int write_down(struct image_making *m, struct store_image *image, const char *stack,
-		      struct err *e)
+static int write_down(struct making *m, struct store_image *image, const char *stack, struct err *e)
 {
 	struct db *db = m->store->db;
-	int r = db_run(
-		db, e,
-		"UPDATE layer SET state = 1, parts = ?2, files = ?3, bytes = ?4, stack = NULL"
-		" WHERE id = ?1 AND state = 0",
-		"iiii", (int64_t)m->number, (int64_t)STACK_IMAGE_PARTS, (int64_t)image->files,
-		(int64_t)image->bytes);
+	int r = making_freeze(m, STACK_IMAGE_PARTS, image->files, image->bytes, e);
 
 	if (r >= 0)
 		r = db_run(db, e,
@@ -218,16 +184,16 @@ static int write_down(struct image_making *m, struct store_image *image, const c
 	return r;
 }
 
-int store_image_commit(struct image_making *m, struct store_image *image, struct err *e)
+int store_image_commit(struct making *m, struct store_image *image, struct err *e)
 {
 	char stack[STACK_TEXT_SIZE];
 
 	image->made_ms = store_now_ms();
 	image->stack = (struct stack){.n = 1, .layer[0] = {m->number, STACK_IMAGE_PARTS}};
 	stack_print(&image->stack, stack);
-	if (syncfs(m->store->layers_fd) < 0)
-		return err_sys(e, "write the layer to disk");
-	int r = db_begin(m->store->db, true, e);
+	int r = making_sync(m, e);
+	if (r >= 0)
+		r = db_begin(m->store->db, true, e);
 	if (r >= 0)
 		r = refuse_twin(m->store, image->name, e);
 	if (r >= 0)
@@ -236,16 +202,8 @@ int store_image_commit(struct image_making *m, struct store_image *image, struct
 		r = db_commit(m->store->db, e);
 	db_rollback(m->store->db);
 	if (r >= 0)
-		m->number = 0; /* it belongs to the image */
+		making_keep(m);
 	return r;
-}
-
-void store_image_end(struct image_making *m)
-{
-	if (m->number)
-		layer_forget(m->store, m->number);
-	m->number = 0;
-	fd_close(&m->lock);
 }
 
 const char *store_image_env(const struct store_image *image, const char *name, size_t *ret_len)

@@ -4,11 +4,12 @@
  * layer at the bottom of every stack, with LAYER_IMAGE, which tells that it is one.
  *
  *	store_image_begin()  -->  store_image_commit(): it is there, for good
- *	                     \->  store_image_end() alone: it never was
+ *	                     \->  making_end() alone: it never was
  */
 #ifndef STORE_IMAGE_H
 #define STORE_IMAGE_H
 
+#include "store/making.h"
 #include "store/stack.h"
 #include "store/store.h"
 
@@ -32,20 +33,12 @@ struct store_image {
 	struct stack stack;
 };
 
-/* An image that is being made: the directory of its layer has an empty part `root`. */
-struct image_making {
-	struct store *store; /* borrowed */
-	uint32_t number;
-	int lock;
-};
-
 int store_image_check_name(const char *name, struct err *e);
 /* ERR_CONFLICT: there is one of that name. */
-int store_image_begin(struct store *s, const char *name, struct image_making *ret, struct err *e);
+int store_image_begin(struct store *s, const char *name, struct making *ret, struct err *e);
 /* name, source, digest, env, command, workdir, layers, files and bytes say what it is; fills the rest. On disk
  * when it returns. */
-int store_image_commit(struct image_making *m, struct store_image *image, struct err *e);
-void store_image_end(struct image_making *m);
+int store_image_commit(struct making *m, struct store_image *image, struct err *e);
 
 /* ERR_MISSING. */
 int store_image_find(struct store *s, const char *name, struct store_image *ret, struct err *e);

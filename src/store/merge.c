@@ -29,7 +29,7 @@ static int entries(struct store *s, uint32_t number, uint64_t *ret, struct err *
 }
 
 /* How many from the top belong together; at least two where it has to get shorter. */
-static int choose(struct store *s, struct merge *m, bool must, struct err *e)
+static int choose(struct store *s, struct merge *m, enum merge_how how, struct err *e)
 {
 	uint64_t sum = 0, next = 0;
 	unsigned n = 0;
@@ -42,7 +42,8 @@ static int choose(struct store *s, struct merge *m, bool must, struct err *e)
 		r = entries(s, m->w.stack.layer[n].number, &next, e);
 		if (r < 0)
 			return r;
-		if (n > 1 && next > SLACK * sum && !(must && m->w.stack.n - n >= LAYERS_MAX - 1))
+		bool full = how == MERGE_MUST && m->w.stack.n - n >= LAYERS_MAX - 1;
+		if (n > 1 && next > SLACK * sum && !full && how != MERGE_BASE)
 			break;
 		sum += next;
 	}
@@ -73,23 +74,42 @@ static int make_layer(struct store *s, struct merge *m, struct err *e)
 	return dir < 0 ? err_sys(e, "make a layer") : layer_make_parts(s, dir, m->parts, e);
 }
 
-int merge_begin(struct store *s, const char *name, bool must, struct merge *ret, struct err *e)
+/* Its stack instead of where the workspace stands; an empty one where nothing was forgotten. */
+static int take_base(struct store *s, struct merge *m, struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	int r = db_query(s->db, &rows, e,
+			 "SELECT stack FROM snap WHERE workspace = ?1 AND kind = 'base'"
+			 " AND dropped = 0 ORDER BY seq DESC LIMIT 1",
+			 "i", m->w.id);
+
+	m->is_base = true;
+	m->w.stack.n = 0;
+	if (r >= 0)
+		r = db_next(rows, e);
+	return r > 0 ? stack_parse(db_text(rows, 0), &m->w.stack, e) : r;
+}
+
+int merge_begin(struct store *s, const char *name, enum merge_how how, struct merge *ret,
+		struct err *e)
 {
 	struct workspace one = {.id = MERGE_LOCK};
 	int r = 0;
 
 	*ret = (struct merge){.lock = FD_NONE};
-	r = workspace_lock(s, &one, must ? USE_WAIT : USE_ALONE, &ret->lock, e);
-	if (r == -EBUSY && !must)
+	r = workspace_lock(s, &one, how != MERGE_LONG ? USE_WAIT : USE_ALONE, &ret->lock, e);
+	if (r == -EBUSY && how == MERGE_LONG)
 		return 0;
 	if (r >= 0)
 		r = workspace_find(s, name, &ret->w, e);
-	if (r >= 0 && ret->w.stack.n < (must ? 2 : MERGE_FROM))
+	if (r >= 0 && how == MERGE_BASE)
+		r = take_base(s, ret, e);
+	if (r >= 0 && ret->w.stack.n < (how == MERGE_LONG ? MERGE_FROM : 2))
 		return 0;
 	if (r >= 0)
 		r = check_trust(s, name, &ret->w.stack, e);
 	if (r >= 0)
-		r = choose(s, ret, must, e);
+		r = choose(s, ret, how, e);
 	if (r > 0) {
 		r = make_layer(s, ret, e);
 		r = r < 0 ? r : 1;
@@ -111,53 +131,89 @@ static int find_run(const struct stack *now, const struct merge *m)
 	return -1;
 }
 
-static int replace_run(struct store *s, struct workspace *now, unsigned at, const struct merge *m,
-		       struct err *e)
+/* In the place of those it was made of. */
+static int replace_run(struct store *s, int64_t snap, struct stack *stack, unsigned at,
+		       const struct merge *m, struct err *e)
 {
 	char text[STACK_TEXT_SIZE];
-	struct stack *stack = &now->stack;
-	uint64_t files = 0, sum = 0;
-	int r = 0;
 
-	for (unsigned i = 0; r >= 0 && i < m->count; i++) {
-		r = entries(s, stack->layer[at + i].number, &files, e);
-		sum += files - 1;
-		if (r >= 0)
-			r = db_run(s->db, e, "UPDATE layer SET merged = ?2 WHERE id = ?1", "ii",
-				   (int64_t)stack->layer[at + i].number, (int64_t)m->number);
-	}
 	memmove(&stack->layer[at + 1], &stack->layer[at + m->count],
 		(stack->n - at - m->count) * sizeof(stack->layer[0]));
 	stack->n -= m->count - 1;
 	stack->layer[at] = (struct sandbox_layer){m->number, m->parts};
 	stack_print(stack, text);
-	if (r >= 0)
-		r = db_run(s->db, e, "UPDATE snap SET stack = ?2 WHERE id = ?1", "it", now->head,
-			   text);
+	return db_run(s->db, e, "UPDATE snap SET stack = ?2 WHERE id = ?1", "it", snap, text);
+}
+
+/* Below all that is kept lies the same. */
+static int replace_base(struct store *s, const struct merge *m, struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	struct stack stack;
+	bool any = false;
+	int r = db_query(s->db, &rows, e, "SELECT id, stack FROM snap WHERE workspace = ?1", "i",
+			 m->w.id);
+
+	while (r >= 0 && (r = db_next(rows, e)) > 0) {
+		r = stack_parse(db_text(rows, 1), &stack, e);
+		int at = r < 0 ? -1 : find_run(&stack, m);
+		if (at < 0 || (unsigned)at + m->w.stack.n != stack.n)
+			continue;
+		any = true;
+		r = replace_run(s, db_int(rows, 0), &stack, (unsigned)at, m, e);
+	}
+	return r < 0 ? r : any;
+}
+
+/* The layer belongs to the workspace, and has the files of those that were merged. */
+static int adopt(struct store *s, const struct merge *m, struct err *e)
+{
+	uint64_t files = 0, sum = 0;
+	int r = 0;
+
+	for (unsigned i = 0; r >= 0 && i < m->count; i++) {
+		int64_t number = m->w.stack.layer[i].number;
+
+		r = entries(s, (uint32_t)number, &files, e);
+		sum += files - 1;
+		if (r >= 0)
+			r = db_run(s->db, e, "UPDATE layer SET merged = ?2 WHERE id = ?1", "ii",
+				   number, (int64_t)m->number);
+	}
 	if (r >= 0)
 		r = db_run(
 			s->db, e,
 			"UPDATE layer SET state = 1, parts = ?2, files = ?3, workspace = ?4,"
 			" stack = NULL, opened = (SELECT min(opened) FROM layer WHERE merged = ?1)"
 			" WHERE id = ?1",
-			"iiii", (int64_t)m->number, (int64_t)m->parts, (int64_t)sum, now->id);
+			"iiii", (int64_t)m->number, (int64_t)m->parts, (int64_t)sum, m->w.id);
 	return r < 0 ? r : origin_merge(s, m->number, e);
+}
+
+static int replace_head(struct store *s, const struct merge *m, struct err *e)
+{
+	auto_free struct workspace *now = calloc(1, sizeof(*now));
+	int r = now ? workspace_find(s, m->w.name, now, e) : err_sys(e, "store");
+	int at = r < 0 ? -1 : find_run(&now->stack, m);
+
+	if (at >= 0)
+		r = replace_run(s, now->head, &now->stack, (unsigned)at, m, e);
+	return r < 0 ? r : at >= 0;
 }
 
 int merge_commit(struct store *s, struct merge *m, struct err *e)
 {
-	auto_free struct workspace *now = calloc(1, sizeof(*now));
-	int r = now ? db_begin(s->db, false, e) : err_sys(e, "store");
+	int r = db_begin(s->db, false, e);
+	int any = 0;
 
 	if (r >= 0)
-		r = workspace_find(s, m->w.name, now, e);
-	int at = r < 0 ? -1 : find_run(&now->stack, m);
-	if (at >= 0)
-		r = replace_run(s, now, (unsigned)at, m, e);
+		r = any = m->is_base ? replace_base(s, m, e) : replace_head(s, m, e);
+	if (r > 0)
+		r = adopt(s, m, e);
 	if (r >= 0)
 		r = db_commit(s->db, e);
 	db_rollback(s->db);
-	if (r >= 0 && at >= 0)
+	if (r >= 0 && any > 0)
 		m->number = 0; /* it belongs to the workspace */
 	return r;
 }

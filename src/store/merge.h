@@ -19,16 +19,24 @@ struct merge {
 	struct workspace w;
 	uint32_t number; /* the layer that is to be made */
 	uint32_t parts;	 /* LAYER_* that those have which it replaces */
+	bool is_base;	 /* w.stack is that of the base: whoever has it below gets the layer */
 	unsigned count;	 /* how many of w.stack it replaces, from the top */
 	uint32_t open;	 /* or what it is a copy of: the layer that a command is writing to, */
 	char sandbox[ID_SIZE]; /* in this sandbox */
 	int lock;
 };
 
+/* How much: */
+enum merge_how {
+	MERGE_LONG, /* only of a stack that has grown long, and only if nobody else merges */
+	MERGE_MUST, /* so much that something can be put on it */
+	MERGE_BASE, /* what the whole history stands on, where some of it was forgotten */
+};
+
 /* Names the layer that will hold what is merged of this workspace, and makes its directories. One at a
- * time: without `must` there is nothing to do while somebody else merges, or as long as the stack is
- * short. 1, or 0: nothing to do. */
-int merge_begin(struct store *s, const char *name, bool must, struct merge *ret, struct err *e);
+ * time. 1, or 0: nothing to do. */
+int merge_begin(struct store *s, const char *name, enum merge_how how, struct merge *ret,
+		struct err *e);
 /* The same for a copy of what a command that is running has changed so far. ERR_BUSY: there is none, or
  * several share the workspace. */
 int merge_begin_copy(struct store *s, const char *name, struct merge *ret, struct err *e);

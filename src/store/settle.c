@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "store/db.h"
+#include "store/reserve.h"
 #include "store/upper.h"
 
 #define LOG_BYTES_MAX (256 << 10) /* who opens the store reads it all */
@@ -110,5 +111,6 @@ int store_settle(struct store *s, int (*merge)(struct store *s, struct err *e), 
 		r = tidy(s, e);
 	if (r >= 0)
 		r = merge(s, e);
+	reserve_keep(s);
 	return r < 0 ? r : store_collect(s, &bytes, e);
 }

@@ -8,11 +8,13 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "store/db.h"
+#include "store/reserve.h"
 
 #define ALONE_TRIES 250u /* of 20 ms */
 
@@ -150,6 +152,22 @@ static int refuse_read_only(const struct store *s, struct err *e)
 	return err_remedy(e, "make it writable, or name another with PINFOLD_HOME");
 }
 
+/* To read the database, SQLite makes 32 KiB of shared memory anew, in a file beside it. It sees to it that
+ * there is a page for each 4 KiB; on a full disk with smaller blocks, or one that writes to new places
+ * only, a page that cannot be written later is a SIGBUS. So there has to be room before. Who reads has
+ * then written to all pages that he will. */
+static int open_db(struct store *s, const char *path, struct err *e)
+{
+	struct statfs fs;
+
+	if (fstatfs(s->home_fd, &fs) == 0 &&
+	    (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize < RESERVE_SHORT)
+		(void)reserve_give(s); /* else there was room, or nothing to give */
+	int r = db_open(path, &s->db, e);
+	reserve_retake(s);
+	return r;
+}
+
 static int open_store(const char *home, bool alone, struct store **ret, struct err *e)
 {
 	struct store *s = calloc(1, sizeof(*s));
@@ -172,7 +190,7 @@ static int open_store(const char *home, bool alone, struct store **ret, struct e
 		r = refuse_read_only(s, e);
 	(void)snprintf(path, sizeof(path), "%s/store.db", s->home ? s->home : "");
 	if (r >= 0)
-		r = db_open(path, &s->db, e);
+		r = open_db(s, path, e);
 	if (r < 0) {
 		store_close(s);
 		return r;
@@ -196,6 +214,7 @@ void store_close(struct store *s)
 	if (!s)
 		return;
 	db_close(s->db);
+	reserve_retake(s);
 	fd_close(&s->layers_fd);
 	fd_close(&s->lock_fd);
 	fd_close(&s->home_fd);

@@ -7,6 +7,7 @@
  *	origins/N	a file of the host as it was (origin.h)
  *	locks/W		of workspace W: held by who runs in it
  *	lock		held by who has the store open, alone by who repairs it
+ *	reserve		nothing, to be given up on a full disk (reserve.h)
  *
  * What a row describes is made after the row was written and removed before the row is, so after a
  * crash at any moment every directory has a row; an open layer whose lock nobody holds is rubbish.
@@ -34,8 +35,9 @@ struct store {
 	char *layers_path;
 	int home_fd, layers_fd, lock_fd;
 	uint64_t layers_dev, layers_ino;
-	bool changed; /* by us: there are layers that a power cut could take back */
-	bool owned;   /* we are root: files of a layer have the ids seen inside */
+	bool changed;	   /* by us: there are layers that a power cut could take back */
+	bool owned;	   /* we are root: files of a layer have the ids seen inside */
+	bool gave_reserve; /* reserve.h */
 };
 
 /* The same for who repairs it: nobody else has it open, nor can open it. Waits a moment for those who

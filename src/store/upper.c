@@ -13,6 +13,7 @@
 #include "kernel/remove.h"
 #include "store/check.h"
 #include "store/db.h"
+#include "store/reserve.h"
 #include "store/used.h"
 
 static const struct {
@@ -265,6 +266,11 @@ int upper_freeze(struct upper *u, struct snap *snap, struct err *e)
 	uint32_t left = trim(u);
 	int r = append(u, left, snap, e);
 
+	if (r < 0 && reserve_give(u->store)) { /* the command may have filled the disk itself */
+		db_rollback(u->store->db);
+		*e = (struct err)ERR_INIT;
+		r = append(u, left, snap, e);
+	}
 	u->store->changed |= r >= 0 && left;
 	if (r < 0)
 		upper_drop(u);

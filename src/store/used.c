@@ -41,7 +41,8 @@ static void mark(struct used *u, const struct stack *stack)
 }
 
 #define NUMBER_MAX (1u << 28) /* a damaged row may say anything */
-#define ALL_STACKS "SELECT stack FROM snap UNION SELECT stack FROM image"
+#define ALL_STACKS                                                                                 \
+	"SELECT stack FROM snap UNION SELECT stack FROM image UNION SELECT stack FROM depset"
 
 /* The largest number that snapshots and images name. */
 static int find_most(struct store *s, uint32_t *most, struct err *e)

@@ -9,11 +9,12 @@
 #include "base/fd.h"
 #include "store/db.h"
 #include "store/history.h"
+#include "store/total.h"
 #include "store/used.h"
 
 #define COLUMNS                                                                                    \
 	"SELECT w.id, w.name, w.created, w.head, w.seq, w.disk, w.inodes, w.dir, w.dir_dev,"       \
-	" w.dir_ino, s.stack FROM workspace w JOIN snap s ON s.id = w.head "
+	" w.dir_ino, s.stack, w.said FROM workspace w JOIN snap s ON s.id = w.head "
 
 static int fill(struct db_rows *rows, struct workspace *w, struct err *e)
 {
@@ -27,6 +28,7 @@ static int fill(struct db_rows *rows, struct workspace *w, struct err *e)
 	(void)snprintf(w->dir, sizeof(w->dir), "%s", db_text(rows, 7));
 	w->dir_dev = (uint64_t)db_int(rows, 8);
 	w->dir_ino = (uint64_t)db_int(rows, 9);
+	(void)snprintf(w->said, sizeof(w->said), "%s", db_text(rows, 11));
 	return stack_parse(db_text(rows, 10), &w->stack, e);
 }
 
@@ -51,10 +53,10 @@ static int insert(struct store *s, struct workspace *w, const char *from, struct
 	stack_print(&w->stack, text);
 	int r = db_run(s->db, e,
 		       "INSERT INTO workspace(name, created, head, seq, disk, inodes, dir, dir_dev,"
-		       " dir_ino) VALUES(?1, ?2, 0, 1, ?3, ?4, ?5, ?6, ?7)",
-		       "tiiitii", w->name, w->created_ms, (int64_t)w->disk_bytes,
+		       " dir_ino, said) VALUES(?1, ?2, 0, 1, ?3, ?4, ?5, ?6, ?7, ?8)",
+		       "tiiitiit", w->name, w->created_ms, (int64_t)w->disk_bytes,
 		       (int64_t)w->inodes, w->dir[0] ? w->dir : NULL, (int64_t)w->dir_dev,
-		       (int64_t)w->dir_ino);
+		       (int64_t)w->dir_ino, w->said);
 	w->id = db_last_id(s->db);
 	if (r >= 0)
 		r = db_run(
@@ -77,6 +79,8 @@ int workspace_insert(struct store *s, struct workspace *w, const char *from, str
 	w->created_ms = store_now_ms();
 	if (r >= 0)
 		r = refuse_twin(s, w->name, e);
+	if (r >= 0)
+		r = total_take_workspace(s, e);
 	return r < 0 ? r : insert(s, w, from, e);
 }
 
@@ -90,6 +94,18 @@ int workspace_make(struct store *s, struct workspace *w, struct err *e)
 		r = db_commit(s->db, e);
 	db_rollback(s->db);
 	return r;
+}
+
+int workspace_limit(struct store *s, const struct workspace *w, struct err *e)
+{
+	return db_run(s->db, e, "UPDATE workspace SET disk = ?2, inodes = ?3 WHERE id = ?1", "iii",
+		      w->id, (int64_t)w->disk_bytes, (int64_t)w->inodes);
+}
+
+int workspace_say(struct store *s, const struct workspace *w, struct err *e)
+{
+	return db_run(s->db, e, "UPDATE workspace SET said = ?2 WHERE id = ?1", "it", w->id,
+		      w->said);
 }
 
 static int missing(struct store *s, const char *name, struct err *e)
@@ -136,6 +152,41 @@ int workspace_each(struct store *s, int (*each)(const struct workspace *w, void 
 			r = each(w, arg);
 	}
 	return r;
+}
+
+struct noting {
+	bool (*wanted)(const struct workspace *w, const void *arg);
+	const void *arg;
+	struct workspace_names *names;
+	struct err *e;
+};
+
+static int note_name(const struct workspace *w, void *arg)
+{
+	struct noting *to = arg;
+	struct workspace_names *names = to->names;
+
+	if (!to->wanted(w, to->arg))
+		return 0;
+	if (names->n == names->room) {
+		size_t room = names->room ? names->room * 2 : 8;
+		void *more = reallocarray(names->name, room, sizeof(names->name[0]));
+
+		if (!more)
+			return err_sys(to->e, "store");
+		names->name = more;
+		names->room = room;
+	}
+	memcpy(names->name[names->n++], w->name, sizeof(w->name));
+	return 0;
+}
+
+int workspace_names(struct store *s, bool (*wanted)(const struct workspace *w, const void *arg),
+		    const void *arg, struct workspace_names *ret, struct err *e)
+{
+	struct noting to = {wanted, arg, ret, e};
+
+	return workspace_each(s, note_name, &to, e);
 }
 
 static int open_lock(struct store *s, int64_t id, int flags)

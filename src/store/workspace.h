@@ -11,6 +11,7 @@
 #include "store/store.h"
 
 #define STORE_PATH_MAX 4096u
+#define STORE_SAID_MAX 4096u
 
 struct workspace {
 	int64_t id;
@@ -21,6 +22,7 @@ struct workspace {
 	uint64_t disk_bytes, inodes;
 	char dir[STORE_PATH_MAX];  /* of the host, shown at /work; "" for none */
 	uint64_t dir_dev, dir_ino; /* what that was when the workspace was made */
+	char said[STORE_SAID_MAX]; /* what of it is hidden and shown: engine/said.h */
 	struct stack stack;	   /* of head */
 };
 
@@ -29,11 +31,22 @@ struct workspace {
 int workspace_make(struct store *s, struct workspace *w, struct err *e);
 /* The same in a transaction of the caller's, as a branch `from` another. */
 int workspace_insert(struct store *s, struct workspace *w, const char *from, struct err *e);
+/* Remember w->disk_bytes and w->inodes. */
+int workspace_limit(struct store *s, const struct workspace *w, struct err *e);
+/* Remember w->said. */
+int workspace_say(struct store *s, const struct workspace *w, struct err *e);
 /* ERR_MISSING, with the nearest name. */
 int workspace_find(struct store *s, const char *name, struct workspace *ret, struct err *e);
 /* In the order of their names; stops when `each` returns < 0. */
 int workspace_each(struct store *s, int (*each)(const struct workspace *w, void *arg), void *arg,
 		   struct err *e);
+/* Their names at this moment, for who changes them one by one. The caller frees ->name. */
+struct workspace_names {
+	char (*name)[STORE_NAME_MAX + 1];
+	size_t n, room;
+};
+int workspace_names(struct store *s, bool (*wanted)(const struct workspace *w, const void *arg),
+		    const void *arg, struct workspace_names *ret, struct err *e);
 /* What it would give back if it were removed: bytes of layers that nobody else has; and all. */
 int workspace_sizes(struct store *s, const struct workspace *w, uint64_t *ret_own,
 		    uint64_t *ret_shared, struct err *e);

@@ -5,7 +5,7 @@
  *	"pfdone\0" 1	magic, version
  *	u64	1 done, 2 an error
  *	done: 16 x u64, the numbers of tree_unpack_stats, tree_merge_stats or tree_digest in their
- *	order (a hash is the first four); an error: as in frame.h
+ *	order (a hash is the first four), or what a sender left out: special files, links out; an error: as in frame.h
  *	32	SHA-256 of all before
  */
 #include "tree/answer.h"

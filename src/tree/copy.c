@@ -14,6 +14,13 @@
 
 #define BLOCK (128u << 10)
 
+/* A layer that is still being written to may have set-id bits: none gets into a copy. On a directory
+ * they say whose group new files have, and stay. */
+static mode_t mode_of(const struct stat *st)
+{
+	return st->st_mode & (S_ISDIR(st->st_mode) ? 07777 : 01777);
+}
+
 int tree_copy_meta(int from, const struct stat *st, int to, uint64_t *lost, struct err *e)
 {
 	struct timespec times[2] = {st->st_atim, st->st_mtim};
@@ -31,7 +38,7 @@ int tree_copy_meta(int from, const struct stat *st, int to, uint64_t *lost, stru
 	*lost += tree_attrs_write(to, attrs.bytes, attrs.len);
 	tree_attrs_done(&attrs);
 	/* After the owner, whose change takes bits away. */
-	if (fchmod(to, st->st_mode & 07777) < 0)
+	if (fchmod(to, mode_of(st)) < 0)
 		return err_sys(e, "set its mode");
 	if (futimens(to, times) < 0)
 		return err_sys(e, "set its time");
@@ -114,13 +121,13 @@ static int copy_node(int from_dir, const char *name, const struct stat *st, int 
 		target[n] = '\0';
 		if (symlinkat(target, to_dir, name) < 0)
 			return err_sys(e, "make the link");
-	} else if (mknodat(to_dir, name, st->st_mode & (S_IFMT | 07777), 0) < 0) {
+	} else if (mknodat(to_dir, name, (st->st_mode & S_IFMT) | mode_of(st), 0) < 0) {
 		return err_sys(e, "make");
 	}
 	if (fchownat(to_dir, name, st->st_uid, st->st_gid, AT_SYMLINK_NOFOLLOW) < 0)
 		return err_sys(e, "set its owner");
 	/* Against the umask. The directory is ours alone: nobody puts a link in its place. */
-	if (!S_ISLNK(st->st_mode) && fchmodat(to_dir, name, st->st_mode & 07777, 0) < 0)
+	if (!S_ISLNK(st->st_mode) && fchmodat(to_dir, name, mode_of(st), 0) < 0)
 		return err_sys(e, "set its mode");
 	if (utimensat(to_dir, name, times, AT_SYMLINK_NOFOLLOW) < 0)
 		return err_sys(e, "set its time");

@@ -5,7 +5,7 @@
 
 #define WINDOW_US 100000u
 #define SIXTEENTHS 16u
-#define WAITING_MAX 4000u /* of one kind, as --warm has it */
+#define WAITING_MAX 4000u /* of one kind, by demand alone; --warm may ask for more */
 
 static uint64_t window_us(const struct demand *d)
 {

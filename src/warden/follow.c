@@ -142,7 +142,7 @@ static int send_left(const struct follower *f)
 	const struct job *job = f->job;
 	struct link_msg msg = {.kind = LINK_LEFT,
 			       .left = {.over = job->over,
-					.stop = job->own ? job->ward->stop : LINK_STOP_NONE,
+					.stop = job_stop(job),
 					.status = job->status,
 					.known = job->known}};
 

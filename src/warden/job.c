@@ -146,6 +146,7 @@ static void begin(struct warden *w, struct job *job, int pid)
 	struct err e = ERR_INIT;
 
 	job->pid = pid;
+	job->oom_before = ward_oom_kills(job->ward);
 	job->started_us = warden_now_us();
 	job->started_ms = warden_now_ms();
 	forget_number(w, job);
@@ -169,6 +170,9 @@ static void note_exit(struct job *job, int status)
 {
 	job->known = true;
 	job->status = status;
+	job->oom = ward_was_oom(job->ward, job->oom_before, status);
+	if (job->oom && job->own && job->ward->stop == LINK_STOP_NONE)
+		job->ward->stop = LINK_STOP_MEMORY; /* it ends with it */
 	job->ended_us = warden_now_us();
 	job->ended_ms = warden_now_ms();
 }
@@ -205,6 +209,13 @@ struct job *job_find(const struct ward *ward, uint32_t pid, struct err *e)
 	return NULL;
 }
 
+enum link_stop job_stop(const struct job *job)
+{
+	if (job->own || !job->known)
+		return job->ward->stop;
+	return job->oom ? LINK_STOP_MEMORY : LINK_STOP_NONE;
+}
+
 void job_describe(const struct job *job, struct link_process *ret)
 {
 	*ret = (struct link_process){
@@ -212,7 +223,7 @@ void job_describe(const struct job *job, struct link_process *ret)
 		.flags = (job->over ? LINK_OVER : 0) | (job->known ? LINK_KNOWN : 0) |
 			 (job->pty ? LINK_PTY : 0) |
 			 (!job->over && (job->pty || job->input >= 0) ? LINK_OPEN : 0),
-		.stop = job->own || !job->known ? job->ward->stop : LINK_STOP_NONE,
+		.stop = job_stop(job),
 		.status = job->status,
 		.started_ms = job->started_ms,
 		.ended_ms = job->over ? job->ended_ms : 0,
@@ -337,6 +348,22 @@ static void on_output(struct warden *w, struct job *job, int i, uint32_t events)
 		throttle(w, job);
 }
 
+static void tell_record(const struct warden *w, const struct job *job)
+{
+	const struct ward *ward = job->ward;
+	struct warden_news news = {.pid = (uint32_t)job->pid,
+				   .own = job->own,
+				   .known = job->known,
+				   .status = job->status,
+				   .stop = job->own || !job->known ? ward->stop : LINK_STOP_NONE,
+				   .began_ms = job->started_ms,
+				   .ended_ms = job->ended_ms,
+				   .output_bytes = job->spool.total};
+
+	if (job->pid)
+		warden_tell(w, ward, &news);
+}
+
 /* No process of it is left that could print on; or those that are lose their reader. */
 static void finish(struct warden *w, struct job *job)
 {
@@ -357,6 +384,7 @@ static void finish(struct warden *w, struct job *job)
 		job->ended_us = warden_now_us();
 		job->ended_ms = warden_now_ms();
 	}
+	tell_record(w, job);
 	followers_push(w, job);
 }
 

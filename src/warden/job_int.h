@@ -20,6 +20,8 @@ struct job {
 	bool pty;
 	bool over, known;
 	int status;
+	uint64_t oom_before; /* when it began */
+	bool oom;	     /* which ended it */
 	uint64_t started_us, ended_us;
 	uint64_t started_ms, ended_ms; /* since 1970 */
 	char command[160];
@@ -35,6 +37,8 @@ struct job {
 
 /* The one with that pid, 0: its own, or its first. NULL and an error: there is none. */
 struct job *job_find(const struct ward *ward, uint32_t pid, struct err *e);
+/* Who ended it, if somebody did. */
+enum link_stop job_stop(const struct job *job);
 void job_describe(const struct job *job, struct link_process *ret);
 
 /* follow.c: all that there is for everybody who listens. */

@@ -101,16 +101,20 @@ static int use_volume(struct live *l, struct sandbox_spec *spec, int *ret_mount,
 	return 0;
 }
 
-static int give_ids_and_plan(struct live *l, const struct sandbox_spec *spec, struct err *e)
+static int give_ids_and_plan(struct live *l, const struct sandbox_spec *of, struct err *e)
 {
+	struct sandbox_spec with = *of, *spec = &with;
 	struct plan *plan = NULL;
 	struct idmap map;
+	char runtime[512];
 	int r = 0;
 
 	if (spec->level == LEVEL_STRICT && !spec->zygote) {
 		sandbox_idmap(spec, &map);
 		r = idmap_write(l->sb.pid, &map, e);
 	}
+	if (geteuid() != 0 && place_runtime(runtime, sizeof(runtime), e) >= 0)
+		with.runtime = runtime;
 	if (r >= 0)
 		r = plan_new(spec, &plan, e);
 	if (r >= 0)
@@ -134,8 +138,10 @@ int live_make(struct live *l, struct sandbox_spec *spec, const struct cgroup_hos
 	      const int stdio[3], struct err *e)
 {
 	struct sandbox_fds fds = {{stdio[0], stdio[1], stdio[2]},
-				  {FD_NONE, FD_NONE, FD_NONE, FD_NONE, FD_NONE, FD_NONE},
+				  {FD_NONE, FD_NONE, FD_NONE, FD_NONE, FD_NONE, FD_NONE, FD_NONE,
+				   FD_NONE, FD_NONE, FD_NONE},
 				  FD_NONE};
+	int *deps = &fds.extra[ATTACH_DEPS - GUEST_EXTRA];
 	auto_close int dir = FD_NONE, usr = FD_NONE, volume = FD_NONE, group = FD_NONE,
 		       layers = FD_NONE, state = FD_NONE, git = FD_NONE;
 
@@ -158,6 +164,8 @@ int live_make(struct live *l, struct sandbox_spec *spec, const struct cgroup_hos
 	if (r >= 0)
 		r = attach_layers(spec, &layers, e);
 	if (r >= 0)
+		r = attach_deps(spec, deps, e);
+	if (r >= 0)
 		r = attach_state(spec, &state, e);
 	if (r >= 0)
 		r = use_volume(l, spec, &volume, e);
@@ -172,6 +180,8 @@ int live_make(struct live *l, struct sandbox_spec *spec, const struct cgroup_hos
 	fds.cgroup = group;
 	if (r >= 0)
 		r = sandbox_spawn(spec, &fds, &l->sb, e);
+	for (unsigned i = 0; i < DEPS_GIVEN_MAX; i++)
+		fd_close(&deps[i]);
 	return r < 0 ? born(l, r, e) : 0;
 }
 

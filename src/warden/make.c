@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a request to a sandbox: whose it is, what it may have, and whether one waits that fits. */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/id.h"
+#include "sandbox/bundle.h"
 #include "sandbox/environ.h"
 #include "sandbox/hold.h"
+#include "warden/guard.h"
 #include "warden/job.h"
 #include "warden/pool.h"
 #include "warden/queue.h"
+#include "warden/variables.h"
 #include "warden/ward_int.h"
 
 #define ID_POOL_FIRST 0x70000000u /* as engine/request.c has it */
@@ -80,22 +84,38 @@ static int check_limits(const struct warden *w, const struct ask *ask, struct sa
 /* What came with a request, all borrowed. */
 struct asked {
 	int stdio[3];
-	int dir, gate; /* or FD_NONE */
+	int dir, gate, guard, layers; /* or FD_NONE */
 };
 
 static struct asked sort_out(const struct ask *ask, const int fds[LINK_FDS_MAX])
 {
 	int dir = link_fd_dir(ask->head->flags), gate_at = link_fd_gate(ask->head->flags);
+	int guard = link_fd_guard(ask->head->flags), layers = link_fd_layers(ask->head->flags);
 
 	return (struct asked){.stdio = {fds[1], fds[2], fds[3]},
 			      .dir = dir < 0 ? FD_NONE : fds[dir],
-			      .gate = gate_at < 0 ? FD_NONE : fds[gate_at]};
+			      .gate = gate_at < 0 ? FD_NONE : fds[gate_at],
+			      .guard = guard < 0 ? FD_NONE : fds[guard],
+			      .layers = layers < 0 ? FD_NONE : fds[layers]};
+}
+
+/* Packages that the caller has: mounted now, held as long as the sandbox is there. */
+static int take_layers(struct ward *ward, int bundle, struct bundle_held *held, struct err *e)
+{
+	*held = (struct bundle_held){.said = NULL};
+	if (bundle < 0)
+		return 0;
+	ward->layers = fcntl(bundle, F_DUPFD_CLOEXEC, 3);
+	if (ward->layers < 0)
+		return err_sys(e, "packages");
+	return bundle_take(bundle, &ward->spec, held, e);
 }
 
 static int make_cold(struct warden *w, const struct ask *ask, const struct ucred *who,
 		     const struct asked *fds, struct ward **ret, struct err *e)
 {
 	struct ward *ward = ward_new(w);
+	struct bundle_held held;
 
 	if (!ward)
 		return err_sys(e, "run");
@@ -103,7 +123,11 @@ static int make_cold(struct warden *w, const struct ask *ask, const struct ucred
 	ask_spec(ask, &ward->spec);
 	ward->spec.dir_fd = fds->dir;	    /* borrowed until it is attached, */
 	ward->spec.egress.gate = fds->gate; /* and until the guest has it */
-	int r = ward_spec(w, &ward->spec, e);
+	int r = take_layers(ward, fds->layers, &held, e);
+	if (r == -EBADMSG)
+		shunned_add(&w->shunned, who->uid);
+	if (r >= 0)
+		r = ward_spec(w, &ward->spec, e);
 	if (r >= 0)
 		r = check_caller(ask, who, &ward->spec, e);
 	if (r >= 0)
@@ -111,6 +135,8 @@ static int make_cold(struct warden *w, const struct ask *ask, const struct ucred
 	if (r >= 0 && ward->spec.as_root && !ward->spec.ids.range)
 		r = err_set(e, ERR_UNSUPPORTED, "--user root is not for an ordinary user's daemon"),
 		(void)err_remedy(e, "run it with --no-daemon");
+	if (r >= 0 && ward->spec.guard)
+		r = ward_guard(w, ward, fds->guard, e);
 	if (r >= 0)
 		r = live_make(&ward->live, &ward->spec, &w->cgroups, fds->stdio, e);
 	if (r >= 0)
@@ -118,6 +144,7 @@ static int make_cold(struct warden *w, const struct ask *ask, const struct ucred
 	if (r >= 0)
 		r = ward_watch(w, ward, e);
 	ward->spec.dir_fd = ward->spec.egress.gate = FD_NONE;
+	bundle_forget(&held, &ward->spec);
 	if (r < 0) {
 		ward_end(w, ward);
 		return r;
@@ -147,6 +174,8 @@ void ward_command(const struct ward *ward, const struct ask *ask, struct sandbox
 	if (ward->spec.as_root && !(ask->head->flags & ASK_USER))
 		be_root(ask);
 	ask_spec(ask, ret);
+	variables_give(ward, ret);
+	ret->guard = ward->spec.guard;
 	ret->as_user = ret->as_user && ward->spec.as_root; /* elsewhere everybody is */
 }
 
@@ -188,12 +217,16 @@ static int get_ward(struct warden *w, const struct ask *ask, const struct ucred 
 		return r;
 	/* The block is the asker's and goes with this call. */
 	memcpy(&ward->spec.limits, &ask->head->limits, sizeof(ward->spec.limits));
+	ward->spec.alert_kills = ask->head->flags & ASK_ALERT_KILL;
+	ward->spec.alert_pauses = ask->head->flags & ASK_ALERT_PAUSE;
 	ward->owner = who->uid;
-	queue_began(w, ward, who->uid);
+	queue_began(w, ward, ask->whose);
 	ward->made_ms = warden_now_ms();
 	ask_command(ask, ward->command, sizeof(ward->command));
 	ward_index(w, ward);
 	r = keep_metadata(ward, ask, e);
+	if (r >= 0 && ask->held)
+		r = variables_keep(ward, ask, e);
 	if (r < 0) {
 		ward_end(w, ward);
 		return r;

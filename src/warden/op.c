@@ -17,8 +17,8 @@
 #include "warden/queue.h"
 #include "warden/visit.h"
 
-#define VISITORS_MAX 128u /* the guest has room for half of that */
-#define LIVE_MAX_MS (7ull * 24 * 3600 * 1000)
+#define VISITORS_MAX 128u			/* the guest has room for half of that */
+#define LIVE_MAX_MS (366ull * 24 * 3600 * 1000) /* as --time may be */
 #define USAGE_MAX 256u /* of more in a list it is not told: others would wait */
 
 /* One request, while it is looked at. */
@@ -72,6 +72,8 @@ static int find_held(const struct op *op, struct ward **ret, struct err *e)
 {
 	int r = find_running(op, ret, e);
 
+	if (r >= 0)
+		ward_rouse(op->w, *ret);
 	if (r < 0 || (*ret)->held)
 		return r;
 	(void)err_set(e, ERR_CONFLICT, "sandbox %s belongs to the run that started it",
@@ -83,7 +85,8 @@ static int open_block(const struct op *op, struct ask *ret, struct err *e)
 {
 	int r = ask_open(op->fds[1], ret, e);
 
-	if (r >= 0 && (!link_fds_fit(ret->head->flags, op->fds + 1) || ret->head->n_ports))
+	if (r >= 0 && (!link_fds_fit(ret->head->flags, op->fds + 1) || ret->head->n_ports ||
+		       (ret->head->flags & ASK_LAYERS)))
 		r = err_set(e, ERR_INVALID, "malformed request");
 	return r;
 }
@@ -114,6 +117,8 @@ static int exec_attached(struct op *op, struct ward *ward, const struct ask *ask
 	op->kept = true;
 	ward_describe(ward, &msg);
 	msg.started.warm = 0;
+	msg.started.alert_kills = ward->spec.alert_kills;
+	msg.started.alert_pauses = ward->spec.alert_pauses;
 	(void)passfd_send(op->fds[0], &msg, sizeof(msg), &ours, 1); /* the first: there is room */
 	return 0;
 }
@@ -191,6 +196,7 @@ static void describe_item(const struct ward *ward, struct link_item *item)
 		.stop = ward->stop,
 		.status = status,
 		.background = jobs_running(ward),
+		.alerts = ward->alerts,
 		.made_ms = ward->made_ms,
 		.ended_ms = ward->state == WARD_LEFT ? ward->ended_ms : 0,
 	};
@@ -313,13 +319,13 @@ static int op_kill(struct op *op, struct err *e)
 }
 
 /* By its control group; without one, by stopping every process, which they could notice. */
-static int set_paused(struct ward *ward, bool pause, struct err *e)
+int ward_set_paused(struct ward *ward, bool pause, struct err *e)
 {
 	int r = cgroup_freeze(&ward->live.cgroup, pause);
 
 	if (r < 0 && ward->held) {
 		control_send(ward->live.sb.control, MSG_SIGNAL, pause ? SIGSTOP : SIGCONT);
-		r = 0;
+		r = 1;
 	}
 	if (r < 0) {
 		(void)err_set(e, ERR_UNSUPPORTED, "sandbox %s has no control group to pause it by",
@@ -327,7 +333,11 @@ static int set_paused(struct ward *ward, bool pause, struct err *e)
 		return err_remedy(e, "pinfold doctor says what would give one");
 	}
 	ward->paused = pause;
-	return 0;
+	if (!pause && ward->withheld.id) {
+		(void)notify_answer(ward->listener, &ward->withheld); /* or he is gone */
+		ward->withheld.id = 0;
+	}
+	return r;
 }
 
 static int op_pause(struct op *op, struct err *e)
@@ -336,10 +346,17 @@ static int op_pause(struct op *op, struct err *e)
 	int r = find_running(op, &ward, e);
 
 	if (r >= 0)
-		r = set_paused(ward, op->ask->op == LINK_PAUSE, e);
+		r = ward_set_paused(ward, op->ask->op == LINK_PAUSE, e);
 	if (r >= 0)
 		answer_ok(op, 0, FD_NONE);
 	return r;
+}
+
+static int refuse_time(uint64_t ms, struct err *e)
+{
+	(void)err_set(e, ERR_INVALID, "DURATION: a sandbox lives for %s from now on",
+		      ms ? "366 days at most" : "a moment at least");
+	return err_remedy(e, "give a time between 1s and 366d; it can be given again");
 }
 
 static int op_extend(struct op *op, struct err *e)
@@ -349,9 +366,15 @@ static int op_extend(struct op *op, struct err *e)
 	int r = find_held(op, &ward, e);
 
 	if (r >= 0 && (ms == 0 || ms > LIVE_MAX_MS))
-		r = err_set(e, ERR_INVALID, "a sandbox lives for up to 7 days from now on");
+		r = refuse_time(ms, e);
 	if (r < 0)
 		return r;
+	bool used = op->ask->flags & LINK_USED;
+	if (used && ward->timed) {
+		answer_ok(op, 0, FD_NONE);
+		return 0;
+	}
+	ward->timed |= !used;
 	control_send(ward->live.sb.control, MSG_DEADLINE,
 		     (int)((ms + ward->spec.limits.grace_ms) / 1000) + 2);
 	ward->warned = false;
@@ -457,7 +480,7 @@ static int dispatch(struct op *op, struct err *e)
 {
 	switch (op->ask->op) {
 	case LINK_RUN:
-	case LINK_CREATE: return queue_take(op->w, op->ask->op, &op->who, op->fds, e);
+	case LINK_CREATE: return queue_take(op->w, op->ask, &op->who, op->fds, e);
 	case LINK_EXEC: return op_exec(op, e);
 	case LINK_LIST: return op_list(op, e);
 	case LINK_STATE: return op_state(op);
@@ -495,6 +518,8 @@ void op_handle(struct warden *w, const struct link_ask *ask, int fds[1 + LINK_FD
 
 	if (getsockopt(fds[0], SOL_SOCKET, SO_PEERCRED, &op.who, &len) < 0)
 		r = err_sys(&e, "who asks");
+	else if (shunned_has(&w->shunned, op.who.uid))
+		r = shunned_refuse(&e);
 	else if (!has_descriptors(&op))
 		r = err_set(&e, ERR_INVALID, "malformed request");
 	if (r >= 0)

@@ -14,14 +14,35 @@ static int fit(int n, size_t size, struct err *e)
 	return 0;
 }
 
+/* An absolute path, or nothing: one that is relative would be another in every directory. */
+static int own_place(const char *name, char *ret, size_t size, struct err *e)
+{
+	const char *own = getenv(name);
+
+	if (!own || !own[0])
+		return 0;
+	if (own[0] == '/')
+		return fit(snprintf(ret, size, "%s", own), size, e) < 0 ? -EINVAL : 1;
+	(void)err_set(e, ERR_INVALID, "%s: \"%.200s\" is not an absolute path", name, own);
+	return err_remedy(e, "give it as an absolute path, or unset it");
+}
+
+int place_check(struct err *e)
+{
+	char path[4096];
+	int r = own_place("PINFOLD_HOME", path, sizeof(path), e);
+
+	return r < 0 ? r : own_place("PINFOLD_SOCKET", path, sizeof(path), e);
+}
+
 int place_data(char *ret, size_t size, struct err *e)
 {
-	const char *own = getenv("PINFOLD_HOME");
 	const char *xdg = getenv("XDG_DATA_HOME");
 	const char *home = getenv("HOME");
+	int own = own_place("PINFOLD_HOME", ret, size, e);
 
-	if (own && own[0] == '/')
-		return fit(snprintf(ret, size, "%s", own), size, e);
+	if (own != 0)
+		return own < 0 ? own : 0;
 	if (geteuid() == 0)
 		return fit(snprintf(ret, size, "/var/lib/pinfold"), size, e);
 	if (xdg && xdg[0] == '/')
@@ -64,11 +85,11 @@ int place_make(const char *path, struct err *e)
 
 int place_socket(char *ret, size_t size, struct err *e)
 {
-	const char *own = getenv("PINFOLD_SOCKET");
 	const char *xdg = getenv("XDG_RUNTIME_DIR");
+	int own = own_place("PINFOLD_SOCKET", ret, size, e);
 
-	if (own && own[0] == '/')
-		return fit(snprintf(ret, size, "%s", own), size, e);
+	if (own != 0)
+		return own < 0 ? own : 0;
 	if (geteuid() != 0 && xdg && xdg[0] == '/')
 		return fit(snprintf(ret, size, "%s/pinfold.sock", xdg), size, e);
 	return fit(snprintf(ret, size, "/run/pinfold/pinfold.sock"), size, e);

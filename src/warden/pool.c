@@ -99,8 +99,9 @@ static bool fits(const struct ask *ask)
 {
 	const struct ask_head *h = ask->head;
 
-	return !(h->flags & (ASK_DIR | ASK_ROOT | ASK_EGRESS)) && h->limits.cpu_time_ms == 0 &&
-	       h->limits.cpus_milli == standard.cpus_milli &&
+	return !(h->flags &
+		 (ASK_DIR | ASK_ROOT | ASK_EGRESS | ASK_PINNED | ASK_GUARD | ASK_LAYERS)) &&
+	       h->limits.cpu_time_ms == 0 && h->limits.cpus_milli == standard.cpus_milli &&
 	       h->limits.memory_bytes == standard.memory_bytes && h->limits.pids == standard.pids &&
 	       h->limits.disk_bytes == standard.disk_bytes && h->limits.nofile == standard.nofile;
 }

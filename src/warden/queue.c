@@ -30,7 +30,7 @@ struct queued {
 };
 
 struct tenant {
-	uid_t uid;
+	uint64_t key; /* key_of() */
 	unsigned running, waiting;
 	struct queued *first, *last;
 	struct tenant *prev, *next;
@@ -61,18 +61,26 @@ static void take_out(struct queue *q, struct tenant *t)
 		q->last = t->prev;
 }
 
-static struct tenant *find_tenant(const struct queue *q, uid_t uid)
+/* Who serves others (HTTP) says for whom he asks; of anybody else it would be a way to more turns. */
+static uint64_t key_of(const struct warden *w, const struct ucred *who, uint32_t share)
+{
+	bool serves = who->uid == w->config->api_uid || who->uid == geteuid();
+
+	return (uint64_t)(serves ? share : 0) << 32 | who->uid;
+}
+
+static struct tenant *find_tenant(const struct queue *q, uint64_t key)
 {
 	struct tenant *t = q->first;
 
-	while (t && t->uid != uid)
+	while (t && t->key != key)
 		t = t->next;
 	return t;
 }
 
-static struct tenant *get_tenant(struct queue *q, uid_t uid, struct err *e)
+static struct tenant *get_tenant(struct queue *q, uint64_t key, struct err *e)
 {
-	struct tenant *t = find_tenant(q, uid);
+	struct tenant *t = find_tenant(q, key);
 
 	if (t)
 		return t;
@@ -81,16 +89,16 @@ static struct tenant *get_tenant(struct queue *q, uid_t uid, struct err *e)
 		(void)err_sys(e, "request");
 		return NULL;
 	}
-	t->uid = uid;
+	t->key = key;
 	put_last(q, t);
 	return t;
 }
 
-/* Where nothing of his is here any more: uids come and go. By number, because whatever went wrong
+/* Where nothing of his is here any more: they come and go. By number, because whatever went wrong
  * with his request may have dropped him already. */
-static void drop_idle(struct queue *q, uid_t uid)
+static void drop_idle(struct queue *q, uint64_t key)
 {
-	struct tenant *t = find_tenant(q, uid);
+	struct tenant *t = find_tenant(q, key);
 
 	if (!t || t->running || t->waiting)
 		return;
@@ -98,10 +106,10 @@ static void drop_idle(struct queue *q, uid_t uid)
 	free(t);
 }
 
-void queue_began(struct warden *w, struct ward *ward, uid_t uid)
+void queue_began(struct warden *w, struct ward *ward, uint64_t whose)
 {
 	ward->begun_us = warden_now_us();
-	ward->tenant = find_tenant(&w->queue, uid);
+	ward->tenant = find_tenant(&w->queue, whose);
 	if (ward->tenant)
 		ward->tenant->running++;
 }
@@ -125,15 +133,15 @@ void queue_ended(struct warden *w, struct ward *ward)
 		return;
 	note_end(w, ward);
 	t->running--;
-	drop_idle(&w->queue, t->uid);
+	drop_idle(&w->queue, t->key);
 }
 
 /* Whether anybody else has been here lately. */
-static void note_asker(struct queue *q, uid_t uid)
+static void note_asker(struct queue *q, uint64_t key)
 {
-	if (uid != q->asked && q->served_us)
+	if (key != q->asked && q->served_us)
 		q->other_us = warden_now_us();
-	q->asked = uid;
+	q->asked = key;
 }
 
 /* --- who is next ---------------------------------------------------------------------------------- */
@@ -231,13 +239,13 @@ static void leave(struct warden *w, struct queued *x)
 
 static void queued_free(struct warden *w, struct queued *x)
 {
-	uid_t uid = x->who.uid;
+	uint64_t key = x->ask.whose;
 
 	for (unsigned i = 0; i < FDS; i++)
 		fd_close(&x->fds[i]);
 	ask_close(&x->ask);
 	free(x);
-	drop_idle(&w->queue, uid);
+	drop_idle(&w->queue, key);
 }
 
 static void refuse(struct warden *w, struct queued *x, const struct err *e)
@@ -299,19 +307,22 @@ static int check(int *fds, struct ask *ask, struct err *e)
 	return r;
 }
 
-static int enter(struct warden *w, uint32_t op, const struct ucred *who, int *fds, struct err *e)
+static int enter(struct warden *w, const struct link_ask *ask, const struct ucred *who, int *fds,
+		 struct err *e)
 {
-	struct tenant *t = get_tenant(&w->queue, who->uid, e);
+	uint64_t key = key_of(w, who, ask->share);
+	struct tenant *t = get_tenant(&w->queue, key, e);
 	struct queued *x = t ? calloc(1, sizeof(*x)) : NULL;
 
 	if (!x)
 		return err_sys(e, "request");
 	x->source = (struct source){SOURCE_QUEUED, NULL, NULL};
 	x->who = *who;
-	x->op = op;
+	x->op = ask->op;
 	x->since_us = warden_now_us();
 	int r = check(fds, &x->ask, e);
 	if (r >= 0) {
+		x->ask.whose = key;
 		x->bytes = x->ask.head->size;
 		r = make_room(w, t, x->bytes, e);
 	}
@@ -335,12 +346,15 @@ void queue_init(struct warden *w)
 	w->queue.overload.processors = n > 0 ? (unsigned)n : 1;
 }
 
-int queue_take(struct warden *w, uint32_t op, const struct ucred *who, int *fds, struct err *e)
+int queue_take(struct warden *w, const struct link_ask *ask, const struct ucred *who, int *fds,
+	       struct err *e)
 {
-	note_asker(&w->queue, who->uid);
-	int r = enter(w, op, who, fds, e);
+	uint64_t key = key_of(w, who, ask->share);
+
+	note_asker(&w->queue, key);
+	int r = enter(w, ask, who, fds, e);
 	if (r < 0)
-		drop_idle(&w->queue, who->uid);
+		drop_idle(&w->queue, key);
 	return r;
 }
 
@@ -442,8 +456,8 @@ static void refuse_handed(const struct warden *w, const struct err *e)
 	struct link_ask msg;
 	int fds[FDS], n = 0;
 
-	while (w->front >= 0 &&
-	       (n = passfd_receive(w->front, &msg, sizeof(msg), fds, FDS, MSG_DONTWAIT)) >= 0) {
+	while (w->front >= 0 && (n = passfd_receive(w->front, &msg, sizeof(msg), fds, FDS,
+						    MSG_DONTWAIT | PASSFD_ANYBODYS)) >= 0) {
 		if (n > 0)
 			ward_refuse(fds[0], e);
 		for (unsigned i = 0; i < FDS; i++)

@@ -3,7 +3,7 @@
  * Who may run now. --max runs at once; who comes then waits with his descriptors, at most --queue of
  * them and half a minute, and is told to come again after that. Nothing is made for one that waits.
  *
- * Fair between tenants, who are the uids that the kernel says are asking:
+ * Fair between tenants, who are the uids that the kernel says are asking, and those for whom HTTP asks:
  * - a place that comes free goes to the one with the fewest runs, in turn among equals;
  * - the last place is not given to who has all the others, if somebody else asked within a minute;
  * - in a full queue a newcomer takes the place of the last of whoever has most waiting there.
@@ -20,6 +20,7 @@
 #include "base/err.h"
 #include "warden/overload.h"
 
+struct link_ask;
 struct queued;
 struct ucred;
 struct source;
@@ -33,7 +34,7 @@ struct queue {
 	uint64_t bytes;	    /* of the requests that wait */
 	uint64_t gap_us;    /* between two that were served, smoothed */
 	uint64_t served_us; /* the last one */
-	uid_t asked;	    /* the last one's */
+	uint64_t asked;	    /* whose the last one was */
 	uint64_t other_us;  /* when that was not the one before; 0: never */
 	struct overload overload;
 };
@@ -41,7 +42,8 @@ struct queue {
 void queue_init(struct warden *w);
 /* A request for a sandbox (LINK_RUN or LINK_CREATE): the connection and what came with it. It waits, if
  * only for queue_serve(); descriptors that are kept are FD_NONE then. */
-int queue_take(struct warden *w, uint32_t op, const struct ucred *who, int *fds, struct err *e);
+int queue_take(struct warden *w, const struct link_ask *ask, const struct ucred *who, int *fds,
+	       struct err *e);
 /* One of those that wait can be run now. */
 bool queue_can_serve(const struct warden *w);
 /* Run it, if so. */
@@ -59,8 +61,8 @@ void queue_end(struct warden *w);
 /* Say that the daemon ends. */
 void queue_ending(struct err *e);
 
-/* A run of this uid begins, or this one has ended. */
-void queue_began(struct warden *w, struct ward *ward, uid_t uid);
+/* A run of this tenant (struct ask, whose) begins, or this one has ended. */
+void queue_began(struct warden *w, struct ward *ward, uint64_t whose);
 void queue_ended(struct warden *w, struct ward *ward);
 
 #endif

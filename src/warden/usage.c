@@ -3,9 +3,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -102,6 +105,64 @@ static uint64_t proportional(const struct queue *q)
 			total += (uint64_t)kb << 10;
 	}
 	return total;
+}
+
+#define NAMELESS_MAX 256u /* different ones, together; of more the first count */
+
+struct nameless {
+	struct {
+		dev_t dev;
+		ino_t ino;
+	} seen[NAMELESS_MAX];
+	unsigned n;
+	uint64_t bytes;
+};
+
+static void add_nameless(struct nameless *all, int fds, const char *name)
+{
+	char path[64];
+	struct statfs fs;
+	struct stat st;
+
+	if (fstatat(fds, name, &st, 0) < 0 || !S_ISREG(st.st_mode) || st.st_nlink > 0)
+		return;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d/%.20s", fds, name);
+	if (statfs(path, &fs) < 0 || fs.f_type == TMPFS_MAGIC)
+		return;
+	for (unsigned i = 0; i < all->n; i++)
+		if (all->seen[i].dev == st.st_dev && all->seen[i].ino == st.st_ino)
+			return;
+	if (all->n == NAMELESS_MAX)
+		return;
+	all->seen[all->n].dev = st.st_dev;
+	all->seen[all->n++].ino = st.st_ino;
+	all->bytes += (uint64_t)st.st_blocks * 512;
+}
+
+static void add_nameless_of(struct nameless *all, pid_t pid)
+{
+	char path[64];
+	const struct dirent *d;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	DIR *fds = opendir(path);
+	while (fds && (d = readdir(fds)))
+		if (d->d_name[0] != '.')
+			add_nameless(all, dirfd(fds), d->d_name); /* tidy: the kernel wrote it */
+	if (fds)
+		closedir(fds);
+}
+
+uint64_t usage_of_nameless(pid_t guest)
+{
+	static __thread struct queue q;
+	struct nameless all = {.n = 0};
+
+	q.head = q.tail = 0;
+	walk_tree(guest, &q);
+	for (unsigned i = 1; i < q.tail; i++) /* the guest has none */
+		add_nameless_of(&all, q.pid[i]);
+	return all.bytes;
 }
 
 /* The guest itself uses nothing worth counting, but inherits the time of orphans. */

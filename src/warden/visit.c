@@ -2,12 +2,14 @@
 #include "warden/visit.h"
 
 #include <stdlib.h>
+#include <sys/socket.h>
 
 #include "base/fd.h"
 #include "base/passfd.h"
 
 struct visitor {
 	int link;
+	uint64_t oom_before; /* when he came */
 	struct source source;
 	struct visitor *next;
 };
@@ -18,7 +20,8 @@ int visit(struct warden *w, struct ward *ward, int link, struct err *e)
 
 	if (!v)
 		return err_sys(e, "visit");
-	*v = (struct visitor){link, {SOURCE_VISITOR, ward, v}, ward->visitors};
+	*v = (struct visitor){
+		link, ward_oom_kills(ward), {SOURCE_VISITOR, ward, v}, ward->visitors};
 	int r = warden_watch(w, link, &v->source, e);
 	if (r < 0) {
 		free(v);
@@ -53,14 +56,31 @@ void visitors_leave(struct warden *w, struct ward *ward)
 	}
 }
 
+/* His command has ended, and he would know whether somebody was killed for want of memory meanwhile. */
+static void answer(const struct visitor *v)
+{
+	struct link_msg msg = {
+		.kind = LINK_OK,
+		.ok = {.value = ward_oom_kills(v->source.ward) - v->oom_before},
+	};
+
+	(void)passfd_send(v->link, &msg, sizeof(msg), NULL, 0); /* or he is gone */
+}
+
 /* Whatever he says, or that he is gone, he leaves. */
 void visit_event(struct warden *w, const struct source *source)
 {
 	struct visitor **at = &source->ward->visitors;
+	struct link_ask msg = {0};
+	int fds[1];
 
 	while (*at != source->of)
 		at = &(*at)->next;
 	struct visitor *v = *at;
+	int r = passfd_receive(v->link, &msg, sizeof(msg), fds, 1, MSG_DONTWAIT);
+	fd_close(&fds[0]);
+	if (r >= 0 && msg.op == LINK_TELL)
+		answer(v);
 	*at = v->next;
 	leave(w, v);
 }

@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -16,6 +17,7 @@
 #include "sandbox/hold.h"
 #include "sandbox/notify.h"
 #include "warden/control.h"
+#include "warden/guard.h"
 #include "warden/job.h"
 #include "warden/pool.h"
 #include "warden/zygote.h"
@@ -25,7 +27,9 @@
 #include "wire/msg.h"
 
 #define LEFT_US 3600000000u /* how long what a command printed is kept behind its end */
-#define LEFT_MAX 64u
+#define LEFT_OWN 64u	    /* kept of one owner, */
+#define LEFT_MAX 1024u	    /* and of all */
+#define EMPTY_POLLS 50u	    /* a second, for a command that is on its way to the guest */
 #define GONE_MAX 32u
 
 struct ward *ward_new(struct warden *w)
@@ -37,6 +41,7 @@ struct ward *ward_new(struct warden *w)
 	live_init(&ward->live);
 	ward->spec.dir_fd = FD_NONE;
 	ward->client = ward->listener = ward->oom = ward->terminal = ward->mounts = FD_NONE;
+	ward->layers = FD_NONE;
 	for (int i = 0; i < SOURCE_WARD_KINDS; i++)
 		ward->sources[i] = (struct source){(enum source_kind)i, ward, NULL};
 	ward->next = w->wards;
@@ -99,17 +104,20 @@ static void ward_free(struct warden *w, struct ward *ward)
 	w->n_wards--;
 	pool_forget(w, ward);
 	queue_ended(w, ward);
-	w->n_polled -= ward->polled;
+	w->n_polled -= ward->polled && !ward->resting;
 	w->n_left -= ward->state == WARD_LEFT;
 	unindex(w, ward);
 	visitors_leave(w, ward);
+	ward_guard_end(w, ward);
 	jobs_free(w, ward);
 	fd_close(&ward->client);
 	fd_close(&ward->listener);
 	fd_close(&ward->oom);
 	fd_close(&ward->terminal);
 	fd_close(&ward->mounts);
+	fd_close(&ward->layers);
 	free(ward->metadata);
+	free(ward->variables);
 	free(ward);
 }
 
@@ -135,9 +143,23 @@ static void await_reader(const struct warden *w, struct ward *ward)
 	(void)epoll_ctl(w->epoll, EPOLL_CTL_MOD, ward->client, &ev); /* it is watched already */
 }
 
+static uint64_t micros(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;
+}
+
+/* What the kernel told who waited for the guest. */
+static void note_times(struct ward *ward, const struct rusage *u)
+{
+	struct link_ended *ended = &ward->pending.ended;
+
+	ended->user_us = micros(&u->ru_utime);
+	ended->system_us = micros(&u->ru_stime);
+	ended->memory_kb = (uint64_t)u->ru_maxrss;
+}
+
 static void note_end(struct ward *ward, const struct live_end *end, bool gone)
 {
-	const struct rusage *u = &end->rusage;
 	struct link_msg *msg = &ward->pending;
 
 	*msg = (struct link_msg){
@@ -146,11 +168,6 @@ static void note_end(struct ward *ward, const struct live_end *end, bool gone)
 			{
 				.stop = ward->stop,
 				.stuck = !gone,
-				.user_us = (uint64_t)u->ru_utime.tv_sec * 1000000 +
-					   (uint64_t)u->ru_utime.tv_usec,
-				.system_us = (uint64_t)u->ru_stime.tv_sec * 1000000 +
-					     (uint64_t)u->ru_stime.tv_usec,
-				.memory_kb = (uint64_t)u->ru_maxrss,
 				.memory_peak_bytes = end->usage.memory_peak_bytes,
 				.pids_peak = end->usage.pids_peak,
 				.cpu_us = end->usage.cpu_us,
@@ -160,6 +177,7 @@ static void note_end(struct ward *ward, const struct live_end *end, bool gone)
 			},
 	};
 
+	note_times(ward, &end->rusage);
 	if (ward->memory_peak > msg->ended.memory_peak_bytes)
 		msg->ended.memory_peak_bytes = ward->memory_peak;
 	if (ward->pids_peak > msg->ended.pids_peak)
@@ -176,20 +194,36 @@ static void unwatch_all(const struct warden *w, const struct ward *ward)
 	warden_unwatch(w, ward->oom);
 }
 
+/* Which one is forgotten: of who has more than his share, else of all, the one that ended first. */
+static struct ward *ward_to_forget(const struct warden *w, uid_t owner)
+{
+	struct ward *first = NULL, *first_own = NULL;
+	unsigned own = 0;
+
+	for (struct ward *ward = w->wards; ward; ward = ward->next) {
+		if (ward->state != WARD_LEFT)
+			continue;
+		if (!first || ward->ended_ms < first->ended_ms)
+			first = ward;
+		if (ward->owner != owner)
+			continue;
+		own++;
+		if (!first_own || ward->ended_ms < first_own->ended_ms)
+			first_own = ward;
+	}
+	return own > LEFT_OWN ? first_own : w->n_left > LEFT_MAX ? first : NULL;
+}
+
 /* What its command printed is worth keeping for a while; but not for ever, and not of too many. */
 static void ward_leave(struct warden *w, struct ward *ward)
 {
-	struct ward *oldest = NULL;
-
 	queue_ended(w, ward);
 	ward->state = WARD_LEFT;
 	w->n_left++;
 	ward_set_deadline(w, ward, warden_now_us() + LEFT_US);
-	for (struct ward *other = w->wards; w->n_left > LEFT_MAX && other; other = other->next)
-		if (other->state == WARD_LEFT)
-			oldest = other;
-	if (oldest)
-		ward_free(w, oldest);
+	ward = ward_to_forget(w, ward->owner);
+	if (ward)
+		ward_free(w, ward);
 }
 
 /* The caller does not read that it is over: it is told when it does. */
@@ -243,6 +277,7 @@ static void ward_remove(struct warden *w, struct ward *ward, struct live_end *en
 
 	(void)live_remove(&ward->live, end);
 	fd_close(&ward->mounts);
+	fd_close(&ward->layers);
 	ward->ended_ms = warden_now_ms();
 	if (ran)
 		visitors_tell(ward, &ward->pending);
@@ -253,6 +288,25 @@ static void ward_remove(struct warden *w, struct ward *ward, struct live_end *en
 		ward_free(w, ward);
 	else
 		ward_linger(w, ward);
+}
+
+void warden_tell(const struct warden *w, const struct ward *ward, struct warden_news *news)
+{
+	memcpy(news->sandbox, ward->spec.id, sizeof(news->sandbox));
+	news->owner = ward->owner;
+	news->drained = w->draining;
+	if (ward->metadata)
+		(void)snprintf(news->label, sizeof(news->label), "%s", ward->metadata);
+	if (w->config->news)
+		w->config->news(w->config->arg, news);
+}
+
+static void tell_record(const struct warden *w, const struct ward *ward)
+{
+	struct warden_news news = {
+		.stop = ward->stop, .began_ms = ward->made_ms, .ended_ms = warden_now_ms()};
+
+	warden_tell(w, ward, &news);
 }
 
 void ward_end(struct warden *w, struct ward *ward)
@@ -269,14 +323,19 @@ void ward_end(struct warden *w, struct ward *ward)
 		return;
 	}
 	unwatch_all(w, ward);
+	ward_guard_end(w, ward);
 	struct live_end end = {.count = ward->state == WARD_RUNNING && !ward->told};
 	bool gone = live_reap(&ward->live, &end);
 	if (ward->state == WARD_RUNNING) {
-		if (!ward->told) {
+		if (ward->told) {
+			note_times(ward, &end.rusage); /* the queue learns from it (queue.c) */
+		} else {
 			note_end(ward, &end, gone);
 			told = tell(ward, &ward->pending, NULL, 0);
 		}
 		jobs_over(w, ward);
+		if (ward->held)
+			tell_record(w, ward);
 		w->ended_us = warden_now_us();
 		if (told && ward_remove_later(w, ward))
 			return;
@@ -300,6 +359,7 @@ int ward_watch(struct warden *w, struct ward *ward, struct err *e)
 		[SOURCE_CLIENT] = ward->client,
 		[SOURCE_LISTENER] = FD_NONE,
 		[SOURCE_OOM] = ward->oom,
+		[SOURCE_GUARD] = FD_NONE,
 	};
 	int r = 0;
 
@@ -309,11 +369,29 @@ int ward_watch(struct warden *w, struct ward *ward, struct err *e)
 	return r;
 }
 
+uint64_t ward_oom_kills(const struct ward *ward)
+{
+	const struct cgroup_ops *ops = ward->live.cgroup.ops;
+
+	return ops ? ops->oom_kills(&ward->live.cgroup) : ward->relieved;
+}
+
+bool ward_was_oom(const struct ward *ward, uint64_t before, int status)
+{
+	bool killed = WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL
+					  : WEXITSTATUS(status) == 128 + SIGKILL;
+
+	return killed && ward_oom_kills(ward) > before;
+}
+
 static void watch_memory(struct warden *w, struct ward *ward)
 {
 	struct err e = ERR_INIT;
 
-	if (ward->live.cgroup.ops)
+	/* Of one that lives only who is too large dies, not the sandbox with its files. */
+	if (ward->live.cgroup.ops && ward->held)
+		(void)ward->live.cgroup.ops->kill_singly(&ward->live.cgroup); /* or all do */
+	else if (ward->live.cgroup.ops)
 		ward->oom = ward->live.cgroup.ops->watch_oom(&ward->live.cgroup);
 	if (ward->oom >= 0)
 		(void)warden_watch(w, ward->oom, &ward->sources[SOURCE_OOM], &e);
@@ -455,6 +533,10 @@ static void on_guest_end(struct warden *w, struct ward *ward)
 	while ((ward->held || (ward->state == WARD_STARTING && !ward->answered)) &&
 	       on_control(w, ward))
 		;
+	int status;
+	if (ward->state == WARD_RUNNING && ward->held && ward->stop == LINK_STOP_NONE &&
+	    !job_status(ward, &status) && ward_oom_kills(ward))
+		ward->stop = LINK_STOP_MEMORY; /* nobody was left but the guest */
 	if (ward->state == WARD_STARTING && !ward->answered) {
 		(void)err_set(&e, ERR_INTERNAL, "the guest ended unexpectedly");
 		ward_refuse(ward->client, &e);
@@ -464,14 +546,18 @@ static void on_guest_end(struct warden *w, struct ward *ward)
 
 static void on_listener(struct warden *w, struct ward *ward, uint32_t events)
 {
-	struct notify_event ev;
+	struct notify_event ev = {0};
 	int r = events & EPOLLIN ? notify_take(ward->listener, &ev) : -EPIPE;
 
+	if (r > 0 && ev.guard)
+		r = ward_guard_ask(w, ward, &ev);
+	else if (r > 0 && ward_refused(ward, &ev) && notify_answer(ward->listener, &ev) < 0)
+		r = -EPIPE;
 	if (r < 0) {
 		warden_unwatch(w, ward->listener);
 		fd_close(&ward->listener);
 	}
-	if (r <= 0)
+	if (!ev.what[0])
 		return;
 	struct link_msg *msg = &ward->pending;
 	struct link_denial *d = &msg->denial;
@@ -482,7 +568,11 @@ static void on_listener(struct warden *w, struct ward *ward, uint32_t events)
 	(void)snprintf(d->what, sizeof(d->what), "%s", ev.what);
 	(void)snprintf(d->hint, sizeof(d->hint), "%s", ev.hint ? ev.hint : "");
 	(void)snprintf(d->host, sizeof(d->host), "%s", ev.network ? ev.host : "");
-	visitors_tell(ward, msg);
+	if (ev.network && ward->spec.egress.n_ports)
+		d->network = LINK_NETWORK_POLICY;
+	/* Who made it knows its policy, and what the gate decides; who only has a command in it does not. */
+	if (!notify_is_gated(&ward->spec.egress, &ev))
+		visitors_tell(ward, msg);
 	if (tell(ward, msg, NULL, 0))
 		return;
 	/* The next refused call waits until he reads. */
@@ -508,18 +598,20 @@ static void on_reader(struct warden *w, struct ward *ward)
 }
 
 /* All but the guest were waited for, says the guest, and it is about to end: the caller need not wait
- * for that. Only where a group has the accounts; else they are what the guest's end gives. */
+ * for that. The accounts are a group's, or what the guest has told him. */
 static void tell_early(struct warden *w, struct ward *ward)
 {
 	struct live_end end = {0};
 
 	ward->asked = true;
-	if (ward->state != WARD_RUNNING || !ward->live.cgroup.ops)
+	if (ward->state != WARD_RUNNING)
 		return;
-	ward->live.cgroup.ops->usage(&ward->live.cgroup, &end.usage);
-	end.usage.cpu_us = cgroup_cpu_us(&ward->live.cgroup);
-	if (!end.usage.cpu_us)
-		return;
+	if (ward->live.cgroup.ops) {
+		ward->live.cgroup.ops->usage(&ward->live.cgroup, &end.usage);
+		end.usage.cpu_us = cgroup_cpu_us(&ward->live.cgroup);
+		if (!end.usage.cpu_us)
+			return;
+	}
 	note_end(ward, &end, true);
 	ward->told = tell(ward, &ward->pending, NULL, 0);
 	w->ended_us = warden_now_us();
@@ -528,7 +620,6 @@ static void tell_early(struct warden *w, struct ward *ward)
 static void on_client(struct warden *w, struct ward *ward, uint32_t events)
 {
 	struct link_ask msg = {0};
-	int fds[1];
 
 	if (events == EPOLLOUT) {
 		on_reader(w, ward);
@@ -540,8 +631,7 @@ static void on_client(struct warden *w, struct ward *ward, uint32_t events)
 		return;
 	}
 	/* Whatever he says, or that he is gone, it is the end. */
-	int r = passfd_receive(ward->client, &msg, sizeof(msg), fds, 1, 0);
-	fd_close(&fds[0]);
+	int r = passfd_receive(ward->client, &msg, sizeof(msg), NULL, 0, 0);
 	if (r >= 0 && msg.op == LINK_TELL && !ward->held && !ward->asked) {
 		tell_early(w, ward);
 		return;
@@ -563,6 +653,7 @@ void ward_event(struct warden *w, const struct source *source, uint32_t events)
 		warden_unwatch(w, ward->oom);
 		ward_kill(ward, LINK_STOP_MEMORY);
 		break;
+	case SOURCE_GUARD: ward_guard_event(w, ward); break;
 	case SOURCE_VISITOR: visit_event(w, source); break;
 	case SOURCE_JOB_OUT:
 	case SOURCE_JOB_ERR:
@@ -580,7 +671,24 @@ void ward_event(struct warden *w, const struct source *source, uint32_t events)
 	}
 }
 
-static void poll_one(struct ward *ward)
+/* The kernel would kill one process at a time, too. */
+static void relieve(struct ward *ward)
+{
+	if (!ward->held) {
+		ward_kill(ward, LINK_STOP_MEMORY);
+		return;
+	}
+	ward->relieving = !ward->relieving; /* what it had comes back before the next look */
+	if (!ward->relieving)
+		return;
+	uint64_t pages = ward->spec.limits.memory_bytes / (uint64_t)sysconf(_SC_PAGESIZE);
+	control_send(ward->live.sb.control, MSG_RELIEVE,
+		     pages < INT32_MAX ? (int)pages : INT32_MAX);
+	ward->relieved++;
+}
+
+/* True: nobody is inside but the guest. */
+static bool poll_one(struct ward *ward)
 {
 	uint64_t cpu_max_us = ward->spec.limits.cpu_time_ms * 1000, cpu_us = 0;
 	struct usage u = {0};
@@ -597,17 +705,37 @@ static void poll_one(struct ward *ward)
 		ward->pids_peak = u.pids > ward->pids_peak ? u.pids : ward->pids_peak;
 		ward->pids_full = ward->pids_full || u.pids >= ward->spec.limits.pids;
 		if (u.memory > ward->spec.limits.memory_bytes)
-			ward_kill(ward, LINK_STOP_MEMORY);
+			relieve(ward);
+		else
+			ward->relieving = false;
 	}
 	if (cpu_max_us && cpu_us >= cpu_max_us)
 		ward_kill(ward, LINK_STOP_CPU_TIME);
+	return !ward->live.cgroup.ops && u.pids == 0;
+}
+
+void ward_rouse(struct warden *w, struct ward *ward)
+{
+	w->n_polled += ward->resting;
+	ward->resting = false;
+	ward->seen_empty = 0;
+}
+
+/* Nobody can get in but by us, so who found nobody inside for a while need not look again. */
+static void rest(struct warden *w, struct ward *ward, bool empty)
+{
+	ward->seen_empty = empty && ward->held && !ward->visitors ? ward->seen_empty + 1 : 0;
+	if (ward->seen_empty < EMPTY_POLLS)
+		return;
+	ward->resting = true;
+	w->n_polled--;
 }
 
 void ward_poll(struct warden *w)
 {
 	for (struct ward *ward = w->wards; ward; ward = ward->next)
-		if (ward->polled && ward->state == WARD_RUNNING)
-			poll_one(ward);
+		if (ward->polled && !ward->resting && ward->state == WARD_RUNNING)
+			rest(w, ward, poll_one(ward));
 }
 
 void ward_set_deadline(struct warden *w, struct ward *ward, uint64_t at_us)

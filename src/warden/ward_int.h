@@ -20,7 +20,10 @@
 #include <stdbool.h>
 #include <sys/socket.h>
 
+#include "base/discard.h"
+#include "alert/alert.h"
 #include "sandbox/ask.h"
+#include "sandbox/notify.h"
 #include "warden/demand.h"
 #include "warden/live.h"
 #include "warden/pressure.h"
@@ -44,6 +47,7 @@ enum source_kind {
 	SOURCE_CLIENT,
 	SOURCE_LISTENER,
 	SOURCE_OOM,
+	SOURCE_GUARD, /* guard.c */
 	SOURCE_WARD_KINDS,
 	SOURCE_FRONT,
 	SOURCE_SIGNAL,
@@ -73,7 +77,10 @@ struct ward {
 	struct sandbox_spec spec;
 	int client, listener, oom, terminal;
 	int mounts; /* its mount namespace */
+	int layers; /* by which its packages are held (wire/bundle.h) */
 	bool warm, polled;
+	bool resting;	     /* polled, but nobody is inside: not looked at until somebody may be */
+	unsigned seen_empty; /* polls in a row that found nobody */
 	enum ward_kind kind;
 	bool answered; /* the caller knows that it failed */
 	bool asked;    /* the caller wanted to know of its end before the guest's, */
@@ -81,15 +88,23 @@ struct ward {
 	enum link_stop stop;
 	bool held; /* lives without a caller */
 	bool paused;
-	bool grouped; /* a control group holds its limits */
-	bool warned;  /* its time is over, SIGTERM was sent */
+	bool alarmed; /* an alert has ended or paused it */
+	uint32_t alerts;
+	struct alert_rate rate;
+	struct notify_event withheld; /* of one that was stopped: answered when it goes on */
+	bool grouped;		      /* a control group holds its limits */
+	bool warned;		      /* its time is over, SIGTERM was sent */
+	bool timed;		      /* somebody gave it a time; its use gives it no other */
 	uid_t owner;
 	uint64_t made_ms, ended_ms; /* since 1970 */
 	uint64_t deadline_us;	    /* held: when its time is over; LEFT: when it is forgotten */
 	char command[160];	    /* as text, for lists */
 	char *metadata;		    /* the asker's: "key=value" and NUL, each; NULL: none */
 	uint32_t metadata_len;
-	struct job *jobs; /* the first is its own command, if it has one */
+	char *variables; /* that its commands have: "KEY=VALUE" and NUL, each (variables.c) */
+	uint32_t variables_len;
+	struct ward_guard *guard; /* who decides about commands; NULL: nobody need */
+	struct job *jobs;	  /* the first is its own command, if it has one */
 	struct visitor *visitors;
 	unsigned n_visitors;
 	struct ward *same_hash;
@@ -97,6 +112,8 @@ struct ward {
 	struct link_msg pending; /* what a caller who does not read is told next */
 	uint64_t memory_peak, pids_peak;
 	bool pids_full;
+	uint64_t relieved; /* how often the largest process was killed, where no group does that */
+	bool relieving;	   /* just now: its memory may not be back yet */
 	const char *argv[5]; /* of the interpreter */
 	struct source sources[SOURCE_WARD_KINDS];
 	struct ward *prev, *next;
@@ -131,10 +148,18 @@ struct zygote {
 
 #define WARD_HASH 1024u
 
+struct warden;
+/* ward.c: who keeps the record hears of it; which sandbox and whose is filled in. */
+void warden_tell(const struct warden *w, const struct ward *ward, struct warden_news *news);
+
 struct warden {
 	const struct warden_config *config;
 	struct cgroup_host cgroups;
 	int epoll, front, signals, timer, janitor;
+	uint64_t front_since_us,
+		front_due_us;  /* it was started then; is to be then, 0: it is there */
+	unsigned front_deaths; /* soon after its start, in a row */
+	struct shunned shunned;
 	struct source own[4];
 	struct pool pool;
 	struct queue queue;
@@ -142,7 +167,7 @@ struct warden {
 	unsigned n_wards;   /* all of them */
 	unsigned n_waiting; /* MAKING or READY, of all kinds */
 	unsigned waiting[KINDS];
-	unsigned n_polled;
+	unsigned n_polled;		     /* that are looked at: not those that rest */
 	unsigned n_gone;		     /* GONE, */
 	struct ward *first_gone, *last_gone; /* in the order they ended */
 	uint64_t ended_us;		     /* when the last one did */
@@ -188,6 +213,8 @@ void ward_index(struct warden *w, struct ward *ward);
 void ward_event(struct warden *w, const struct source *source, uint32_t events);
 /* Limits that no group holds. */
 void ward_poll(struct warden *w);
+/* Somebody may get in: its limits are looked at again. */
+void ward_rouse(struct warden *w, struct ward *ward);
 /* Those whose time is over. */
 void ward_expire(struct warden *w);
 void ward_set_deadline(struct warden *w, struct ward *ward, uint64_t at_us);
@@ -201,8 +228,19 @@ void ward_end(struct warden *w, struct ward *ward);
 void ward_sweep_gone(struct warden *w);
 /* Say no on a connection. */
 void ward_refuse(int client, const struct err *e);
+/* How many of its processes were killed for want of memory so far. */
+uint64_t ward_oom_kills(const struct ward *ward);
+/* Was that the end of a command which ended with this wait status? `before`: as it was when it began. A
+ * shell passes on what became of the last program that it started. */
+bool ward_was_oom(const struct ward *ward, uint64_t before, int status);
 /* What kind of sandbox it is. */
 void ward_describe(const struct ward *ward, struct link_msg *msg);
+
+/* op.c. 1: by a signal, which is on its way. */
+int ward_set_paused(struct ward *ward, bool pause, struct err *e);
+/* alarm.c: something was refused in it. False: do not answer who is killed for it, nor yet who is
+ * stopped, so that he cannot be faster than the signal. */
+bool ward_refused(struct ward *ward, const struct notify_event *ev);
 
 uint64_t warden_now_us(void);
 uint64_t warden_now_ms(void); /* since 1970 */

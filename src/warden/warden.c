@@ -31,6 +31,11 @@
 #define DRAIN_LOOK_US 100000u
 #define PAUSE_US 2000u
 #define DRAIN_US 10000000u
+#define FRONT_YOUNG_US 1000000u
+#define FRONT_QUICK                                                                                \
+	8u /* early deaths after which the next one waits a little, twice as long each time */
+#define FRONT_WAIT_US 10000u
+#define FRONT_WAIT_MAX_US 2000000u
 #define MESSAGES_MAX 64 /* of front, in one turn */
 #define EVENTS_MAX 64	/* while one could be run that waits */
 #define JANITOR_S                                                                                  \
@@ -100,26 +105,54 @@ static void drain(struct warden *w)
 
 static int start_front(struct warden *w, struct err *e);
 
+/* One that cannot live must not keep us busy with starting it. */
+static uint64_t front_wait_us(struct warden *w)
+{
+	bool young = warden_now_us() - w->front_since_us < FRONT_YOUNG_US;
+	uint64_t us = FRONT_WAIT_US;
+
+	w->front_deaths = young ? w->front_deaths + 1 : 0;
+	if (w->front_deaths <= FRONT_QUICK)
+		return 0;
+	for (unsigned i = FRONT_QUICK + 1; i < w->front_deaths && us < FRONT_WAIT_MAX_US; i++)
+		us *= 2;
+	return us < FRONT_WAIT_MAX_US ? us : FRONT_WAIT_MAX_US;
+}
+
+/* When it is time. Whoever asks meanwhile waits in the listening socket. */
+static void renew_front(struct warden *w)
+{
+	struct err e = ERR_INIT;
+
+	if (!w->front_due_us || w->draining || warden_now_us() < w->front_due_us)
+		return;
+	w->front_due_us = 0;
+	if (start_front(w, &e) < 0) {
+		(void)fprintf(stderr, "pinfold: ending: %s\n", e.text);
+		drain(w);
+	}
+}
+
 /* One message of front's; false: there is none. */
 static bool take_message(struct warden *w, int *ret)
 {
 	struct link_ask msg;
 	int fds[1 + LINK_FDS_MAX];
-	int n = passfd_receive(w->front, &msg, sizeof(msg), fds, 1 + LINK_FDS_MAX, MSG_DONTWAIT);
+	int n = passfd_receive(w->front, &msg, sizeof(msg), fds, 1 + LINK_FDS_MAX,
+			       MSG_DONTWAIT | PASSFD_ANYBODYS);
 
 	if (n >= 1 && msg.magic == LINK_MAGIC && msg.version == LINK_VERSION)
 		op_handle(w, &msg, fds);
 	for (unsigned i = 0; n >= 0 && i < 1 + LINK_FDS_MAX; i++)
 		fd_close(&fds[i]);
 	*ret = n;
-	return n >= 0 || n == -EPROTO;
+	return n >= 0 || n == -EPROTO || n == -EBADMSG;
 }
 
 /* All that is there, up to some: what has to wait does so in the queue, not in the socket, where
  * nobody counts and nobody is fair. */
 static void on_front(struct warden *w)
 {
-	struct err e = ERR_INIT;
 	int last = 0;
 
 	for (int i = 0; i < MESSAGES_MAX && take_message(w, &last); i++)
@@ -129,10 +162,10 @@ static void on_front(struct warden *w)
 	/* Front is gone; sandboxes go on without it. */
 	(void)epoll_ctl(w->epoll, EPOLL_CTL_DEL, w->front, NULL);
 	fd_close(&w->front);
-	if (!w->draining && start_front(w, &e) < 0) {
-		(void)fprintf(stderr, "pinfold: ending: %s\n", e.text);
-		drain(w);
-	}
+	if (w->draining)
+		return;
+	w->front_due_us = warden_now_us() + front_wait_us(w);
+	renew_front(w);
 }
 
 /* What waits was made with what was true then: /etc, control groups. */
@@ -169,6 +202,7 @@ static void on_timer(struct warden *w)
 	ward_poll(w);
 	jobs_relent(w);
 	ward_expire(w);
+	renew_front(w);
 }
 
 static void sweep(void)
@@ -196,6 +230,8 @@ static void arm_timer(struct warden *w)
 	uint64_t now = warden_now_us(), us = w->next_deadline_us;
 	struct itimerspec spec = {0};
 
+	if (w->front_due_us && (!us || w->front_due_us < us))
+		us = w->front_due_us;
 	if (us)
 		us = us > now ? us - now : 1;
 	if ((w->n_polled || w->n_throttled) && (!us || us > POLL_US))
@@ -269,6 +305,7 @@ static int start_front(struct warden *w, struct err *e)
 
 	if (pid < 0)
 		return err_sys(e, "start front");
+	w->front_since_us = warden_now_us();
 	w->own[0] = (struct source){SOURCE_FRONT, NULL, NULL};
 	return warden_watch(w, w->front, &w->own[0], e);
 }

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "base/id.h"
 
 /* What waits in a sandbox that waits. */
 enum ward_kind {
@@ -20,6 +21,21 @@ enum ward_kind {
 	KINDS,
 };
 
+/* Something ended that nobody waits for: a sandbox that lives, or a command in one. For the record. */
+struct warden_news {
+	char sandbox[ID_SIZE];
+	uint32_t owner; /* whose it is */
+	uint32_t pid;	/* of the command, inside; 0: it is the sandbox itself */
+	uint32_t own;	/* the sandbox was made for this command */
+	uint32_t known; /* `status` is how it ended, as wait() says it */
+	int32_t status;
+	uint32_t stop;		     /* enum link_stop: what ended it */
+	uint32_t drained;	     /* the daemon ends, and it with it */
+	uint64_t began_ms, ended_ms; /* since 1970 */
+	uint64_t output_bytes;
+	char label[96]; /* the first of its metadata, as far as there is room; "": none */
+};
+
 struct warden_config {
 	unsigned waiting[KINDS]; /* how many sandboxes of each kind wait ready-made, at least */
 	uint64_t warm_memory;	 /* what all that wait may hold; 0: the default */
@@ -27,6 +43,7 @@ struct warden_config {
 	const char *preload;	 /* modules that a waiting Python has imported, with commas */
 	unsigned live_max;	 /* how many runs at once */
 	unsigned queue_max;	 /* how many requests wait for that */
+	uid_t api_uid;		 /* who asks for others, by HTTP */
 	/* Start (again) the process that talks to callers; returns its pid and our end of the
 	 * socket to it. */
 	pid_t (*start_front)(void *arg, int *ret_sock);
@@ -37,6 +54,8 @@ struct warden_config {
 	/* What waits is made again (SIGHUP); or NULL. */
 	void (*renewed)(void *arg);
 	void *renewed_arg;
+	/* Must not block; or NULL. */
+	void (*news)(void *arg, const struct warden_news *news);
 };
 
 /* Until SIGTERM or SIGINT: then no new run begins, those there may end, and nothing is left. */

@@ -114,6 +114,19 @@ static int check_ports(const struct ask_head *head)
 	return !head->ca != !head->certs || (head->ca && !head->n_ports) ? -EINVAL : 0;
 }
 
+static int check_pinned(const struct ask_head *head)
+{
+	if (head->flags & ASK_PINNED)
+		return head->pinned_start_s < 0 || head->pinned_start_s > ASK_START_MAX_S ? -EINVAL
+											  : 0;
+	return head->pinned_start_s || head->pinned_made_ns ? -EINVAL : 0;
+}
+
+static int check_guard(const struct ask_head *head)
+{
+	return (head->flags & ASK_GUARD_DELETE) && !(head->flags & ASK_GUARD) ? -EINVAL : 0;
+}
+
 int ask_check(const void *block, uint32_t size)
 {
 	const struct ask_head *head = block;
@@ -124,7 +137,8 @@ int ask_check(const void *block, uint32_t size)
 	if (check_limits(&head->limits) < 0 || head->argc == 0 ||
 	    check_vector(head, head->argv, head->argc) < 0 ||
 	    check_vector(head, head->envp, head->envc) < 0 || check_hidden(head) < 0 ||
-	    check_metadata(head) < 0 || check_ports(head) < 0)
+	    check_metadata(head) < 0 || check_ports(head) < 0 || check_pinned(head) < 0 ||
+	    check_guard(head) < 0)
 		return -EINVAL;
 	if (!head->workdir || check_str(head, head->workdir, 4096) < 0 ||
 	    check_str(head, head->path, head->size) < 0 ||

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define ASK_MAGIC 0x70696e61u
-#define ASK_VERSION 3u
+#define ASK_VERSION 5u
 #define ASK_SIZE_MAX (40u << 20)
 #define ASK_STRINGS_MAX 8192u
 #define ASK_HIDDEN_MAX 256u
@@ -24,12 +24,19 @@
 #define ASK_LIVE 0x40u	     /* no command: the sandbox lives, commands come later */
 #define ASK_NODE 0x80u
 #define ASK_R 0x100u
-#define ASK_SESSION 0x200u /* EXEC: standard input is the socket of a session (wire/fds.h) */
-#define ASK_STDIN 0x400u   /* keep its standard input open for who writes to it later */
-#define ASK_USER 0x800u	   /* EXEC: uid 1000, also where the sandbox's own is 0 */
-#define ASK_EGRESS 0x1000u /* a socket to a gate of the asker's comes along, for these ports */
-#define ASK_FLAGS 0x1fffu
+#define ASK_SESSION 0x200u     /* EXEC: standard input is the socket of a session (wire/fds.h) */
+#define ASK_STDIN 0x400u       /* keep its standard input open for who writes to it later */
+#define ASK_USER 0x800u	       /* EXEC: uid 1000, also where the sandbox's own is 0 */
+#define ASK_EGRESS 0x1000u     /* a socket to a gate of the asker's comes along, for these ports */
+#define ASK_ALERT_KILL 0x2000u /* RUN, CREATE: what the first alert does to it */
+#define ASK_PINNED 0x4000u     /* a deterministic run */
+#define ASK_ALERT_PAUSE 0x8000u
+#define ASK_GUARD 0x10000u /* a socket comes along on which the asker decides (wire/guard.h) */
+#define ASK_GUARD_DELETE 0x20000u /* and with that, about what is deleted, too */
+#define ASK_LAYERS 0x40000u	  /* a bundle of layers comes along (wire/bundle.h) */
+#define ASK_FLAGS 0x7ffffu
 #define ASK_PORTS_MAX 64u
+#define ASK_START_MAX_S INT64_C(4102444800) /* 2100: what old tools still take */
 
 /* What the asker wants to be remembered with the sandbox: "key=value" each. */
 #define ASK_METADATA_MAX 16u
@@ -55,7 +62,9 @@ struct ask_head {
 	uint32_t metadata, metadatac;
 	uint32_t n_ports;
 	uint16_t ports[ASK_PORTS_MAX]; /* that the sandbox listens on for the gate */
-	uint32_t ca, certs;	       /* texts: whom to believe beside, and all together */
+	int64_t pinned_start_s;	       /* with ASK_PINNED: as in sandbox/spec.h */
+	uint64_t pinned_made_ns;
+	uint32_t ca, certs; /* texts: whom to believe beside, and all together */
 };
 
 /* 0 when every offset and count stays inside, every string ends, every number is in its bounds;

@@ -5,7 +5,7 @@
 
 #define GUEST_CTL 3   /* SOCK_SEQPACKET to the host side; its end is the end of the sandbox */
 #define GUEST_EXTRA 4 /* first of the descriptors that ATTACH steps name */
-#define GUEST_EXTRA_MAX 6
+#define GUEST_EXTRA_MAX 10
 #define GUEST_GATE (GUEST_EXTRA + GUEST_EXTRA_MAX) /* with a policy: the gate's socket */
 
 /* Out of the way: what an interpreter opens by itself gets the numbers that it has without us. The

@@ -15,7 +15,8 @@
  *	STATE              OK, with `state`: numbers of the daemon itself
  *	KILL               ENDED | OK | ERROR; `arg` is a signal, SIGKILL ends the sandbox
  *	PAUSE, RESUME      OK | ERROR
- *	EXTEND             OK | ERROR; `arg` is how many ms from now on
+ *	EXTEND             OK | ERROR; `arg` is how many ms from now on; with LINK_USED nothing happens
+ *	                   once somebody asked without it
  *	FOLLOW             OK (with LINK_INPUT and a terminal: its descriptor) | ERROR, then
  *	                   OUTPUT*, LEFT
  *
@@ -34,7 +35,8 @@
  * Those of JOB and FOLLOW are about the command `pid` of the sandbox, 0: its own, or its first.
  *
  * Closing the connection of a RUN ends it; a link_ask of any kind on it, too, but for TELL: the guest
- * said MSG_DONE, and the caller would have ENDED now, when only the guest itself is left. After STARTED the
+ * said MSG_DONE, and the caller would have ENDED now, when only the guest itself is left; of an EXEC it is
+ * answered by OK (value: processes of the sandbox that were killed for want of memory since). After STARTED the
  * caller has the other end of a socket to the guest (wire/msg.h) and talks to it directly. What holds
  * the limits, and the right to kill, stays with the warden.
  */
@@ -47,7 +49,7 @@
 #include "wire/ask.h"
 
 #define LINK_MAGIC 0x70696e6cu
-#define LINK_VERSION 4u
+#define LINK_VERSION 7u
 #define LINK_ID_SIZE 32u
 
 enum link_op {
@@ -73,9 +75,10 @@ enum link_op {
 };
 
 /* Order of descriptors for RUN, CREATE and EXEC: the request's block (wire/ask.h), standard input,
- * output and error, with ASK_DIR the directory, with ASK_EGRESS the gate's socket. Others have none. */
+ * output and error, with ASK_DIR the directory, with ASK_EGRESS the gate's socket, with ASK_GUARD that of
+ * who decides about commands, with ASK_LAYERS a bundle (wire/bundle.h). Others have none. */
 #define LINK_FDS_MIN 4u
-#define LINK_FDS_MAX 6u
+#define LINK_FDS_MAX 8u
 
 #define LINK_DETACH 0x1u /* EXEC: in the background, its output is kept by the daemon */
 #define LINK_STAY 0x2u	 /* FOLLOW: until it ends, not only what is there */
@@ -83,13 +86,15 @@ enum link_op {
 #define LINK_INPUT 0x8u	 /* FOLLOW: give me its standard input, if it is open */
 #define LINK_FROM 0x10u	 /* FOLLOW: from `offset` on */
 #define LINK_CLOSE 0x20u /* JOB_INPUT */
+#define LINK_USED 0x40u	 /* EXTEND: only because it was used */
 
 struct link_ask {
 	uint32_t magic, version;
 	uint32_t op, flags;
 	uint64_t arg;
 	char id[LINK_ID_SIZE]; /* of the sandbox that it is about, "" for none */
-	uint32_t pid, zero;
+	uint32_t pid;
+	uint32_t share; /* RUN, CREATE: on whose behalf, of those that the asker serves; 0: his own */
 	int64_t offset; /* in what it printed; negative: so many bytes before the end */
 };
 
@@ -114,6 +119,21 @@ static inline int link_fd_gate(uint32_t ask_flags)
 	return (int)LINK_FDS_MIN + (ask_flags & ASK_DIR ? 1 : 0);
 }
 
+static inline int link_fd_guard(uint32_t ask_flags)
+{
+	if (!(ask_flags & ASK_GUARD))
+		return -1;
+	return (int)LINK_FDS_MIN + (ask_flags & ASK_DIR ? 1 : 0) + (ask_flags & ASK_EGRESS ? 1 : 0);
+}
+
+static inline int link_fd_layers(uint32_t ask_flags)
+{
+	if (!(ask_flags & ASK_LAYERS))
+		return -1;
+	return (int)LINK_FDS_MIN + (ask_flags & ASK_DIR ? 1 : 0) +
+	       (ask_flags & ASK_EGRESS ? 1 : 0) + (ask_flags & ASK_GUARD ? 1 : 0);
+}
+
 /* Are there just as many as the block says? An empty one is negative, all behind it are empty. */
 static inline int link_fds_fit(uint32_t ask_flags, const int fds[LINK_FDS_MAX])
 {
@@ -121,7 +141,9 @@ static inline int link_fds_fit(uint32_t ask_flags, const int fds[LINK_FDS_MAX])
 
 	while (n < LINK_FDS_MAX && fds[n] >= 0)
 		n++;
-	return n == LINK_FDS_MIN + (ask_flags & ASK_DIR ? 1 : 0) + (ask_flags & ASK_EGRESS ? 1 : 0);
+	return n == LINK_FDS_MIN + (ask_flags & ASK_DIR ? 1 : 0) +
+			    (ask_flags & ASK_EGRESS ? 1 : 0) + (ask_flags & ASK_GUARD ? 1 : 0) +
+			    (ask_flags & ASK_LAYERS ? 1 : 0);
 }
 
 static inline int link_has_block(uint32_t op)
@@ -150,19 +172,25 @@ enum link_stop {
 	LINK_STOP_CPU_TIME,
 	LINK_STOP_TIME,
 	LINK_STOP_CALLER,
+	LINK_STOP_ALERT,
 };
 
 struct link_started {
 	char sandbox[32];
-	uint64_t started_ns;	/* monotonic */
-	uint64_t cpu_before_us; /* used before anybody wanted it */
-	uint8_t group;		/* limits are held by a control group */
-	uint8_t volume;		/* the layer is on disk */
-	uint8_t warm;		/* the sandbox was waiting; 2: with an interpreter */
-	uint8_t terminal;	/* a second descriptor came along */
-	uint8_t zero[4];
+	uint64_t started_ns;		   /* monotonic */
+	uint64_t cpu_before_us;		   /* used before anybody wanted it */
+	uint8_t group;			   /* limits are held by a control group */
+	uint8_t volume;			   /* the layer is on disk */
+	uint8_t warm;			   /* the sandbox was waiting; 2: with an interpreter */
+	uint8_t terminal;		   /* a second descriptor came along */
+	uint8_t alert_kills, alert_pauses; /* EXEC: what an alert does to the sandbox */
+	uint8_t zero[2];
 	struct ask_limits limits; /* of the sandbox */
 };
+
+#define LINK_NETWORK_POLICY 2 /* of a sandbox with a policy: no rule of it names the port */
+#define LINK_COMMAND_RULE 3   /* a rule of `commands` denies it */
+#define LINK_COMMAND_ASKED 4  /* a person would have had to allow it */
 
 struct link_denial {
 	uint8_t network, zero[5];
@@ -232,8 +260,8 @@ struct link_item {
 	char id[LINK_ID_SIZE];
 	uint32_t uid, flags, stop;
 	int32_t status;
-	uint32_t background; /* commands of EXEC with LINK_DETACH that run */
-	uint32_t zero;
+	uint32_t background;			/* commands of EXEC with LINK_DETACH that run */
+	uint32_t alerts;			/* that it raised */
 	uint64_t made_ms, expires_ms, ended_ms; /* since 1970, 0: not */
 	char command[160];
 	struct ask_limits limits;

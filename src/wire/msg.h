@@ -5,10 +5,10 @@
  * length and every field of what it receives; descriptors are only taken where the kind has one.
  *
  *	host -> guest: struct msg_host, always whole.
- *	guest -> host: struct msg_guest, followed by `len` bytes of name for MSG_FILE.
+ *	guest -> host: struct msg_guest, followed by `len` bytes of name for MSG_FILE and MSG_SEEN.
  *
  * Order to the guest: UNSHARE, PLAN, PROCEED, [PLAN], then SIGNAL, EXEC, DEADLINE in any order, KILL.
- * Order from the guest: [READY] [TERMINAL] STARTED | FAILED, then EXITED, FILE*, DONE.
+ * Order from the guest: [READY] [TERMINAL] STARTED | FAILED, then EXITED, [SEEN] FILE*, DONE.
  *
  * Another command in a sandbox that lives (EXEC) brings a socket of its own, on which the guest says
  * [TERMINAL] STARTED | FAILED, then USAGE, EXITED, DONE of that command and takes SIGNAL and KILL for
@@ -33,6 +33,7 @@ enum msg_host_kind {
 	MSG_FILES,	 /* descriptor: a socket for a file server (wire/files.h) */
 	MSG_DEADLINE,	 /* end everything in `arg` seconds, not as the plan said */
 	MSG_SIGNAL_OWN,	 /* send signal `arg` to the process group of the sandbox's own command */
+	MSG_RELIEVE, /* kill the process that has most memory, if all have more than `arg` pages */
 };
 
 #define MSG_FDS_MAX 5u
@@ -55,9 +56,13 @@ enum msg_guest_kind {
 	MSG_USAGE,  /* of one more command; value: CPU time in us, value2: peak memory in KiB */
 	MSG_FORK, /* fd: an interpreter's end of a socket to the guest; the zygote is to fork one */
 	MSG_READY, /* all but the command is there; a second PLAN is awaited */
-	MSG_DONE,  /* value: files not reported, value2: bytes used in the layer, code: it is
-			   * full */
+	MSG_SEEN,  /* a letter, MSG_SEEN_*, for each package that the plan has watched */
+	MSG_DONE,  /* value: files not reported, value2: bytes used in the layer, code:
+			   * MSG_FULL_* */
 };
+
+/* What has no room left, for MSG_DONE. */
+enum { MSG_FULL_LAYER = 0x1, MSG_FULL_TMP = 0x2 };
 
 /* Steps after the plan, for MSG_FAILED. */
 #define MSG_BY_DRIVER 1	   /* of MSG_STARTED: an interpreter that waited has it */
@@ -70,6 +75,12 @@ enum msg_guest_kind {
 #define MSG_STEP_EXEC (-6)
 #define MSG_STEP_SESSION (-8)
 #define MSG_STEP_USER (-9)
+
+/* Was a package opened? Broken: it could not be watched; unknown: it has nothing to be watched by. */
+#define MSG_SEEN_NO '0'
+#define MSG_SEEN_YES '1'
+#define MSG_SEEN_UNKNOWN '?'
+#define MSG_SEEN_BROKEN '!'
 
 enum msg_change { MSG_ADDED = 1, MSG_MODIFIED, MSG_DELETED };
 
@@ -92,6 +103,8 @@ struct msg_guest {
 	uint64_t value2;
 	uint32_t mode;	 /* MSG_FILE: st_mode */
 	uint32_t change; /* MSG_FILE: enum msg_change */
+	uint64_t cpu_us,
+		peak_kb; /* MSG_DONE: what all of it used, peak memory of the largest process */
 };
 
 #endif

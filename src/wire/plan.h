@@ -35,6 +35,7 @@
 	X(BECOME, "become", "take uid `a`, gid `b`, no other groups")                              \
 	X(PRIVATE, "private", "detach mount propagation from the host")                            \
 	X(STAGE, "stage", "mount a tmpfs with options `t` on `s`, or volume `a`; work there")      \
+	X(TMPFS, "tmpfs", "mount a tmpfs with options `t` on stage directory `s`")                 \
 	X(MKDIR, "mkdir", "make directory `s` with mode `a`")                                      \
 	X(WRITE, "write", "make file `s` with mode `a` and the given content")                     \
 	X(WHITEOUT, "whiteout", "hide what a lower directory has at `s`")                          \
@@ -55,6 +56,7 @@
 	X(TIMENS, "timens", "new time namespace: clocks start at zero")                            \
 	X(KEEP, "keep", "keep a descriptor of stage directory `s` for the report of files")        \
 	X(PIVOT, "pivot", "pivot_root into the new root, drop the host's tree")                    \
+	X(SEEN, "seen", "notice which of the given packages' files are opened")                    \
 	X(CGROUPNS, "cgroupns", "new cgroup namespace")                                            \
 	X(KEYRING, "keyring", "join a new, empty session keyring")                                 \
 	X(RLIMIT, "rlimit", "limit resource `a` to `b`")                                           \
@@ -63,6 +65,7 @@
 	X(CAPS, "caps", "hold only the capabilities of mask `b`, inherit none")                    \
 	X(NO_NEW_PRIVS, "no-new-privs", "no program gains privileges")                             \
 	X(SCOPE, "scope", "the guest itself can signal nobody but processes below it")             \
+	X(PIN, "pin", "addresses are not random, and there is one processor")                      \
 	X(NO_DUMP, "no-dump", "the guest cannot be traced or dumped")                              \
 	X(LANDLOCK, "landlock", "new ruleset: handled access `b`, scopes `a`")                     \
 	X(LANDLOCK_PATH, "landlock-path", "allow access `b` beneath `s`")                          \
@@ -112,6 +115,7 @@ struct plan_step {
 #define PLAN_SESSION 0x800u  /* standard input goes to SESSION_FD; 0 is empty */
 #define PLAN_HOST_LEVEL 0x8u /* level landlock: no pid namespace */
 #define PLAN_AS_USER 0x1000u /* the command is PLAN_USER's, where the guest is root inside */
+#define PLAN_GUARDED 0x2000u /* executing it may have to wait for a person; nobody waits for that */
 #define PLAN_USER 1000u
 
 /*

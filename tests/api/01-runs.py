@@ -50,6 +50,8 @@ def commands():
     same("none: it is empty", out(r.json), b"end\n")
     r = api.run(command="echo $A-$B; pwd", env={"A": "1", "B": "two words"}, workdir="/tmp")
     same("env and workdir", out(r.json), b"1-two words\n/tmp\n")
+    r = api.run(command="date +%s; echo $PYTHONHASHSEED", deterministic=True)
+    same("a deterministic run", out(r.json), b"1767225600\n0\n")
     r = api.run(command=["no-such-program"])
     same("a program that is not there", (r.status, r.json["exit_code"]), (200, 127))
     # Its answer comes before the sandbox has come apart: the accounts have to be there by then.
@@ -96,8 +98,10 @@ def output():
           s["bytes"] == len(whole) and s["text"].startswith("1\n2\n") and
           s["text"].endswith("1000000\n") and len(s["text"]) < 70000, s["bytes"])
     same("how much is missing", s["omitted_bytes"] > 6000000, True)
-    got = api.get("/v1/runs/%s/stdout" % r["id"])
-    check("the whole is at /stdout", got.body == whole, len(got.body))
+    same("where the whole is", (s["artifact"], r["stderr"]["artifact"]), ("/v1/runs/%s/stdout" % r["id"], None))
+    same("the hint names the field", r["limit"]["hint"].split("; ")[-1], "raise it with output")
+    got = api.get(s["artifact"])
+    check("the whole is there", got.body == whole, len(got.body))
     part = api.ask("GET", "/v1/runs/%s/stdout" % r["id"], headers={"Range": "bytes=-8"})
     same("its end by a range", (part.status, part.body), (206, b"1000000\n"))
     part = api.ask("GET", "/v1/runs/%s/stdout" % r["id"], headers={"Range": "bytes=99999999-"})
@@ -347,6 +351,8 @@ def idempotency():
     same("and says so", two.headers["idempotent-replayed"], "true")
     refused("another request with that key", api.run(headers=key, command="date"), 409, "conflict",
             "Idempotency-Key")
+    refused("a key and a stream", api.post("/v1/runs?stream=1", dict(BEST, command="date"), key), 400,
+            "invalid_argument", "Idempotency-Key")
     refused("a key of no byte", api.run(headers={"Idempotency-Key": ""}, command="date"), 400,
             "invalid_argument", "Idempotency-Key")
     refused("a key that is too long", api.run(headers={"Idempotency-Key": "x" * 4000},
@@ -391,6 +397,66 @@ WRONG = [
     ({"command": "x", "policy": "/etc/passwd"}, "policy"), ({"command": "x", "allow": ["*"]}, "allow"),
     ({"command": "x", "privileged": True}, "privileged"), ({"command": "x", "raw": True}, "raw"),
 ]
+
+
+@test
+def words():
+    """What the engine says to who typed a command is said of fields here."""
+    for body in ({"isolation": "landlock"}, {"image": "no-such"}, {"user": "root"}, {"workdir": "x"},
+                 {"memory": "64M", "disk": "512M"}, {"env": {"A B": "1"}, "pids": 1}):
+        a = api.run(command="true", **body)
+        said = json.dumps(a.json.get("error") or a.json.get("limit") or "")
+        check("no option of a command line in what %s is told" % body, "--" not in said, said)
+    events = list(api.events("POST", "/v1/runs?stream=1", dict(BEST, command=[
+        "python3", "-c", "import socket; s = socket.socket(); s.settimeout(1); s.connect_ex(('192.0.2.1', 80))"])))
+    denials = [e[2] for e in events if e[0] == "denial"]
+    check("a refusal, as it happens, has its kind, what it was, how often and a hint", denials and
+          set(denials[0]) == {"text", "kind", "what", "count", "hint"} and denials[0]["kind"] == "network" and
+          denials[0]["count"] == 1 and "192.0.2.1" in denials[0]["what"] and denials[0]["hint"] and
+          "--" not in denials[0]["hint"], denials)
+    whole = events[-1][2]["denials"]
+    check("nor is one in the result", whole and "--" not in json.dumps(whole), whole)
+
+
+@test
+def artifacts():
+    png = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(20)).decode()
+    r = api.run(command="mkdir -p d; echo a,b > d/t.csv; echo %s | base64 -d > p.png; echo no > other; "
+                "head -c 200000 /dev/zero > z.bin; ln -s /etc/passwd l.csv; mkfifo f.csv" % png,
+                artifacts=["*.csv", "p.png", "/home/user/z.*"], inline=True).json
+    files = {f["path"].split("user/")[1]: f for f in r["files"]}
+    same("what is kept says where", {k: f.get("artifact") for k, f in files.items() if f.get("kept")}, {
+        k: "/v1/runs/%s/files?path=/home/user/%s" % (r["id"], k) for k in ("d/t.csv", "p.png", "z.bin")})
+    same("small texts and images are there", (files["d/t.csv"]["content"]["text"], files["p.png"]["content"]),
+         ("a,b\n", {"text": png, "encoding": "base64"}))
+    check("others not", "content" not in files["z.bin"] and "content" not in files["other"], files["z.bin"])
+    same("the sandbox is gone, a file is not", api.get(files["d/t.csv"]["artifact"]).body, b"a,b\n")
+    same("by its name below /home/user", api.get("/v1/runs/%s/files" % r["id"], path="z.bin").body, bytes(200000))
+    part = api.ask("GET", files["p.png"]["artifact"], headers={"Range": "bytes=1-3"})
+    same("a part", (part.status, part.body), (206, b"PNG"))
+    for path in ("other", "l.csv", "f.csv", "/etc/passwd", "../../etc/passwd"):
+        refused("not %s" % path, api.get("/v1/runs/%s/files" % r["id"], path=path), 404, "not_found")
+    refused("nobody else's", Api(os.environ["TOKEN_TWO"]).get(files["d/t.csv"]["artifact"]), 404, "not_found") \
+        if "TOKEN_TWO" in os.environ else None
+    r = api.run(command="for i in $(seq 80); do echo $i > f$i; done; truncate -s 100M big", disk="200M",
+                memory="512M", artifacts=["*"]).json
+    kept = [f for f in r["files"] if f.get("kept")]
+    check("no more than 64 files, and 64 MiB of them", 60 <= len(kept) <= 64 and
+          not [f for f in kept if f["path"].endswith("big")], len(kept))
+    r = api.run(command="echo x > f", artifacts=["f"], detach=True).json
+    check("of a run that detached, too", wait_until(
+        lambda: api.get("/v1/runs/%s/files" % r["id"], path="f").body == b"x\n"), r)
+
+
+@test
+def policies():
+    for policy in ({"allow": []}, '{"allow": []}', "allow: []"):
+        a = api.run(command="echo x", policy=policy)
+        same("a policy: %r" % policy, (a.status, a.json.get("status")), (200, "exited"))
+    for policy in ([], 5, True):
+        refused("not a policy: %r" % policy, api.run(command="true", policy=policy), 400, "invalid_argument", "policy")
+    refused("nor one with a word that is none", api.run(command="true", policy={"alow": []}), 400,
+            "invalid_argument", "alow")
 
 
 @test

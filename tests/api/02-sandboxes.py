@@ -62,11 +62,113 @@ def life():
     same("it is ended", api.delete("/v1/sandboxes/life").status, 204)
     refused("and not there any more", api.get("/v1/sandboxes/" + box["id"]), 404, "not_found")
     refused("nor by its name", api.get("/v1/sandboxes/life"), 404, "not_found")
+    check("it says why", "ago: somebody ended it" in api.get("/v1/sandboxes/life").message, api.get("/v1/sandboxes/life"))
     refused("twice is an error", api.delete("/v1/sandboxes/life"), 404, "not_found")
     a = api.post("/v1/sandboxes", dict(BEST, name="life"))
     same("its name is free again", a.status, 201)
     check("and is another", a.json["id"] != box["id"])
     api.delete("/v1/sandboxes/life")
+
+
+@test
+def found_by_metadata():
+    made = [api.post("/v1/sandboxes", dict(BEST, ttl="5m", metadata={"n": str(i), "all": "yes"})).json["id"]
+            for i in range(3)]
+    def ids(**query):
+        return [b["id"] for b in api.get("/v1/sandboxes", **query).json["items"]]
+    same("one by its metadata", ids(metadata="n=1"), [made[1]])
+    made.sort(reverse=True)
+    same("all that have a key, by id, from the newest", ids(metadata="all"), made)
+    same("another value", ids(metadata="n=7"), [])
+    same("half of a value", ids(metadata="all=ye"), [])
+    same("what is ours is no metadata of his", ids(metadata="pinfold.tenant"), [])
+    page = api.get("/v1/sandboxes", metadata="all", limit=2).json
+    rest = api.get("/v1/sandboxes", metadata="all", limit=2, after=page["next"]).json
+    same("by pages", ([b["id"] for b in page["items"] + rest["items"]], rest["next"]), (made, None))
+    for one in made:
+        api.delete("/v1/sandboxes/" + one)
+
+
+@test
+def input_and_user():
+    box = api.box()
+    p = spawn(box, "od -An -tx1", keep_stdin=True)
+    a = api.post(p + "/stdin", {"data": base64.b64encode(b"\xff\x00\x80").decode(), "encoding": "base64", "close": True})
+    same("bytes to its input", a.json["written"], 3)
+    check("arrive as they are", wait_until(
+        lambda: text(api.get(p + "/output").json["output"]).split() == ["ff", "00", "80"]), api.get(p + "/output"))
+    refused("what is no base64", api.post(p + "/stdin", {"data": "*", "encoding": "base64"}), 400, "invalid_argument", "data")
+    refused("root, where it was not made with it", api.post(box + "/exec", {"command": "id", "user": "root"}), 409,
+            "conflict")
+    same("user is who it is", api.post(box + "/exec", {"command": "id -u", "user": "user"}).json["stdout"]["text"],
+         "1000\n")
+    api.delete(box)
+
+
+@test
+def why_it_is_gone():
+    short = api.box(ttl="300ms").split("/")[-1]
+    check("one whose time is over", wait_until(lambda: api.get("/v1/sandboxes/" + short).status == 404))
+    check("says so", "its time to live was over" in api.get("/v1/sandboxes/" + short).message,
+          api.get("/v1/sandboxes/" + short))
+    said = two.get("/v1/sandboxes/" + short)
+    check("to its own tenant alone", said.status == 404 and "over" not in said.message, said)
+
+
+# Writes it all again and again: without a control group somebody has to come and look.
+HOG = """import mmap
+m = mmap.mmap(-1, 200 << 20)
+while True:
+    for i in range(0, len(m), 4096):
+        m[i] = 1"""
+
+
+@test
+def out_of_memory():
+    box = api.box(memory="64M", name="full")
+    api.put(box + "/files?path=kept", b"kept")
+    other = spawn(box, ["sleep", "1000"])
+    for what, command in (("a command", ["python3", "-c", HOG]),
+                          ("one that a shell started", "cd /tmp; python3 -c '%s'; exit $?" % HOG)):
+        r = api.post(box + "/exec", {"command": command}).json
+        same(what + " without memory", (r["status"], r["limit"] and r["limit"]["kind"], r.get("sandbox_ended")),
+             ("oom", "memory", None))
+        check("that only it has ended", "the sandbox goes on" in r["limit"]["hint"], r["limit"])
+    p = spawn(box, ["python3", "-c", HOG])
+    check("one in the background", wait_until(lambda: api.get(p).json["status"] == "oom"), api.get(p))
+    s = api.post(box + "/sessions", {"lang": "python"}).json
+    r = api.post("%s/sessions/%s/execute" % (box, s["id"]), {"code": HOG}).json
+    same("an interpreter", (r["status"], r["reason"]), ("died", "oom"))
+    r = api.post(box + "/exec", {"command": "kill -9 $$"}).json
+    same("who is killed otherwise is not taken for it", (r["status"], r["limit"]), ("signaled", None))
+    same("its files are there", api.get(box + "/files?path=kept").body, b"kept")
+    same("and what else runs in it", api.get(other).json["status"], "running")
+    api.delete(box)
+
+
+@test
+def variables():
+    box = api.box(env={"A": "made", "B": "made", "PATH": "/opt/x:/usr/bin:/bin", "LANG": "C"})
+    show = {"command": ["sh", "-c", "echo $A $B $PATH $LANG $HOME"]}
+    same("variables of a sandbox", api.post(box + "/exec", show).json["stdout"]["text"],
+         "made made /opt/x:/usr/bin:/bin C /home/user\n")
+    same("a command's own come first", api.post(box + "/exec", dict(show, env={"B": "own", "LANG": "D", "A": ""})).json[
+        "stdout"]["text"], "own /opt/x:/usr/bin:/bin D /home/user\n")
+    p = spawn(box, ["sh", "-c", "echo $A"])
+    check("in the background", wait_until(
+        lambda: text(api.get(p + "/output").json["output"]) == "made\n"), api.get(p + "/output"))
+    s = api.post(box + "/sessions", {"lang": "python"}).json
+    r = api.post("%s/sessions/%s/execute" % (box, s["id"]), {"code": "import os; print(os.environ['B'])"}).json
+    same("in a session", r["stdout"]["text"], "made\n")
+    api.delete(box)
+    box = api.box(env={"PATH": "/home/user/bin:/usr/bin"})
+    api.put(box + "/files?path=/home/user/bin/tool&permissions=755", b"#!/bin/sh\necho found\n")
+    same("commands are looked for in its PATH", api.post(box + "/exec", {"command": ["tool"]}).json["stdout"]["text"],
+         "found\n")
+    api.delete(box)
+    refused("a name with =", api.post("/v1/sandboxes", dict(BEST, env={"A=B": "c"})), 400, "invalid_argument", "env")
+    refused("too much", api.post("/v1/sandboxes", dict(BEST, env={"A%d" % i: "x" * 60000 for i in range(3)})),
+            429, "limit_exceeded", "env")
 
 
 @test
@@ -99,6 +201,8 @@ def paused():
           not wait_until(lambda: api.get(p).json["output_bytes"] - at > 20, 0.5))
     r = api.post(box + "/exec", {"command": "true"})
     check("a command meanwhile is refused, not left waiting", r.status in (409, 503), r)
+    api.post(box + "/ports", {"port": 8080})
+    refused("so is who would speak to a port of it", api.get(box + "/ports/8080/"), 409, "conflict", "paused")
     same("resumed", api.post(box + "/resume").json["status"], "running")
     at = api.get(p).json["output_bytes"]
     check("it goes on", wait_until(lambda: api.get(p).json["output_bytes"] > at + 10))
@@ -182,7 +286,7 @@ def background():
 
 
 @test
-def input_and_signals():
+def input_and_user():
     box = api.box()
     p = spawn(box, "while read l; do echo got $l; done; echo eof", keep_stdin=True)
     same("standard input", api.post(p + "/stdin", {"data": "a\nb\n"}).json, {"written": 4})

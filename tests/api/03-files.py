@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of a sandbox: read, written, listed, watched, whatever they are called."""
 import hashlib
+import io
 import os
 import socket
+import tarfile
 import threading
 import time
 import urllib.parse
@@ -80,6 +82,61 @@ def basics():
 
 
 @test
+def no_page():
+    box = api.box()
+    api.put(box + at("x.html"), b"<script>alert(1)</script>")
+    got = api.get(box + at("x.html")).headers
+    same("a page is no page of ours", (got["content-disposition"], got["content-security-policy"],
+                                       got["x-content-type-options"]),
+         ("attachment", "sandbox; default-src 'none'", "nosniff"))
+    api.delete(box)
+
+
+def archive(names):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        for name, data in names:
+            info = tarfile.TarInfo(name)
+            info.size, info.mode = len(data), 0o640
+            tar.addfile(info, io.BytesIO(data))
+    return out.getvalue()
+
+
+@test
+def trees():
+    box = api.box()
+    a = api.put(box + "/files/tar?path=in/side", archive([("a/b", b"one"), ("c", b"two")]))
+    same("a tree goes in, and its directory is made", (a.status, a.json["path"]), (200, "in/side"))
+    same("it is there", sh(box, "cd in/side; cat a/b c; stat -c %a c"), "onetwo640\n")
+    sh(box, "ln -s /etc/passwd in/side/link; mkdir in/side/empty")
+    a = api.get(box + "/files/tar", path="in")
+    same("and comes out", (a.status, a.headers["content-type"], a.headers["content-disposition"]),
+         (200, "application/x-tar", "attachment"))
+    tar = tarfile.open(fileobj=io.BytesIO(a.body))
+    same("whole", sorted(tar.getnames()), [".", "./side", "./side/a", "./side/a/b", "./side/c", "./side/empty",
+                                           "./side/link"])
+    same("with links as they are", tar.getmember("./side/link").linkname, "/etc/passwd")
+    refused("a directory that is not there", api.get(box + "/files/tar", path="nosuch"), 404, "not_found")
+    refused("what is no archive", api.put(box + "/files/tar", b"x" * 5000), 400, "invalid_argument")
+    evil = api.put(box + "/files/tar", archive([("../../../tmp/evil", b"x"), ("/etc/evil", b"x")]))
+    check("names that lead out stay inside", evil.status in (200, 400) and
+          sh(box, "ls /tmp/evil /etc/evil 2>/dev/null; true") in ("", "/tmp/evil\n"), evil)
+    check("and off the host", not os.path.exists("/etc/evil"))
+    sh(box, "head -c 100M /dev/zero > in/large")
+    before, total = memory("VmRSS"), 0
+    response = api.open("GET", box + "/files/tar?path=in")
+    while True:
+        part = response.read(1 << 20)
+        if not part:
+            break
+        total += len(part)
+    check("a large one as it comes", total > 100 << 20, total)
+    grown = memory("VmRSS") - before
+    check("not in the API's memory", grown < 24 * MIB, grown)
+    api.delete(box)
+
+
+@test
 def ranges():
     box = api.box()
     data = bytes(range(256)) * 4000
@@ -95,6 +152,19 @@ def ranges():
               (a.status, len(a.body)))
     a = api.ask("GET", box + at("f"), headers={"Range": "bytes=5-9"})
     same("which one it is", a.headers["content-range"], "bytes 5-9/%d" % len(data))
+    tag = a.headers["etag"]
+    for only, status in ((tag, 206), ('"other"', 200), ("W/" + tag, 200), ("Tue, 17 Nov 2026 10:00:00 GMT", 200)):
+        a = api.ask("GET", box + at("f"), headers={"Range": "bytes=5-9", "If-Range": only})
+        same("If-Range: %s" % ("that one" if tag in only else only), (a.status, len(a.body)),
+             (status, 5 if status == 206 else len(data)))
+    for known, status in ((tag, 304), ("W/" + tag, 304), ('"a", %s' % tag, 304), ("*", 304), ('"a"', 200),
+                          (tag[:-1], 200), ("", 200)):
+        a = api.ask("GET", box + at("f"), headers={"If-None-Match": known})
+        same("If-None-Match %s" % known.replace(tag[1:-1], "TAG"), (a.status, a.headers["etag"], len(a.body)),
+             (status, tag, 0 if status == 304 else len(data)))
+    same("the connection goes on", api.ask("HEAD", box + at("f"), headers={"If-None-Match": tag}).status, 304)
+    api.put(box + at("f"), b"other")
+    same("when it has changed it is sent", api.ask("GET", box + at("f"), headers={"If-None-Match": tag}).body, b"other")
     api.delete(box)
 
 
@@ -167,7 +237,7 @@ def strange_names():
 
 @test
 def out_of_bounds():
-    """Links and .. lead nowhere but inside."""
+    """E12: links and .. lead nowhere but inside."""
     box = api.box()
     host = "/tmp/pinfold-api-%d" % os.getpid()
     with open(host, "w") as f:

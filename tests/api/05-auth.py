@@ -23,7 +23,7 @@ class Things:
     def __init__(self, api):
         self.box = api.box(ttl="5m").split("/")[-1]
         at = "/v1/sandboxes/" + self.box
-        self.run = api.post(at + "/exec", {"command": "echo secret"}).json["id"]
+        self.run = api.run(command="echo secret | tee secret", artifacts=["secret"]).json["id"]
         self.session = api.post(at + "/sessions", {"lang": "bash"}).json["id"]
         self.pid = api.post(at + "/exec", {"command": "sleep 600", "background": True,
                                            "keep_stdin": True}).json["pid"]
@@ -198,6 +198,44 @@ def browsers():
     check("no Host at all", got[:12] in (b"HTTP/1.1 403", b"HTTP/1.1 400"), got[:100])
     refused("also on the Unix socket an Origin counts",
             Api().ask("GET", "/v1/runs", headers={"Origin": "http://evil.test"}), 403, "denied")
+
+
+def mcp(api, method, session=None, **params):
+    fields = {"Accept": "application/json, text/event-stream"}
+    if session:
+        fields["Mcp-Session-Id"] = session
+    return api.post("/mcp", {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, fields)
+
+
+def handshake(api):
+    return mcp(api, "initialize", protocolVersion="2025-11-25", capabilities={},
+               clientInfo={"name": "t", "version": "1"}).headers["Mcp-Session-Id"]
+
+
+@test
+def types_of_mcp():
+    for kind, status in (("text/plain", 415), ("text/plain; application/json", 415), ("application/jsonp", 415),
+                         ("x=application/json", 415), ("Application/JSON ; charset=utf-8", 400)):
+        same("/mcp, Content-Type: %s" % kind, own.ask("POST", "/mcp", b"{", {"Content-Type": kind}).status, status)
+
+
+@test
+def sessions_of_mcp():
+    his = handshake(foreign)
+    first, last = handshake(own), None
+    for _ in range(1100):
+        last = handshake(own)
+    same("who makes many sessions loses his own first ones", mcp(own, "tools/list", first).status, 404)
+    same("and has the last", mcp(own, "tools/list", last).status, 200)
+    same("nobody else's are pushed out", mcp(foreign, "tools/list", his).status, 200)
+    same("nor can one be used by another", mcp(own, "tools/list", his).status, 404)
+    key = {"Idempotency-Key": "mine"}
+    run = foreign.run(headers=key, command="true").json["id"]
+    box = own.box(ttl="5m")
+    for i in range(1100):
+        own.post(box + "/files/mkdir", {"path": "d"}, {"Idempotency-Key": "m%d" % i})
+    own.delete(box)
+    same("nor what was answered to another", foreign.run(headers=key, command="true").json["id"], run)
 
 
 run_tests()

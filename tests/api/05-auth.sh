@@ -26,6 +26,7 @@ tokens()
 	exits 0 "a token is made"
 	body_has 'd["scopes"] == ["run", "files"] and d["tenant"] == "t"' "with its scopes and tenant"
 	body_has 'len(d["token"]) >= 52' "it has 256 bits"
+	body_has 'd["created"].endswith("Z") and d["created"][:2] == "20" and d["expires"] is None' "since when"
 	secret=$(body 'd["token"]')
 	id=$(body 'd["id"]')
 	SECRET=$secret

@@ -31,7 +31,7 @@ def shape(value, schema, where="answer"):
                 wrong += shape(value[key], inner, where + "." + key)
         if schema.get("properties"):
             wrong += [where + "." + k + " is not in the document" for k in value
-                      if k not in schema["properties"] and where == "answer"]
+                      if k not in schema["properties"]]
     if isinstance(value, list) and "items" in schema:
         for one in value[:3]:
             wrong += shape(one, schema["items"], where + "[]")
@@ -42,7 +42,7 @@ class Place:
     """All that a path can name; made anew for each operation that needs it."""
 
     def __init__(self):
-        self.box = api.box(ttl="5m")
+        self.box = api.box(ttl="5m", allow=["example.org"])
         self.id = self.box.split("/")[-1]
         self.run = api.post(self.box + "/exec", {"command": "echo x"}).json["id"]
         self.session = api.post(self.box + "/sessions", {"lang": "python"}).json["id"]
@@ -68,7 +68,9 @@ def call(place, method, path, op):
     need = [p["name"] for p in op.get("parameters", []) if p["in"] == "query" and p.get("required")]
     path = place.fill(path) + ("?" + "&".join(n + "=a" for n in need) if need else "")
     content = op.get("requestBody", {}).get("content", {})
-    body = b"bytes" if "application/octet-stream" in content else None
+    body = None
+    if "application/octet-stream" in content:
+        body = bytes(10240) if path.endswith("/tar") else b"bytes" # an empty archive
     if "application/json" in content:
         media = content["application/json"]
         body = dict(media.get("example", {}))
@@ -88,6 +90,8 @@ def examples():
         name = op["operationId"]
         if name.startswith("approval."):
             continue # there is none to look at
+        if name == "run.file":
+            continue # of a run that keeps one: 01-runs.py
         if place is None:
             place = Place()
         if path.startswith("/v1/workspaces/"):
@@ -95,6 +99,12 @@ def examples():
         status, kind, text = call(place, method, path, op)
         if status == 501:
             check("%s is unsupported, and says so" % name, json.loads(text)["error"]["remedy"])
+            continue
+        if name == "session.input":
+            check("%s is for code that asks" % name, status == 409, (status, text))
+            continue
+        if name == "workspace.sync":
+            check("%s wants a stream" % name, b"invalid_argument.upgrade" in text, text)
             continue
         answers = op["responses"]
         good = check("%s: %s %s: %d as the document says" % (name, method, path, status),
@@ -126,6 +136,10 @@ def parts():
             check("%s: parameters %s" % (op["operationId"], inside), False, named)
     bodies = [(op["operationId"], op["requestBody"]["content"]["application/json"])
               for m, _, op in OPERATIONS if m == "POST" and "requestBody" in op]
+    standards = [(op["operationId"], p["name"], p["schema"]) for _, _, op in OPERATIONS for p in op.get("parameters", [])]
+    standards += [(name, key, s) for name, media in bodies for key, s in media["schema"]["properties"].items()]
+    same("a default is of its type", [(o, n) for o, n, s in standards if "default" in s and "type" in s and
+                                      not isinstance(s["default"], TYPES[s["type"]])], [])
     missing = [name for name, media in bodies
                if media["schema"].get("required") and "example" not in media]
     same("what needs a body has an example of it", missing, [])

@@ -6,6 +6,26 @@
 . "$(dirname "$0")/../lib/api.sh"
 . "$(dirname "$0")/../lib/client.sh"
 
+is_asked()
+{
+	api GET /v1/approvals
+	grep -q '"kind": *"command"' "$OUT"
+}
+
+# One that a run of the API itself asks: what it executes waits for a decision over HTTP.
+by_run()
+{
+	local id
+
+	api_start HELD POST /v1/runs "{\"command\": [\"env\", \"true\"], \"policy\": \"commands: [{ask: env true}]\"$LIMITS}"
+	wait_for 20 is_asked
+	id=$(grep -o 'apr[a-z2-7]*' "$OUT" | head -n1)
+	api POST "/v1/approvals/$id" '{"decision": "once"}'
+	check "a command of a run is decided over HTTP" test "$RC" = 200
+	api_wait HELD
+	body_is 0 'd["exit_code"]' "and goes on"
+}
+
 checks()
 {
 	local asked=$EVIDENCE/asked
@@ -23,15 +43,17 @@ checks()
 	prints '{"items":[],"next":null}' "nothing is asked"
 	# A terminal sees both boxes; what is written there is not acted upon.
 	as_user /usr/bin/python3 -B "$M/client/08-approvals.py" ask "$M/home/approvals" >"$asked" {LIVE_FD}>&- &
+	local asker=$! # wait_for changes $!
 	wait_for 10 grep -q ^apr "$asked"
 	pinfold approvals
 	check "a question, its escapes shown" grep -q "^$(head -1 "$asked") .*transfer: in ?\[2Jx" "$OUT"
 	pinfold approve --for 10m "$(head -1 "$asked")"
 	exits 0 "yes, for ten minutes"
-	wait $!
+	wait "$asker"
 	check "is what the asker hears" grep -q "^3 600$" "$asked"
 	pinfold deny "$(head -1 "$asked")"
 	refuses not_found "no open question" "it cannot be answered twice: it is gone"
+	by_run
 	serve_stop
 }
 

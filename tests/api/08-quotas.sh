@@ -12,12 +12,15 @@ verb()
 	exits 0 "quotas are set"
 	pinfold tenant set one --total-memory 4G --budget 100/30d
 	pinfold tenant ls --json
-	body_is '[{"tenant": "one", "live": 5, "runs_per_minute": 1000, "memory": 4294967296, "disk": null, "cpu_seconds": 3600, "cpu_seconds_period_s": 86400, "budget": 100, "budget_period_s": 2592000}]' \
+	body_is '[{"tenant": "one", "live": 5, "runs_per_minute": 1000, "memory": 4294967296, "disk": null, "cpu_seconds": 3600, "cpu_seconds_period_s": 86400, "budget": 100, "budget_period_s": 2592000, "egress_bytes": null, "egress_bytes_period_s": null, "egress_connections": null, "egress_connections_period_s": null, "egress_requests": null, "egress_requests_period_s": null}]' \
 		d "those that are not named stay"
 	pinfold tenant set one --live none --total-memory none
 	pinfold tenant ls
 	check "none removes one" grep -q '^one  *-  *1000  *-  *-  *3600/24h  *100/30d$' "$OUT"
 	check "nobody else may read them" test "$(stat -c %a "$M/home/api/tenants")" = 640
+	pinfold tenant set one --total-egress-bytes 10M/day --total-egress-requests 5/hour
+	pinfold tenant ls
+	check "those of the network have a line of their own" grep -q '^   egress-bytes 10M/24h, egress-requests 5/60m$' "$OUT"
 	pinfold tenant rm one
 	exits 0 "all of a tenant are removed"
 	pinfold tenant rm one

@@ -180,6 +180,7 @@ deaths()
 	local before
 
 	before=$(tls_pid)
+	API=$(api_pid)
 	kill -KILL "$before"
 	check "killed, it is started again" wait_for 10 restarted "$before"
 	check "with the certificate that was good" wait_for 10 subject_is two

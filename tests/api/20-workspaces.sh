@@ -89,7 +89,7 @@ refused()
 	api GET "$V/demo/diff?from=--command=1"
 	answers_error 400 invalid_argument "an option for a snapshot"
 	api POST $V/demo/sync
-	answers_error 501 unsupported "sync is not there yet"
+	answers_error 400 invalid_argument "a synchronisation that is no stream"
 	api GET $V/demo/log
 	body_is 1 'len(d["items"])' "nothing of it happened"
 }

@@ -10,6 +10,7 @@
 stream()
 {
 	api_start S GET "$2"
+	wait_for 10 test -s "$S_HEAD" # what happens before it is there may be none of its
 	eval "$1=\$S_OUT"
 }
 
@@ -31,7 +32,7 @@ numbers()
 
 recorded()
 {
-	local all late id secret=canary-7d4c1b9e2f5a6038
+	local all late id box secret=canary-7d4c1b9e2f5a6038
 
 	stream all '/v1/events?from=0'
 	api POST /v1/runs "{\"command\": [\"echo\", \"hi\"], \"env\": {\"KEY\": \"$secret\"}, \"stdin\": \"$secret\"$BEST}"
@@ -51,12 +52,98 @@ recorded()
 	api_start K GET '/v1/events?from=0&kind=run'
 	check "a kind alone" wait_for 5 has "$K_OUT" '"phase":"end"'
 	check "and no other" test -z "$(grep -F '"kind":"api.' "$K_OUT")"
+	api POST /v1/runs "{\"command\": [\"touch\", \"a-file\"]$BEST}"
+	box=$(/usr/bin/python3 -I -c 'import json, sys; print(json.load(open(sys.argv[1]))["sandbox"])' "$OUT")
+	api_start P GET '/v1/events?from=0&path=/home/user/a-file'
+	check "who wrote a file" wait_for 5 has "$P_OUT" '/home/user/a-file'
+	check "and nobody else" test "$(grep -c '^data: ' "$P_OUT")" = 1
+	api_start B GET "/v1/events?from=0&sandbox=$box"
+	check "what was in a sandbox" wait_for 5 has "$B_OUT" '/home/user/a-file'
+	check "and in no other" test -z "$(grep '^data: ' "$B_OUT" | grep -vF "\"sandbox\":\"$box\"")"
+}
+
+# receipt RUN NAME: over HTTP, and what it proves.
+receipt()
+{
+	api GET "/v1/runs/$1/receipt"
+	check "$2" test "$RC" = 200
+	cp "$OUT" "$M/receipt.json" && chmod a+r "$M/receipt.json"
+	pinfold verify "$M/receipt.json"
+	exits 0 "$2: it is good"
+	check "$2: it is of that run" has "$OUT" "good: $1,"
+}
+
+id_of_answer()
+{
+	/usr/bin/python3 -I -c 'import json, sys; print(json.load(open(sys.argv[1]))["id"])' "$OUT"
+}
+
+ends_noted()
+{
+	pinfold audit --tenant "uid-$CALLER" --kind sandbox --json
+	has "$OUT" "$1"
+}
+
+receipts()
+{
+	local id
+
+	api POST /v1/runs "{\"command\": [\"echo\", \"proof\"]$BEST}"
+	RUN=$(id_of_answer)
+	receipt "$RUN" "a receipt of a run"
+	check "it is the same document that the verb prints" /usr/bin/python3 -I -c '
+import base64, json, sys
+p = json.loads(base64.b64decode(json.load(open(sys.argv[1]))["payload"]))["predicate"]
+assert p["command"] == ["echo", "proof"] and p["tenant"] == sys.argv[2], p' "$M/receipt.json" "uid-$CALLER"
+	api POST /v1/workspaces '{"name": "kept"}'
+	api POST /v1/workspaces/kept/exec "{\"command\": [\"touch\", \"f\"]$BEST}"
+	receipt "$(id_of_answer)" "of a command in a workspace, whose chain is another"
+	api POST /v1/sandboxes "{\"ttl\": \"5m\"$BEST}"
+	id=$(id_of_answer)
+	api POST "/v1/sandboxes/$id/exec" '{"command": ["true"]}'
+	receipt "$(id_of_answer)" "of one in a sandbox that lives"
+	api POST "/v1/sandboxes/$id/exec" '{"command": ["sh", "-c", "exit 7"], "background": true}'
+	check "how a command in the background ended is on record" wait_for 10 ends_noted '"exit_status":7'
+	api DELETE "/v1/sandboxes/$id"
+	check "and that the sandbox did, with whose it was" wait_for 10 ends_noted \
+		"\"kind\":\"sandbox.ended\",\"phase\":\"end\",\"sandbox\":\"$id\",\"tenant\":\"uid-$CALLER\""
+	api GET /v1/runs/run23obm6odpiuefilepsinpumc3g/receipt
+	check "of no run" test "$RC" = 404
+	api GET /v1/runs/nope/receipt
+	check "of what is no id" test "$RC" = 404
+	api POST /v1/runs "{\"command\": [\"tail\", \"-f\", \"/dev/null\"], \"detach\": true$BEST}"
+	id=$(id_of_answer)
+	api GET "/v1/runs/$id/receipt"
+	check "of one that goes on" test "$RC" = 409
+	api DELETE "/v1/runs/$id"
+}
+
+# Who listens can stop what he hears of.
+watched()
+{
+	local heard sandbox
+
+	stream heard '/v1/events?kind=alert'
+	api_start R POST /v1/runs "{\"command\": \"mount -t tmpfs x /mnt; exec tail -f /dev/null\"$BEST}"
+	check "an alert is heard while it runs" wait_for 10 has "$heard" '"rule":"escape"'
+	sandbox=$(grep -o 'sbx[a-z0-9]*' "$heard" | head -1)
+	pinfold kill "$sandbox"
+	exits 0 "the sandbox is named, and can be killed"
+	check "and the run ends" wait_for 5 has "$R_OUT" '"status":"killed"'
+	api POST '/v1/runs?stream=1' "{\"on_alert\": \"kill\",
+		\"command\": \"mount -t tmpfs x /mnt; exec tail -f /dev/null\"$BEST}"
+	check "on_alert" has "$OUT" '"action":"kill"'
+	check "an event of the stream" has "$OUT" 'event: alert'
+	api POST /v1/runs '{"command": "true", "on_alert": "panic"}'
+	check "a word that is none" test "$RC" = 400
+	api GET /metrics
+	check "they are counted" grep -q '^pinfold_alerts_total 2$' "$OUT"
 }
 
 # Nobody hears of another tenant, whatever he may.
 tenants()
 {
-	local mine
+	local mine receipt_of_other
 
 	pinfold token new --tenant other --scope all
 	TOKEN=$(cat "$OUT")
@@ -65,7 +152,18 @@ tenants()
 	check "a tenant hears of itself" wait_for 5 has "$mine" '"command":["echo","of other"]'
 	check "by its token" grep -qE '"token":"tok[a-z0-9]+"' "$mine"
 	check "and of nobody else" test -z "$(grep '^data:' "$mine" | grep -vF '"tenant":"other"')"
+	api GET "/v1/runs/$RUN/receipt"
+	check "a receipt of another's run is not there" test "$RC" = 404
+	check "whatever it is" test -z "$(grep -F payload "$OUT")"
+	api POST /v1/runs "{\"command\": [\"true\"]$BEST}"
+	receipt_of_other=$(id_of_answer)
 	TOKEN=
+	api GET "/v1/runs/$receipt_of_other/receipt"
+	check "nor has who runs the daemon another's, over HTTP" test "$RC" = 404
+	pinfold receipt --tenant other "$receipt_of_other"
+	exits 0 "by the verb he has"
+	pinfold receipt --tenant nobody "$receipt_of_other"
+	refuses not_found "$receipt_of_other" "as that tenant's alone"
 	pinfold token new --tenant other --scope run
 	TOKEN=$(cat "$OUT")
 	api GET /v1/events
@@ -75,7 +173,7 @@ tenants()
 
 checks()
 {
-	local BEST='' CALLER=0 PORT
+	local BEST='' CALLER=0 PORT RUN
 
 	[ "$MODE" = U ] && BEST=', "limits": "best-effort"' && CALLER=$(id -u "$USER_NAME")
 	needs curl setpriv "the ledger over HTTP" || return
@@ -84,6 +182,8 @@ checks()
 	daemon_start --warm 1 --warm-python 0 --listen "127.0.0.1:$PORT"
 	wait_for 20 is_ready
 	recorded
+	receipts
+	watched
 	tenants
 	daemon_stop
 	pinfold verify

@@ -42,7 +42,7 @@ endings()
 		"a bad value: the error names --memory"
 	documented 125 "an unknown option" --no-such-option -- true
 	documented 125 "no command"
-	documented 125 "a part of a later version" --deps auto -- true
+	documented 125 "a part of a later version" --isolation vm -- true
 	json_has 'd["error"]["code"] == "unsupported"' "a part of a later version: unsupported"
 }
 
@@ -56,6 +56,8 @@ fields()
 	json_is '[5000, 4000, 0.5, 104857600, 50, 10485760, 100]' '[d["limits"][k]["value"] for k in
 		("time", "cpu_time", "cpus", "memory", "pids", "disk", "nofile")]' \
 		"the values of the limits"
+	json_is '[[2000, "timer"], [1048576, "quota"]]' '[[d["limits"][k]["value"],
+		d["limits"][k]["held_by"]] for k in ("grace", "output")]' "grace and output, too"
 	json_is "timer tmpfs rlimit" '" ".join(d["limits"][k]["held_by"] for k in
 		("time", "disk", "nofile"))' "what holds them"
 	[ "$MODE" = U ] || json_is "cgroup cgroup cgroup" \

@@ -55,6 +55,31 @@ values()
 	bad --memory 1k
 	bad --disk 1
 	bad --nofile 3
+	inside --hide x -- true
+	refuses invalid_argument --hide "--hide without --dir"
+	inside --egress-bytes 1M -- true
+	refuses invalid_argument --egress-bytes "a limit of no network"
+	printf 'allow: [\n' >"$W/broken.yaml" && own "$W"
+	inside --policy "$W/broken.yaml" -- true
+	refuses invalid_argument --policy "a policy that is none"
+	CALL_WRAP=(/usr/bin/env PINFOLD_HOME=relative/home)
+	inside -- true
+	refuses invalid_argument PINFOLD_HOME "a relative data directory"
+	CALL_WRAP=(/usr/bin/env PINFOLD_SOCKET=./sock)
+	inside -- true
+	refuses invalid_argument PINFOLD_SOCKET "a relative socket"
+	CALL_WRAP=()
+	check "nothing was made for them" test ! -e "$W/relative"
+	chmod 755 "$M/home"
+	inside -- true
+	exits 0 "a data directory that others may read"
+	check "is theirs no longer" test "$(stat -c %a "$M/home")" = 700
+	inside --cpus 5000 -- true
+	says 'remedy: give a value between 0.01 and 4096$' "bounds in the words of the option"
+	inside --time 400d -- true
+	says 'remedy: give a value between 1ms and 366d$' "bounds of times"
+	inside --memory 1k -- true
+	says 'remedy: give a value between 4M and 1024T$' "bounds of sizes"
 	good --memory 'd["limits"]["memory"]["value"]' 67108864 64M 64m 65536k 67108864 0.0625G \
 		64MiB 64MB 64mb
 	good --disk 'd["limits"]["disk"]["value"]' 1572864 1.5M 1536k 1536KiB 1572864
@@ -94,8 +119,8 @@ later()
 	refuses not_found --policy "--policy"
 	inside --daemon -- echo ran
 	refuses not_found --daemon "--daemon"
-	inside --deps auto -- echo ran
-	refuses unsupported --deps "--deps auto"
+	inside --deps auto --isolation landlock -- echo ran
+	refuses unsupported --deps "--deps auto at another level"
 	inside --isolation vm -- echo ran
 	refuses unsupported --isolation "--isolation vm"
 	inside --isolation gvisor -- echo ran

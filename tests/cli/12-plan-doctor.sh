@@ -28,6 +28,8 @@ plans()
 	check "nothing is done" test ! -e "$W/made" -a -z "$(find "$M/run" "$M/home" -name 'sbx*')"
 	pinfold plan --json -- true
 	check "one line of JSON" test "$(wc -l <"$OUT")" = 1
+	json_has 'd["limits"]["memory"]["value"] == 512 << 20 and "held_by" in d["limits"]["pids"] and
+		"journal" in d["host"][0]' "limits and what is done on the host"
 	operations "plan --json" stage pivot landlock caps no-dump seccomp
 	pinfold plan --json --dir "$W" --workdir /work --lang python -c 'print(1)'
 	operations "a plan with --dir" stage overlay pivot seccomp
@@ -37,7 +39,9 @@ plans()
 	pinfold plan
 	refuses invalid_argument COMMAND "no command"
 	pinfold plan --name x -- true
-	refuses unsupported --name "a part of a later version"
+	refuses invalid_argument --name "what a plan knows nothing of"
+	pinfold plan --help
+	check "and does not offer" test -z "$(grep -E -- '--(name|deps|apt) ' "$OUT")"
 	pinfold plan --dir "$W/no-such" -- true
 	refuses not_found --dir "a directory that is not there"
 }
@@ -67,6 +71,14 @@ doctors()
 		assert ("level", "strict") in rows and ("level", "landlock") in rows
 		assert (sys.argv[2] == "0") == all(c["ok"] for c in d["checks"])
 	END
+	check "the way out is tried" grep -q '"name":"network policy","kind":"probe","ok":true' "$OUT"
+	mkdir -p "$W/config" && printf short >"$W/config/vault.key" && chmod 0600 "$W/config/vault.key"
+	own "$W/config" "$W/config/vault.key"
+	CALL_ENV+=("PINFOLD_CONFIG=$W/config" "PINFOLD_RESOLVER=192.0.2.1:53")
+	pinfold doctor
+	check "a key that is none is said" grep -q '^no   key of secrets .*vault.key is no key' "$OUT"
+	check "so is which name server" grep -q '^ok   name servers  *192.0.2.1:53, by PINFOLD_RESOLVER' "$OUT"
+	CALL_ENV=()
 	pinfold doctor extra
 	refuses invalid_argument extra "one argument too many"
 	# What doctor says is what a run finds.

@@ -135,6 +135,12 @@ except OSError as e:
 	inside_json --memory 64M --disk 100M -- sh -c 'head -c 200M /dev/zero >big; stat -c %s big'
 	hit disk 104857600 bytes --disk "more disk than memory"
 	json_has '(90 << 20) < int(out) <= (105 << 20)' "and has its limit, too"
+	[ "$(json 'd["limits"]["disk"]["held_by"]')" = quota ] || return
+	inside_json --memory 64M --disk 100M -- sh -c 'df --output=fstype /tmp /run /dev/shm | sort -u
+		head -c 40M /dev/zero >/tmp/big; stat -c %s /tmp/big'
+	json_has 'out.split()[:2] == [b"Type", b"tmpfs"] and (31 << 20) < int(out.split()[2]) <= (33 << 20)' \
+		"/tmp, /run and /dev/shm are memory all the same"
+	hit disk 33554432 bytes --memory "a full /tmp beside a volume"
 }
 
 rate()

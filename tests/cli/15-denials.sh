@@ -89,6 +89,7 @@ for i in range(20000): libc.mount(b"x", b"/mnt", b"tmpfs", 0, None)'
 hidden()
 {
 	echo 'print("ran")' >"$W/script.py"
+	chmod 644 "$W/script.py"
 	printf '#!/bin/sh\necho ran\n' >"$W/tool"
 	chmod 755 "$W/tool"
 	own "$W"
@@ -105,6 +106,8 @@ hidden()
 	prints ran "with --dir it is there"
 	inside_json --dir "$W" --workdir /work -- sh -c 'exit 3' sh script.py
 	json_is '[]' 'd["denials"]' "a command that fails for another reason is not explained so"
+	inside_json -- cat /etc/os-release
+	denied path /etc/os-release 1 "a file of /etc that is not listed"
 	inside_json -- cat /etc/passwd /no/such
 	json_is '[]' 'd["denials"]' "nor a file that is nowhere"
 	inside_json -- "$W/tool"
@@ -113,12 +116,44 @@ hidden()
 	denied path "$W/tool" 1 "a hidden program"
 	json_has '"hidden" in d["error"]["remedy"] and "--dir" in d["error"]["remedy"]' \
 		"and the remedy"
+	programs
 	inside_json --workdir "$W" -- true
 	exits 125 "a working directory of the host is not there"
 	document "a hidden working directory"
 	denied path "$W" 1 "a hidden working directory"
 	inside --workdir "$W" -- true
 	says 'remedy: .*hidden.*--dir' "a hidden working directory: the remedy"
+}
+
+# Programs that the caller's own shell would find.
+programs()
+{
+	inside_json -- ./tool
+	exits 127 "./tool of the host is not there"
+	denied path ./tool 1 "./tool"
+	json_has '"--dir . --workdir /work" in d["error"]["remedy"]' "./tool: the remedy"
+	mkdir -p "$W/bin" && cp "$W/tool" "$W/bin/only-here" && own "$W"
+	CALL_WRAP=(/usr/bin/env "PATH=$W/bin:/usr/bin:/bin")
+	inside_json -- only-here
+	exits 127 "a program of the caller's PATH is not there"
+	denied path "$W/bin/only-here" 1 "a program of the caller's PATH"
+	json_has '"/work/only-here" in d["error"]["remedy"]' "it is said how to call it"
+	CALL_WRAP=()
+	inside_json -- no-such-program
+	json_is '[]' 'd["denials"]' "one that is nowhere is not explained so"
+	printf '#!/no/such/interpreter -x\n' >"$W/orphan"
+	chmod 755 "$W/orphan" && own "$W"
+	inside_json --dir "$W" --workdir /work -- ./orphan
+	exits 127 "a script without its interpreter"
+	json_has '"/no/such/interpreter" in d["error"]["message"]' "is told by that"
+	inside_json --dir "$W" -- /work/script.py
+	exits 126 "a file that is not executable"
+	json_has '"chmod +x" in d["error"]["remedy"]' "is told what to do"
+	inside_json --workdir /etc/passwd -- true
+	json_has '"file" in d["error"]["remedy"] and d["denials"] == []' "a file is no directory"
+	[ "$MODE" = R ] || return # a user's /root is his own
+	inside_json --workdir /root -- true
+	json_has '"may not enter" in d["error"]["remedy"] and d["denials"] == []' "nor is /root for all"
 }
 
 checks()

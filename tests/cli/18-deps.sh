@@ -82,18 +82,77 @@ project()
 	check "for people" grep -q '^! reqeusts .*main.py:1 import reqeusts: did somebody mean requests$' "$OUT"
 	says "old.py:1: " "and what could not be read"
 	check "nothing was executed or left" test ! -e "$d/__pycache__"
+	mkdir "$d/lib2"
+	printf 'import utils\nimport measures\n' >"$d/own.py"
+	touch "$d/lib2/measures.py" "$d/lib2/requests.py"
+	own "$d"
+	pinfold deps scan --json "$d/own.py"
+	says_needs "[('measures', True), ('utils', True)]" 'sorted((n["import"], n["own"]) for n in d["needs"])' "modules of its own"
+	printf 'import urllib2, StringIO, maya.cmds, google\nfrom google.cloud import storage, bigquery_v2, Client\n' >"$d/strange.py"
+	own "$d"
+	pinfold deps scan --json "$d/strange.py"
+	says_needs "StringIO google maya urllib2" '" ".join(sorted(n["import"] for n in d["needs"] if n["own"]))' \
+		"what comes with Python 2 or with another program is of no package"
+	says_needs "google-cloud-bigquery google-cloud-storage" \
+		'" ".join(sorted(n["package"] for n in d["needs"] if not n["own"]))' "every part of a namespace that is imported counts"
+	pinfold deps scan --json "$d/main.py"
+	says_needs "[('requests', False)]" '[(n["import"], n["own"]) for n in d["needs"] if n["import"] == "requests"]' "a well-known name is none of them"
 	pinfold deps scan "$d/nosuch"
-	exits 125 "a directory that is not there"
+	refuses not_found nosuch "a directory that is not there"
+	pinfold deps --json scan "$d/own.py"
+	says_needs 2 'len(d["needs"])' "options in front of the word"
+	CALL_ENV=(PINFOLD_DEPS=atuo)
+	inside -- true
+	refuses invalid_argument atuo "a default that nobody understands"
+	CALL_ENV=()
 	pinfold deps
-	refuses invalid_argument deps "nothing to do"
+	refuses not_found pinfold.lock "no lock"
+	pinfold deps frob
+	refuses invalid_argument frob "nothing that can be done"
 	pinfold deps scan --lang bash "$d"
 	refuses invalid_argument bash "a language without imports"
+}
+
+# Files are not parsed whole, and not again when they are as they were.
+quick()
+{
+	local d=$W/quick
+
+	/usr/bin/python3 -I "$PROJECT_DIR/tests/deps/same.py" "$PROJECT_DIR/src/deps/scan.py" \
+		"$(/usr/bin/python3 -I -c 'import os; print(os.path.dirname(os.__file__))')" 12 >"$EVIDENCE/same"
+	check "what a parser of whole files finds" test $? = 0
+	diag "$(tail -n 3 "$EVIDENCE/same")"
+	check "a part of a namespace is not there because another is" /usr/bin/python3 -I - "$PROJECT_DIR/src/deps/scan.py" "$W" <<'EOF'
+import os, runpy, sys
+scan, top = runpy.run_path(sys.argv[1]), sys.argv[2] + "/shared"
+os.makedirs(top + "/google/protobuf")
+open(top + "/google/protobuf/__init__.py", "w").close()
+sys.path.insert(0, top)
+there = {"google": "1"}
+assert scan["is_there"]("google.cloud.storage", there) is None
+assert scan["is_there"]("google.protobuf.message", there) == ""
+EOF
+	mkdir -p "$d"
+	echo 'import first' >"$d/a.py"
+	own "$W"
+	pinfold deps scan --json "$d"
+	cp "$OUT" "$EVIDENCE/first"
+	pinfold deps scan --json "$d"
+	check "the same again" cmp -s "$OUT" "$EVIDENCE/first"
+	echo 'import other' >"$d/a.py"
+	pinfold deps scan --json "$d"
+	says_needs "['other']" '[n["import"] for n in d["needs"]]' "a file that changed is read"
+	echo 'import first' >"$d/tool"
+	pinfold deps scan --json "$d/tool"
+	echo 'import other' >"$d/tool"
+	pinfold deps scan --json "$d/tool"
+	says_needs "['other']" '[n["import"] for n in d["needs"]]' "also one whose name says nothing"
 }
 
 checks()
 {
 	# What is in a program does not depend on who asks.
-	[ "$MODE" = R ] || [ "$EUID" != 0 ] && corpus
+	[ "$MODE" = R ] || [ "$EUID" != 0 ] && { corpus; quick; }
 	project
 }
 

@@ -73,7 +73,7 @@ uses_it()
 	inside "${BEST[@]}" --daemon -- sh -c 'head -c 3000000 /dev/zero | tr "\0" a'
 	check "all of its output" test "$(stat -c %s "$OUT")" = 3000000
 	inside --daemon --isolation landlock -- true
-	refuses invalid_argument --daemon "--daemon with a level that it does not have"
+	refuses invalid_argument --isolation "--daemon with a level that it does not have"
 	inside --daemon --no-daemon -- true
 	refuses invalid_argument --daemon "both options"
 }

@@ -31,10 +31,15 @@ let_go()
 	inside_wait "$1"
 }
 
-# callers_are COUNT: callers who are there, running or not.
-callers_are()
+# queued_are COUNT: requests that wait. Who has connected may not have asked yet.
+queued_are()
 {
-	[ "$(grep -c "$M/run/daemon.sock" /proc/net/unix)" = $(($1 + 1)) ]
+	local wrap=("${CALL_WRAP[@]}")
+
+	CALL_WRAP=()
+	call_argv
+	CALL_WRAP=("${wrap[@]}")
+	"${CALL[@]}" top --once --json 2>/dev/null | grep -q "\"queued\":$1,"
 }
 
 waits()
@@ -42,14 +47,16 @@ waits()
 	daemon_start --warm 1 --warm-python 0 --max 1 --queue 2
 	hold A
 	inside_start B --json "${BEST[@]}" --daemon --time 1s -- echo waited
-	wait_for 10 callers_are 2
+	wait_for 10 queued_are 1
 	inside_start C "${BEST[@]}" --daemon -- echo waited
-	wait_for 10 callers_are 3
+	wait_for 10 queued_are 2
 	inside "${BEST[@]}" --daemon -- true
 	refuses busy "2 requests wait" "a full queue"
 	says 'remedy: try again in [0-9]+ s' "and when to come again"
 	inside_json "${BEST[@]}" --daemon -- true
 	json_has 'd["error"]["code"] == "busy" and d["error"]["retry_after_ms"] >= 1000' "the same as data"
+	pinfold doctor
+	check "doctor tries this host, not the daemon" grep -qE '^ok +strict ' "$OUT"
 	/usr/bin/python3 -I -c "import time; time.sleep(1.2)"
 	check "those who wait say nothing" test ! -s "$B_OUT" -a ! -s "$C_OUT"
 	kill -9 "$(front_pid)"
@@ -69,20 +76,20 @@ leaves()
 	daemon_start --warm 1 --warm-python 0 --max 1 --queue 1
 	hold A
 	inside_start B "${BEST[@]}" --daemon -- echo never
-	wait_for 10 callers_are 2
+	wait_for 10 queued_are 1
 	kill -INT "$B_PID"
 	inside_wait B
 	exits 130 "Ctrl-C while it waits"
 	prints "" "nothing of it ran"
-	check "its place is free" wait_for 5 callers_are 1
+	check "its place is free" wait_for 5 queued_are 0
 	inside_start C "${BEST[@]}" --daemon -- echo never
-	wait_for 10 callers_are 2
+	wait_for 10 queued_are 1
 	kill -KILL "$C_PID"
 	inside_wait C
 	sed -i '/^signal 9/d' "$EVIDENCE/report" # that was us
-	wait_for 5 callers_are 1
+	wait_for 5 queued_are 0
 	inside_start D "${BEST[@]}" --daemon -- echo runs
-	wait_for 10 callers_are 2
+	wait_for 10 queued_are 1
 	check "another may wait there" test ! -s "$D_ERR" -a -d "/proc/$D_PID"
 	let_go A
 	inside_wait D
@@ -95,7 +102,7 @@ ends()
 	daemon_start --warm 1 --warm-python 0 --max 1 --queue 8
 	hold A
 	all_at_once 8 -- true
-	wait_for 10 callers_are 9
+	wait_for 10 queued_are 8
 	inside "${BEST[@]}" --daemon -- true
 	refuses busy "8 requests wait" "full with eight"
 	kill "$DAEMON"
@@ -161,11 +168,11 @@ takes_turns()
 	hold A
 	for i in 1 2 3 4 5 6; do
 		by $ONE inside_start "ONE$i" --daemon -- sh -c 'echo one $(date +%s%N)'
-		wait_for 10 callers_are $((1 + i))
+		wait_for 10 queued_are $i
 	done
 	for i in 1 2; do
 		by $TWO inside_start "TWO$i" --daemon -- sh -c 'echo two $(date +%s%N)'
-		wait_for 10 callers_are $((7 + i))
+		wait_for 10 queued_are $((6 + i))
 	done
 	let_go A
 	: >"$W/order"
@@ -186,7 +193,7 @@ leaves_room()
 	by $ONE hold A
 	by $ONE hold B
 	by $ONE inside_start C --daemon -- echo last
-	wait_for 10 callers_are 3
+	wait_for 10 queued_are 1
 	by $TWO inside --daemon -- echo room
 	prints room "who has all places but one does not get the last"
 	check "he waits" test ! -s "$C_OUT" -a -d "/proc/$C_PID"
@@ -205,7 +212,7 @@ shares_queue()
 	hold A
 	for i in 1 2 3 4; do
 		by $ONE inside_start "ONE$i" --daemon -- echo one
-		wait_for 10 callers_are $((1 + i))
+		wait_for 10 queued_are $i
 	done
 	by $ONE inside --daemon -- true
 	refuses busy "4 requests wait" "one user fills the queue"

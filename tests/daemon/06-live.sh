@@ -42,6 +42,12 @@ commands()
 	says '^err$' "its errors"
 	pinfold exec "$ID" -- sh -c 'cat ~/file; hostname'
 	prints "kept"$'\n'"$ID" "the next finds its files"
+	live --env A=made --env B=made
+	pinfold exec --env B=own "$ID" -- sh -c 'echo $A $B'
+	prints "made own" "variables that it was made with, and a command's own"
+	pinfold kill "$ID"
+	live
+	pinfold exec "$ID" -- sh -c 'echo kept >file'
 	pinfold exec "$ID" -- nosuch
 	exits 127 "a command that is not there"
 	pinfold exec "$ID" --workdir /tmp --env A=b --lang python -c 'import os; print(os.getcwd(), os.environ["A"])'
@@ -102,6 +108,42 @@ same_rules()
 	pinfold exec "$ID" -- sh -c 'kill -9 -1; true'
 	pinfold exec "$ID" -- echo on
 	prints on "its init outlives what is inside"
+	pinfold kill "$ID"
+}
+
+# Whoever takes all memory is killed, or what the kernel takes for it; the sandbox and its init are not.
+memory()
+{
+	local hog='import mmap
+m = mmap.mmap(-1, 200 << 20)
+while True:
+    for i in range(0, len(m), 4096):
+        m[i] = 1'
+
+	live --memory 64M
+	pinfold exec "$ID" -- sh -c 'echo kept >file'
+	pinfold exec --json "$ID" -- python3 -c "$hog"
+	exits 137 "out of memory: the command ends"
+	json_is oom 'd["status"]' "and says why"
+	json_is memory 'd["limit"]["kind"]' "which limit"
+	pinfold exec "$ID" -- sh -c 'echo 0 >/proc/self/oom_score_adj; exec python3 -c "$0"' "$hog"
+	exits 137 "also of one that asks to be spared"
+	pinfold exec "$ID" -- sh -c 'for i in 1 2 3 4; do python3 -c "$0" & done; wait; echo all' "$hog"
+	prints all "four at once"
+	pinfold exec "$ID" -- cat file
+	prints kept "the sandbox and its files are still there"
+	pinfold exec --detach "$ID" -- python3 -c "$hog"
+	local pid
+	pid=$(cat "$OUT")
+	pinfold attach "$ID" "$pid"
+	exits 137 "one in the background"
+	pinfold exec "$ID" -- cat file
+	prints kept "and still"
+	pinfold kill "$ID"
+	live --memory 64M -- python3 -c "$hog"
+	pinfold attach "$ID"
+	exits 137 "one whose own command it is"
+	check "ends with it, and says so" ps_is oom status
 	pinfold kill "$ID"
 }
 
@@ -291,6 +333,45 @@ time_to_live()
 	refuses invalid_argument DURATION "no time at all"
 }
 
+# What was printed is forgotten in the order in which commands ended, not in which they began.
+leavings()
+{
+	local long i
+
+	live --stdin-open -- sh -c 'read x; echo kept'
+	long=$ID
+	for i in $(seq 65); do
+		pinfold run "${BEST[@]}" --detach -- true
+	done
+	ID=$(cat "$OUT")
+	check "the last of many has ended" wait_for 10 ps_is exited status
+	printf 'go\n' | pinfold attach "$long"
+	ID=$long
+	check "so has the first" wait_for 10 ps_is exited status
+	pinfold logs "$long"
+	prints kept "what ended last is kept, however old it is"
+}
+
+# Who has no group is looked after by us: not where nobody is, but again when somebody comes.
+empty_ones()
+{
+	[ "$MODE" = U ] || return 0
+	live --memory 64M
+	check "nobody inside: the warden sleeps" wait_for 10 sleeps "$DAEMON"
+	pinfold exec "$ID" -- /usr/bin/python3 -c 'x = b"x" * (200 << 20); input()'
+	exits 137 "and still holds the limits of who comes then"
+}
+
+# Between two looks it was not woken.
+sleeps()
+{
+	local before
+
+	before=$(awk '/^voluntary_ctxt_switches/ {print $2}' "/proc/$1/status")
+	/usr/bin/python3 -I -c "import time; time.sleep(0.2)"
+	[ "$(awk '/^voluntary_ctxt_switches/ {print $2}' "/proc/$1/status")" -le $((before + 2)) ]
+}
+
 pausing()
 {
 	live
@@ -348,6 +429,39 @@ cpu_of_daemon_sandbox()
 uses_more()
 {
 	[ "$(cpu_of_daemon_sandbox)" -gt "$1" ]
+}
+
+alerts()
+{
+	live --on-alert kill -- sh -c 'mount -t tmpfs x /mnt; exec tail -f /dev/null'
+	check "an alert ends it" wait_for 5 ps_is killed status
+	check "and is counted" ps_is 1 alerts
+	pinfold kill "$ID"
+	live --on-alert pause -- sh -c 'unshare -r true; echo went on; exec tail -f /dev/null'
+	check "another is paused" wait_for 5 ps_is paused status
+	pinfold logs "$ID"
+	prints "" "before its call returns"
+	pinfold resume "$ID"
+	check "until it is let go on" wait_for 5 logs_have "$ID" "went on"
+	check "as it is listed" ps_is running status
+	pinfold kill "$ID"
+	live --on-alert kill
+	pinfold exec "$ID" -- sh -c 'printf "\033]52;c;eA==\a"; exec tail -f /dev/null'
+	exits 137 "what a command in it prints ends it, too"
+	pinfold exec "$ID" -- true
+	refuses not_found "$ID" "it is gone"
+	live
+	pinfold exec --on-alert kill "$ID" -- sh -c 'mount -t tmpfs x /mnt; exec tail -f /dev/null'
+	exits 137 "an alert of a command ends it"
+	pinfold exec "$ID" -- true
+	exits 0 "and not the sandbox, which did not ask for that"
+	pinfold kill "$ID"
+}
+
+logs_have()
+{
+	pinfold logs "$1"
+	grep -qx "$2" "$OUT"
 }
 
 bad_words()
@@ -451,16 +565,20 @@ checks()
 	pinfold ps
 	refuses '(not_found|internal)' daemon "without a daemon"
 	daemon_start --warm 2 --warm-python 0
+	empty_ones
 	commands
 	pinfold kill "$ID"
 	same_rules
+	memory
 	processes
 	many_at_once
 	caller_leaves
 	detached
 	terminals
 	time_to_live
+	leavings
 	pausing
+	alerts
 	bad_words
 	warden_dies
 	live

@@ -153,9 +153,10 @@ writing()
 	call_files attach
 	call_argv
 	echo by-attach | "${CALL[@]}" attach "$ID" "$PID" >"$OUT" 2>"$ERR" {LIVE_FD}>&- &
+	local attached=$! # wait_for changes $!
 	check "attach passes its input on" wait_for 5 state_has 'bytes=10'
 	client write "$ID" "$PID" close </dev/null
-	wait $!
+	wait "$attached"
 	pinfold run --stdin-open "${BEST[@]}" -- true
 	refuses invalid_argument --stdin-open "only for the background"
 }

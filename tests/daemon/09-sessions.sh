@@ -584,7 +584,7 @@ r()
 	tells '"status":"died",.*"exit_code":6,' "R: its end"
 }
 
-# An interpreter that takes all memory takes the sandbox with it.
+# An interpreter that takes all memory is killed for it.
 memory()
 {
 	[ "$MODE" = R ] || return

@@ -22,6 +22,9 @@ clients()
 		gets "curl, https over IPv6" "${BARE[@]}" curl -6 -sk https://six.test/
 		gets "curl by the proxy, http" curl -s http://four.test/
 		gets "curl by the proxy, https" curl -sk https://good.test/
+		printf 'allow:\n  - host: four.test\n    port: 80\n    protocol: tcp\n' >"$W/tcp.yaml"
+		inside --policy "$W/tcp.yaml" -- curl -s http://four.test/
+		check "curl by the proxy, where anything may be said" grep -q "^hello four.test" "$OUT"
 		gets "curl by SOCKS" curl -sk -x socks5h://127.0.0.1:3128 https://good.test/
 	}
 	needs wget "wget" && gets "wget" "${BARE[@]}" wget -qO- http://good.test/

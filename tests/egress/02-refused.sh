@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# red: gate-policy, gate-address, gate-own, gate-sni, gate-ech
+#
 # What a policy does not name cannot be reached: by no spelling, by no name in TLS that differs from
 # the one connected to, by no name that leads to a place it must not. The servers see nothing.
 . "$(dirname "$0")/../lib/egress.sh"
@@ -19,6 +21,7 @@ places()
 		"and is told"
 	json_has 'all(len(x["hint"]) > 10 for x in d["denials"])' "each with a hint"
 	attack "no address that is spelt out" direct --allow good.test
+	attack "no way but TCP and names" covert --allow good.test
 	attack "other ports and datagrams are refused" ports --allow good.test
 	json_has 'any(x["what"] == "connect good.test:8080" for x in d["denials"])' \
 		"a refused port is told with the name"
@@ -32,13 +35,15 @@ names()
 	attack "the name in TLS is the name" tls --allow good.test
 	json_has 'any("TLS asks for other.test" in x["what"] for x in d["denials"])' \
 		"another name is told"
-	check "only good connections came to the server" test "$(seen tcp ' 443$')" = 6
+	# One of them is the gate's own, which looks at the certificate.
+	check "only good connections came to the server" test "$(seen tcp ' 443$')" = 7
 	forget
 	attack "names that lead elsewhere" leads --allow private.test --allow private.test:7777 \
 		--allow meta.test --allow meta.test:7777 --allow loop.test --allow loop.test:7777 \
 		--allow loop6.test --allow loop6.test:7777 --allow mapped.test --allow mapped.test:7777 \
 		--allow host.test --allow host.test:7777 --allow mixed.test --allow mixed.test:7777 \
-		--allow many.test --allow many.test:7777
+		--allow many.test --allow many.test:7777 --allow inner.test --allow inner.test:7777 \
+		--allow '*.nip.test' --allow '*.nip.test:7777'
 	json_has 'any("169.254.169.254" in x["what"] for x in d["denials"])' "are told"
 	check "nothing came to a server" test ! -s "$NET/far/tcp" -a ! -s "$NET/far/http"
 	untouched "names that lead elsewhere"

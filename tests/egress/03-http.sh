@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# red: gate-each, gate-hop
+#
 # HTTP in the clear: every request is judged and written anew; what two readers could read
 # differently is refused, on both sides.
 . "$(dirname "$0")/../lib/egress.sh"

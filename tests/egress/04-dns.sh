@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# red: gate-names, gate-wild
+#
 # Names are answered from the policy, whatever server is asked, and no question leaves the machine.
 . "$(dirname "$0")/../lib/egress.sh"
 
@@ -26,8 +28,16 @@ fast (5, 0) True" 'd["stdout"]["text"].strip()' "answers"
 		for x in d["denials"])' "what was refused is told"
 	json_has 'any("wildcard" in x["hint"] for x in d["denials"])' \
 		"and that there are too many names"
+	inside --allow good.test -- sh -c 'for f in 4 6; do getent ahostsv$f good.test | sed "s/ .*//;q"; done'
+	prints "198.18.0.1
+fd70:6966:6f6c:6400::1" "who asks for what the machine has gets either kind"
 	inside --allow good.test -- "${BARE[@]}" curl -s http://good.test/
 	check "one that is connected to is looked up" test "$(seen dns '^good.test ')" -ge 1
+	: >"$NET/far/dns"
+	inside --allow kept.test --allow four.test -- "${BARE[@]}" sh -c 'for i in 1 2 3; do
+		curl -s http://kept.test/; curl -s http://four.test/; done'
+	check "for as long as it is good, and no longer" test \
+		"$(seen dns '^kept.test 1$') $(seen dns '^four.test 1$')" = "1 3"
 	inside --allow dead.test --allow none.test -- "${BARE[@]}" sh -c \
 		'curl -s -o /dev/null -w "%{http_code}\n" http://none.test/'
 	prints 502 "a name without an address is said to be one"

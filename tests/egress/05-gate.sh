@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# red: gate-rights, gate-filter
+#
 # The gate as a process: who it is, what it can take, what happens when it dies.
 . "$(dirname "$0")/../lib/egress.sh"
 
@@ -18,7 +20,9 @@ inside_py()
 
 loads()
 {
-	inside_py many "${allow[@]}" --nofile 2048
+	CALL_SECONDS=200
+	inside_py many "${allow[@]}" --nofile 2048 --time 3m
+	CALL_SECONDS=60
 	prints 1000 "a thousand connections at once"
 	inside_py slow "${allow[@]}"
 	prints "True True
@@ -60,6 +64,48 @@ refused" "killed: connections break, and nothing opens"
 	check "and leaves none" test -z "$(gates)"
 }
 
+# At any moment: after so many connections, in the middle of the next.
+killed()
+{
+	local after
+
+	for after in 1 2 5 9; do
+		inside_start A "${allow[@]}" -- "${BARE[@]}" /usr/bin/python3 -I -c \
+			"$(cat "$EGRESS_DIR/gate.py")" busy
+		wait_for 10 grep -qx "$after" "$A_OUT"
+		gate_of "$A_PID"
+		kill -9 "$GATE"
+		inside_wait A
+		check "killed after $after connections: nothing opens" test "$(tail -n 3 "$OUT" | sort -u)" = refused
+	done
+}
+
+has_lines()
+{
+	[ "$(wc -l <"$1")" -ge "$2" ]
+}
+
+# The same under load, at a moment that only chance knows: some are just connecting, some talk, some wait.
+# PINFOLD_TEST_ROUNDS: how often; PINFOLD_TEST_SEED: which moments.
+killed_in_a_crowd()
+{
+	local round opened=0 seed=${PINFOLD_TEST_SEED:-$((EPOCHSECONDS % 32768))}
+
+	RANDOM=$seed
+	diag "seed $seed"
+	for ((round = 0; round < ${PINFOLD_TEST_ROUNDS:-3}; round++)); do
+		inside_start A "${allow[@]}" -- "${BARE[@]}" /usr/bin/python3 -I -c \
+			"$(cat "$EGRESS_DIR/gate.py")" crowd
+		wait_for 20 has_lines "$A_OUT" $((1 + RANDOM % 200))
+		gate_of "$A_PID"
+		kill -9 "$GATE"
+		inside_wait A
+		[ "$(tail -n 3 "$OUT" | sort -u)" = refused ] || ((++opened))
+	done
+	check "killed in a crowd: connections break, nothing opens" test "$opened" = 0
+	check "no gate is left" test -z "$(gates)"
+}
+
 # Two sandboxes of one process would share a gate; of two, each has its own. Neither knows the
 # other's names, or can use its listeners: they are in its own network.
 apart()
@@ -86,6 +132,8 @@ checks()
 	forget
 	loads
 	process
+	killed
+	killed_in_a_crowd
 	apart
 	untouched "all of it"
 }

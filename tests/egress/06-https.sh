@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# red: gate-verify, gate-path, gate-host, gate-override
+#
 # HTTPS that is looked into: TLS ends at the gate, by an authority that this sandbox alone trusts;
 # methods and paths are judged; servers are believed by the host's authorities and by nothing else.
 . "$(dirname "$0")/../lib/egress.sh"
@@ -65,15 +67,23 @@ judged()
 		curl -s -o /dev/null -w "%{http_code} " --path-as-is https://good.test/open/../secret
 		curl -s -o /dev/null -w "%{http_code} " --path-as-is https://good.test/open/%2e%2e/secret
 		curl -s -o /dev/null -w "%{http_code} " -H "Host: other.test" https://good.test/
+		curl -s -o /dev/null -w "%{http_code} " -H "X-HTTP-Method-Override: delete" https://good.test/
 		curl -s -o /dev/null -w "%{http_code} " https://good.test/open/a/b
-		curl -s -o /dev/null -o /dev/null -w "%{http_code}" https://good.test/open/a https://good.test/secret'
-	json_is '403 403 403 403 403 403 200 200403' 'out.decode()' "each request is judged on its own"
-	check "the server saw what was allowed" test "$(seen http '^GET good.test /open/a(/b)? ')" = 2
+		curl -s -o /dev/null -o /dev/null -w "%{http_code}" https://good.test/open/a?q=hidden https://good.test/secret'
+	json_is '403 403 403 403 403 403 403 200 200403' 'out.decode()' "each request is judged on its own"
+	check "the server saw what was allowed" test "$(seen http '^GET good.test /open/a(/b|\?q=hidden)? ')" = 2
 	check "and nothing else" test "$(seen http .)" = 2
 	json_has 'any(x["what"] == "DELETE https://good.test/" and x["hint"] for x in d["denials"])' \
 		"what was refused is told, with a hint"
 	json_has 'any(n["host"] == "good.test" and n["port"] == 443 and n["verdict"] == "allowed"
 		for n in d["network"])' "what was reached is told"
+	json_is "GET /open/a/b 200
+GET /open/a 200" '"\n".join("%s %s %d" % (q["method"], q["path"], q["status"])
+		for n in d["network"] if n["verdict"] == "allowed" for q in n.get("requests", []))' "with each request, without its query"
+	json_has '{"DELETE /", "GET /secret"} <= {"%s %s" % (q["method"], q["path"]) for n in d["network"]
+		if n["verdict"] == "denied" for q in n.get("requests", []) if q["status"] == 403}' "those that were refused, too"
+	check "in the ledger, too" grep -q \
+		'"method":"GET","ms":[0-9]*,"path":"/open/a","port":443,"status":200' "$M/home/ledger/events"
 }
 
 # Names have to be the same everywhere.

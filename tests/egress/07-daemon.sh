@@ -24,8 +24,6 @@ caller()
 	inside_json --daemon "${BEST[@]}" --policy "$W/policy.yaml" -- "${BARE[@]}" sh -c \
 		'curl -s https://good.test/; curl -s -o /dev/null -w " %{http_code}" https://good.test/no'
 	json_is 'hello good.test  403' 'd["stdout"]["text"].strip()' "and https is looked into"
-	inside --detach "${BEST[@]}" --allow good.test -- true
-	refuses invalid_argument --allow "--detach"
 }
 
 by_http()
@@ -49,8 +47,132 @@ by_http()
 	check "and no other" test "$(seen http ' 198.51|other')" = 0
 	api POST "/v1/sandboxes/$id/exec" '{"command": "true", "allow": ["other.test"]}'
 	check "which a command cannot widen" test "$RC" != 200
+	api POST /v1/workspaces '{"name": "net"}'
+	api POST /v1/workspaces/net/exec "{\"command\": \"curl -s http://good.test/; curl -sS http://other.test/\",
+		\"allow\": [\"good.test\"]$LIMITS}"
+	check "by HTTP: a workspace's command reaches its host" grep -q '"text": *"hello good.test' "$OUT"
+	check "and no other" grep -q '"verdict": *"denied"' "$OUT"
+	api POST /v1/workspaces/net/exec "{\"command\": \"curl -s http://good.test/\",
+		\"policy\": \"{\\\"allow\\\": [\\\"good.test\\\"], \\\"deny\\\": [\\\"good.test:80\\\"]}\"$LIMITS}"
+	check "by HTTP: and a policy counts there" test "$(grep -c 'hello good' "$OUT")" = 0
+	api POST /v1/workspaces/net/exec '{"command": "true", "policy": "alow: []"}'
+	check "by HTTP: a bad one is refused" test "$RC" = 400
 	api DELETE "/v1/sandboxes/$id"
 	check "it ends" test "$RC" -lt 300
+}
+
+# One gate has both. A server that serves one sandbox again is new for the other, and knows it not.
+apart()
+{
+	local one two body
+
+	body="{\"policy\": \"allow: [{host: good.test, port: 444, protocol: https}]\"$LIMITS}"
+	api POST /v1/sandboxes "$body"
+	one=$(/usr/bin/python3 -I -c 'import json, sys; print(json.load(sys.stdin)["id"])' <"$OUT")
+	api POST /v1/sandboxes "$body"
+	two=$(/usr/bin/python3 -I -c 'import json, sys; print(json.load(sys.stdin)["id"])' <"$OUT")
+	api POST "/v1/sandboxes/$one/exec" '{"command": "curl -s https://good.test:444/; curl -s https://good.test:444/"}'
+	check "by HTTP: a server serves a sandbox again" grep -q '"text": *"c[0-9]* r1 newc[0-9]* r2 new"' "$OUT"
+	api POST "/v1/sandboxes/$two/exec" '{"command": "curl -s https://good.test:444/"}'
+	check "and another one as somebody else" grep -q '"text": *"c[0-9]* r1 new"' "$OUT"
+	api DELETE "/v1/sandboxes/$one"
+	api DELETE "/v1/sandboxes/$two"
+}
+
+# A tenant's runs, sandboxes and commands in workspaces share what he may use.
+quotas()
+{
+	local run get='for i in 1 2; do curl -s -o /dev/null -w \"%{http_code} \" http://good.test/; done'
+
+	run="{\"command\": \"$get\", \"policy\": \"allow: [{host: good.test, port: 80, methods: [GET]}]\"$LIMITS}"
+	forget
+	pinfold tenant set '*' --total-egress-requests 5/30d
+	api POST /v1/runs "$run"
+	check "quotas: a run" grep -q '"text": *"200 200 "' "$OUT"
+	api POST /v1/workspaces/net/exec "$run"
+	check "quotas: a command in a workspace" grep -q '"text": *"200 200 "' "$OUT"
+	api POST /v1/sandboxes "{\"name\": \"q\", \"policy\": \"allow: [{host: good.test, port: 80, methods: [GET]}]\"$LIMITS}"
+	api POST /v1/sandboxes/q/exec "{\"command\": \"$get\"}"
+	check "quotas: a sandbox gets what is left" grep -q '"text": *"200 429 "' "$OUT"
+	check "quotas: which is told as a denial" grep -q "tenant's quota of requests is used up" "$OUT"
+	check "quotas: no more reached the server" test "$(seen http GET)" = 5
+	api POST /v1/runs "$run"
+	check "quotas: then nothing with a policy starts" test "$RC" = 429
+	check "quotas: for a reason" grep -q '"code": *"limit_exceeded.egress_requests"' "$OUT"
+	api POST /v1/runs "{\"command\": \"true\"$LIMITS}"
+	check "quotas: others do" test "$RC" = 200
+	api GET /v1/usage
+	check "quotas: what was used" grep -q '"egress_requests": *5,' "$OUT"
+	check "quotas: is told" grep -q '"over": *"egress_requests"' "$OUT"
+	pinfold tenant set '*' --total-egress-requests 6/30d
+	check "quotas: a higher one counts for what runs" wait_for 10 goes_on
+	pinfold tenant rm '*'
+	api DELETE /v1/sandboxes/q
+}
+
+# as TOKEN METHOD PATH BODY: by TCP, on the daemon's side of the network. Sets OUT and RC.
+as()
+{
+	call_files curl "${@:2}"
+	RC=$("${CALL_OUTER[@]}" /usr/bin/curl -sS -m 60 -H "Content-Type: application/json" -H "Authorization: Bearer $1" \
+		-X "$2" -d "$4" -o "$OUT" -w '%{http_code}' "http://127.0.0.1:$PORT$3" 2>"$ERR")
+}
+
+# keys VALUE: how often the servers were sent it.
+keys()
+{
+	grep -cF "$1" "$NET/far/keys"
+}
+
+# A tenant's secret is for his runs, put there by who runs the daemon. Red where the keeper does not go to the
+# tenant's own directory: then all have ours.
+secrets()
+{
+	local one two value=sk-live-$MODE-0123456789abcdef run policy
+
+	policy='allow: [{host: good.test, port: 443, inject: [{secret: API_KEY, header: Authorization, prefix: \"Bearer \"}]}]'
+	run="{\"command\": \"echo \$API_KEY; curl -s https://good.test/echo\", \"policy\": \"$policy\"$LIMITS}"
+	token --tenant one
+	one=$SECRET
+	token --tenant two
+	two=$SECRET
+	echo "$value" >"$W/value"
+	own "$W/value"
+	pinfold secret set API_KEY --tenant one --file "$W/value"
+	exits 0 "secrets: one is set for a tenant"
+	pinfold secret ls
+	check "secrets: it is not ours" test "$(grep -c API_KEY "$OUT")" = 0
+	echo "own-$value" >"$W/value"
+	own "$W/value"
+	pinfold secret set API_KEY --file "$W/value"
+	rm "$W/value"
+	pinfold secret ls --tenant one
+	check "secrets: it is his" grep -q '^API_KEY' "$OUT"
+	pinfold secret set API_KEY --tenant ../one --file /dev/null
+	refuses invalid_argument tenant "secrets: a name that is a path"
+	forget
+	as "$one" POST /v1/runs "$run"
+	check "secrets: his run has a placeholder" grep -q '"text": *"pfs_' "$OUT"
+	check "secrets: the server gets the value" test "$(keys "Bearer $value")" = 1
+	check "secrets: which does not come back" test "$(grep -c "$value" "$OUT")" = 0
+	as "$two" POST /v1/runs "$run"
+	check "secrets: another tenant has none of that name" grep -q '"code": *"not_found' "$OUT"
+	api POST /v1/runs "$run"
+	check "secrets: who runs the daemon has his own" test "$(keys "Bearer own-$value")" = 1
+	as "$one" POST /v1/sandboxes "{\"policy\": \"$policy\"$LIMITS}"
+	check "secrets: a sandbox that lives gets none" grep -q '"code": *"unsupported"' "$OUT"
+	check "secrets: and no path is told" test "$(grep -c "$M" "$OUT")" = 0
+	check "secrets: none of them reached the server" test "$(keys "$value")" = 2
+	check "secrets: the value is in no file, log or answer" test -z "$(grep -rlF "$value" "$M/home" "$M/run" "$DAEMON_LOG" "$EVIDENCE")"
+	pinfold secret rm API_KEY --tenant one
+	as "$one" POST /v1/runs "$run"
+	check "secrets: one that was removed is gone" grep -q '"code": *"not_found' "$OUT"
+}
+
+goes_on()
+{
+	api POST /v1/sandboxes/q/exec '{"command": "curl -s http://good.test/"}'
+	grep -q 'hello good' "$OUT"
 }
 
 checks()
@@ -62,6 +184,9 @@ checks()
 	serve_start
 	caller
 	by_http
+	apart
+	quotas
+	secrets
 	untouched "all of it"
 	serve_stop
 	check "the daemon ends, and every gate" test -z "$(gates)"

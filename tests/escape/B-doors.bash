@@ -2,6 +2,7 @@
 # shellcheck shell=bash
 # For the cases whose program prints doors (B-doors.h).
 ARGS=()    # arguments of the program
+OPTIONS=() # of the runs
 ROOT_REFUSED=  # set: sandbox root may be refused, as it is to a user without subordinate ids
 
 # all_shut DOOR...: none is open, neither to the sandbox's user nor to its root. What the program
@@ -11,7 +12,7 @@ all_shut()
 	local user
 
 	for user in user root; do
-		inside --user "$user" --dir "$BIN" -- "$ATTACK" "${ARGS[@]}"
+		inside "${OPTIONS[@]}" --user "$user" --dir "$BIN" -- "$ATTACK" "${ARGS[@]}"
 		if [ "$user" = root ] && [ "$RC" = 125 ] && [ "$MODE$ROOT_REFUSED" != R ]; then
 			refused "sandbox root without a range of ids"
 			continue

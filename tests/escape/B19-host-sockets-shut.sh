@@ -28,6 +28,10 @@ attack()
 socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$BIN/host.sock"
 	ARGS=("$LISTENER_NAME" "$LISTENER_PORT" "${PATHS[@]}" /work/host.sock "$BIN/host.sock")
 	all_shut abstract-stream abstract-dgram tcp listed path
+	# With a network, too.
+	OPTIONS=(--allow example.test)
+	all_shut abstract-stream abstract-dgram tcp listed path
+	OPTIONS=()
 	same "connections that the listener saw" "$(grep -c contact "$EVIDENCE/listen.log")" 1
 }
 

@@ -37,7 +37,9 @@ attack()
 	inside_start VICTIM --memory 64M --pids 20 --dir "$BIN" -- \
 		sh -c '"$1"; exec tail -f /dev/null' sh "$ATTACK"
 	wait_for 5 grep -q tried "$VICTIM_OUT" || fell CRASH "the victim did not start"
-	pid=$(sandbox_pids VICTIM | sed -n 2p)
+	pid=$(for pid in $(sandbox_pids VICTIM); do
+		[ "$(cat "/proc/$pid/comm" 2>/dev/null)" = tail ] && echo "$pid"
+	done)
 	before=$(limits_of "$pid")
 	holds "memory and processes are limited by groups of this sandbox ($before)" \
 		grep -qE '^memory[a-z._]*:67108864 .*pids.max:2[0-9]' <<<"$before"

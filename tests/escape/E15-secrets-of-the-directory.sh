@@ -11,7 +11,7 @@ claim "E15 what looks like a secret in --dir is not seen inside"
 
 SECRET=sesame-open-7431
 
-plant()
+put_secrets()
 {
 	mkdir -p "$W/p/deep/er" "$W/p/.ssh" "$W/p/.aws"
 	for name in .env .env.production deep/.env deep/er/id_ed25519 .ssh/config .aws/credentials \
@@ -28,11 +28,63 @@ plant()
 	chmod -R a+rwX "$W/p"
 }
 
+# A search that gives up shows what it has not seen: the secrets are behind 51,000 other names, and deep.
+in_the_crowd()
+{
+	local d=$W/crowd deep
+
+	deep=$(printf 'd%.0s/' $(seq 60))
+	mkdir -p "$d/a" "$d/z/$deep"
+	(cd "$d/a" && umask 022 && seq 51000 | xargs touch)
+	for name in .env.3 z/.env dump.sql "z/$deep.env"; do
+		echo "$SECRET" >"$d/$name"
+	done
+	chmod a+r "$d"/.env.3 "$d"/dump.sql "$d"/z/.env "$d/z/$deep.env"
+	find "$d" -type d -exec chmod a+rx {} +
+	inside --dir "$d" --hide dump.sql -- sh -c "cd /work
+		cat .env.3 z/.env z/$deep.env dump.sql 2>/dev/null | sed 's/^/open /'; ls a | wc -l
+		echo shut crowd"
+	ran
+	KIND=READ shut crowd
+	same "all others are there" "$(head -n 1 "$OUT")" 51000
+	inside --dir "$d" --show z/ -- cat /work/z/.env
+	same "--show DIR/ shows what is in it" "$(cat "$OUT")" "$SECRET"
+	inside --dir "$d" --show z/ --hide z/.env -- cat /work/z/.env
+	same "but for what --hide names there" "$(cat "$OUT")" ""
+	(cd "$d/z" && seq -f .env.%.0f 300 | xargs touch && chmod a+r .env.*)
+	inside --dir "$d" -- cat /work/z/.env.300
+	holds "more than can be hidden is refused" grep -q 'limit_exceeded.*--dir' "$ERR"
+	inside --dir "$d" --hide z -- ls /work
+	same "unless their directory is hidden" "$(tr '\n' ' ' <"$OUT")" 'a dump.sql '
+	rm -r "$d"
+}
+
+# Addresses have names before an @ that are no secret; others have tokens there.
+git_config()
+{
+	local d=$W/git text
+
+	mkdir -p "$d/.git"
+	for text in 'url = https://me:hunter2@example.org/x.git' 'url = https://ghp_0123456789abcdefABCDEF@example.org/x' \
+		'extraheader = AUTHORIZATION: basic aGk=' '[url "https://u:p@example.org/"]' \
+		'helper = "!f() { echo password=x; }; f"' '	oauthToken = 12'; do
+		printf '[remote "origin"]\n%s\n' "$text" >"$d/.git/config"
+		chmod -R a+rX "$d"
+		inside --dir "$d" -- sh -c "cat /work/.git/config 2>/dev/null | sed 's/^/open /'; echo shut config"
+		ran
+		KIND=READ shut config
+	done
+	printf '[user]\nemail = me@example.org\n[remote "o"]\nurl = git@example.org:me/tokenizer.git\nurl = %s\nurl = %s\n' \
+		ssh://git@example.org/x https://me@example.org/x >"$d/.git/config"
+	inside --dir "$d" -- cat /work/.git/config
+	same "addresses without a password are shown" "$(cat "$OUT")" "$(cat "$d/.git/config")"
+}
+
 attack()
 {
 	local before
 
-	plant
+	put_secrets
 	before=$(cd "$W/p" && find . -type f -exec sha256sum {} + | sort)
 	inside --dir "$W/p" -- sh -c "cd /work
 		grep -r -l $SECRET . /proc/self/cwd/ 2>/dev/null | sed 's/^/open /'
@@ -51,6 +103,8 @@ attack()
 	same "--show shows one" "$(cat "$OUT")" "$SECRET"
 	inside --dir "$W/p" --hide 'ca.pem' -- ls /work/deep
 	same "--hide hides one more" "$(tr '\n' ' ' <"$OUT")" "er "
+	[ "$MODE" = U ] && [ "$EUID" = 0 ] || in_the_crowd # slow to make, and searched by the same code
+	git_config
 	same "the host's files" "$(cd "$W/p" && find . -type f -exec sha256sum {} + | sort)" "$before"
 }
 

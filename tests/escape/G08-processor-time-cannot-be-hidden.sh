@@ -12,7 +12,7 @@ claim "G08 processor time counts, however it is spent"
 # burns WAY: ended by --cpu-time, not by the end of the program itself, which is much later.
 burns()
 {
-	inside_json --cpu-time 300ms --time 10s --dir "$BIN" -- python3 /work/burn.py "$1"
+	inside_json --cpu-time 300ms --time 60s --dir "$BIN" -- python3 /work/burn.py "$1"
 	ran 137
 	KIND=ESCAPE absent "$1 went on" survived "$OUT"
 	same "$1: what ended it" "$(json '[d["status"], (d["limit"] or {}).get("kind")]')" \

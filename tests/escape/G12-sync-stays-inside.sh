@@ -32,7 +32,9 @@ is_delayed()
 	filefrag -v "$1" 2>/dev/null | grep -q delalloc
 }
 
-# The kernel writes by itself what is some seconds old; so again if it was not the sandbox.
+# The kernel writes by itself what is some seconds old, and others on this host call syncfs(), as our own
+# store does; so again if it was not the sandbox, whose calls would write each time.
+TRIES=20
 attack()
 {
 	local shared=(/usr/bin/factor /etc /tmp /home/user /dev/null /proc/self/status /work) name
@@ -40,7 +42,7 @@ attack()
 	for name in /etc/ld.so.cache /etc/ssl /etc/alternatives /etc/fonts; do
 		[ -e $name ] && shared+=("$name")
 	done
-	for name in 1 2; do
+	for ((name = 0; name < TRIES; name++)); do
 		rm -f "$M/dirty"
 		head -c 200000 /dev/urandom >"$M/dirty"
 		if ! is_delayed "$M/dirty"; then
@@ -56,7 +58,8 @@ attack()
 		inside --dir "$BIN" -- python3 -c "$STORM" "${shared[@]}"
 		ran
 	fi
-	[ "$CALLS" = 2 ] && fell ESCAPE "what the host had not written yet was written, 2 of 2 times"
+	[ "$CALLS" = $TRIES ] && ! is_delayed "$M/dirty" &&
+		fell ESCAPE "what the host had not written yet was written, $TRIES of $TRIES times"
 	diag "$MODE: $(cat "$OUT") ms"
 	holds "done at once: $(cat "$OUT")" awk '{exit !($2 < 5000)}' "$OUT"
 }

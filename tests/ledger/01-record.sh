@@ -39,8 +39,14 @@ runs()
 	check "a story" grep -q "it ended: exited, exit status 3" "$OUT"
 	pinfold audit --kind run --json
 	check "a filter" test "$(wc -l <"$OUT")" = 4
-	pinfold audit --since 2020-01-01
+	pinfold audit --since 2020-01-0
 	refuses invalid_argument --since "an instant that is none"
+	pinfold audit --json --since 2020-01-01 --until 2120-01-01T00:00:00Z
+	check "a day is one, and a second" test "$(wc -l <"$OUT")" -gt 4
+	pinfold audit --run nope
+	refuses invalid_argument --run "what is no id of a run"
+	pinfold audit key extra
+	refuses invalid_argument extra "a word too many"
 	CALL_ENV=(PINFOLD_LEDGER=off)
 	inside_json -- true
 	json_has 'd["receipt"] is None' "no ledger, no receipt"
@@ -49,6 +55,39 @@ runs()
 	inside -- true
 	exits 0 "each event to disk before the answer"
 	CALL_ENV=()
+}
+
+# Nothing of a list is left out, however long it is, and each row says what it is.
+whole()
+{
+	local i env=() words=() long run
+
+	for i in $(seq 40); do env+=(--env "NAME_$i=x"); done
+	for i in $(seq 900); do words+=("word-$i-with-some-more-letters"); done
+	long=$(printf 'd%.0s' $(seq 200))
+	inside_json "${env[@]}" -- sh -c 'mkdir -p "$0/$0/$0" && echo x >"$0/$0/$0/f"' "$long" "${words[@]}"
+	exits 0 "a run with long lists"
+	run=$(/usr/bin/python3 -I -c 'import json, sys; print(json.load(open(sys.argv[1]))["id"])' "$OUT")
+	pinfold receipt --json "$run"
+	check "the receipt has all words, variables and paths" /usr/bin/python3 -I -c '
+import base64, json, sys
+p = json.loads(base64.b64decode(json.load(open(sys.argv[1]))["payload"]))["predicate"]
+assert p["command"][4:] == ["word-%d-with-some-more-letters" % i for i in range(1, 901)], p["command"]
+assert p["environment"] == ["NAME_%d" % i for i in range(1, 41)]
+assert not [k for k in p if k.endswith("_omitted")]
+f = [f for f in p["files"] if f["path"].endswith("/f")][0]
+assert len(f["path"]) > 600 and f["change"] == "added" and f["type"] == "file" and f["size"] == 2' "$OUT"
+	pinfold audit --json --path "/home/user/$long/$long/$long/f"
+	check "a long path is found" grep -q "$run" "$OUT"
+	pinfold new gone
+	pinfold exec gone -- sh -c 'echo x >f'
+	pinfold exec gone -- rm f
+	events '[f["change"] for f in l[-1]["data"]["files"] if f["path"].endswith("/f")] == ["deleted"]' \
+		"a file that was removed"
+	pinfold audit --run "$(/usr/bin/python3 -I -c 'import json, sys
+print(json.loads(open(sys.argv[1]).readlines()[-1])["run"])' "$OUT")"
+	check "is told as such" grep -q 'deleted /home/user/f' "$OUT"
+	pinfold rm gone
 }
 
 # One line each, whatever is in it.
@@ -77,6 +116,12 @@ secrets()
 		--token "$word" "https://me:$word@example.org/?q=$word"
 	inside --lang python -c "print('$word')"
 	inside --env "KEY=$word" --isolation no-such -- "$word"
+	inside --env KEY=s3sam-opens -- echo s3sam-opens "x=s3sam-opens,y"
+	events 'l[-2]["data"]["command"] == ["echo", "$KEY", "x=$KEY,y"]' "values of variables are their names"
+	inside -- mysql -pswordfish
+	inside -- curl -u me:swordfish
+	inside -- env DB_PASS=swordfish PGPASS=swordfish true --pass swordfish
+	check "nor passwords that are no noise" test -z "$(grep -rl 'swordfish\|s3sam' "$M/home/ledger")"
 	check "no secret is in the ledger" test -z "$(grep -rl "$word" "$M/home/ledger")"
 	check "nor its letters" test -z "$(grep -rl "${word#canary-}" "$M/home/ledger")"
 }
@@ -133,6 +178,68 @@ stock()
 		"$dir/receipt.json" "$dir/key.pem" "$PINFOLD_COPY"
 }
 
+# predicate EXPRESSION NAME [FILE]: holds for the statement s and its predicate p of the receipt.
+predicate()
+{
+	check "$2" /usr/bin/python3 -I -c 'import base64, hashlib, json, os, sys
+s = json.loads(base64.b64decode(json.load(open(sys.argv[1]))["payload"]))
+p, digests = s["predicate"], {x["name"]: x["digest"]["sha256"] for x in s["subject"]}
+def sha(data):
+    return hashlib.sha256(data).hexdigest()
+assert eval(sys.argv[2]), s' "${3:-$OUT}" "$1"
+}
+
+last_run()
+{
+	tail -n 1 "$M/home/ledger/events" | sed -n 's/.*"run":"\([^"]*\)".*/\1/p'
+}
+
+# What a receipt names by its digest: inputs, what it ran on, what came of it.
+digests()
+{
+	local host first
+
+	host='sha("".join("%s %s\n" % (f, sha(open(f, "rb").read())) for f in ["/usr/lib/os-release",
+		"/var/lib/dpkg/status", "/usr/lib/sysimage/rpm/rpmdb.sqlite", "/var/lib/rpm/rpmdb.sqlite",
+		"/lib/apk/db/installed"] if os.path.exists(f)).encode())'
+	printf 'what it reads' >"$W/input"
+	own "$W/input"
+	inside --env A=1 --stdin "$W/input" --lang python -c 'open("f", "w").write(input())'
+	pinfold receipt "$(last_run)"
+	predicate 'p["stdin"] == {"bytes": 13, "sha256": sha(b"what it reads")}' "standard input"
+	predicate 'p["code_sha256"] == sha(b"open(\"f\", \"w\").write(input())")' "program text"
+	predicate 'p["environment"] == ["A"]' "names of variables"
+	predicate "p['host_layer'] == $host" "the host's layer"
+	predicate 'p["image_digest"] is p["policy"] is p["snapshot_sha256"] is None and p["network"] == []' \
+		"what there was not is said"
+	pinfold new digests
+	pinfold exec digests -- sh -c 'echo artifact >f'
+	first=$(last_run)
+	pinfold receipt "$first"
+	cp "$OUT" "$M/first"
+	predicate 'digests["/home/user/f"] == sha(b"artifact\n")' "files of a workspace"
+	predicate 'digests["snapshot"] == p["snapshot_sha256"] and p["snapshot"] == 2' "the snapshot after"
+	pinfold verify "$M/first"
+	exits 0 "it is good"
+	cp "$M/home/ledger/key.pem" "$M/digests.pem" && chmod a+r "$M/first" "$M/digests.pem"
+	check "and no bit of these can be another" /usr/bin/python3 -I "$TEST_DIR/fields.py" "$M/first" \
+		"$M/digests.pem" "$PINFOLD_COPY" predicate.snapshot_sha256 predicate.host_layer predicate.stdin subject
+	pinfold exec digests -- sh -c 'echo other >f'
+	pinfold receipt "$(last_run)"
+	predicate 'digests["snapshot"] != json.loads(base64.b64decode(json.load(open("'"$M/first"'"))["payload"]))["predicate"]["snapshot_sha256"]' \
+		"another one has another"
+	pinfold receipt "$first"
+	predicate 'digests["snapshot"] == json.loads(base64.b64decode(json.load(open("'"$M/first"'"))["payload"]))["predicate"]["snapshot_sha256"]' \
+		"and the first still the same"
+	pinfold rm digests
+	pinfold receipt "$first"
+	predicate 'p["snapshot_sha256"] is None and p["snapshot_why"] and "snapshot" not in digests' \
+		"of one that is gone it says why"
+	inside --isolation no-such -- echo hi
+	pinfold receipt "$(last_run)"
+	predicate 'p["status"] == "refused" and p["command"] == ["echo", "hi"]' "of a refusal"
+}
+
 # N05: it is nowhere inside.
 outside()
 {
@@ -180,6 +287,8 @@ checks()
 	secrets
 	workspaces
 	stock
+	whole
+	digests
 	outside
 	unwritable
 }

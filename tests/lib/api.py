@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A client of the HTTP API for tests, and what it takes to say what must hold. Nothing but the
 standard library. Each function with @test is called in its order; an exception is a failure."""
+import glob
 import http.client
 import json
 import os
@@ -65,7 +66,7 @@ def run_tests():
 
 
 def wait_until(fn, seconds=10):
-    end = time.monotonic() + seconds
+    end = time.monotonic() + seconds * (1 if seconds < 5 else 3)  # patience, not a promise
     while True:
         got = fn()
         if got or time.monotonic() > end:
@@ -90,6 +91,26 @@ class Connection(http.client.HTTPConnection):
         self.sock.connect(SOCKET) # with a time limit a full queue would be an error
         self.sock.settimeout(self.timeout)
         return None
+
+
+def children(pid):
+    for line in os.popen("ps -e -o pid=,ppid="):
+        one, parent = (int(x) for x in line.split())
+        if parent == pid:
+            yield one
+            yield from children(one)
+
+
+def hung(method, path):
+    """Which call is not answered, and where the daemon's threads wait."""
+    say("  no answer: %s %s" % (method, path))
+    for pid in [PID, *children(PID)]:
+        for task in glob.glob("/proc/%d/task/*" % pid):
+            try:
+                texts = [open(task + "/" + f, encoding="utf-8").read().strip() for f in ("comm", "wchan", "syscall")]
+            except OSError:
+                continue
+            say("  %s %s" % (task[6:], " ".join(texts)))
 
 
 class Answer:
@@ -140,7 +161,11 @@ class Api:
     def open(self, method, path, body=None, headers=None):
         """The response, not read yet."""
         connection = self.send(method, path, body, headers)
-        response = connection.getresponse()
+        try:
+            response = connection.getresponse()
+        except TimeoutError:
+            hung(method, path)
+            raise
         response.connection = connection
         return response
 
@@ -159,6 +184,9 @@ class Api:
                 if response.will_close:
                     self.kept = None
                 return answer
+            except TimeoutError:
+                hung(method, where)
+                raise
             except (ConnectionError, http.client.BadStatusLine):
                 self.kept.close()
                 self.kept = None

@@ -86,13 +86,7 @@ answers_error()
 # body EXPRESSION [ARG...]: prints a Python expression over the last answer, `d`; `a` are the arguments.
 body()
 {
-	/usr/bin/python3 -I -c '
-import json, sys
-d = json.load(open(sys.argv[1], encoding="utf-8"))
-a = sys.argv[3:]
-v = eval("(" + sys.argv[2] + ")")
-sys.stdout.write(v if isinstance(v, str) else json.dumps(v))
-' "$OUT" "$@" 2>>"$EVIDENCE/json.log"
+	evaluate any "$OUT" "$@"
 }
 
 # body_is WANT EXPRESSION NAME

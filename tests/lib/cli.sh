@@ -19,12 +19,13 @@
 # what the calls printed.
 . "$(dirname "${BASH_SOURCE[0]}")/tap.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/session.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/evaluate.sh"
 
 TEST_DIR=$(cd "$(dirname "$0")" && pwd)
 CLI_DIR=$(dirname "$LIB_DIR")/cli
 BACKGROUND=()
 # What a test may set, for the calls that follow:
-CALL_SECONDS=20 # after that the harness kills pinfold and the mode's last check fails
+CALL_SECONDS=60 # after that the harness kills pinfold and the mode's last check fails
 CALL_ENV=()     # KEY=VALUE for pinfold itself
 CALL_WRAP=()    # a program to start pinfold with, as the calling user
 CALL_OUTER=()   # a program to start all of that with, as the user who runs the tests
@@ -40,6 +41,9 @@ call_argv()
 	CALL=("${CALL_OUTER[@]}" "$LAUNCHER" -t "$CALL_SECONDS" -r "$EVIDENCE/report" -d "$W"
 		-e PATH=/usr/bin:/bin -e "HOME=$USER_HOME" -e "USER=$USER_NAME" -e LANG=C.UTF-8
 		-e "PINFOLD_HOME=$M/home" -e "PINFOLD_SOCKET=$M/run/daemon.sock")
+	# Root's own is a directory of the host. Of two values programs take the first.
+	[ "$MODE" = R ] && [[ " ${CALL_ENV[*]}" != *" PINFOLD_CONFIG="* ]] &&
+		CALL+=(-e "PINFOLD_CONFIG=$M/config")
 	[ "$MODE" = U ] && CALL+=(-e "XDG_RUNTIME_DIR=$M/run")
 	[ "$MODE" = U ] && [ "$EUID" = 0 ] && CALL+=(-u "$USER_ID")
 	for entry in "${CALL_ENV[@]}"; do
@@ -222,18 +226,7 @@ refuses()
 # is never None. Fails when it cannot be evaluated.
 json()
 {
-	/usr/bin/python3 -I -c '
-import base64, hashlib, json, re, sys
-d = json.load(open(sys.argv[1], encoding="utf-8"))
-a = sys.argv[3:]
-def raw(s):
-    return base64.b64decode(s["text"]) if s["encoding"] == "base64" else s["text"].encode()
-out, err = raw(d["stdout"]), raw(d["stderr"])
-files = {f["path"]: f for f in d["files"]}
-limit = d["limit"] or {}
-v = eval("(" + sys.argv[2] + ")")
-sys.stdout.write(v if isinstance(v, str) else json.dumps(v))
-' "$OUT" "$@" 2>>"$EVIDENCE/json.log"
+	evaluate any "$OUT" "$@"
 }
 
 # json_is WANT EXPRESSION NAME
@@ -290,6 +283,7 @@ mode_open()
 	chmod 0755 "$M" "$W"
 	own "$M"
 	: >"$EVIDENCE/report"
+	evaluate_open
 }
 
 # own PATH...: makes them the caller's of this mode.

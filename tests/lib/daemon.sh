@@ -74,16 +74,17 @@ daemon_mode()
 	[ "$MODE" = R ] || BEST=(--limits best-effort)
 }
 
-# What dead sandboxes have on the host: groups without a process, entries of the journal that nobody
-# holds. Other tests have live ones.
+# What dead sandboxes of this mode's user have on the host: groups without a process, entries of the
+# journal that nobody holds. Other tests have live ones.
 left_on_host()
 {
-	local path
+	local path places=("$M/run")
 
-	for path in $(find /sys/fs/cgroup -type d -name 'pinfold-sbx*' 2>/dev/null); do
+	[ "$MODE" = U ] || places+=(/run/pinfold/live)
+	for path in $(find /sys/fs/cgroup -type d -name 'pinfold-sbx*' -user "$USER_ID" 2>/dev/null); do
 		[ -e "$path/cgroup.procs" ] && [ -z "$(cat "$path/cgroup.procs" 2>/dev/null)" ] && echo "$path"
 	done
-	for path in $(find /run/pinfold/live "$M/run" -type f -path '*/live/*' 2>/dev/null); do
+	for path in $(find "${places[@]}" -type f -path '*/live/*' 2>/dev/null); do
 		flock -n "$path" true 2>/dev/null && echo "$path"
 	done
 	find "$M/run" "$M/home" -mindepth 1 -name 'sbx*' 2>/dev/null

@@ -56,7 +56,7 @@ net_open()
 		in_net "$FAR" ip addr add 2001:db8:e2::2/64 dev far nodad &&
 		in_net "$FAR" ip link set far up || return
 	CALL_OUTER=(nsenter "--net=/proc/$NEAR/ns/net")
-	CALL_ENV=(PINFOLD_RESOLVER=198.51.100.2:53)
+	CALL_ENV=(PINFOLD_RESOLVER=198.51.100.2:53 SSL_CERT_FILE="$NET/cert.pem")
 }
 
 net_close()

@@ -5,6 +5,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/tap.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/session.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/oracle.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/evaluate.sh"
 
 CASE_FILE=$(cd "$(dirname "$0")" && pwd)/$(basename "$0")
 CASE_STEM=${CASE_FILE%.*}
@@ -13,7 +14,7 @@ BACKGROUND=()
 THROUGH=() # with PINFOLD_TEST_DAEMON: what makes every run one of the mode's daemon
 DAEMON_OF_MODE=
 # What a case may set, for the calls that follow:
-INSIDE_SECONDS=30    # after that the harness kills the run and calls it hung
+INSIDE_SECONDS=90    # after that the harness kills the run and calls it hung
 INSIDE_GRACE_MS=2000 # how long processes may outlive pinfold
 INSIDE_ENV=()        # KEY=VALUE for pinfold itself
 INSIDE_WRAP=()       # a program to start pinfold with, as the launching user
@@ -40,6 +41,7 @@ launch_argv()
 		-s "$CANARY_FD_VALUE" -e "CANARY_ENV=$CANARY_ENV_VALUE" -e PATH=/usr/bin:/bin
 		-e "HOME=$USER_HOME" -e "USER=$USER_NAME" -e LANG=C.UTF-8 -e "PINFOLD_HOME=$M/home"
 		-e "PINFOLD_SOCKET=$M/run/daemon.sock")
+	[ "$MODE" = R ] && LAUNCH+=(-e "PINFOLD_CONFIG=$M/config")
 	[ "$MODE" = U ] && LAUNCH+=(-e "XDG_RUNTIME_DIR=$M/run")
 	[ "$MODE" = U ] && [ "$EUID" = 0 ] && LAUNCH+=(-u "$USER_ID")
 	for entry in "${INSIDE_ENV[@]}"; do
@@ -63,7 +65,7 @@ daemon_open()
 	evidence_files serve
 	launch_argv -p "$EVIDENCE/daemon.pid"
 	INSIDE_SECONDS=$seconds
-	"${LAUNCH[@]}" serve --warm 1 --warm-python 0 >"$OUT" 2>"$ERR" {LIVE_FD}>&- &
+	"${LAUNCH[@]}" serve --warm 1 --warm-python 0 --warm-node 0 >"$OUT" 2>"$ERR" {LIVE_FD}>&- &
 	DAEMON_LAUNCH_OF_MODE=$!
 	wait_for 10 grep -qs 'serving on' "$ERR" || fell CRASH "no daemon: $(head -c 300 "$ERR")"
 	wait_for 10 test -s "$EVIDENCE/daemon.pid" # the launcher may be late
@@ -126,18 +128,10 @@ inside_json()
 {
 	inside --json "$@"
 	JSON=$OUT
+	evaluate_open
 	: >"$JSON.stdout"
 	: >"$JSON.stderr"
-	/usr/bin/python3 -I - "$JSON" 2>>"$EVIDENCE/json.log" <<-'END' ||
-		import base64, json, sys
-		d = json.load(open(sys.argv[1], encoding="utf-8"))
-		for name in ("stdout", "stderr"):
-		    s = d.get(name) or {"text": "", "encoding": "utf-8"}
-		    raw = s["text"].encode("utf-8", "surrogatepass")
-		    if s["encoding"] == "base64":
-		        raw = base64.b64decode(raw)
-		    open(sys.argv[1] + "." + name, "wb").write(raw)
-	END
+	[ "$(evaluate split "$JSON")" = true ] ||
 		fell CRASH "no JSON document: $(head -c 200 "$JSON"; head -c 200 "$ERR")"
 	OUT=$JSON.stdout
 	ERR=$JSON.stderr
@@ -147,14 +141,7 @@ inside_json()
 # are in `a`. Prints nothing when it cannot be evaluated.
 json()
 {
-	/usr/bin/python3 -I -c '
-import hashlib, json, sys
-d = json.load(open(sys.argv[1], encoding="utf-8"))
-a = sys.argv[3:]
-v = eval(sys.argv[2])
-v = v if isinstance(v, str) else json.dumps(v)
-sys.stdout.buffer.write(v.encode("utf-8", "surrogateescape"))
-' "$JSON" "$@" 2>>"$EVIDENCE/json.log"
+	evaluate any "$JSON" "$@"
 }
 
 # inside_start NAME [OPTION...] -- COMMAND...: a run in the background. NAME_OUT is its output,

@@ -243,7 +243,8 @@ static bool settles(pid_t pid)
 	return strcmp(name, "pinfold-settle\n") == 0;
 }
 
-/* Reaps until nobody is left or the time is over; then names and kills who is. */
+/* Reaps until nobody is left or the time is over; then names and kills who is. Who settles goes on as long
+ * as other calls have something to settle, which is not this one's to wait for. */
 static void sweep(long grace_ms)
 {
 	double until = now() + (double)grace_ms / 1e3;
@@ -259,16 +260,19 @@ static void sweep(long grace_ms)
 		if (pid > 0)
 			continue;
 		if (now() >= until) {
-			int n = children_of(getpid(), pids, 256);
+			int n = children_of(getpid(), pids, 256), left = 0;
 
 			for (int i = 0; i < n; i++) {
-				if (settles(pids[i]) && now() < until + 60)
+				if (settles(pids[i]))
 					continue;
+				left++;
 				if (!named)
 					describe(pids[i]);
 				kill(pids[i], SIGKILL);
 			}
-			named = named || (n > 0 && !settles(pids[0]));
+			named = named || left > 0;
+			if (n > 0 && left == 0 && now() >= until + 60)
+				return;
 		}
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &step, NULL);
 	}

@@ -13,7 +13,7 @@ play()
 	call_files mcp "$@"
 	call_argv
 	CALL_SECONDS=$seconds
-	/usr/bin/python3 -I "$TEST_DIR/client.py" "$part" -- "${CALL[@]}" mcp "$@" >"$OUT" 2>"$ERR" \
+	/usr/bin/python3 -I "$PROJECT_DIR/tests/mcp/client.py" "$part" -- "${CALL[@]}" mcp "$@" >"$OUT" 2>"$ERR" \
 		{LIVE_FD}>&-
 	RC=$?
 	while read -r good line; do

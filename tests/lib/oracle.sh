@@ -103,8 +103,8 @@ oracle_after()
 	oracle_clock
 	oracle_report
 	oracle_objects
-	[ "$(sha256sum <"$PINFOLD_COPY" | cut -d' ' -f1)" = "$PINFOLD_SHA256" ] ||
-		fell WRITE "the pinfold binary changed"
+	session_sum "$PINFOLD_COPY"
+	[ "$SUM" = "$PINFOLD_SHA256" ] || fell WRITE "the pinfold binary changed"
 }
 
 oracle_canaries()

@@ -175,6 +175,18 @@ session_user()
 	fi
 }
 
+# session_sum FILE: sets SUM, its sha256. A file whose inode did not change since is not read again:
+# whoever writes to it, or to its times, changes that.
+session_sum()
+{
+	local seen
+
+	seen=$SESSION/sum.$(stat -Lc '%d-%i-%s-%.Y-%.Z' "$1")
+	SUM=$(cat "$seen" 2>/dev/null) && [ -n "$SUM" ] && return
+	SUM=$(sha256sum <"$1" | cut -d' ' -f1)
+	(umask 077 && echo "$SUM" >"$seen.$$") && mv "$seen.$$" "$seen"
+}
+
 # Sets PINFOLD_COPY: the binary under test where the ordinary user can execute it, with its hash in
 # the path so that a rebuilt binary is another file and a running one is never written to.
 session_binary()
@@ -189,7 +201,8 @@ session_binary()
 		echo "Bail out! $binary is not built"
 		exit 1
 	fi
-	PINFOLD_SHA256=$(sha256sum <"$binary" | cut -d' ' -f1)
+	session_sum "$binary"
+	PINFOLD_SHA256=$SUM
 	dir=$SESSION/pinfold/$PINFOLD_SHA256
 	PINFOLD_COPY=$dir/pinfold
 	session_lock

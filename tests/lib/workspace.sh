@@ -26,15 +26,7 @@ fresh()
 # `a`. Fails unless standard output is exactly one document.
 doc()
 {
-	/usr/bin/python3 -I -c '
-import json, re, sys
-text = open(sys.argv[1], encoding="utf-8").read()
-assert text.count("\n") == 1 and text.endswith("\n"), "not one line"
-d = json.loads(text)
-a = sys.argv[3:]
-v = eval("(" + sys.argv[2] + ")")
-sys.stdout.write(v if isinstance(v, str) else json.dumps(v))
-' "$OUT" "$@" 2>>"$EVIDENCE/json.log"
+	evaluate line "$OUT" "$@"
 }
 
 # doc_is WANT EXPRESSION NAME

@@ -21,6 +21,12 @@ checks()
 	own "$W/top" "$W/top/sub" "$W/top/good" "$W/outside"
 	play transfer --transfer-dir "$W/top"
 	play asking --ask --transfer-dir "$W/top"
+	play network
+	printf 'allow: [a.test, "*.b.test"]\ndeny: [c.test]\n' >"$W/ceiling.yaml"
+	own "$W/ceiling.yaml"
+	CALL_ENV+=("PINFOLD_CEILING=$W/ceiling.yaml")
+	play ceiling
+	CALL_ENV=("${CALL_ENV[@]:0:${#CALL_ENV[@]}-1}")
 	play hostile
 }
 

@@ -116,6 +116,10 @@ def commands(argv):
     has("and can be read whole", s.tool("read_file", path=path, start_line=199999),
         "199999\t199999\n200000\t200000")
     has("a NUL in a command", s.tool("exec", command="echo \0"), "[invalid_argument]", "NUL")
+    has("a time limit that is too long", s.tool("exec", command="true", timeout_ms=900000),
+        "[invalid_argument] timeout_ms=900000 is above the maximum 600000. Use timeout_ms<=600000, or "
+        "background=true for longer jobs.")
+    has("another word for the same", s.tool("exec", command="true", workdir="/"), 'Did you mean "cwd"?')
     has("an unknown sandbox", s.tool("exec", command="true", sandbox="dev"),
         '[not_found.sandbox] Sandbox "dev" does not exist', 'sandbox_create sandbox="dev"')
     first, second = s.begin("tools/call", {"name": "sandbox_exec", "arguments": {"command": "sleep 5"}}), None
@@ -137,6 +141,15 @@ def sessions(argv):
         "result:\n42")
     has("variables stay", s.tool("run_code", code="x"), "result:\n41")
     has("an error", s.tool("run_code", code="y = 1\n1/0"), "ZeroDivisionError in", "line 2")
+    long = s.tool("run_code", code="import sys\nprint('o' * 40000)\nprint('e' * 40000, file=sys.stderr)\n"
+                  "'v' * 40000", max_output_chars=30000)
+    check("output, errors and a value together: no more than 30,000 characters", 20000 < len(long) <= 30000 and
+          all(c * 1000 in long for c in "oev"), len(long))
+    long = s.tool("run_code", code="print('o' * 40000)\nraise ValueError('x' * 40000)", max_output_chars=30000)
+    check("nor with a traceback", len(long) <= 30000 and "ValueError in" in long, len(long))
+    long = s.tool("run_code", code="for i in range(30): open(str(i) * 100, 'w').write('x')\n'v' * 40000",
+                  max_output_chars=30000)
+    check("nor with names of files", len(long) <= 30000 and " more" in long, len(long))
     has("a session of another name", s.tool("run_code", code="x", session="two"), "NameError")
     has("reset", s.tool("run_code", code="x", reset=True), "NameError")
     has("a time limit", s.tool("run_code", code="while True: pass", timeout_ms=300), "timed out after")
@@ -180,7 +193,8 @@ def processes(argv):
     has("one that is not there", s.tool("process_read", process_id="p9"),
         "[not_found.process] p9 is unknown in sandbox default. Known: p1 (exit 3), p2 (killed")
     has("a name that is none", s.tool("process_read", process_id="../1"), "[not_found.process]")
-    has("the state of all", s.tool("status"), '"process_id":"p1"', '"network":"none"')
+    has("the state of all", s.tool("status"), '"process_id":"p1"', '"network":"none"', '"ports":[]',
+        '"pending_approvals":[]')
     check("it ends", s.end() == 0)
 
 
@@ -249,17 +263,124 @@ def boxes(argv):
           json.loads(made["content"][0]["text"]) == made["structuredContent"], made)
     check("with its limit", made["structuredContent"]["limits"]["memory"] == 64 << 20)
     has("no second", s.tool("create", sandbox="dev"), "[conflict]")
-    has("no network", s.tool("create", sandbox="net", network="open"), "[unsupported.network]")
+    has("no open network without a ceiling", s.tool("create", sandbox="net", network="open"), "[denied.network]",
+        "only the operator")
     has("a bad name", s.tool("create", sandbox="../x"), "[invalid_argument]")
     s.tool("write_file", sandbox="dev", path="f", content="dev")
     has("files are its own", s.tool("read_file", path="f"), "[not_found.file]")
     has("all of them", s.tool("status"), '"sandbox":"dev"', '"sandbox":"default"')
     has("ended", s.tool("destroy", sandbox="dev"), '"destroyed":true')
     has("and gone", s.tool("exec", sandbox="dev", command="true"), "[not_found.sandbox]")
-    has("access", s.tool("request_access", kind="network", target="example.org", reason="r"),
-        "[unsupported.network]", "Do not retry")
+    for kind, word in (("mount", "--transfer-dir"), ("limit", "memory_mb"), ("port", "pinfold serve")):
+        has("access to a " + kind, s.tool("request_access", kind=kind, target="8080", reason="r"),
+            "[denied.%s]" % kind, word)
     has("no transfer without a directory", s.tool("transfer", direction="in", host_path="x", sandbox_path="x"),
         "[denied.transfer]", "--transfer-dir")
+    check("it ends", s.end() == 0)
+
+
+def packages(argv):
+    """With an index in the environment: tests/deps/08-mcp.sh."""
+    s = Server(argv, modern={})
+    code = "import apple; print(apple.__version__)"
+    has("the first call makes a sandbox with what the code imports",
+        s.tool("run_code", code=code, deps="auto"), "2.0")
+    has("what another lacks is named, and where to have it",
+        s.tool("run_code", code="import lone"), "ModuleNotFoundError", 'packages=["lone"]')
+    has("the same of a command", s.tool("exec", command="python3 -c 'import lone'"), 'packages=["lone"]')
+    made = s.result("create", sandbox="dev", packages=["apple<2"])
+    check("one with packages by name says which",
+          ["%(name)s %(version)s" % p for p in made.get("structuredContent", {}).get("packages", [])] ==
+          ["apple 1.1", "pear 1.5"], made)
+    has("and has them", s.tool("run_code", sandbox="dev", code=code), "1.1")
+    has("a typing error", s.tool("create", sandbox="no", packages=["reqeusts"]), "[denied.name]")
+    has("none of it is left", s.tool("status"), '"sandbox":"dev"')
+    check("it ends", s.end() == 0)
+
+
+LOOK = "for h in a.test b.test x.b.test c.test; do getent ahostsv4 $h >/dev/null && echo +$h; done; true"
+
+
+def network(argv):
+    """Without a ceiling: a person says what may be reached."""
+    want = {"kind": "network", "target": "https://a.test/x", "reason": "to fetch it"}
+    s = Server(argv)
+    s.initialize()
+    has("nothing is reached", s.tool("exec", command=LOOK), "stdout: (empty)", "[denied.network]", "network=none",
+        'sandbox_request_access kind="network" target="a.test"')
+    text = s.tool("request_access", **want)
+    has("a client that cannot be asked", text, "[denied.approval_needed]", "pinfold approve apr")
+    has("asks for nothing by asking", s.tool("exec", command=LOOK), "stdout: (empty)")
+    answer(argv, "deny", approval_of(text))
+    has("no", s.tool("request_access", **want), "[denied.approval_refused] The user refused: network access to a.test",
+        "Do not ask again")
+    text = s.tool("request_access", **want)
+    answer(argv, "approve", "--for", "10m", approval_of(text))
+    has("a time cannot be kept", s.tool("request_access", **want), "[denied.approval_unanswered]", "without --for")
+    text = s.tool("request_access", **want)
+    answer(argv, "approve", approval_of(text))
+    has("yes", s.tool("request_access", **want), "granted: network access to a.test for sandbox default")
+    has("that one and no other", s.tool("exec", command=LOOK), "+a.test\nstderr", "network=allowlist", 'target="b.test"')
+    has("asked for again", s.tool("request_access", **want), "granted")
+    has("and shown", s.tool("status"), '"network":"allowlist"', '"allowed":["a.test:80,443 http,tls"]')
+    has("an address of the host is a host like others", s.tool("request_access", kind="network", target="127.0.0.1",
+        reason="r"), "[denied.approval_needed]")
+    for bad in ("a b", "*", "http://", "a.test:99999", "\u0430.test"):
+        has("no host: " + ascii(bad), s.tool("request_access", kind="network", target=bad, reason="r"),
+            "[invalid_argument.target]")
+    for args in ({"network": "allowlist"}, {"network": "none", "allow_domains": ["a.test"]},
+                 {"network": "open", "allow_domains": ["a.test"]}, {"allow_domains": []}, {"allow_domains": ["*"]},
+                 {"allow_domains": ["h%d.test" % i for i in range(65)]}):
+        has("no such wish: " + json.dumps(args)[:40], s.tool("create", sandbox="bad", **args), "[invalid_argument.allow_domains]")
+    has("an open network", s.tool("create", sandbox="bad", network="open"), "[denied.network]", "only the operator")
+    has("makes no sandbox", s.tool("exec", sandbox="bad", command="true"), "[not_found.sandbox]")
+    args = {"sandbox": "two", "network": "allowlist", "allow_domains": ["*.b.test", "c.test:8443"]}
+    text = s.tool("create", **args)
+    has("one with hosts", text, "[denied.approval_needed]")
+    answer(argv, "approve", "--sandbox", approval_of(text))
+    has("is made when a person said yes", s.tool("create", **args), '"network":"allowlist"', "c.test:8443 tcp")
+    has("and reaches them", s.tool("exec", sandbox="two", command=LOOK), "+x.b.test\n+c.test\n")
+    has("one that is there is not asked for", s.tool("create", **args), "[conflict]")
+    s.tool("destroy", sandbox="two")
+    has("the next of that name is", s.tool("create", **args), "[denied.approval_needed]")
+    check("it ends", s.end() == 0)
+    said = [{"action": "accept", "content": {"decision": "no"}}, {"action": "accept", "content": {"decision": "once"}}]
+    s = Server(argv, answer=lambda message: said.pop(0))
+    s.initialize({"elicitation": {}})
+    has("a client that can: no", s.tool("request_access", **want), "[denied.approval_refused]")
+    has("a client that can: yes", s.tool("request_access", **want), "granted")
+    has("which it then reaches", s.tool("exec", command=LOOK), "+a.test\nstderr")
+    question = s.asked[0]["params"]["message"]
+    check("what was asked", question.startswith("Allow network access to a.test for sandbox default?") and
+          "to fetch it" in question, question)
+    s.end()
+    s = Server(argv, modern={"io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}})
+    first = s.result("request_access", **want)
+    yes = {"inputResponses": {"approval": {"action": "accept", "content": {"decision": "session"}}},
+           "requestState": first["requestState"]}
+    other = s.result("request_access", extra=yes, **{**want, "target": "b.test"})
+    check("modern: a yes is for one host", "-32602" in json.dumps(other), other)
+    check("modern: yes", "granted" in json.dumps(s.result("request_access", extra=yes, **want)))
+    has("modern: reached", s.tool("exec", command=LOOK), "+a.test\nstderr")
+    s.end()
+
+
+def ceiling(argv):
+    """With a ceiling that allows a.test and *.b.test and denies c.test: nobody is asked, nothing is wider."""
+    s = Server(argv)
+    s.initialize()
+    has("within it", s.tool("request_access", kind="network", target="a.test", reason="r"), "granted")
+    has("beyond it", s.tool("request_access", kind="network", target="c.test", reason="r"),
+        "[denied.network] The operator of this machine does not allow c.test", "Do not retry")
+    has("a port beyond it", s.tool("request_access", kind="network", target="a.test:22", reason="r"), "[denied.network]")
+    has("a wildcard that holds more", s.tool("request_access", kind="network", target="*.test", reason="r"), "[denied.network]")
+    has("reached", s.tool("exec", command=LOOK), "+a.test\nstderr")
+    has("hosts of a new one", s.tool("create", sandbox="two", allow_domains=["x.b.test", "c.test"]), "[denied.network]")
+    has("all within it", s.tool("create", sandbox="two", allow_domains=["*.b.test"]), '"network":"allowlist"')
+    has("reached as well", s.tool("exec", sandbox="two", command=LOOK), "+x.b.test\nstderr")
+    has("open", s.tool("create", sandbox="open", network="open"), '"network":"open"')
+    has("is what it allows", s.tool("exec", sandbox="open", command=LOOK), "+a.test\n+x.b.test\nstderr")
+    has("and no more", s.tool("request_access", sandbox="open", kind="network", target="c.test", reason="r"), "[denied.network]")
     check("it ends", s.end() == 0)
 
 
@@ -339,6 +460,7 @@ def asking(argv):
     text = s.tool("transfer", **args)
     has("a client that cannot be asked", text, "[denied.approval_needed]", "pinfold approve apr")
     has("the same question is asked once", s.tool("transfer", **args), approval_of(text))
+    has("the sandbox's state has it", s.tool("status", sandbox="default"), '"id":"%s"' % approval_of(text))
     answer(argv, "deny", approval_of(text))
     has("no, in a terminal", s.tool("transfer", **args), "[denied.approval_refused]")
     text = s.tool("transfer", **args)
@@ -349,6 +471,10 @@ def asking(argv):
     answer(argv, "approve", "--sandbox", approval_of(text))
     has("yes for the sandbox", s.tool("transfer", **args), "5 bytes in")
     has("is for more than one time", s.tool("transfer", **args), "5 bytes in")
+    s.tool("destroy", sandbox="default")
+    has("but not for the next sandbox of that name", s.tool("transfer", **args), "[denied.approval_needed]")
+    answer(argv, "deny", approval_of(s.tool("transfer", **args)))
+    s.tool("transfer", **args)
     s.end()
     left = subprocess.run([*argv[:argv.index("mcp")], "approvals", "--json"], capture_output=True, text=True, check=False).stdout
     check("no question is left", json.loads(left)["items"] == [], left)

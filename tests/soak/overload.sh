@@ -10,9 +10,10 @@
 build()
 {
 	GENERATOR=$T/overload
-	[ -x "$GENERATOR" ] || cc -std=gnu17 -O2 -D_GNU_SOURCE -I"$PROJECT_DIR/include" -o "$GENERATOR" \
-		"$PROJECT_DIR/bench/overload.c" "$PROJECT_DIR/bench/measure.c" \
-		"$PROJECT_DIR/build/libpinfold.a" -lcrypto -lsqlite3 -lzstd -ljansson -lyaml -lm -pthread
+	find_library
+	[ -x "$GENERATOR" ] || cc -std=gnu17 -O2 -D_GNU_SOURCE -I"$PROJECT_DIR/include" -I"$PROJECT_DIR/src" \
+		-o "$GENERATOR" "$PROJECT_DIR/bench/overload.c" "$PROJECT_DIR/bench/common.c" \
+		"$PROJECT_DIR/src/measure/"[!r]*.c "${LINK[@]}" -lz -pthread
 }
 
 checks()

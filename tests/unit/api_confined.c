@@ -86,7 +86,7 @@ static void calls(void)
 
 static void confined(void)
 {
-	struct api_config c = {.keeper = FD_NONE, .approvals = FD_NONE};
+	struct api_config c = {.keeper = FD_NONE, .approvals = FD_NONE, .kept = FD_NONE};
 	struct err e = ERR_INIT;
 
 	(void)snprintf(place, sizeof(place), "/var/tmp/pinfold-confined.XXXXXX");

@@ -38,7 +38,7 @@ static struct keeper_head *head(void)
 
 static unsigned fds_of(uint32_t flags)
 {
-	return 4u + !!(flags & KEEPER_RESULT) + !!(flags & KEEPER_PROGRAM);
+	return keeper_fds(flags);
 }
 
 static int check(unsigned n_fds)
@@ -80,11 +80,15 @@ static void takes_what_it_should(void)
 	good("new|--json|demo", 0);
 	good("new|--json|--disk=1073741824|demo", 0);
 	good("ls|--json", 0);
+	good("deps|--json|--package=pandas>=2|--package=node:express@^4", KEEPER_LAYERS);
+	good("deps|--json|--deps=auto|--lang=python", KEEPER_LAYERS | KEEPER_PROGRAM);
 	good("info|--json|demo", 0);
 	good("rm|--json|demo", 0);
 	good("snap|--json|demo", 0);
 	good("snap|--json|demo|before-1.2_x", 0);
 	good("undo|--json|demo|3", 0);
+	good("push|--serve-sync|--sync-key=0123456789abcdef|--to=/home/user/a b|--mirror|demo", 0);
+	good("pull|--serve-sync|--sync-key=0123456789abcdef|demo", 0);
 	good("rollback|--json|demo|before", 0);
 	good("fork|--json|--at=7|demo|demo-b", 0);
 	good("diff|--json|--names|demo|1|2", 0);
@@ -93,11 +97,16 @@ static void takes_what_it_should(void)
 	good("exec|--run-id=" RUN_ID "|--memory=64M|--env=A=b c|--workdir=/home/user|demo|--|ls|-l",
 	     RUN);
 	good("exec|demo|--|sh|-c|rm --dir /; --socket|", RUN);
+	good("exec|--allow=*.x.test:443|--policy-text={\"allow\": []}|demo|--|ls", RUN);
 	good("exec|--lang=python|demo|--|--dir|/etc", PROGRAM);
 	good("exec|--lang=python|demo|--", PROGRAM);
 	good("run|--name=demo|--|true", RUN);
+	good("run|--deps=auto|--|python3|x.py", RUN);
 	good("run|--image=tools:1.2|--name=demo|--|true", RUN);
 	good("new|--json|--image=alpine_3.20|demo", 0);
+	ok(!request.whole, "in the tenant's own data directory");
+	good("receipt|--json|" RUN_ID, 0);
+	ok(request.whole, "a receipt is looked for in all of it, and told whose");
 }
 
 static void words_are_where_they_are(void)
@@ -134,7 +143,7 @@ static const char *const options[] = {"--dir=/etc",
 				      "--output-file=/x",
 				      "-o",
 				      "--policy=/x",
-				      "--allow=a",
+				      "--policy-fd=3",
 				      "--pty",
 				      "--detach",
 				      "-d",
@@ -221,7 +230,26 @@ static void refuses_words(void)
 	bad("fork|--json|a|-b", 0);
 	bad("diff|--json|a|1|2|3", 0);
 	bad("ls|--json|a", 0);
+	bad("deps|--json", 0);
+	bad("deps|--json|--package=a", KEEPER_RESULT);
+	bad("deps|--json|--package=a", KEEPER_RESULT | KEEPER_LAYERS);
+	bad("deps|--json|--lang=python", KEEPER_LAYERS);
+	bad("deps|--lock=/etc/x", KEEPER_LAYERS);
+	bad("deps|add|x", KEEPER_LAYERS);
+	bad("ls|--json", KEEPER_LAYERS);
 	bad("undo|--json|a|--force", 0);
+	bad("push|demo|/etc", 0);
+	bad("push|--url=unix:/x|demo", 0);
+	bad("push|--token-file=/etc/shadow|demo", 0);
+	bad("pull|--serve-sync|--sync-key=../x|demo", 0);
+	bad("pull|demo|/root", 0);
+	bad("watch|demo|/etc", 0);
+	bad("receipt|--json", 0);
+	bad("receipt|--json|demo", 0);
+	bad("receipt|--json|" SBX, 0);
+	bad("receipt|--json|--tenant=other|" RUN_ID, 0);
+	bad("receipt|" RUN_ID "|" RUN_ID, 0);
+	bad("receipt|" RUN_ID, RUN);
 }
 
 /* As root such a name would lead into anybody's sandbox. */
@@ -243,6 +271,9 @@ static void refuses_commands(void)
 	bad("exec|demo|--|true", 0);
 	bad("run|--|true", RUN);
 	bad("run|demo|--|true", RUN);
+	bad("run|--deps=auto|--dir=/etc|--|true", RUN);
+	bad("run|--deps=auto|--lang=python|--|/etc/passwd", RUN);
+	bad("run|--deps|--|true", RUN);
 	bad("run|--name=demo|true", RUN);
 	/* Without the text its first argument would be a file of the host. */
 	bad("exec|--lang=bash|demo|--|/etc/shadow", RUN);

@@ -79,7 +79,9 @@ static void start_keeper(void)
 	fflush(stdout);
 	keeper = fork();
 	if (keeper == 0) {
+		(void)clearenv();
 		(void)setenv("XDG_RUNTIME_DIR", "/run/user/x", 1);
+		(void)setenv("SSL_CERT_FILE", "/x.pem", 1);
 		(void)setenv("SECRET", "x", 1);
 		_exit(keeper_main(pair[1], HOME));
 	}
@@ -176,7 +178,7 @@ static void starts(void)
 	       "arg pinfold\narg log\narg --json\narg demo\n"
 	       "env PINFOLD_HOME=" HOME "/tenants/alpha\n"
 	       "env PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n"
-	       "env XDG_RUNTIME_DIR=/run/user/x\n"
+	       "env XDG_RUNTIME_DIR=/run/user/x\nenv SSL_CERT_FILE=/x.pem\n"
 	       "fd 0\nfd 1\nfd 2\ngroup 1 mask 0 death 1\n",
 	       "arguments, environment, descriptors and signals, exactly");
 	struct keeper_reply r = reply_of(&a);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Quotas with clocks of our own: periods, clocks that go back, the minute, the file, threads. */
+#include "api/api.h"
 #include "api/quota_int.h"
 
 #include <fcntl.h>
@@ -38,8 +39,8 @@ static struct quotas *begin(const char *tenants)
 {
 	struct quotas *q = NULL;
 
-	(void)snprintf(place, sizeof(place), "/tmp/pinfold-quota.XXXXXX");
-	if (dir < 0) {
+	if (dir < 0) { /* else it goes on where the last one was */
+		(void)snprintf(place, sizeof(place), "/tmp/pinfold-quota.XXXXXX");
 		ok(mkdtemp(place), "a directory");
 		dir = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	}
@@ -218,6 +219,82 @@ static void restarted(void)
 	end(q);
 }
 
+/* What a gate does: it adds, as far as it may. */
+static uint64_t spend(const char *tenant, uint64_t bytes)
+{
+	const uint64_t sums[PINFOLD_PURSE_SUMS] = {bytes, 1, 2};
+	uint64_t left[PINFOLD_PURSE_SUMS] = {0};
+	struct pinfold_error failure;
+	char name[32];
+	int fd = FD_NONE;
+
+	(void)snprintf(name, sizeof(name), "purse-%s", tenant);
+	ok(pinfold_purse_open(dir, name, 1, &fd, &failure) == 0, "a purse");
+	ok(pinfold_purse_add(fd, sums, &failure) == 0, "that is spent from");
+	ok(pinfold_purse_left(fd, left, &failure) == 0, "has a rest");
+	fd_close(&fd);
+	return left[PINFOLD_PURSE_BYTES];
+}
+
+/* May something be started that reaches the network? */
+static int reach(struct quotas *q, const char *tenant)
+{
+	struct api api = {.state = dir, .quotas = q};
+	const char *const hosts[] = {"a.test", NULL};
+	struct pinfold_run_options o = PINFOLD_RUN_OPTIONS_INIT;
+	int fd = 0, none = 1;
+
+	e = (struct err)ERR_INIT;
+	ok(quota_purse(&api, tenant, &o, &none, &e) == 0 && none == 0,
+	   "what reaches nothing is not counted, and not refused");
+	o.allow = hosts;
+	int r = quota_purse(&api, tenant, &o, &fd, &e);
+	ok((r < 0) == (fd == 0), "a purse, or an error");
+	if (fd)
+		(void)close(fd);
+	return r;
+}
+
+static void network(void)
+{
+	wall = NOON;
+	struct quotas *q = begin("one egress-bytes=1000/3600\n");
+
+	ok(reach(q, "one") == 0, "nothing is used yet");
+	is_int((long long)spend("one", 600), 400, "what is left of the quota");
+	ok(reach(q, "one") == 0, "there is some left");
+	is_int((long long)spend("one", 600), 0, "nothing is left");
+	ok(reach(q, "one") < 0, "then nobody starts");
+	is_str(e.detail, "egress_bytes", "and is told which");
+	has_str(e.text, "used up his egress_bytes of 1000", "in words");
+	ok(e.retry_ms > 0 && e.retry_ms <= 3600000, "and when");
+	ok(reach(q, "two") == 0, "another tenant is another");
+	ok(spend("two", 5000) == UINT64_MAX, "and has no limit");
+	quotas_free(q);
+	q = begin("one egress-bytes=1000/3600\n");
+	ok(reach(q, "one") < 0, "who comes after us knows it");
+	write_file("tenants", "one egress-bytes=2000/3600 egress-requests=9/3600\n");
+	ok(reach(q, "one") == 0, "a higher quota counts at once");
+	is_int((long long)spend("one", 0), 800, "for what runs, too");
+	wall += 3600;
+	ok(reach(q, "one") == 0, "a new period");
+	is_int((long long)spend("one", 100), 1900, "has all of it again");
+	(void)spend("one", 0);
+	(void)spend("one", 0);
+	(void)spend("one", 0);
+	(void)spend("one", 0);
+	ok(reach(q, "one") < 0, "ten requests are more than nine");
+	is_str(e.detail, "egress_requests", "which is said");
+	write_file("purse-one", "short");
+	ok(reach(q, "one") < 0 && e.kind == ERR_INTERNAL,
+	   "a purse that is damaged lets nobody start");
+	(void)unlinkat(dir, "purse-one", 0);
+	ok(reach(q, "one") == 0, "without the file nothing counts as used");
+	(void)unlinkat(dir, "purse-one", 0);
+	(void)unlinkat(dir, "purse-two", 0);
+	end(q);
+}
+
 static void damaged(void)
 {
 	static const char *const bad[] = {"tenant one\n", "nonsense\n",
@@ -251,6 +328,7 @@ int main(void)
 	TAP_RUN(minute);
 	TAP_RUN(threads);
 	TAP_RUN(restarted);
+	TAP_RUN(network);
 	TAP_RUN(damaged);
 	return tap_done();
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From modules to packages, and names that are almost those of others. */
 #include "deps/names.h"
+#include "deps/table.h"
 #include "tap.h"
 
 static void packages(void)
@@ -21,10 +22,18 @@ static void packages(void)
 		{DEPS_PYTHON, "google.cloud.storage", "google-cloud-storage"},
 		{DEPS_PYTHON, "google.cloud.storage.blob", "google-cloud-storage"},
 		{DEPS_PYTHON, "google.cloud.unheard", "google-cloud-unheard"},
+		{DEPS_PYTHON, "google.cloud.speech_v1p1beta1", "google-cloud-speech"},
+		{DEPS_PYTHON, "google.cloud.secretmanager_v1", "google-cloud-secret-manager"},
 		{DEPS_PYTHON, "azure.storage.blob", "azure-storage-blob"},
+		{DEPS_PYTHON, "opentelemetry.context", "opentelemetry-api"},
+		{DEPS_PYTHON, "snowflake.snowpark.Session", "snowflake-snowpark-python"},
+		{DEPS_PYTHON, "pyro", "pyro-ppl"},
+		{DEPS_PYTHON, "ibis.expr", "ibis-framework"},
 		{DEPS_PYTHON, "mpl_toolkits.mplot3d", "matplotlib"},
 		{DEPS_PYTHON, "_private", "_private"},
 		{DEPS_PYTHON, "zmq", "pyzmq"},
+		{DEPS_PYTHON, "MeCab", "mecab-python3"},
+		{DEPS_PYTHON, "yara", "yara-python"},
 		{DEPS_PYTHON, "Xlib", "python-xlib"},
 		{DEPS_NODE, "lodash", "lodash"},
 		{DEPS_NODE, "@scope/name", "@scope/name"},
@@ -79,6 +88,19 @@ static void meant(void)
 		{DEPS_PYTHON, "scrapy", NULL},
 		{DEPS_PYTHON, "six", NULL},
 		{DEPS_PYTHON, "sixx", NULL},
+		{DEPS_PYTHON, "pymssql", NULL},
+		{DEPS_PYTHON, "psycopg2", NULL},
+		{DEPS_PYTHON, "cattrs", NULL},
+		{DEPS_PYTHON, "pygal", NULL},
+		{DEPS_PYTHON, "fpdf", NULL},
+		{DEPS_PYTHON, "smbus", NULL},
+		{DEPS_PYTHON, "sklern", "scikit-learn"},
+		{DEPS_PYTHON, "dateutils", "python-dateutil"},
+		{DEPS_PYTHON, "authlib", NULL},
+		{DEPS_PYTHON, "environs", NULL},
+		{DEPS_PYTHON, "tensorboardX", NULL},
+		{DEPS_NODE, "preact", NULL},
+		{DEPS_NODE, "sqlite", NULL},
 		{DEPS_NODE, "expres", "express"},
 		{DEPS_NODE, "loadsh", "lodash"},
 		{DEPS_NODE, "express", NULL},
@@ -117,8 +139,92 @@ static void every_row(void)
 	is_int((int)wrong, 0, "each is found, and taken for no other");
 }
 
+static void asked(void)
+{
+	static const struct {
+		enum deps_lang lang;
+		const char *text, *name; /* NULL: nothing that can be asked for */
+	} rows[] = {
+		{DEPS_PYTHON, "pandas>=2", "pandas"},
+		{DEPS_PYTHON, "Pillow [x] ; a<3", "Pillow"},
+		{DEPS_PYTHON, "evil @ http://192.0.2.1/e", NULL},
+		{DEPS_PYTHON, "--index-url", NULL},
+		{DEPS_NODE, "express", "express"},
+		{DEPS_NODE, "express@^4 || >=5.1.0", "express"},
+		{DEPS_NODE, "JSONStream@1.x", "JSONStream"},
+		{DEPS_NODE, "@babel/core@7", "@babel/core"},
+		{DEPS_NODE, "old@npm:express@3", "express"},
+		{DEPS_NODE, "old@npm:@babel/core", "@babel/core"},
+		{DEPS_NODE, "-e@npm:express", NULL},
+		{DEPS_NODE, "evil@git+https://192.0.2.1/e", NULL},
+		{DEPS_NODE, "evil@file:../e", NULL},
+		{DEPS_NODE, "evil@somebody/repository", NULL},
+		{DEPS_NODE, "evil@", NULL},
+		{DEPS_NODE, "../evil", NULL},
+		{DEPS_NODE, "@babel", NULL},
+		{DEPS_NODE, "--registry=x", NULL},
+		{DEPS_R, "data.table", "data.table"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char name[DEPS_NAME_SIZE] = "";
+
+		is_int(deps_is_asked(rows[i].lang, rows[i].text), rows[i].name != NULL,
+		       rows[i].text);
+		deps_asked_name(rows[i].lang, rows[i].text, name);
+		if (rows[i].name)
+			is_str(name, rows[i].name, "and its name");
+	}
+}
+
+static int set(const char *text, struct err *e)
+{
+	*e = (struct err)ERR_INIT;
+	return table_set(text, strlen(text), "names", e);
+}
+
+/* The user's own table. */
+static void own(void)
+{
+	static const struct {
+		const char *text, *said;
+	} wrong[] = {
+		{"cv2", "names:1:1: the package is missing behind: \"cv2\""},
+		{"a b\n  c\td e", "names:2:7: more than a module and a package: \"e\""},
+		{"\n\na ../b", "names:3:3: no name of a package: \"../b\""},
+		{"perl:a b", "names:1:1: no language whose programs import: \"perl\""},
+		{"node:a/b c", "names:1:6: no name of a module: \"a/b\""},
+		{"a b\na c", "names: a is there twice"},
+	};
+	char name[DEPS_NAME_SIZE];
+	const char *why;
+	struct err e;
+
+	is_int(set("cv2 acme-cv\r\n#x y\nnode:cv2 @acme/cv\ngoogle.cloud acme-cloud\nours -", &e),
+	       0, "a table");
+	is_int(deps_package(DEPS_PYTHON, "cv2.x", name, &why), 0, "counts");
+	is_str(name, "acme-cv", "before ours");
+	is_int(deps_package(DEPS_NODE, "cv2", name, &why), 0, "also node's");
+	is_str(name, "@acme/cv", "with a scope");
+	is_int(deps_package(DEPS_PYTHON, "google.cloud.storage", name, &why), 0,
+	       "the longest name");
+	is_str(name, "google-cloud-storage", "counts, whosever it is");
+	is_int(deps_package(DEPS_PYTHON, "ours", name, &why), -1, "one's own module");
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		ok(set(wrong[i].text, &e) < 0, wrong[i].text);
+		is_str(e.text, wrong[i].said, "and where");
+	}
+	is_int(deps_package(DEPS_PYTHON, "cv2", name, &why), 0, "one that is wrong");
+	is_str(name, "acme-cv", "changes nothing");
+	is_int(set("", &e), 0, "none");
+	is_int(deps_package(DEPS_PYTHON, "cv2", name, &why), 0, "and ours");
+	is_str(name, "opencv-python-headless", "count again");
+}
+
 int main(void)
 {
+	TAP_RUN(own);
+	TAP_RUN(asked);
 	TAP_RUN(packages);
 	TAP_RUN(meant);
 	TAP_RUN(every_row);

@@ -8,10 +8,11 @@
 
 #include "egress/authority.h"
 #include "egress/inspect.h"
+#include "egress/roots.h"
 #include "tap.h"
 
 static struct authority *inside, *world, *other;
-static struct inspect_roots *roots;
+static struct channel_roots *roots;
 
 static struct name named(const char *text)
 {
@@ -29,7 +30,7 @@ static void open_all(void)
 
 	if (authority_new("sbxinside", &inside, &e) < 0 || authority_new("world", &world, &e) < 0 ||
 	    authority_new("other", &other, &e) < 0 ||
-	    inspect_roots_new(authority_pem(world), strlen(authority_pem(world)), &roots, &e) < 0)
+	    channel_roots_new(authority_pem(world), strlen(authority_pem(world)), &roots, &e) < 0)
 		abort();
 }
 
@@ -38,7 +39,7 @@ static void close_all(void)
 	authority_free(inside);
 	authority_free(world);
 	authority_free(other);
-	inspect_roots_free(roots);
+	channel_roots_free(roots);
 }
 
 /* What is inside: passes all on, and notes what it was told. */
@@ -80,10 +81,13 @@ static void plain_free(struct stage *s)
 	free(s);
 }
 
-static struct stage *plain_new(void)
+static struct stage *plain_new(void *arg, bool is_h2)
 {
-	static const struct stage_ops ops = {plain_run, plain_none, plain_free};
+	static const struct stage_ops ops = {
+		.run = plain_run, .no_server = plain_none, .free = plain_free};
 
+	(void)arg;
+	(void)is_h2;
 	last = calloc(1, sizeof(*last));
 	last->stage.ops = &ops;
 	return &last->stage;
@@ -91,6 +95,7 @@ static struct stage *plain_new(void)
 
 /* Both ends in OpenSSL, the stage between them. */
 struct scene {
+	struct name at;
 	struct stage *stage;
 	struct stage_io io;
 	SSL_CTX *client_ctx, *server_ctx;
@@ -122,13 +127,15 @@ static SSL *new_end(SSL_CTX *ctx)
 static void scene_init(struct scene *s, const char *host, const char *sni, struct authority *by,
 		       const char *shown)
 {
-	struct name at = named(host), is = named(shown);
+	struct name is = named(shown);
 	struct err e = ERR_INIT;
 	X509 *cert;
 	EVP_PKEY *key;
 
 	memset(s, 0, sizeof(*s));
-	s->stage = inspect_new(inside, roots, &at, plain_new());
+	s->at = named(host);
+	struct inspect_inner inner = {.make = plain_new};
+	s->stage = inspect_new(inside, roots, &s->at, &inner);
 	s->client_ctx = SSL_CTX_new(TLS_client_method());
 	s->server_ctx = SSL_CTX_new(TLS_server_method());
 	trust(s->client_ctx, authority_pem(inside));
@@ -301,6 +308,128 @@ static void servers(void)
 	refused_server(inside, "api.test", "issuer certificate", "of the sandbox's own authority");
 }
 
+/* What the check of a server makes of one that wants a certificate of ours and gets none. */
+static void proof(int version, struct authority *by, bool proven, const char *name)
+{
+	struct name at = named("api.test");
+	struct stage_buf in = {0}, out = {0};
+	struct scene s;
+	bool ended = false;
+	char buf[4096];
+	int n, r = 0;
+
+	scene_init(&s, "api.test", "api.test", by, "api.test");
+	SSL_set_min_proto_version(s.server, version);
+	SSL_set_max_proto_version(s.server, version);
+	SSL_set_verify(s.server, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+	struct channel *c = channel_connect(roots, &at, false);
+	channel_bind(c, &in, &out, &ended);
+	for (int i = 0; i < 8 && r == 0; i++) {
+		r = channel_shake(c);
+		if (out.len)
+			BIO_write(SSL_get_rbio(s.server), out.data + out.start, (int)out.len);
+		stage_buf_done(&out);
+		(void)SSL_do_handshake(s.server);
+		while ((n = BIO_read(SSL_get_wbio(s.server), buf, sizeof(buf))) > 0)
+			(void)stage_put(&in, buf, (size_t)n);
+	}
+	is_int(channel_is_proven(c), proven, name);
+	channel_free(c);
+	stage_buf_done(&in);
+	stage_buf_done(&out);
+	scene_done(&s);
+}
+
+static void proofs(void)
+{
+	proof(TLS1_2_VERSION, world, true, "1.2: it was who it should be, though we were not");
+	proof(TLS1_3_VERSION, world, true, "1.3: the same");
+	proof(TLS1_2_VERSION, other, false, "1.2: it was not");
+	proof(TLS1_3_VERSION, other, false, "1.3: it was not");
+}
+
+/* Handshakes of the gate with servers that share what they know us by. */
+struct known {
+	SSL_CTX *ctx;
+	struct channel_sessions *ours;
+	bool was_good, was_resumed;
+};
+
+static void meet_again(struct known *k, const char *host, uint16_t port, const char *shown)
+{
+	struct name at = named(host), is = named(shown);
+	struct stage_buf in = {0}, out = {0};
+	struct stage_buf plain = {0};
+	struct err e = ERR_INIT;
+	bool ended = false, said = false, cut = false;
+	X509 *cert;
+	EVP_PKEY *key;
+	char buf[4096];
+	int n;
+
+	SSL *server = new_end(k->ctx);
+	if (authority_leaf(world, &is, &cert, &key, &e) < 0)
+		abort();
+	SSL_use_certificate(server, cert);
+	SSL_use_PrivateKey(server, key);
+	SSL_set_accept_state(server);
+	struct channel *c = channel_connect(roots, &at, true);
+	channel_resume(c, k->ours, port);
+	channel_bind(c, &in, &out, &ended);
+	for (int i = 0; i < 6; i++) {
+		if (channel_shake(c) > 0)
+			(void)channel_take(c, &plain, &said, &cut); /* what it is known by */
+		if (out.len)
+			BIO_write(SSL_get_rbio(server), out.data + out.start, (int)out.len);
+		stage_buf_done(&out);
+		(void)SSL_do_handshake(server);
+		while ((n = BIO_read(SSL_get_wbio(server), buf, sizeof(buf))) > 0)
+			(void)stage_put(&in, buf, (size_t)n);
+	}
+	k->was_good = channel_is_proven(c) && channel_is_quiet(c);
+	k->was_resumed = channel_is_resumed(c);
+	channel_free(c);
+	SSL_free(server);
+	stage_buf_done(&in);
+	stage_buf_done(&out);
+	stage_buf_done(&plain);
+}
+
+static void known_again(void)
+{
+	struct known k = {SSL_CTX_new(TLS_server_method()), channel_sessions_new(), false, false};
+	char host[32];
+
+	meet_again(&k, "api.test", 443, "api.test");
+	ok(k.was_good && !k.was_resumed, "a server that is new");
+	meet_again(&k, "api.test", 443, "api.test");
+	ok(k.was_good && k.was_resumed, "is known again");
+	meet_again(&k, "api.test", 443, "other.test");
+	ok(k.was_good && k.was_resumed, "without showing its certificate");
+	meet_again(&k, "other.test", 443, "api.test");
+	ok(!k.was_good, "another name has to be proved");
+	meet_again(&k, "api.test", 8443, "api.test");
+	ok(k.was_good && !k.was_resumed, "and so has another port");
+	struct channel_sessions *theirs = channel_sessions_new(), *ours = k.ours;
+	k.ours = theirs;
+	meet_again(&k, "api.test", 443, "api.test");
+	ok(k.was_good && !k.was_resumed, "another sandbox is not taken for this one");
+	k.ours = ours;
+	for (int i = 0; i < 40; i++) {
+		snprintf(host, sizeof(host), "h%d.test", i);
+		meet_again(&k, host, 443, host);
+	}
+	meet_again(&k, "api.test", 443, "api.test");
+	ok(k.was_good && !k.was_resumed, "what is kept is bounded");
+	SSL_CTX_set_max_proto_version(k.ctx, TLS1_2_VERSION);
+	meet_again(&k, "old.test", 443, "old.test");
+	meet_again(&k, "old.test", 443, "old.test");
+	ok(k.was_good && !k.was_resumed, "TLS 1.2 begins anew each time");
+	channel_sessions_free(theirs);
+	channel_sessions_free(ours);
+	SSL_CTX_free(k.ctx);
+}
+
 static void old_client(void)
 {
 	struct scene s;
@@ -416,12 +545,58 @@ static void authorities(void)
 	ok(true, "more hosts than are kept");
 }
 
+static bool is_believed(X509_STORE *store, struct authority *by)
+{
+	struct name at = named("a.test");
+	struct err e = ERR_INIT;
+	X509_STORE_CTX *c = X509_STORE_CTX_new();
+	X509 *cert;
+	EVP_PKEY *key;
+
+	authority_leaf(by, &at, &cert, &key, &e);
+	X509_STORE_CTX_init(c, store, cert, NULL);
+	bool good = X509_verify_cert(c) == 1;
+	X509_STORE_CTX_free(c);
+	return good;
+}
+
+/* Certificates of authorities are parsed when a chain asks for them. */
+static void anchors(void)
+{
+	char pem[4096], broken[4096];
+	unsigned all = 0;
+	X509_STORE *store = X509_STORE_new();
+
+	snprintf(pem, sizeof(pem), "%s# words\n%s", authority_pem(other), authority_pem(world));
+	struct roots *r = roots_new(pem, strlen(pem));
+	ok(r && roots_add_to(r, store), "two authorities, and words between them");
+	is_int(roots_parsed(r, &all), 0, "none is looked at before it is needed");
+	is_int(all, 2, "of two");
+	ok(is_believed(store, world), "one that is needed is found");
+	is_int(roots_parsed(r, &all), 1, "and no other");
+	ok(!is_believed(store, inside), "one that is not there is not");
+	ok(is_believed(store, other) && is_believed(store, world), "nor forgotten");
+	X509_STORE_free(store);
+	roots_free(r);
+	for (unsigned i = 0; i < 2000; i++) {
+		snprintf(broken, sizeof(broken), "%s", authority_pem(world));
+		broken[28 + i * 7919 % (strlen(broken) - 60)] = "AZaz09+/="[i % 9];
+		store = X509_STORE_new();
+		r = roots_new(broken, strlen(broken));
+		if (r && roots_add_to(r, store) && is_believed(store, other))
+			ok(false, "a broken one is believed by");
+		X509_STORE_free(store);
+		roots_free(r);
+	}
+	ok(true, "broken ones do no harm");
+}
+
 static void no_roots(void)
 {
-	struct inspect_roots *r = NULL;
+	struct channel_roots *r = NULL;
 	struct err e = ERR_INIT;
 
-	ok(inspect_roots_new("nothing", 7, &r, &e) < 0 && !r, "without roots nobody is believed");
+	ok(channel_roots_new("nothing", 7, &r, &e) < 0 && !r, "without roots nobody is believed");
 	ok(e.remedy[0], "and there is a remedy");
 }
 
@@ -432,10 +607,13 @@ int main(void)
 	TAP_RUN(names);
 	TAP_RUN(same_names);
 	TAP_RUN(servers);
+	TAP_RUN(proofs);
+	TAP_RUN(known_again);
 	TAP_RUN(old_client);
 	TAP_RUN(endings);
 	TAP_RUN(pressure);
 	TAP_RUN(authorities);
+	TAP_RUN(anchors);
 	TAP_RUN(no_roots);
 	close_all();
 	return tap_done();

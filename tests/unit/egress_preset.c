@@ -23,8 +23,22 @@ static void names(parser parse, const char *what, const char *text, const char *
 	is_str(found, want, what);
 }
 
+static int npm_main(const char *text, preset_url take, void *arg)
+{
+	return preset_npm_scope(text, NULL, take, arg);
+}
+
+static int npm_scope(const char *text, preset_url take, void *arg)
+{
+	return preset_npm_scope(text, "@s", take, arg);
+}
+
 static void texts(void)
 {
+	static const char npmrc[] = "@s:registry = https://b.test/\n@t:registry=https://c.test/\n"
+				    "registry=https://a.test/\n:registry=https://x.test/\n"
+				    "@s:_authToken=https://x.test/\n";
+
 	names(preset_pip, "pip: an index", "[global]\nindex-url = https://a.test/simple\n",
 	      "https://a.test/simple");
 	names(preset_pip, "pip: several lines",
@@ -38,6 +52,9 @@ static void texts(void)
 	      "registry=https://a.test/\n@s:registry = https://b.test/\n//a.test/:_authToken=x\n"
 	      ";registry=https://x.test/\n",
 	      "https://a.test/ https://b.test/");
+	names(preset_npm_scopes, "npm: scopes that have a registry", npmrc, "@s @t");
+	names(npm_main, "npm: the registry of all others", npmrc, "https://a.test/");
+	names(npm_scope, "npm: that of a scope", npmrc, "https://b.test/");
 	names(preset_apt_list, "apt: a list",
 	      "# deb http://x.test/ a\ndeb http://a.test/debian stable main\n"
 	      "deb [arch=amd64 signed-by=/k] https://b.test/ stable main\ndeb cdrom:[x]/ a\n",
@@ -50,6 +67,17 @@ static void texts(void)
 	      "[user]\n\tname = x\n[url \"https://a.test/\"]\n\tinsteadOf = git@a.test:\n"
 	      "[credential \"https://b.test\"]\n\thelper =\n[remote \"https://x.test\"]\n",
 	      "https://a.test/ https://b.test");
+	names(preset_pip_text, "pip's own index, and where its files are",
+	      "class X:\n\nPyPI = PackageIndex(\"https://a.test/\", file_storage_domain=\"b.test\")\n"
+	      "TestPyPI = PackageIndex(\n    \"https://x.test/\", file_storage_domain=\"y.test\"\n)\n",
+	      "https://a.test/ b.test");
+	names(preset_pip_text, "pip's text in another shape", "\nPyPI = PackageIndex(url)\n", "");
+	names(preset_npm_text, "npm's own registry",
+	      "define('x', {\n default: 'https://x.test/' })\n"
+	      "  registry: new Definition('registry', {\n    default: 'https://a.test/',\n",
+	      "https://a.test/");
+	names(preset_npm_text, "npm's text in another shape", "('registry', {\n  default: null,\n",
+	      "");
 	names(preset_pip, "nothing", "", "");
 	names(preset_npm, "a key alone", "registry", "");
 	names(preset_git, "a quote that does not end", "[url \"https://a.test/", "");
@@ -90,13 +118,11 @@ static void rules(void)
 	unsetenv("PIP_EXTRA_INDEX_URL");
 	setenv("HOME", "/nonexistent", 1);
 	setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
-	setenv("PIP_INDEX_URL", "https://u:p@index.test:8443/simple https://pypi.org/simple", 1);
+	setenv("PIP_INDEX_URL", "https://u:p@index.test:8443/simple", 1);
 	is_int(verdict("pip", "index.test", 8443, "GET", "/simple/"), EGRESS_ALLOW, "its index");
 	is_int(verdict("pip", "index.test", 443, "GET", "/simple/"), EGRESS_DENY, "its port only");
 	is_int(verdict("pip", "index.test", 8443, "POST", "/legacy/"), EGRESS_DENY, "no upload");
 	is_int(verdict("pip", "index.test", 8443, "PUT", "/x"), EGRESS_DENY, "none at all");
-	is_int(verdict("pip", "files.pythonhosted.org", 443, "GET", "/x"), EGRESS_ALLOW,
-	       "where that index has its files");
 	setenv("PIP_INDEX_URL", "https://index.test@evil.test/", 1);
 	is_int(verdict("pip", "index.test", 443, "GET", "/"), EGRESS_DENY, "a user is no host");
 	setenv("PIP_INDEX_URL", "https://exa mple/ https://*/", 1);

@@ -43,14 +43,20 @@ static struct http_head *head(const char *text)
 	return &h;
 }
 
+static bool brokered; /* another rule injects for the host */
+
 static enum secret_finding check(const struct egress_inject *in, const char *target,
 				 const char *fields)
 {
+	struct egress_verdict v = {.n_inject = in ? 1 : 0, .is_brokered = in || brokered};
 	char text[4096];
 	const char *why = NULL;
 
+	if (in)
+		v.inject[0] = *in;
+
 	snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\nHost: api.test\r\n%s\r\n", target, fields);
-	return secret_check(&all, head(text), in, in ? 1 : 0, 1000, &why);
+	return secret_check(&all, head(text), &v, 1000, &why);
 }
 
 static char *field(const char *front, const char *value, const char *behind)
@@ -121,6 +127,15 @@ static void findings(void)
 	       "towards a host that no rule gives it to");
 	is_int(check(NULL, "/", "Authorization: Bearer mine\r\n"), SECRET_FINE,
 	       "where no secret is, clients have their own keys");
+	brokered = true;
+	is_int(check(NULL, "/files", "Authorization: Bearer mine\r\n"), SECRET_FOREIGN,
+	       "but not where another rule of the host has one");
+	is_int(check(NULL, "/files", "Cookie: session=mine\r\n"), SECRET_FOREIGN, "nor a cookie");
+	is_int(check(NULL, "/files?a=b&access_token=mine", ""), SECRET_FOREIGN, "nor a parameter");
+	is_int(check(NULL, "/files?%61pi_KEY=mine", ""), SECRET_FOREIGN, "however it is spelt");
+	is_int(check(NULL, "/files?page_token=2", "Accept: */*\r\n"), SECRET_FINE,
+	       "others are none");
+	brokered = false;
 	is_int(check(&query, field("/?a=b&key=", mark, ""), ""), SECRET_FINE, "a parameter");
 	is_int(check(&query, "/?key=mine", ""), SECRET_FOREIGN, "one of the client's own");
 	is_int(check(&query, "/?k%65y=mine", ""), SECRET_FOREIGN, "however it is spelt");
@@ -172,8 +187,7 @@ static void scanned(void)
 	size_t len = strlen(text);
 	for (size_t cut = 1; cut < len; cut++) {
 		struct secret_scan c = {.len = 0};
-		bool found = secret_scan(&c, &all, text, cut) ||
-			     secret_scan(&c, &all, text + cut, len - cut);
+		bool found = secret_scan(&c, text, cut) || secret_scan(&c, text + cut, len - cut);
 
 		if (!found)
 			ok(false, "a placeholder that is cut in two");
@@ -181,10 +195,46 @@ static void scanned(void)
 	struct secret_scan c = {.len = 0};
 	bool found = false;
 	for (size_t i = 0; i < len; i++)
-		found |= secret_scan(&c, &all, text + i, 1);
+		found |= secret_scan(&c, text + i, 1);
 	ok(found, "a placeholder in a body, byte by byte and cut anywhere");
 	c = (struct secret_scan){.len = 0};
-	ok(!secret_scan(&c, &all, "pfs_nothing of ours", 19), "something alike");
+	ok(!secret_scan(&c, "pfs_nothing of ours", 19), "something alike");
+}
+
+static bool found_in_pieces(const char *text)
+{
+	bool all_found = true;
+	size_t len = strlen(text);
+
+	for (size_t cut = 1; cut < len; cut++) {
+		struct secret_scan c = {.len = 0};
+		bool a = secret_scan(&c, text, cut);
+
+		all_found = all_found && (a || secret_scan(&c, text + cut, len - cut));
+	}
+	return all_found;
+}
+
+/* pfs_ and four times a2bz7c3d, which is no sandbox's here. */
+static void disguised(void)
+{
+	ok(found_in_pieces("x pfs_a2bz7c3da2bz7c3da2bz7c3da2bz7c3d"), "another sandbox's");
+	ok(found_in_pieces("Basic cGZzX2EyYno3YzNkYTJiejdjM2RhMmJ6N2MzZGEyYno3YzNk"), "in base64");
+	ok(found_in_pieces("Basic eHBmc19hMmJ6N2MzZGEyYno3YzNkYTJiejdjM2RhMmJ6N2MzZA=="),
+	   "behind one byte");
+	ok(found_in_pieces("Basic dTpwZnNfYTJiejdjM2RhMmJ6N2MzZGEyYno3YzNkYTJiejdjM2Q="),
+	   "behind two");
+	ok(found_in_pieces(
+		   "7066735f6132627a376333646132627a376333646132627a376333646132627a37633364"),
+	   "in hexadecimal");
+	ok(found_in_pieces(
+		   "7066735F6132627A376333646132627A376333646132627A376333646132627A37633364"),
+	   "in capitals");
+	ok(found_in_pieces(
+		   "a=%70%66%73%5f%61%32%62%7a%37%63%33%64%61%32%62%7a%37%63%33%64%61%32%62%7a%37%63%33%64%61%32%62%7a%37%63%33%64&b"),
+	   "with escapes");
+	ok(!mark_in("pfs_a2bz7c3da2bz7c3da2bz7c3da2bz7c3", 35), "one that is too short is none");
+	ok(!mark_in("cGZzX2EyYno3YzNkYTJiejdjM2Q", 27), "nor is half of one");
 }
 
 /* The text as it comes out when it goes in by pieces. */
@@ -230,6 +280,13 @@ static void redacted(void)
 	redacted_one("{\"k\": \"sk-live/0123456789+abc\\\"def\"}", "0123456789", "in JSON");
 	redacted_one("Basic dXNlcjpzay1saXZlLzAxMjM0NTY3ODkrYWJjImRlZg==", "aXZlLzAxMjM0NTY3",
 		     "in base64");
+	redacted_one("?key=sk-live%2f0123456789%2babc%22def&", "0123456789",
+		     "in a URL, in small letters");
+	redacted_one("{\"k\": \"sk-live\\/0123456789+abc\\\"def\"}", "0123456789", "with \\/");
+	redacted_one("eD8-c2stbGl2ZS8wMTIzNDU2Nzg5K2FiYyJkZWY=", "MDEyMzQ1Njc",
+		     "in base64 of URLs");
+	redacted_one("736b2d6c6976652f303132333435363738392b61626322646566", "30313233343536",
+		     "in hexadecimal");
 	out("nothing of the kind: sk-liv, sk-live/01234", 5, got);
 	is_str(got, "nothing of the kind: sk-liv, sk-live/01234", "what is not one stays");
 	out("a" VALUE "b", 3, got);
@@ -243,6 +300,7 @@ int main(void)
 	TAP_RUN(findings);
 	TAP_RUN(written);
 	TAP_RUN(scanned);
+	TAP_RUN(disguised);
 	TAP_RUN(redacted);
 	return tap_done();
 }

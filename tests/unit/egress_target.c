@@ -182,10 +182,28 @@ static void socks_requests(void)
 	ok(answer[0] == 5 && answer[1] == 2 && answer[3] == 1, "an answer");
 }
 
+static void overrides(void)
+{
+	char name[TARGET_METHOD_SIZE] = "";
+	struct http_head h;
+	unsigned at = 0;
+
+	ok(head(&h, "POST /",
+		"Host: a\r\nX-Method: PUT\r\nX-HTTP-Method-Override: Delete\r\n"
+		"x-http-method:\r\nX-Method-Override: "
+		"AAAAAAAAAABBBBBBBBBBCCCCCCCCCCDDDDDDDDDD\r\n"),
+	   "methods in fields");
+	ok(target_override(&h, &at, name) && !strcmp(name, "DELETE"), "one, in upper case");
+	ok(target_override(&h, &at, name) && !strcmp(name, ""), "one that is empty");
+	ok(target_override(&h, &at, name) && strlen(name) == HTTP_METHOD_MAX, "one that is long");
+	ok(!target_override(&h, &at, name), "and no other");
+}
+
 int main(void)
 {
 	TAP_RUN(tunnels);
 	TAP_RUN(requests);
+	TAP_RUN(overrides);
 	TAP_RUN(urls);
 	TAP_RUN(greetings);
 	TAP_RUN(socks_requests);

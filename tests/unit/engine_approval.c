@@ -10,7 +10,7 @@
 
 #define STRANGER 65534
 
-static char home[] = "/tmp/pinfold-unit-XXXXXX";
+static char home[] = "/tmp/pinfold-unit-XXXXXX"; /* its ledger, too */
 static struct pinfold_error failure;
 
 static int open_box(void)
@@ -201,7 +201,7 @@ int main(void)
 {
 	char path[64];
 
-	if (!mkdtemp(home))
+	if (!mkdtemp(home) || setenv("PINFOLD_HOME", home, 1) < 0)
 		return 1;
 	TAP_RUN(answered);
 	TAP_RUN(listed);

@@ -69,7 +69,7 @@ static struct gitdir look(const char *name)
 
 	(void)snprintf(real, sizeof(real), "%s/%s", top, name);
 	int dir = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	gitdir_find(dir, real, NULL, NULL, &g);
+	gitdir_find(dir, real, &(struct secrets_said){0}, &g);
 	close(dir);
 	return g;
 }

@@ -2,6 +2,7 @@
 /* Events are appended, in order, by anybody; a torn end is cut and recorded. */
 #include "ledger/chain.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
@@ -192,8 +193,56 @@ static void test_full(void)
 	(void)rmdir(place);
 }
 
+static void *write_kept(void *arg)
+{
+	struct chain_place p;
+
+	return add_events(*(int *)arg, 50, CHAIN_KEEP | CHAIN_SMALL, &p) < 0 ? arg : NULL;
+}
+
+/* The file stays open: other processes, threads, children and torn ends are still seen. */
+static void test_kept(void)
+{
+	struct verify_result v;
+	struct chain_place p;
+	int dir = make_dir(), bad = 0;
+	pthread_t thread[3];
+	pid_t pid[3];
+
+	bad += add_events(dir, 2, CHAIN_KEEP | CHAIN_SMALL, &p) < 0; /* children begin with it */
+	for (unsigned i = 0; i < 3; i++)
+		if ((pid[i] = fork()) == 0)
+			_exit(add_events(dir, 50, CHAIN_KEEP | CHAIN_SMALL, &p) < 0);
+	for (unsigned i = 0; i < 3; i++)
+		bad += pthread_create(&thread[i], NULL, write_kept, &dir) != 0;
+	for (unsigned i = 0; i < 3; i++) {
+		void *failed = NULL;
+		int status = 1;
+
+		(void)pthread_join(thread[i], &failed);
+		(void)waitpid(pid[i], &status, 0);
+		bad += failed != NULL || status != 0;
+	}
+	is_int(bad, 0, "three processes and three threads");
+	is_str(verdict(dir, NULL, &v), "", "one chain comes of it");
+	is_int((long long)v.events, 303, "with every event");
+	int fd = openat(dir, "events", O_WRONLY | O_APPEND | O_CLOEXEC);
+	ok(write(fd, "{\"at\":", 6) == 6, "another writer dies");
+	(void)close(fd);
+	(void)add_events(dir, 1, CHAIN_KEEP, &p);
+	is_str(verdict(dir, NULL, &v), "", "the chain is whole");
+	is_int((long long)v.cuts, 1, "the cut is on record");
+	drop_dir(dir);
+	int other = make_dir();
+	(void)add_events(other, 1, CHAIN_KEEP, &p);
+	is_int((long long)p.at, 1, "another chain is another file");
+	(void)add_events(other, 1, 0, &p); /* lets it go */
+	drop_dir(other);
+}
+
 int main(void)
 {
+	TAP_RUN(test_kept);
 	TAP_RUN(test_append);
 	TAP_RUN(test_torn);
 	TAP_RUN(test_zeros);

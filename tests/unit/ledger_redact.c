@@ -9,7 +9,7 @@
 static void becomes(const char *word, const char *want)
 {
 	char text[256];
-	bool next = false;
+	struct redact_state next = {0};
 
 	(void)redact(word, &next, text, sizeof(text));
 	is_str(text, want, word);
@@ -30,7 +30,26 @@ static void test_stays(void)
 					    "build-2024-release",
 					    "/home/user/data.csv",
 					    "internationalization",
-					    "0123456789012345678"};
+					    "0123456789012345678",
+					    "ssh -p2222 host",
+					    "gcc -pthread -pedantic x.c",
+					    "find . -print",
+					    "docker run -u 1000:1000 x",
+					    "git push -u origin HEAD:main",
+					    "python3 -u a.py",
+					    "PWD=/home/user",
+					    "pytest -k pass tests/test_pass.py",
+					    "author=Jane",
+					    "bypass=1",
+					    "--color=auto",
+					    "sk-learn-contributed-modules",
+					    "sk-SK",
+					    "src/Foo/Bar/Baz/main.c",
+					    "InternationalizationTestFactoryBuilder",
+					    "echo PASS: 3 tests",
+					    "echo auth works",
+					    "AKIRA",
+					    "eyJ"};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		becomes(words[i], words[i]);
@@ -42,6 +61,20 @@ static void test_goes(void)
 	becomes("API_TOKEN=abc", "API_TOKEN=" REDACTED);
 	becomes("https://me:pw@example.org/x?key=1",
 		"https://" REDACTED "@example.org/x?" REDACTED);
+	becomes("DB_PASS=swordfish", "DB_PASS=" REDACTED);
+	becomes("PGPASS=swordfish", "PGPASS=" REDACTED);
+	becomes("MYSQL_PWD=swordfish x", "MYSQL_PWD=" REDACTED " x");
+	becomes("--auth=me:swordfish", "--auth=" REDACTED);
+	becomes("x --pass swordfish y", "x --pass " REDACTED " y");
+	becomes("-passin pass:swordfish", "-passin pass:" REDACTED);
+	becomes("curl -u me:swordfish x", "curl -u me:" REDACTED " x");
+	becomes("curl --user=me:swordfish x", "curl --user=me:" REDACTED " x");
+	becomes("/usr/bin/mysql -pswordfish db", "/usr/bin/mysql -p" REDACTED " db");
+	becomes("AKIAIOSFODNN7EXAMPLE", "AKIA" REDACTED);
+	becomes("key wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "key " REDACTED);
+	becomes("sk-proj-aB3dE6gH9jK2mN5p", "sk-" REDACTED);
+	becomes("glpat-aB3dE6gH9jK2mN5p", "glpat-" REDACTED);
+	becomes("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abcDEF", "eyJ" REDACTED);
 	becomes("ghp_16C7e42F292c6912E7710c838347Ae178B4a", "ghp_" REDACTED);
 	becomes("echo canary-9f8e7d6c5b4a39281706 > f", "echo canary-" REDACTED " > f");
 	becomes("curl -H 'Authorization: Bearer abc.def' x",
@@ -51,20 +84,20 @@ static void test_goes(void)
 static void test_next(void)
 {
 	char text[64];
-	bool next = false;
+	struct redact_state next = {0};
 
 	(void)redact("--token", &next, text, sizeof(text));
 	is_str(text, "--token", "a name stays");
-	ok(next, "and says that a secret follows");
+	ok(next.secret, "and says that a secret follows");
 	(void)redact("swordfish", &next, text, sizeof(text));
 	is_str(text, REDACTED, "which is taken");
-	ok(!next, "and no other");
+	ok(!next.secret, "and no other");
 }
 
 static void test_long(void)
 {
 	char word[400], text[32];
-	bool next = false;
+	struct redact_state next = {0};
 
 	memset(word, 'x', sizeof(word) - 1);
 	word[sizeof(word) - 1] = '\0';

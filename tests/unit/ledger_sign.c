@@ -74,7 +74,7 @@ static void test_keys(void)
 	note_pem(&pub, pem);
 	is_int(note_parse_key(pem, strlen(pem), &got, &e), 0, "PEM");
 	ok(memcmp(&pub, &got, sizeof(pub)) == 0, "is the same key");
-	note_verifier("pinfold/led2", &pub, verifier);
+	note_verifier(KEY_SIGNS, "pinfold/led2", &pub, verifier);
 	memset(&got, 0, sizeof(got));
 	is_int(note_parse_key(verifier, strlen(verifier), &got, &e), 0, "a verifier");
 	ok(memcmp(&pub, &got, sizeof(pub)) == 0, "is the same key");

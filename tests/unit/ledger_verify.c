@@ -2,6 +2,7 @@
 /* Whatever is done to a chain at rest is found, and the place is named. */
 #include "ledger/verify.h"
 
+#include "ledger/proof.h"
 #include "ledger/receipt.h"
 #include "ledger_help.h"
 
@@ -242,7 +243,9 @@ static void test_receipt(void)
 	size_t len = 0, n = 0;
 	unsigned unnoticed = 0;
 
-	is_int(receipt_make(dir, run, &text, &len, &e), 0, "a receipt");
+	is_int(receipt_make(dir, &(struct receipt_ask){.run = run, .evidence = "none"}, &text, &len,
+			    &e),
+	       0, "a receipt");
 	auto_free char *pem = slurp(dir, "key.pem", &n);
 	(void)note_parse_key(pem, n, &key, &e);
 	is_int(receipt_check(text, len, &key, &r, &e), 0, "is looked at");
@@ -263,8 +266,118 @@ static void test_receipt(void)
 	ok(!r.good, "nor can the key");
 	free(text);
 	e = (struct err)ERR_INIT;
-	ok(receipt_make(dir, "run23456723456723456723456723", &text, &len, &e) < 0,
+	ok(receipt_make(dir,
+			&(struct receipt_ask){.run = "run23456723456723456723456723",
+					      .evidence = "none"},
+			&text, &len, &e) < 0,
 	   "no receipt of a run that nobody knows");
+	drop_dir(dir);
+}
+
+#define PACKAGES 2000u
+
+static struct value *packages_part(const char *run, unsigned from, unsigned n)
+{
+	struct value *event = an_event(run, "part"), *data = value_object();
+	struct value *rows = value_array();
+
+	for (unsigned i = from; i < from + n; i++) {
+		struct value *one = value_object();
+		char name[32];
+
+		(void)snprintf(name, sizeof(name), "package-%u", i);
+		value_set(one, "name", value_of_str(name));
+		value_set(one, "sha256",
+			  value_of_str("0123456789abcdef0123456789abcdef0123456789ab"
+				       "cdef0123456789abcdef"));
+		value_add(rows, one);
+	}
+	value_set(data, "packages", rows);
+	value_set(event, "kind", value_of_str("run.more"));
+	value_set(event, "data", data);
+	return event;
+}
+
+/* As many packages as a lock may have: none is missing in the receipt. */
+static void test_packages(void)
+{
+	char run[ID_SIZE];
+	int dir = make_dir();
+	struct receipt_result r;
+	struct public_key key;
+	struct chain_place p;
+	struct err e = ERR_INIT;
+	size_t len = 0, n = 0;
+	unsigned in_order = 0;
+
+	(void)id_make("run", run, &e);
+	auto_value *a = an_event(run, "begin"), *b = an_event(run, "end");
+	(void)chain_append(dir, a, 0, &p, &e);
+	for (unsigned i = 0; i < PACKAGES; i += 100) {
+		auto_value *part = packages_part(run, i, 100);
+
+		(void)chain_append(dir, part, 0, &p, &e);
+	}
+	(void)chain_append(dir, b, 0, &p, &e);
+	auto_free char *text = NULL, *pem = NULL;
+	is_int(receipt_make(dir, &(struct receipt_ask){.run = run, .evidence = "none"}, &text, &len,
+			    &e),
+	       0, "a receipt with many packages");
+	auto_value *all = NULL, *statement = NULL;
+	auto_free void *payload = NULL;
+	(void)value_parse(text, len, &all, &e);
+	const struct value *base64 = value_get(all, "payload");
+	(void)value_from_base64(value_str(base64), value_len(base64), &payload, &n);
+	(void)value_parse(payload, n, &statement, &e);
+	const struct value *list = value_get(value_get(statement, "predicate"), "dependencies");
+	for (unsigned i = 0; i < value_len(list); i++) {
+		char name[32];
+
+		(void)snprintf(name, sizeof(name), "package-%u", i);
+		in_order += strcmp(value_str(value_get(value_at(list, i), "name")), name) == 0;
+	}
+	is_int(in_order, PACKAGES, "names all of them");
+	pem = slurp(dir, "key.pem", &n);
+	(void)note_parse_key(pem, n, &key, &e);
+	ok(receipt_check(text, len, &key, &r, &e) == 0 && r.good, "and is good");
+	drop_dir(dir);
+}
+
+/* Of every place, and no letter of it can be another. */
+static void test_proof(void)
+{
+	char run[ID_SIZE];
+	int dir = with_run(run);
+	struct proof_result r;
+	struct public_key key;
+	struct err e = ERR_INIT;
+	unsigned good = 0, unnoticed = 0;
+	size_t n = 0;
+
+	auto_free char *pem = slurp(dir, "key.pem", &n);
+	(void)note_parse_key(pem, n, &key, &e);
+	for (uint64_t at = 0; at < 13; at++) {
+		auto_free char *text = NULL;
+		size_t len = 0;
+
+		if (proof_make(dir, at, &text, &len, &e) < 0)
+			break;
+		(void)proof_check(text, len, &key, &r, &e);
+		good += r.good && r.at == at;
+		free(r.event);
+		for (size_t i = at; i < len; i += 29) {
+			text[i] ^= (char)(1 << (i % 7));
+			(void)proof_check(text, i % 3 ? len : i, &key, &r, &e); /* or cut off */
+			unnoticed += r.good;
+			free(r.event);
+			text[i] ^= (char)(1 << (i % 7));
+		}
+	}
+	is_int(good, 13, "every event has a proof that is good");
+	is_int(unnoticed, 0, "and no bit of it can be another, or missing");
+	auto_free char *none = NULL;
+	ok(proof_make(dir, 13, &none, &n, &e) < 0 && e.kind == ERR_MISSING,
+	   "of what is not there there is none");
 	drop_dir(dir);
 }
 
@@ -277,5 +390,7 @@ int main(void)
 	TAP_RUN(test_rotated);
 	TAP_RUN(test_not_signed);
 	TAP_RUN(test_receipt);
+	TAP_RUN(test_packages);
+	TAP_RUN(test_proof);
 	return tap_done();
 }

@@ -294,12 +294,12 @@ static void arguments(void)
 	is_refused(
 		&w, "{\"command\":\"x\",\"workdir\":\"/\"}",
 		"[invalid_argument.unknown] \"workdir\" is not accepted by sandbox_exec. Accepted: command, "
-		"sandbox, cwd, env, stdin, timeout_ms, background, max_output_chars.",
+		"sandbox, cwd, env, stdin, timeout_ms, background, max_output_chars. Did you mean \"cwd\"?",
 		"one that is not there");
 	is_refused(
 		&w, "{\"command\":\"x\",\"timeout_ms\":900000}",
-		"[invalid_argument] timeout_ms=900000 is above the maximum 600000. Use a value from 1 to "
-		"600000.",
+		"[invalid_argument] timeout_ms=900000 is above the maximum 600000. Use timeout_ms<=600000, or "
+		"background=true for longer jobs.",
 		"too large");
 	is_refused(&w, "{\"command\":5}",
 		   "[invalid_argument] command: a string is wanted, not an integer.",

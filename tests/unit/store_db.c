@@ -181,18 +181,21 @@ static const char *const newer[] = {
 	"DROP TABLE image",
 	"DROP TABLE origin",
 	"DROP TABLE origin_at",
+	"DROP TABLE depset",
+	"DROP TABLE depask",
 	"ALTER TABLE applied DROP COLUMN origin",
 	"ALTER TABLE applied DROP COLUMN known",
 	"ALTER TABLE apply_item DROP COLUMN old_origin",
 	"ALTER TABLE apply_item DROP COLUMN old_known",
 	"ALTER TABLE apply_item DROP COLUMN new_origin",
 	"ALTER TABLE apply_item DROP COLUMN new_known",
+	"ALTER TABLE workspace DROP COLUMN said",
 };
 
 static void versions(void)
 {
 	db_close(fresh());
-	set_version(4);
+	set_version(6);
 	ok(!again() && e.kind == ERR_UNSUPPORTED, "a newer one is refused");
 	has_str(e.text, "newer", "and it is said");
 	ok(e.remedy[0], "with a remedy");
@@ -207,6 +210,11 @@ static void versions(void)
 	ok(db && db_run(db, &e, "DELETE FROM image", "") == 0, "is made newer");
 	ok(db && db_run(db, &e, "DELETE FROM origin WHERE id IN (SELECT origin FROM applied)",
 			"") == 0,
+	   "and newer");
+	ok(db && db_run(db, &e, "DELETE FROM depset WHERE key IN (SELECT ask FROM depask)", "") ==
+			   0,
+	   "and newer than that");
+	ok(db && db_run(db, &e, "DELETE FROM workspace WHERE said = ''", "") == 0,
 	   "as new as it gets");
 	db_close(db);
 	away(NULL);

@@ -41,7 +41,7 @@ static bool layer_is_there(const struct store *s, uint32_t number)
 static uint32_t make_image(struct store *s, const char *name)
 {
 	static struct store_image image;
-	struct image_making m;
+	struct making m;
 
 	if (store_image_begin(s, name, &m, &error) < 0)
 		return 0;
@@ -49,7 +49,7 @@ static uint32_t make_image(struct store *s, const char *name)
 	(void)snprintf(image.name, sizeof(image.name), "%s", name);
 	uint32_t number = m.number;
 	int r = store_image_commit(&m, &image, &error);
-	store_image_end(&m);
+	making_end(&m);
 	return r < 0 ? 0 : number;
 }
 
@@ -57,7 +57,7 @@ static void life(void)
 {
 	static struct store_image image;
 	struct store *s = store_fresh();
-	struct image_making m;
+	struct making m;
 	uint64_t bytes = 0;
 	size_t len = 0;
 

@@ -2,6 +2,8 @@
 /* Files as they were before a workspace changed them: kept while they are that, and not for ever. */
 #include "store/origin.h"
 
+#include <time.h>
+
 #include "store_help.h"
 
 static int put(int dir, const char *name, const char *text)
@@ -13,12 +15,14 @@ static int put(int dir, const char *name, const char *text)
 	return n < 0 ? -1 : 0;
 }
 
-/* The clock of files has moved on. */
+/* The coarse clock has reached what the fine one, which times of files may be of, says now. A step of the
+ * coarse one is not enough: after a pause of the machine it may still be behind. */
 static void tick(void)
 {
-	int64_t start = store_file_now_ns();
+	struct timespec now;
 
-	while (store_file_now_ns() == start)
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	while (store_file_now_ns() <= (int64_t)now.tv_sec * 1000000000 + now.tv_nsec)
 		;
 }
 

@@ -223,8 +223,49 @@ static void bounded(void)
 	free(c);
 }
 
+/* Asked over a pipe of files, as the host side asks the reader. */
+static struct tree_three asked(const char *base, const char *ours, const char *theirs, int cut)
+{
+	struct tree_three t = {
+		.base = {base, strlen(base)},
+		.ours = {ours, strlen(ours)},
+		.theirs = {theirs, strlen(theirs)},
+	};
+	struct err e = ERR_INIT;
+	int in = temp_file(), out = temp_file();
+
+	ok(tree_three_ask(in, &t, &e) >= 0 && lseek(in, 0, SEEK_SET) == 0, "a question");
+	(void)tree_three_serve(in, out, &e);
+	if (cut)
+		(void)!ftruncate(out, lseek(out, 0, SEEK_END) - cut);
+	lseek(out, 0, SEEK_SET);
+	if (tree_three_answered(out, &t, &e) < 0)
+		t.conflicts = 999;
+	close(in);
+	close(out);
+	return t;
+}
+
+static void by_somebody_else(void)
+{
+	struct tree_three t =
+		asked("1\n2\n3\n4\n5\n", "one\n2\n3\n4\n5\n", "1\n2\n3\n4\nfive\n", 0);
+
+	ok(!t.conflicts && t.out_len == 15 && memcmp(t.out, "one\n2\n3\n4\nfive\n", 15) == 0,
+	   "merged");
+	tree_three_done(&t);
+	t = asked("1\n2\n", "a\n2\n", "b\n2\n", 0);
+	ok(t.conflicts == 1 && t.line == 1 && !t.out, "a conflict, and where");
+	t = asked("1\n", "1\n", "1\n", 1);
+	ok(t.conflicts == 999 && !t.out, "an answer that is cut off is none");
+	t = asked("", "", "", 0);
+	ok(!t.conflicts && t.out_len == 0, "nothing");
+	tree_three_done(&t);
+}
+
 int main(void)
 {
+	TAP_RUN(by_somebody_else);
 	TAP_RUN(exact);
 	TAP_RUN(laws);
 	TAP_RUN(bounded);

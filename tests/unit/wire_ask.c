@@ -87,9 +87,26 @@ static void offsets_are_checked(void)
 	is_int(ask_check(block, size), -EINVAL, "a count that is none");
 }
 
+static void pins_are_checked(void)
+{
+	uint32_t size = make(NULL);
+
+	head()->flags |= ASK_PINNED;
+	head()->pinned_start_s = 1767225600;
+	is_int(ask_check(block, size), 0, "a start of the clock");
+	head()->pinned_start_s = -1;
+	is_int(ask_check(block, size), -EINVAL, "one before 1970");
+	head()->pinned_start_s = INT64_MAX;
+	is_int(ask_check(block, size), -EINVAL, "one that no clock shows");
+	head()->pinned_start_s = 1;
+	head()->flags &= ~ASK_PINNED;
+	is_int(ask_check(block, size), -EINVAL, "one that nobody asked for");
+}
+
 int main(void)
 {
 	TAP_RUN(metadata_is_checked);
 	TAP_RUN(offsets_are_checked);
+	TAP_RUN(pins_are_checked);
 	return tap_done();
 }

@@ -373,6 +373,40 @@ crowd()
 	check "settling is done" wait_for 10 settled
 }
 
+# F06: many children of one snapshot. PINFOLD_TEST_FORKS says how many.
+many()
+{
+	local i n=${PINFOLD_TEST_FORKS:-60} wrong=0 size
+
+	fresh o
+	sh_in o 'mkdir d; seq 1000 >d/a; ln d/a b; head -c 1M /dev/urandom >big; sha256sum b big d/a >sums'
+	size=$(du -sk "$M/home/layers" | cut -f1)
+	for i in $(seq "$n"); do
+		pinfold fork o "c$i"
+		[ "$RC" = 0 ] || wrong=$((wrong + 1))
+	done
+	check "$n children are made" test "$wrong" = 0
+	check "and take no room" test "$(du -sk "$M/home/layers" | cut -f1)" -le $((size + 100))
+	sh_in c1 'echo mine >d/a; rm big; echo new >new'
+	sh_in "c$n" 'echo "mine, too" >d/a'
+	for i in 2 $((n / 2)) $((n - 1)); do
+		sh_in "c$i" 'sha256sum --quiet -c sums && test ! -e new'
+		[ "$RC" = 0 ] || wrong=$((wrong + 1))
+	done
+	check "none sees what a sibling wrote" test "$wrong" = 0
+	ws c1 cat d/a new
+	prints $'mine\nnew' "a child has what it changed"
+	pinfold rm o
+	for i in $(seq "$n"); do
+		[ "$i" = 3 ] || pinfold rm "c$i"
+	done
+	pinfold gc --undone
+	sh_in c3 'sha256sum --quiet -c sums'
+	exits 0 "without the parent and all siblings all is there"
+	pinfold rm c3
+	check "with the last child its files go" wait_for 10 settled
+}
+
 checks()
 {
 	mkfifo "$W/go1" "$W/go2"
@@ -380,6 +414,7 @@ checks()
 	undoing
 	rolling_back
 	forking
+	many
 	no_change
 	endings
 	interrupted

@@ -8,7 +8,7 @@
 # same NAME CLAIM
 same()
 {
-	pinfold exec "${AS[@]}" --lang python "$1" "$TEST_DIR/listing.py" "${TREES[@]}"
+	pinfold exec "${AS[@]}" --lang python "$1" - "${TREES[@]}" <"$TEST_DIR/listing.py"
 	check "$2" diff "$W/made" "$OUT"
 }
 
@@ -22,12 +22,12 @@ everything()
 	[ "$#" = 1 ] || TREES+=(many chain=deep)
 	[ "$kind" = user ] || AS=(--user root)
 	fresh all
-	pinfold exec "${AS[@]}" --time 60s --workdir /home/user --lang python all "$TEST_DIR/make-tree.py" \
-		"$@"
+	pinfold exec "${AS[@]}" --time 60s --workdir /home/user --lang python all - "$@" \
+		<"$TEST_DIR/make-tree.py"
 	exits 0 "$kind makes one of everything"
 	[ "$RC" = 0 ] || return
 	AS+=(--workdir /home/user)
-	pinfold exec "${AS[@]}" --lang python all "$TEST_DIR/listing.py" "${TREES[@]}"
+	pinfold exec "${AS[@]}" --lang python all - "${TREES[@]}" <"$TEST_DIR/listing.py"
 	cp "$OUT" "$W/made"
 	[ "$#" = 1 ] || {
 		check "10,000 files in a directory" test "$(grep -c '^many/' "$W/made")" = 10000

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Groups E, F04 and N05 of the attacks, for layers at rest and the commands on them: what was hidden
+# Groups E, E14, F04, F08 and N05 of the attacks, for layers at rest and the commands on them: what was hidden
 # stays hidden, what one command left never leads the next out, and the store is nobody else's.
 . "$(dirname "$0")/../lib/cli.sh"
 . "$(dirname "$0")/../lib/workspace.sh"
@@ -199,6 +199,62 @@ no_channel()
 	pinfold rm two
 }
 
+# E14: two who share a workspace have what lay there when they began, and each its own from then on. A name of a
+# socket that one listens on leads the other nowhere, so no descriptor can be passed.
+no_socket()
+{
+	fresh one
+	sh_in one 'python3 -c "import socket; socket.socket(socket.AF_UNIX).bind(\"s\")"; ls -l s'
+	check "a socket in a layer" grep -q '^s' "$OUT"
+	call_start LISTENER exec --share one -- python3 -c '
+import os, socket
+os.unlink("s")
+for name in ("s", "other", "\0pinfold"):
+    s = socket.socket(socket.AF_UNIX)
+    s.bind(name)
+    s.listen()
+    globals()[repr(name)] = s
+print("ready", flush=True)
+s.accept()'
+	ready LISTENER
+	pinfold exec --share one -- python3 -c '
+import socket
+for name in ("s", "other", "\0pinfold"):
+    s = socket.socket(socket.AF_UNIX)
+    try:
+        s.connect(name)
+        print("open")
+    except (ConnectionRefusedError, FileNotFoundError, PermissionError) as e:
+        print(type(e).__name__)'
+	prints $'ConnectionRefusedError\nFileNotFoundError\nConnectionRefusedError' "leads to nobody who shares it"
+	kill "$LISTENER_PID"
+	inside_wait LISTENER
+	pinfold rm one
+}
+
+# F08: what a command has of a secret is a placeholder, so no layer, snapshot or record has more.
+no_secret()
+{
+	local value=canary-6f1c9d0b2e CALL_ENV=("PINFOLD_CONFIG=$M/config")
+
+	printf %s "$value" >"$W/value"
+	echo 'allow: [{host: api.example.org, port: 443, inject: [{secret: API_KEY, header: Authorization}]}]' \
+		>"$W/policy.yaml"
+	own "$W/value" "$W/policy.yaml"
+	pinfold secret set API_KEY --file "$W/value"
+	exits 0 "a secret is kept"
+	fresh one
+	pinfold exec --policy "$W/policy.yaml" one -- sh -c 'env >all; cat /proc/self/environ >raw; grep -c ^API_KEY=pfs_ all'
+	prints 1 "a command has a placeholder"
+	pinfold snap one mark
+	pinfold export one -o "$M/run/one.tar"
+	wait_for 10 settled
+	check "no layer, record or archive has the value" test -z "$(grep -rlF "$value" "$M/home" "$M/run/one.tar")"
+	pinfold secret rm API_KEY
+	pinfold rm one
+	rm -f "$W/value" "$W/policy.yaml" "$M/run/one.tar"
+}
+
 # N05: the record is not among the files.
 record()
 {
@@ -345,6 +401,8 @@ checks()
 	waiting_links
 	hidden_store
 	no_channel
+	no_socket
+	no_secret
 	record
 	whose
 	cannot_write

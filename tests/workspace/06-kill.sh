@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # kill -9 of pinfold at random moments of random sequences (kill.py): every workspace is as before or
-# as after, and nothing is left. PINFOLD_TEST_KILLS: how many; PINFOLD_TEST_SEED: which.
+# as after, and nothing is left (F07 of the attacks). PINFOLD_TEST_KILLS: how many; PINFOLD_TEST_SEED: which.
 . "$(dirname "$0")/../lib/cli.sh"
 . "$(dirname "$0")/../lib/workspace.sh"
 . "$(dirname "$0")/../lib/oracle.sh"

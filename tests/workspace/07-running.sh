@@ -3,6 +3,7 @@
 # A snapshot while a command is running: root's stands still for a moment, by its control group; where
 # there is none, it is refused.
 . "$(dirname "$0")/../lib/cli.sh"
+. "$(dirname "$0")/../lib/workspace.sh"
 
 # started: the command in the background has got as far as it should.
 started()
@@ -53,6 +54,77 @@ assert words[1] == "there" and 0 <= count - last <= 1, words' "$OUT"
 	prints $'1\na' "undo goes back to before the command"
 }
 
+# E11: a file that is written through a mapping, first on its first page and then on its last: at any instant
+# the last is behind by at most one.
+mapped()
+{
+	local i
+
+	pinfold new m
+	call_start MAPPER exec m -- python3 -c '
+import mmap, os, struct
+f = os.open("map", os.O_RDWR | os.O_CREAT)
+os.ftruncate(f, 8 << 20)
+m = mmap.mmap(f, 8 << 20)
+last = (8 << 20) - 8
+print("ready", flush=True)
+n = 0
+while True:
+    n += 1
+    m[0:8] = struct.pack("<Q", n)
+    m[last:last + 8] = struct.pack("<Q", n)'
+	ready MAPPER
+	for i in 1 2 3; do
+		pinfold snap m "at$i"
+		pinfold fork --at "at$i" m "m$i"
+	done
+	kill "$MAPPER_PID"
+	inside_wait MAPPER
+	for i in 1 2 3; do
+		pinfold exec "m$i" -- python3 -c '
+import struct
+d = open("map", "rb").read()
+a, b = struct.unpack("<Q", d[:8])[0], struct.unpack("<Q", d[-8:])[0]
+print("one instant" if a - b in (0, 1) and b > 0 else (a, b))'
+		prints "one instant" "a file that is written through a mapping, $i"
+		pinfold rm "m$i"
+	done
+	pinfold rm m
+}
+
+# Set-id bits go when a command has ended; a snapshot in between is taken before that.
+takes_no_setid()
+{
+	pinfold new s
+	call_files exec s
+	RUN_OUT=$OUT
+	call_argv
+	"${CALL[@]}" exec s --user root -- sh -c 'cp /usr/bin/id i; chown 1000 i; chmod 6755 i; mkfifo p
+		chmod 6644 p; stat -c %a i; echo started; exec tail -f /dev/null' >"$OUT" 2>"$ERR" {LIVE_FD}>&- &
+	BACKGROUND+=("$!")
+	RUN_CALL=$!
+	wait_for 10 started
+	check "a command has a set-id file" grep -q '^6755$' "$RUN_OUT"
+	pinfold snap s mid
+	exits 0 "a snapshot beside a set-id file"
+	check "no file of a layer has the bits" test -z "$(layers_of_setid)"
+	kill "$RUN_CALL" 2>/dev/null
+	wait "$RUN_CALL"
+	pinfold rollback s mid
+	pinfold exec s -- sh -c 'stat -c %a i p'
+	prints $'755\n644' "nor what goes on from it"
+}
+
+# Of frozen layers; the one that is being written to has them until its command ends.
+layers_of_setid()
+{
+	local layer
+
+	for layer in $(sql 'SELECT id FROM layer WHERE state = 1'); do
+		find "$M/home/layers/$layer" -perm /6000 ! -type d
+	done
+}
+
 checks()
 {
 	pinfold new w
@@ -61,6 +133,8 @@ checks()
 		while [ ! -e /tmp/stop ] && [ $i -lt 20000 ]; do i=$((i + 1)); echo $i >>all; done'
 	if [ "$MODE" = R ]; then
 		stands_still
+		mapped
+		takes_no_setid
 		return
 	fi
 	pinfold snap w mid

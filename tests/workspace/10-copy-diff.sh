@@ -14,7 +14,7 @@ listed()
 # listed_in WORKSPACE NAME: the same from inside.
 listed_in()
 {
-	pinfold exec --env OWNERS=0 --lang python "$1" "$TEST_DIR/listing.py" "$2"
+	pinfold exec --env OWNERS=0 --lang python "$1" - "$2" <"$TEST_DIR/listing.py"
 }
 
 # sources: one of everything, on the host.
@@ -102,7 +102,7 @@ targets()
 	refuses not_found nosuch "a workspace that is not there"
 	pinfold cp --json src/one w:nodir/one
 	exits 125 "--json of a failure"
-	document "--json of a failure"
+	json_is '["error"]' 'list(d)' "--json of a failure: its error alone"
 	pinfold cp src/one other
 	refuses invalid_argument "none is in a workspace" "no workspace at all"
 	pinfold cp w:one v:one
@@ -207,12 +207,13 @@ raced()
 	own "$W/race" "$W/outside"
 	before=$(find "$W/outside" -printf '%p %m %T@ %s\n' | sort)
 	/usr/bin/python3 -I "$TEST_DIR/race.py" swap "$W/race/many/sub" "$W/race/many/evil" "$W/stop" >"$W/swaps" &
+	local swapper=$!
 	while [ "$SECONDS" -lt "$until" ]; do
 		"$@" "$W/race"
 		calls=$((calls + 1))
 	done
 	: >"$W/stop"
-	wait $!
+	wait "$swapper"
 	echo "# $name: $calls calls, $(cat "$W/swaps") swaps"
 	after=$(find "$W/outside" -printf '%p %m %T@ %s\n' | sort)
 	hits=no

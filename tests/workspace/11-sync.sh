@@ -127,7 +127,7 @@ $(ls -1 "$W/t" | wc -l)" "removes what was made inside, too"
 	pinfold push nosuch t
 	refuses not_found nosuch "a workspace that is not there"
 	pinfold push --json nosuch t
-	document "--json of a failure"
+	json_is '["error"]' 'list(d)' "--json of a failure: its error alone"
 }
 
 ignored()
@@ -259,6 +259,15 @@ odd_sources()
 	doc_is $([ "$EUID" = 0 ] && echo 3 || echo 2) 'd["skipped"]' "which are skipped, and counted"
 	sh_in h 'ls; readlink root'
 	prints $'file\nloop\nroot\nself\n/' "the rest is there"
+	sh_in h 'mkfifo pipe pipe2'
+	as_user mkdir "$W/h-back"
+	pinfold pull --json h h-back
+	doc_is 3 'd["skipped"]' "a pull counts pipes and the link out that it leaves out"
+	check "and brings the rest" test "$(ls "$W/h-back" | tr '\n' ' ')" = "file loop self "
+	pinfold pull h h-back
+	check "as text, too" grep -q '; 3 left out$' "$OUT"
+	rm -r "$W/h-back"
+	pinfold undo h
 	as_user sh -c 'cd "$1"; echo private >unreadable; chmod 000 unreadable; mkdir shut' sh "$W/h"
 	pinfold push h h
 	if [ "$MODE" = U ]; then
@@ -355,7 +364,7 @@ watches()
 	fresh v
 	as_user mkdir "$W/v"
 	as_user sh -c 'echo 1 >"$1"' sh "$W/v/a"
-	CALL_SECONDS=60 call_start WATCH watch v v
+	CALL_SECONDS=240 call_start WATCH watch v v
 	check "watch pushes at once" wait_for 10 line '^1 files'
 	as_user sh -c 'echo 2 >>"$1"' sh "$W/v/a"
 	check "a line for a change" wait_for 10 line '^M /home/user/a$'

@@ -22,7 +22,7 @@ print(max(len(re.findall("lowerdir", l)) and sum(1 for w in re.findall(r"lowerdi
 # stood NAME: everything that is there, in one line.
 stood()
 {
-	pinfold exec --env TIMES=0 --env LINKS=0 --env BLOCKS=0 --env OWNERS=0 --lang python "$1" "$TEST_DIR/listing.py"
+	pinfold exec --env TIMES=0 --env LINKS=0 --env BLOCKS=0 --env OWNERS=0 --lang python "$1" - <"$TEST_DIR/listing.py"
 	sha256sum <"$OUT" | cut -d' ' -f1
 }
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # What a workspace changed of a directory of the host: shown as a patch, written there, taken back; all
-# or nothing, whatever else happens to the directory.
+# or nothing, whatever else happens to the directory. N02 of the attacks: what the host would run is marked.
 . "$(dirname "$0")/../lib/cli.sh"
 . "$(dirname "$0")/../lib/workspace.sh"
 
@@ -399,6 +399,44 @@ secrets()
 	check "and can be taken back" test "$(cat "$D/.env")" = KEY=hunter2
 }
 
+# What --hide and --show said counts for all that looks at the workspace, not for the one command.
+remembers()
+{
+	project unused
+	on_host 'echo hunter2 >dump.sql; echo hunter2 >.env; echo hunter2 >two.txt'
+	tick
+	pinfold run --dir "$D" --hide '*.sql' --show .env --name said -- sh -c 'cd /work; cat .env; echo mine >dump.sql'
+	prints hunter2 "run --name: what --show names is seen"
+	pinfold diff said
+	check "diff does not show what was hidden" not grep -q hunter2 "$OUT"
+	sh_in said 'cd /work; cat .env; ls *.sql; rm dump.sql; ls *.sql'
+	check "a later command sees the same" test "$(sed '/^ls:/d' "$OUT")" = $'hunter2\ndump.sql'
+	pinfold cp said:/work "$W/copied"
+	check "cp does not bring it out" not grep -rq hunter2 "$W/copied/dump.sql"
+	pinfold pull said --to /work "$W/pulled"
+	check "nor pull" not test -e "$W/pulled/dump.sql"
+	pinfold fork said said-b
+	sh_in said-b 'cat /work/dump.sql'
+	check "nor a fork" test "$RC" = 1
+	sh_in said 'echo mine >/work/dump.sql'
+	pinfold review said
+	check "review marks it" grep -qE '^C. M dump\.sql  — it looks like a secret' "$OUT"
+	check "and does not show it" not grep -q hunter2 "$OUT"
+	pinfold apply said
+	exits 125 "apply does not write over it"
+	check "it is there" test "$(cat "$D/dump.sql")" = hunter2
+	pinfold exec said --hide two.txt -- sh -c 'echo mine >/work/two.txt'
+	pinfold diff said
+	check "what one command hides stays hidden" not grep -q hunter2 "$OUT"
+	pinfold new later --dir "$D" --hide dump.sql
+	sh_in later 'cat /work/dump.sql'
+	check "new --hide" test "$RC" = 1
+	pinfold new none --hide dump.sql
+	refuses invalid_argument --hide "without a directory it is refused"
+	pinfold new none --dir "$D" --hide $'a\nb'
+	refuses invalid_argument --hide "a line is one pattern"
+}
+
 names()
 {
 	project odd
@@ -525,6 +563,7 @@ checks()
 	selecting
 	links
 	secrets
+	remembers
 	names
 	kinds
 	huge

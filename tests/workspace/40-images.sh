@@ -119,8 +119,6 @@ names()
 	check "info says its command" grep -qx 'command     /bin/sh -c id' "$OUT"
 	pinfold run --image one --isolation landlock -- true
 	refuses unsupported --image "level landlock"
-	pinfold run --image one --daemon -- true
-	refuses unsupported --daemon "in the daemon"
 	pinfold run --image host -- sh -c 'echo host'
 	prints host "image host is what it was"
 }
@@ -284,8 +282,12 @@ of the image" "run --name on an image"
 	pinfold rm named
 	held busy w2
 	pinfold snap w2 marked
-	exits 0 "a snapshot meanwhile, or the reason why not"
-	kill -TERM "$busy_PID"
+	if [ "$RC" = 0 ]; then
+		says 'a command is running: it stood still' "a snapshot meanwhile"
+	else
+		refuses busy w2 "no snapshot meanwhile, where nothing can make it stand still"
+	fi
+	check "it goes on" kill -TERM "$busy_PID"
 	inside_wait busy
 }
 

@@ -31,6 +31,23 @@ def settles(pid, program):
         return False
 
 
+def end(pid, program):
+    """It may have finished since it was found, and pinfold, not we, may have reaped it."""
+    try:
+        held = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return False
+    try:
+        if not settles(pid, program):
+            return False
+        signal.pidfd_send_signal(held, signal.SIGKILL)
+        return True
+    except ProcessLookupError:
+        return False
+    finally:
+        os.close(held)
+
+
 def main(seed, *argv):
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     delay = 10 ** random.Random(int(seed)).uniform(*MOMENTS)
@@ -48,8 +65,7 @@ def main(seed, *argv):
         until = time.monotonic() + delay
         while time.monotonic() < until:
             pass
-        if settles(found, program):
-            os.kill(found, signal.SIGKILL)
+        if end(found, program):
             print("killed", file=sys.stderr)
     if status is None:
         status = os.waitpid(pid, 0)[1]

@@ -26,6 +26,8 @@ def children():
 
 
 class Killer(model.Model):
+    gc_share = 0  # a kill may leave it half done: forgotten, and not yet merged
+
     def __init__(self, args):
         super().__init__(args)
         self.armed, self.kills = False, 0

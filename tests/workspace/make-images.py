@@ -15,7 +15,7 @@ import sysconfig
 import tarfile
 
 OUT = sys.argv[1]
-PROGRAMS = "sh cat ls id readlink stat rm mkdir touch ln head sleep env".split()
+PROGRAMS = "sh cat ls id readlink stat rm mkdir touch ln head tail sleep env".split()
 FOUND = "/usr/bin:/bin"
 
 

@@ -62,12 +62,31 @@ class Workspace:
             if number > to:
                 snap["undone"] = True
 
+    def forget(self, last):
+        """What is before the last commands goes, but for what has a label."""
+        counted = [n for n, s in sorted(self.snaps.items()) if not s["undone"]]
+        commands = [n for n in counted if self.snaps[n]["kind"] != "snap"]
+        limit = commands[-last:][0] if last else self.seq + 1
+        base = max((n for n in counted if n < limit), default=0)
+        gone = [n for n, s in self.snaps.items() if n < base and not s["label"] and n != self.head]
+        for n in gone:
+            del self.snaps[n]
+        for n, s in self.snaps.items() if gone else ():
+            s["kind"] = "base" if n == base else s["kind"]
+            s["before"] = s["before"] if n > base and s["before"] in self.snaps else 0
+
+    def forget_undone(self):
+        self.snaps = {n: s for n, s in self.snaps.items()
+                      if not s["undone"] or s["label"] or n == self.head}
+
     def rows(self):
         return [(n, s["kind"], s["label"], s["undone"], n == self.head)
                 for n, s in sorted(self.snaps.items(), reverse=True)]
 
 
 class Model:
+    gc_share = 6  # of what happens
+
     def __init__(self, args):
         self.args = args
         self.random = random.Random(args.seed)
@@ -117,7 +136,7 @@ class Model:
     def compare(self, name):
         w = self.workspaces[name]
         found = self.pinfold("exec", "--env", "TIMES=0", "--env", "LINKS=0", "--env", "OWNERS=0",
-                             "--env", "BLOCKS=0", name, "--lang", "python", str(HERE / "listing.py"))
+                             "--env", "BLOCKS=0", name, "--lang", "python", "-c", (HERE / "listing.py").read_text())
         at = os.getcwd()
         os.chdir(w.tree())
         want = listing.listing(["."])
@@ -149,7 +168,7 @@ class Model:
         w = self.workspaces[name]
         links = self.random.random() < 0.3
         todo = [self.operation(links) for _ in range(self.random.randint(1, 12))]
-        words = ["exec", "--json", name, "--lang", "python", str(HERE / "operations.py"), json.dumps(todo)]
+        words = ["exec", "--json", name, "--lang", "python", "-c", (HERE / "operations.py").read_text(), json.dumps(todo)]
         said = self.pinfold(*words)
         tree = self.new_tree(w.tree())
         at = os.getcwd()
@@ -267,6 +286,14 @@ class Model:
             self.pinfold("fork", name, twin)
         self.workspaces[twin] = Workspace("fork", w.snaps[number]["tree"])
 
+    def do_gc(self, name):
+        w, last, undone = self.workspaces[name], self.random.randrange(5), self.random.random() < 0.5
+        self.pinfold("gc", "--history", "1ms", "--last", str(last), *(["--undone"] if undone else []),
+                     name)
+        w.forget(last)
+        if undone:
+            w.forget_undone()
+
     def do_rm(self, name):
         self.pinfold("rm", name)
         del self.workspaces[name]
@@ -284,7 +311,8 @@ class Model:
         name = self.random.choice(list(self.workspaces))
         what = self.random.choices([self.do_exec, self.do_snap, self.do_undo, self.do_rollback,
                                     self.do_fork, self.do_rm, self.do_push, self.do_diff, self.do_copy,
-                                    self.do_many], [45, 8, 10, 8, 8, 3, 7, 8, 4, 2])[0]
+                                    self.do_many, self.do_gc],
+                                   [45, 8, 10, 8, 8, 3, 7, 8, 4, 2, self.gc_share])[0]
         what(name)
         return name
 

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "alert/prompt.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+
+#include "alert/output.h"
+
+#define WORDS_MAX 6
+
+static bool is_letter(unsigned char c)
+{
+	return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+}
+
+static bool is_blank(unsigned char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* Does `word` stand here? MORE: as far as there is something. */
+static enum prompt_verdict stands(const unsigned char *p, size_t n, const char *word, bool folded)
+{
+	size_t len = strlen(word), k = n < len ? n : len;
+	const char *here = (const char *)p;
+
+	if (folded ? strncasecmp(here, word, k) != 0 : strncmp(here, word, k) != 0)
+		return PROMPT_NO;
+	return k < len ? PROMPT_MORE : PROMPT_YES;
+}
+
+static bool is_one_of(const unsigned char *p, size_t n, const char *const *list)
+{
+	for (; *list; list++)
+		if (strlen(*list) == n && strncasecmp((const char *)p, *list, n) == 0)
+			return true;
+	return false;
+}
+
+/* From the word that begins at `end` back: a word for what was said, and before it one for not heeding. Only
+ * blanks may be between, so it is one sentence. */
+static bool is_overruling(const unsigned char *p, size_t first, size_t end)
+{
+	static const char *const said[] = {"previous", "prior",	 "earlier", "preceding", "above",
+					   "original", "system", "your",    NULL};
+	static const char *const heed[] = {"ignore", "disregard", "forget", "override", NULL};
+	bool named = false;
+
+	for (int i = 0; i < WORDS_MAX; i++) {
+		size_t to = end;
+
+		while (to > first && is_blank(p[to - 1]))
+			to--;
+		size_t from = to;
+		while (from > first && is_letter(p[from - 1]))
+			from--;
+		if (to == end || from == to)
+			return false;
+		if (named && is_one_of(p + from, to - from, heed))
+			return from == first || !is_letter(p[from - 1]);
+		named |= is_one_of(p + from, to - from, said);
+		end = from;
+	}
+	return false;
+}
+
+/* "instrUCtion" */
+static enum prompt_verdict instruction(const unsigned char *p, size_t at, size_t len)
+{
+	size_t first = at > OUTPUT_BACK ? at - OUTPUT_BACK : 0;
+
+	if (at - first < 5 || strncasecmp((const char *)p + at - 5, "instr", 5) != 0)
+		return PROMPT_NO;
+	if (!is_overruling(p, first, at - 5))
+		return PROMPT_NO;
+	return stands(p + at, len - at, "uction", true);
+}
+
+static enum prompt_verdict token(const unsigned char *p, size_t at, size_t len)
+{
+	static const char *const tokens[] = {"<|im_start|>system", "<|start_header_id|>system",
+					     "<|system|>"};
+	enum prompt_verdict best = PROMPT_NO;
+
+	for (size_t i = 0; i < sizeof(tokens) / sizeof(tokens[0]); i++) {
+		enum prompt_verdict v = stands(p + at, len - at, tokens[i], false);
+
+		if (v == PROMPT_YES)
+			return v;
+		best = v == PROMPT_MORE ? v : best;
+	}
+	return best;
+}
+
+enum prompt_verdict prompt_at(const unsigned char *data, size_t at, size_t len,
+			      const char **ret_what)
+{
+	bool is_token = data[at] == '<';
+
+	*ret_what = is_token ? "a system turn of a model's template"
+			     : "a sentence that overrules instructions";
+	return is_token ? token(data, at, len) : instruction(data, at, len);
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a directory of node's says that it needs. Runs inside a sandbox, on files that nobody trusts.
+ *
+ *	node manifest.js ROOT
+ *
+ * Prints one JSON document (engine/deps_kind.h): package.json counts, with its lock where there is one; what
+ * npm would install is asked for, so also what only development needs. `given` is what the driver is told
+ * beside that: {"lock": package-lock.json, "optional": ["name"], "overrides": {}}.
+ */
+"use strict";
+const fs = require("fs");
+const path = require("path");
+
+const BYTES_MAX = 32 << 20;
+const LOCK_BYTES_MAX = 4 << 20;
+// Versions, ranges, tags, and another name for a package; URLs, paths and repositories are not of an index.
+const RANGE = /^(npm:(@[\w.-]+\/)?[\w.-]+(@[\w.^~<>=*|+ -]+)?|[\w.^~<>=*|+ -]*)$/;
+const NAME = /^(@[A-Za-z0-9][\w.-]*\/)?[A-Za-z0-9_][\w.-]*$/;
+
+function read(file, max) {
+	let st;
+	try {
+		st = fs.lstatSync(file);
+	} catch {
+		return null;
+	}
+	return st.isFile() && st.size <= max ? fs.readFileSync(file, "utf8") : null;
+}
+
+function object(v, what) {
+	if (v === undefined || v === null)
+		return {};
+	if (typeof v !== "object" || Array.isArray(v))
+		throw new Error(what + " is no object");
+	return v;
+}
+
+function add(doc, list, what) {
+	for (const [name, range] of Object.entries(object(list, what))) {
+		if (typeof range !== "string" || !NAME.test(name) || !RANGE.test(range))
+			doc.left.push((name + "@" + String(range)).slice(0, 200));
+		else if (!doc.asked.some((a) => a.startsWith(name + "@")))
+			doc.asked.push(name + "@" + (range.trim() || "*"));
+	}
+}
+
+/** Of a lock: what is in no index. */
+function foreign(doc, lock) {
+	for (const [at, entry] of Object.entries(object(lock.packages, "packages"))) {
+		if (at === "")
+			continue;
+		const from = String(object(entry, at).resolved || "");
+		if (entry.link || !at.startsWith("node_modules/") || (from && !/^https?:/.test(from)))
+			doc.left.push(at.slice(0, 200));
+	}
+}
+
+function manifest(root, doc) {
+	const text = read(path.join(root, "package.json"), BYTES_MAX);
+	if (text === null)
+		return;
+	const own = object(JSON.parse(text), "package.json");
+	const fields = ["dependencies", "optionalDependencies", "devDependencies", "peerDependencies"];
+	if (!fields.some((f) => own[f]))
+		return;
+	doc.file = "package.json";
+	for (const f of fields)
+		add(doc, own[f], f);
+	doc.given = { optional: Object.keys(object(own.optionalDependencies)), overrides: object(own.overrides) };
+	for (const name of ["npm-shrinkwrap.json", "package-lock.json"]) {
+		const locked = read(path.join(root, name), BYTES_MAX);
+		if (locked === null)
+			continue;
+		doc.file = name;
+		doc.locked = true;
+		doc.given.lock = object(JSON.parse(locked), name);
+		foreign(doc, doc.given.lock);
+		break;
+	}
+}
+
+function main() {
+	const root = process.argv[2];
+	const doc = { lock: read(path.join(root, "pinfold.lock"), LOCK_BYTES_MAX), file: null, asked: [], left: [], why: null,
+		given: null, interpreter: "node-" + process.versions.modules,
+		platform: process.platform + "-" + process.arch };
+	try {
+		manifest(root, doc);
+	} catch (e) {
+		doc.file = doc.file || "package.json";
+		doc.why = String(e.message).slice(0, 200);
+	}
+	doc.left = doc.left.slice(0, 100);
+	console.log(JSON.stringify(doc));
+}
+
+main();

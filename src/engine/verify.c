@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Are the chains of a data directory what was written? */
+#include <pinfold/ledger.h>
+#include <assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "engine/ledger_keys.h"
+#include "engine/record.h"
+#include "engine/run_int.h"
+#include "ledger/verify.h"
+#include "ledger/witness.h"
+
+#define CHAINS_MAX 256u
+
+static int result(int r, const struct err *e, struct pinfold_error *ret_error)
+{
+	if (r < 0)
+		error_public(e, ret_error);
+	return r < 0 ? -1 : 0;
+}
+
+/* A note as it stands in a receipt or in a file: the empty line behind it may be missing. */
+static int parse_anchor(const char *text, struct note *ret, struct err *e)
+{
+	auto_free char *whole = NULL;
+	size_t used = 0;
+
+	/* Of a file of them, the last. */
+	for (const char *p = text; (p = strstr(p, "\n\npinfold/")); p++)
+		text = p + 2;
+	if (asprintf(&whole, "%s\n\n", text) < 0)
+		return err_sys(e, "checkpoint");
+	int r = note_parse(whole, strlen(whole), ret, &used, e);
+	return r < 0 ? err_wrap(e, "--anchor") : 0;
+}
+
+static int verify_one(const struct record_chain *chain, const struct verify_ask *ask,
+		      pinfold_verify_fn *each, void *arg, struct err *e)
+{
+	struct pinfold_verify_result out = {.name = chain->name};
+	struct verify_result v;
+	int r = verify_chain(chain->fd, ask, &v, e);
+
+	if (r < 0)
+		return err_wrap(e, "%s", chain->name);
+	out.good = v.good;
+	out.events = v.events;
+	out.checkpoints = v.checkpoints;
+	out.gone = v.gone;
+	out.witnessed = v.witnessed;
+	out.witnessed_ms = v.witnessed_s * 1000;
+	out.keys = v.keys;
+	out.unsigned_events = v.events - v.signed_events;
+	out.cuts = v.cuts;
+	out.torn_bytes = v.torn;
+	out.position = v.at;
+	memcpy(out.chain, v.chain, sizeof(v.chain));
+	memcpy(out.where, v.where, sizeof(out.where));
+	memcpy(out.what, v.what, sizeof(out.what));
+	each(&out, arg);
+	return 0;
+}
+
+static int open_named(const char *dir, struct record_chain *to, struct err *e)
+{
+	to->fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	(void)snprintf(to->name, sizeof(to->name), "%s", dir);
+	return to->fd < 0 ? err_sys(e, "%s", dir) : 1;
+}
+
+struct checking {
+	struct verify_ask ask;
+	struct ledger_keys keys;
+	bool used[LEDGER_KEYS_MAX];
+	struct ledger_keys own; /* of the chain that is looked at */
+	pinfold_verify_fn *each;
+	void *arg;
+};
+
+static void tell_bad(const struct checking *c, const char *name, const char *what)
+{
+	struct pinfold_verify_result out = {.name = name, .where = "the key"};
+
+	(void)snprintf(out.what, sizeof(out.what), "%s", what);
+	c->each(&out, c->arg);
+}
+
+/* With the key among those given that the chain says is its own: if it lies, the signatures do not fit. */
+static int verify_by_own(struct checking *c, const struct record_chain *chain, struct err *e)
+{
+	c->ask.key = NULL;
+	c->own.n = 0;
+	ledger_keys_of(chain->fd, &c->own);
+	for (unsigned i = 0; i < c->keys.n; i++)
+		for (unsigned k = 0; k < c->own.n; k++)
+			if (memcmp(&c->keys.key[i], &c->own.key[k], sizeof(c->own.key[k])) == 0) {
+				c->used[i] = true;
+				c->ask.key = &c->keys.key[i];
+			}
+	if (c->ask.key)
+		return verify_one(chain, &c->ask, c->each, c->arg, e);
+	tell_bad(c, chain->name, "none of those that were given is of this chain");
+	return 0;
+}
+
+static int verify_list(struct checking *c, struct record_chain *list, int n, struct err *e)
+{
+	bool many = c->keys.n > 1;
+	int r = n;
+
+	/* One key or a checkpoint is of one chain: that of the data directory itself. */
+	bool first = !many && (c->keys.n || c->ask.anchor || c->ask.witness);
+	for (int i = 0; i < n; i++) {
+		if (r >= 0 && (i == 0 || !first))
+			r = many ? verify_by_own(c, &list[i], e)
+				 : verify_one(&list[i], &c->ask, c->each, c->arg, e);
+		fd_close(&list[i].fd);
+	}
+	for (unsigned i = 0; r >= 0 && many && i < c->keys.n; i++)
+		if (!c->used[i])
+			tell_bad(c, "the keys", "one that was given is of no chain that is here");
+	return r;
+}
+
+int pinfold_ledger_verify(const struct pinfold_verify_options *options, pinfold_verify_fn *each,
+			  void *arg, struct pinfold_error *ret_error)
+{
+	struct pinfold_verify_options o = {.size = sizeof(o)};
+	auto_free struct record_chain *list = calloc(CHAINS_MAX, sizeof(*list));
+	auto_free struct checking *c = calloc(1, sizeof(*c));
+	struct err e = ERR_INIT;
+	char witness[COSIGN_NAME_SIZE];
+	struct public_key his;
+	struct note anchor;
+
+	assert(each && ret_error);
+	if (options)
+		memcpy(&o, options, options->size < sizeof(o) ? options->size : sizeof(o));
+	int r = list && c ? 0 : err_sys(&e, "verify");
+	if (r >= 0 && o.key)
+		r = ledger_keys_parse(o.key, &c->keys, &e);
+	if (r >= 0 && o.anchor)
+		r = parse_anchor(o.anchor, &anchor, &e);
+	if (r >= 0 && o.witness)
+		r = cosign_parse_key(o.witness, strlen(o.witness), witness, &his, &e);
+	if (r >= 0 && c->keys.n > 1 && (o.anchor || o.witness)) {
+		r = err_set(&e, ERR_INVALID, "--key: several, and a checkpoint is of one chain");
+		(void)err_remedy(&e, "give the key of that chain alone");
+	}
+	int n = r < 0	? r
+		: o.dir ? open_named(o.dir, list, &e)
+			: record_chains(list, CHAINS_MAX, &e);
+	if (n >= 0) {
+		c->ask = (struct verify_ask){.key = o.key ? &c->keys.key[0] : NULL,
+					     .anchor = o.anchor ? &anchor : NULL,
+					     .witness = o.witness ? witness : NULL,
+					     .witness_key = o.witness ? &his : NULL};
+		c->each = each;
+		c->arg = arg;
+		n = verify_list(c, list, n, &e);
+	}
+	return result(n, &e, ret_error);
+}

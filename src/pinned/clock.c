@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The functions that tell the time, and those that let it pass. */
+#include <errno.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/times.h>
+#include <unistd.h>
+
+#include "base/sys.h"
+#include "pinned/pinned.h"
+
+#define RSS_KB                                                                                     \
+	65536 /* how much memory any program had: whatever is rounded is on an edge some day */
+
+bool pinned_show(const struct pinned_thread *t, clockid_t clock, struct timespec *ret)
+{
+	uint64_t now = t->now_ns;
+
+	switch (clock) {
+	case CLOCK_REALTIME:
+	case CLOCK_REALTIME_COARSE:
+	case CLOCK_TAI:
+		*ret = pinned_timespec((uint64_t)pinned_settings()->start_s * NS_PER_S + now);
+		return true;
+	case CLOCK_MONOTONIC:
+	case CLOCK_MONOTONIC_COARSE:
+	case CLOCK_MONOTONIC_RAW:
+	case CLOCK_BOOTTIME: *ret = pinned_timespec(now); return true;
+	case CLOCK_PROCESS_CPUTIME_ID:
+	case CLOCK_THREAD_CPUTIME_ID: *ret = pinned_timespec(t->cpu_ns); return true;
+	default: return false;
+	}
+}
+
+PINNED_API int clock_gettime(clockid_t clock, struct timespec *ret)
+{
+	struct pinned_thread *t = pinned_thread();
+
+	if (t)
+		(void)pinned_tick(t);
+	if (t && pinned_show(t, clock, ret))
+		return 0;
+	return (int)pinned_result(sys2(SYS_clock_gettime, clock, ret));
+}
+
+static struct timespec wall(void)
+{
+	struct timespec ts = {0};
+
+	(void)clock_gettime(CLOCK_REALTIME, &ts); /* cannot fail for this clock */
+	return ts;
+}
+
+PINNED_API int gettimeofday(struct timeval *restrict tv, void *restrict zone)
+{
+	struct timespec ts = wall();
+	struct timezone *tz = zone;
+
+	*tv = (struct timeval){ts.tv_sec, ts.tv_nsec / 1000};
+	if (tz)
+		*tz = (struct timezone){0};
+	return 0;
+}
+
+PINNED_API time_t time(time_t *ret)
+{
+	time_t now = wall().tv_sec;
+
+	if (ret)
+		*ret = now;
+	return now;
+}
+
+PINNED_API int timespec_get(struct timespec *ts, int base)
+{
+	if (base != TIME_UTC)
+		return 0;
+	*ts = wall();
+	return base;
+}
+
+PINNED_API clock_t clock(void)
+{
+	struct timespec ts = {0};
+
+	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts); /* cannot fail for this clock */
+	return (clock_t)(pinned_ns(&ts) / (NS_PER_S / CLOCKS_PER_SEC));
+}
+
+PINNED_API clock_t times(struct tms *ret)
+{
+	struct pinned_thread *t = pinned_thread();
+
+	if (!t)
+		return (clock_t)pinned_result(sys1(SYS_times, ret));
+	if (ret)
+		*ret = (struct tms){.tms_utime = (clock_t)(t->cpu_ns / (NS_PER_S / 100))};
+	return (clock_t)(pinned_tick(t) / (NS_PER_S / 100));
+}
+
+/* What depends on the machine and the moment goes. */
+static void steady(const struct pinned_thread *t, struct rusage *u)
+{
+	*u = (struct rusage){.ru_maxrss = RSS_KB};
+	u->ru_utime = (struct timeval){(time_t)(t->cpu_ns / NS_PER_S),
+				       (suseconds_t)(t->cpu_ns % NS_PER_S / 1000)};
+}
+
+PINNED_API int getrusage(__rusage_who_t who, struct rusage *ret)
+{
+	struct pinned_thread *t = pinned_thread();
+	long r = sys2(SYS_getrusage, who, ret);
+
+	if (r >= 0 && t) {
+		(void)pinned_tick(t);
+		steady(t, ret);
+	}
+	return (int)pinned_result(r);
+}
+
+/* How long until a clock, as its readers see it, shows this. */
+static uint64_t until(const struct pinned_thread *t, clockid_t clock, const struct timespec *when)
+{
+	struct timespec now = {0};
+
+	if (!pinned_show(t, clock, &now) || pinned_ns(&now) > pinned_ns(when))
+		return 0;
+	return pinned_ns(when) - pinned_ns(&now);
+}
+
+/* Returns -errno. */
+static int pause_for(clockid_t clock, int flags, const struct timespec *want, struct timespec *left)
+{
+	struct pinned_thread *t = pinned_thread();
+	struct timespec rest = {0}, asked = *want;
+
+	if (t && (flags & TIMER_ABSTIME))
+		asked = pinned_timespec(until(t, clock, want));
+	long r = sys4(SYS_clock_nanosleep, t ? CLOCK_MONOTONIC : clock, t ? 0 : flags, &asked,
+		      &rest);
+	if (left && !(flags & TIMER_ABSTIME) && r == -EINTR)
+		*left = rest;
+	if (t && (r == 0 || r == -EINTR))
+		pinned_slept(t, pinned_ns(&asked) - pinned_ns(&rest));
+	return (int)r;
+}
+
+PINNED_API int clock_nanosleep(clockid_t clock, int flags, const struct timespec *want,
+			       struct timespec *left)
+{
+	return -pause_for(clock, flags, want, left);
+}
+
+PINNED_API int nanosleep(const struct timespec *want, struct timespec *left)
+{
+	return (int)pinned_result(pause_for(CLOCK_MONOTONIC, 0, want, left));
+}
+
+PINNED_API int usleep(useconds_t us)
+{
+	struct timespec want = {us / 1000000, (long)(us % 1000000) * 1000};
+
+	return nanosleep(&want, NULL);
+}
+
+PINNED_API unsigned sleep(unsigned seconds)
+{
+	struct timespec want = {(time_t)seconds, 0}, left = {0};
+
+	return nanosleep(&want, &left) < 0 ? (unsigned)left.tv_sec + (left.tv_nsec > 0) : 0;
+}

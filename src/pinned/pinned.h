@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The clock of a thread: nanoseconds since the start of the run. It begins where its maker's was, goes
+ * on by PINNED_TICK_NS with every look and by what the thread slept, and is never behind a sleep that
+ * its process has finished or a child that it has waited for.
+ */
+#ifndef PINNED_PINNED_H
+#define PINNED_PINNED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "wire/pinned.h"
+
+#define PINNED_API __attribute__((visibility("default")))
+#define PINNED_TICK_NS 1000u
+#define PINNED_LAG_NS                                                                              \
+	(UINT64_C(10) * 1000000000) /* a clock that is so far behind goes on by that much */
+#define NS_PER_S UINT64_C(1000000000)
+/* Another name of the same function, as libc has it. */
+#define PINNED_ALSO(name, of) __asm__(".globl " #name "\n.set " #name ", " #of)
+
+struct pinned_thread {
+	bool begun;
+	uint64_t now_ns;    /* since the start */
+	uint64_t cpu_ns;    /* the same without what was slept */
+	uint64_t key, used; /* of its random numbers */
+	uint64_t made;	    /* threads that it has started */
+};
+
+/* NULL: nothing is pinned in this program. */
+struct pinned_thread *pinned_thread(void);
+const struct pinned_settings *pinned_settings(void);
+/* A look at the clock. */
+uint64_t pinned_tick(struct pinned_thread *t);
+/* So long was slept; to this moment, at least. */
+void pinned_slept(struct pinned_thread *t, uint64_t ns);
+/* That last look was for nothing that anybody sees. */
+void pinned_unlook(struct pinned_thread *t);
+void pinned_reach(struct pinned_thread *t, uint64_t now_ns);
+/* The process of this number is gone: what it did was before now. */
+void pinned_take_over(struct pinned_thread *t, int child);
+/* What a clock shows now; false: it is none that we pin. */
+bool pinned_show(const struct pinned_thread *t, clockid_t clock, struct timespec *ret);
+/* A thread that `by` starts. */
+void pinned_child(struct pinned_thread *by, struct pinned_thread *ret);
+void pinned_begin(const struct pinned_thread *as);
+
+/* random.c */
+void pinned_fill(struct pinned_thread *t, void *to, size_t len);
+void pinned_look_at_input(void);
+uint64_t pinned_mix(uint64_t a, uint64_t b);
+
+/* The function behind ours; `version` of it first, where libc has several. */
+void *pinned_behind(const char *name, const char *version);
+/* As libc returns: -1 and errno, or the value. */
+long pinned_result(long r);
+
+static inline uint64_t pinned_ns(const struct timespec *ts)
+{
+	return (uint64_t)ts->tv_sec * NS_PER_S + (uint64_t)ts->tv_nsec;
+}
+
+static inline struct timespec pinned_timespec(uint64_t ns)
+{
+	return (struct timespec){(time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S)};
+}
+
+#endif

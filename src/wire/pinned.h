@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a deterministic run has beside the usual tree: a shared object that every dynamic program
+ * loads (/etc/ld.so.preload), what it is to pin to, and a table by which processes carry their clocks
+ * on. The sandbox may read the first three and write the table; who writes nonsense there confuses the
+ * clocks of his own run.
+ */
+#ifndef WIRE_PINNED_H
+#define WIRE_PINNED_H
+
+#include <stdint.h>
+
+#define PINNED_OBJECT "/etc/pinned.so"
+#define PINNED_SETTINGS "/etc/pinned"
+#define PINNED_TABLE "/run/pinned"
+#define PINNED_HOST "pinned" /* the host name */
+#define PINNED_MAGIC 0x70696e6e65640001u
+
+struct pinned_settings {
+	uint64_t magic;
+	int64_t start_s;  /* what the clock shows at first, since 1970 */
+	uint64_t made_ns; /* files with a later time, by the true clock, are of this run */
+	uint64_t seed;
+};
+
+/* One of each process, by its number modulo the size of the table. */
+#define PINNED_PROCESSES 4096u
+struct pinned_process {
+	uint64_t now_ns;   /* since the start; 0: none */
+	uint64_t programs; /* how many it has executed */
+};
+
+#endif

@@ -1,0 +1,186 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Of what still runs: its events are settled while it does, the sandbox that they name is the run's own,
+# and who follows hears of chains that begin later.
+. "$(dirname "$0")/../lib/cli.sh"
+. "$(dirname "$0")/../lib/daemon.sh"
+. "$(dirname "$0")/../lib/workspace.sh"
+
+# events EXPRESSION NAME: holds for the list l of all events, as objects.
+events()
+{
+	pinfold audit --all --json
+	check "$2" /usr/bin/python3 -I -c 'import json, sys
+l = [json.loads(x) for x in open(sys.argv[1])]
+assert eval(sys.argv[2]), l' "$OUT" "$1"
+}
+
+has_event()
+{
+	pinfold audit --all --json
+	grep -q "$1" "$OUT"
+}
+
+# All that there is, is under a checkpoint.
+all_signed()
+{
+	pinfold verify --json
+	/usr/bin/python3 -I -c 'import json, sys
+assert [c["unsigned_events"] for c in json.load(open(sys.argv[1]))["items"]] == [0]' "$OUT" 2>/dev/null
+}
+
+settled()
+{
+	inside_start LONG -- tail -f /dev/null
+	check "a run that lasts is under a checkpoint" wait_for 10 all_signed
+	kill "$LONG_PID"
+	inside_wait LONG
+	inside_start ALARM -- sh -c 'unshare -r true; exec tail -f /dev/null'
+	check "it raises an alert" wait_for 10 has_event '"kind":"alert"'
+	check "which is there, too, while it runs" wait_for 10 all_signed
+	check "and it does run" kill -0 "$ALARM_PID"
+	kill "$ALARM_PID"
+	inside_wait ALARM
+	inside -- true
+	check "and one that is over" wait_for 10 all_signed
+}
+
+named()
+{
+	daemon_mode
+	daemon_start --no-http
+	check "that it serves is under a checkpoint" wait_for 10 all_signed
+	inside_start BOX --daemon "${BEST[@]}" -- tail -f /dev/null
+	check "it is said in which sandbox it is" wait_for 10 has_event '"phase":"started"'
+	kill "$BOX_PID"
+	inside_wait BOX
+	events '"sandbox" not in [e for e in l if e["kind"] == "run" and e["phase"] == "begin"][-1]' \
+		"before the daemon chose one none is named"
+	events 'len({e["sandbox"] for e in l if e["kind"] == "run" and e["phase"] != "begin" and e["run"] == l[-1]["run"]}) == 1' \
+		"and it is the one that it ended in"
+	pinfold audit --run "$(/usr/bin/python3 -I -c 'import json, sys
+print(json.loads(open(sys.argv[1]).readlines()[-1])["run"])' "$OUT")"
+	check "a story" grep -q 'it runs in sandbox sbx' "$OUT"
+	inside --daemon "${BEST[@]}" -- true
+	exits 0 "a short one"
+	events 'l[-1]["phase"] == "end" and l[-1]["sandbox"]' "has it at its end"
+	daemon_stop
+}
+
+shown()
+{
+	grep -q "$1" "$FOLLOW_OUT"
+}
+
+# Also on a data directory that has nothing yet.
+followed()
+{
+	CALL_WRAP=(/usr/bin/env "PINFOLD_HOME=$M/later")
+	call_start FOLLOW audit --follow --json
+	inside -- true
+	check "the first chain of all" wait_for 10 shown '"kind":"run"'
+	mkdir -p "$M/later/tenants" "$M/one"
+	cp -a "$M/later/ledger" "$M/one/ledger"
+	sed -i 's/"uid"/"uie"/' "$M/one/ledger/events"
+	chown -R --reference "$M/later" "$M/later/tenants" "$M/one"
+	mv "$M/one" "$M/later/tenants/one"
+	check "one of a tenant that is new" wait_for 10 shown '"uie"'
+	kill "$FOLLOW_PID"
+	inside_wait FOLLOW
+	pinfold audit --follow --until 2020-01-01T00:00:00.000Z
+	exits 0 "who follows until an instant that is over ends"
+	pinfold audit --follow --until 1ms --json
+	check "with all that there was" grep -q '"kind":"run"' "$OUT"
+	CALL_WRAP=()
+}
+
+# ends SANDBOX: its end is on record.
+ends()
+{
+	has_event "\"kind\":\"sandbox.ended\",\"phase\":\"end\",\"sandbox\":\"$1\""
+}
+
+# Of what nobody waits for only the daemon knows how it ended.
+ended()
+{
+	local own ttl
+
+	daemon_start --no-http
+	pinfold run --detach "${BEST[@]}" -- sh -c 'echo out; exit 4'
+	own=$(cat "$OUT")
+	check "a detached command ends" wait_for 20 ends "$own"
+	events '[(e["data"]["status"], e["data"]["exit_status"], e["data"]["output_bytes"], e["data"]["own"]) for e in l if e["kind"] == "sandbox.exited" and e["sandbox"] == "'"$own"'"] == [("exited", 4, 4, True)]' \
+		"how is on record"
+	events '[e["data"]["why"] for e in l if e["kind"] == "sandbox.ended"] == ["command"]' "and that its sandbox went with it"
+	pinfold run --detach --grace 100ms "${BEST[@]}" -- tail -f /dev/null
+	ttl=$(cat "$OUT")
+	pinfold exec --detach "$ttl" -- sh -c 'exit 7'
+	check "what was sent into one ends" wait_for 20 has_event '"exit_status":7'
+	pinfold extend "$ttl" 1ms
+	check "one whose time is over ends" wait_for 20 ends "$ttl"
+	events '[e["data"]["why"] for e in l if e["kind"] == "sandbox.ended"][-1] == "time"' "that is why"
+	events '[e["data"]["pid"] for e in l if e["kind"] == "sandbox.spawn" and e["phase"] == "end"] == [e["data"]["pid"] for e in l if e["kind"] == "sandbox.exited" and e["data"].get("exit_status") == 7]' \
+		"what was sent into it has its end, too"
+	pinfold audit --sandbox "$ttl"
+	check "in words" grep -q 'sandbox.ended .* by time' "$OUT"
+	pinfold run --detach "${BEST[@]}" -- tail -f /dev/null
+	ttl=$(cat "$OUT")
+	daemon_stop
+	check "and when the daemon ends all is there" ends "$ttl"
+	events '[e["data"]["why"] for e in l if e["kind"] == "sandbox.ended"][-1] == "daemon"' "with the reason"
+}
+
+is_asked()
+{
+	pinfold approvals --json
+	grep -q '"id":"apr' "$OUT"
+}
+
+# Questions to a person, and their answers, are of the run that they hold up.
+asked()
+{
+	local id run
+
+	echo 'commands: [{ask: env true}]' >"$M/asks.yaml"
+	chmod a+r "$M/asks.yaml"
+	inside_start HELD --policy "$M/asks.yaml" -- env true
+	check "a run asks" wait_for 20 is_asked
+	id=$(grep -o 'apr[a-z2-7]*' "$OUT" | head -n1)
+	pinfold approve "$id"
+	exits 0 "he may"
+	inside_wait HELD
+	events '{e["run"] for e in l if e["kind"] in ("approval.asked", "approval.answered")} == {l[-1]["run"]}' \
+		"question and answer name the run"
+	run=$(/usr/bin/python3 -I -c 'import json, sys; print(json.loads(open(sys.argv[1]).readlines()[-1])["run"])' "$OUT")
+	pinfold audit --run "$run"
+	check "its story has the question" grep -q "a person was asked ($id): .*env true" "$OUT"
+	check "and the answer" grep -q 'the answer was: once, by uid' "$OUT"
+}
+
+# A file of checkpoints that has grown for years.
+anchored()
+{
+	pinfold verify
+	cp "$M/home/ledger/checkpoints" "$M/one"
+	for _ in $(seq 12); do
+		cat "$M/one" "$M/one" >"$M/two" && mv "$M/two" "$M/one"
+	done
+	chmod 0644 "$M/one"
+	check "more than it takes at once" test "$(stat -c %s "$M/one")" -gt 1048576
+	pinfold verify --anchor "$M/one"
+	exits 0 "its last one counts"
+	pinfold verify --key "$M/one"
+	refuses limit_exceeded "more than" "what is too long is refused, not cut"
+}
+
+checks()
+{
+	followed
+	settled
+	named
+	ended
+	asked
+	anchored
+}
+
+run_checks

@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# --deterministic: what can be pinned is, and no protection is weaker for it.
+. "$(dirname "$0")/../lib/cli.sh"
+. "$(dirname "$0")/../lib/daemon.sh"
+
+STATUS='grep -E "^(Cap|NoNewPrivs|Seccomp|Uid|Gid|Groups)" /proc/self/status
+	cat /proc/self/attr/current 2>/dev/null; wc -l </proc/self/mountinfo; ulimit -a
+	unshare -U true 2>&1; echo x 2>&1 >/etc/pinned; echo x 2>&1 >/etc/ld.so.preload; touch /usr/x 2>&1'
+
+# same_twice NAME [OPTION...]: two runs print the same.
+same_twice()
+{
+	local name=$1 first
+
+	shift
+	inside --deterministic "$@"
+	first=$OUT
+	exits 0 "$name"
+	inside --deterministic "$@"
+	check "$name, once more" cmp "$first" "$OUT"
+}
+
+pinned()
+{
+	same_twice "a program that looks at everything" --lang python "$TEST_DIR/probe.py"
+	check "it begins on a fixed day" grep -q '^2026-01-01T00:00:00' "$OUT"
+	same_twice "another language" --lang node -c \
+		'console.log(Date.now(), Math.random(), require("crypto").randomUUID(), process.hrtime());
+		setTimeout(() => console.log(Date.now()), 50)'
+	same_twice "without a variable" -- env -i /bin/date +%s.%N
+	inside --deterministic -- sh -c 'a=$(date +%s); sleep 1; b=$(date +%s); echo $((b - a))'
+	prints 1 "what was slept has passed"
+	same_twice "addresses" -- grep -m1 -o '^[0-9a-f]*-' /proc/self/maps
+	inside --deterministic --env TZ=Asia/Tokyo -- sh -c 'echo $TZ $PYTHONHASHSEED $(hostname)'
+	prints "Asia/Tokyo 0 pinned" "a variable of the caller's wins"
+	same_twice "make and cc" --lang bash -c 'printf "a: a.c\n\tcc -o a a.c\n" >Makefile
+		printf "#include <stdio.h>\nint main(void){puts(__TIME__);}\n" >a.c; make && ./a && make
+		touch a.c && make && tar c a a.c | sha256sum'
+	check "make builds again what is newer" test "$(grep -c '^cc -o' "$OUT")" = 2
+}
+
+# What holds is what holds without it.
+protections()
+{
+	local plain
+
+	inside -- sh -c "$STATUS"
+	plain=$(cat "$OUT")
+	inside --deterministic -- sh -c "$STATUS"
+	is "$(cat "$OUT")" "$plain" "rights, filter and limits are those of any run [$MODE]"
+	inside_json --deterministic -- sh -c 'rm -f /run/pinned; date >/dev/null; echo x >/run/pinned; date'
+	json_has 'd["status"] == "exited" and "2026" in d["stdout"]["text"]' "who breaks the table breaks nothing"
+	inside -- sh -c 'ls /etc/pinned* /run/pinned /etc/ld.so.preload 2>&1 | grep -vc "No such"'
+	prints 0 "an ordinary run has none of it"
+}
+
+refused()
+{
+	inside --deterministic --isolation landlock -- true
+	refuses unsupported deterministic "at level landlock"
+	inside --deterministic --detach -- true
+	refuses unsupported deterministic "with --detach"
+}
+
+with_daemon()
+{
+	local alone
+
+	inside --deterministic --no-daemon --lang python "$TEST_DIR/probe.py"
+	alone=$OUT
+	daemon_start --warm 1 --warm-python 1 --warm-r 0
+	inside --deterministic --daemon --limits best-effort --lang python "$TEST_DIR/probe.py"
+	check "the daemon's is the same" cmp "$alone" "$OUT"
+	daemon_stop
+}
+
+checks()
+{
+	pinned
+	protections
+	refused
+	with_daemon
+}
+
+run_checks

@@ -1,0 +1,6 @@
+x <- rnorm(200); y <- 2 * x + rnorm(200)
+fit <- lm(y ~ x)
+print(summary(fit))
+print(Sys.time()); print(sample(letters, 5)); print(tempfile())
+write.csv(data.frame(x, y), "xy.csv", row.names = FALSE)
+print(system.time(for (i in 1:1000) sqrt(i)))

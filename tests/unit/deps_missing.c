@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which package would have what a program did not find. */
+#include "deps/missing.h"
+
+#include <string.h>
+
+#include "tap.h"
+
+static void said(void)
+{
+	static const struct {
+		const char *text, *package;
+	} rows[] = {
+		{"ModuleNotFoundError: No module named 'cv2'\n", "opencv-python-headless"},
+		{"ModuleNotFoundError: No module named 'requests'\n", "requests"},
+		{"ModuleNotFoundError: No module named 'a'\n...\nModuleNotFoundError: No module named "
+		 "'b'\n",
+		 "b"},
+		{"Error: Cannot find module 'left-pad'\nRequire stack:\n", "left-pad"},
+		{"Error: Cannot find module '@a/b/c'\n", "@a/b"},
+		{"Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'chalk' imported from /x\n",
+		 "chalk"},
+		{"Error in library(jsonlite) : there is no package called \xe2\x80\x98jsonlite\xe2\x80\x99",
+		 "jsonlite"},
+		{"", NULL},
+		{"No module named 'x'", NULL},
+		{"ModuleNotFoundError: No module named 'x", NULL},
+		{"ModuleNotFoundError: No module named ''", NULL},
+		{"ModuleNotFoundError: No module named '../x'", NULL},
+		{"ModuleNotFoundError: No module named 'a b'", NULL},
+		{"ModuleNotFoundError: No module named '-r'", NULL},
+		{"ModuleNotFoundError: No module named 'tkinter'", NULL},
+		{"ModuleNotFoundError: No module named 'apple.core'", NULL},
+		{"Error: Cannot find module './local'\n", NULL},
+		{"Error: Cannot find module '/work/x.js'\n", NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct deps_missing m = {.lang = DEPS_PYTHON};
+		bool found = deps_missing_in(rows[i].text, strlen(rows[i].text), &m);
+
+		is_str(found ? m.package : "none", rows[i].package ? rows[i].package : "none",
+		       rows[i].text[0] ? rows[i].text : "nothing");
+	}
+}
+
+int main(void)
+{
+	TAP_RUN(said);
+	return tap_done();
+}
