@@ -30,10 +30,11 @@ rate_bundles()
 	done
 }
 
-# waiting: how many sandboxes wait in the daemon; one of its children is front.
+# waiting: how many sandboxes wait in the daemon. Of its children they alone have the guest's name; one of
+# them is where Pythons are forked from, if they are.
 waiting()
 {
-	echo $(($(wc -w <"/proc/$DAEMON_PID/task/$DAEMON_PID/children") - 1))
+	pgrep -c -P "$DAEMON_PID" -x pinfold
 }
 
 # fill COUNT OPTION...: a daemon in which that many wait, or as many as come in two minutes; sets
@@ -76,16 +77,25 @@ capacity_line()
 	fi
 }
 
-# memory_row NAME COUNT OPTION...: what one of COUNT takes, all of it: what was free before against
-# what is free then.
+# memory_row NAME COUNT OPTION [OPTION...]: what one more takes, all of it: what is free with a fifth of
+# COUNT that wait against what is free with all of them, so that what the daemon itself takes does not count.
+# The first OPTION is the one that says how many.
 memory_row()
 {
-	_name=$1
-	shift
+	_name=$1 _all=$2 _option=$3
+	shift 3
+	fill $((_all / 5)) "$_option" $((_all / 5)) "$@"
+	_few=$FILLED
 	_before=$(free_kib)
-	fill "$@"
-	_kib=$(((_before - $(free_kib)) / (FILLED > 0 ? FILLED : 1)))
 	daemon_stop
+	fill "$_all" "$_option" "$_all" "$@"
+	_kib=$(((_before - $(free_kib)) / (FILLED > _few ? FILLED - _few : 1)))
+	daemon_stop
+	# Others on this machine took or gave back more than all of ours together.
+	if [ "$_kib" -le 0 ]; then
+		skip "$_name, as $WHO" "the machine is not quiet"
+		return 0
+	fi
 	printf 'capacity, %s\t%s\t%s\n' "$WHO" "$_name" "$_kib" >>"$DIR/results"
 	capacity_line "$_name, KiB" "$FILLED" "$_kib"
 }
@@ -98,15 +108,27 @@ runtime_ns()
 	done 2>/dev/null | awk '{sum += $1} END {printf "%.0f", sum}'
 }
 
-idle_row()
+# idle_percent NAME KEY: processor time over 30 seconds, of a daemon in which FILLED do nothing.
+idle_percent()
 {
-	fill "$IDLE" --warm "$IDLE" --warm-python 0
 	_ns=$(runtime_ns)
 	sleep 30
 	_percent=$(awk -v a="$_ns" -v b="$(runtime_ns)" 'BEGIN {printf "%.3f", (b - a) / 3e8}')
 	daemon_stop
-	printf 'capacity, %s\tidle\t%s\n' "$WHO" "$_percent" >>"$DIR/results"
-	capacity_line "processor time over 30 s, % of one" "$FILLED" "$_percent"
+	printf 'capacity, %s\t%s\t%s\n' "$WHO" "$2" "$_percent" >>"$DIR/results"
+	capacity_line "$1, % of one" "$FILLED" "$_percent"
+}
+
+idle_row()
+{
+	fill "$IDLE" --warm "$IDLE" --warm-python 0
+	idle_percent "processor time over 30 s" idle
+	fill 4 --max "$IDLE" --warm 4 --warm-python 0
+	for FILLED in $(seq $((IDLE / 5))); do
+		$AS ./pinfold run --detach --limits best-effort --time 1h >/dev/null || break
+	done
+	sleep 3 # until the last of them is known to be empty
+	idle_percent "the same with so many that live" idle-live
 }
 
 # A small run while another user of the daemon does his worst: computes in nearly as many processes as
@@ -137,6 +159,7 @@ table_crowd()
 		[ "$_crowd" -le "$_most" ] || _crowd=$_most
 	fi
 	[ "$_crowd" = "$CROWD" ] || skip "$CROWD that live, as $WHO" "$_crowd are as many as may"
+	CROWD_MADE=$_crowd
 	daemon_start --max $((_crowd + 10)) --warm 4 --warm-python 0
 	"$DIR/crowd" $MARK $BECOME -l "$_crowd" -n "$SAMPLES" -o "$DIR/results" \
 		-t "One more that lives, as $WHO" || skip "$_crowd that live" "$(tail -n 1 "$HOME/daemon.log")"
@@ -149,9 +172,9 @@ table_capacity()
 	heading "Sandboxes that wait, as $WHO" '###'
 	capacity_line '' waiting measured
 	[ -z "$MARK" ] || capacity_line --- --: --:
-	memory_row "memory of one" "$WAITING" --warm "$WAITING" --warm-python 0
+	memory_row "memory of one" "$WAITING" --warm --warm-python 0
 	if [ -x /usr/bin/python3 ]; then
-		memory_row "memory of one with a Python" "$PYTHONS" --warm 0 --warm-python "$PYTHONS"
+		memory_row "memory of one with a Python" "$PYTHONS" --warm-python --warm 0
 	fi
 	idle_row
 	echo

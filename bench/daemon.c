@@ -27,9 +27,11 @@ static char *python[] = {(char[]){"/usr/bin/python3"}, (char[]){"-I"}, (char[]){
 
 static struct pinfold_run_options in_daemon(void)
 {
-	return (struct pinfold_run_options){.size = sizeof(struct pinfold_run_options),
-					    .limits = "best-effort",
-					    .flags = PINFOLD_NO_STDIN | PINFOLD_DAEMON};
+	return (struct pinfold_run_options){
+		.size = sizeof(struct pinfold_run_options),
+		.limits = "best-effort",
+		.flags = PINFOLD_NO_STDIN | PINFOLD_DAEMON |
+			 PINFOLD_PROMPT}; /* as the program and HTTP do */
 }
 
 static bool take_program(struct contender *c, uint64_t *ret_ns)
