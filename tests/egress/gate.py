@@ -108,13 +108,22 @@ def wait():
     shut()
 
 
+def answers(host, port, question):
+    """A process that is being killed closes its sockets one by one: one that listens may still take a connection
+    after another was closed, but nobody is there to read from it."""
+    try:
+        with socket.create_connection((host, port), 3) as s:
+            s.sendall(question)
+            return s.recv(1) != b""
+    except OSError:
+        return False
+
+
 def shut():
-    for host, port in ("good.test", 7777), ("198.51.100.2", 7777), ("127.0.0.1", 3128):
-        try:
-            socket.create_connection((host, port), 3)
-            print("opened", host)
-        except OSError:
-            print("refused")
+    connect_line = b"CONNECT good.test:7777 HTTP/1.1\r\nHost: good.test:7777\r\n\r\n"
+    for host, port, question in (("good.test", 7777, b"x"), ("198.51.100.2", 7777, b"x"),
+                                 ("127.0.0.1", 3128, connect_line)):
+        print(f"opened {host}" if answers(host, port, question) else "refused")
 
 
 globals()[sys.argv[1]]()
