@@ -318,7 +318,7 @@ TAP := $(B)/tap
 # All three are run, whatever the others say; the last word is the summary's.
 RUN_TESTS = rm -rf $(TAP) && mkdir -p $(TAP) && \
 	{ PINFOLD=$(CURDIR)/$(B)/pinfold TAP_DIR=$(CURDIR)/$(TAP) tests/lib/session \
-		prove -j$(JOBS) --exec tests/lib/tap-run $(TESTS); prove=$$?; \
+		tests/lib/suite -j$(JOBS) -- $(TESTS); prove=$$?; \
 	$(TIDY); tidy=$$?; \
 	tests/lib/summary $(TAP) tests/skips; summary=$$?; \
 	test $$prove$$tidy$$summary = 000; }
