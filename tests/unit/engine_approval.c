@@ -4,8 +4,10 @@
 #include <pinfold/approval.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/fd.h"
+#include "kernel/remove.h"
 #include "tap.h"
 
 #define STRANGER 65534
@@ -84,13 +86,26 @@ static void answered(void)
 	}
 }
 
+/* Ids are in the order of their milliseconds. */
+static void next_millisecond(void)
+{
+	struct timespec from, now;
+
+	clock_gettime(CLOCK_REALTIME, &from);
+	do
+		clock_gettime(CLOCK_REALTIME, &now);
+	while (now.tv_sec == from.tv_sec && now.tv_nsec / 1000000 == from.tv_nsec / 1000000);
+}
+
 static void listed(void)
 {
 	auto_close int box = open_box();
-	struct pinfold_approval *one = ask_for(box, 0), *two = ask_for(box, 0);
+	struct pinfold_approval *one = ask_for(box, 0);
 	struct pinfold_approval_info *list = NULL, info;
 	size_t n = 0;
 
+	next_millisecond();
+	struct pinfold_approval *two = ask_for(box, 0);
 	ok(pinfold_approval_list(box, &list, &n, &failure) == 0 && n == 2, "both");
 	is_str(list[0].id, pinfold_approval_id(one), "the older one first");
 	is_str(list[0].kind, "network", "its kind");
@@ -199,8 +214,6 @@ static void refused(void)
 
 int main(void)
 {
-	char path[64];
-
 	if (!mkdtemp(home) || setenv("PINFOLD_HOME", home, 1) < 0)
 		return 1;
 	TAP_RUN(answered);
@@ -209,8 +222,6 @@ int main(void)
 	TAP_RUN(dead_asker);
 	TAP_RUN(stranger);
 	TAP_RUN(refused);
-	(void)snprintf(path, sizeof(path), "%s/approvals", home);
-	(void)rmdir(path);
-	(void)rmdir(home);
+	(void)remove_tree(home);
 	return tap_done();
 }

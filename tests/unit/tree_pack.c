@@ -321,7 +321,8 @@ static void shrinks(void)
 
 	put_file(from, "f", "x");
 	pid_t pid = start(grow_and_shrink);
-	for (int i = 0; i < 400; i++) {
+	/* At least so often; then until both were met, which who shares the processor decides. */
+	for (int i = 0; i < 400 || ((!torn || !noticed) && i < 100000); i++) {
 		static const struct tree_limits none;
 		struct tree_entry en;
 		struct tree_dec dec;
@@ -340,7 +341,7 @@ static void shrinks(void)
 		close(out);
 	}
 	stop(pid);
-	is_int(bad, 0, "400 streams of a file that grows and shrinks are good ones");
+	is_int(bad, 0, "streams of a file that grows and shrinks are good ones");
 	ok(torn > 0, "some of them say that it changed");
 	ok(noticed > 0, "strict, they are refused");
 	close(from);
