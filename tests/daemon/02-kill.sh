@@ -11,30 +11,6 @@ ROUNDS=${PINFOLD_TEST_ROUNDS:-60}
 WORKERS=2
 PATIENCE=${PINFOLD_TEST_PATIENCE:-30} # seconds for all kills of one kind
 
-# One worker's life: runs whose right result is known. A run whose daemon died fails with 125 and
-# says so; anything else is wrong.
-worker()
-{
-	local n=0 out rc
-
-	while [ ! -e "$W/stop" ]; do
-		n=$((n + 1))
-		out=$("${CALL[@]}" run "${BEST[@]}" --daemon --stdin /dev/null -- \
-			sh -c "echo $1.$n; exit 3" 2>"$W/worker.$1.err")
-		rc=$?
-		if [ "$rc" = 3 ] && [ "$out" = "$1.$n" ]; then
-			echo right
-		elif [ "$rc" = 125 ] && grep -qE '^pinfold: [a-z_.]+: (--daemon: |the daemon|ask the)' \
-			"$W/worker.$1.err"; then
-			echo lost
-		elif [ "$rc" = 137 ] || grep -q 'the guest ended' "$W/worker.$1.err"; then
-			echo killed # its guest was
-		else
-			echo "wrong: status $rc, output $out, $(head -1 "$W/worker.$1.err")"
-		fi
-	done >"$W/worker.$1"
-}
-
 workers_start()
 {
 	local i
@@ -42,7 +18,8 @@ workers_start()
 	rm -f "$W"/stop "$W"/worker.*
 	call_argv
 	for i in $(seq $WORKERS); do
-		worker "$i" {LIVE_FD}>&- &
+		"$PROJECT_DIR/tests/daemon/worker.py" "$i" "$W/stop" "${CALL[@]}" run "${BEST[@]}" --daemon \
+			--stdin /dev/null -- >"$W/worker.$i" {LIVE_FD}>&- &
 		WORKER_PIDS+=("$!")
 	done
 }
