@@ -15,18 +15,37 @@ void chain_name(const char *chain, char ret[NOTE_NAME_SIZE])
 	(void)snprintf(ret, NOTE_NAME_SIZE, "pinfold/%s", chain);
 }
 
+static bool says_already(int dir, const char *name, const char *text)
+{
+	auto_close int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	char now[KEY_VERIFIER_SIZE + KEY_PEM_SIZE];
+	size_t len = 0;
+
+	return fd >= 0 && fd_read_max(fd, now, sizeof(now), &len) == 0 && len == strlen(text) &&
+	       memcmp(now, text, len) == 0;
+}
+
+/* Whoever checks the ledger meanwhile finds the file whole, as it was or as it is to be. The first key of a chain
+ * apart, there is hardly ever anything to write: who settles only makes sure. */
 static int write_file(int dir, const char *name, const char *text, struct err *e)
 {
+	char next[32];
+
+	if (says_already(dir, name, text))
+		return 0;
+	(void)snprintf(next, sizeof(next), "%s.next", name);
 	auto_close int fd =
-		openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+		openat(dir, next, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
 	int r = fd < 0 ? -errno : fd_write_all(fd, text, strlen(text));
 
 	if (r == 0 && fsync(fd) < 0)
 		r = -errno;
-	if (r == 0)
-		return owner_match(dir, fd, e);
+	if (r == 0 && owner_match(dir, fd, e) < 0)
+		return -EPERM;
+	if (r == 0 && renameat(dir, next, dir, name) < 0)
+		r = -errno;
 	errno = -r;
-	return err_sys(e, "write %s", name);
+	return r < 0 ? err_sys(e, "write %s", name) : 0;
 }
 
 /* All keys that the chain has had: receipts of an older one can still be checked. */

@@ -178,6 +178,19 @@ stock()
 		"$dir/receipt.json" "$dir/key.pem" "$PINFOLD_COPY"
 }
 
+# Who signs behind a command leaves the public key alone: who reads it just then finds it whole.
+key_stays()
+{
+	local ledger=$M/home/ledger before
+
+	touch "$M/before"
+	before=$(stat -c '%i %z' "$ledger/key.pem" "$ledger/key.verifier")
+	inside -- true
+	check "a command is signed for" wait_for 30 test "$ledger/checkpoints" -nt "$M/before"
+	check "by a key that is not written again" \
+		test "$(stat -c '%i %z' "$ledger/key.pem" "$ledger/key.verifier")" = "$before"
+}
+
 # predicate EXPRESSION NAME [FILE]: holds for the statement s and its predicate p of the receipt.
 predicate()
 {
@@ -287,6 +300,7 @@ checks()
 	secrets
 	workspaces
 	stock
+	key_stays
 	whole
 	digests
 	outside
