@@ -293,8 +293,8 @@ void egress_end(struct pinfold_run *run)
 		;
 	fd_close(&run->reports);
 	egress_record_end(run);
-	free(run->certs);
-	run->certs = NULL;
+	free_ptr(&run->certs);
+	free_ptr(&run->java_certs);
 	if (run->uses_gate)
 		gate_leave();
 	run->uses_gate = false;

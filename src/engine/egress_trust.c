@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/passfd.h"
+#include "egress/jks.h"
 #include "engine/run_int.h"
 
 #define ANSWER_MS 5000
@@ -69,6 +70,21 @@ int roots_file(struct pinfold_run *run, int *ret_fd, struct err *e)
 	return 0;
 }
 
+/* Java has a list of its own. Where that is of a kind that we cannot add to, or there is none, Java believes
+ * whom it believed, and refuses what the gate says: nothing is weaker for it. */
+static void trust_for_java(struct pinfold_run *run)
+{
+	auto_close int fd = open("/" SPEC_JAVA_CERTS, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	auto_free void *all = fd < 0 ? NULL : malloc(GATE_ROOTS_MAX);
+	size_t len = 0, made_len = 0;
+
+	if (!all || fd_read_max(fd, all, GATE_ROOTS_MAX, &len) < 0 || len == GATE_ROOTS_MAX ||
+	    jks_with(all, len, run->ca.pem, &run->java_certs, &made_len) < 0)
+		return;
+	run->req.spec.egress.java = run->java_certs;
+	run->req.spec.egress.java_len = made_len;
+}
+
 int egress_trust(struct pinfold_run *run, struct err *e)
 {
 	struct pollfd pfd = {.fd = run->reports, .events = POLLIN};
@@ -83,5 +99,6 @@ int egress_trust(struct pinfold_run *run, struct err *e)
 	(void)snprintf(run->certs + len, sizeof(run->ca) + 2, "\n%s", run->ca.pem);
 	run->req.spec.egress.ca = run->ca.pem;
 	run->req.spec.egress.certs = run->certs;
+	trust_for_java(run);
 	return 0;
 }

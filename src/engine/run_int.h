@@ -227,6 +227,7 @@ struct pinfold_run {
 	int policy_fd;		  /* what it holds connections against, packed */
 	int changes, changes_box; /* where that can be changed: egress_live.c */
 	char *certs;		  /* spec.egress.ca and .certs, where connections are inspected */
+	void *java_certs;	  /* spec.egress.java */
 	struct gate_ca ca;
 	struct gate_report *rows; /* GATE_ROWS_MAX of what it decided */
 	char (*names)[256];	  /* GATE_NAMES_MAX of what addresses stand for, "" for not known */

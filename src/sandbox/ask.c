@@ -126,6 +126,8 @@ static void fill(struct block *b, const struct sandbox_spec *spec, bool best_eff
 	head.ca = put_str(b, spec->egress.ca);
 	head.certs = put_str(b, spec->egress.certs);
 	head.code = spec->code_len ? put(b, spec->code, spec->code_len) : 0;
+	head.java_len = spec->egress.java ? (uint32_t)spec->egress.java_len : 0;
+	head.java = head.java_len ? put(b, spec->egress.java, head.java_len) : 0;
 	head.size = (uint32_t)b->len;
 	if (!b->failed)
 		memcpy(b->data, &head, sizeof(head));
@@ -206,6 +208,8 @@ void ask_spec(const struct ask *ask, struct sandbox_spec *ret)
 	memcpy(ret->egress.ports, h->ports, sizeof(ret->egress.ports));
 	ret->egress.ca = ask_str(h, h->ca);
 	ret->egress.certs = ask_str(h, h->certs);
+	ret->egress.java = h->java_len ? (const char *)h + h->java : NULL;
+	ret->egress.java_len = h->java_len;
 	ret->egress.inspects = h->ca;
 	ret->pinned = (struct sandbox_pinned){h->flags & ASK_PINNED, h->pinned_start_s,
 					      h->pinned_made_ns};

@@ -20,6 +20,7 @@
 /* Where connections are inspected: the authority of the sandbox, alone and behind the host's. */
 #define ENVIRON_CA "pinfold-ca.pem"
 #define ENVIRON_CERTS "pinfold-certs.pem"
+#define ENVIRON_JAVA "pinfold-certs.jks"
 #define ENVIRON_TLS                                                                                \
 	"SSL_CERT_FILE=/etc/" ENVIRON_CERTS, "REQUESTS_CA_BUNDLE=/etc/" ENVIRON_CERTS,             \
 		"CURL_CA_BUNDLE=/etc/" ENVIRON_CERTS, "GIT_SSL_CAINFO=/etc/" ENVIRON_CERTS,        \

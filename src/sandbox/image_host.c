@@ -114,6 +114,10 @@ void plan_etc_names(struct plan *p, const struct sandbox_spec *spec, const char 
 		plan_etc_file(p, dir, ENVIRON_CA, spec->egress.ca);
 	if (spec->egress.certs)
 		plan_etc_file(p, dir, ENVIRON_CERTS, spec->egress.certs);
+	if (spec->egress.java) {
+		(void)snprintf(text, sizeof(text), "%s/etc/" ENVIRON_JAVA, dir);
+		plan_write(p, text, 0644, spec->egress.java, spec->egress.java_len);
+	}
 	(void)snprintf(text, sizeof(text), SYNTHETIC_HOSTS, spec_hostname(spec));
 	plan_etc_file(p, dir, "hosts", text);
 	(void)snprintf(text, sizeof(text), "%s\n", spec_hostname(spec));
@@ -485,6 +489,9 @@ static void plan_host_parts(struct plan *p, const struct sandbox_spec *spec,
 	if (spec->egress.certs && !spec->host)
 		plan_two(p, PLAN_BIND_STAGE, STEP_RDONLY | STEP_OPTIONAL, "r/etc/" ENVIRON_CERTS,
 			 "etc/ssl/certs/ca-certificates.crt");
+	if (spec->egress.java && !spec->host)
+		plan_two(p, PLAN_BIND_STAGE, STEP_RDONLY | STEP_OPTIONAL, "r/etc/" ENVIRON_JAVA,
+			 SPEC_JAVA_CERTS);
 }
 
 /* Where a directory of the host is bound as it is, no whiteout can be. */

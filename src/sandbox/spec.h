@@ -115,6 +115,9 @@ struct sandbox_git {
 	bool attached;
 };
 
+/* Where Debian's Java has its authorities. */
+#define SPEC_JAVA_CERTS "etc/ssl/certs/java/cacerts"
+
 /* What a policy lets out: by sockets inside that are the gate's. */
 #define SANDBOX_PORTS_MAX 64u
 struct sandbox_egress {
@@ -124,6 +127,8 @@ struct sandbox_egress {
 	bool inspects;	   /* connections may be: */
 	const char *ca;	   /* the authority that it has to trust for that (PEM) */
 	const char *certs; /* the host's authorities, and this one behind them */
+	const void *java;  /* the same for Java, as it keeps them; NULL: it is not here */
+	size_t java_len;
 };
 
 /* What somebody says yes or no to before it happens: a policy has `commands` (guard.h). */

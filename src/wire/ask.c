@@ -104,6 +104,13 @@ static int check_metadata(const struct ask_head *head)
 	return 0;
 }
 
+static int check_bytes(const struct ask_head *head, uint32_t off, uint32_t len)
+{
+	if (len == 0)
+		return 0;
+	return off < sizeof(*head) || off > head->size || len > head->size - off ? -EINVAL : 0;
+}
+
 static int check_ports(const struct ask_head *head)
 {
 	if (head->n_ports > ASK_PORTS_MAX || !(head->flags & ASK_EGRESS) != !head->n_ports)
@@ -148,9 +155,8 @@ int ask_check(const void *block, uint32_t size)
 		return -EINVAL;
 	if (ask_str(head, head->workdir)[0] != '/' || !(head->flags & ASK_DIR) != !head->dir_path)
 		return -EINVAL;
-	if (head->code_len == 0)
-		return 0;
-	return head->code < sizeof(*head) || head->code > size || head->code_len > size - head->code
-		       ? -EINVAL
-		       : 0;
+	if (check_bytes(head, head->code, head->code_len) < 0 ||
+	    check_bytes(head, head->java, head->java_len) < 0)
+		return -EINVAL;
+	return head->java_len && !head->ca ? -EINVAL : 0;
 }

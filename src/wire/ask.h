@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define ASK_MAGIC 0x70696e61u
-#define ASK_VERSION 5u
+#define ASK_VERSION 6u
 #define ASK_SIZE_MAX (40u << 20)
 #define ASK_STRINGS_MAX 8192u
 #define ASK_HIDDEN_MAX 256u
@@ -64,7 +64,8 @@ struct ask_head {
 	uint16_t ports[ASK_PORTS_MAX]; /* that the sandbox listens on for the gate */
 	int64_t pinned_start_s;	       /* with ASK_PINNED: as in sandbox/spec.h */
 	uint64_t pinned_made_ns;
-	uint32_t ca, certs; /* texts: whom to believe beside, and all together */
+	uint32_t ca, certs;	 /* texts: whom to believe beside, and all together */
+	uint32_t java, java_len; /* bytes: the same for Java */
 };
 
 /* 0 when every offset and count stays inside, every string ends, every number is in its bounds;

@@ -121,7 +121,7 @@ authority()
 	check "another for each sandbox" test "$one" != "$(cat "$OUT")"
 	check "it ends within a day" test -z "$(openssl x509 -in "$OUT" -noout -checkend 86400 2>/dev/null |
 		grep 'will not')"
-	looked sh -c 'grep -rls "PRIVATE KEY" /etc /run /tmp 2>/dev/null; ls /etc/pinfold*'
+	looked sh -c 'grep -rls "PRIVATE KEY" /etc /run /tmp 2>/dev/null; ls /etc/pinfold*.pem'
 	check "no key is inside" test "$(cat "$OUT")" = "/etc/pinfold-ca.pem
 /etc/pinfold-certs.pem"
 	looked sh -c 'echo x >>/etc/pinfold-certs.pem; echo x >>/etc/ssl/certs/ca-certificates.crt; :'

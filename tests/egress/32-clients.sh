@@ -127,6 +127,24 @@ Connection refused" "a program without libraries"
 	}
 }
 
+# Java has a list of authorities of its own, and reads no variable.
+java_client()
+{
+	needs javac "java" || return
+	echo 'class A { public static void main(String[] a) throws Exception {
+		try (var s = new java.net.URL("https://good.test/hello").openStream()) { s.transferTo(System.out); } } }' >"$W/A.java"
+	own "$W"
+	inside --policy "$W/policy.yaml" --time 100s --memory 1G --dir "$W" -- "${BARE[@]}" java /work/A.java
+	check "java" grep -q "^hello good.test" "$OUT"
+	inside --policy "$W/policy.yaml" -- sh -c 'echo x >>/etc/ssl/certs/java/cacerts'
+	check "java: which nothing inside can change" grep -qi 'denied\|read-only' "$ERR"
+	inside --time 60s --memory 1G --policy "$W/policy.yaml" -- sh -c '
+		keytool -list -storepass changeit -cacerts 2>/dev/null | grep -c "pinfold.*trustedCertEntry"
+		keytool -list -storepass changeit -cacerts 2>/dev/null | grep -c trustedCertEntry'
+	check "java: one more than the host has" test "$(paste -sd' ' "$OUT")" = \
+		"1 $((1 + $(keytool -list -storepass changeit -cacerts 2>/dev/null | grep -c trustedCertEntry)))"
+}
+
 # A real package, from the registry that npm on this machine is set up for.
 registry()
 {
@@ -160,6 +178,7 @@ checks()
 	fetches
 	sends
 	others
+	java_client
 	untouched "clients"
 	if [ "$MODE" = R ]; then
 		registry

@@ -103,10 +103,32 @@ static void pins_are_checked(void)
 	is_int(ask_check(block, size), -EINVAL, "one that nobody asked for");
 }
 
+static void bytes_are_checked(void)
+{
+	uint32_t size = make(NULL);
+
+	head()->java = size - 4;
+	head()->java_len = 4;
+	is_int(ask_check(block, size), -EINVAL, "authorities for Java and for nobody else");
+	head()->flags |= ASK_EGRESS;
+	head()->n_ports = 1;
+	head()->ports[0] = 443;
+	head()->ca = head()->certs = head()->workdir;
+	is_int(ask_check(block, size), 0, "for others, too");
+	head()->java_len = 5;
+	is_int(ask_check(block, size), -EINVAL, "a byte beyond the end");
+	head()->java_len = UINT32_MAX;
+	is_int(ask_check(block, size), -EINVAL, "all that there can be");
+	head()->java = sizeof(struct ask_head) - 1;
+	head()->java_len = 1;
+	is_int(ask_check(block, size), -EINVAL, "of the head itself");
+}
+
 int main(void)
 {
 	TAP_RUN(metadata_is_checked);
 	TAP_RUN(offsets_are_checked);
 	TAP_RUN(pins_are_checked);
+	TAP_RUN(bytes_are_checked);
 	return tap_done();
 }
