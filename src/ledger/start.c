@@ -15,16 +15,36 @@ void chain_name(const char *chain, char ret[NOTE_NAME_SIZE])
 	(void)snprintf(ret, NOTE_NAME_SIZE, "pinfold/%s", chain);
 }
 
+static bool is_written(int dir, const char *name, const char *text)
+{
+	char now[KEY_PEM_SIZE * 2];
+	size_t len = 0;
+	auto_close int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	return fd >= 0 && fd_read_max(fd, now, sizeof(now), &len) >= 0 && len == strlen(text) &&
+	       memcmp(now, text, len) == 0;
+}
+
+/* Whoever verifies in the meantime, and whoever does after a kill, finds a whole file. */
 static int write_file(int dir, const char *name, const char *text, struct err *e)
 {
+	char next[32];
+
+	if (is_written(dir, name, text))
+		return 0;
+	(void)snprintf(next, sizeof(next), "%s.next", name);
 	auto_close int fd =
-		openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+		openat(dir, next, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
 	int r = fd < 0 ? -errno : fd_write_all(fd, text, strlen(text));
 
 	if (r == 0 && fsync(fd) < 0)
 		r = -errno;
+	if (r == 0 && owner_match(dir, fd, e) < 0)
+		return -EPERM;
+	if (r == 0 && renameat(dir, next, dir, name) < 0)
+		r = -errno;
 	if (r == 0)
-		return owner_match(dir, fd, e);
+		return 0;
 	errno = -r;
 	return err_sys(e, "write %s", name);
 }
