@@ -84,6 +84,8 @@ select.select([], [], [], 0.3)'
 	inside_json --pids 12 -- sh -c \
 		'i=0; while [ $i -lt 40 ]; do tail -f /dev/null & i=$((i+1)); done'
 	json_is pids 'limit.get("kind")' "a command that gives up at once: limit"
+	inside_json --pids 2 -- sh -c '/bin/true; /bin/true'
+	[ "$MODE" = U ] || json_has 'd["limit"] is None' "as many as it may be are not too many"
 	inside --pids 40 -- sh -c \
 		'i=0; while [ $i -lt 30 ]; do tail -f /dev/null & i=$((i+1)); done; echo $i'
 	prints 30 "below it all is well"
