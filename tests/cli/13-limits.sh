@@ -109,6 +109,7 @@ disk()
 		"the disk limit: ENOSPC, and what fits is there"
 	hit disk 2097152 bytes --disk "the disk limit"
 	json_has '(1 << 20) <= d["usage"]["disk_bytes"] <= (3 << 20)' "the use is told"
+	json_has 'len(files["/home/user/big"]["sha256"]) == 64' "and what the file that filled it holds"
 	inside_json --disk 2M -- sh -c \
 		'for d in ~ /tmp /dev/shm /run; do head -c 1M /dev/zero >$d/x; done
 		df -k --output=used /tmp | tail -1'
