@@ -171,13 +171,17 @@ int error_status(const struct err *e)
 struct value *error_value(const struct err *e)
 {
 	struct value *outer = value_object(), *o = value_object();
+	const char *remedy = e->remedy;
 	char code[80];
 
 	(void)snprintf(code, sizeof(code), "%s%s%s", err_code(e->kind), e->detail[0] ? "." : "",
 		       e->detail);
+	if (!remedy[0])
+		remedy = e->kind == ERR_INVALID ? "correct it: /openapi.json says what is taken"
+						: err_advice(code);
 	value_set(o, "code", value_of_str(code));
 	value_set(o, "message", value_of_str(e->text));
-	value_set(o, "remedy", value_of_str(e->remedy));
+	value_set(o, "remedy", value_of_str(remedy));
 	value_set(outer, "error", o);
 	return outer;
 }

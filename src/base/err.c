@@ -8,18 +8,44 @@
 static const struct {
 	const char *code;
 	int num;
+	const char *advice;
 } kinds[ERR_KINDS] = {
-	[ERR_INTERNAL] = {"internal", EIO},	[ERR_INVALID] = {"invalid_argument", EINVAL},
-	[ERR_DENIED] = {"denied", EACCES},	[ERR_MISSING] = {"not_found", ENOENT},
-	[ERR_CONFLICT] = {"conflict", EEXIST},	[ERR_LIMIT] = {"limit_exceeded", E2BIG},
-	[ERR_TIMEOUT] = {"timeout", ETIMEDOUT}, [ERR_UNSUPPORTED] = {"unsupported", EOPNOTSUPP},
-	[ERR_BUSY] = {"busy", EBUSY},		[ERR_UNAUTHENTICATED] = {"unauthenticated", EPERM},
+	[ERR_INTERNAL] = {"internal", EIO,
+		"pinfold doctor says what this host lacks; if it is nothing, report this"},
+	[ERR_INVALID] = {"invalid_argument", EINVAL,
+		"correct it: pinfold help VERB says what is taken"},
+	[ERR_DENIED] = {"denied", EACCES,
+		"name something that you may read and write, or ask its owner"},
+	[ERR_MISSING] = {"not_found", ENOENT,
+		"name one that exists"},
+	[ERR_CONFLICT] = {"conflict", EEXIST,
+		"look how it stands now, then try again"},
+	[ERR_LIMIT] = {"limit_exceeded", E2BIG,
+		"ask for less, or have the limit raised"},
+	[ERR_TIMEOUT] = {"timeout", ETIMEDOUT,
+		"try again, or allow more time"},
+	[ERR_UNSUPPORTED] = {"unsupported", EOPNOTSUPP,
+		"leave it out; pinfold doctor says what this host can do"},
+	[ERR_BUSY] = {"busy", EBUSY,
+		"try again in a moment"},
+	[ERR_UNAUTHENTICATED] = {"unauthenticated", EPERM,
+		"send a token that counts; pinfold token new makes one"},
 };
 
 const char *err_code(enum err_kind kind)
 {
 	assert(kind < ERR_KINDS);
 	return kinds[kind].code;
+}
+
+const char *err_advice(const char *code)
+{
+	size_t len = strcspn(code, ".");
+
+	for (int i = 0; i < ERR_KINDS; i++)
+		if (strlen(kinds[i].code) == len && memcmp(kinds[i].code, code, len) == 0)
+			return kinds[i].advice;
+	return kinds[ERR_INTERNAL].advice;
 }
 
 static int err_value(const struct err *e)

@@ -55,5 +55,7 @@ int err_detail(struct err *e, const char *detail);
 
 /* The code that users see ("not_found"), without the detail. */
 const char *err_code(enum err_kind kind);
+/* What helps with a code, with or without its detail, where nobody knew better. */
+const char *err_advice(const char *code);
 
 #endif

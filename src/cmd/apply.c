@@ -18,6 +18,7 @@ static const char *const paragraphs[] = {
 	"a link that leads out of the directory is written only where PATH names it.",
 	"--revert takes the last apply back; files that changed since are conflicts. A process that is "
 	"killed in the middle has written nothing, once review or apply has looked at the directory again.",
+	"NAME is also the id of a run whose changes a workspace has: of pinfold run --name, or of pinfold exec.",
 	NULL,
 };
 

@@ -22,7 +22,7 @@ static const char *const paragraphs[] = {
 };
 
 const struct verb_doc export_doc = {
-	.usage = {"[options] NAME"},
+	.usage = {"[options] NAME [FILE]"},
 	.paragraphs = paragraphs,
 	.examples =
 		{
@@ -49,19 +49,19 @@ static int target_open(struct target *t, const char *path, struct err *e)
 		if (!isatty(STDOUT_FILENO))
 			return 0;
 		(void)err_set(e, ERR_INVALID, "an archive is not written to a terminal");
-		return err_remedy(e, "name a file with -o, or redirect standard output");
+		return err_remedy(e, "name a FILE, or redirect standard output");
 	}
 	/* A pipe or a device is what it is. */
 	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
 		t->fd = open(path, O_WRONLY | O_CLOEXEC);
-		return t->fd < 0 ? err_sys(e, "-o %s", path) : 0;
+		return t->fd < 0 ? err_sys(e, "write %s", path) : 0;
 	}
 	int n = snprintf(t->temp, sizeof(t->temp), "%s.XXXXXX", path);
 	if (n >= (int)sizeof(t->temp))
-		return err_set(e, ERR_INVALID, "-o: the path is too long");
+		return err_set(e, ERR_INVALID, "FILE: the path is too long");
 	t->fd = mkostemp(t->temp, O_CLOEXEC);
 	if (t->fd < 0)
-		return err_sys(e, "-o %s", path);
+		return err_sys(e, "write %s", path);
 	t->path = path;
 	return 0;
 }
@@ -74,7 +74,7 @@ static int target_keep(struct target *t, struct err *e)
 	if (!t->path)
 		return 0;
 	if (fchmod(t->fd, 0666 & ~mask) < 0 || fsync(t->fd) < 0 || rename(t->temp, t->path) < 0)
-		return err_sys(e, "-o %s", t->path);
+		return err_sys(e, "write %s", t->path);
 	t->path = NULL;
 	return 0;
 }
@@ -96,9 +96,14 @@ int cmd_export(const struct verb *v, int argc, char **argv)
 	struct target t;
 	int status = 0;
 
-	if (!named_begin(&n, v, argc, argv, 0, 0, &status))
+	if (!named_begin(&n, v, argc, argv, 0, 1, &status))
 		return status;
-	if (target_open(&t, n.r.output_file, &e) < 0)
+	if (n.word[0] && n.r.output_file) {
+		(void)err_set(&e, ERR_INVALID, "-o: not with FILE");
+		(void)err_remedy(&e, "leave one of the two out");
+		return say_failure(&e, false);
+	}
+	if (target_open(&t, n.word[0] ? n.word[0] : n.r.output_file, &e) < 0)
 		return say_failure(&e, false);
 	if (pinfold_workspace_export(n.store, n.name, n.r.at, n.r.layer ? PINFOLD_EXPORT_LAYER : 0,
 				     t.fd, &stats, &error) < 0)

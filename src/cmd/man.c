@@ -157,6 +157,7 @@ static const struct entry files[] = {
 	{"Pa /etc/pinfold/ceiling.yaml", "What no policy goes beyond; the operator's."},
 	{"Pa /var/lib/pinfold", "Data directory of root: output that did not fit into a result."},
 	{"Pa ~/.local/share/pinfold", "The same of an ordinary user without XDG_DATA_HOME."},
+	{"Pa /var/tmp/pinfold-UID", "The same of a user whose HOME is nowhere that he may write."},
 	{NULL, NULL},
 };
 

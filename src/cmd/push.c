@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <pinfold/sync.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/value.h"
@@ -37,8 +38,9 @@ const struct verb_doc push_doc = {
 };
 
 static const char *const pull_paragraphs[] = {
-	"Brings DIR up to date with a workspace's /home/user, or --to PATH, in the same way. A file that "
-	"changed in DIR since the last pull is not overwritten: that is a conflict, unless --force.",
+	"Brings DIR up to date with a workspace's /home/user, or --to PATH, in the same way; a DIR that "
+	"is not there is made. A file that changed in DIR since the last pull is not overwritten: that is a "
+	"conflict, unless --force.",
 	NULL,
 };
 
@@ -96,7 +98,7 @@ static int say_missing(const struct named *n)
 	struct err e = ERR_INIT;
 
 	(void)err_set(&e, ERR_INVALID, "DIR: is missing");
-	(void)err_remedy(&e, "--help shows what it is");
+	(void)err_remedy(&e, "name a directory of the host, such as .");
 	return say_failure(&e, n->r.json);
 }
 
@@ -208,11 +210,15 @@ static int synchronise(const struct verb *v, int argc, char **argv, bool push)
 		.progress = terminal ? draw : NULL,
 		.context = &drawn,
 	};
+	/* Where a pull goes need not be there yet, as with rsync and git clone. */
+	bool is_made = !push && mkdir(n.word[0], 0777) == 0;
 	int r = n.r.url ? go_there(&n, &o, push, &stats)
 		: push	? pinfold_workspace_push(n.store, n.name, n.word[0], &o, &stats, &error)
 			: pinfold_workspace_pull(n.store, n.name, n.word[0], &o, &stats, &error);
 	if (drawn)
 		(void)fprintf(stderr, "\r\033[K");
+	if (r < 0 && is_made)
+		(void)rmdir(n.word[0]); /* what came already stays, to go on from */
 	if (r < 0)
 		return n.r.url ? -r : say_library_failure(&error, n.r.json);
 	status = report(&n, &stats, push);

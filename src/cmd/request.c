@@ -236,7 +236,7 @@ static int take_command(struct request *r, int argc, char **argv, struct err *e)
 	}
 	if (argc == 0) {
 		(void)err_set(e, ERR_INVALID, "COMMAND: is missing");
-		return err_remedy(e, "write pinfold run -- COMMAND, or --lang LANG -c CODE");
+		return err_remedy(e, "give it behind --, or a program with --lang LANG -c CODE");
 	}
 	r->run.argv = (const char *const *)argv;
 	return 0;

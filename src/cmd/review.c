@@ -14,6 +14,7 @@
 static const char *const paragraphs[] = {
 	"Shows what a workspace that was made with --dir changed of its directory, against what that is "
 	"now: the names, then a patch that git apply takes there. The directory is not written.",
+	"NAME is also the id of a run whose changes a workspace has: of pinfold run --name, or of pinfold exec.",
 	"In front of a name, ! marks what the host may run without being told to: git hooks, build files, "
 	"start-up files of shells, settings of editors and agents, and whatever became executable. C marks "
 	"what pinfold apply would refuse, because it changed in the directory, too, or is a link out of it; ~ what both changed and apply "

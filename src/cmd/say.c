@@ -38,8 +38,7 @@ void say(const char *fmt, ...)
 void say_error(const struct pinfold_error *error)
 {
 	say("%s: %s", error->code, error->message);
-	if (error->remedy[0])
-		say("remedy: %s", error->remedy);
+	say("remedy: %s", error->remedy[0] ? error->remedy : err_advice(error->code));
 }
 
 static bool is_run = true;
@@ -61,7 +60,7 @@ static int write_failure(const struct pinfold_error *error)
 	json_open(&j, "error", '{');
 	json_str(&j, "code", error->code);
 	json_str(&j, "message", error->message);
-	json_str(&j, "remedy", error->remedy[0] ? error->remedy : NULL);
+	json_str(&j, "remedy", error->remedy[0] ? error->remedy : err_advice(error->code));
 	json_close(&j, '}');
 	json_close(&j, '}');
 	return json_end(&j);

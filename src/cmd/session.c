@@ -144,6 +144,15 @@ static int attend(struct request *r, struct pinfold_run *run)
 	return status;
 }
 
+/* Did anything of the command? What failed for another reason may have left something. */
+static bool did_run(const struct pinfold_run *run)
+{
+	const struct pinfold_error *error = pinfold_run_error(run);
+
+	return !error || (strncmp(error->code, "not_found", 9) != 0 &&
+			  strncmp(error->code, "denied", 6) != 0);
+}
+
 /* Takes the run when it was started. */
 static int stay(struct request *r, int started, struct pinfold_run *run,
 		const struct pinfold_error *error)
@@ -166,6 +175,7 @@ static int stay(struct request *r, int started, struct pinfold_run *run,
 	free_ptr(&r->missed);
 	relay_started(run);
 	int status = attend(r, run);
+	r->has_run = did_run(run);
 	if (status != EXIT_AGAIN)
 		request_forget_code(r);
 	pinfold_run_free(run);
@@ -212,7 +222,14 @@ static int make_workspace(struct pinfold_store *store, struct request *r, const 
 
 	r->run.dir = r->run.image = NULL;
 	r->run.name = NULL;
-	return pinfold_workspace_new(store, name, &o, error);
+	int made = pinfold_workspace_new(store, name, &o, error);
+	char text[sizeof(error->message)];
+	/* The library does not know which option its argument came from. */
+	if (made < 0 && (error->message[0] == '"' || strcmp(error->code, "conflict") == 0)) {
+		(void)snprintf(text, sizeof(text), "--name: %.400s", error->message);
+		(void)snprintf(error->message, sizeof(error->message), "%s", text);
+	}
+	return made;
 }
 
 int session_workspace(struct request *r, const char *name, uint32_t flags, bool fresh)
@@ -232,12 +249,13 @@ int session_workspace(struct request *r, const char *name, uint32_t flags, bool 
 	}
 	if (fresh)
 		started = make_workspace(store, r, name, &error);
-	if (started == 0) {
+	bool is_made = started == 0;
+	if (is_made)
 		started = pinfold_workspace_exec(store, name, &r->run, flags, &run, &error);
-		if (started < 0 && fresh)
-			(void)pinfold_workspace_remove(store, name, &ignored);
-	}
 	int status = stay(r, started, run, &error);
+	/* There is nothing to keep, and the name is wanted when it is tried again. */
+	if (fresh && is_made && !r->has_run)
+		(void)pinfold_workspace_remove(store, name, &ignored);
 	store_leave(&store);
 	if (status == EXIT_AGAIN)
 		return session_workspace(r, name, flags, false);

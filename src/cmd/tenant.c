@@ -284,8 +284,7 @@ static int list_all(int dir, const struct request *r, struct err *e)
 		print_list(list, n);
 		return 0;
 	}
-	json_init(&j, STDOUT_FILENO);
-	json_open(&j, NULL, '[');
+	show_list_begin(&j);
 	for (size_t i = 0; i < n; i++) {
 		json_open(&j, NULL, '{');
 		json_str(&j, "tenant", list[i].name);
@@ -300,8 +299,7 @@ static int list_all(int dir, const struct request *r, struct err *e)
 		put_egress(&j, &list[i]);
 		json_close(&j, '}');
 	}
-	json_close(&j, ']');
-	return json_end(&j);
+	return show_list_end(&j);
 }
 
 static int act(struct request *r, int argc, char **argv, struct err *e)

@@ -129,7 +129,7 @@ static int make(int dir, const struct request *r, struct err *e)
 		json_open(&j, NULL, '{');
 		put_token(&j, &made, text);
 		json_close(&j, '}');
-		return json_end(&j);
+		return show_end(&j);
 	}
 	printf("%s\n", text);
 	return 0;
@@ -172,15 +172,13 @@ static int list_all(int dir, const struct request *r, struct err *e)
 		return 0;
 	}
 	struct json j;
-	json_init(&j, STDOUT_FILENO);
-	json_open(&j, NULL, '[');
+	show_list_begin(&j);
 	for (size_t i = 0; i < n; i++) {
 		json_open(&j, NULL, '{');
 		put_token(&j, &list[i], NULL);
 		json_close(&j, '}');
 	}
-	json_close(&j, ']');
-	return json_end(&j);
+	return show_list_end(&j);
 }
 
 static int act(const struct request *r, int argc, char **argv, struct err *e)

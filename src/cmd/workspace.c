@@ -33,15 +33,32 @@ void store_leave(struct pinfold_store **store)
 	*store = NULL;
 }
 
-static int take_words(struct named *n, int argc, char **argv, int least, int most, struct err *e)
+/* The n-th word of a usage that has to be given. */
+static void word_of_usage(const char *usage, int n, char *ret, size_t size)
 {
-	static const char *const names[] = {"NAME", "the second word", "the third word"};
+	for (size_t len; *usage; usage += len + strspn(usage + len, " ")) {
+		len = usage[0] == '[' ? strcspn(usage, "]") + 1 : strcspn(usage, " .");
+		if (usage[0] == '[' || n-- > 0)
+			continue;
+		(void)snprintf(ret, size, "%.*s", (int)len, usage);
+		return;
+	}
+	(void)snprintf(ret, size, "a word");
+}
+
+static int take_words(struct named *n, const struct verb *v, int argc, char **argv, int least,
+		      int most, struct err *e)
+{
+	const char *usage = v->doc->usage[0];
+	char word[32];
 
 	for (int i = 0; i <= least; i++) {
 		if (i < argc && argv[i][0])
 			continue;
-		(void)err_set(e, ERR_INVALID, "%s: is missing", names[i]);
-		return err_remedy(e, i ? "--help shows what it is" : "pinfold ls lists workspaces");
+		word_of_usage(usage, i, word, sizeof(word));
+		(void)err_set(e, ERR_INVALID, "%s: is missing", word);
+		return err_remedy(e, "write pinfold %s %s%s", v->name, usage,
+				  i ? "" : "; pinfold ls lists the workspaces");
 	}
 	if (argc > 1 + most)
 		return request_end(argc - 1 - most, argv + 1 + most, e);
@@ -75,7 +92,7 @@ bool named_begin(struct named *n, const struct verb *v, int argc, char **argv, i
 		else
 			break;
 	}
-	if (take_words(n, count, words, least, most, &e) < 0) {
+	if (take_words(n, v, count, words, least, most, &e) < 0) {
 		*ret_status = say_failure(&e, n->r.json);
 		return false;
 	}

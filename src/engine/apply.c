@@ -302,14 +302,19 @@ int pinfold_workspace_apply(struct pinfold_store *store, const char *name, const
 			    struct pinfold_error *ret_error)
 {
 	struct err e = ERR_INIT;
+	char meant[STORE_NAME_MAX + 1];
 
 	assert(store && name && each && ret_error);
-	struct op op = {.workspace = name};
+	if (host_dir_meant(store->store, name, meant, &e) < 0) {
+		error_public(&e, ret_error);
+		return -1;
+	}
+	struct op op = {.workspace = meant};
 	int r = flags & PINFOLD_APPLY_DRY_RUN
 			? 0
 			: op_begin(&op, "workspace.apply", store->store, NULL, &e);
 	if (r >= 0)
-		r = apply(store->store, name, paths, flags, each, arg, &e);
+		r = apply(store->store, meant, paths, flags, each, arg, &e);
 	if (!(flags & PINFOLD_APPLY_DRY_RUN))
 		r = op_end(&op, r, NULL, &e);
 	if (r < 0)

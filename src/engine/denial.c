@@ -115,13 +115,27 @@ static bool is_shown(const char *path)
 	return etc_is_shown(name);
 }
 
-/* Is this argument a file of the caller's that the command could not see? */
+/* Directories that a sandbox has, too, with files of its own. */
+static bool is_own(const char *dir)
+{
+	static const char *const own[] = {"/tmp", "/run",  "/home", "/home/user",
+					  "/etc", "/root", "/work", "/"};
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (strcmp(dir, own[i]) == 0)
+			return true;
+	return strncmp(dir, "/var", 4) == 0 || strncmp(dir, "/sys", 4) == 0;
+}
+
+/* Is this argument a file of the caller's that the command could not see? Directories by a whole path
+ * only: a word such as "test" is rather something else. */
 static bool hidden(const struct pinfold_run *run, const char *arg)
 {
 	struct stat st;
 
-	if (arg[0] == '-' || arg[0] == '\0' || strlen(arg) > 1024 || stat(arg, &st) < 0 ||
-	    !S_ISREG(st.st_mode))
+	if (arg[0] == '-' || arg[0] == '\0' || strlen(arg) > 1024 || stat(arg, &st) < 0)
+		return false;
+	if (S_ISDIR(st.st_mode) ? arg[0] != '/' || is_own(arg) : !S_ISREG(st.st_mode))
 		return false;
 	if (arg[0] != '/')
 		return !(run->req.spec.dir_fd >= 0 &&
@@ -140,7 +154,7 @@ void run_hidden_arguments(struct pinfold_run *run)
 	for (unsigned i = 1; argv[0] && argv[i] && i < 64; i++)
 		if (hidden(run, argv[i]))
 			run_deny_path(run, argv[i],
-				      "the file exists on the host but is hidden inside; show its "
+				      "it exists on the host but is hidden inside; show it or its "
 				      "directory with --dir (it appears at /work, see --workdir), "
 				      "or copy it into the one that you show");
 }
@@ -153,8 +167,9 @@ void run_deny_secrets(struct pinfold_run *run)
 	for (unsigned i = 0; i < s->n; i++) {
 		(void)snprintf(what, sizeof(what), "/work/%.180s", s->path[i]);
 		(void)snprintf(hint, sizeof(hint),
-			       "hidden: it looks like a secret (%s); --show %.120s "
-			       "shows it",
+			       strcmp(s->what[i], SECRET_NAMED) == 0
+				       ? "hidden: %s; --show %.120s shows it"
+				       : "hidden: it looks like a secret (%s); --show %.120s shows it",
 			       s->what[i], s->path[i]);
 		run_deny_path(run, what, hint);
 	}

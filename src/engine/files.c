@@ -14,8 +14,8 @@
  * maker nothing. */
 static void hash_file(struct pinfold_run *run, struct run_file *f, int fd)
 {
-	uint64_t left =
-		HOLD_FILES_BOUND ? run->req.spec.limits.disk_bytes - run->hashed_bytes : UINT64_MAX;
+	uint64_t most = run->req.spec.limits.disk_bytes + SANDBOX_TREE_BYTES;
+	uint64_t left = HOLD_FILES_BOUND ? most - run->hashed_bytes : UINT64_MAX;
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))

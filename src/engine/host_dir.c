@@ -2,6 +2,7 @@
 #include "engine/host_dir.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -9,6 +10,7 @@
 
 #include "apply/write.h"
 #include "base/fd.h"
+#include "base/id.h"
 #include "store/apply.h"
 
 static int open_dir(struct host_dir *d, struct err *e)
@@ -94,6 +96,26 @@ static int settle(struct host_dir *d, bool write, struct err *e)
 	if (r >= 0 && !write)
 		(void)flock(d->fd, LOCK_UN); /* closing would do it, too */
 	return r;
+}
+
+int host_dir_meant(struct store *s, const char *name, char ret[STORE_NAME_MAX + 1], struct err *e)
+{
+	if (id_is("sbx", name)) {
+		(void)err_set(e, ERR_INVALID, "%s is a sandbox, not a workspace", name);
+		return err_remedy(e, "pinfold cp %s:/work DST copies what it has there", name);
+	}
+	if (!id_is("run", name)) {
+		int r = store_check_name(name, e); /* before it is cut to what fits */
+
+		(void)snprintf(ret, STORE_NAME_MAX + 1, "%s", name);
+		return r;
+	}
+	int r = workspace_of_run(s, name, ret, e);
+	if (r != 0)
+		return r;
+	(void)err_set(e, ERR_MISSING, "no workspace has what %s changed", name);
+	return err_remedy(e, "changes are dropped with a run unless it keeps them: pinfold run --name "
+			     "NAME --dir DIR -- COMMAND");
 }
 
 int host_dir_open(struct store *s, const char *name, bool write, struct host_dir **ret,

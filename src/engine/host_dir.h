@@ -19,6 +19,8 @@ struct host_dir {
 	int lock; /* of the workspace, with `write` */
 };
 
+/* The workspace that a name means, which may be the id of a run that one keeps. */
+int host_dir_meant(struct store *s, const char *name, char ret[STORE_NAME_MAX + 1], struct err *e);
 /* ERR_BUSY: with `write`, while a command runs; or somebody writes to the directory just now.
  * ERR_CONFLICT: it is not the directory that the workspace was made with. */
 int host_dir_open(struct store *s, const char *name, bool write, struct host_dir **ret,

@@ -87,7 +87,9 @@ static bool take_message(struct pinfold_run *run)
 			run->ended_us = now_us();
 		if (ev.msg.value2 + 1 > run->polled_pids_peak)
 			run->polled_pids_peak = ev.msg.value2 + 1;
-		if (run->polled_pids_peak >= run->req.spec.limits.pids)
+		/* A control group counts what it refuses; of the rest only this can be seen. */
+		if (run->req.held.pids != HELD_CGROUP &&
+		    run->polled_pids_peak >= run->req.spec.limits.pids)
 			run->pids_full = true;
 		run->deadline_us = run->kill_us = run->poll_us = run->settle_us = 0;
 		run_arm_timer(run);

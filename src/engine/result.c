@@ -317,7 +317,7 @@ static void write_error(struct json *j, const struct pinfold_error *e)
 	json_open(j, "error", '{');
 	json_str(j, "code", e->code);
 	json_str(j, "message", e->message);
-	json_str(j, "remedy", e->remedy[0] ? e->remedy : NULL);
+	json_str(j, "remedy", e->remedy[0] ? e->remedy : err_advice(e->code));
 	if (e->retry_after_ms)
 		json_u64(j, "retry_after_ms", e->retry_after_ms);
 	json_close(j, '}');
@@ -355,7 +355,7 @@ static void write_outcome(struct json *j, const struct pinfold_run *run)
 							      : WEXITSTATUS(st)));
 	if (by_signal && run->have_status && WIFSIGNALED(st))
 		json_u64(j, "signal", (uint64_t)WTERMSIG(st));
-	else if (by_signal && !run->have_status)
+	else if (by_signal && !run->have_status && !run->hangs_up)
 		json_u64(j, "signal", 9);
 	else
 		json_none(j, "signal");

@@ -144,14 +144,19 @@ int pinfold_workspace_revert(struct pinfold_store *store, const char *name, uint
 			     pinfold_review_fn *each, void *arg, struct pinfold_error *ret_error)
 {
 	struct err e = ERR_INIT;
+	char meant[STORE_NAME_MAX + 1];
 
 	assert(store && name && each && ret_error);
-	struct op op = {.workspace = name};
+	if (host_dir_meant(store->store, name, meant, &e) < 0) {
+		error_public(&e, ret_error);
+		return -1;
+	}
+	struct op op = {.workspace = meant};
 	int r = flags & PINFOLD_APPLY_DRY_RUN
 			? 0
 			: op_begin(&op, "workspace.revert", store->store, NULL, &e);
 	if (r >= 0)
-		r = revert(store->store, name, flags, each, arg, &e);
+		r = revert(store->store, meant, flags, each, arg, &e);
 	if (!(flags & PINFOLD_APPLY_DRY_RUN))
 		r = op_end(&op, r, NULL, &e);
 	if (r < 0)

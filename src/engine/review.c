@@ -463,9 +463,12 @@ int pinfold_workspace_review(struct pinfold_store *store, const char *name, uint
 	struct heard h = {.each = each, .arg = arg, .text = flags & PINFOLD_DIFF_TEXT};
 	struct host_dir *d = NULL;
 	struct err e = ERR_INIT;
+	char meant[STORE_NAME_MAX + 1];
 
 	assert(store && name && each && ret_omitted && ret_error);
-	int r = host_dir_open(store->store, name, false, &d, &e);
+	int r = host_dir_meant(store->store, name, meant, &e);
+	if (r >= 0)
+		r = host_dir_open(store->store, meant, false, &d, &e);
 	if (r >= 0)
 		r = review_each(d, tell, &h, ret_omitted, &e);
 	host_dir_close(d);

@@ -172,7 +172,7 @@ const char *secrets_of(int dir, const char *name, const char *path, const struct
 	if (secrets_listed(said->show, path, false))
 		return NULL;
 	if (secrets_listed(said->hide, path, false))
-		return "named by --hide";
+		return SECRET_NAMED;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct row *row = &rows[i];
 

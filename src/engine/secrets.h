@@ -9,6 +9,7 @@
 #include "base/err.h"
 
 #define SECRETS_MAX 256u
+#define SECRET_NAMED "named by --hide" /* what the caller hides is no secret yet */
 
 struct secrets {
 	unsigned n;

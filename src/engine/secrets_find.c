@@ -155,7 +155,7 @@ static int look_up(struct search *s, int top, struct err *e)
 		    !s->path[strcspn(s->path, "*?[\\")] &&
 		    beneath_look(top, s->path + s->prefix, &st, &ignored) >= 0 && st.st_mode != 0 &&
 		    !secrets_listed(s->said.show, s->path, false))
-			r = note(s, "named by --hide", e);
+			r = note(s, SECRET_NAMED, e);
 		s->named = s->found->n;
 	}
 	return r;

@@ -73,8 +73,8 @@ static const char *tmpfs_options(const struct sandbox_spec *spec, char text[96])
 	if ((spec_in_workspace(spec) || spec->on_volume) && disk > spec->limits.memory_bytes / 2)
 		disk = spec->limits.memory_bytes / 2;
 	/* The skeleton is ours, not the sandbox's: room for it on top of the limit. */
-	uint64_t size =
-		disk + (256 << 10) + spec->code_len + spec->tool_len + plan_pinned_bytes(spec);
+	uint64_t size = disk + SANDBOX_TREE_BYTES + spec->code_len + spec->tool_len +
+			plan_pinned_bytes(spec);
 	uint64_t inodes = disk / 4096 + 256;
 
 	(void)snprintf(text, 96, "size=%llu,nr_inodes=%llu,mode=0755", (unsigned long long)size,

@@ -137,6 +137,21 @@ int workspace_find(struct store *s, const char *name, struct workspace *ret, str
 	return r == 0 ? missing(s, name, e) : fill(rows, ret, e);
 }
 
+int workspace_of_run(struct store *s, const char *run, char ret[STORE_NAME_MAX + 1], struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	int r = db_query(s->db, &rows, e,
+			 "SELECT w.name FROM snap s JOIN workspace w ON w.id = s.workspace "
+			 "WHERE s.run = ?1 AND s.dropped = 0 ORDER BY s.id LIMIT 1",
+			 "t", run);
+
+	if (r >= 0)
+		r = db_next(rows, e);
+	if (r > 0)
+		(void)snprintf(ret, STORE_NAME_MAX + 1, "%s", db_text(rows, 0));
+	return r;
+}
+
 int workspace_each(struct store *s, int (*each)(const struct workspace *w, void *arg), void *arg,
 		   struct err *e)
 {

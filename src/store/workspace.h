@@ -37,6 +37,8 @@ int workspace_limit(struct store *s, const struct workspace *w, struct err *e);
 int workspace_say(struct store *s, const struct workspace *w, struct err *e);
 /* ERR_MISSING, with the nearest name. */
 int workspace_find(struct store *s, const char *name, struct workspace *ret, struct err *e);
+/* The workspace that has what a run changed; 0: none has, or it was taken back there. */
+int workspace_of_run(struct store *s, const char *run, char ret[STORE_NAME_MAX + 1], struct err *e);
 /* In the order of their names; stops when `each` returns < 0. */
 int workspace_each(struct store *s, int (*each)(const struct workspace *w, void *arg), void *arg,
 		   struct err *e);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "warden/place.h"
 
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +37,42 @@ int place_check(struct err *e)
 	return r < 0 ? r : own_place("PINFOLD_SOCKET", path, sizeof(path), e);
 }
 
+/* Is it there, or could it be made? What exists of the way to it decides. */
+static bool can_be_made(const char *path)
+{
+	char part[4096];
+
+	(void)snprintf(part, sizeof(part), "%s", path);
+	for (;;) {
+		if (faccessat(AT_FDCWD, part[0] ? part : "/", W_OK | X_OK, AT_EACCESS) == 0)
+			return true;
+		char *slash = strrchr(part, '/');
+		if (errno != ENOENT || !slash)
+			return false;
+		*slash = '\0';
+	}
+}
+
+/* Who has no home (a service account, a HOME that is still the one of whoever started him) has a
+ * directory where everybody may make one. Somebody else may have made it first: it is looked at,
+ * and the sticky bit keeps it what it is. */
+static int homeless(char *ret, size_t size, struct err *e)
+{
+	struct stat st;
+	int r = fit(snprintf(ret, size, "/var/tmp/pinfold-%u", (unsigned)geteuid()), size, e);
+
+	if (r < 0)
+		return r;
+	if ((mkdir(ret, 0700) < 0 && errno != EEXIST) || lstat(ret, &st) < 0)
+		(void)err_sys(e, "no place for the data directory: make %s", ret);
+	else if (S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 077))
+		return 0;
+	else
+		(void)err_set(e, ERR_DENIED, "no place for the data directory: %s is not ours alone",
+			      ret);
+	return err_remedy(e, "set PINFOLD_HOME or HOME to an absolute path");
+}
+
 int place_data(char *ret, size_t size, struct err *e)
 {
 	const char *xdg = getenv("XDG_DATA_HOME");
@@ -47,10 +85,11 @@ int place_data(char *ret, size_t size, struct err *e)
 		return fit(snprintf(ret, size, "/var/lib/pinfold"), size, e);
 	if (xdg && xdg[0] == '/')
 		return fit(snprintf(ret, size, "%s/pinfold", xdg), size, e);
-	if (home && home[0] == '/')
-		return fit(snprintf(ret, size, "%s/.local/share/pinfold", home), size, e);
-	(void)err_set(e, ERR_MISSING, "no place for the data directory");
-	return err_remedy(e, "set PINFOLD_HOME or HOME to an absolute path");
+	if (!home || home[0] != '/')
+		return homeless(ret, size, e);
+	if (fit(snprintf(ret, size, "%s/.local/share/pinfold", home), size, e) < 0)
+		return -EINVAL;
+	return can_be_made(ret) ? 0 : homeless(ret, size, e);
 }
 
 int place_runtime(char *ret, size_t size, struct err *e)

@@ -32,7 +32,7 @@ tokens()
 	SECRET=$secret
 	check "it is good" token_is 200
 	pinfold token ls --json
-	body_has 'a[0] in [t["id"] for t in d]' "it is listed" "$id"
+	body_has 'a[0] in [t["id"] for t in d["items"]]' "it is listed" "$id"
 	check "its text is never shown again" test -z "$(grep -F "$secret" "$OUT")"
 	check "nor is it anywhere on disk" test -z "$(grep -rlF "$secret" "$M/home" 2>/dev/null)"
 	check "only its hash is" grep -rqF "$(printf %s "$secret" | sha256sum | cut -d' ' -f1)" "$M/home"

@@ -13,7 +13,7 @@ verb()
 	pinfold tenant set one --total-memory 4G --budget 100/30d
 	pinfold tenant ls --json
 	body_is '[{"tenant": "one", "live": 5, "runs_per_minute": 1000, "memory": 4294967296, "disk": null, "cpu_seconds": 3600, "cpu_seconds_period_s": 86400, "budget": 100, "budget_period_s": 2592000, "egress_bytes": null, "egress_bytes_period_s": null, "egress_connections": null, "egress_connections_period_s": null, "egress_requests": null, "egress_requests_period_s": null}]' \
-		d "those that are not named stay"
+		'd["items"]' "those that are not named stay"
 	pinfold tenant set one --live none --total-memory none
 	pinfold tenant ls
 	check "none removes one" grep -q '^one  *-  *1000  *-  *-  *3600/24h  *100/30d$' "$OUT"

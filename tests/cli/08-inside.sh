@@ -149,8 +149,36 @@ places()
 	check "only its own processes" test "$(cat "$OUT")" -le 5
 }
 
+# gone PATH: removed, whoever still writes there behind a run that has ended.
+gone()
+{
+	rm -rf "$1" && test ! -e "$1"
+}
+
+# Who has no home, as a service account or who still has the HOME of another, has a place all the same.
+homeless()
+{
+	local place=/var/tmp/pinfold-$USER_ID
+
+	[ "$MODE" = U ] && [ ! -e "$place" ] || return 0
+	CALL_WRAP=(/usr/bin/env -u PINFOLD_HOME HOME=/nonexistent)
+	inside -- echo ran
+	prints ran "a HOME that does not exist"
+	CALL_WRAP=(/usr/bin/env -u PINFOLD_HOME -u HOME)
+	inside -- echo ran
+	prints ran "no HOME"
+	check "what is kept is the user's alone" test "$(stat -c '%a %u' "$place")" = "700 $USER_ID"
+	wait_for 10 gone "$place"
+	mkdir -m 777 "$place"
+	inside -- echo ran
+	refuses denied "$place" "a place that others may write"
+	rm -rf "$place"
+	CALL_WRAP=()
+}
+
 checks()
 {
+	homeless
 	environment
 	identity
 	root

@@ -84,6 +84,8 @@ select.select([], [], [], 0.3)'
 	inside_json --pids 12 -- sh -c \
 		'i=0; while [ $i -lt 40 ]; do tail -f /dev/null & i=$((i+1)); done'
 	json_is pids 'limit.get("kind")' "a command that gives up at once: limit"
+	inside_json --pids 2 -- sh -c '/bin/true; /bin/true'
+	[ "$MODE" = U ] || json_has 'd["limit"] is None' "as many as it may be are not too many"
 	inside --pids 40 -- sh -c \
 		'i=0; while [ $i -lt 30 ]; do tail -f /dev/null & i=$((i+1)); done; echo $i'
 	prints 30 "below it all is well"
@@ -107,6 +109,7 @@ disk()
 		"the disk limit: ENOSPC, and what fits is there"
 	hit disk 2097152 bytes --disk "the disk limit"
 	json_has '(1 << 20) <= d["usage"]["disk_bytes"] <= (3 << 20)' "the use is told"
+	json_has 'len(files["/home/user/big"]["sha256"]) == 64' "and what the file that filled it holds"
 	inside_json --disk 2M -- sh -c \
 		'for d in ~ /tmp /dev/shm /run; do head -c 1M /dev/zero >$d/x; done
 		df -k --output=used /tmp | tail -1'

@@ -102,6 +102,10 @@ hidden()
 	denied path "$W/script.py" 1 "a hidden script, by its full path"
 	inside -- python3 script.py
 	says '^pinfold: denied path: script.py: ' "in a line"
+	inside_json -- ls "$W"
+	denied path "$W" 1 "a hidden directory"
+	inside_json -- sh -c 'exit 1' /tmp work /home
+	json_is '[]' 'd["denials"]' "what is inside, too, and words are none"
 	inside --dir "$W" --workdir /work -- python3 script.py
 	prints ran "with --dir it is there"
 	inside_json --dir "$W" --workdir /work -- sh -c 'exit 3' sh script.py

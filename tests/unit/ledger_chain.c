@@ -36,6 +36,32 @@ static void test_append(void)
 	drop_dir(dir);
 }
 
+/* verify reads the key without a lock: a checkpoint must not take it away for a moment. */
+static void test_key_stays(void)
+{
+	struct verify_result v;
+	struct chain_place p;
+	struct stat before, after;
+	int dir = make_dir();
+
+	(void)add_events(dir, 1, 0, &p);
+	settled(dir);
+	(void)fstatat(dir, "key.pem", &before, 0);
+	(void)add_events(dir, 1, 0, &p);
+	settled(dir);
+	(void)fstatat(dir, "key.pem", &after, 0);
+	ok(before.st_ino == after.st_ino && before.st_ctim.tv_sec == after.st_ctim.tv_sec &&
+		   before.st_ctim.tv_nsec == after.st_ctim.tv_nsec,
+	   "a checkpoint does not write the public key again");
+	spew(dir, "key.pem", "", 0);
+	is_str(verdict(dir, NULL, &v), "key.pem: this is no public key", "an empty one is none");
+	(void)add_events(dir, 1, 0, &p);
+	settled(dir);
+	is_str(verdict(dir, NULL, &v), "", "the next checkpoint puts it back");
+	ok(faccessat(dir, "key.pem.next", F_OK, 0) < 0, "and leaves nothing beside it");
+	drop_dir(dir);
+}
+
 /* Every length that a dying writer could have left. */
 static void test_torn(void)
 {
@@ -244,6 +270,7 @@ int main(void)
 {
 	TAP_RUN(test_kept);
 	TAP_RUN(test_append);
+	TAP_RUN(test_key_stays);
 	TAP_RUN(test_torn);
 	TAP_RUN(test_zeros);
 	TAP_RUN(test_segments);

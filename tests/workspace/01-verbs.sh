@@ -100,7 +100,7 @@ names()
 		pinfold rollback demo "$name"
 		check "rollback to ${name:0:32}" grep -qE '^pinfold: invalid_argument: ' "$ERR"
 		pinfold run --name "$name" -- true
-		check "run --name ${name:0:32}" grep -qE '^pinfold: invalid_argument: ' "$ERR"
+		check "run --name ${name:0:32}" grep -qE '^pinfold: invalid_argument: --name: ' "$ERR"
 	done
 	check "still no file was made" test "$(all_files)" = "$before"
 	pinfold new fourth
@@ -135,9 +135,9 @@ missing()
 	pinfold rollback demo 99999999999999999999999
 	refuses not_found 99999999999999999999999 "nor to one that is too large"
 	pinfold rollback demo
-	refuses invalid_argument "second word" "rollback to nothing"
+	refuses invalid_argument "SNAPSHOT" "rollback to nothing"
 	pinfold fork demo
-	refuses invalid_argument "second word" "fork to nothing"
+	refuses invalid_argument "NEW" "fork to nothing"
 	pinfold undo demo none
 	check "undo by a word" grep -q '^pinfold: invalid_argument: N: ' "$ERR"
 	pinfold undo demo 0
@@ -318,6 +318,19 @@ labels()
 	pinfold rm marks-b
 }
 
+# What is missing is called what --help calls it.
+missing_words()
+{
+	pinfold cp
+	refuses invalid_argument "SRC: is missing" "cp"
+	pinfold rm
+	refuses invalid_argument "NAME: is missing" "rm"
+	pinfold exec kept
+	refuses invalid_argument "COMMAND: is missing" "exec NAME"
+	pinfold undo kept 0
+	refuses invalid_argument "N: " "undo NAME 0"
+}
+
 run_with_a_name()
 {
 	pinfold run --name kept -- sh -c 'echo kept >f; exit 4'
@@ -332,9 +345,21 @@ run_with_a_name()
 	exits 125 "a run that cannot start"
 	pinfold info fails
 	refuses not_found fails "leaves no workspace"
+	pinfold run --name fails -- no-such-command
+	exits 127 "nor does one whose command is not there"
+	pinfold run --name fails --workdir /no-such -- true
+	refuses not_found /no-such "which is told first, as the name is free"
+	pinfold run --name fails -- sh -c 'exit 126'
+	exits 126 "a command that ran and said so itself"
+	pinfold info fails
+	exits 0 "is kept"
+	pinfold rm fails
+	pinfold run --name kept -- true
+	refuses conflict --name "and the option is named"
 	pinfold run --json --name doc -- sh -c 'echo x >f'
 	document "run --json --name"
 	json_is '["doc", 2]' '[d["workspace"], d["snapshot"]]' "its workspace and snapshot"
+	missing_words
 	pinfold rm kept
 	pinfold rm doc
 }

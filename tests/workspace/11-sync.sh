@@ -312,8 +312,15 @@ ls: cannot access 's': No such file or directory"
 	check "--to" test "$(cat "$W/outside/b")" = 22
 	pinfold pull --to nosuch p outside
 	refuses not_found nosuch "--to what is not there"
-	pinfold pull p nosuch
-	refuses not_found nosuch "into what is not there"
+	pinfold pull p made
+	exits 0 "into what is not there: it is made"
+	check "with the files" test "$(cat "$W/made/a")" = 111
+	pinfold pull nosuch unmade
+	refuses not_found nosuch "a pull that fails"
+	check "makes nothing" test ! -e "$W/unmade"
+	pinfold pull p un/made
+	refuses not_found un/made "nor are directories above it"
+	rm -r "$W/made"
 	sh_in p 'ln -s / top'
 	pinfold pull --to /home/user/top/etc p outside
 	check "--to through a link is refused" test "$RC" = 125

@@ -399,6 +399,34 @@ secrets()
 	check "and can be taken back" test "$(cat "$D/.env")" = KEY=hunter2
 }
 
+# A run is meant by its id, too, while a workspace has what it changed.
+runs()
+{
+	local id
+
+	project run-by-id
+	pinfold run --json --dir "$D" --name by-id -- sh -c 'echo mine >/work/mine'
+	id=$(json 'd["id"]')
+	pinfold review --names "$id"
+	check "review RUN" grep -q '^   A mine$' "$OUT"
+	pinfold apply "$id"
+	check "apply RUN" test "$(cat "$D/mine")" = mine
+	pinfold apply --revert "$id"
+	check "apply --revert RUN" test ! -e "$D/mine"
+	pinfold undo by-id
+	pinfold review "$id"
+	refuses not_found "$id" "what was taken back"
+	pinfold run --json --dir "$D" -- sh -c 'echo mine >/work/mine'
+	id=$(json 'd["id"]')
+	pinfold apply "$id"
+	refuses not_found "$id" "what was dropped"
+	says '^pinfold: remedy: .*--name NAME' "how it is kept"
+	check "and nothing is written" test ! -e "$D/mine"
+	pinfold review "sbx${id#run}"
+	refuses invalid_argument "sbx${id#run}" "a sandbox"
+	pinfold rm by-id run-by-id
+}
+
 # What --hide and --show said counts for all that looks at the workspace, not for the one command.
 remembers()
 {
@@ -407,6 +435,7 @@ remembers()
 	tick
 	pinfold run --dir "$D" --hide '*.sql' --show .env --name said -- sh -c 'cd /work; cat .env; echo mine >dump.sql'
 	prints hunter2 "run --name: what --show names is seen"
+	says "denied path: /work/dump.sql: hidden: named by --hide" "what --hide names is said to be"
 	pinfold diff said
 	check "diff does not show what was hidden" not grep -q hunter2 "$OUT"
 	sh_in said 'cd /work; cat .env; ls *.sql; rm dump.sql; ls *.sql'
@@ -563,6 +592,7 @@ checks()
 	selecting
 	links
 	secrets
+	runs
 	remembers
 	names
 	kinds

@@ -34,6 +34,12 @@ out()
 	pinfold export -o "$W/a.tar" demo
 	exits 0 "export to a file"
 	prints "" "says nothing"
+	pinfold export demo "$W/b.tar"
+	exits 0 "the file as the second word"
+	check "is the same" cmp "$W/a.tar" "$W/b.tar"
+	rm "$W/b.tar"
+	pinfold export -o "$W/b.tar" demo "$W/c.tar"
+	refuses invalid_argument -o "but not twice"
 	pinfold export demo
 	check "to standard output: the same bytes" cmp "$OUT" "$W/a.tar"
 	check "nothing else was made there" test "$(ls "$W")" = a.tar
