@@ -147,6 +147,21 @@ def out_of_memory():
 
 
 @test
+def out_of_room():
+    box = api.box(disk="16M", pids=40)
+
+    def hit(command):
+        r = api.post(box + "/exec", {"command": command}).json
+        return r["limit"] and r["limit"]["kind"]
+
+    same("a command that fills the disk", hit("head -c 30M /dev/zero > big"), "disk")
+    same("with room again", hit("rm big; ls nothing-here"), None)
+    if not BEST:
+        same("one that starts too many", hit("for i in {1..60}; do sleep 0.3 & done; wait"), "pids")
+        same("the next does not", hit("ls nothing-here"), None)
+
+
+@test
 def variables():
     box = api.box(env={"A": "made", "B": "made", "PATH": "/opt/x:/usr/bin:/bin", "LANG": "C"})
     show = {"command": ["sh", "-c", "echo $A $B $PATH $LANG $HOME"]}
