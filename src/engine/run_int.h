@@ -467,6 +467,8 @@ const char *held_name(enum held h);
 /* For people: 512K, 1.5s, 366d. */
 #define LIMIT_TEXT 32
 const char *limit_size(uint64_t bytes, char text[LIMIT_TEXT]);
+/* Of a workspace, whose commands could not start with less; 0: not given. */
+int limit_check_disk(uint64_t bytes, struct err *e);
 const char *limit_time(uint64_t ms, char text[LIMIT_TEXT]);
 
 #endif
