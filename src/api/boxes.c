@@ -272,14 +272,20 @@ static bool name_is_valid(const char *name)
 	       strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == n;
 }
 
+int box_check_name(const char *arg, const char *name, struct err *e)
+{
+	if (name_is_valid(name))
+		return 0;
+	(void)err_set(e, ERR_INVALID, "%s: \"%.40s\" is no name of a sandbox", arg, name);
+	return err_remedy(e, "use up to 32 of a-z, 0-9 and -, beginning with no -");
+}
+
 static int check_name(struct api *api, const struct who *who, const char *name, struct err *e)
 {
 	struct err missing = ERR_INIT;
 
-	if (!name_is_valid(name)) {
-		(void)err_set(e, ERR_INVALID, "\"%.40s\" is no name of a sandbox", name);
-		return err_remedy(e, "use up to 32 of a-z, 0-9 and -, beginning with no -");
-	}
+	if (box_check_name("name", name, e) < 0)
+		return -EINVAL;
 	struct box *other = box_find(api, who, name, &missing);
 	if (!other)
 		return 0;

@@ -68,6 +68,8 @@ struct box {
 int boxes_new(struct boxes **ret, struct err *e);
 void boxes_free(struct boxes *b);
 
+/* `arg`: what the caller calls it. */
+int box_check_name(const char *arg, const char *name, struct err *e);
 /* name NULL or "": none. ttl_ms 0: ten minutes, or, with a name, BOX_IDLE_MS after its last use. */
 struct box *box_create(struct api *api, const struct who *who, const char *name,
 		       const struct pinfold_run_options *o, uint64_t ttl_ms, struct err *e);

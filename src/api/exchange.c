@@ -165,6 +165,8 @@ int error_status(const struct err *e)
 		return 426;
 	if (strcmp(e->detail, "media_type") == 0)
 		return 415;
+	if (strcmp(e->detail, "range") == 0)
+		return 416;
 	return status[e->kind];
 }
 

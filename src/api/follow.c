@@ -105,7 +105,7 @@ void record_announce(struct call *c, struct record *rec)
 }
 
 struct record *record_begin(struct call *c, const char *id, const char *command,
-			    const char *sandbox, struct err *e)
+			    const char *sandbox, const char *workspace, struct err *e)
 {
 	struct record *rec = record_new(c->api->runs, c->who.tenant, id);
 
@@ -116,6 +116,7 @@ struct record *record_begin(struct call *c, const char *id, const char *command,
 	(void)snprintf(c->run, sizeof(c->run), "%s", id);
 	(void)snprintf(rec->command, sizeof(rec->command), "%s", command);
 	(void)snprintf(rec->sandbox, sizeof(rec->sandbox), "%s", sandbox);
+	(void)snprintf(rec->workspace, sizeof(rec->workspace), "%s", workspace);
 	rec->cancel_fd = c->cancel;
 	record_announce(c, rec);
 	return rec;

@@ -77,7 +77,7 @@ static int check_name(const char *word, struct err *e)
 
 	if (is_made_of(word, NAME_MAX_BYTES, "-") && !id)
 		return 0;
-	(void)refuse(e, "is not a name of a workspace", word);
+	(void)err_set(e, ERR_INVALID, "name: \"%.80s\" is not a name of a workspace", word);
 	return err_remedy(e, id ? "it would be taken for an id of a sandbox"
 				: "use up to 63 of a-z, 0-9 and -, not beginning with -");
 }
@@ -129,10 +129,11 @@ static int check_option(const struct rule *r, const char *word, struct err *e)
 		return refuse(e, "is no option that may be used here", word);
 	if ((kind == ' ') != !value)
 		return refuse(e, value ? "takes no value" : "has no value", word);
-	if (kind == '=' && !is_value(value))
-		return refuse(e, "has a value that cannot be right", word);
 	if (strncmp(word, "--name=", 7) == 0)
 		return check_name(value, e);
+	if (kind == '=' && !is_value(value))
+		return err_set(e, ERR_INVALID, "--%.*s: \"%.80s\" cannot be right", (int)len, name,
+			       value);
 	return 0;
 }
 

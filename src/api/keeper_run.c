@@ -136,15 +136,14 @@ static void begin(struct kept *k, const char *line, size_t len)
 	if (value_parse(line, len, &said, &ignored) >= 0)
 		sandbox = value_str(value_get(said, "sandbox"));
 	k->rec = record_begin(k->c, k->id, k->command,
-			      sandbox && id_is("sbx", sandbox) ? sandbox : "", &e);
+			      sandbox && id_is("sbx", sandbox) ? sandbox : "",
+			      k->workspace ? k->workspace : "", &e);
 	if (!k->rec) {
 		*k->error = e;
 		k->failed = true;
 		keeper_tell_end(&k->child);
 		return;
 	}
-	(void)snprintf(k->rec->workspace, sizeof(k->rec->workspace), "%s",
-		       k->workspace ? k->workspace : "");
 	record_started(k->rec);
 }
 

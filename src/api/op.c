@@ -88,14 +88,15 @@ static int wrong(struct err *e, const struct op_arg *a, const char *wanted, cons
 
 static int check_range(const struct op_arg *a, int64_t n, struct err *e)
 {
-	int64_t max = a->max ? a->max : INT64_MAX;
+	const bool is_amount = a->type == ARG_SIZE || a->type == ARG_DURATION;
+	int64_t min = is_amount && a->min < 1 ? 1 : a->min, max = a->max ? a->max : INT64_MAX;
 
-	if (n >= a->min && n <= max)
+	if (n >= min && n <= max)
 		return 0;
 	(void)err_set(e, ERR_INVALID, "%s=%lld is %s %lld", a->name, (long long)n,
-		      n < a->min ? "below the minimum" : "above the maximum",
-		      (long long)(n < a->min ? a->min : max));
-	return err_remedy(e, "use a value from %lld to %lld", (long long)a->min, (long long)max);
+		      n < min ? "below the minimum" : "above the maximum",
+		      (long long)(n < min ? min : max));
+	return err_remedy(e, "use a value from %lld to %lld", (long long)min, (long long)max);
 }
 
 /* A text of the query that stands for a number. */
@@ -111,15 +112,19 @@ static int text_to_int(const struct op_arg *a, const char *text, int64_t *ret, s
 	return 0;
 }
 
+static bool is_whole(const struct value *v)
+{
+	return value_kind(v) == VALUE_INT ||
+	       (value_kind(v) == VALUE_REAL && value_real(v) == (double)value_int(v)); /* 1e3 */
+}
+
 static int check_int(const struct op_arg *a, const struct value *v, int64_t *ret, struct err *e)
 {
 	if (value_kind(v) == VALUE_STRING && a->flags & (IN_QUERY | IN_PATH)) {
 		if (text_to_int(a, value_str(v), ret, e) < 0)
 			return -EINVAL;
-	} else if (value_kind(v) == VALUE_INT) {
+	} else if (is_whole(v)) {
 		*ret = value_int(v);
-	} else if (value_kind(v) == VALUE_REAL && value_real(v) == (double)value_int(v)) {
-		*ret = value_int(v); /* 1e3 is an integer, too */
 	} else {
 		return wrong(e, a, "an integer", v);
 	}
@@ -132,16 +137,22 @@ static int check_amount(const struct op_arg *a, const struct value *v, int64_t *
 	uint64_t n = 0;
 	int r = 0;
 
-	if (value_kind(v) == VALUE_INT && value_int(v) > 0 && a->type != ARG_CPUS)
-		n = (uint64_t)value_int(v);
-	else if (a->type == ARG_CPUS && value_real(v) > 0 && value_real(v) < 1e6)
+	if (a->type != ARG_CPUS && is_whole(v)) {
+		*ret = value_int(v);
+		return check_range(a, *ret, e);
+	}
+	if (a->type == ARG_CPUS && value_real(v) > 0 && value_real(v) < 1e6)
 		n = (uint64_t)(value_real(v) * 1000 + 0.5);
+	else if (a->type == ARG_CPUS && (value_kind(v) == VALUE_INT || value_kind(v) == VALUE_REAL))
+		return err_set(e, ERR_INVALID, "%s: more than 0 is wanted, such as 0.5 or 2",
+			       a->name);
 	else if (value_kind(v) != VALUE_STRING)
-		return wrong(e, a,
-			     a->type == ARG_SIZE ? "a number of bytes or a text such as \"512M\""
-			     : a->type == ARG_DURATION ? "a number of ms or a text such as \"10s\""
-						       : "a number of processors",
-			     v);
+		return wrong(
+			e, a,
+			a->type == ARG_SIZE ? "a whole number of bytes or a text such as \"512M\""
+			: a->type == ARG_DURATION ? "a whole number of ms or a text such as \"10s\""
+						  : "a number of processors",
+			v);
 	else
 		r = a->type == ARG_SIZE	      ? parse_size(value_str(v), &n, e)
 		    : a->type == ARG_DURATION ? parse_duration(value_str(v), &n, e)
@@ -204,6 +215,18 @@ static int check_words(const struct op_arg *a, const struct value *v, struct err
 			return err_set(e, ERR_INVALID, "%s[%zu]: has a NUL in it", a->name, i);
 	}
 	return 0;
+}
+
+static int check_command(const struct op_arg *a, const struct value *v, struct err *e)
+{
+	if (value_kind(v) == VALUE_STRING)
+		return check_string(a, v, e);
+	if (value_kind(v) != VALUE_ARRAY)
+		return wrong(e, a, "a string or an array of strings", v);
+	if (!value_len(v))
+		return err_set(e, ERR_INVALID, "%s: an empty array; its first word is the program",
+			       a->name);
+	return check_words(a, v, e);
 }
 
 static int check_ints(const struct op_arg *a, const struct value *v, struct err *e)
@@ -311,8 +334,7 @@ static int check_one(const struct op_arg *a, const struct value *v, struct value
 	case ARG_INTS: return check_ints(a, v, e);
 	case ARG_MAP: return check_map(a, v, e);
 	case ARG_PTY: return check_pty(a, v, e);
-	case ARG_COMMAND:
-		return value_kind(v) == VALUE_STRING ? check_string(a, v, e) : check_words(a, v, e);
+	case ARG_COMMAND: return check_command(a, v, e);
 	case ARG_BOOL:
 		r = check_bool(a, v, &b, e);
 		*ret_new = value_of_bool(b);

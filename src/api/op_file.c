@@ -277,15 +277,26 @@ struct listing {
 	bool more;
 };
 
+/* A directory before what is in it, and that before its other neighbours. */
+static int by_tree(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	int x = *a == '/' ? 1 : (unsigned char)*a + (*a != 0),
+	    y = *b == '/' ? 1 : (unsigned char)*b + (*b != 0);
+
+	return x - y;
+}
+
 static int add_item(const char *path, const struct pinfold_file_info *info, void *arg)
 {
 	struct listing *l = arg;
 
-	if (l->after) { /* the order is always the same */
-		if (strcmp(path, l->after) == 0)
-			l->after = NULL;
+	/* The order is always the same; what the page before ended with may be gone by now. */
+	if (l->after && by_tree(path, l->after) <= 0)
 		return 0;
-	}
 	if (value_len(l->items) == l->limit) {
 		l->more = true;
 		return 1;
@@ -335,17 +346,30 @@ int op_file_mkdir(struct call *c, struct err *e)
 	return leave(&p, pinfold_file_mkdir(p.files, arg_str(c, "path"), 0, 1, &p.failure), e);
 }
 
+/* What a file is called for a moment before it replaces another (guest/files_write.c). */
+static bool is_between(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	name = name ? name + 1 : path;
+	return strncmp(name, ".pinfold-", 9) == 0 && strlen(name) == 22;
+}
+
+/* Of a file that is written by us its watcher hears the one thing that happened: it was written. */
 static void tell_change(struct feed *feed, const struct pinfold_watch_event *ev)
 {
+	const bool replaced = ev->from[0] && is_between(ev->from);
 	auto_value *o = value_object();
 	size_t len = 0;
 
+	if (is_between(ev->path))
+		return;
 	value_set(o, "path", value_of_str(ev->path));
-	if (ev->from[0])
+	if (ev->from[0] && !replaced)
 		value_set(o, "from", value_of_str(ev->from));
 	auto_free char *text = value_text(o, &len);
 	if (text)
-		feed_add(feed, ev->kind, text, len);
+		feed_add(feed, replaced ? "write" : ev->kind, text, len);
 }
 
 static void watch_until_cancelled(struct call *c, struct pinfold_watch *w, struct feed *feed)

@@ -155,9 +155,13 @@ int process_signal_of(const char *name)
 
 	if (strncmp(name, "SIG", 3) == 0)
 		name += 3;
-	for (unsigned i = 0; i < sizeof(table) / sizeof(*table); i++)
-		if (strcmp(name, table[i].name) == 0)
+	for (unsigned i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		char number[8];
+
+		(void)snprintf(number, sizeof(number), "%d", table[i].number);
+		if (strcmp(name, table[i].name) == 0 || strcmp(name, number) == 0)
 			return table[i].number;
+	}
 	return 0;
 }
 

@@ -23,7 +23,7 @@ static int follow(struct call *c, struct pinfold_run *run, const struct wanted *
 		  struct lease *lease, struct err *e)
 {
 	struct record *rec =
-		record_begin(c, pinfold_run_id(run), w->command, pinfold_run_sandbox(run), e);
+		record_begin(c, pinfold_run_id(run), w->command, pinfold_run_sandbox(run), "", e);
 
 	if (!rec) {
 		pinfold_run_free(run);
@@ -89,7 +89,7 @@ struct page {
 	struct value *items;
 	size_t limit;
 	const char *after;
-	bool begun, more;
+	bool begun, is_gone, more;     /* is_gone: the one behind which it begins */
 	const struct link_run *others; /* that other processes have, newest first */
 	size_t n_others;
 };
@@ -97,8 +97,12 @@ struct page {
 static int add_to_page(struct page *p, const struct record *rec)
 {
 	if (!p->begun) {
-		p->begun = strcmp(rec->id, p->after) == 0;
-		return 0;
+		int order = strcmp(rec->id, p->after);
+
+		/* Ids sort by age: where that one is forgotten, what is older than it comes next. */
+		p->begun = order == 0 || (p->is_gone && order < 0);
+		if (!p->begun || order == 0)
+			return 0;
 	}
 	if (value_len(p->items) == p->limit) {
 		p->more = true;
@@ -133,6 +137,24 @@ static int add_in_turn(struct record *rec, void *arg)
 	return add_to_page(p, rec);
 }
 
+static int find_listed(struct record *rec, void *arg)
+{
+	struct page *p = arg;
+
+	p->begun = p->begun || strcmp(rec->id, p->after) == 0;
+	return p->begun;
+}
+
+static bool is_listed(struct call *c, const struct page *p)
+{
+	struct page sought = {.after = p->after};
+
+	runs_each(c->api->runs, c->who.tenant, find_listed, &sought);
+	for (size_t i = 0; i < p->n_others; i++)
+		sought.begun = sought.begun || strcmp(p->others[i].id, p->after) == 0;
+	return sought.begun;
+}
+
 int op_run_list(struct call *c, struct err *e)
 {
 	struct page p = {.items = value_array(),
@@ -140,9 +162,13 @@ int op_run_list(struct call *c, struct err *e)
 			 .after = arg_str(c, "after")};
 	auto_free struct link_run *others = elders_runs(c->api->elders, c->who.tenant, &p.n_others);
 
-	(void)e;
+	if (p.after && !id_is("run", p.after)) {
+		value_free(p.items);
+		return err_set(e, ERR_INVALID, "after: \"%.40s\" is no id of a run", p.after);
+	}
 	p.others = others;
 	p.begun = !p.after;
+	p.is_gone = p.after && !is_listed(c, &p);
 	runs_each(c->api->runs, c->who.tenant, add_in_turn, &p);
 	while (p.n_others && !p.more)
 		(void)add_other(&p); /* it says when the page is full by p.more */

@@ -12,6 +12,7 @@
 #include "api/packages.h"
 #include "api/runs.h"
 #include "base/fd.h"
+#include "base/id.h"
 
 static struct box *box_of(struct call *c, struct err *e)
 {
@@ -92,8 +93,12 @@ int op_sandbox_list(struct call *c, struct err *e)
 	struct boxes_page page = {.metadata = arg_str(c, "metadata"),
 				  .after = arg_str(c, "after"),
 				  .limit = (size_t)arg_int(c, "limit", 100)};
-	struct value *items = boxes_some(c->api, &c->who, &page, e);
+	struct value *items = NULL;
 
+	if (page.after && !id_is("sbx", page.after))
+		return err_set(e, ERR_INVALID, "after: \"%.40s\" is no id of a sandbox",
+			       page.after);
+	items = boxes_some(c->api, &c->who, &page, e);
 	if (!items)
 		return -EIO;
 	c->reply.value = value_object();
@@ -192,7 +197,7 @@ static int wait_for_exec(struct call *c, struct box *b, const struct wanted *w, 
 
 	if (pinfold_sandbox_exec(b->id, &w->o, &run, &failure) < 0)
 		return api_error(e, &failure);
-	struct record *rec = record_begin(c, pinfold_run_id(run), w->command, b->id, e);
+	struct record *rec = record_begin(c, pinfold_run_id(run), w->command, b->id, "", e);
 	if (!rec) {
 		pinfold_run_free(run);
 		return -ENOMEM;
@@ -215,8 +220,9 @@ int op_sandbox_exec(struct call *c, struct err *e)
 	int r = wanted_take(&w, c, true, e);
 	if (r >= 0 && arg_true(c, "background"))
 		r = start_background(c, b, &w, e);
-	else if (r >= 0 && wants_pty(c))
-		r = err_set(e, ERR_INVALID, "pty: only with background");
+	else if (r >= 0 && (wants_pty(c) || arg_true(c, "keep_stdin")))
+		r = err_set(e, ERR_INVALID, "%s: only with background",
+			    wants_pty(c) ? "pty" : "keep_stdin");
 	else if (r >= 0)
 		r = wait_for_exec(c, b, &w, e);
 	wanted_done(&w);

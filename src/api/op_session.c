@@ -29,9 +29,14 @@ int op_session_create(struct call *c, struct err *e)
 {
 	struct box *b = box_find(c->api, &c->who, arg_str(c, "id"), e);
 	const char *name = arg_str(c, "name"), *lang = arg_str(c, "lang");
+	struct err none = ERR_INIT;
 	struct session *s = NULL;
 
-	if (b)
+	if (b && name && !lang) /* one that is there stays what it is */
+		s = box_session(b, name, NULL, arg_true(c, "reset"), &none);
+	if (b && !s && none.kind == ERR_BUSY)
+		*e = none;
+	else if (b && !s)
 		s = box_session(b, name ? name : "", lang ? lang : "python", arg_true(c, "reset"),
 				e);
 	if (s) {

@@ -137,9 +137,19 @@ struct value *schema_of_arg(const struct op_arg *a)
 	return o;
 }
 
+/* What the path calls its next argument; *at goes on behind it. */
+static struct value *name_in_path(const char **at)
+{
+	const char *open = strchr(*at, '{'), *close = strchr(open, '}');
+
+	*at = close + 1;
+	return value_of_bytes(open + 1, (size_t)(close - open - 1));
+}
+
 static struct value *parameters(const struct op *op)
 {
 	struct value *list = value_array();
+	const char *path = op->path;
 
 	for (unsigned i = 0; i < op->n_args; i++) {
 		const struct op_arg *a = &op->args[i];
@@ -148,7 +158,8 @@ static struct value *parameters(const struct op *op)
 		if (!(a->flags & (IN_PATH | IN_QUERY)))
 			continue;
 		p = value_object();
-		value_set(p, "name", value_of_str(a->name));
+		value_set(p, "name",
+			  a->flags & IN_PATH ? name_in_path(&path) : value_of_str(a->name));
 		value_set(p, "in", value_of_str(a->flags & IN_PATH ? "path" : "query"));
 		value_set(p, "required", value_of_bool(a->flags & (NEEDED | IN_PATH)));
 		value_set(p, "schema", schema_of_arg(a));

@@ -460,6 +460,16 @@ static void early(struct call *c, struct value *v)
 	loop_post(r->loop, &r->answer);
 }
 
+static void refuse_range(struct exchange *x)
+{
+	struct err e = ERR_INIT;
+
+	(void)err_set(&e, ERR_INVALID, "Range: it begins behind the end");
+	(void)err_detail(&e, "range");
+	(void)err_remedy(&e, "Content-Range says how many bytes there are");
+	exchange_error(x, &e);
+}
+
 static void send_file(struct exchange *x, struct reply *reply, int status)
 {
 	if (reply->coding == HTTP_IDENTITY)
@@ -468,6 +478,10 @@ static void send_file(struct exchange *x, struct reply *reply, int status)
 	exchange_header(x, "Content-Disposition", "attachment");
 	exchange_header(x, "Content-Security-Policy", "sandbox; default-src 'none'");
 	status = cut_to_range(x, reply, status);
+	if (status == 416) {
+		refuse_range(x);
+		return;
+	}
 	exchange_begin(x, status, reply->type ? reply->type : "application/octet-stream",
 		       (int64_t)reply->length);
 	if (x->head.method != HTTP_HEAD && reply->length)
@@ -563,7 +577,7 @@ static void done(struct call *c)
 }
 
 /* The methods that the path does have. */
-static void name_methods(struct exchange *x)
+static void name_methods(struct exchange *x, struct err *e)
 {
 	struct http_path_args args;
 	struct http_target t;
@@ -580,6 +594,7 @@ static void name_methods(struct exchange *x)
 		n = n < sizeof(all) ? n : sizeof(all) - 1;
 	}
 	exchange_header(x, "Allow", all);
+	(void)err_remedy(e, "it has: %s", all);
 }
 
 static void refuse_path(struct exchange *x, bool known)
@@ -589,7 +604,7 @@ static void refuse_path(struct exchange *x, bool known)
 	if (known) {
 		(void)err_set(&e, ERR_INVALID, "this path does not have that method");
 		(void)err_detail(&e, "method");
-		name_methods(x);
+		name_methods(x, &e);
 	} else {
 		(void)err_set(&e, ERR_MISSING, "there is nothing at this path");
 		(void)err_detail(&e, "path");

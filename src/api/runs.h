@@ -71,7 +71,7 @@ bool runs_kept(struct runs *r);
 
 /* The record of a run that has just begun, as the call's; a reference for the caller. */
 struct record *record_begin(struct call *c, const char *id, const char *command,
-			    const char *sandbox, struct err *e);
+			    const char *sandbox, const char *workspace, struct err *e);
 
 /* It has begun: who detached is answered, who wants a stream hears it from here on. */
 void record_announce(struct call *c, struct record *rec);

@@ -134,6 +134,12 @@ struct session *box_session(struct box *b, const char *name, const char *lang, b
 		e->retry_ms = 1000;
 		s = NULL;
 	}
+	if (s && s->handle && lang && !reset && strcmp(s->lang, lang) != 0 &&
+	    pinfold_session_alive(s->handle)) {
+		(void)err_set(e, ERR_CONFLICT, "session \"%s\" is one of %s", s->name, s->lang);
+		(void)err_remedy(e, "choose another name, or let it begin anew with reset");
+		s = NULL;
+	}
 	if (s) {
 		s->busy = true;
 		s->since_ms = loop_now_ms();

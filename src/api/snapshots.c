@@ -174,7 +174,7 @@ int snapshots_open(struct snapshots *s, const char *tenant, const char *name, st
 		return fd;
 	(void)err_set(e, ERR_MISSING, "there is no snapshot \"%.64s\"", name);
 	(void)err_detail(e, "snapshot");
-	return err_remedy(e, *names ? "there are: %s" : "there is none%s", names);
+	return err_remedy(e, *names ? "there are: %s" : "keep one first%s", names);
 }
 
 int snapshot_check(const struct call *c, const char *name, struct err *e)

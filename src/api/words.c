@@ -16,6 +16,11 @@ static const struct {
 	{", or run it without --detach", ""},
 	{"make it with pinfold run --detach --user root", "make it with user root"},
 	{"--dir or --stdin", "files or stdin"},
+	{"inside are the host's /usr, and --dir at /work",
+	 "inside are the host's programs, in /usr"},
+	{"pinfold exec --detach runs one in the background", "exec starts one with background"},
+	{"pinfold resume ", "resume "},
+	{"wait for it, or run beside it with --share", "wait for it"},
 };
 
 static bool is_field(const char *name, size_t len)
@@ -90,16 +95,30 @@ void words_of_fields(char *text)
 		text[reword(text, text, strlen(text))] = '\0';
 }
 
-/* Text of a program cannot have this: its quotes are written with a backslash. */
-static const char hint[] = "\"hint\":\"";
+/* What is said to people. Text of a program cannot have these: its quotes are written with a backslash. */
+static const char *const said[] = {"\"hint\":\"", "\"message\":\"", "\"remedy\":\""};
 
-static void reword_hints(char *doc)
+/* Behind the next of them; NULL: there is none. */
+static const char *next_said(const char *doc)
+{
+	const char *first = NULL;
+
+	for (size_t i = 0; i < sizeof(said) / sizeof(*said); i++) {
+		const char *at = strstr(doc, said[i]);
+
+		if (at && (!first || at + strlen(said[i]) < first))
+			first = at + strlen(said[i]);
+	}
+	return first;
+}
+
+static void reword_said(char *doc)
 {
 	char *to = doc;
-	const char *from = doc, *end = doc + strlen(doc), *at;
+	const char *from = doc, *end = doc + strlen(doc), *words;
 
-	while ((at = strstr(from, hint))) {
-		const char *words = at + strlen(hint), *stop = words;
+	while ((words = next_said(from))) {
+		const char *stop = words;
 
 		while (*stop && *stop != '"')
 			stop += *stop == '\\' && stop[1] ? 2 : 1;
@@ -129,8 +148,7 @@ char *words_of_result(char *doc, const char *run)
 
 	if (!doc)
 		return NULL;
-	if (strstr(doc, hint))
-		reword_hints(doc);
+	reword_said(doc);
 	if (!strstr(doc, "\"truncated\":true") || value_parse(doc, strlen(doc), &v, &ignored) < 0)
 		return doc;
 	name_artifact(v, "stdout", "run.stdout", run);

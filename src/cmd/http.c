@@ -332,6 +332,7 @@ int http_start(const struct http_options *o, struct http_side *ret, struct err *
 			 .next = PROC_NONE,
 			 .runs = PROC_NONE,
 			 .elder = {PROC_NONE, PROC_NONE, PROC_NONE, PROC_NONE},
+			 .door = FD_NONE,
 			 .root = geteuid() == 0,
 			 .tls = TLS_SIDE_INIT};
 	int leash[2], ready[2];

@@ -36,6 +36,7 @@ struct proc {
 struct side {
 	struct api_config config;
 	char socket[108]; /* of the daemon */
+	int door; /* the same, O_PATH, once it listens: api may not come to it by its path */
 	char home[4096];
 	int leash;
 	bool root;					/* who started us was */

@@ -129,9 +129,11 @@ static void close_sockets(struct side *s)
 static void be_api(struct side *s)
 {
 	struct err e = ERR_INIT;
+	char door[32];
 
 	(void)prctl(PR_SET_NAME, s->config.runner ? "pinfold-runs" : "pinfold-api", 0, 0, 0);
-	(void)setenv("PINFOLD_SOCKET", s->socket, 1); /* no thread is there yet */
+	(void)snprintf(door, sizeof(door), "/proc/self/fd/%d", s->door);
+	(void)setenv("PINFOLD_SOCKET", door, 1); /* no thread is there yet */
 	s->config.mount = mount_mcp;
 	s->config.mount_arg = s;
 	char artifacts[sizeof(s->home) + 16] = "";

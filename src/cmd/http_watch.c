@@ -4,12 +4,14 @@
  * to listen, once whoever was it before has told what it has) -> elder (after a SIGHUP, until nobody
  * can ask for what it has). One that does not come up as far as `api` changes nothing.
  */
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -243,6 +245,35 @@ static bool turn(struct side *s)
 	return true;
 }
 
+/* The daemon listens after we were forked, and one that died may have left its socket: what takes a
+ * connection is it. */
+static bool find_door(struct side *s)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	auto_close int door = open(s->socket, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (door < 0 || fd < 0)
+		return false;
+	(void)snprintf(at.sun_path, sizeof(at.sun_path), "/proc/self/fd/%d", door);
+	if (connect(fd, (struct sockaddr *)&at, sizeof(at)) < 0 && errno != EAGAIN)
+		return false;
+	s->door = take_fd(&door);
+	return true;
+}
+
+/* Whoever serves for root has no right to pass through directories that are root's alone, as a
+ * XDG_RUNTIME_DIR is. So he is handed the daemon's socket itself. false: we are to end. */
+static bool await_daemon(struct side *s)
+{
+	struct pollfd leash = {.fd = s->leash, .events = POLLIN};
+
+	while (!find_door(s))
+		if (poll(&leash, 1, TURN_MS) > 0 && !heed_leash(s))
+			return false;
+	return true;
+}
+
 void http_watch(struct side *s, int ready)
 {
 	uint64_t started_ms = 0;
@@ -257,12 +288,14 @@ void http_watch(struct side *s, int ready)
 	(void)sigprocmask(SIG_SETMASK, &held, NULL);
 	if (s->tls.cert_path)
 		start_tls(s, ready);
-	do {
+	bool go_on = await_daemon(s);
+	while (go_on) {
 		if (now_ms() >= started_ms + AGAIN_MS) {
 			started_ms = now_ms();
 			start_missing(s);
 		}
-	} while (turn(s));
+		go_on = turn(s);
+	}
 	end_all(s);
 	_exit(0);
 }

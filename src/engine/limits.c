@@ -10,6 +10,8 @@
 #include "sandbox/volume.h"
 
 #define MIB (1ull << 20)
+#define DISK_LEAST (64ull << 10)
+#define DISK_MOST (1ull << 50)
 
 const char *held_name(enum held h)
 {
@@ -79,6 +81,15 @@ static int set_bound(const struct bound *b, struct err *e)
 			  bound_text(b, b->most, most));
 }
 
+int limit_check_disk(uint64_t bytes, struct err *e)
+{
+	uint64_t ignored;
+	const struct bound b = {"disk",	    IN_BYTES,	&ignored, bytes,
+				DISK_LEAST, DISK_LEAST, DISK_MOST};
+
+	return set_bound(&b, e);
+}
+
 static int set_values(struct request *r, const struct pinfold_run_options *o, struct err *e)
 {
 	struct sandbox_limits *l = &r->spec.limits;
@@ -91,7 +102,7 @@ static int set_values(struct request *r, const struct pinfold_run_options *o, st
 		{"memory", IN_BYTES, &l->memory_bytes, o->memory_bytes, 512 * MIB, 4 * MIB,
 		 1ull << 50},
 		{"pids", IN_COUNT, &l->pids, o->pids, 128, 1, 4000000},
-		{"disk", IN_BYTES, &l->disk_bytes, o->disk_bytes, 256 * MIB, 64 << 10, 1ull << 50},
+		{"disk", IN_BYTES, &l->disk_bytes, o->disk_bytes, 256 * MIB, DISK_LEAST, DISK_MOST},
 		{"nofile", IN_COUNT, &l->nofile, o->nofile, 1024, 8, 1048576},
 		{"output", IN_BYTES, &r->output_bytes, o->output_bytes, MIB, 1, 64 * MIB},
 	};

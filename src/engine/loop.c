@@ -141,7 +141,7 @@ static void on_control(struct pinfold_run *run)
 	if (take_message(run) && !(run->exec && run->guest_done))
 		return;
 	(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->live.sb.control, NULL);
-	if (run->exec && run->have_status && !remote_ask_memory(run)) {
+	if (run->exec && run->have_status && !remote_ask_hit(run)) {
 		on_guest_end(run);
 	} else if (run->exec) {
 		run->give_up_us = now_us() + GIVE_UP_AFTER_US;

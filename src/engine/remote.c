@@ -368,6 +368,7 @@ bool remote_message(struct pinfold_run *run)
 	}
 	if (r >= 0 && msg.kind == LINK_OK && run->exec) {
 		run->usage.oom_kills = msg.ok.value;
+		run->usage.pids_refused = msg.ok.pids_refused;
 	} else if (r >= 0 && msg.kind == LINK_ENDED) {
 		take_ended(run, &msg.ended);
 	} else {
@@ -387,13 +388,21 @@ void remote_tell(const struct pinfold_run *run)
 		(void)passfd_send(run->link, &msg, sizeof(msg), NULL, 0); /* or all is over */
 }
 
-bool remote_ask_memory(const struct pinfold_run *run)
+/* Did it say something on standard error, whether or not somebody read it yet? */
+static bool complains(const struct pinfold_run *run)
+{
+	struct pollfd p = {.fd = run->out[1], .events = POLLIN};
+
+	return run->capture[1].total > 0 ||
+	       (run->out[1] >= 0 && poll(&p, 1, 0) == 1 && p.revents & POLLIN);
+}
+
+bool remote_ask_hit(const struct pinfold_run *run)
 {
 	struct link_ask msg = {.magic = LINK_MAGIC, .version = LINK_VERSION, .op = LINK_TELL};
-	int st = run->wait_status;
-	bool killed = WIFSIGNALED(st) ? WTERMSIG(st) == SIGKILL : WEXITSTATUS(st) == 128 + SIGKILL;
 
-	return run->link >= 0 && run->stop == STOP_NONE && killed &&
+	return run->link >= 0 && run->stop == STOP_NONE &&
+	       (run->wait_status != 0 || complains(run)) &&
 	       passfd_send(run->link, &msg, sizeof(msg), NULL, 0) >= 0;
 }
 

@@ -344,9 +344,10 @@ bool remote_message(struct pinfold_run *run);
 void remote_kill(const struct pinfold_run *run);
 /* PINFOLD_PROMPT: the guest is done. */
 void remote_tell(const struct pinfold_run *run);
-/* A command in a sandbox that lives was killed: the answer says whether for want of memory. False: it
- * was not, or nobody can be asked. */
-bool remote_ask_memory(const struct pinfold_run *run);
+/* A command in a sandbox that lives has ended, and not without a complaint: the answer says whether
+ * somebody was killed for want of memory, or could not be started. False: all went well, which is not
+ * worth a question, or nobody can be asked. */
+bool remote_ask_hit(const struct pinfold_run *run);
 /* follow.c: take one message of what is followed; 1: *ret is an event. */
 int follow_message(struct pinfold_run *run, struct pinfold_event *ret);
 /* Hang up. */
@@ -467,6 +468,8 @@ const char *held_name(enum held h);
 /* For people: 512K, 1.5s, 366d. */
 #define LIMIT_TEXT 32
 const char *limit_size(uint64_t bytes, char text[LIMIT_TEXT]);
+/* Of a workspace, whose commands could not start with less; 0: not given. */
+int limit_check_disk(uint64_t bytes, struct err *e);
 const char *limit_time(uint64_t ms, char text[LIMIT_TEXT]);
 
 #endif

@@ -144,6 +144,8 @@ int workspace_new(struct store *s, const char *name,
 	if (r >= 0)
 		r = w ? store_check_name(name, e) : err_sys(e, "store");
 	if (r >= 0)
+		r = limit_check_disk(o.disk_bytes, e);
+	if (r >= 0)
 		r = take_dir(w, o.dir, e);
 	if (r >= 0)
 		r = take_said(w, &o, e);

@@ -31,6 +31,8 @@ int pinfold_workspace_limit(struct pinfold_store *store, const char *name, uint6
 	int r = op_begin(&op, "workspace.limit", store->store, limits(disk_bytes, "inodes", inodes),
 			 &e);
 	if (r >= 0)
+		r = limit_check_disk(disk_bytes, &e);
+	if (r >= 0)
 		r = w ? workspace_find(store->store, name, w, &e) : err_sys(&e, "store");
 	if (r >= 0) {
 		w->disk_bytes = disk_bytes ? disk_bytes : w->disk_bytes;

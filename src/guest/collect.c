@@ -302,7 +302,7 @@ static int is_full(const struct statfs *fs)
 }
 
 /* Of the layer, and of /tmp where that is not in the same filesystem: a workspace, a volume. */
-static int guest_full(const struct guest *g)
+int guest_full(const struct guest *g)
 {
 	struct statfs fs = {0};
 	struct stat layer, tmp;

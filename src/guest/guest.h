@@ -93,7 +93,7 @@ unsigned guest_job_poll(struct pollfd *fds);
 /* What the n of them brought. */
 void guest_job_events(const struct guest *g, const struct pollfd *fds, unsigned n);
 /* A process has ended; maybe it was one of them. */
-void guest_job_ended(int pid, int status, const struct rusage *usage);
+void guest_job_ended(const struct guest *g, int pid, int status, const struct rusage *usage);
 int guest_job_is(int pid);
 /* A command and its process group. */
 void guest_signal_group(const struct guest *g, int pid, int sig);
@@ -119,9 +119,10 @@ int guest_serve(struct guest *g);
 /* seen.c: watch the files of packages, 0 or -errno; say which were opened. */
 int guest_seen_step(const struct guest *g, const struct plan_step *step);
 void guest_seen_tell(void);
-/* collect.c: report every changed file; how much the layer holds now. */
+/* collect.c: report every changed file; how much the layer holds now; MSG_FULL_*. */
 void guest_collect(struct guest *g);
 uint64_t guest_used(const struct guest *g);
+int guest_full(const struct guest *g);
 
 /* util.c */
 size_t str_len(const char *s);

@@ -147,7 +147,7 @@ void guest_job_events(const struct guest *g, const struct pollfd *fds, unsigned 
 			}
 }
 
-void guest_job_ended(int pid, int status, const struct rusage *usage)
+void guest_job_ended(const struct guest *g, int pid, int status, const struct rusage *usage)
 {
 	struct job *job = find(pid);
 
@@ -158,7 +158,7 @@ void guest_job_ended(int pid, int status, const struct rusage *usage)
 					  guest_micros(&usage->ru_stime),
 				 .value2 = (uint64_t)usage->ru_maxrss};
 	struct msg_guest exited = {.kind = MSG_EXITED, .code = status, .value = guest_now_ns()};
-	struct msg_guest done = {.kind = MSG_DONE};
+	struct msg_guest done = {.kind = MSG_DONE, .code = guest_full(g)};
 
 	(void)guest_send_to(job->ctl, &used, NULL, -1); /* he may be gone */
 	(void)guest_send_to(job->ctl, &exited, NULL, -1);

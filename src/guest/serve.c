@@ -58,7 +58,7 @@ static int reap(const struct guest *g, int *status)
 			*status = st;
 			ended = 1;
 		} else {
-			guest_job_ended((int)pid, st, &usage);
+			guest_job_ended(g, (int)pid, st, &usage);
 		}
 	}
 }

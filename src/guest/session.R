@@ -152,7 +152,7 @@ traced <- function(error, calls) {
     if (!length(calls) && length(state$ref))
         lines <- paste0("  ", place(state$ref), as.character(state$ref)[1])
     call <- conditionCall(error)
-    if (!length(calls)) call <- NULL
+    if (!length(calls) || identical(call, quote(eval(exprs[[i]], globalenv())))) call <- NULL
     said <- if (is.null(call)) "Error: " else paste0("Error in ", deparse(call)[1], ": ")
     c(paste0(said, conditionMessage(error)), lines)
 }

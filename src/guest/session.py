@@ -277,7 +277,9 @@ def pinfold():
 
     def execute(source):
         name = "<cell %d>" % count
-        linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+        # With a newline at its end, as linecache has it of files: traceback counts on that.
+        lines = (source if source.endswith("\n") else source + "\n").splitlines(True)
+        linecache.cache[name] = (len(source), None, lines, name)
         try:
             run(source, name)
             status = "ok"

@@ -73,6 +73,8 @@ struct cgroup_ops {
 	int (*kill_singly)(const struct cgroup *cg);
 	/* How many it has killed for want of memory. */
 	uint64_t (*oom_kills)(const struct cgroup *cg);
+	/* How many forks its limit has refused. */
+	uint64_t (*pids_refused)(const struct cgroup *cg);
 };
 
 extern const struct cgroup_ops cgroup_v1_ops;

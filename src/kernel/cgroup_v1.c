@@ -32,6 +32,11 @@ static uint64_t oom_kills(const struct cgroup *cg)
 	return cgroup_get(cg->part[CG_MEMORY], "memory.oom_control", "oom_kill");
 }
 
+static uint64_t pids_refused(const struct cgroup *cg)
+{
+	return cgroup_get(cg->part[CG_PIDS], "pids.events", "max");
+}
+
 static void usage(const struct cgroup *cg, struct cgroup_usage *ret)
 {
 	*ret = (struct cgroup_usage){
@@ -39,7 +44,7 @@ static void usage(const struct cgroup *cg, struct cgroup_usage *ret)
 			cgroup_get(cg->part[CG_MEMORY], "memory.max_usage_in_bytes", NULL),
 		.oom_kills = oom_kills(cg),
 		.pids_peak = cgroup_get(cg->part[CG_PIDS], "pids.peak", NULL),
-		.pids_refused = cgroup_get(cg->part[CG_PIDS], "pids.events", "max"),
+		.pids_refused = pids_refused(cg),
 		.cpu_us = cgroup_get(cg->part[CG_CPUACCT], "cpuacct.usage", NULL) / 1000,
 	};
 }
@@ -72,5 +77,5 @@ static int kill_singly(const struct cgroup *cg)
 	return 0;
 }
 
-const struct cgroup_ops cgroup_v1_ops = {"v1",	limit,	   usage,	memory,
-					 false, watch_oom, kill_singly, oom_kills};
+const struct cgroup_ops cgroup_v1_ops = {"v1",	    limit,	 usage,	    memory,	 false,
+					 watch_oom, kill_singly, oom_kills, pids_refused};

@@ -30,6 +30,11 @@ static uint64_t oom_kills(const struct cgroup *cg)
 	return cgroup_get(cg->part[CG_UNIFIED], "memory.events", "oom_kill");
 }
 
+static uint64_t pids_refused(const struct cgroup *cg)
+{
+	return cgroup_get(cg->part[CG_UNIFIED], "pids.events", "max");
+}
+
 static void usage(const struct cgroup *cg, struct cgroup_usage *ret)
 {
 	const char *dir = cg->part[CG_UNIFIED];
@@ -38,7 +43,7 @@ static void usage(const struct cgroup *cg, struct cgroup_usage *ret)
 		.memory_peak_bytes = cgroup_get(dir, "memory.peak", NULL),
 		.oom_kills = oom_kills(cg),
 		.pids_peak = cgroup_get(dir, "pids.peak", NULL),
-		.pids_refused = cgroup_get(dir, "pids.events", "max"),
+		.pids_refused = pids_refused(cg),
 		.cpu_us = cgroup_get(dir, "cpu.stat", "usage_usec"),
 	};
 }
@@ -61,5 +66,5 @@ static int kill_singly(const struct cgroup *cg)
 	return cgroup_put(cg->part[CG_UNIFIED], "memory.oom.group", 0, &e);
 }
 
-const struct cgroup_ops cgroup_v2_ops = {"v2", limit,	  usage,       memory,
-					 true, watch_oom, kill_singly, oom_kills};
+const struct cgroup_ops cgroup_v2_ops = {"v2",	    limit,	 usage,	    memory,	 true,
+					 watch_oom, kill_singly, oom_kills, pids_refused};

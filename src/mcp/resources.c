@@ -251,7 +251,8 @@ static int read_rest(struct call *c, struct box *b, const char *uri, const char 
 		(void)snprintf(path, sizeof(path), "/.pinfold/%.200s", rest);
 		return read_run(c, b, uri, path, e);
 	}
-	if (strncmp(rest, "files/", 6) != 0 || tool_path(rest + 5, path, e) < 0)
+	if (strncmp(rest, "files/", 6) != 0 ||
+	    tool_path(rest + (is_below_root(rest + 6) ? 5 : 6), path, e) < 0)
 		return err_set(e, ERR_MISSING, "no such resource");
 	if (file_load(b, path, READ_MAX, &data, &len, e) < 0)
 		return -EIO;

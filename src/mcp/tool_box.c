@@ -135,7 +135,9 @@ int tool_create(struct call *c, struct err *e)
 	struct value *v = NULL;
 
 	name = name ? name : BOX_DEFAULT;
-	int r = from ? snapshot_check(c, from, e) : 0;
+	int r = box_check_name("sandbox", name, e);
+	if (r >= 0 && from)
+		r = snapshot_check(c, from, e);
 	if (r >= 0)
 		r = access_of_new(c, name, &o, &domains, e);
 	if (r != 0)

@@ -47,9 +47,9 @@ static int write_it(struct call *c, struct box *b, const char *path, struct err 
 	if (file_save(b, path, data, len, flags, arg_true(c, "executable") ? 0755 : 0, e) < 0)
 		return -EIO;
 	size_t lines = count_lines(data, len) + (len && data[len - 1] != '\n');
-	text_fmt(&t, "%s %s bytes, %zu line%s to %s",
+	text_fmt(&t, "%s %s byte%s, %zu line%s to %s",
 		 flags & PINFOLD_WRITE_APPEND ? "appended" : "wrote", text_number(len, number),
-		 lines, lines == 1 ? "" : "s", path);
+		 len == 1 ? "" : "s", lines, lines == 1 ? "" : "s", path);
 	return tool_reply(c, &t, e);
 }
 

@@ -198,6 +198,20 @@ static int signal_of(const char *name)
 				       : SIGHUP;
 }
 
+/* By the name that the model knows: "command 17 of sbx… has ended" is about p1. */
+static int by_name(struct call *c, const struct pinfold_error *failure, struct err *e)
+{
+	const char *of = strncmp(failure->message, "command ", 8) == 0
+				 ? strstr(failure->message, " of ")
+				 : NULL;
+	const char *rest = of ? strchr(of + 4, ' ') : NULL;
+	int r = api_error(e, failure);
+
+	if (rest)
+		(void)snprintf(e->text, sizeof(e->text), "%.16s%s", arg_str(c, "process_id"), rest);
+	return r;
+}
+
 static int write_process(struct call *c, struct box *b, struct text *t, struct err *e)
 {
 	const struct value *input = arg(c, "input");
@@ -211,9 +225,9 @@ static int write_process(struct call *c, struct box *b, struct text *t, struct e
 		return -ENOENT;
 	if ((input || ends) && pinfold_process_write(b->id, pid, input ? value_str(input) : "",
 						     value_len(input), ends, &wrote, &failure) < 0)
-		return api_error(e, &failure);
+		return by_name(c, &failure, e);
 	if (signo && pinfold_process_signal(b->id, pid, signal_of(signo), &failure) < 0)
-		return api_error(e, &failure);
+		return by_name(c, &failure, e);
 	return show_output(c, b, pid, (int64_t)names_offset(tool_mcp(c)->names, b->id, pid),
 			   (uint32_t)arg_int(c, "wait_ms", WRITE_LOOK_MS), t, e);
 }

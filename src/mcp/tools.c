@@ -269,6 +269,11 @@ static void put_sentence(struct text *t, const char *words)
 	size_t first = strspn(words, "abcdefghijklmnopqrstuvwxyz");
 	bool word = first && (words[first] == ' ' || words[first] == ',' || !words[first]);
 
+	/* Nor is the name of an argument or a command any other with a capital. */
+	if (word &&
+	    (strcmp(words + first, " is missing") == 0 || strncmp(words, "pinfold ", 8) == 0))
+		word = false;
+
 	if (!n)
 		return;
 	if (word) {
@@ -370,7 +375,7 @@ struct box *tool_box_for(struct call *c, const char *lang, const struct value *c
 	struct box *b = box_find(c->api, &c->who, name, e);
 	if (!b && e->kind == ERR_MISSING && strcmp(name, BOX_DEFAULT) == 0)
 		b = make_default(c, lang, code, e);
-	else if (!b && e->kind == ERR_MISSING) {
+	else if (!b && e->kind == ERR_MISSING && box_check_name("sandbox", name, e) >= 0) {
 		char live[sizeof(e->remedy)];
 
 		(void)snprintf(live, sizeof(live), "%s", e->remedy);
@@ -388,14 +393,28 @@ const char *box_label(const struct box *b)
 	return b->name[0] ? b->name : b->id;
 }
 
+bool is_below_root(const char *path)
+{
+	static const char *const top[] = {"home/", "tmp/",  "usr/",	"etc/", "work/",
+					  "run/",  "var/",  "opt/",	"dev/", "srv/",
+					  "mnt/",  "root/", ".pinfold/"};
+	size_t i = 0, n = sizeof(top) / sizeof(*top);
+
+	while (i < n && strncmp(path, top[i], strlen(top[i])) != 0)
+		i++;
+	return i < n;
+}
+
 int tool_path(const char *given, char ret[4096], struct err *e)
 {
 	const char *path = given;
 
 	if (strncmp(path, "file://", 7) == 0)
 		path += 7;
-	if (strncmp(path, "pinfold://", 10) == 0 && strstr(path, "/files/"))
+	if (strncmp(path, "pinfold://", 10) == 0 && strstr(path, "/files/")) {
 		path = strstr(path, "/files/") + 7;
+		path -= is_below_root(path); /* with the slash */
+	}
 	if (strlen(path) > 4000 || !*path) {
 		(void)err_set(e, ERR_INVALID, "path: %s", *path ? "too long" : "empty");
 		return err_detail(e, "path");

@@ -52,6 +52,8 @@ void note_package(struct text *notes, const char *package); /* NULL: none */
 const char *box_label(const struct box *b);
 /* A path inside, absolute, from what a model wrote: relative, a file: URI or one of ours. */
 int tool_path(const char *given, char ret[4096], struct err *e);
+/* Behind "files/" of a URI: is that a path from / on? Others are below the working directory. */
+bool is_below_root(const char *path);
 
 /* The answer: a text, or the text of `json` (taken), with it as structured content where wanted. */
 int tool_reply(struct call *c, struct text *t, struct err *e);

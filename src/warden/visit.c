@@ -9,7 +9,7 @@
 
 struct visitor {
 	int link;
-	uint64_t oom_before; /* when he came */
+	uint64_t oom_before, refused_before; /* when he came */
 	struct source source;
 	struct visitor *next;
 };
@@ -20,8 +20,11 @@ int visit(struct warden *w, struct ward *ward, int link, struct err *e)
 
 	if (!v)
 		return err_sys(e, "visit");
-	*v = (struct visitor){
-		link, ward_oom_kills(ward), {SOURCE_VISITOR, ward, v}, ward->visitors};
+	*v = (struct visitor){.link = link,
+			      .oom_before = ward_oom_kills(ward),
+			      .refused_before = ward_pids_refused(ward),
+			      .source = {SOURCE_VISITOR, ward, v},
+			      .next = ward->visitors};
 	int r = warden_watch(w, link, &v->source, e);
 	if (r < 0) {
 		free(v);
@@ -56,12 +59,15 @@ void visitors_leave(struct warden *w, struct ward *ward)
 	}
 }
 
-/* His command has ended, and he would know whether somebody was killed for want of memory meanwhile. */
+/* His command has ended, and he would know whether somebody was killed for want of memory meanwhile,
+ * or could not be started. */
 static void answer(const struct visitor *v)
 {
+	const struct ward *ward = v->source.ward;
 	struct link_msg msg = {
 		.kind = LINK_OK,
-		.ok = {.value = ward_oom_kills(v->source.ward) - v->oom_before},
+		.ok = {.value = ward_oom_kills(ward) - v->oom_before,
+		       .pids_refused = ward_pids_refused(ward) > v->refused_before},
 	};
 
 	(void)passfd_send(v->link, &msg, sizeof(msg), NULL, 0); /* or he is gone */

@@ -376,6 +376,13 @@ uint64_t ward_oom_kills(const struct ward *ward)
 	return ops ? ops->oom_kills(&ward->live.cgroup) : ward->relieved;
 }
 
+uint64_t ward_pids_refused(const struct ward *ward)
+{
+	const struct cgroup_ops *ops = ward->live.cgroup.ops;
+
+	return ops ? ops->pids_refused(&ward->live.cgroup) : 0;
+}
+
 bool ward_was_oom(const struct ward *ward, uint64_t before, int status)
 {
 	bool killed = WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL

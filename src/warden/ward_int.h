@@ -230,6 +230,8 @@ void ward_sweep_gone(struct warden *w);
 void ward_refuse(int client, const struct err *e);
 /* How many of its processes were killed for want of memory so far. */
 uint64_t ward_oom_kills(const struct ward *ward);
+/* How many could not be started for its limit of processes; 0 where no control group counts them. */
+uint64_t ward_pids_refused(const struct ward *ward);
 /* Was that the end of a command which ended with this wait status? `before`: as it was when it began. A
  * shell passes on what became of the last program that it started. */
 bool ward_was_oom(const struct ward *ward, uint64_t before, int status);

@@ -234,7 +234,9 @@ struct link_ok {
 	uint64_t value;
 	char sandbox[LINK_ID_SIZE];
 	/* FOLLOW: of the sandbox, as in link_started and as it was asked for. */
-	uint8_t group, volume, terminal, zero[5];
+	uint8_t group, volume, terminal;
+	uint8_t pids_refused; /* TELL, with `value`, who was killed: somebody could not be started */
+	uint8_t zero[4];
 	struct ask_limits limits;
 };
 

@@ -105,7 +105,7 @@ def output():
     part = api.ask("GET", "/v1/runs/%s/stdout" % r["id"], headers={"Range": "bytes=-8"})
     same("its end by a range", (part.status, part.body), (206, b"1000000\n"))
     part = api.ask("GET", "/v1/runs/%s/stdout" % r["id"], headers={"Range": "bytes=99999999-"})
-    same("a range behind its end", part.status, 416)
+    refused("a range behind its end", part, 416, "invalid_argument", "Range")
     before = memory("VmRSS")
     r = api.run(command="head -c 100M /dev/zero").json
     same("a hundred million bytes are counted", r["stdout"]["bytes"], 100 << 20)
@@ -313,6 +313,11 @@ def lists():
     refused("limit 0", api.get("/v1/runs", limit=0), 400, "invalid_argument", "limit")
     refused("limit 1001", api.get("/v1/runs", limit=1001), 400, "invalid_argument", "limit")
     refused("limit x", api.get("/v1/runs", limit="x"), 400, "invalid_argument", "limit")
+    refused("after x", api.get("/v1/runs", after="x"), 400, "invalid_argument", "after")
+    items = api.get("/v1/runs", limit=2).json["items"]
+    gone = items[0]["id"][:-4] + "zzzz" if items[0]["id"][-4:] != "zzzz" else items[0]["id"]
+    same("behind one that is forgotten", api.get("/v1/runs", limit=1, after=gone).json["items"][0]["id"],
+         items[0]["id"])
     same("HEAD of a list", api.ask("HEAD", "/v1/runs").body, b"")
     refused("a run that is not there", api.get("/v1/runs/run" + "a" * 26), 404, "not_found")
     refused("and its output", api.get("/v1/runs/nonsense/stderr"), 404, "not_found")
@@ -365,7 +370,8 @@ def idempotency():
 
 
 WRONG = [
-    ({"comand": "x"}, "comand"), ({"command": 5}, "command"), ({"command": [1]}, "command[0]"),
+    ({"comand": "x"}, "comand"), ({"command": []}, "command:"), ({"command": "x", "name": "No Name"}, "name:"),
+    ({"command": 5}, "command"), ({"command": [1]}, "command[0]"),
     ({"command": ["a", None]}, "command[1]"), ({"command": "x", "env": []}, "env"),
     ({"command": "x", "env": {"A": 1}}, "env.A"), ({"command": "x", "env": {"A=B": "1"}}, "env."),
     ({"command": "x", "env": {"A": "a\0b"}}, "env.A"), ({"command": "a\0b"}, "command"),
@@ -461,6 +467,8 @@ def policies():
 
 @test
 def wrong_fields():
+    a = api.post("/v1/runs", {"command": ["nothing-here"], **BEST}).json["error"]
+    check("what a result says is for the API", "--" not in a["message"] + a["remedy"], a)
     for body, word in WRONG:
         for key in ("command", "lang"):
             if key in body and body.get("limits") is None:

@@ -147,6 +147,21 @@ def out_of_memory():
 
 
 @test
+def out_of_room():
+    box = api.box(disk="16M", pids=40)
+
+    def hit(command):
+        r = api.post(box + "/exec", {"command": command}).json
+        return r["limit"] and r["limit"]["kind"]
+
+    same("a command that fills the disk", hit("head -c 30M /dev/zero > big"), "disk")
+    same("with room again", hit("rm big; ls nothing-here"), None)
+    if not BEST:
+        same("one that starts too many", hit("for i in {1..60}; do sleep 0.3 & done; wait"), "pids")
+        same("the next does not", hit("ls nothing-here"), None)
+
+
+@test
 def variables():
     box = api.box(env={"A": "made", "B": "made", "PATH": "/opt/x:/usr/bin:/bin", "LANG": "C"})
     show = {"command": ["sh", "-c", "echo $A $B $PATH $LANG $HOME"]}
@@ -233,6 +248,8 @@ def commands():
     same("a program text", r["stdout"]["text"], "42\n")
     refused("a limit of a sandbox is not one of a command",
             api.post(box + "/exec", {"command": "x", "memory": "1G"}), 400, "invalid_argument", "memory")
+    refused("input that stays open, of one that is waited for",
+            api.post(box + "/exec", {"command": "x", "keep_stdin": True}), 400, "invalid_argument", "keep_stdin")
     refused("no command", api.post(box + "/exec", {}), 400, "invalid_argument", "command")
     mark = "m%d" % time.monotonic_ns()
     events = api.events("POST", box + "/exec?stream=1", {
@@ -302,6 +319,8 @@ def input_and_user():
     refused("a signal that is none", api.post(q + "/signal", {"signal": "NONE"}), 400,
             "invalid_argument", "signal")
     refused("no signal", api.post(q + "/signal", {}), 400, "invalid_argument", "signal")
+    refused("a number that is none", api.post(q + "/signal", {"signal": 77}), 400, "invalid_argument", "signal")
+    same("SIGCONT by its number", api.post(q + "/signal", {"signal": 18}).status, 204)
     same("SIGTERM", api.post(q + "/signal", {"signal": "SIGTERM"}).status, 204)
     check("ends it", wait_until(lambda: api.get(q).json["signal"] == 15), api.get(q))
     r = spawn(box, "trap 'echo usr1' USR1; echo ready; while :; do sleep 0.05; done")

@@ -382,6 +382,28 @@ def large():
 
 
 @test
+def pages():
+    box = api.box()
+    sh(box, "mkdir -p p/d && cd p && touch d/x d.x " + " ".join("n" * 150 + str(i) for i in range(3)))
+    whole = [f["path"] for f in api.get(box + "/files/list", path="p", depth=3).json["items"]]
+    seen, after = [], {}
+    while len(seen) < 20:
+        page = api.get(box + "/files/list", path="p", depth=3, limit=1, **after).json
+        seen += [f["path"] for f in page["items"]]
+        if page["next"] is None:
+            break
+        after = {"after": page["next"]}
+        if page["next"].endswith("/d"):
+            sh(box, "mv p/d.x p/d.y") # what a page ends with, or the next begins with, may go
+    same("page by page, with long names", [os.path.basename(f) for f in seen],
+         [os.path.basename(f).replace("d.x", "d.y") for f in whole])
+    sh(box, "rm p/d.y")
+    page = api.get(box + "/files/list", path="p", depth=3, after="/home/user/p/d.y").json["items"]
+    same("behind one that is gone", len(page), 3)
+    api.delete(box)
+
+
+@test
 def watched():
     box = api.box()
     sh(box, "mkdir d")
@@ -403,6 +425,15 @@ def watched():
         if e[2]["path"].endswith("uploaded"):
             break
     check("what the API writes is seen, too", e[2]["path"].endswith("uploaded"), e)
+    api.put(box + at("uploaded"), b"y")
+    sh(box, "echo x > '#12'; echo end > last2")
+    seen = []
+    for e in stream:
+        if "last" in e[2]["path"]:
+            break
+        seen.append((e[0], e[2]["path"].split("/home/user/")[-1]))
+    same("once, by its own name", [s for s in seen if "#" not in s[1]], [("write", "uploaded")])
+    check("no name hides a file", ("write", "#12") in seen, seen)
     events.close()
     refused("of what is not there", api.get(box + "/files/watch", path="no"), 404, "not_found")
     events = api.events("GET", box + "/files/watch")

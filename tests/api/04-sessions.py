@@ -47,6 +47,9 @@ def python():
          ("error", "ZeroDivisionError", "division by zero"))
     check("with the lines of the code", "line 2" in str(r["error"]["traceback"]) and
           "line 4" in str(r["error"]["traceback"]), r["error"])
+    r = execute(s, "y = 1/0")
+    check("and a mark below what failed", "    y = 1/0\n        ~^~\n" in r["error"]["traceback"] or
+          "~" not in r["error"]["traceback"], r["error"]) # Pythons before 3.11 have none
     r = execute(s, "if x\n  y")
     same("code that is none", r["error"]["name"], "SyntaxError")
     r = execute(s, "import asyncio\nawait asyncio.sleep(0.01)\n'awaited'")
@@ -100,8 +103,16 @@ def others():
         execute(s, "x <- 6")
         r = execute(s, "cat('hi\\n'); x * 7")
         check("R", r["stdout"]["text"] == "hi\n" and "42" in main(r)[0]["text/plain"], r)
+        r = execute(s, "stop('oh')")
+        same("its errors have no call of ours", r["error"]["traceback"].split("\n")[0], "Error: oh")
     else:
         skip("R", "Rscript is not installed")
+    a = api.post(box + "/sessions", {"lang": "bash", "name": "same"}).json
+    same("one of that name is there", api.post(box + "/sessions", {"name": "same"}).json["id"], a["id"])
+    same("in its language", api.post(box + "/sessions", {"name": "same"}).json["lang"], "bash")
+    refused("not in another", api.post(box + "/sessions", {"name": "same", "lang": "python"}), 409, "conflict", "bash")
+    a = api.post(box + "/sessions", {"name": "same", "lang": "python", "reset": True})
+    same("unless it begins anew", (a.status, a.json["lang"]), (201, "python"))
     check("several at a time", len(api.get(box + "/sessions").json["items"]) >= 2)
     refused("another language", api.post(box + "/sessions", {"lang": "perl"}), 400, "invalid_argument", "lang")
     refused("a field that is none", api.post(box + "/sessions", {"lnag": "r"}), 400, "invalid_argument", "lnag")

@@ -35,8 +35,8 @@ class Things:
     def fill(self, path):
         last = self.run if path.startswith("/v1/runs") else self.box
         return (path.replace("{id}", last).replace("{pid}", str(self.pid))
-                .replace("{session}", self.session).replace("{name}", "secret")
-                .replace("{workspace}", "secret").replace("{port}", "8080").replace("{path}", "secret"))
+                .replace("{sid}", self.session).replace("{name}", "secret")
+                .replace("{port}", "8080").replace("{path}", "secret"))
 
 
 def query(op):

@@ -59,9 +59,9 @@ class Place:
 
     def fill(self, path):
         which = self.run if path.startswith("/v1/runs") else self.id
-        path = path.replace("{id}", which).replace("{pid}", str(self.pid)).replace("{session}", self.session)
+        path = path.replace("{id}", which).replace("{pid}", str(self.pid)).replace("{sid}", self.session)
         path = path.replace("{port}", "8080").replace("{path}", "a")
-        return path.replace("{name}", "demo").replace("{workspace}", "demo")
+        return path.replace("{name}", "demo")
 
 
 def call(place, method, path, op):
@@ -123,6 +123,33 @@ def examples():
         api.delete(place.box)
     api.delete("/v1/workspaces/demo")
     api.delete("/v1/workspaces/demo-b")
+
+
+# As the contract has them.
+ROUTES = """
+POST /v1/runs; GET /v1/runs, /v1/runs/{id}, /v1/runs/{id}/stdout, /v1/runs/{id}/stderr
+POST /v1/sandboxes; GET, DELETE /v1/sandboxes/{id}
+POST /v1/sandboxes/{id}/pause, /v1/sandboxes/{id}/resume, /v1/sandboxes/{id}/fork, /v1/sandboxes/{id}/extend
+POST /v1/sandboxes/{id}/exec; GET /v1/sandboxes/{id}/processes
+POST /v1/sandboxes/{id}/processes/{pid}/signal, /v1/sandboxes/{id}/processes/{pid}/stdin
+GET, PUT, DELETE /v1/sandboxes/{id}/files; GET /v1/sandboxes/{id}/files/list, /v1/sandboxes/{id}/files/watch
+POST /v1/sandboxes/{id}/sessions, /v1/sandboxes/{id}/sessions/{sid}/execute
+POST, GET /v1/workspaces; GET, DELETE /v1/workspaces/{name}
+POST /v1/workspaces/{name}/exec, /v1/workspaces/{name}/snapshots, /v1/workspaces/{name}/undo
+POST /v1/workspaces/{name}/rollback, /v1/workspaces/{name}/fork, /v1/workspaces/{name}/sync
+GET /v1/workspaces/{name}/diff, /v1/workspaces/{name}/log
+GET, POST /v1/approvals/{id}; GET /v1/events, /healthz, /readyz, /metrics
+"""
+
+
+@test
+def routes():
+    have = {(m, p) for m, p, _ in OPERATIONS}
+    want = set()
+    for part in ROUTES.replace("\n", ";").split(";"):
+        words = part.replace(",", " ").split()
+        want |= {(m, p) for m in words if m.isupper() for p in words if p.startswith("/")}
+    same("every route of the contract", sorted(want - have), [])
 
 
 @test

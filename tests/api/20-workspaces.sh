@@ -42,6 +42,8 @@ made()
 	body_is idle 'd["status"]' "and what there is to know of it"
 	api POST $V '{"name": "demo"}'
 	answers_error 409 conflict "not twice"
+	api POST $V '{"name": "small", "disk": 1}'
+	answers_error 400 invalid_argument "no room for anything"
 	api POST $V '{"name": "small", "disk": "1G"}'
 	body_is 1073741824 'd["disk_limit_bytes"]' "with a limit"
 	api GET $V

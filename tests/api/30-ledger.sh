@@ -177,7 +177,6 @@ checks()
 
 	[ "$MODE" = U ] && BEST=', "limits": "best-effort"' && CALLER=$(id -u "$USER_NAME")
 	needs curl setpriv "the ledger over HTTP" || return
-	chmod 0711 "$M/run" # root's API is somebody else, as at the usual place
 	PORT=$(free_port)
 	daemon_start --warm 1 --warm-python 0 --listen "127.0.0.1:$PORT"
 	wait_for 20 is_ready

@@ -11,7 +11,6 @@ serve_start()
 	daemon_mode
 	PORT=$(free_port)
 	HTTP=$M/run/daemon-http.sock
-	chmod 0711 "$M/run" # root's API is somebody else, as at the usual place
 	daemon_start --warm 2 --listen "127.0.0.1:$PORT" "$@"
 	wait_for 10 api_answers || not_ok "the API answers [$MODE]"
 	API=$(api_pid)

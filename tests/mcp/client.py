@@ -119,6 +119,12 @@ def commands(argv):
     has("a time limit that is too long", s.tool("exec", command="true", timeout_ms=900000),
         "[invalid_argument] timeout_ms=900000 is above the maximum 600000. Use timeout_ms<=600000, or "
         "background=true for longer jobs.")
+    has("an argument keeps its name", s.tool("exec"), "[invalid_argument] command is missing.")
+    has("a name that is none", s.tool("exec", command="true", sandbox="No Name"),
+        '[invalid_argument] sandbox: "No Name" is no name of a sandbox')
+    has("a full disk, in words", s.tool("exec", command="head -c 400M /dev/zero > big"), "exit 1",
+        "[limit_exceeded.disk] The disk of the sandbox is full (limit 256 MB)")
+    s.tool("exec", command="rm big")
     has("another word for the same", s.tool("exec", command="true", workdir="/"), 'Did you mean "cwd"?')
     has("an unknown sandbox", s.tool("exec", command="true", sandbox="dev"),
         '[not_found.sandbox] Sandbox "dev" does not exist', 'sandbox_create sandbox="dev"')
@@ -190,6 +196,7 @@ def processes(argv):
     s.tool("exec", command="sleep 1000", background=True)
     s.tool("process_write", process_id="p2", signal="TERM")
     has("a signal", s.tool("process_read", process_id="p2", wait_ms=5000), "killed by signal 15 (SIGTERM)")
+    has("it hears nothing more", s.tool("process_write", process_id="p2", input="x"), "[conflict] p2 has ended")
     has("one that is not there", s.tool("process_read", process_id="p9"),
         "[not_found.process] p9 is unknown in sandbox default. Known: p1 (exit 3), p2 (killed")
     has("a name that is none", s.tool("process_read", process_id="../1"), "[not_found.process]")
@@ -246,6 +253,10 @@ def files(argv):
           ["pinfold://sandbox/default/files/home/user/out/p.png"], found)
     read = s.call("resources/read", {"uri": "pinfold://sandbox/default/files/home/user/c"})
     check("which can be read", read["result"]["contents"][0]["text"] == "y y y", read)
+    read = s.call("resources/read", {"uri": "pinfold://sandbox/default/files/a/b.py"})
+    has("also below the working directory", json.dumps(read), "one\\n2\\n")
+    for uri in ("pinfold://sandbox/default/files/c", "pinfold://sandbox/default/files/home/user/c"):
+        has("and by the tool: " + uri, s.tool("read_file", path=uri), "/home/user/c (1 line", "y y y")
     for uri in ("pinfold://sandbox/default/files/nosuch", "pinfold://sandbox/x/files/y", "file:///etc/passwd",
                 "pinfold://sandbox/default/runs/r99/stdout", "pinfold://sandbox/%00/files/x",
                 "pinfold://sandbox/default/files/%zz"):
@@ -253,6 +264,9 @@ def files(argv):
     done = s.call("completion/complete", {"ref": {"type": "ref/resource", "uri": "x"},
                                           "argument": {"name": "path", "value": "home/user/a/"}})
     check("completion", done["result"]["completion"]["values"] == ["home/user/a/b.py"], done)
+    done = s.call("completion/complete", {"ref": {"type": "ref/resource", "uri": "x"},
+                                          "argument": {"name": "path", "value": "a/"}})
+    check("of a path below, too", done["result"]["completion"]["values"] == ["a/b.py"], done)
     check("it ends", s.end() == 0)
 
 
