@@ -101,6 +101,17 @@ project()
 	says_needs "[('requests', False)]" '[(n["import"], n["own"]) for n in d["needs"] if n["import"] == "requests"]' "a well-known name is none of them"
 	pinfold deps scan "$d/nosuch"
 	refuses not_found nosuch "a directory that is not there"
+	mkdir "$W/none"
+	own "$W"
+	pinfold deps scan "$W/none"
+	says "no programs" "a directory without programs says so"
+	if [ -x /usr/bin/node ]; then
+		mkdir "$W/scripts"
+		echo 'import "left-pad"' >"$W/scripts/a.mts"
+		own "$W"
+		pinfold deps scan --json "$W/scripts"
+		says_needs "('node', ['left-pad'])" '(d["language"], [n["import"] for n in d["needs"]])' "a directory with programs of node alone"
+	fi
 	pinfold deps --json scan "$d/own.py"
 	says_needs 2 'len(d["needs"])' "options in front of the word"
 	CALL_ENV=(PINFOLD_DEPS=atuo)
