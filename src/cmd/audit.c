@@ -106,6 +106,11 @@ static bool is_format(const struct request *r, const char *name)
 	return r->format && strcmp(r->format, name) == 0;
 }
 
+static bool is_table(const struct request *r)
+{
+	return !r->json && (!r->format || is_format(r, "table"));
+}
+
 static int show_ocsf(const char *line, size_t len)
 {
 	struct err none = ERR_INIT;
@@ -116,6 +121,16 @@ static int show_ocsf(const char *line, size_t len)
 	auto_value *as = ocsf_of(v, line, len);
 	auto_free char *text = value_text(as, NULL);
 	return !text || puts(text) == EOF;
+}
+
+/* Beginnings are read for what they say of the ends, and are rows with --all. */
+static bool is_row(const struct value *v, const struct request *r)
+{
+	const char *phase = value_str(value_get(v, "phase"));
+
+	story_remember(v);
+	return r->all || !phase || strcmp(phase, "end") == 0 || strcmp(phase, "refused") == 0 ||
+	       (strcmp(phase, "part") == 0 && (r->audit.host || r->audit.path));
 }
 
 static int show(const char *line, size_t len, const char *chain, void *arg)
@@ -139,6 +154,8 @@ static int show(const char *line, size_t len, const char *chain, void *arg)
 		story_tell(v);
 		return 0;
 	}
+	if (!is_row(v, s->r))
+		return 0;
 	if (!s->titled)
 		printf("%-24s  %-18s  %-10s  %-9s  %s\n", "TIME", "KIND", "WHO", "STATUS", "WHAT");
 	s->titled = true;
@@ -205,8 +222,8 @@ int cmd_audit(const struct verb *v, int argc, char **argv)
 	o.tenant = r.tenant;
 	o.since = audit_instant(o.since, since);
 	o.until = audit_instant(o.until, until);
-	o.flags =
-		(r.follow ? PINFOLD_AUDIT_FOLLOW : 0) | (r.all || o.run ? PINFOLD_AUDIT_BEGINS : 0);
+	o.flags = (r.follow ? PINFOLD_AUDIT_FOLLOW : 0) |
+		  (r.all || o.run || is_table(&r) ? PINFOLD_AUDIT_BEGINS : 0);
 	if (pinfold_audit(&o, show, &s, &error) < 0)
 		return say_library_failure(&error, false);
 	return help_flush();

@@ -81,6 +81,8 @@ static int print_all(const char *json)
 		say("%s:%lld: %s", text_of(value_at(unread, i), "file"),
 		    (long long)value_int(value_get(value_at(unread, i), "line")),
 		    text_of(value_at(unread, i), "why"));
+	if (value_int(value_get(v, "files")) == 0)
+		say("no programs of python, node or R are there");
 	return 0;
 }
 
@@ -89,8 +91,9 @@ static const char *lang_of(const char *file)
 	static const struct {
 		const char *ending, *lang;
 	} rows[] = {{".js", "node"},  {".mjs", "node"}, {".cjs", "node"}, {".ts", "node"},
-		    {".jsx", "node"}, {".tsx", "node"}, {".R", "r"},	  {".r", "r"},
-		    {".Rmd", "r"},    {".qmd", "r"}};
+		    {".jsx", "node"}, {".tsx", "node"}, {".mts", "node"}, {".cts", "node"},
+		    {".R", "r"},      {".r", "r"},	{".Rmd", "r"},	  {".rmd", "r"},
+		    {".qmd", "r"}};
 	const char *dot = strrchr(file, '.');
 
 	for (size_t i = 0; dot && i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -99,12 +102,46 @@ static const char *lang_of(const char *file)
 	return "python";
 }
 
+static bool has_programs(const char *json)
+{
+	auto_value *v = NULL;
+	struct err e = ERR_INIT;
+
+	return value_parse(json, strlen(json), &v, &e) < 0 || value_int(value_get(v, "files")) > 0;
+}
+
+/* Of a directory without --lang: in the first language that it has programs in. */
+static int scan_first(const struct pinfold_deps_options *o, char **ret,
+		      struct pinfold_error *ret_error)
+{
+	static const char *const others[] = {"node", "r"};
+	struct pinfold_deps_options again = *o;
+	struct pinfold_error ignored; /* a language that this machine does not have */
+
+	if (pinfold_deps_scan(o, ret, ret_error) < 0)
+		return -1;
+	for (size_t i = 0; !o->lang && !o->files && i < 2 && !has_programs(*ret); i++) {
+		char *text = NULL;
+
+		again.lang = others[i];
+		if (pinfold_deps_scan(&again, &text, &ignored) < 0)
+			continue;
+		if (has_programs(text)) {
+			free(*ret);
+			*ret = text;
+			return 0;
+		}
+		free(text);
+	}
+	return 0;
+}
+
 static int say_scan(const struct pinfold_deps_options *o, bool json)
 {
 	struct pinfold_error failure;
 	auto_free char *text = NULL;
 
-	if (pinfold_deps_scan(o, &text, &failure) < 0)
+	if (scan_first(o, &text, &failure) < 0)
 		return say_library_failure(&failure, json);
 	return json ? (printf("%s\n", text) < 0 ? EXIT_PINFOLD : 0) : print_all(text);
 }

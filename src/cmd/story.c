@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "base/id.h"
 #include "cmd/escape.h"
 
 #define TEXT_SIZE 2048
@@ -40,6 +41,49 @@ static void command(const struct value *data, char to[TEXT_SIZE])
 	}
 }
 
+/* What runs that have not ended were asked for: the event of an end does not say it again. */
+#define ASKED_MAX 256u
+static struct {
+	char run[ID_SIZE], text[200];
+} asked[ASKED_MAX];
+static unsigned asked_next;
+
+void story_remember(const struct value *event)
+{
+	const struct value *data = value_get(event, "data");
+	char words[TEXT_SIZE];
+
+	if (!*text_of(event, "run") || !value_get(data, "command"))
+		return;
+	command(data, words);
+	(void)snprintf(asked[asked_next].run, sizeof(asked[0].run), "%s", text_of(event, "run"));
+	(void)snprintf(asked[asked_next].text, sizeof(asked[0].text), "%.160s%s", words,
+		       strlen(words) > 160 ? "..." : "");
+	asked_next = (asked_next + 1) % ASKED_MAX;
+}
+
+static const char *remembered(const char *run)
+{
+	for (unsigned i = 0; *run && i < ASKED_MAX; i++)
+		if (strcmp(asked[i].run, run) == 0)
+			return asked[i].text;
+	return "";
+}
+
+/* The subject of events that are about one thing. */
+static const char *subject(const struct value *event, const struct value *data)
+{
+	static const char *const keys[] = {"secret", "answer", "what"};
+	const char *kind = text_of(event, "kind"), *dot = strrchr(kind, '.');
+
+	if (strcmp(kind, "run") == 0 || (dot && strcmp(dot, ".exec") == 0))
+		return remembered(text_of(event, "run"));
+	for (size_t i = 0; strcmp(kind, "alert") != 0 && i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (*text_of(data, keys[i]))
+			return text_of(data, keys[i]);
+	return "";
+}
+
 /* What it was about, in a few words. */
 static void about(const struct value *event, char to[TEXT_SIZE])
 {
@@ -52,6 +96,9 @@ static void about(const struct value *event, char to[TEXT_SIZE])
 		if (*text_of(event, names[i]) && (i < 2 || !n))
 			n += (size_t)snprintf(to + n, TEXT_SIZE - n, "%s%s", n ? " " : "",
 					      text_of(event, names[i]));
+	const char *of = subject(event, data);
+	if (*of && n < TEXT_SIZE)
+		n += (size_t)snprintf(to + n, TEXT_SIZE - n, "%s%s", n ? " " : "", of);
 	const char *code = text_of(value_get(data, "error"), "code");
 	if (*code && n < TEXT_SIZE)
 		n += (size_t)snprintf(to + n, TEXT_SIZE - n, "%s%s", n ? " " : "", code);
@@ -65,8 +112,9 @@ static void about(const struct value *event, char to[TEXT_SIZE])
 	    n < TEXT_SIZE)
 		n += (size_t)snprintf(to + n, TEXT_SIZE - n, " by %s", text_of(data, "why"));
 	if (value_len(value_get(data, "denials")) && n < TEXT_SIZE)
-		(void)snprintf(to + n, TEXT_SIZE - n, "%s%zu denials", n ? " " : "",
-			       value_len(value_get(data, "denials")));
+		(void)snprintf(to + n, TEXT_SIZE - n, "%s(%zu denial%s)", n ? " " : "",
+			       value_len(value_get(data, "denials")),
+			       value_len(value_get(data, "denials")) == 1 ? "" : "s");
 }
 
 static void who(const struct value *event, char *to, size_t size)
@@ -106,6 +154,17 @@ void story_row(const struct value *event)
 	printf("\n");
 }
 
+static void tell_packages(const struct value *list)
+{
+	char name[TEXT_SIZE], version[TEXT_SIZE];
+
+	for (size_t i = 0; i < value_len(list); i++)
+		printf("%s%s %s%s", i ? ", " : "    with packages ",
+		       safe(text_of(value_at(list, i), "name"), name),
+		       safe(text_of(value_at(list, i), "version"), version),
+		       i + 1 == value_len(list) ? "\n" : "");
+}
+
 static void tell_begin(const struct value *event, const struct value *data)
 {
 	char words[TEXT_SIZE], clean[TEXT_SIZE], by[80], whom[TEXT_SIZE];
@@ -114,8 +173,9 @@ static void tell_begin(const struct value *event, const struct value *data)
 
 	command(data, words);
 	who(event, by, sizeof(by));
-	printf("%s  %s asked for: %s\n", text_of(event, "time"), safe(by, whom),
-	       safe(words, clean));
+	printf("%s  %s asked for: %s%s%s\n", text_of(event, "time"), safe(by, whom),
+	       safe(words, clean), *text_of(data, "code_sha256") ? ", sha256 " : "",
+	       text_of(data, "code_sha256"));
 	if (*text_of(w, "client"))
 		printf("    through %s\n", safe(text_of(w, "client"), clean));
 	if (*text_of(event, "sandbox") || *text_of(data, "image"))
@@ -130,6 +190,7 @@ static void tell_begin(const struct value *event, const struct value *data)
 		       (long long)value_int(value_get(data, "snapshot_before")));
 	if (*text_of(data, "dir"))
 		printf("    with a copy of %s\n", safe(text_of(data, "dir"), clean));
+	tell_packages(value_get(data, "packages"));
 	for (size_t i = 0; i < value_len(env); i++)
 		printf("%s%s%s", i ? ", " : "    with variables ",
 		       safe(value_str(value_at(env, i)), clean),
@@ -171,8 +232,11 @@ static void tell_lists(const struct value *data)
 
 		printf("    asked %s:%lld: %s ", safe(text_of(row, "host"), clean),
 		       (long long)value_int(value_get(row, "port")), text_of(row, "method"));
-		printf("%s: status %lld\n", safe(text_of(row, "path"), clean),
-		       (long long)value_int(value_get(row, "status")));
+		printf("%s: ", safe(text_of(row, "path"), clean));
+		if (value_get(row, "status"))
+			printf("status %lld\n", (long long)value_int(value_get(row, "status")));
+		else
+			printf("it waited for an answer\n");
 	}
 	for (size_t i = 0; i < value_len(files); i++)
 		printf("    %s %s\n",

@@ -7,6 +7,8 @@
 
 /* One line of the table of pinfold audit. */
 void story_row(const struct value *event);
+/* Of the event of a beginning: so that the row of its end can say what it was. */
+void story_remember(const struct value *event);
 /* A few lines. */
 void story_tell(const struct value *event);
 

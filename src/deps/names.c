@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "deps/table.h"
 
 struct row {
@@ -109,8 +110,8 @@ bool deps_is_name(enum deps_lang lang, const char *name)
 /* google.cloud.speech_v1p1beta1 is a version of google.cloud.speech, of the same package. */
 static void cut_version(char *module)
 {
-	static const char cloud[] = "google.cloud.";
-	char *v = strncmp(module, cloud, strlen(cloud)) == 0 ? strstr(module, "_v") : NULL;
+	static const char google[] = "google.";
+	char *v = strncmp(module, google, strlen(google)) == 0 ? strstr(module, "_v") : NULL;
 
 	if (v && isdigit((unsigned char)v[2]))
 		*v = '\0';
@@ -141,7 +142,8 @@ int deps_package(enum deps_lang lang, const char *module, char ret[DEPS_NAME_SIZ
 		for (char *p = ret; *p; p++)
 			if (*p == '.')
 				*p = '-';
-		*ret_why = "packages of this namespace are named by their parts";
+		if (!deps_none(lang, module))
+			*ret_why = "packages of this namespace are named by their parts";
 	}
 	return 0;
 }
@@ -240,9 +242,13 @@ bool deps_is_popular(enum deps_lang lang, const char *package)
 
 const char *deps_none(enum deps_lang lang, const char *module)
 {
-	for (size_t i = 0; lang == DEPS_PYTHON && i < COUNT(none_names); i++)
-		if (strcmp(none_names[i].module, module) == 0)
+	for (size_t i = 0; lang == DEPS_PYTHON && i < COUNT(none_names); i++) {
+		size_t n = strlen(none_names[i].module);
+
+		if (strncmp(none_names[i].module, module, n) == 0 &&
+		    (module[n] == '\0' || (module[n] == '.' && strchr(none_names[i].module, '.'))))
 			return none_names[i].why;
+	}
 	return NULL;
 }
 
@@ -254,6 +260,25 @@ bool deps_is_own(enum deps_lang lang, const char *module)
 		if (strcmp(own_names[i], module) == 0)
 			return true;
 	return false;
+}
+
+static void add_list(struct hash *h, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		hash_add(h, list[i], strlen(list[i]) + 1);
+}
+
+void deps_names_add(struct hash *h)
+{
+	for (size_t i = 0; i < COUNT(python_names); i++) {
+		hash_add(h, python_names[i].module, strlen(python_names[i].module) + 1);
+		hash_add(h, python_names[i].package, strlen(python_names[i].package) + 1);
+	}
+	for (size_t i = 0; i < COUNT(none_names); i++)
+		hash_add(h, none_names[i].module, strlen(none_names[i].module) + 1);
+	add_list(h, python_popular, COUNT(python_popular));
+	add_list(h, node_popular, COUNT(node_popular));
+	add_list(h, own_names, COUNT(own_names));
 }
 
 static const char alias[] = "@npm:";

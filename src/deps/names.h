@@ -36,6 +36,10 @@ bool deps_is_own(enum deps_lang lang, const char *module);
  * of one. deps_is_own() has these, too. */
 const char *deps_none(enum deps_lang lang, const char *module);
 
+/* All of the tables, so that what was answered with others is not taken for an answer. */
+struct hash;
+void deps_names_add(struct hash *h);
+
 /* How an index compares names: Python's in lower case, with - for runs of - _ and . */
 void deps_normal(enum deps_lang lang, const char *package, char ret[DEPS_NAME_SIZE]);
 

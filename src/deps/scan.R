@@ -8,9 +8,15 @@
 # Prints what scan.py prints, with "language": "r". R's own parser reads the files; nothing of them is
 # evaluated. Counted are library(x), require(x), requireNamespace("x"), loadNamespace("x"), pkg::name
 # and pkg:::name, pacman::p_load(x, y), box::use(x[...]). require() and requireNamespace() whose value
-# is looked at (in a condition) are optional, as is what stands in try() and tryCatch().
+# is looked at (in a condition) are optional, as is what stands in try() and tryCatch(); but not where the answer
+# "no" is met by install.packages() or stop(). A variable stands for the texts that it was given: pkgs <- c("a", "b");
+# lapply(pkgs, library, character.only = TRUE), or for (p in pkgs) with the same inside.
 
-loads <- c("library", "require", "requireNamespace", "loadNamespace", "attachNamespace", "p_load")
+many <- c("p_load", "shelf") # take more than one
+loads <- c("library", "require", "requireNamespace", "loadNamespace", "attachNamespace", many)
+each <- c("lapply", "sapply", "vapply", "map", "walk", "Map", "mapply")
+ends <- c("install.packages", "stop", "quit", "q", "abort")
+known <- list() # variables of the file, with the texts that they hold
 soft <- c("try", "tryCatch", "suppressWarnings", "withCallingHandlers")
 found <- list()
 unread <- list()
@@ -30,21 +36,62 @@ called <- function(e) {
 	if (is.call(f) && length(f) == 3 && word(f[[1]]) %in% c("::", ":::")) word(f[[3]]) else word(f)
 }
 
+# The texts that an expression stands for: "a", c("a", "b"), a variable that has some.
+texts <- function(e) {
+	if (missing(e))
+		return(NULL)
+	if (is.character(e))
+		return(e)
+	if (is.symbol(e))
+		return(known[[as.character(e)]])
+	if (is.call(e) && word(e[[1]]) %in% c("c", "list", "unique"))
+		return(unlist(lapply(Filter(function(x) !identical(x, quote(expr = )), as.list(e)[-1]), texts)))
+	NULL
+}
+
 take_load <- function(e, f, file, line, optional) {
 	args <- as.list(e)[-1]
 	names <- names(args)
 	literal <- !("character.only" %in% names)
 	for (i in seq_along(args)) {
-		if (!is.null(names) && nzchar(names[[i]]) && names[[i]] != "package")
+		if (!is.null(names) && nzchar(names[[i]]) && !(names[[i]] %in% c("package", "char")))
 			next
 		a <- args[[i]]
-		n <- if (is.symbol(a) && literal && f %in% c("library", "require", "p_load")) as.character(a)
-		     else if (is.character(a)) a else ""
-		if (is_name(n))
-			note(n, file, line, optional)
-		if (f != "p_load")
+		if (missing(a))
+			next
+		named <- is.symbol(a) && literal && f %in% c("library", "require", many) && !identical(names[i], "char")
+		for (n in if (named) as.character(a) else texts(a))
+			if (is_name(n))
+				note(n, file, line, optional)
+		if (!(f %in% many))
 			break
 	}
+}
+
+# lapply(pkgs, library, character.only = TRUE); in function(p) library(p, character.only = TRUE) p is one of them.
+take_each <- function(e, file, line, optional) {
+	over <- e[[2]]
+	f <- if (length(e) > 2) e[[3]]
+	if (missing(over) || missing(f))
+		return(invisible())
+	values <- texts(over)
+	if (is.symbol(f) && as.character(f) %in% loads)
+		for (n in values)
+			if (is_name(n))
+				note(n, file, line, optional)
+	if (is.call(f) && identical(word(f[[1]]), "function") && length(f[[2]]))
+		known[[names(f[[2]])[[1]]]] <<- values
+}
+
+# if (!require(x)) install.packages("x"): it is needed after all.
+insists <- function(e) {
+	not <- is.call(e[[2]]) && identical(word(e[[2]][[1]]), "!")
+	not && any(all.names(e[[3]]) %in% ends)
+}
+
+remember <- function(e, f) {
+	if (f %in% c("<-", "=", "<<-", "for") && length(e) >= 3 && is.symbol(e[[2]]) && nzchar(as.character(e[[2]])))
+		known[[as.character(e[[2]])]] <<- texts(e[[3]])
 }
 
 walk <- function(e, file, line, optional) {
@@ -62,8 +109,11 @@ walk <- function(e, file, line, optional) {
 			note(word(e[[2]]), file, line, optional)
 		return(invisible())
 	}
+	remember(e, f)
 	if (f %in% loads)
 		take_load(e, f, file, line, optional)
+	if (f %in% each && length(e) > 1)
+		take_each(e, file, line, optional)
 	if (is.call(e[[1]]))
 		walk(e[[1]], file, line, optional)
 	for (i in seq_along(e)[-1]) {
@@ -71,10 +121,16 @@ walk <- function(e, file, line, optional) {
 		if (missing(x))
 			next
 		# if (require(x)), !requireNamespace(x)
-		asked <- f %in% c("if", "while") && i == 2
+		asked <- f %in% c("if", "while") && i == 2 && !(f == "if" && insists(e))
 		walk(x, file, line, optional || f %in% soft || asked)
 	}
 	invisible()
+}
+
+# What stands in a line of text: `r scales::percent(x)`.
+inline <- function(line) {
+	found <- regmatches(line, gregexpr("`[rR] [^`]+`", line))[[1]]
+	paste(substring(found, 4, nchar(found) - 1), collapse = "; ")
 }
 
 code_of <- function(path) {
@@ -91,7 +147,7 @@ code_of <- function(path) {
 			inside <- FALSE
 			lines[[i]] <- ""
 		} else if (!inside) {
-			lines[[i]] <- ""
+			lines[[i]] <- inline(lines[[i]])
 		}
 	}
 	lines
@@ -99,6 +155,7 @@ code_of <- function(path) {
 
 scan_file <- function(root, path) {
 	file <- substring(path, nchar(root) + 2)
+	known <<- list()
 	tryCatch({
 		code <- parse(text = code_of(path), keep.source = TRUE)
 		refs <- attr(code, "srcref")

@@ -16,13 +16,14 @@ as much as was written. `there` is the version of what has it installed already,
 says; `near` a file of that name that lies elsewhere below ROOT, where the program may look for it (sys.path). Only
 what is not of the standard library and not local is named, each name once: where it is
 first needed. optional: every use is one that the program can do without (try/except ImportError, or
-an else or a handler that imports something else).
+an else or a handler that imports something else, if find_spec()).
 
 Nothing of the files is executed: they are parsed by this interpreter's own parser.
 """
 import ast
 import bisect
 import json
+import operator
 import os
 import re
 import stat
@@ -32,7 +33,8 @@ SKIP = {"node_modules", "__pycache__", "site-packages", "dist-packages", "venv",
         ".git", ".hg", ".svn", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".ipynb_checkpoints"}
 # First parts that many packages share: the table of names decides by more of the name.
 SHARED = {"google", "azure", "zope", "ruamel", "jaraco", "backports", "sphinxcontrib", "opentelemetry", "mpl_toolkits",
-          "llama_index", "aws_cdk", "paste", "repoze", "plone", "snowflake", "databricks"}
+          "llama_index", "aws_cdk", "paste", "repoze", "plone", "snowflake", "databricks", "airflow", "infi"}
+LONGER = {"azure.ai.vision", "azure.cognitiveservices.vision", "azure.cognitiveservices.language", "google.cloud.sql"}
 FILES_MAX = 20000
 BYTES_MAX = 4 << 20  # of one file
 IMPORT_FUNCTIONS = {"importlib.import_module", "import_module", "__import__", "importlib.util.find_spec",
@@ -67,8 +69,61 @@ def gives_up(handler):
         and dotted(last.value.func) in ("sys.exit", "exit", "quit", "os._exit", "pytest.fail"))
 
 
-def is_type_checking(test):
-    return (dotted(test) or "").rpartition(".")[2] == "TYPE_CHECKING"
+def imported(nodes):
+    """First parts of what these statements import themselves, relative ones left out."""
+    names = set()
+    for n in nodes:
+        if isinstance(n, ast.Import):
+            names |= {a.name.split(".")[0] for a in n.names}
+        elif isinstance(n, ast.ImportFrom) and not n.level:
+            names.add(n.module.split(".")[0])
+    return names
+
+
+# What a condition may ask that is settled before the program runs: it runs here, with this Python.
+SETTLED = {"sys.version_info": tuple(sys.version_info), "sys.version_info.major": sys.version_info[0],
+           "sys.version_info.minor": sys.version_info[1], "sys.hexversion": sys.hexversion, "sys.platform": "linux",
+           "os.name": "posix", "platform.system()": "Linux", "sys.implementation.name": sys.implementation.name,
+           "platform.python_implementation()": "CPython"}
+COMPARE = {ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
+           ast.GtE: operator.ge, ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b}
+
+
+def settled(node):
+    """The value of sys.version_info[:2], platform.system() and the like, or of a literal; KeyError for all else."""
+    if isinstance(node, ast.Call) and not node.args and not node.keywords:
+        return SETTLED["%s()" % dotted(node.func)]
+    if isinstance(node, ast.Subscript):
+        return settled(node.value)[ast.literal_eval(node.slice) if not isinstance(node.slice, ast.Slice) else slice(
+            *(n and ast.literal_eval(n) for n in (node.slice.lower, node.slice.upper, node.slice.step)))]
+    name = dotted(node)
+    return SETTLED[name] if name else ast.literal_eval(node)
+
+
+def decided(test):
+    """Whether a condition holds where it is about Python's version or the platform alone; else None."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = decided(test.operand)
+        return None if inner is None else not inner
+    if isinstance(test, ast.BoolOp):
+        all_of, parts = isinstance(test.op, ast.And), [decided(v) for v in test.values]
+        if (not all_of) in parts:
+            return not all_of
+        return None if None in parts else all_of
+    try:
+        if isinstance(test, ast.Compare) and len(test.ops) == 1:
+            return bool(COMPARE[type(test.ops[0])](settled(test.left), settled(test.comparators[0])))
+        if isinstance(test, ast.Call) and isinstance(test.func, ast.Attribute) and test.func.attr == "startswith":
+            return settled(test.func.value).startswith(ast.literal_eval(test.args[0]))
+    except (KeyError, ValueError, TypeError, IndexError, AttributeError, SyntaxError, RecursionError, MemoryError):
+        pass
+    return False if (dotted(test) or "").rpartition(".")[2] == "TYPE_CHECKING" else None
+
+
+def asks_whether_there(test):
+    """if importlib.util.find_spec("x"): what follows can be done without."""
+    return any(isinstance(n, ast.Call) and (dotted(n.func) or "").rpartition(".")[2] == "find_spec"
+               for n in (test, getattr(test, "left", None), getattr(test, "operand", None)))
 
 
 TRIES = (ast.Try, getattr(ast, "TryStar", ast.Try))
@@ -119,14 +174,16 @@ class Found:
 
     @staticmethod
     def inside(node, opt):
-        if isinstance(node, ast.If) and is_type_checking(node.test):
-            return [(n, opt) for n in node.orelse]
-        if isinstance(node, ast.If) and isinstance(node.test, ast.UnaryOp) and isinstance(node.test.op, ast.Not) \
-                and is_type_checking(node.test.operand):
-            return [(n, opt) for n in node.body]
+        if isinstance(node, ast.If):
+            holds, soft = decided(node.test), opt or asks_whether_there(node.test)
+            return [(node.test, opt)] + [(n, soft) for n in (node.body if holds is not False else [])
+                                         + (node.orelse if holds is not True else [])]
         if isinstance(node, TRIES) and any(catches_missing(h) for h in node.handlers):
-            needed = all(gives_up(h) for h in node.handlers if catches_missing(h))
-            soft = [(n, opt if needed else True) for n in node.body]
+            missed = [h for h in node.handlers if catches_missing(h)]
+            needed = all(gives_up(h) for h in missed)
+            # try: from x.new import y; except ImportError: from x import y. Or pip install x, and import it again.
+            again = set.intersection(*(imported(h.body) for h in missed))
+            soft = [(n, opt if needed or again & imported([n]) else True) for n in node.body]
             for h in node.handlers:
                 soft += [(n, True) for n in h.body]  # instead: a choice, too
             return soft + [(n, opt) for n in node.orelse + node.finalbody]
@@ -137,21 +194,29 @@ class Found:
         return [(n, opt) for n in ast.iter_child_nodes(node)]
 
 
+# What a cell may have that is no Python: %magic, !command, ?help, x = %magic, x = !command, help?
+SHELL = re.compile(r"(?:[\w.,\s]+=\s*)?[%!?]|[\w.]+\?{1,2}\s*$")
+CELLS = ("%%time", "%%timeit", "%%capture", "%%prun")  # what is below them is Python
+
+
 def cells(text):
-    """The code of a notebook, magics and shell lines left out, as one program."""
+    """The code of a notebook, a text for each cell, magics and shell lines left out."""
     book = json.loads(text)
-    lines = []
-    for cell in book.get("cells", []):
+    kernel = book.get("metadata", {})
+    language = kernel.get("kernelspec", {}).get("language") or kernel.get("language_info", {}).get("name") or "python"
+    for cell in book.get("cells", []) if "python" in str(language).lower() else []:
         if cell.get("cell_type") != "code":
             continue
         source = cell.get("source", "")
         source = "".join(source) if isinstance(source, list) else source
-        if source.lstrip().startswith("%%") and not source.lstrip().startswith(("%%time", "%%capture")):
+        if source.lstrip().startswith("%%") and source.split()[0] not in CELLS:
             continue
-        for line in source.split("\n"):
+        lines = source.split("\n")
+        for i, line in enumerate(lines):
             bare = line.lstrip()
-            lines.append(line[:len(line) - len(bare)] + "pass" if bare.startswith(("%", "!", "?")) else line)
-    return "\n".join(lines)
+            if SHELL.match(bare):
+                lines[i] = line[:len(line) - len(bare)] + "pass"
+        yield "\n".join(lines)
 
 
 def read(path):
@@ -338,20 +403,30 @@ def imports_in(data, path):
     return found.all
 
 
+def imports_or_so(data, path, before, found):
+    """Adds to found; what is wrong, where this Python cannot parse it: then what looks like an import counts."""
+    try:
+        found.all += [(name, line + before, *rest) for name, line, *rest in imports_in(data, path)]
+        return None
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as e:
+        data = data if isinstance(data, bytes) else data.encode(errors="replace")
+        for m in OLD_IMPORT.finditer(data):
+            found.add((m.group(1) or m.group(2)).decode(), data.count(b"\n", 0, m.start()) + 1 + before, False)
+        return {"line": (getattr(e, "lineno", None) or 0) + before, "why": str(getattr(e, "msg", e))[:200]}
+
+
 def imports_of(path):
-    """(found, complaint): of a text that this Python cannot parse, what looks like an import."""
-    found = Found()
+    """(found, complaint)"""
+    found, complaint, before = Found(), None, 0
     try:
         data = TEXTS[path] if path in TEXTS else read(path)
         if b"import" not in data:
             return found.all, None
-        text = cells(data) if path.endswith(".ipynb") else data
-        try:
-            return imports_in(text, path), None
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as e:
-            for m in OLD_IMPORT.finditer(data):
-                found.add((m.group(1) or m.group(2)).decode(), data.count(b"\n", 0, m.start()) + 1, False)
-            return found.all, {"line": getattr(e, "lineno", None) or 0, "why": str(getattr(e, "msg", e))[:200]}
+        for text in cells(data) if path.endswith(".ipynb") else (data,):
+            wrong = imports_or_so(text, path, before, found)
+            complaint = complaint or wrong
+            before += text.count("\n") + 1 if isinstance(text, str) else 0
+        return found.all, complaint
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as e:
         return found.all, {"line": 0, "why": str(e)[:200]}
 
@@ -498,8 +573,8 @@ def is_there(name, there):
 
 
 def short(name):
-    first = name.split(".")[0]
-    return ".".join(name.split(".")[:3]) if first in SHARED else first
+    words = name.split(".")
+    return ".".join(words[:3 + (".".join(words[:3]) in LONGER)]) if words[0] in SHARED else words[0]
 
 
 def shared_names(name, parts):

@@ -170,6 +170,10 @@ static int read_host(const struct rule_draft *d, struct name *host, enum host_ki
 		len -= 2;
 	}
 	if (name_parse(text, len, host, &why) < 0) {
+		if (strstr(text, "://"))
+			why = "a URL, not a host";
+		else if (strchr(text, ':') && strchr(text, ':') == strrchr(text, ':'))
+			why = "a port has a key of its own, port";
 		(void)err_set(e, ERR_INVALID, "host \"%.80s\": %s", d->host ? d->host : "", why);
 		return err_remedy(e,
 				  "give a name such as example.org, *.example.org or an address");
@@ -230,21 +234,32 @@ static int check_inject(const struct rule_draft *d, const struct name *host, enu
 	return 0;
 }
 
+int rule_check_method(const char *m, struct err *e)
+{
+	if (is_token(m, METHOD_MAX) && strspn(m, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") == strlen(m))
+		return 0;
+	(void)err_set(e, ERR_INVALID, "method \"%.40s\" is none", m);
+	return err_remedy(e, "write methods in upper case: GET, HEAD, POST");
+}
+
+int rule_check_host(const char *text, enum egress_action action, struct err *e)
+{
+	const struct rule_draft d = {.host = text, .action = action};
+	enum host_kind kind;
+	struct name host;
+
+	return read_host(&d, &host, &kind, e);
+}
+
 static int check_words(const struct rule_draft *d, struct err *e)
 {
 	if (d->n_methods > RULE_METHODS_MAX || d->n_paths > RULE_PATHS_MAX ||
 	    d->n_ports > RULE_PORTS_MAX)
 		return err_set(e, ERR_LIMIT, "more than %u methods, %u paths or %u ports",
 			       RULE_METHODS_MAX, RULE_PATHS_MAX, RULE_PORTS_MAX);
-	for (unsigned i = 0; i < d->n_methods; i++) {
-		const char *m = d->methods[i];
-
-		if (!is_token(m, METHOD_MAX) ||
-		    strspn(m, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") != strlen(m)) {
-			(void)err_set(e, ERR_INVALID, "method \"%.40s\" is none", m);
-			return err_remedy(e, "write methods in upper case: GET, HEAD, POST");
-		}
-	}
+	for (unsigned i = 0; i < d->n_methods; i++)
+		if (rule_check_method(d->methods[i], e) < 0)
+			return -EINVAL;
 	for (unsigned i = 0; i < d->n_paths; i++)
 		if (path_pattern_check(d->paths[i], strlen(d->paths[i]), e) < 0)
 			return -EINVAL;

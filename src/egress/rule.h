@@ -45,4 +45,8 @@ struct rule_draft {
 /* The error says what is wrong with the rule; the caller says where it stands. */
 int policy_add(struct policy *p, const struct rule_draft *d, struct err *e);
 
+/* Parts of it, for who wants to say where just that stands. */
+int rule_check_method(const char *method, struct err *e);
+int rule_check_host(const char *host, enum egress_action action, struct err *e);
+
 #endif

@@ -12,6 +12,7 @@
 #include "base/parse.h"
 #include "base/suggest.h"
 #include "egress/command.h"
+#include "egress/path.h"
 #include "egress/policy_int.h"
 
 /* A policy being read; one item at a time. */
@@ -89,7 +90,9 @@ static int take_name(struct item *it, const struct doc_node *n, struct err *e)
 
 static int take_host(struct item *it, const struct doc_node *n, struct err *e)
 {
-	return take_text(it, n, &it->draft.host, e);
+	if (take_text(it, n, &it->draft.host, e) < 0)
+		return -EINVAL;
+	return rule_check_host(it->draft.host, it->draft.action, e) < 0 ? wrap_node(it, n, e) : 0;
 }
 
 static int take_preset(struct item *it, const struct doc_node *n, struct err *e)
@@ -150,29 +153,52 @@ static int take_port(struct item *it, const struct doc_node *n, struct err *e)
 	return 0;
 }
 
-static int take_list(struct item *it, const struct doc_node *n, const char **list, unsigned *count,
-		     unsigned max, struct err *e)
+static int check_path(const char *pattern, struct err *e)
+{
+	return path_pattern_check(pattern, strlen(pattern), e);
+}
+
+/* A list of texts; what is wrong with one is said of its own place. */
+struct texts {
+	const char **list;
+	unsigned *count, max;
+	int (*check)(const char *text, struct err *e);
+};
+
+static int take_list(struct item *it, const struct doc_node *n, const struct texts *to,
+		     struct err *e)
 {
 	if (want(it, n, DOC_LIST, e) < 0 || not_empty(it, n, e) < 0)
 		return -EINVAL;
 	for (const struct doc_node *one = doc_node(it->l->doc, n->first); one;
 	     one = doc_node(it->l->doc, one->next)) {
-		if (*count == max)
+		struct doc_node at = *n;
+
+		at.line = one->line;
+		at.column = one->column;
+		if (*to->count == to->max)
 			return fail_node(it, n, "is too long", e);
-		if (take_text(it, one, &list[(*count)++], e) < 0)
+		if (take_text(it, one, &to->list[*to->count], e) < 0)
 			return -EINVAL;
+		if (to->check(to->list[(*to->count)++], e) < 0)
+			return wrap_node(it, &at, e);
 	}
 	return 0;
 }
 
 static int take_methods(struct item *it, const struct doc_node *n, struct err *e)
 {
-	return take_list(it, n, it->draft.methods, &it->draft.n_methods, RULE_METHODS_MAX, e);
+	const struct texts to = {it->draft.methods, &it->draft.n_methods, RULE_METHODS_MAX,
+				 rule_check_method};
+
+	return take_list(it, n, &to, e);
 }
 
 static int take_paths(struct item *it, const struct doc_node *n, struct err *e)
 {
-	return take_list(it, n, it->draft.paths, &it->draft.n_paths, RULE_PATHS_MAX, e);
+	const struct texts to = {it->draft.paths, &it->draft.n_paths, RULE_PATHS_MAX, check_path};
+
+	return take_list(it, n, &to, e);
 }
 
 static int take_size(struct item *it, const struct doc_node *n, uint64_t max, uint64_t *ret,
@@ -374,7 +400,7 @@ static int take_short(struct item *it, const struct doc_node *n, struct err *e)
 		return 0;
 	text += is_below ? 2 : 0;
 	if (name_parse_port(text, strlen(text), &name, &port, &why) < 0) {
-		(void)fail(it->l, n, "", why, e);
+		(void)fail(it->l, n, "", strstr(text, "://") ? "a URL, not a host" : why, e);
 		return err_remedy(e, "write HOST or HOST:PORT, or a mapping with host:");
 	}
 	(void)snprintf(it->host, sizeof(it->host), "%s%s", is_below ? "*." : "", name.text);

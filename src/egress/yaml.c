@@ -174,21 +174,31 @@ static int on_event(struct builder *b, const yaml_event_t *event, struct err *e)
 	return 0;
 }
 
+static int fail_parse(const struct builder *b, const yaml_parser_t *parser, struct err *e)
+{
+	/* - *.example.org: a star in front is YAML's own, for an alias. */
+	bool is_alias = parser->context && strstr(parser->context, "alias");
+
+	int r = fail_at(b, parser->problem_mark, parser->problem ? parser->problem : "not YAML", e);
+
+	return is_alias ? err_remedy(e, "write it in quotes: \"*.example.org\"") : r;
+}
+
 static int read_all(struct builder *b, yaml_parser_t *parser, struct err *e)
 {
 	for (bool is_end = false; !is_end;) {
 		yaml_event_t event;
 
 		if (!yaml_parser_parse(parser, &event))
-			return fail_at(b, parser->problem_mark,
-				       parser->problem ? parser->problem : "not YAML", e);
+			return fail_parse(b, parser, e);
 		is_end = event.type == YAML_STREAM_END_EVENT;
 		int r = on_event(b, &event, e);
 		yaml_event_delete(&event);
 		if (r < 0)
 			return r;
 	}
-	return b->doc->n ? 0 : err_set(e, ERR_INVALID, "%s: it is empty", b->source);
+	return b->doc->n ? 0
+			 : err_set(e, ERR_INVALID, "%s: line 1, column 1: it is empty", b->source);
 }
 
 int policy_load_yaml(struct policy *p, const char *text, size_t len, const char *source,
@@ -208,6 +218,8 @@ int policy_load_yaml(struct policy *p, const char *text, size_t len, const char 
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
 	int r = read_all(&b, &parser, e);
 	yaml_parser_delete(&parser);
+	if (r < 0 && e->remedy[0])
+		return r;
 	if (r < 0)
 		return err_remedy(e, "docs/egress.md shows what a policy looks like");
 	return schema_load(p, &doc, source, presets, e);

@@ -12,6 +12,8 @@
 
 #include "base/fd.h"
 #include "base/hash.h"
+#include "deps/names.h"
+#include "engine/deps_kind.h"
 #include "engine/deps_run.h"
 
 #define ENTRIES_MAX 200000u
@@ -170,7 +172,11 @@ void deps_print_host(enum deps_lang lang, struct hash *h)
 	static const char *const *const all[] = {
 		[DEPS_PYTHON] = python, [DEPS_NODE] = node, [DEPS_R] = r, [DEPS_APT] = apt};
 	char path[128], real[64] = "";
+	const char *scan = deps_kind(lang)->scan;
 
+	/* What another Pinfold answered is not what this one would: its tables and scanners count. */
+	deps_names_add(h);
+	hash_add(h, scan ? scan : "", scan ? strlen(scan) : 0);
 	/* python3 is a link to the version that has directories of its own. */
 	if (readlink("/usr/bin/python3", real, sizeof(real) - 1) < 0)
 		real[0] = '\0';

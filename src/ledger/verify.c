@@ -7,11 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/value.h"
 #include "ledger/chain_int.h"
+#include "ledger/event.h"
 #include "ledger/notary.h"
 #include "ledger/scan.h"
 #include "ledger/settle.h"
@@ -20,6 +22,8 @@
 
 #define NOTES_BYTES 65536u
 #define WHERE_SIZE 96
+#define WAIT_S 60	/* how long an event may be without a checkpoint */
+#define WAIT_FIRST_S 10 /* the same, where there is none at all */
 
 /* The file of checkpoints, note by note. */
 struct notes {
@@ -47,6 +51,8 @@ struct check {
 	bool gone_told;		/* by an event */
 	struct verify_ask own;	/* with what a witness signed as anchor */
 	struct note cosigned;
+	char waits[EVENT_BYTES_MAX]; /* the first event that no checkpoint covers */
+	size_t waits_len;
 	bool bad;
 };
 
@@ -169,6 +175,8 @@ static int take_anchor(struct check *c, struct err *e)
 	if (!tree_same(&root, &n->point.head.root))
 		return bad(c, "the checkpoint that was kept", "it knows other events");
 	int r = check_signature(c, n, e);
+	if (r > 0)
+		c->ret->signed_events = c->edge.size;
 	return r != 0 ? r : bad(c, "the checkpoint that was kept", "its signature is wrong");
 }
 
@@ -289,6 +297,10 @@ static int take_event(struct check *c, const struct scan_line *line, struct err 
 		return r;
 	if (head.at == 0 && c->ret->keys == 0)
 		return bad_line(c, line, "a chain begins with ledger.start");
+	if (head.at == c->ret->signed_events && line->len < sizeof(c->waits)) {
+		memcpy(c->waits, line->text, line->len);
+		c->waits_len = line->len;
+	}
 	tree_leaf(line->text, line->len, &c->leaf);
 	tree_add(&c->edge, &c->leaf, done, &n);
 	if (c->notes.any && c->notes.note.point.head.size == c->edge.size)
@@ -296,6 +308,30 @@ static int take_event(struct check *c, const struct scan_line *line, struct err 
 	if (r >= 0 && !c->bad && c->ask->anchor && c->ask->anchor->point.head.size == c->edge.size)
 		r = take_anchor(c, e);
 	return r < 0 ? r : 0;
+}
+
+/* A checkpoint comes within a second. Where none has come for long, either the machine stopped just then and nobody
+ * has written since, or somebody took checkpoints away; then nothing but the hashes speaks for those events. */
+static int check_unsigned(struct check *c)
+{
+	struct err none = ERR_INIT;
+	auto_value *v = NULL;
+	char limit[EVENT_INSTANT + 1];
+	struct tm tm;
+
+	if (c->edge.size <= c->ret->signed_events ||
+	    value_parse(c->waits, c->waits_len, &v, &none) < 0)
+		return 0;
+	const char *since = value_str(value_get(v, "time"));
+	time_t at = time(NULL) - (c->ret->checkpoints ? WAIT_S : WAIT_FIRST_S);
+	if (!since || !gmtime_r(&at, &tm) ||
+	    strftime(limit, sizeof(limit), "%Y-%m-%dT%H:%M:%S", &tm) == 0 ||
+	    strcmp(since, limit) >= 0)
+		return 0;
+	(void)bad(c, "checkpoints", "none covers the %llu events since %.24s",
+		  (unsigned long long)(c->edge.size - c->ret->signed_events), since);
+	c->ret->at = c->ret->signed_events;
+	return 0;
 }
 
 static int at_end(struct check *c)
@@ -315,7 +351,7 @@ static int at_end(struct check *c)
 	if (c->edge.size && !c->known)
 		return bad(c, c->ask->key ? "the key" : "key.pem",
 			   "this key is none of the chain's");
-	return 0;
+	return check_unsigned(c);
 }
 
 /* The key that is there, where none was given. */

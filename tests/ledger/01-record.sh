@@ -37,6 +37,9 @@ runs()
 	events 'l[-1]["data"]["status"] == "timeout" and l[-1]["data"]["limit"] == "time"' "a limit that was hit"
 	pinfold audit --run "$RUN"
 	check "a story" grep -q "it ended: exited, exit status 3" "$OUT"
+	pinfold audit
+	check "a row of the table says what was run" grep -qE "  run +uid [0-9]+ +exit 3 +$RUN sh -c echo out; echo err >&2; exit 3\$" "$OUT"
+	check "and is one for each operation" test "$(grep -c "$RUN" "$OUT")" = 1
 	pinfold audit --kind run --json
 	check "a filter" test "$(wc -l <"$OUT")" = 4
 	pinfold audit --since 2020-01-0

@@ -56,7 +56,21 @@ checks()
 	spoiled "a forged signature" "checkpoints, note [0-9]+" sh -c 'sed -i "\$!b" checkpoints
 		sed -i "s/^\(— [^ ]* \)......\(.*\)/\1AAAAAA\2/" checkpoints'
 	spoiled "an older copy" "the end" sh -c 'cp "$1"/* .' - "$M/old"
+	cp -r "$M/good" "$M/bare"
+	rm "$M/bare/checkpoints"
+	chown -R --reference="$M/good" "$M/bare"
+	check "checkpoints that are gone, all of them, are missed after ten seconds" wait_for 30 bare
+	check "the place is named" grep -q "NOT GOOD at event 0: checkpoints: none covers the [0-9]* events since 20" "$OUT"
+	pinfold verify --ledger "$M/bare" --anchor "$M/good/anchor"
+	exits 0 "one that was kept elsewhere takes their place"
 	spoiled "a chain of somebody else's" "(the key|the end|the checkpoint)" sh -c 'cp "$1"/* .' - "$M/other/ledger"
+}
+
+# bare: it has no checkpoint left, and a copy of it is not good.
+bare()
+{
+	pinfold verify --ledger "$M/bare"
+	[ "$RC" = 1 ]
 }
 
 run_checks

@@ -63,6 +63,14 @@ static void places(void)
 	bad("allow:\n  - a.test\n  - host: a.test\n    port: x\n",
 	    "line 4, column 11: allow[1].port");
 	bad("allow:\n  - a b\n", "line 2, column 5: allow[0]");
+	bad("allow:\n  - host: a.test:80\n", "a port has a key of its own");
+	bad("# nothing\n", "line 1, column 1: it is empty");
+	bad("allow:\n  - https://a.test/\n", "line 2, column 5: allow[0]: a URL");
+	bad("allow:\n  - name: x\n    host: http://a.test\n", "line 3, column 11: allow[0].host");
+	bad("allow:\n  - host: a.test\n    methods: [GET, get]\n",
+	    "line 3, column 20: allow[0].methods");
+	bad("allow:\n  - host: a.test\n    paths:\n      - /a\n      - b\n",
+	    "line 5, column 9: allow[0].paths");
 	bad("alow: []\n", "line 1, column 1: alow: there is no such key");
 	bad("allow:\n  - host: a.test\n    host: b.test\n",
 	    "line 3, column 5: \"host\" is there twice");
@@ -76,6 +84,7 @@ static void places(void)
 static void types(void)
 {
 	bad("", "it is empty");
+	bad("allow:\n  - host: a.test:80\n", "a port has a key of its own");
 	bad("# nothing\n", "it is empty");
 	bad("null\n", "is not a mapping");
 	bad("[]\n", "is not a mapping");
