@@ -191,38 +191,31 @@ static int pass_on(struct pinfold_run *run, int policy, int reply, struct err *e
 	return 0;
 }
 
+/* `named`: rules have names, commands have none. */
+static void write_line(struct json *j, const struct policy_line *line, bool named)
+{
+	json_open(j, NULL, '{');
+	json_str(j, "action", egress_action_name(line->action));
+	if (named)
+		json_bytes(j, "name", line->name, strlen(line->name));
+	json_bytes(j, "text", line->text, strlen(line->text));
+	json_bytes(j, "source", line->source, strlen(line->source));
+	json_u64(j, "line", line->line);
+	json_bool(j, "ceiling", line->is_ceiling);
+	json_close(j, '}');
+}
+
 static void write_rules(struct json *j, const struct policy *p)
 {
 	struct policy_line line;
 
 	json_open(j, "rules", '[');
-	for (unsigned i = 0; p && policy_line(p, i, &line); i++) {
-		json_open(j, NULL, '{');
-		json_str(j, "action", egress_action_name(line.action));
-		json_bytes(j, "name", line.name, strlen(line.name));
-		json_bytes(j, "text", line.text, strlen(line.text));
-		json_bytes(j, "source", line.source, strlen(line.source));
-		json_u64(j, "line", line.line);
-		json_bool(j, "ceiling", line.is_ceiling);
-		json_close(j, '}');
-	}
+	for (unsigned i = 0; p && policy_line(p, i, &line); i++)
+		write_line(j, &line, true);
 	json_close(j, ']');
-}
-
-static void write_commands(struct json *j, const struct policy *p)
-{
-	struct policy_line line;
-
 	json_open(j, "commands", '[');
-	for (unsigned i = 0; p && policy_command_line(p, i, &line); i++) {
-		json_open(j, NULL, '{');
-		json_str(j, "action", egress_action_name(line.action));
-		json_bytes(j, "text", line.text, strlen(line.text));
-		json_bytes(j, "source", line.source, strlen(line.source));
-		json_u64(j, "line", line.line);
-		json_bool(j, "ceiling", line.is_ceiling);
-		json_close(j, '}');
-	}
+	for (unsigned i = 0; p && policy_command_line(p, i, &line); i++)
+		write_line(j, &line, false);
 	json_close(j, ']');
 }
 
@@ -245,7 +238,6 @@ static int document(const struct pinfold_run *run, struct err *e)
 	json_close(&j, ']');
 	json_bool(&j, "inspects", run->req.spec.egress.inspects);
 	write_rules(&j, p);
-	write_commands(&j, p);
 	result_network(&j, run);
 	json_close(&j, '}');
 	return json_end(&j) < 0 ? err_sys(e, "policy") : take_fd(&fd);
