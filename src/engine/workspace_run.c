@@ -25,10 +25,7 @@ static void describe(const struct pinfold_run_options *o, char *to, size_t size)
 
 	to[0] = '\0';
 	if (o->lang)
-		n = snprintf(to, size, "%s%s", o->lang,
-			     o->code_name ? " "
-			     : o->code	  ? " -c "
-					  : "");
+		n = snprintf(to, size, "%s%s", o->lang, o->code_name ? " " : o->code ? " -c " : "");
 	if (o->lang && o->code_name && n < (int)size)
 		n += snprintf(to + n, size - (size_t)n, "%s", o->code_name);
 	if (o->lang && o->code && !o->code_name && n < (int)size)
