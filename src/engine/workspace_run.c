@@ -261,7 +261,7 @@ int pinfold_workspace_exec(struct pinfold_store *store, const char *name,
 			   struct pinfold_run **ret_run, struct pinfold_error *ret_error)
 {
 	struct workspace_how how = {
-		.use = flags & PINFOLD_WORKSPACE_SHARE ? USE_SHARED : USE_ALONE,
+		.use = flags & PINFOLD_WORKSPACE_SHARE ? USE_SHARED : USE_FIRST,
 		.kind = flags & PINFOLD_WORKSPACE_SHELL ? "shell" : "exec",
 	};
 	struct pinfold_run_options o;
