@@ -660,7 +660,7 @@ PINFOLD_API int pinfold_workspace_remove(struct pinfold_store *store, const char
 
 /* A command in it, as a run of its own. What it changed is there when PINFOLD_EVENT_RESULT comes;
  * freeing the run before that takes it back. The store must stay open until the run is freed. */
-#define PINFOLD_WORKSPACE_SHARE 0x1u /* beside others who share it; who ends last is on top */
+#define PINFOLD_WORKSPACE_SHARE 0x1u /* beside others; who ends last is on top */
 #define PINFOLD_WORKSPACE_SHELL 0x2u /* in its log as "shell" */
 PINFOLD_API int pinfold_workspace_exec(struct pinfold_store *store, const char *name,
 				       const struct pinfold_run_options *options, uint32_t flags,

@@ -11,25 +11,20 @@ static const struct {
 	const char *advice;
 } kinds[ERR_KINDS] = {
 	[ERR_INTERNAL] = {"internal", EIO,
-		"pinfold doctor says what this host lacks; if it is nothing, report this"},
+			  "pinfold doctor says what this host lacks; if it is nothing, report this"},
 	[ERR_INVALID] = {"invalid_argument", EINVAL,
-		"correct it: pinfold help VERB says what is taken"},
+			 "correct it: pinfold help VERB says what is taken"},
 	[ERR_DENIED] = {"denied", EACCES,
-		"name something that you may read and write, or ask its owner"},
-	[ERR_MISSING] = {"not_found", ENOENT,
-		"name one that exists"},
-	[ERR_CONFLICT] = {"conflict", EEXIST,
-		"look how it stands now, then try again"},
-	[ERR_LIMIT] = {"limit_exceeded", E2BIG,
-		"ask for less, or have the limit raised"},
-	[ERR_TIMEOUT] = {"timeout", ETIMEDOUT,
-		"try again, or allow more time"},
+			"name something that you may read and write, or ask its owner"},
+	[ERR_MISSING] = {"not_found", ENOENT, "name one that exists"},
+	[ERR_CONFLICT] = {"conflict", EEXIST, "look how it stands now, then try again"},
+	[ERR_LIMIT] = {"limit_exceeded", E2BIG, "ask for less, or have the limit raised"},
+	[ERR_TIMEOUT] = {"timeout", ETIMEDOUT, "try again, or allow more time"},
 	[ERR_UNSUPPORTED] = {"unsupported", EOPNOTSUPP,
-		"leave it out; pinfold doctor says what this host can do"},
-	[ERR_BUSY] = {"busy", EBUSY,
-		"try again in a moment"},
+			     "leave it out; pinfold doctor says what this host can do"},
+	[ERR_BUSY] = {"busy", EBUSY, "try again in a moment"},
 	[ERR_UNAUTHENTICATED] = {"unauthenticated", EPERM,
-		"send a token that counts; pinfold token new makes one"},
+				 "send a token that counts; pinfold token new makes one"},
 };
 
 const char *err_code(enum err_kind kind)
@@ -58,8 +53,12 @@ static enum err_kind kind_of_errno(int num)
 	switch (num) {
 	case ENOENT:
 	case ENOTDIR: return ERR_MISSING;
+	case EISDIR:
+	case ELOOP:
+	case ENAMETOOLONG: return ERR_INVALID; /* so is the path that was given */
 	case EACCES:
-	case EPERM: return ERR_DENIED;
+	case EPERM:
+	case EROFS: return ERR_DENIED;
 	case ENOSYS:
 	case EOPNOTSUPP: return ERR_UNSUPPORTED;
 	case EAGAIN:

@@ -101,7 +101,7 @@ static int take_id(int argc, char **argv, const char **ret_id, struct err *e)
 static const char *const exec_paragraphs[] = {
 	"Runs a COMMAND in a workspace: a fresh sandbox on the files that are there. What it changed "
 	"is kept as a layer of its own, which pinfold log shows and pinfold undo takes back. While it "
-	"runs, a second one is refused with the code busy, unless both --share.",
+	"runs, a second one is refused with the code busy, unless it has --share.",
 	"In a workspace the FILE of --lang is one of the workspace's, in its working directory; in a sandbox "
 	"that lives it is one of the host, whose text is sent.",
 	"With the ID of a sandbox that lives in the daemon: one more command beside what runs there, with "

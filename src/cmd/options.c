@@ -182,7 +182,7 @@ const struct opt opt_table[] = {
 	{"name", "NAME", OPT_TEXT, GROUP_OUTPUT, VERB_RUN | VERB_SHELL, AT(run.name),
 	 .help = "Keep the changes as a workspace of this name"},
 	{"share", NULL, OPT_FLAG, GROUP_PROGRAM, VERB_EXEC | VERB_SHELL, AT(share),
-	 .help = "In a workspace: run beside other commands that share it; who ends last is on top"},
+	 .help = "In a workspace: run beside other commands; who ends last is on top"},
 	{"all", NULL, OPT_FLAG, GROUP_OUTPUT, VERB_LOG, AT(all),
 	 .help = "Also what was taken back in the last hour"},
 	{"to", "PATH", OPT_TEXT, GROUP_OTHER, VERB_PUSH | VERB_PULL | VERB_WATCH | VERB_IMPORT,

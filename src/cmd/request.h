@@ -32,7 +32,7 @@ struct request {
 	const char *at, *to, *output_file;
 	const char *url, *token_file; /* of push and pull */
 	bool serve_sync;
-	bool leaves; /* a signal, or Ctrl-], ends our part and not the command */
+	bool leaves;  /* a signal, or Ctrl-], ends our part and not the command */
 	bool has_run; /* the command, or a part of it */
 	const char *signal_name, *offset_text;
 	int64_t offset;

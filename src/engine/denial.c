@@ -166,11 +166,12 @@ void run_deny_secrets(struct pinfold_run *run)
 
 	for (unsigned i = 0; i < s->n; i++) {
 		(void)snprintf(what, sizeof(what), "/work/%.180s", s->path[i]);
-		(void)snprintf(hint, sizeof(hint),
-			       strcmp(s->what[i], SECRET_NAMED) == 0
-				       ? "hidden: %s; --show %.120s shows it"
-				       : "hidden: it looks like a secret (%s); --show %.120s shows it",
-			       s->what[i], s->path[i]);
+		(void)snprintf(
+			hint, sizeof(hint),
+			strcmp(s->what[i], SECRET_NAMED) == 0
+				? "hidden: %s; --show %.120s shows it"
+				: "hidden: it looks like a secret (%s); --show %.120s shows it",
+			s->what[i], s->path[i]);
 		run_deny_path(run, what, hint);
 	}
 }

@@ -114,8 +114,9 @@ int host_dir_meant(struct store *s, const char *name, char ret[STORE_NAME_MAX + 
 	if (r != 0)
 		return r;
 	(void)err_set(e, ERR_MISSING, "no workspace has what %s changed", name);
-	return err_remedy(e, "changes are dropped with a run unless it keeps them: pinfold run --name "
-			     "NAME --dir DIR -- COMMAND");
+	return err_remedy(e,
+			  "changes are dropped with a run unless it keeps them: pinfold run --name "
+			  "NAME --dir DIR -- COMMAND");
 }
 
 int host_dir_open(struct store *s, const char *name, bool write, struct host_dir **ret,

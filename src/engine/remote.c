@@ -23,6 +23,10 @@
 #include "warden/place.h"
 #include "wire/link.h"
 
+#define FOREIGN                                                                                    \
+	"it is not yours: ask root to put you into the group pinfold, or start your own with "     \
+	"`pinfold serve` on another PINFOLD_SOCKET"
+
 /* 0: connected; -errno. Somebody else's daemon is nobody we would hand our files to. */
 static int try_socket(const char *path, int *ret_fd)
 {
@@ -69,6 +73,8 @@ int remote_open(int *ret_fd, struct err *e)
 	errno = -r;
 	(void)err_sys(e, "the daemon at %s", path);
 	(void)err_detail(e, "daemon");
+	if (r == -EACCES)
+		return err_remedy(e, FOREIGN);
 	return err_remedy(e, "start one with `pinfold serve`: sandboxes that live are its own");
 }
 
@@ -97,6 +103,8 @@ int remote_connect(const struct pinfold_run_options *o, int *ret_fd, struct err 
 	errno = -r;
 	(void)err_sys(e, "--daemon: %s", path);
 	(void)err_detail(e, "daemon");
+	if (r == -EACCES)
+		return err_remedy(e, FOREIGN);
 	return err_remedy(e, "start one with `pinfold serve`, or leave --daemon out");
 }
 

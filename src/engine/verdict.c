@@ -203,7 +203,10 @@ static void judge_soft_limits(struct pinfold_run *run)
 		if (capture_truncated(&run->capture[i]) && (run->req.flags & PINFOLD_CAPTURE)) {
 			(void)snprintf(
 				hint, sizeof(hint),
-				"output beyond %s is in the artifact; raise it with --output",
+				run->capture[i].total > CAPTURE_ARTIFACT_MAX
+					? "output beyond %s is in the artifact, the first 64M of it; "
+					  "raise it with --output, or write to a file"
+					: "output beyond %s is in the artifact; raise it with --output",
 				limit_size(run->req.output_bytes, size));
 			set_limit(run, "output", run->req.output_bytes, "bytes", hint);
 		}

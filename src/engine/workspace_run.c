@@ -25,10 +25,9 @@ static void describe(const struct pinfold_run_options *o, char *to, size_t size)
 
 	to[0] = '\0';
 	if (o->lang)
-		n = snprintf(to, size, "%s %s", o->lang,
-			     o->code_name ? o->code_name
-			     : o->code	  ? "-c "
-					  : "");
+		n = snprintf(to, size, "%s%s", o->lang, o->code_name ? " " : o->code ? " -c " : "");
+	if (o->lang && o->code_name && n < (int)size)
+		n += snprintf(to + n, size - (size_t)n, "%s", o->code_name);
 	if (o->lang && o->code && !o->code_name && n < (int)size)
 		n += snprintf(to + n, size - (size_t)n, "%.*s", (int)(o->code_len & 0xffff),
 			      o->code);
@@ -262,7 +261,7 @@ int pinfold_workspace_exec(struct pinfold_store *store, const char *name,
 			   struct pinfold_run **ret_run, struct pinfold_error *ret_error)
 {
 	struct workspace_how how = {
-		.use = flags & PINFOLD_WORKSPACE_SHARE ? USE_SHARED : USE_ALONE,
+		.use = flags & PINFOLD_WORKSPACE_SHARE ? USE_SHARED : USE_FIRST,
 		.kind = flags & PINFOLD_WORKSPACE_SHELL ? "shell" : "exec",
 	};
 	struct pinfold_run_options o;

@@ -17,10 +17,10 @@ enum sandbox_level { LEVEL_STRICT, LEVEL_LANDLOCK };
 /* Which interpreter that waits. */
 enum sandbox_driver { DRIVER_NONE, DRIVER_PYTHON, DRIVER_NODE, DRIVER_R };
 
-#define SANDBOX_UID 1000u  /* PLAN_USER for the guest */
+#define SANDBOX_UID 1000u		/* PLAN_USER for the guest */
 #define SANDBOX_TREE_BYTES (256u << 10) /* room for the skeleton, on top of --disk */
-#define SANDBOX_IDS 65536u /* size of a sandbox's own range of ids */
-#define SANDBOX_ID_SIZE 30 /* "sbx" + 26 characters + NUL */
+#define SANDBOX_IDS 65536u		/* size of a sandbox's own range of ids */
+#define SANDBOX_ID_SIZE 30		/* "sbx" + 26 characters + NUL */
 
 /* Which host ids the sandbox's ids are. */
 struct sandbox_ids {

@@ -235,8 +235,12 @@ int workspace_lock(struct store *s, const struct workspace *w, enum workspace_us
 		if (errno != EAGAIN && errno != EACCES)
 			return err_sys(e, "%s/locks", s->home);
 		(void)err_set(e, ERR_BUSY, "workspace %s: a command is running in it", w->name);
-		return err_remedy(e, "wait for it, or run beside it with --share");
+		return err_remedy(e, use == USE_FIRST ? "wait for it, or run beside it with --share"
+						      : "wait for it");
 	}
+	lock.l_type = F_RDLCK;
+	if (use == USE_FIRST && fcntl(fd, F_OFD_SETLK, &lock) < 0)
+		return err_sys(e, "%s/locks", s->home);
 	*ret_fd = take_fd(&fd);
 	return 0;
 }

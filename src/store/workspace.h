@@ -53,7 +53,12 @@ int workspace_names(struct store *s, bool (*wanted)(const struct workspace *w, c
 int workspace_sizes(struct store *s, const struct workspace *w, uint64_t *ret_own,
 		    uint64_t *ret_shared, struct err *e);
 
-enum workspace_use { USE_SHARED, USE_ALONE, USE_WAIT /* alone, and wait for it */ };
+enum workspace_use {
+	USE_SHARED,
+	USE_ALONE,
+	USE_WAIT,  /* alone, and wait for it */
+	USE_FIRST, /* alone to begin with; who asks to share it may come later */
+};
 /* Hold it while something runs in it or its history is changed. ERR_BUSY. */
 int workspace_lock(struct store *s, const struct workspace *w, enum workspace_use use, int *ret_fd,
 		   struct err *e);

@@ -68,8 +68,8 @@ static int homeless(char *ret, size_t size, struct err *e)
 	else if (S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 077))
 		return 0;
 	else
-		(void)err_set(e, ERR_DENIED, "no place for the data directory: %s is not ours alone",
-			      ret);
+		(void)err_set(e, ERR_DENIED,
+			      "no place for the data directory: %s is not ours alone", ret);
 	return err_remedy(e, "set PINFOLD_HOME or HOME to an absolute path");
 }
 

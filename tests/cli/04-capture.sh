@@ -110,6 +110,7 @@ keeping()
 	json_has 'd["stdout"]["bytes"] == 70000000' "70 MB are counted"
 	check "an artifact ends at 64 MiB" test \
 		"$(stat -c %s "$(json 'd["stdout"]["artifact"]')")" = 67108864
+	json_has '"the first 64M" in limit["hint"]' "and the hint says so"
 	rm -rf "$M/home/artifacts"
 }
 

@@ -167,6 +167,22 @@ syntax()
 	inside -- /usr/bin/python3 -c 'import sys; print(len(sys.argv[1]))' \
 		"$(printf '%0100000d' 0)"
 	prints 100000 "an argument of 100 KB"
+	if [ "$MODE" = U ]; then
+		/usr/bin/python3 -I -c 'import socket, sys; socket.socket(1, 5).bind(sys.argv[1])' "$W/shut"
+		chmod 0 "$W/shut"
+		CALL_WRAP=(/usr/bin/env "PINFOLD_SOCKET=$W/shut")
+		inside --daemon -- true
+		refuses denied.daemon --daemon "a daemon of somebody else"
+		says '^pinfold: remedy: .*group pinfold' "who lets one in"
+		CALL_WRAP=()
+	fi
+	ln -s loop "$W/loop"
+	inside --dir "$W/loop" -- true
+	refuses invalid_argument --dir "a link that leads to itself"
+	inside --stdin "$(printf '%05000d' 0)" -- true
+	refuses invalid_argument --stdin "a path that is too long"
+	pinfold verify "$W"
+	refuses invalid_argument "$W" "a directory for a file"
 	inside $'no\033[2Jsuch\ncommand'
 	check "a message is one line without control characters" test -z \
 		"$(tr -d '\n[:print:]' <"$ERR")" -a "$(grep -vc '^pinfold: ' "$ERR")" = 0

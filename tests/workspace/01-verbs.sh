@@ -370,12 +370,16 @@ directories()
 	echo one >"$W/project/one"
 	echo two >"$W/project/two"
 	own "$W/project"
+	chmod 700 "$W/project"
 	pinfold new --dir project view
 	exits 0 "new --dir"
 	pinfold info --json view
 	doc_is "$W/project" 'd["dir"]' "its path is kept as it really is"
 	sh_in view 'echo more >>/work/one; rm /work/two; echo new >/work/new; echo h >h'
 	exits 0 "everything can be changed"
+	pinfold diff --json view
+	doc_is '["/home/user/h", "/work/new", "/work/one", "/work/two"]' '[x["path"] for x in d["items"]]' \
+		"diff has that and no more"
 	sh_in view 'cat /work/one /work/new h; ls /work'
 	prints $'one\nmore\nnew\nh\nnew\none' "and is so in the next command"
 	check "the directory is as it was" test "$(cd "$W/project" && cat one two && ls)" = \

@@ -291,7 +291,7 @@ busy()
 	fresh b
 	write b 2
 	held RUN b
-	for verb in "exec b -- true" "exec --share b -- true" "undo b" "rollback b 1" "rm b"; do
+	for verb in "exec b -- true" "undo b" "rollback b 1" "rm b"; do
 		# shellcheck disable=SC2086
 		pinfold $verb
 		refuses busy b "while a command runs: ${verb}"
@@ -307,10 +307,14 @@ busy()
 	exits 0 "a fork can be made"
 	ws b2 ls
 	prints $'2\nall' "of what is there so far"
+	pinfold exec --share b -- sh -c 'echo beside >beside; ls'
+	prints $'2\nall\nbeside' "a second command that asks to share runs beside it"
+	pinfold undo b
+	refuses busy b "the first is still alone with the history"
 	kill "$RUN_PID"
 	inside_wait RUN
-	ws b cat held
-	prints held "then it is there"
+	ws b cat held beside
+	prints $'held\nbeside' "then both are there"
 	pinfold rm b2
 }
 
