@@ -83,6 +83,18 @@ int op_process_list(struct call *c, struct err *e)
 	return r;
 }
 
+/* What the daemon knows by its sandbox's id and by options of the command line. */
+static int process_error(const struct call *c, const struct pinfold_error *failure, struct err *e)
+{
+	if (strncmp(failure->code, "not_found", 9) != 0 ||
+	    !strstr(failure->message, "no such command"))
+		return api_error(e, failure);
+	(void)err_set(e, ERR_MISSING, "there is no background process %lld in sandbox %s",
+		      (long long)arg_int(c, "pid", 0), arg_str(c, "id"));
+	(void)err_detail(e, "process");
+	return err_remedy(e, "exec starts one with background; others can only be listed");
+}
+
 int op_process_get(struct call *c, struct err *e)
 {
 	struct pinfold_process_output out = {0};
@@ -95,7 +107,7 @@ int op_process_get(struct call *c, struct err *e)
 	if (pinfold_process_read(b->id, (uint32_t)arg_int(c, "pid", 0), INT64_MAX,
 				 (uint32_t)arg_int(c, "wait", 0), call_cancelled_fd(c), &out,
 				 &failure) < 0)
-		r = api_error(e, &failure);
+		r = process_error(c, &failure, e);
 	else
 		c->reply.value = process_describe(&out.state);
 	pinfold_process_output_free(&out);
@@ -136,7 +148,7 @@ int op_process_output(struct call *c, struct err *e)
 	if (pinfold_process_read(b->id, (uint32_t)arg_int(c, "pid", 0), arg_int(c, "offset", 0),
 				 (uint32_t)arg_int(c, "wait", 0), call_cancelled_fd(c), &out,
 				 &failure) < 0)
-		r = api_error(e, &failure);
+		r = process_error(c, &failure, e);
 	else
 		c->reply.value = describe_output(&out);
 	pinfold_process_output_free(&out);
@@ -179,7 +191,7 @@ int op_process_signal(struct call *c, struct err *e)
 			       "use INT, TERM, KILL, HUP, QUIT, USR1, USR2, STOP, CONT or WINCH");
 	} else if (pinfold_process_signal(b->id, (uint32_t)arg_int(c, "pid", 0), signo, &failure) <
 		   0) {
-		r = api_error(e, &failure);
+		r = process_error(c, &failure, e);
 	}
 	box_put(c->api, b);
 	return r;
@@ -204,7 +216,7 @@ int op_process_stdin(struct call *c, struct err *e)
 	}
 	if (r >= 0 && pinfold_process_write(b->id, (uint32_t)arg_int(c, "pid", 0), text, len,
 					    arg_true(c, "close"), &written, &failure) < 0)
-		r = api_error(e, &failure);
+		r = process_error(c, &failure, e);
 	c->reply.value = value_object();
 	value_set(c->reply.value, "written", value_of_u64(written));
 	box_put(c->api, b);
@@ -222,7 +234,7 @@ int op_process_resize(struct call *c, struct err *e)
 	if (pinfold_process_resize(b->id, (uint32_t)arg_int(c, "pid", 0),
 				   (unsigned)arg_int(c, "rows", 24),
 				   (unsigned)arg_int(c, "cols", 80), &failure) < 0)
-		r = api_error(e, &failure);
+		r = process_error(c, &failure, e);
 	box_put(c->api, b);
 	return r;
 }

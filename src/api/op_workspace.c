@@ -73,11 +73,46 @@ int op_workspace_create(struct call *c, struct err *e)
 	return r < 0 ? r : show(c, arg_str(c, "name"), e);
 }
 
+/* Of the whole list, which is sorted by name, the part that is wanted. */
+static int cut_to_page(struct call *c, struct err *e)
+{
+	const char *after = arg_str(c, "after"), *last = NULL;
+	const size_t limit = (size_t)arg_int(c, "limit", 1000);
+	struct value *page = value_array(), *o = value_object();
+	auto_value *whole = NULL;
+	bool more = false;
+	int r = value_parse(c->reply.text ? c->reply.text : "", c->reply.text_len, &whole, e);
+	const struct value *items = value_get(whole, "items");
+
+	for (size_t i = 0; i < value_len(items) && !more; i++) {
+		const char *name = value_str(value_get(value_at(items, i), "name"));
+
+		if (!name || (after && strcmp(name, after) <= 0))
+			continue;
+		more = value_len(page) == limit;
+		if (!more) {
+			value_add(page, value_copy(value_at(items, i)));
+			last = name;
+		}
+	}
+	value_set(o, "items", page);
+	value_set(o, "next", more ? value_of_str(last) : value_of_null());
+	if (r < 0) {
+		value_free(o);
+		return r;
+	}
+	free(c->reply.text);
+	c->reply.text = NULL;
+	c->reply.value = o;
+	return 0;
+}
+
 int op_workspace_list(struct call *c, struct err *e)
 {
 	struct verb v = {.words = {"ls", "--json"}, .n = 2};
+	int r = ask(c, &v, e);
 
-	return ask(c, &v, e);
+	return r < 0 ? r : cut_to_page(c, e);
 }
 
 int op_workspace_get(struct call *c, struct err *e)

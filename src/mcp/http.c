@@ -42,7 +42,8 @@ struct http_sink {
 	bool modern, events, wants_json, sending;
 };
 
-static void refuse(struct exchange *x, int status, const char *text)
+/* `id`: of the request, where one could be read. */
+static void refuse_id(struct exchange *x, int status, const struct value *id, const char *text)
 {
 	auto_value *v = value_object();
 	struct value *error = value_object();
@@ -51,9 +52,16 @@ static void refuse(struct exchange *x, int status, const char *text)
 	value_set(error, "code", value_of_int(RPC_SHAPE));
 	value_set(error, "message", value_of_str(text));
 	value_set(v, "jsonrpc", value_of_str("2.0"));
+	if (value_kind(id) == VALUE_STRING || value_kind(id) == VALUE_INT)
+		value_set(v, "id", value_copy(id));
 	value_set(v, "error", error);
 	char *all = value_text(v, &len);
 	exchange_reply(x, status, NULL, all, all ? len : 0);
+}
+
+static void refuse(struct exchange *x, int status, const char *text)
+{
+	refuse_id(x, status, NULL, text);
 }
 
 static void session_free(struct mcp_session *s)
@@ -378,23 +386,25 @@ static struct http_sink *sink_new(struct mcp *m, struct exchange *x)
 }
 
 /* The session that a legacy message belongs to; NULL: it was refused. */
-static struct mcp_session *session_of(struct mcp *m, struct exchange *x)
+static struct mcp_session *session_of(struct mcp *m, struct exchange *x,
+				      const struct value *message)
 {
+	const struct value *request = value_get(message, "id");
 	char id[64], version[32];
 
 	if (!exchange_field(x, "mcp-session-id", id, sizeof(id))) {
-		refuse(x, 400,
-		       "Mcp-Session-Id is missing: send initialize first, or speak " RPC_MODERN);
+		refuse_id(x, 400, request,
+			  "Mcp-Session-Id is missing: send initialize first, or speak " RPC_MODERN);
 		return NULL;
 	}
 	struct mcp_session *s = session_find(m, exchange_who(x), id);
 	if (!s) {
-		refuse(x, 404, "there is no such session: send initialize again");
+		refuse_id(x, 404, request, "there is no such session: send initialize again");
 		return NULL;
 	}
 	if (exchange_field(x, "mcp-protocol-version", version, sizeof(version)) &&
 	    !rpc_is_legacy(version)) {
-		refuse(x, 400, "Mcp-Protocol-Version: not one that was agreed on");
+		refuse_id(x, 400, request, "Mcp-Protocol-Version: not one that was agreed on");
 		return NULL;
 	}
 	return s;
@@ -421,7 +431,7 @@ static void post_legacy(struct mcp *m, struct exchange *x, struct value *message
 {
 	const char *method = value_str(value_get(message, "method"));
 	bool first = method && strcmp(method, "initialize") == 0;
-	struct mcp_session *old = first ? NULL : session_of(m, x);
+	struct mcp_session *old = first ? NULL : session_of(m, x, message);
 	struct http_sink *s = NULL;
 
 	if (!first && !old) {
@@ -487,7 +497,7 @@ static void post(struct mcp *m, struct exchange *x)
 
 static void end_session(struct mcp *m, struct exchange *x)
 {
-	struct mcp_session *s = session_of(m, x);
+	struct mcp_session *s = session_of(m, x, NULL);
 
 	if (!s)
 		return;

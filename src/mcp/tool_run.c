@@ -203,7 +203,8 @@ static bool has_controls(const struct value *doc)
 static struct value *meta_of(const struct value *doc, const struct outcome *o, const char *status)
 {
 	struct value *v = value_object();
-	const struct value *code = value_get(doc, "exit_code"), *sig = value_get(doc, "signal");
+	const struct value *code = value_get(doc, "exit_code"), *sig = value_get(doc, "signal"),
+			   *receipt = value_get(doc, "receipt");
 	uint64_t bytes[2] = {0};
 
 	for (int i = 0; i < 2; i++)
@@ -220,6 +221,7 @@ static struct value *meta_of(const struct value *doc, const struct outcome *o, c
 	value_set(v, "truncated", value_of_bool(o->cut));
 	value_set(v, "control_bytes", value_of_bool(has_controls(doc)));
 	value_set(v, "untrusted", value_of_str("stdout stderr artifacts"));
+	value_set(v, "receipt", receipt ? value_copy(receipt) : value_of_null());
 	value_set(v, "artifacts", o->files ? value_copy(o->files) : value_array());
 	return v;
 }

@@ -316,6 +316,8 @@ def input_and_user():
     q = spawn(box, "sleep 100")
     a = api.post(q + "/stdin", {"data": "x"})
     check("one that was started without has none", a.status in (409, 404), a)
+    for way, body in (("/signal", {"signal": "INT"}), ("/stdin", {"data": "x"}), ("/resize", {"rows": 2, "cols": 2})):
+        refused("of one that is none: " + way, api.post(box + "/processes/4000" + way, body), 404, "not_found", "4000")
     refused("a signal that is none", api.post(q + "/signal", {"signal": "NONE"}), 400,
             "invalid_argument", "signal")
     refused("no signal", api.post(q + "/signal", {}), 400, "invalid_argument", "signal")

@@ -12,18 +12,34 @@ is_asked()
 	grep -q '"kind": *"command"' "$OUT"
 }
 
-# One that a run of the API itself asks: what it executes waits for a decision over HTTP.
-by_run()
+RULE='"policy": "commands: [{ask: env true}]"'
+
+# asked WHAT REASON PATH BODY: its command waits for a decision over HTTP, and who decides reads the reason.
+asked()
 {
 	local id
 
-	api_start HELD POST /v1/runs "{\"command\": [\"env\", \"true\"], \"policy\": \"commands: [{ask: env true}]\"$LIMITS}"
+	api_start HELD POST "$3" "$4"
 	wait_for 20 is_asked
+	body_has 'd["items"][0]["why"].startswith(a[0])' "$1 says why" "$2"
 	id=$(grep -o 'apr[a-z2-7]*' "$OUT" | head -n1)
 	api POST "/v1/approvals/$id" '{"decision": "once"}'
-	check "a command of a run is decided over HTTP" test "$RC" = 200
+	check "$1 is decided over HTTP" test "$RC" = 200
 	api_wait HELD
 	body_is 0 'd["exit_code"]' "and goes on"
+}
+
+# What runs of the API itself ask.
+by_run()
+{
+	asked "a command of a run" "the build needs it" /v1/runs \
+		"{\"command\": [\"env\", \"true\"], $RULE, \"reason\": \"the build needs it\"$LIMITS}"
+	api POST /v1/sandboxes "{\"name\": \"asks\", $RULE, \"reason\": \"for the tests\"$LIMITS}"
+	answers 201 "a sandbox whose commands are asked about"
+	asked "one in a sandbox that lives" "for the tests" /v1/sandboxes/asks/exec '{"command": ["env", "true"]}'
+	api DELETE /v1/sandboxes/asks
+	api POST /v1/runs "{\"command\": \"true\", \"reason\": \"$(printf 'x%.0s' {1..300})\"$LIMITS}"
+	answers_error 400 invalid_argument "a reason that nobody reads"
 }
 
 checks()

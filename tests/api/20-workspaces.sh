@@ -50,6 +50,12 @@ made()
 	answers 200 "they are listed"
 	body_is "demo small" '" ".join(sorted(w["name"] for w in d["items"]))' "both"
 	body_has 'd["next"] is None' "as a list"
+	api GET "$V?limit=1"
+	body_is "demo demo" '" ".join([w["name"] for w in d["items"]] + [d["next"]])' "page by page"
+	api GET "$V?limit=1&after=demo"
+	body_is "small None" '" ".join([w["name"] for w in d["items"]] + [str(d["next"])])' "to the end"
+	api GET "$V?limit=0"
+	answers_error 400 invalid_argument "a page of nothing"
 	pinfold ls --json
 	body_is "demo small" '" ".join(sorted(w["name"] for w in d["items"]))' "who runs the daemon has them, too"
 	api DELETE $V/small

@@ -77,6 +77,7 @@ sessions()
 {
 	legacy tools/list
 	answers 400 'Mcp-Session-Id' "without a session"
+	check "which the request's id is in" grep -q '"id":' "$OUT"
 	legacy initialize '"protocolVersion":"2025-11-25","capabilities":{}'
 	answers 200 '"protocolVersion":"2025-11-25"' "a handshake"
 	ID=$(tr -d '\r' <"$HEAD" | awk 'tolower($1) == "mcp-session-id:" { print $2 }')

@@ -97,6 +97,7 @@ def commands(argv):
         "files changed: out/a.txt (6 bytes)")
     result = s.result("exec", command="true")
     check("a result for programs", result["_meta"]["dev.pinfold/exec"]["exit_code"] == 0, result)
+    check("and where its receipt is", len(result["_meta"]["dev.pinfold/exec"]["receipt"]["sha256"]) == 64, result)
     check("which is no error", not result.get("isError"), result)
     has("a directory and variables", s.tool("exec", command="pwd; echo $A", cwd="out", env={"A": "b c"}),
         "/home/user/out\nb c\n")
