@@ -111,6 +111,8 @@ def decided(test):
         if (not all_of) in parts:
             return not all_of
         return None if None in parts else all_of
+    if isinstance(test, ast.Constant):
+        return bool(test.value)
     try:
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
             return bool(COMPARE[type(test.ops[0])](settled(test.left), settled(test.comparators[0])))
