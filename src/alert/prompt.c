@@ -39,8 +39,8 @@ static bool is_one_of(const unsigned char *p, size_t n, const char *const *list)
 }
 
 /* From the word that begins at `end` back: a word for what was said, and before it one for not heeding. Only
- * blanks may be between, so it is one sentence. */
-static bool is_overruling(const unsigned char *p, size_t first, size_t end)
+ * blanks may be between, so it is one sentence. MORE: nothing says which instructions; that may come behind. */
+static enum prompt_verdict overrules(const unsigned char *p, size_t first, size_t end)
 {
 	static const char *const said[] = {"previous", "prior",	 "earlier", "preceding", "above",
 					   "original", "system", "your",    NULL};
@@ -56,13 +56,34 @@ static bool is_overruling(const unsigned char *p, size_t first, size_t end)
 		while (from > first && is_letter(p[from - 1]))
 			from--;
 		if (to == end || from == to)
-			return false;
-		if (named && is_one_of(p + from, to - from, heed))
-			return from == first || !is_letter(p[from - 1]);
+			return PROMPT_NO;
+		if (is_one_of(p + from, to - from, heed) &&
+		    (from == first || !is_letter(p[from - 1])))
+			return named ? PROMPT_YES : PROMPT_MORE;
 		named |= is_one_of(p + from, to - from, said);
 		end = from;
 	}
-	return false;
+	return PROMPT_NO;
+}
+
+/* "instructions above", "instructions you were given": from the end of "instruction" on. */
+static enum prompt_verdict says_which(const unsigned char *p, size_t at, size_t len)
+{
+	static const char *const which[] = {"above", "you were", "you have"};
+	enum prompt_verdict best = PROMPT_NO;
+	size_t blanks = 0;
+
+	at += at < len && (p[at] | 0x20) == 's';
+	for (; at < len && is_blank(p[at]) && blanks < 4; at++)
+		blanks++;
+	for (size_t i = 0; i < sizeof(which) / sizeof(which[0]) && (blanks || at == len); i++) {
+		enum prompt_verdict v = stands(p + at, len - at, which[i], true);
+
+		if (v == PROMPT_YES)
+			return v;
+		best = v == PROMPT_MORE ? v : best;
+	}
+	return best;
 }
 
 /* "instrUCtion" */
@@ -72,9 +93,13 @@ static enum prompt_verdict instruction(const unsigned char *p, size_t at, size_t
 
 	if (at - first < 5 || strncasecmp((const char *)p + at - 5, "instr", 5) != 0)
 		return PROMPT_NO;
-	if (!is_overruling(p, first, at - 5))
+	enum prompt_verdict said = overrules(p, first, at - 5);
+	if (said == PROMPT_NO)
 		return PROMPT_NO;
-	return stands(p + at, len - at, "uction", true);
+	enum prompt_verdict whole = stands(p + at, len - at, "uction", true);
+	return whole == PROMPT_YES && said == PROMPT_MORE
+		       ? says_which(p, at + strlen("uction"), len)
+		       : whole;
 }
 
 static enum prompt_verdict token(const unsigned char *p, size_t at, size_t len)

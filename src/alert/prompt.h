@@ -3,7 +3,8 @@
  * For alert/ alone: does a text tell a model what to do? A small list, made to be wrong seldom:
  *
  *	ignore | disregard | forget | override, then within six words
- *	previous | prior | earlier | preceding | above | original | system | your, then "instruction"
+ *	previous | prior | earlier | preceding | above | original | system | your, then "instruction";
+ *	or "instruction" with above | you were | you have behind it
  *	<|im_start|>system  <|start_header_id|>system  <|system|>
  */
 #ifndef ALERT_PROMPT_H

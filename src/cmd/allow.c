@@ -260,12 +260,25 @@ static int explain(const struct request *r, struct err *e)
 	return statuses[a.v.action];
 }
 
+/* allow --explain --json URL: the flag is none of the URL's. */
+static void put_flag_first(int argc, char **argv)
+{
+	for (int i = 0; i + 1 < argc; i++)
+		if (strncmp(argv[i], "--explain", 9) == 0 && strcmp(argv[i + 1], "--json") == 0) {
+			char *flag = argv[i + 1];
+
+			argv[i + 1] = argv[i];
+			argv[i] = flag;
+		}
+}
+
 int cmd_allow(const struct verb *v, int argc, char **argv)
 {
 	auto_request struct request r = REQUEST_INIT;
 	struct err e = ERR_INIT;
 	int used = 0, status = 0;
 
+	put_flag_first(argc, argv);
 	if (!request_begin(&r, v, argc, argv, &used, &status))
 		return status;
 	if (argc > used && is_sandbox_id(argv[used])) {

@@ -17,9 +17,10 @@ loads <- c("library", "require", "requireNamespace", "loadNamespace", "attachNam
 each <- c("lapply", "sapply", "vapply", "map", "walk", "Map", "mapply")
 ends <- c("install.packages", "stop", "quit", "q", "abort")
 known <- list() # variables of the file, with the texts that they hold
-soft <- c("try", "tryCatch", "suppressWarnings", "withCallingHandlers")
+soft <- c("try", "tryCatch")
 found <- list()
 unread <- list()
+sourced <- character() # other files that a program reads
 
 note <- function(name, file, line, optional) {
 	old <- found[[name]]
@@ -30,6 +31,12 @@ note <- function(name, file, line, optional) {
 is_name <- function(x) is.character(x) && length(x) == 1 && grepl("^[A-Za-z][A-Za-z0-9.]+$", x)
 
 word <- function(x) if (is.symbol(x)) as.character(x) else if (is.character(x)) x else ""
+
+# The arguments of a call, without those that are left out: f(, 2).
+given <- function(e) {
+	args <- Filter(function(x) !identical(x, quote(expr = )), as.list(e)[-1])
+	if (length(args)) args else list(NULL)
+}
 
 called <- function(e) {
 	f <- e[[1]]
@@ -45,7 +52,7 @@ texts <- function(e) {
 	if (is.symbol(e))
 		return(known[[as.character(e)]])
 	if (is.call(e) && word(e[[1]]) %in% c("c", "list", "unique"))
-		return(unlist(lapply(Filter(function(x) !identical(x, quote(expr = )), as.list(e)[-1]), texts)))
+		return(unlist(lapply(given(e), texts)))
 	NULL
 }
 
@@ -89,7 +96,26 @@ insists <- function(e) {
 	not && any(all.names(e[[3]]) %in% ends)
 }
 
+# box::use(dplyr[filter], purrr, ./local), import::from(magrittr, "%>%")
+take_use <- function(e, f, file, line, optional) {
+	args <- given(e)
+	for (a in if (f == "use") args else utils::head(args, 1)) {
+		if (is.call(a) && identical(word(a[[1]]), "["))
+			a <- a[[2]]
+		if (is_name(word(a)))
+			note(word(a), file, line, optional)
+	}
+}
+
+# library(x) of box or import: a call of that package's.
+of_package <- function(e, package) {
+	f <- e[[1]]
+	is.call(f) && length(f) == 3 && word(f[[1]]) == "::" && word(f[[2]]) == package
+}
+
 remember <- function(e, f) {
+	if (f == "source" && is.character(first <- given(e)[1][[1]]))
+		sourced <<- c(sourced, first)
 	if (f %in% c("<-", "=", "<<-", "for") && length(e) >= 3 && is.symbol(e[[2]]) && nzchar(as.character(e[[2]])))
 		known[[as.character(e[[2]])]] <<- texts(e[[3]])
 }
@@ -112,6 +138,8 @@ walk <- function(e, file, line, optional) {
 	remember(e, f)
 	if (f %in% loads)
 		take_load(e, f, file, line, optional)
+	if ((f == "use" && of_package(e, "box")) || (f %in% c("from", "here", "into") && of_package(e, "import")))
+		take_use(e, f, file, line, optional)
 	if (f %in% each && length(e) > 1)
 		take_each(e, file, line, optional)
 	if (is.call(e[[1]]))
@@ -194,8 +222,18 @@ sizes <- file.info(files)$size
 files <- files[!is.na(sizes) & sizes > 0] # nor FIFOs, which would keep us
 files <- c(text, files)
 files <- utils::head(files[!grepl("/(renv|packrat|node_modules|[.]git)/", files)], 20000)
-for (f in files)
-	scan_file(root, f)
+named <- length(args) > 1 || !is.null(text)
+i <- 0
+while (i < length(files)) { # grows, where files were named
+	i <- i + 1
+	sourced <- character()
+	scan_file(root, files[[i]])
+	for (s in if (named) sourced) {
+		s <- suppressWarnings(normalizePath(c(file.path(dirname(files[[i]]), s), file.path(root, s)), mustWork = FALSE))
+		s <- s[file.exists(s) & !dir.exists(s) & startsWith(s, paste0(root, "/"))]
+		files <- c(files, utils::head(setdiff(s, files), 1))
+	}
+}
 base <- rownames(utils::installed.packages(priority = "base"))
 found <- found[!(names(found) %in% c(base, "R"))]
 rows <- vapply(found, function(i)

@@ -166,7 +166,8 @@ function imports_of(text) {
 				at += 2;
 			if (is(at, "punct", "(") && is(at + 1, "string") && (is(at + 2, "punct", ")") || is(at + 2, "punct", ",")))
 				add(at + 1, true);
-		} else if (t.text === "import" || t.text === "export") {
+		} else if ((t.text === "import" || t.text === "export") &&
+			   (!is(i - 1, "punct", ">") || is(i + 1, "punct", "("))) { // <b>import x from 'y'</b> is text
 			const at = clause(all, i, is);
 			if (at)
 				add(at, false);
@@ -297,6 +298,9 @@ function scan(root, files) {
 			}
 			const name = package_of(f.name);
 			if (builtin.has(name) || builtin.has(f.name))
+				continue;
+			// src/thing: of the project itself, by an alias of its compiler.
+			if (!name.startsWith("@") && f.name.includes("/") && local_file(path.join(root, "x"), "./" + f.name))
 				continue;
 			const old = names.get(name);
 			if (!old || (old.optional && !f.optional))

@@ -22,6 +22,7 @@ Nothing of the files is executed: they are parsed by this interpreter's own pars
 """
 import ast
 import bisect
+import gc
 import json
 import operator
 import os
@@ -110,6 +111,8 @@ def decided(test):
         if (not all_of) in parts:
             return not all_of
         return None if None in parts else all_of
+    if isinstance(test, ast.Constant):
+        return bool(test.value)
     try:
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
             return bool(COMPARE[type(test.ops[0])](settled(test.left), settled(test.comparators[0])))
@@ -129,6 +132,18 @@ def asks_whether_there(test):
 TRIES = (ast.Try, getattr(ast, "TryStar", ast.Try))
 CHOICES = {ast.If, ast.With, *TRIES}
 LEAVES = {ast.Name, ast.Constant, ast.Load, ast.Store, ast.Pass}
+
+
+BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
+BY_NAME = re.compile(rb"import_module|__import__|find_spec|importorskip")
+
+
+def blocks(node):
+    """The statements in a statement."""
+    for name in BLOCKS:
+        inner = getattr(node, name, None)
+        if inner:
+            yield from inner
 
 
 class Found:
@@ -151,9 +166,10 @@ class Found:
             soft = dotted(node.func).endswith(("find_spec", "importorskip"))
             self.add(first.value[level:], node.lineno, optional or soft, level)
 
-    def visit(self, nodes, optional, before=0):
-        """Depth first, in the order of the text, without recursion: files may be nested to no end."""
-        self.before = before
+    def visit(self, nodes, optional, before=0, calls=True):
+        """Depth first, in the order of the text, without recursion: files may be nested to no end. Without calls of
+        what imports by name only statements are looked at."""
+        self.before, children = before, ast.iter_child_nodes if calls else blocks
         todo = [(n, optional) for n in reversed(nodes)]
         while todo:
             node, opt = todo.pop()
@@ -166,17 +182,17 @@ class Found:
             elif kind is ast.ImportFrom:
                 self.add(node.module or "", node.lineno, opt, node.level, [a.name for a in node.names])
             elif kind in CHOICES:
-                todo += [(n, o) for n, o in reversed(self.inside(node, opt))]
+                todo += [(n, o) for n, o in reversed(self.inside(node, opt, children))]
             else:
                 if kind is ast.Call:
                     self.call(node, opt)
-                todo += [(n, opt) for n in reversed(list(ast.iter_child_nodes(node)))]
+                todo += [(n, opt) for n in reversed(list(children(node)))]
 
     @staticmethod
-    def inside(node, opt):
+    def inside(node, opt, children):
         if isinstance(node, ast.If):
             holds, soft = decided(node.test), opt or asks_whether_there(node.test)
-            return [(node.test, opt)] + [(n, soft) for n in (node.body if holds is not False else [])
+            return [(node.test, opt)] * (children is not blocks) + [(n, soft) for n in (node.body if holds is not False else [])
                                          + (node.orelse if holds is not True else [])]
         if isinstance(node, TRIES) and any(catches_missing(h) for h in node.handlers):
             missed = [h for h in node.handlers if catches_missing(h)]
@@ -191,7 +207,7 @@ class Found:
                 isinstance(i.context_expr, ast.Call) and (dotted(i.context_expr.func) or "").endswith("suppress")
                 and any((dotted(a) or "") in MISSING for a in i.context_expr.args) for i in node.items):
             return [(n, True) for n in node.body]
-        return [(n, opt) for n in ast.iter_child_nodes(node)]
+        return [(n, opt) for n in children(node)]
 
 
 # What a cell may have that is no Python: %magic, !command, ?help, x = %magic, x = !command, help?
@@ -384,7 +400,7 @@ class Pieces:
                 return
         line = self.line(start)
         tree = ast.parse((b"if 1:\n" if indent else b"") + data[start:end])
-        self.found.visit(tree.body, False, line - (2 if indent else 1))
+        self.found.visit(tree.body, False, line - (2 if indent else 1), BY_NAME.search(data, start, end))
 
 
 def imports_in(data, path):
@@ -436,7 +452,7 @@ class Tree:
 
     def __init__(self, root):
         self.root = root
-        self.known, self.lists, self.around = {}, {}, {}
+        self.known, self.lists, self.built, self.around, self.absent = {}, {}, {}, {}, set()
 
     def names(self, base):
         """What a directory has, {} where there is none: each is listed once."""
@@ -446,6 +462,7 @@ class Tree:
                     self.lists[base] = {e.name: e for e in entries}
             except OSError:
                 self.lists[base] = {}
+            self.built[base] = {n.partition(".")[0] for n in self.lists[base] if n.endswith((".so", ".pyx", ".pyi"))}
         return self.lists[base]
 
     def has(self, base, name):
@@ -462,7 +479,7 @@ class Tree:
                 return os.path.join(at, "__init__.py")
             if any(n.endswith((".py", ".so")) or e.is_dir() for n, e in self.names(at).items()):
                 return ""
-        if any(n.endswith((".so", ".pyx", ".pyi")) and n.startswith(last + ".") for n in names):
+        if last in self.built[base]:
             return ""
         return None
 
@@ -495,8 +512,10 @@ class Tree:
                 base = os.path.dirname(base)
             where = [base]
         else:
-            where = self.places(path)
+            where = self.places(path)  # by its own directory
         first = name.split(".")[0]
+        if (where[0], first, level) in self.absent:
+            return [] if level else None
         for base in where:
             if name and self.module(base, first) is None:
                 continue
@@ -508,6 +527,7 @@ class Tree:
                 if p != "*":
                     files.append(self.module(base, ".".join(words + [p])))
             return [f for f in files if f]
+        self.absent.add((where[0], first, level))
         return [] if level else None
 
 
@@ -612,6 +632,7 @@ def scan(root, files):
 
 
 def main():
+    gc.set_threshold(100000)  # trees of a parser are gone when nobody holds them; looking for cycles takes a tenth
     root = os.path.abspath(sys.argv[1])
     words = sys.argv[2:]
     if words[:1] == ["--text"]:

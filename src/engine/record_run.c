@@ -111,7 +111,8 @@ static void set_command_hash(struct value *v, const char *const *argv)
 	value_set(v, "command_sha256", of_hash(digest));
 }
 
-static void set_limits(struct value *v, const struct sandbox_limits *l)
+static void set_limits(struct value *v, const struct sandbox_limits *l,
+		       const struct pinfold_run_options *o)
 {
 	struct value *to = value_object();
 
@@ -120,6 +121,12 @@ static void set_limits(struct value *v, const struct sandbox_limits *l)
 	value_set(to, "pids", value_of_u64(l->pids));
 	value_set(to, "disk", value_of_u64(l->disk_bytes));
 	value_set(to, "cpus_milli", value_of_u64(l->cpus_milli));
+	if (o->grace_ms)
+		value_set(to, "grace_ms", value_of_u64(l->grace_ms));
+	if (o->cpu_time_ms)
+		value_set(to, "cpu_time_ms", value_of_u64(l->cpu_time_ms));
+	if (o->nofile)
+		value_set(to, "nofile", value_of_u64(l->nofile));
 	value_set(v, "limits", to);
 }
 
@@ -165,6 +172,20 @@ static void set_image(struct value *v, const struct pinfold_run *run,
 		value_set(v, "host_layer", value_of_str(number));
 }
 
+/* A path can have a secret in it as any word can. */
+static void set_workdir(struct value *v, const struct pinfold_run_options *o)
+{
+	const char *const words[] = {o->workdir, NULL};
+
+	if (!o->workdir)
+		return;
+	auto_value *said = record_words(words, o->env);
+	const char *text = value_str(value_at(said, 0));
+	value_set(v, "workdir", value_of_str(text));
+	if (!text || strcmp(text, o->workdir) != 0)
+		value_set(v, "workdir_redacted", value_of_bool(true));
+}
+
 struct value *record_run_asked(const struct pinfold_run *run, const struct pinfold_run_options *o)
 {
 	const struct sandbox_spec *spec = &run->req.spec;
@@ -180,6 +201,11 @@ struct value *record_run_asked(const struct pinfold_run *run, const struct pinfo
 	set_name(v, "lang", o->lang, spec->argv);
 	set_name(v, "user", o->user, spec->argv);
 	set_name(v, "dir", o->dir, spec->argv);
+	set_workdir(v, o);
+	if (o->flags & PINFOLD_PTY)
+		value_set(v, "pty", value_of_bool(true));
+	if ((o->flags & PINFOLD_DETERMINISTIC) && spec->argv)
+		value_set(v, "clock_start_s", value_of_int(spec->pinned.start_s));
 	if (!run->exec) /* else it is the sandbox's, and was said when that was made */
 		set_image(v, run, o);
 	set_policy(v, run->req.policy);
@@ -188,7 +214,7 @@ struct value *record_run_asked(const struct pinfold_run *run, const struct pinfo
 	value_set(v, "isolation",
 		  value_of_str(spec->level == LEVEL_STRICT ? "strict" : "landlock"));
 	if (!run->exec)
-		set_limits(v, &spec->limits);
+		set_limits(v, &spec->limits, o);
 	struct err none = ERR_INIT;
 	struct snap before;
 	if (run->upper && history_get(run->upper->store, run->upper->w.head, &before, &none) >= 0)

@@ -18,7 +18,6 @@
 #include "engine/replay_int.h"
 #include "engine/run_int.h"
 #include "engine/workspace_int.h"
-#include "ledger/find.h"
 #include "store/image.h"
 
 #define KEPT_MAX (64u << 20)
@@ -33,6 +32,7 @@ struct kept {
 	const char **lists[8];
 	unsigned n_lists;
 	bool bad;
+	bool by_hash; /* made of the ledger, which has hashes */
 	bool foreign; /* of a run over HTTP: who wrote it is less than we are */
 	char *input;
 	size_t input_len;
@@ -53,36 +53,23 @@ static void kept_free(struct kept **p)
 }
 #define auto_kept __attribute__((cleanup(kept_free)))
 
-/* What is kept has values of variables and input in it: so only of a run that asks for it. The ledger knows
- * whether it was one. */
-static int nothing_kept(const char *run, struct err *e)
+/* Values of variables, program text and input are kept of a run that asks for it alone. Of others there is the ledger. */
+static int nothing_kept(const char *run, struct kept *k, struct err *e)
 {
-	auto_free struct record_chain *chain = calloc(RECORD_CHAINS_MAX, sizeof(*chain));
-	struct err none = ERR_INIT;
-	int n = chain ? record_chains(chain, RECORD_CHAINS_MAX, &none) : 0;
-	bool known = false;
+	int known = replay_from_ledger(run, &k->all, &k->foreign);
 
-	for (int i = 0; i < n; i++) {
-		struct find_run f;
-
-		if (!known && find_run(chain[i].fd, run, &f, &none) > 0) {
-			known = true;
-			find_done(&f);
-		}
-		fd_close(&chain[i].fd);
-	}
 	*e = (struct err)ERR_INIT;
+	if (k->all) {
+		k->request = value_get(k->all, "request");
+		k->by_hash = true;
+		return 0;
+	}
 	(void)err_set(e, ERR_MISSING,
-		      known ? "%.40s: nothing is kept to run it again"
+		      known ? "%.40s: it did not run to its end"
 			    : "%.40s: the ledger knows no such run",
 		      run);
 	(void)err_detail(e, "replay");
-	if (!known)
-		return err_remedy(e, "pinfold audit --kind run lists them");
-	return err_remedy(
-		e,
-		"what that needs is kept of runs with --deterministic or --record alone, for an hour "
-		"or for --keep: run it once more with pinfold run --deterministic --keep 1d");
+	return err_remedy(e, "pinfold audit --kind run lists them");
 }
 
 static int kept_read(const char *run, struct kept *k, struct err *e)
@@ -92,7 +79,7 @@ static int kept_read(const char *run, struct kept *k, struct err *e)
 	size_t len = 0;
 
 	if (fd < 0)
-		return fd == -ENOENT ? nothing_kept(run, e) : fd;
+		return fd == -ENOENT ? nothing_kept(run, k, e) : fd;
 	if (fstat(fd, &st) < 0 || st.st_size > (off_t)KEPT_MAX)
 		return err_set(e, ERR_INTERNAL, "%s: what is kept of it is damaged", run);
 	auto_free char *text = malloc((size_t)st.st_size + 1);
@@ -263,7 +250,12 @@ static int check_possible(const struct kept *k, const char *run, struct err *e)
 	if (!why)
 		return 0;
 	(void)err_set(e, ERR_UNSUPPORTED, "%s cannot be run again: %s", run, why);
-	return err_remedy(e, "docs/replay.md lists what can");
+	if (!k->by_hash)
+		return err_remedy(e, "docs/replay.md lists what can");
+	return err_remedy(e,
+			  "run it once more with pinfold run %s, which keeps what is needed for an "
+			  "hour, or for --keep",
+			  strstr(why, "--record") ? "--record" : "--deterministic");
 }
 
 /* An image of the same name may have come since. */
@@ -394,7 +386,7 @@ static int replay(const char *run, uint32_t flags, struct replay_report *report,
 		r = check_image(k, &o, e);
 	if (r >= 0) {
 		o.run_id = id;
-		o.flags |= flags;
+		o.flags |= flags | (k->by_hash ? REPLAY_COMPARED : 0);
 		r = again(k, &o, report, e);
 	}
 	return op_end(&op, r, r < 0 ? NULL : found(report, run), e);

@@ -26,6 +26,7 @@
 
 #define REPLAY_VERSION 1
 #define REPLAY_FLAGS (PINFOLD_DETERMINISTIC | PINFOLD_OWN_POLICY)
+#define REPLAY_COMPARED 0x80000000u /* of flags: its outcome is looked at, nothing is kept */
 #define REPLAY_INPUT_MAX (1u << 20)
 #define REPLAY_HEAD_MAX (256u << 10) /* of each stream, to show where it differs */
 
@@ -44,7 +45,7 @@ struct replay {
 	bool input_lost; /* there was more than is kept */
 };
 
-/* Do these options ask for it? */
+/* Do these options ask for it, or for its outcome? */
 bool request_is_kept(const struct pinfold_run_options *o);
 /* replay_keep.c: nothing of all this where the options do not ask for it. */
 int replay_begin(struct pinfold_run *run, struct err *e);

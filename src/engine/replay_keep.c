@@ -106,7 +106,7 @@ static struct value *workspace_of(const struct pinfold_run *run)
 
 bool request_is_kept(const struct pinfold_run_options *o)
 {
-	return (o->flags & (PINFOLD_DETERMINISTIC | PINFOLD_RECORD)) || o->replay;
+	return (o->flags & (PINFOLD_DETERMINISTIC | PINFOLD_RECORD | REPLAY_COMPARED)) || o->replay;
 }
 
 int replay_begin(struct pinfold_run *run, struct err *e)
@@ -121,6 +121,8 @@ int replay_begin(struct pinfold_run *run, struct err *e)
 	run->replay = r;
 	for (int i = 0; i < 2; i++)
 		hash_init(&r->output[i].hash);
+	if (o->flags & REPLAY_COMPARED)
+		return 0;
 	r->kept = value_object();
 	value_set(r->kept, "version", value_of_int(REPLAY_VERSION));
 	value_set(r->kept, "request", request_of(run, o));

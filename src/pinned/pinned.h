@@ -27,7 +27,9 @@ struct pinned_thread {
 	uint64_t now_ns;    /* since the start */
 	uint64_t cpu_ns;    /* the same without what was slept */
 	uint64_t key, used; /* of its random numbers */
-	uint64_t made;	    /* threads that it has started */
+	uint64_t made;	    /* threads and processes that it has started */
+	uint64_t ports;	    /* that it has tried */
+	bool forks;	    /* what is made next is counted in `made` */
 };
 
 /* NULL: nothing is pinned in this program. */
@@ -47,6 +49,9 @@ bool pinned_show(const struct pinned_thread *t, clockid_t clock, struct timespec
 /* A thread that `by` starts. */
 void pinned_child(struct pinned_thread *by, struct pinned_thread *ret);
 void pinned_begin(const struct pinned_thread *as);
+
+/* fork() is about to return twice, or has returned here. */
+void pinned_forks(struct pinned_thread *t, bool begins);
 
 /* random.c */
 void pinned_fill(struct pinned_thread *t, void *to, size_t len);

@@ -51,12 +51,16 @@ PINNED_API pid_t fork(void)
 {
 	static pid_t (*behind)(void);
 
-	(void)pinned_thread(); /* before there are two */
+	struct pinned_thread *t = pinned_thread(); /* before there are two */
 	if (!behind)
 		behind = pinned_behind("fork", NULL);
+	if (t)
+		pinned_forks(t, true);
 	pid_t r = behind();
 	if (r == 0)
 		(void)pinned_thread();
+	else if (t)
+		pinned_forks(t, false);
 	return r;
 }
 

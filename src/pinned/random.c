@@ -337,5 +337,8 @@ PINNED_API long syscall(long nr, ...)
 		return getrandom((void *)a[0], (size_t)a[1], (unsigned)a[2]);
 	if (nr == SYS_clock_gettime)
 		return clock_gettime((clockid_t)a[0], (struct timespec *)a[1]);
+	if (nr == SYS_statx) /* as node does */
+		return statx((int)a[0], (const char *)a[1], (int)a[2], (unsigned)a[3],
+			     (struct statx *)a[4]);
 	return pinned_result(sys6(nr, a[0], a[1], a[2], a[3], a[4], a[5]));
 }

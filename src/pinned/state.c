@@ -80,7 +80,7 @@ static void publish(const struct pinned_thread *t)
 static void begin_program(void)
 {
 	struct pinned_process *own, *parent = row(sys0(SYS_getppid));
-	uint64_t nth = 0;
+	uint64_t nth = 0, key = 0;
 
 	pid = sys0(SYS_getpid);
 	own = row(pid);
@@ -90,8 +90,9 @@ static void begin_program(void)
 	if (own) {
 		self.now_ns = own->now_ns;
 		nth = own->programs++;
+		key = own->key;
 	}
-	self.key = pinned_mix(pinned_mix(settings.seed, (uint64_t)pid), nth);
+	self.key = pinned_mix(key ? key : pinned_mix(settings.seed, (uint64_t)pid), nth);
 	self.begun = true;
 }
 
@@ -112,7 +113,8 @@ static __attribute__((constructor)) void begin(void)
 	pinned_look_at_input();
 }
 
-/* Its clock goes on from its parent's, its random numbers may not. */
+/* Its clock goes on from its parent's, its random numbers may not. They go by how many its parent had made before: which
+ * number a process gets depends on the threads that others start meanwhile. */
 static void begin_child(void)
 {
 	struct pinned_process *own;
@@ -120,10 +122,19 @@ static void begin_child(void)
 	pid = sys0(SYS_getpid);
 	own = row(pid);
 	*same_still = 1;
-	self.key = pinned_mix(pinned_mix(settings.seed, (uint64_t)pid), self.key);
-	self.used = 0;
+	self.key = pinned_mix(pinned_mix(settings.seed, self.forks ? ~self.made : (uint64_t)pid),
+			      self.key);
+	self.used = self.made = self.ports = 0;
 	if (own)
-		*own = (struct pinned_process){.now_ns = self.now_ns};
+		*own = (struct pinned_process){.now_ns = self.now_ns,
+					       .key = self.forks ? self.key : 0};
+	self.forks = false;
+}
+
+void pinned_forks(struct pinned_thread *t, bool begins)
+{
+	t->made += begins;
+	t->forks = begins;
 }
 
 struct pinned_thread *pinned_thread(void)

@@ -28,6 +28,7 @@ struct pinned_settings {
 struct pinned_process {
 	uint64_t now_ns;   /* since the start; 0: none */
 	uint64_t programs; /* how many it has executed */
+	uint64_t key;	   /* of its random numbers; 0: by its number */
 };
 
 #endif

@@ -45,7 +45,7 @@ policies()
 	explains allowed 'anybody can have a name' --policy "$W/net.yaml" --explain a.github.io
 	explains denied 'no rule names it' --allow 10.0.0.1 --explain http://0x7f.1/
 	explains allowed '10.0.0.1' --allow 10.0.0.1 --explain http://167772161/
-	pinfold allow --json --policy "$W/net.yaml" --explain https://api.test/v1/x
+	pinfold allow --policy "$W/net.yaml" --explain --json https://api.test/v1/x
 	check "one document" /usr/bin/python3 -I - "$OUT" <<-'END'
 		import json, sys
 		d = json.load(open(sys.argv[1]))

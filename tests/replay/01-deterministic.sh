@@ -8,6 +8,18 @@ STATUS='grep -E "^(Cap|NoNewPrivs|Seccomp|Uid|Gid|Groups)" /proc/self/status
 	cat /proc/self/attr/current 2>/dev/null; wc -l </proc/self/mountinfo; ulimit -a
 	unshare -U true 2>&1; echo x 2>&1 >/etc/pinned; echo x 2>&1 >/etc/ld.so.preload; touch /usr/x 2>&1'
 
+PORTS='import multiprocessing as m, random, socket
+def f(q, i):
+    random.seed()
+    q.put((i, random.random()))
+s = socket.create_server(("127.0.0.1", 0))
+c = socket.create_connection(s.getsockname())
+print(s.getsockname(), s.accept()[1])
+q = m.Queue()
+for p in [m.Process(target=f, args=(q, i)) for i in range(4)]:
+    p.start()
+print(sorted(q.get() for i in range(4)))'
+
 # same_twice NAME [OPTION...]: two runs print the same.
 same_twice()
 {
@@ -28,6 +40,9 @@ pinned()
 	same_twice "another language" --lang node -c \
 		'console.log(Date.now(), Math.random(), require("crypto").randomUUID(), process.hrtime());
 		setTimeout(() => console.log(Date.now()), 50)'
+	same_twice "times of files, in node" --lang node -c 'const fs = require("fs"); fs.writeFileSync("x", "");
+		console.log(fs.statSync("x").mtimeMs)'
+	same_twice "ports, and children that start threads" --lang python -c "$PORTS"
 	same_twice "without a variable" -- env -i /bin/date +%s.%N
 	inside --deterministic -- sh -c 'a=$(date +%s); sleep 1; b=$(date +%s); echo $((b - a))'
 	prints 1 "what was slept has passed"

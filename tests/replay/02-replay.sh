@@ -136,12 +136,46 @@ in_a_workspace()
 	refuses not_found demo "a workspace that is gone"
 }
 
+# ordinary [OPTION...]: a run of which nothing but the ledger is kept; sets RUN.
+ordinary()
+{
+	inside_json "$@"
+	RUN=$(/usr/bin/python3 -I -c 'import json, sys; print(json.load(open(sys.argv[1]))["id"])' "$OUT")
+	check "nothing is kept of it" test ! -e "$M/home/artifacts/$RUN"
+}
+
+by_the_ledger()
+{
+	ordinary --workdir /tmp --nofile 100 --time 50s -- sh -c 'pwd; ulimit -n; mkdir d; echo x >d/f; echo e >&2; exit 3'
+	identical "an ordinary run"
+	ordinary -- sh -c 'date +%N >f; date +%N'
+	pinfold replay "$RUN"
+	exits 1 "one that comes out differently"
+	check "its output is told by its hash" grep -q '^  - 10 bytes, sha256 ' "$OUT"
+	check "and so are its files" grep -q '^  - added, 10 bytes, sha256 ' "$OUT"
+	repeatable -- date +%N
+	rm -r "$M/home/artifacts/$RUN"
+	identical "a deterministic one, when what was kept is gone"
+	pinfold new plain
+	pinfold exec plain -- sh -c 'echo 1 >n'
+	pinfold exec --json plain -- sh -c 'echo 2 >>n; cat n'
+	RUN=$(/usr/bin/python3 -I -c 'import json, sys; print(json.load(open(sys.argv[1]))["id"])' "$OUT")
+	pinfold exec plain -- sh -c 'echo 3 >>n'
+	identical "in a workspace, as it stood before"
+	pinfold rm plain
+	ordinary --lang python -c 'print(1)'
+	pinfold replay "$RUN"
+	refuses unsupported "program text" "the ledger has no program texts"
+	ordinary -- curl -u name:hunter22 http://127.0.0.1:9/
+	pinfold replay "$RUN"
+	refuses unsupported secret "nor what looks like a secret"
+}
+
 refused()
 {
-	inside_json -- true
-	RUN=$(/usr/bin/python3 -I -c 'import json, sys; print(json.load(open(sys.argv[1]))["id"])' "$OUT")
+	ordinary --env A=b -- true
 	pinfold replay "$RUN"
-	refuses not_found.replay "$RUN" "a run of which nothing is kept"
+	refuses unsupported "$RUN" "a run of which not enough is kept"
 	says -- '--deterministic' "what to add"
 	pinfold replay ../../etc
 	refuses invalid_argument RUN "what is no run"
@@ -197,8 +231,10 @@ over_http()
 	post '"deterministic": true, "command": "date >f; cat f", "name": "over"'
 	identical "one in a workspace over HTTP"
 	post '"command": ["true"]'
+	identical "one of which nothing was asked"
+	post '"command": ["true"], "env": {"K": "v"}'
 	pinfold replay "$RUN"
-	refuses not_found.replay "$RUN" "one of which nothing was asked"
+	refuses unsupported "$RUN" "unless it had a variable"
 	says 'pinfold run --deterministic' "which says how it would have been kept"
 	pinfold replay "run${RUN:3:20}aaaaaa"
 	says 'the ledger knows no such run' "that is another thing than one that never was"
@@ -212,6 +248,7 @@ over_http()
 checks()
 {
 	same
+	by_the_ledger
 	different
 	on_a_directory
 	in_a_workspace
