@@ -297,6 +297,7 @@ static int settle(const struct deps_ask *ask, struct found *f, struct value **re
 		.given = value_get(f->manifest, "given"),
 		.source = ask->source,
 		.age_hours = ask->age_hours,
+		.recalls = true,
 	};
 
 	if (value_len(f->asked) == 0)

@@ -223,6 +223,49 @@ int layer_give(struct store *s, struct box *b, const struct value *part, struct 
 	return r;
 }
 
+/* The same question to the same index, as a hash. */
+static void print_question(enum deps_lang lang, const struct value *ask, char ret[HASH_TEXT_SIZE])
+{
+	static const char kind[] = "pinfold resolve 1";
+	auto_free char *text = value_text(ask, NULL);
+	uint8_t digest[HASH_BYTES];
+	struct hash h;
+
+	hash_init(&h);
+	hash_add(&h, kind, sizeof(kind));
+	hash_add(&h, &lang, sizeof(lang));
+	hash_add(&h, text ? text : "", text ? strlen(text) : 0);
+	hash_done(&h, digest);
+	hash_text(digest, ret);
+}
+
+static void remember(struct store *s, const char *print, const struct value *part)
+{
+	auto_free char *text = value_text(part, NULL);
+	struct err none = ERR_INIT; /* without it the index is needed the next time */
+
+	if (text)
+		(void)depset_remember(s, print, text, &none);
+}
+
+/* Of an index that does not answer now: what it said before. `e` stays what it is where there is nothing. */
+static int recall(struct store *s, enum deps_lang lang, const char *print, int failed,
+		  struct value **ret, struct err *e)
+{
+	struct err none = ERR_INIT;
+	auto_free char *text = NULL;
+	auto_value *part = NULL;
+
+	if (e->kind != ERR_TIMEOUT || strcmp(e->detail, "index") != 0 ||
+	    depset_recall(s, print, &text, &none) <= 0 ||
+	    value_parse(text, strlen(text), &part, &none) < 0 ||
+	    lock_check_part(lang, part, &none) < 0)
+		return failed;
+	*e = none;
+	*ret = take_ptr(&part);
+	return 0;
+}
+
 int deps_resolve(struct store *s, enum deps_lang lang, const struct deps_want *want,
 		 struct value **ret, struct err *e)
 {
@@ -230,6 +273,7 @@ int deps_resolve(struct store *s, enum deps_lang lang, const struct deps_want *w
 	auto_index index = {.doc = NULL};
 	auto_value *ask = NULL, *part = NULL;
 	struct box b = {.run = NULL};
+	char print[HASH_TEXT_SIZE];
 	sigset_t before;
 	int r = deps_kind_check(lang, e);
 
@@ -243,6 +287,7 @@ int deps_resolve(struct store *s, enum deps_lang lang, const struct deps_want *w
 	value_set(ask, "given", want->given ? value_copy(want->given) : value_of_null());
 	value_set(ask, "source", value_of_bool(want->source));
 	value_set(ask, "age_hours", value_of_int(want->age_hours));
+	print_question(lang, ask, print);
 	reader_hush(&before);
 	r = layer_start(lang, index.policy, &b, e);
 	if (r >= 0)
@@ -256,8 +301,10 @@ int deps_resolve(struct store *s, enum deps_lang lang, const struct deps_want *w
 	if (r >= 0 && want->source)
 		r = layer_build(s, lang, &index, want, part, e);
 	reader_unhush(&before);
-	if (r >= 0)
-		*ret = take_ptr(&part);
+	if (r < 0)
+		return want->recalls ? recall(s, lang, print, r, ret, e) : r;
+	remember(s, print, part);
+	*ret = take_ptr(&part);
 	return r;
 }
 

@@ -22,6 +22,7 @@ struct deps_want {
 	const struct value *given; /* what the manifest says beside that (deps_kind.h), or NULL */
 	bool source;		   /* packages may be built from source, inside */
 	unsigned age_hours;	   /* younger versions are refused; 0: none are */
+	bool recalls; /* where the index does not answer, what it said to the same question counts */
 };
 
 /* *ret is a checked part, with `asked` in it. */

@@ -274,6 +274,20 @@ refused()
 	doc_has '"retried" not in d and d["exit_code"] == 1' "a typing error is not tried again"
 }
 
+# The index is not reached, but it has said before what the same names come to, and the cache has them.
+recalled()
+{
+	local outer=("${CALL_OUTER[@]}")
+
+	inside --deps auto --lang python -c 'import lone, pear; print(1)'
+	CALL_OUTER=(unshare -n)
+	inside --deps auto --lang python -c 'import lone, pear; print(pear.__version__)'
+	prints 1.5 "another program with the same imports needs no index that is down"
+	inside --deps auto --lang python -c 'import lone, pear, apple'
+	refuses timeout.index "does not answer" "one with others does"
+	CALL_OUTER=("${outer[@]}")
+}
+
 # Nobody answers: which package it is about, and how to have it there beforehand.
 offline()
 {
@@ -318,6 +332,7 @@ checks()
 	manifest
 	locked
 	refused
+	recalled
 	offline
 }
 
