@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -270,6 +271,18 @@ static int start(uint64_t flags, int cgroup, struct sandbox *sb, struct err *e)
 	return 0;
 }
 
+/* Descriptors have to be moved out of the way, which a low limit does not allow. */
+static int explain_files(struct err *e)
+{
+	struct rlimit now;
+
+	if (getrlimit(RLIMIT_NOFILE, &now) < 0 || now.rlim_cur >= HIGH_FD + GUEST_GATE + 2)
+		return -EINVAL;
+	(void)err_set(e, ERR_LIMIT, "pinfold itself may open %llu files only",
+		      (unsigned long long)now.rlim_cur);
+	return err_remedy(e, "raise that limit: ulimit -n 256");
+}
+
 int sandbox_started(struct sandbox *sb, struct err *e)
 {
 	struct sandbox_birth *birth = sb->birth;
@@ -285,7 +298,8 @@ int sandbox_started(struct sandbox *sb, struct err *e)
 	if (!error)
 		return 0;
 	errno = -error;
-	return err_sys(e, "start the guest");
+	(void)err_sys(e, "start the guest");
+	return error == -EINVAL || error == -EMFILE ? explain_files(e) : error;
 }
 
 /* FD_NONE ends the list of descriptors; NULL: none. */

@@ -68,6 +68,10 @@ values()
 	CALL_WRAP=(/usr/bin/env PINFOLD_SOCKET=./sock)
 	inside -- true
 	refuses invalid_argument PINFOLD_SOCKET "a relative socket"
+	CALL_WRAP=(/usr/bin/prlimit --nofile=20:20)
+	inside -- true
+	refuses limit_exceeded 'open 20 files only' "a caller who may open few files"
+	says 'ulimit -n' "with what would help"
 	CALL_WRAP=()
 	check "nothing was made for them" test ! -e "$W/relative"
 	chmod 755 "$M/home"
