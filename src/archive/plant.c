@@ -15,9 +15,10 @@
 
 #include "archive/name.h"
 #include "base/fd.h"
+#include "base/hold.h"
 #include "tree/walk.h"
 
-#define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC | (HOLD_ARCHIVE_LINKS ? O_NOFOLLOW : 0))
 #define LATER_BYTES_MAX ((size_t)256 << 20)
 /* Times of more than this are somebody's joke, or an attack on whoever computes with them. */
 #define TIME_MIN (-(INT64_C(1) << 31))
@@ -152,7 +153,8 @@ static uint32_t owner(struct plant *p, int64_t id, bool *changed)
 static struct plant_later meta_of(struct plant *p, const struct tar_entry *en)
 {
 	bool changed = false;
-	struct plant_later m = {.mode = en->mode & 01777, .mtime = en->mtime};
+	struct plant_later m = {.mode = en->mode & (HOLD_ARCHIVE_MODES ? 01777 : 07777),
+				.mtime = en->mtime};
 
 	m.uid = owner(p, en->uid, &changed);
 	m.gid = owner(p, en->gid, &changed);

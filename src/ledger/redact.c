@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/hold.h"
+
 #define LONG 16 /* letters of a piece that may be a key */
 
 struct out {
@@ -307,7 +309,9 @@ size_t redact(const char *word, struct redact_state *s, char *ret, size_t size)
 	while (*word) {
 		size_t n = strcspn(word, apart);
 
-		if (n)
+		if (!HOLD_RECORD_REDACT)
+			put(&o, word, n);
+		else if (n)
 			put_run(&o, word, word + n, s);
 		word += n;
 		n = strspn(word, apart);

@@ -15,6 +15,7 @@
 
 #include "base/fd.h"
 #include "base/hash.h"
+#include "base/hold.h"
 #include "mcp/ask.h"
 #include "mcp/file.h"
 #include "mcp/mcp_int.h"
@@ -25,9 +26,10 @@
 
 static int open_beneath(int dir, const char *path, uint64_t flags, uint64_t mode)
 {
-	struct open_how how = {.flags = flags | O_CLOEXEC,
-			       .mode = mode,
-			       .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+	struct open_how how = {
+		.flags = flags | O_CLOEXEC,
+		.mode = mode,
+		.resolve = HOLD_TRANSFER_BENEATH ? RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS : 0};
 	long fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
 
 	return fd < 0 ? -errno : (int)fd;

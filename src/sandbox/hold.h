@@ -9,7 +9,8 @@
  * files-bound (guest/), fork-rights, fork-landlock, fork-fds (forked.c), env, pidfd (spawn.c),
  * journal (journal.c), stdio (engine/start.c), procfs (idmap.c), escape, signals, option-end
  * (cmd/), json-escape (json.c), static (Makefile); of sandboxes that live: live-type (engine/ and
- * guest/), live-magiclinks (guest/). Those of the way out: egress/hold.h.
+ * guest/), live-magiclinks (guest/). Those of the way out: egress/hold.h;
+ * of callers, archives, packages and the record: base/hold.h.
  */
 #ifndef SANDBOX_HOLD_H
 #define SANDBOX_HOLD_H

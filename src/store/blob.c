@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/hold.h"
 
 #define PLACE "deps/files"
 
@@ -65,7 +66,7 @@ int blob_keep(struct blob *b, const char *sha256, struct err *e)
 	hash_done(&b->hash, digest);
 	hash_text(digest, text);
 	(void)snprintf(from, sizeof(from), "/proc/self/fd/%d", b->fd);
-	if (strcmp(text, sha256) != 0)
+	if (HOLD_PACKAGE_HASH && strcmp(text, sha256) != 0)
 		r = err_set(e, ERR_CONFLICT, "what was fetched has the hash %.16s..., not %.16s...",
 			    text, sha256);
 	else if (linkat(AT_FDCWD, from, b->store->home_fd, to, AT_SYMLINK_FOLLOW) < 0 &&

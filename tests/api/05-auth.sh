@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# red: api-host, api-origin, api-scope, api-tenant, api-rights
+#
 # Who may: tokens, scopes, tenants, and requests that a browser was made to send.
 . "$(dirname "$0")/../lib/cli.sh"
 . "$(dirname "$0")/../lib/daemon.sh"

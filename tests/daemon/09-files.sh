@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# red: live-type, live-magiclinks
+#
 # Files of a sandbox that lives, through libpinfold: read, written, listed, watched; and all that
-# hostile code inside can make of a path. `make DROP=live-type` and `DROP=live-magiclinks` turn it red.
+# hostile code inside can make of a path.
 . "$(dirname "$0")/../lib/cli.sh"
 . "$(dirname "$0")/../lib/daemon.sh"
 

@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# red: owner
+#
 # Background commands of a live sandbox through libpinfold: read from any offset, written to, signalled,
 # listed; and what another user, a slow reader or a hostile command can do about it.
 . "$(dirname "$0")/../lib/cli.sh"

@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# red: package-hash
+#
 # Packages that attack who installs them, indexes that attack who asks them, caches and locks that somebody
 # changed. Not in make check: make check-packages.
 . "$(dirname "$0")/../lib/deps.sh"

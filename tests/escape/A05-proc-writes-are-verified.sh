@@ -16,7 +16,11 @@ bait()
 	local name
 
 	rm -rf "$W/proc"
-	mkdir -p "$W/proc/sys/kernel" "$W/proc/bait/"{attr,fd,ns}
+	mkdir -p "$W/proc/sys/kernel" "$W/proc/real-proc" "$W/proc/bait/"{attr,ns}
+	# Without its own descriptors and group it would not come as far as to write.
+	for name in fd cgroup; do
+		ln -s "../real-proc/self/$name" "$W/proc/bait/$name"
+	done
 	for name in $BAIT attr/exec attr/current ns/{ns,mnt,user,pid,net}; do
 		: >"$W/proc/bait/$name"
 	done

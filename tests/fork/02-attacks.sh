@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# red: fork-rights, fork-landlock, fork-fds
+#
 # Group M: what a program could do from a Python that waited to the one after it, or to the zygote that
 # root's are forked from. 01-siblings.sh has M01, M02 and M06.
 . "$(dirname "$0")/../lib/cli.sh"
@@ -54,7 +56,7 @@ bad = [d for d in ("/tmp", "/dev/shm", "/run", "/home/user", "/var/tmp") if os.p
 bad += [k for k in os.environ if k == "CANARY"] + [m for m in sys.modules if m == "canary"]
 bad += [x for x in (hasattr(json, "canary"), "/canary" in sys.path, signal.getsignal(10) != signal.SIG_DFL,
         signal.pthread_sigmask(0, []) and "mask", signal.getitimer(0)[0], os.getcwd() != "/home/user", os.umask(0) != 0o22,
-        os.nice(0), "canary" in open("/proc/self/comm").read(), "@canary" in open("/proc/net/unix").read(),
+        os.nice(0) != '"$(nice)"', "canary" in open("/proc/self/comm").read(), "@canary" in open("/proc/net/unix").read(),
         ctypes.CDLL(None).shmget(4711, 4096, 0) >= 0, len([p for p in os.listdir("/proc") if p.isdigit()]) != 2) if x]
 random_state = random.random(); random.seed(1); bad += ["seed"] * (random_state == random.random())
 print(bad)'

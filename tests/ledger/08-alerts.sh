@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# red: alerts
+#
 # Alerts: programs that do what the rules are about raise them, innocent ones do not; what is done about
 # the first. The rules themselves are tests/unit/alert_output.c's; secrets are egress/08-secrets.sh's.
 . "$(dirname "$0")/../lib/cli.sh"

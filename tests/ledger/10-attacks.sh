@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# red: record-redact
+#
 # Group L against a daemon with HTTP, and what README here lists: secrets in every place where callers put
 # them (L01), every field that a caller writes (L02), a ledger that cannot be written while something runs (L04),
 # memory of the daemon's processes (L05), several writers (L07).

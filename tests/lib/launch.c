@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <pwd.h>
 #include <sched.h>
 #include <signal.h>
@@ -174,10 +175,15 @@ static void become(uid_t uid)
 		err(125, "launch: become %s", pw->pw_name);
 }
 
+/* In DIR/real-proc, where there is one, is the true /proc: what stands in for it may lead there. */
 static void replace(const char *dir, const char *place)
 {
+	char real[PATH_MAX];
+
+	snprintf(real, sizeof(real), "%s/real-proc", dir);
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-	    mount(dir, place, NULL, MS_BIND, NULL) < 0)
+	    (access(real, F_OK) == 0 && mount("proc", real, "proc", 0, NULL) < 0) ||
+	    mount(dir, place, NULL, MS_BIND | MS_REC, NULL) < 0)
 		err(125, "launch: %s over %s", dir, place);
 }
 

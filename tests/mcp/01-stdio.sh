@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# red: transfer-beneath
+#
 # pinfold mcp on standard input and output: every tool, by a client that speaks the protocol.
 . "$(dirname "$0")/../lib/cli.sh"
 . "$(dirname "$0")/../lib/mcp.sh"

@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# red: archive-names, archive-links, archive-modes
+#
 # Archives that mean harm (F01-F05 and E03, E08, E09 of the attacks): refused by name, and the workspace is
 # as it was; or what must not get in is left out and counted. Nothing is ever made outside.
 . "$(dirname "$0")/../lib/cli.sh"
