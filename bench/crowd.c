@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What it costs to make one more sandbox that lives, beside few and beside many that do, from request
- * to answer. In one process, over the library; the socket is $PINFOLD_SOCKET.
+ * What it costs to make one more sandbox that lives, beside few and beside many that do, from
+ * request to answer. In one process, over the library; the socket is $PINFOLD_SOCKET.
  *
  *	crowd [-f FEW] [-l LIVE] [-n SAMPLES] [-w WARM-UPS] [-u UID] [-t TITLE] [-o RESULTS] [-m]
  *

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a run in the daemon costs its caller: /usr/bin/true from request to result, in a sandbox of its
- * own and in one that lives, and Python that
- * prints, from request to its first byte; beside the same programs started bare. In one process,
- * over the library; the socket is $PINFOLD_SOCKET.
+ * What a run in the daemon costs its caller: /usr/bin/true from request to result, in a sandbox of
+ * its own and in one that lives, and Python that prints, from request to its first byte; beside the
+ * same programs started bare. In one process, over the library; the socket is $PINFOLD_SOCKET.
  *
  *	daemon [-n SAMPLES] [-w WARM-UPS] [-p PAUSE_MS] [-c CODE] [-u UID] [-t TITLE]
  *	       [-o RESULTS] [-m]

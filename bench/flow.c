@@ -8,8 +8,9 @@
  *	flow stream HOST PORT N SECONDS	GET /big over and over on N connections; bytes a second
  *	flow hold HOST PORT N		N connections with TLS and a request on each, then says so and waits for the end of its input
  *
- * $FLOW_PROXY=ADDRESS:PORT is asked to CONNECT first, $FLOW_AT=ADDRESS:PORT is connected to in the place of
- * HOST and PORT. Port 443 and those above 8000 speak TLS. Certificates are those of $SSL_CERT_FILE.
+ * $FLOW_PROXY=ADDRESS:PORT is asked to CONNECT first, $FLOW_AT=ADDRESS:PORT is connected to in the
+ * place of HOST and PORT. Port 443 and those above 8000 speak TLS. Certificates are those of
+ * $SSL_CERT_FILE.
  */
 #include <err.h>
 #include <netdb.h>

@@ -2,7 +2,8 @@
 /*
  * What a call costs its caller over HTTP and MCP, beside a bare start of /usr/bin/true: a run and a
  * piece of Python over the Unix socket on one connection, a command by `pinfold mcp`; and the first
- * piece of Python in a fresh session beside a fresh run of the same. The daemon is $PINFOLD_SOCKET's.
+ * piece of Python in a fresh session beside a fresh run of the same. The daemon is
+ * $PINFOLD_SOCKET's.
  *
  *	http [-n SAMPLES] [-w WARM-UPS] [-p PAUSE_MS] [-u UID] [-t TITLE] [-o RESULTS] [-m] PINFOLD
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Far more requests than the daemon can serve, for a while: what becomes of those that are admitted.
+ * Far more requests than the daemon can serve, for a while: what becomes of those that are
+ * admitted.
  *
  *	overload [-s SECONDS] [-x TIMES] [-r ROOM] [-u UID] [-m] [-- PROGRAM ARG...]
  *
@@ -10,10 +11,10 @@
  * 3. overload: TIMES (10) as many requests a second, whatever becomes of them, for SECONDS (60).
  * 4. alone again: it recovers by itself.
  *
- * Times are from request to result, the wait in the queue included, and of the run by itself. ROOM is
- * the daemon's --max and --queue together: so many threads can be kept waiting by it at once, and some
- * more are there to be refused. The socket is $PINFOLD_SOCKET. Exit 1 when anybody got another answer
- * than a result or busy.
+ * Times are from request to result, the wait in the queue included, and of the run by itself. ROOM
+ * is the daemon's --max and --queue together: so many threads can be kept waiting by it at once,
+ * and some more are there to be refused. The socket is $PINFOLD_SOCKET. Exit 1 when anybody got
+ * another answer than a result or busy.
  */
 #include <err.h>
 #include <pinfold/pinfold.h>

@@ -5,10 +5,10 @@
  *	rate [-s SECONDS] [-r ROUNDS] [-c CALLERS] [-u UID] [-t TITLE] [-o RESULTS] [-m]
  *	     -- @NAME PROGRAM ARG... @NAME...
  *
- * A contender of the name `daemon` is run by libpinfold in the daemon of $PINFOLD_SOCKET, one of the name
- * `http` is asked for over its HTTP, on a connection that stays; what has to be made anew for the next
- * caller is in their time. Others are started by posix_spawn(). Each caller
- * is a process; %c in a word becomes its number, for runtimes that want a name for each container.
+ * A contender of the name `daemon` is run by libpinfold in the daemon of $PINFOLD_SOCKET, one of
+ * the name `http` is asked for over its HTTP, on a connection that stays; what has to be made anew
+ * for the next caller is in their time. Others are started by posix_spawn(). Each caller is a
+ * process; %c in a word becomes its number, for runtimes that want a name for each container.
  * SECONDS are what each contender gets, in ROUNDS equal parts, in turns with the others.
  */
 #include <err.h>

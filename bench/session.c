@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a piece of code costs in a session that lives, against posix_spawn of /usr/bin/true in the same
- * run, turn by turn: session SANDBOX [COUNT]. The sandbox is one of a running daemon's.
+ * What a piece of code costs in a session that lives, against posix_spawn of /usr/bin/true in the
+ * same run, turn by turn: session SANDBOX [COUNT]. The sandbox is one of a running daemon's.
  */
 #include <spawn.h>
 #include <stdio.h>

@@ -10,16 +10,16 @@ extern "C" {
 #endif
 
 /*
- * Which packages do programs need? Read inside a sandbox, never executed. *ret_json is a document, to be
- * freed by the caller:
+ * Which packages do programs need? Read inside a sandbox, never executed. *ret_json is a document,
+ * to be freed by the caller:
  *
  *	{"language": "python", "version": "3.11", "files": 12,
  *	 "needs": [{"import": "cv2", "package": "opencv-python-headless", "why": "...", "file": "a.py",
  *		    "line": 3, "optional": false, "installed": null, "meant": null}],
  *	 "unread": [{"file": "b.py", "line": 9, "why": "invalid syntax"}]}
  *
- * installed: the version that a sandbox has already, "" where nobody says; null: it has none. meant: the
- * well-known package whose name this may be a typing error of.
+ * installed: the version that a sandbox has already, "" where nobody says; null: it has none.
+ * meant: the well-known package whose name this may be a typing error of.
  */
 struct pinfold_deps_options {
 	size_t size;
@@ -47,43 +47,48 @@ struct pinfold_deps_change {
 	int age_hours; /* younger versions are refused; 0: none are; < 0: as the environment says */
 };
 
-/* Change a lock (pinfold.lock; NULL: there is none yet) and resolve it anew. *ret_lock is its new text, to be
- * freed by the caller. Uses the store of the data directory, as those below. */
+/* Change a lock (pinfold.lock; NULL: there is none yet) and resolve it anew. *ret_lock is its new
+ * text, to be freed by the caller. Uses the store of the data directory, as those below. */
 PINFOLD_API int pinfold_deps_lock(const char *lock, const struct pinfold_deps_change *change,
 				  char **ret_lock, struct pinfold_error *ret_error);
 /* Have everything of a lock: in the cache, and as a layer. */
 PINFOLD_API int pinfold_deps_fetch(const char *lock, uint32_t flags,
 				   struct pinfold_error *ret_error);
-/* Check a lock, and print it as a bill of materials: "cyclonedx", "spdx", or NULL for the lock itself. */
+/* Check a lock, and print it as a bill of materials: "cyclonedx", "spdx", or NULL for the lock
+ * itself. */
 PINFOLD_API int pinfold_deps_print(const char *lock, const char *format, char **ret_json,
 				   struct pinfold_error *ret_error);
-/* The packages that a sandbox with these options would have (deps, packages, apt, dir, lang, code), held, for
- * who makes it in another process: *ret_fd is for packages_fd, and to be closed by the caller; negative where
- * nothing is needed. *ret_json, malloced: the list of them, as in a result. */
+/* The packages that a sandbox with these options would have (deps, packages, apt, dir, lang, code),
+ * held, for who makes it in another process: *ret_fd is for packages_fd, and to be closed by the
+ * caller; negative where nothing is needed. *ret_json, malloced: the list of them, as in a
+ * result. */
 PINFOLD_API int pinfold_deps_hold(const struct pinfold_run_options *options, int *ret_fd,
 				  char **ret_json, struct pinfold_error *ret_error);
-/* The package that a program missed which ended with this text; 1, or 0: it says nothing of the kind. */
+/* The package that a program missed which ended with this text; 1, or 0: it says nothing of the
+ * kind. */
 #define PINFOLD_PACKAGE_SIZE 256
 PINFOLD_API int pinfold_deps_missing(const char *text, size_t len,
 				     char ret_package[PINFOLD_PACKAGE_SIZE]);
-/* pinfold.lock of a workspace. *ret_lock is its text, to be freed by the caller, or NULL: there is none. */
+/* pinfold.lock of a workspace. *ret_lock is its text, to be freed by the caller, or NULL: there is
+ * none. */
 PINFOLD_API int pinfold_deps_read(const char *workspace, char **ret_lock,
 				  struct pinfold_error *ret_error);
 /* Write it, as a command of the workspace that can be undone. */
 PINFOLD_API int pinfold_deps_write(const char *workspace, const char *lock,
 				   struct pinfold_error *ret_error);
-/* Which layers there are: {"items": [{"key", "language", "packages": [...], "bytes", "files", "created",
- * "used"}]}. */
+/* Which layers there are: {"items": [{"key", "language", "packages": [...], "bytes", "files",
+ * "created", "used"}]}. */
 PINFOLD_API int pinfold_deps_list(char **ret_json, struct pinfold_error *ret_error);
 /* Remove layers and downloads that nobody used for so long and nobody holds. */
 PINFOLD_API int pinfold_deps_collect(uint64_t unused_ms, uint64_t *ret_layers, uint64_t *ret_files,
 				     struct pinfold_error *ret_error);
 
-/* After the result: the package that would have what the program did not find, as `packages` of the options takes it;
- * NULL: it did not end for that, or nobody should install it unasked: a module of its own, a typing error. */
+/* After the result: the package that would have what the program did not find, as `packages` of the
+ * options takes it; NULL: it did not end for that, or nobody should install it unasked: a module of
+ * its own, a typing error. */
 PINFOLD_API const char *pinfold_run_missing(const struct pinfold_run *run);
-/* The same with all that is known of it, as JSON, malloced; NULL: as above. Who then runs the program again gives that
- * to the new run, whose result has it as `retried`. */
+/* The same with all that is known of it, as JSON, malloced; NULL: as above. Who then runs the
+ * program again gives that to the new run, whose result has it as `retried`. */
 PINFOLD_API char *pinfold_run_missing_json(const struct pinfold_run *run);
 PINFOLD_API void pinfold_run_set_retried(struct pinfold_run *run, const char *missing_json);
 

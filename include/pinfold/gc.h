@@ -12,7 +12,8 @@ extern "C" {
 struct pinfold_gc_options {
 	size_t size;
 	const char *workspace; /* only this one; NULL: all */
-	/* Forget commands that are older, so that they cannot be undone; what has a label stays. 0: none. */
+	/* Forget commands that are older, so that they cannot be undone; what has a label stays. 0:
+	 * none. */
 	uint64_t history_ms;
 	uint64_t last; /* but never the last so many of a workspace */
 	int undone;    /* also what was taken back in the last hour */
@@ -25,8 +26,8 @@ struct pinfold_gc_stats {
 	uint64_t bytes_before, bytes_after; /* of all layers */
 };
 
-/* Remove what nobody needs any more. Where history was forgotten, the layers that all of the rest stands on
- * become one. */
+/* Remove what nobody needs any more. Where history was forgotten, the layers that all of the rest
+ * stands on become one. */
 PINFOLD_API int pinfold_store_gc(struct pinfold_store *store,
 				 const struct pinfold_gc_options *options,
 				 struct pinfold_gc_stats *ret_stats,

@@ -10,26 +10,28 @@ extern "C" {
 #endif
 
 /*
- * The ledger: every operation of this library is recorded, before it begins and before its answer, in the
- * chain of the data directory (`ledger` below it). What cannot be recorded is not done. PINFOLD_LEDGER=off in
- * the environment: no ledger. PINFOLD_LEDGER_SYNC=always: an event is on disk before the call returns;
- * else it is there within 50 ms, if somebody settles.
+ * The ledger: every operation of this library is recorded, before it begins and before its answer,
+ * in the chain of the data directory (`ledger` below it). What cannot be recorded is not done.
+ * PINFOLD_LEDGER=off in the environment: no ledger. PINFOLD_LEDGER_SYNC=always: an event is on disk
+ * before the call returns; else it is there within 50 ms, if somebody settles.
  */
-/* This process writes to the chain in that directory from now on; the descriptor stays the caller's, and open. Before
- * threads begin. */
+/* This process writes to the chain in that directory from now on; the descriptor stays the
+ * caller's, and open. Before threads begin. */
 PINFOLD_API int pinfold_ledger_use(int dir_fd, struct pinfold_error *ret_error);
-/* Does nobody settle? Then a thread or a process of the caller's should, after events were written. */
+/* Does nobody settle? Then a thread or a process of the caller's should, after events were
+ * written. */
 PINFOLD_API int pinfold_ledger_unsettled(void);
 /* Becomes readable (an eventfd) when this process has written an event. Owned by the library. */
 PINFOLD_API int pinfold_ledger_fd(void);
-/* For a process that has one thread: called when it has written events and goes on for a while, as a run that
- * lasts does. It may fork. NULL: nobody. */
+/* For a process that has one thread: called when it has written events and goes on for a while, as
+ * a run that lasts does. It may fork. NULL: nobody. */
 PINFOLD_API void pinfold_ledger_on_due(void (*settle)(void));
 /* Events to disk and under a signed checkpoint, until nothing new comes. Waits. */
 PINFOLD_API int pinfold_ledger_settle(struct pinfold_error *ret_error);
 
-/* An event of the caller's own, for what it does beside the library. kind is of the form "x.y" and not the
- * ledger's; phase "begin", "end" or "refused"; data is a JSON object, at most 16 KiB. Others may be NULL. */
+/* An event of the caller's own, for what it does beside the library. kind is of the form "x.y" and
+ * not the ledger's; phase "begin", "end" or "refused"; data is a JSON object, at most 16 KiB.
+ * Others may be NULL. */
 struct pinfold_ledger_event {
 	size_t size;
 	const char *kind, *phase;
@@ -56,10 +58,11 @@ struct pinfold_audit_options {
 	0x1u /* go on as they come; each(NULL) when there is none for a moment */
 #define PINFOLD_AUDIT_BEGINS 0x2u /* also that operations began */
 
-/* One line of JSON; of which chain, by its place below the data directory. Return nonzero to hear no
- * more. */
+/* One line of JSON; of which chain, by its place below the data directory. Return nonzero to hear
+ * no more. */
 typedef int pinfold_audit_fn(const char *line, size_t len, const char *chain, void *arg);
-/* The events of all chains of the data directory, in the order of time; of one chain, in its own. */
+/* The events of all chains of the data directory, in the order of time; of one chain, in its
+ * own. */
 PINFOLD_API int pinfold_audit(const struct pinfold_audit_options *options, pinfold_audit_fn *each,
 			      void *arg, struct pinfold_error *ret_error);
 
@@ -86,8 +89,9 @@ struct pinfold_verify_result {
 struct pinfold_verify_options {
 	size_t size;
 	const char *dir; /* one chain's directory; NULL: all of the data directory */
-	/* Text of a public key that must have signed; NULL: the one beside it. Of several: each chain is
-	 * checked with its own, and none may be of no chain. Of one: only the data directory's own is. */
+	/* Text of a public key that must have signed; NULL: the one beside it. Of several: each
+	 * chain is checked with its own, and none may be of no chain. Of one: only the data
+	 * directory's own is. */
 	const char *key;
 	const char *
 		anchor; /* text of a checkpoint that was kept elsewhere, or of many: the last; NULL: none */
@@ -100,8 +104,8 @@ PINFOLD_API int pinfold_ledger_verify(const struct pinfold_verify_options *optio
 				      pinfold_verify_fn *each, void *arg,
 				      struct pinfold_error *ret_error);
 
-/* The receipt of a run that has ended, signed: a DSSE envelope with an in-toto statement. With evidence of
- * this machine as PINFOLD_EVIDENCE says. */
+/* The receipt of a run that has ended, signed: a DSSE envelope with an in-toto statement. With
+ * evidence of this machine as PINFOLD_EVIDENCE says. */
 PINFOLD_API int pinfold_receipt_write(const char *run, int fd, struct pinfold_error *ret_error);
 /* The same, if it is a run of that tenant of the HTTP API; any other is not known. */
 PINFOLD_API int pinfold_receipt_write_of(const char *run, const char *tenant, int fd,
@@ -112,13 +116,13 @@ PINFOLD_API int pinfold_receipt_verify(const char *text, size_t len,
 				       struct pinfold_verify_result *ret_result,
 				       struct pinfold_error *ret_error);
 
-/* One event with what proves that it is in its chain (C2SP tlog-proof, the event as its extra data). event: its
- * place in the data directory's own chain, "12", or with the chain, "led…:12". */
+/* One event with what proves that it is in its chain (C2SP tlog-proof, the event as its extra
+ * data). event: its place in the data directory's own chain, "12", or with the chain, "led…:12". */
 PINFOLD_API int pinfold_proof_write(const char *event, int fd, struct pinfold_error *ret_error);
 /* Is that text a proof, whatever it proves? */
 PINFOLD_API int pinfold_proof_is(const char *text, size_t len);
-/* Check one; options: the key counts. *ret_result: good, chain, position, what; *ret_event: its line, malloced, or
- * NULL. */
+/* Check one; options: the key counts. *ret_result: good, chain, position, what; *ret_event: its
+ * line, malloced, or NULL. */
 PINFOLD_API int pinfold_proof_verify(const char *text, size_t len,
 				     const struct pinfold_verify_options *options,
 				     struct pinfold_verify_result *ret_result, char **ret_event,
@@ -136,7 +140,8 @@ struct pinfold_chain_info {
 typedef void pinfold_chain_fn(const struct pinfold_chain_info *info, void *arg);
 PINFOLD_API int pinfold_ledger_keys(pinfold_chain_fn *each, void *arg,
 				    struct pinfold_error *ret_error);
-/* Copies of the ledger elsewhere, as it grows: a directory, http://ADDRESS:PORT/PATH, syslog://ADDRESS:PORT. */
+/* Copies of the ledger elsewhere, as it grows: a directory, http://ADDRESS:PORT/PATH,
+ * syslog://ADDRESS:PORT. */
 struct pinfold_sink_info {
 	const char *id, *target;
 	const char *name;	     /* of the chain: its place below the data directory */
@@ -151,17 +156,18 @@ PINFOLD_API int pinfold_sink_add(const char *target, char ret_id[PINFOLD_ID_SIZE
 PINFOLD_API int pinfold_sink_remove(const char *id, struct pinfold_error *ret_error);
 PINFOLD_API int pinfold_sink_list(pinfold_sink_fn *each, void *arg,
 				  struct pinfold_error *ret_error);
-/* Bring there what is new, of all chains; who failed a moment ago is not tried again, unless flags say so. Waits. */
+/* Bring there what is new, of all chains; who failed a moment ago is not tried again, unless flags
+ * say so. Waits. */
 #define PINFOLD_SHIP_NOW 0x1u
 PINFOLD_API int pinfold_ledger_ship(uint32_t flags, struct pinfold_error *ret_error);
 
-/* A witness signs checkpoints, and only those that go on from the last that he signed. Texts are malloced.
- * The request for the newest checkpoint of this data directory's chain; old: the size that he knows,
- * UINT64_MAX: what he signed last. */
+/* A witness signs checkpoints, and only those that go on from the last that he signed. Texts are
+ * malloced. The request for the newest checkpoint of this data directory's chain; old: the size
+ * that he knows, UINT64_MAX: what he signed last. */
 PINFOLD_API int pinfold_witness_request(uint64_t old, char **ret_text,
 					struct pinfold_error *ret_error);
-/* As the witness whose key and memory are in `dir`; key: the chain's, NULL where it is known. *ret_text: his
- * line. */
+/* As the witness whose key and memory are in `dir`; key: the chain's, NULL where it is known.
+ * *ret_text: his line. */
 PINFOLD_API int pinfold_witness_answer(const char *dir, const char *request, const char *key,
 				       char **ret_text, struct pinfold_error *ret_error);
 /* Make one there, where there is none, with that name; *ret_text: his public key. */

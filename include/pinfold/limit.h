@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/* Change what a workspace may hold; 0 leaves it. It may have more already: then nothing more is written.
- * Commands that are running keep what they began with. */
+/* Change what a workspace may hold; 0 leaves it. It may have more already: then nothing more is
+ * written. Commands that are running keep what they began with. */
 PINFOLD_API int pinfold_workspace_limit(struct pinfold_store *store, const char *name,
 					uint64_t disk_bytes, uint64_t inodes,
 					struct pinfold_error *ret_error);

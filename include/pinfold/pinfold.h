@@ -48,19 +48,23 @@ struct pinfold_error {
 #define PINFOLD_LOCAL 0x10u   /* run in this process even when there is a daemon */
 /* On behalf of somebody who may not know what is on this host: no hint says so. */
 #define PINFOLD_FOREIGN 0x40u
-/* In the daemon: the result comes with the end of the last process, a moment before the sandbox is gone. */
+/* In the daemon: the result comes with the end of the last process, a moment before the sandbox is
+ * gone. */
 #define PINFOLD_PROMPT 0x80u
-/* The caller's own policy.yaml counts, and a pinfold.yaml of `dir` that he trusted; presets, too. */
+/* The caller's own policy.yaml counts, and a pinfold.yaml of `dir` that he trusted; presets,
+ * too. */
 #define PINFOLD_OWN_POLICY 0x100u
 /* Pin what can be pinned, so that it can be run again with the same outcome: docs/replay.md. */
 #define PINFOLD_DETERMINISTIC 0x400u
 /* Keep what servers answer (docs/egress.md); the result names the recording. */
 #define PINFOLD_RECORD 0x800u
-/* All that the operator's ceiling allows may be reached (docs/egress.md); denied where there is none. */
+/* All that the operator's ceiling allows may be reached (docs/egress.md); denied where there is
+ * none. */
 #define PINFOLD_OPEN_POLICY 0x1000u
 /* With deps: no package of a lock that was built from source, or by scripts of its own. */
 #define PINFOLD_ONLY_BINARY 0x2000u
-/* Of a background command: keep its standard input open for pinfold_process_write(); else it is empty. */
+/* Of a background command: keep its standard input open for pinfold_process_write(); else it is
+ * empty. */
 #define PINFOLD_SPAWN_STDIN 0x20u
 
 /*
@@ -106,35 +110,43 @@ struct pinfold_run_options {
 	uint16_t rows;	/* with PINFOLD_PTY */
 	uint16_t cols;
 	int cancel_fd; /* give up when this becomes readable while the daemon lets us wait; 0: none */
-	/* With dir: files that look like secrets are hidden. Patterns of names or paths, or NULL. */
+	/* With dir: files that look like secrets are hidden. Patterns of names or paths, or
+	 * NULL. */
 	const char *const *hide; /* hide these, too */
 	const char *const *show; /* do not hide these */
 	/* Of a sandbox that lives: "key=value", kept with it and shown by pinfold_sandbox_get() and
-	 * _list(). At most 16, keys of up to 64 bytes, values of up to 256, UTF-8; NULL ends them. */
+	 * _list(). At most 16, keys of up to 64 bytes, values of up to 256, UTF-8; NULL ends
+	 * them. */
 	const char *const *metadata;
 	const char *policy_name; /* what errors call the policy: its file; NULL: "policy" */
 	/* Its id, "run" and 26 characters of base32, never used before; NULL: a new one. */
 	const char *run_id;
 	int approvals; /* the box for questions to a person; 0: that of the data directory */
-	/* On whose behalf, for the ledger and for who is asked; NULL: nobody's but the caller's own. */
+	/* On whose behalf, for the ledger and for who is asked; NULL: nobody's but the caller's
+	 * own. */
 	const char *tenant, *token, *client;
-	/* With PINFOLD_DETERMINISTIC: what the clock shows at first, since 1970; 0: what docs/replay.md says. */
+	/* With PINFOLD_DETERMINISTIC: what the clock shows at first, since 1970; 0: what
+	 * docs/replay.md says. */
 	int64_t clock_start_s;
-	/* Packages that are to be there, beside what deps finds: names as the index knows them, of the
-	 * program's language (without one: python), or LANGUAGE:NAME; NULL ends them. */
+	/* Packages that are to be there, beside what deps finds: names as the index knows them, of
+	 * the program's language (without one: python), or LANGUAGE:NAME; NULL ends them. */
 	const char *const *packages;
 	/* With the first alert (docs/alerts.md): log, kill, pause. NULL: log. */
 	const char *on_alert;
-	/* Digest of a recording that alone answers, and nothing is connected to; NULL: the network does. */
+	/* Digest of a recording that alone answers, and nothing is connected to; NULL: the network
+	 * does. */
 	const char *replay;
-	/* Of all that its policy allows together: bytes both ways, connections, requests of HTTP. 0: no limit. */
+	/* Of all that its policy allows together: bytes both ways, connections, requests of HTTP.
+	 * 0: no limit. */
 	uint64_t egress_bytes, egress_connections, egress_requests;
 	int egress_purse; /* it is counted there, too: pinfold_purse_open(); 0: nowhere */
-	/* Packages of the distribution that are to be there, NAME or NAME=VERSION; NULL ends them. */
+	/* Packages of the distribution that are to be there, NAME or NAME=VERSION; NULL ends
+	 * them. */
 	const char *const *apt;
 	/* Of a sandbox that lives: packages that pinfold_deps_hold() had; 0: none. Borrowed. */
 	int packages_fd;
-	/* What it is for, in the agent's own words, up to 200 bytes: shown to who is asked. NULL: not said. */
+	/* What it is for, in the agent's own words, up to 200 bytes: shown to who is asked. NULL:
+	 * not said. */
 	const char *reason;
 };
 
@@ -167,8 +179,8 @@ struct pinfold_event {
 	size_t len;
 };
 
-/* What the last PINFOLD_EVENT_DENIAL was about; valid until the run is freed. Returns 0, or -1: there
- * was none. */
+/* What the last PINFOLD_EVENT_DENIAL was about; valid until the run is freed. Returns 0, or -1:
+ * there was none. */
 struct pinfold_denial {
 	const char *kind; /* network, syscall, path, approval, command */
 	const char *what, *hint;
@@ -176,9 +188,9 @@ struct pinfold_denial {
 };
 PINFOLD_API int pinfold_run_denial(const struct pinfold_run *run, struct pinfold_denial *ret);
 
-/* Called for each regular file that the run added or changed, at its end, within pinfold_run_next().
- * `fd` is borrowed, opened for reading and checked, at any offset; whoever made the file chose what
- * is in it. Set it after pinfold_run_start(), with PINFOLD_CAPTURE. */
+/* Called for each regular file that the run added or changed, at its end, within
+ * pinfold_run_next(). `fd` is borrowed, opened for reading and checked, at any offset; whoever made
+ * the file chose what is in it. Set it after pinfold_run_start(), with PINFOLD_CAPTURE. */
 typedef void pinfold_kept_fn(void *arg, const char *path, int fd, uint64_t size);
 PINFOLD_API void pinfold_run_on_file(struct pinfold_run *run, pinfold_kept_fn *fn, void *arg);
 
@@ -269,15 +281,16 @@ PINFOLD_API int pinfold_sandbox_create(const struct pinfold_run_options *options
 				       struct pinfold_error *ret_error);
 /* A command in it, with all that a run has: events, standard input, signals, a terminal, a time
  * limit. It ends with its first process; what that left in the background goes on. Of the options,
- * only the command, env, workdir, term, time, grace, output, flags and user count. user: NULL is whoever
- * the sandbox was made for; "user" is uid 1000 also where that is root. */
+ * only the command, env, workdir, term, time, grace, output, flags and user count. user: NULL is
+ * whoever the sandbox was made for; "user" is uid 1000 also where that is root. */
 PINFOLD_API int pinfold_sandbox_exec(const char *id, const struct pinfold_run_options *options,
 				     struct pinfold_run **ret_run, struct pinfold_error *ret_error);
 /* The same in the background; its output is kept by the daemon. *ret_pid is its number inside. */
 PINFOLD_API int pinfold_sandbox_spawn(const char *id, const struct pinfold_run_options *options,
 				      uint32_t *ret_pid, struct pinfold_error *ret_error);
-/* A run handle that has the output of a background command (pid, or 0: the sandbox's own) as events;
- * what is kept of it is as below. Stopping or freeing the handle leaves the command alone. */
+/* A run handle that has the output of a background command (pid, or 0: the sandbox's own) as
+ * events; what is kept of it is as below. Stopping or freeing the handle leaves the command
+ * alone. */
 #define PINFOLD_FOLLOW_STAY 0x1u  /* until it ends, not only what is there */
 #define PINFOLD_FOLLOW_NOW 0x2u	  /* from now on, not what was before */
 #define PINFOLD_FOLLOW_INPUT 0x4u /* with its standard input, if that is open or a terminal */
@@ -293,7 +306,8 @@ PINFOLD_API int pinfold_sandbox_follow_from(const char *id, uint32_t pid, uint32
 PINFOLD_API int pinfold_run_has_terminal(const struct pinfold_run *run);
 /* Send a signal to every process in it. */
 PINFOLD_API int pinfold_sandbox_signal(const char *id, int signo, struct pinfold_error *ret_error);
-/* End it; nothing of it is left when this returns. What it printed is forgotten when it had ended. */
+/* End it; nothing of it is left when this returns. What it printed is forgotten when it had
+ * ended. */
 PINFOLD_API int pinfold_sandbox_destroy(const char *id, struct pinfold_error *ret_error);
 /* A paused one uses no processor; its time goes on. */
 PINFOLD_API int pinfold_sandbox_pause(const char *id, struct pinfold_error *ret_error);
@@ -317,7 +331,8 @@ struct pinfold_sandbox_info {
 	uint64_t created_ms, expires_ms, ended_ms; /* since 1970; 0: not */
 	char command[160];			   /* words with blanks between; "" for none */
 	uint64_t memory_limit, pids_limit, disk_limit, cpus_milli, nofile;
-	/* Now; UINT64_MAX where no control group knows, in lists of more than 256, and at its end. */
+	/* Now; UINT64_MAX where no control group knows, in lists of more than 256, and at its
+	 * end. */
 	uint64_t memory_bytes, cpu_ms, processes;
 	const char *isolation; /* the level that holds */
 	const char *image;
@@ -398,9 +413,9 @@ PINFOLD_API int pinfold_file_open(struct pinfold_files *files, const char *path,
 				  struct pinfold_file_info *ret_info,
 				  struct pinfold_error *ret_error);
 
-/* Write a file: bytes go to the writer's descriptor; commit makes them visible at once, in the place
- * of an older file (APPEND: at its end). Through a symlink, as any program would. mode 0: the old
- * one's, 0644 for a new file. Up to 16 at a time in a channel. */
+/* Write a file: bytes go to the writer's descriptor; commit makes them visible at once, in the
+ * place of an older file (APPEND: at its end). Through a symlink, as any program would. mode 0: the
+ * old one's, 0644 for a new file. Up to 16 at a time in a channel. */
 #define PINFOLD_WRITE_APPEND 0x1u
 #define PINFOLD_WRITE_NEW 0x2u	   /* conflict.exists where there is one */
 #define PINFOLD_WRITE_PARENTS 0x4u /* make directories on the way */
@@ -464,9 +479,10 @@ PINFOLD_API int pinfold_watch_sync(struct pinfold_watch *watch);
 PINFOLD_API void pinfold_watch_close(struct pinfold_watch *watch);
 
 /*
- * Sessions: an interpreter that stays in a sandbox that lives and executes one piece of code after the
- * other; names, modules and background threads stay. For one thread at a time, but for the interrupt.
- * It ends with the handle, or by itself: then it is over, and pinfold_session_restart() starts anew.
+ * Sessions: an interpreter that stays in a sandbox that lives and executes one piece of code after
+ * the other; names, modules and background threads stay. For one thread at a time, but for the
+ * interrupt. It ends with the handle, or by itself: then it is over, and pinfold_session_restart()
+ * starts anew.
  */
 struct pinfold_session;
 
@@ -481,9 +497,10 @@ PINFOLD_API int pinfold_session_open(const char *sandbox_id,
 				     const struct pinfold_session_options *options,
 				     struct pinfold_session **ret, struct pinfold_error *ret_error);
 
-/* Begin to execute: events follow until PINFOLD_SESSION_DONE. code: UTF-8 without NUL, at most 8 MiB.
- * time_ms 0: 60 s; then it is interrupted, and when that does not end it in two seconds the session is
- * killed. An error when code is being executed (busy) or the session is over (conflict). */
+/* Begin to execute: events follow until PINFOLD_SESSION_DONE. code: UTF-8 without NUL, at most 8
+ * MiB. time_ms 0: 60 s; then it is interrupted, and when that does not end it in two seconds the
+ * session is killed. An error when code is being executed (busy) or the session is over
+ * (conflict). */
 #define PINFOLD_EXECUTE_NO_INPUT 0x1u /* who asks for input gets an error that says so */
 PINFOLD_API int pinfold_session_execute(struct pinfold_session *s, const char *code, size_t len,
 					uint64_t time_ms, uint32_t flags,
@@ -493,15 +510,16 @@ enum pinfold_session_event_kind {
 	PINFOLD_SESSION_STDOUT = 1, /* bytes as they came; of background threads at any time */
 	PINFOLD_SESSION_STDERR,
 	/* JSON object, MIME type -> text, base64 for image/png and image/jpeg, any value for
-	 * application/json. is_main: the value of the last expression; else what display() was given,
-	 * or a figure. */
+	 * application/json. is_main: the value of the last expression; else what display() was
+	 * given, or a figure. */
 	PINFOLD_SESSION_RESULT,
 	PINFOLD_SESSION_ERROR, /* JSON object: name, value, traceback; all text */
 	PINFOLD_SESSION_INPUT, /* a line is asked for: the prompt; pinfold_session_input() answers */
 	/* JSON object: status (ok, error, interrupted, timeout, died), execution_count, wall_ms,
-	 * exit_code (bash: of the code; died: of the interpreter; else null), signal (that ended the
-	 * interpreter, or null), reason (died, and killed after a timeout: exited, signaled, oom, killed,
-	 * timeout, failed, protocol, results; else null), alive (whether the session goes on). */
+	 * exit_code (bash: of the code; died: of the interpreter; else null), signal (that ended
+	 * the interpreter, or null), reason (died, and killed after a timeout: exited, signaled,
+	 * oom, killed, timeout, failed, protocol, results; else null), alive (whether the session
+	 * goes on). */
 	PINFOLD_SESSION_DONE,
 };
 
@@ -512,7 +530,8 @@ struct pinfold_session_event {
 	int is_main;
 };
 
-/* Poll it for reading to learn when pinfold_session_next() has something to do, once that returned 0. */
+/* Poll it for reading to learn when pinfold_session_next() has something to do, once that returned
+ * 0. */
 PINFOLD_API int pinfold_session_fd(const struct pinfold_session *s);
 /* Wait at most timeout_ms (-1: for ever, 0: not at all). 1: *ret_event is set; 0: timed out, or the
  * session is over. Limits are kept by this function. */
@@ -521,8 +540,8 @@ PINFOLD_API int pinfold_session_next(struct pinfold_session *s, int timeout_ms,
 /* One line, without its end; text NULL: there is none. Conflict when none was asked for. */
 PINFOLD_API int pinfold_session_input(struct pinfold_session *s, const char *text, size_t len,
 				      struct pinfold_error *ret_error);
-/* As Ctrl-C on a terminal: to the interpreter and what it started. Nothing while nothing is executed.
- * From any thread; what comes of it is told by pinfold_session_next(). */
+/* As Ctrl-C on a terminal: to the interpreter and what it started. Nothing while nothing is
+ * executed. From any thread; what comes of it is told by pinfold_session_next(). */
 PINFOLD_API void pinfold_session_interrupt(struct pinfold_session *s);
 /* A new interpreter; nothing of the old one is left. The count begins again. */
 PINFOLD_API int pinfold_session_restart(struct pinfold_session *s, struct pinfold_error *ret_error);
@@ -531,18 +550,18 @@ PINFOLD_API const char *pinfold_session_lang(const struct pinfold_session *s);
 PINFOLD_API int pinfold_session_alive(const struct pinfold_session *s);
 PINFOLD_API void pinfold_session_close(struct pinfold_session *s);
 
-/* A stream to a port of the sandbox's loopback, connected inside with a command's rights. It does not
- * block and may still be connecting. Code conflict.port_closed: nothing listens there. */
+/* A stream to a port of the sandbox's loopback, connected inside with a command's rights. It does
+ * not block and may still be connecting. Code conflict.port_closed: nothing listens there. */
 PINFOLD_API int pinfold_port_connect(struct pinfold_files *files, unsigned port, int *ret_fd,
 				     struct pinfold_error *ret_error);
 
 /*
- * Background commands of a sandbox: that of pinfold_sandbox_create() and those of _spawn(), by their
- * number inside (0: the sandbox's own, or its first). Up to 64 run at a time; the last 64 that ended are
- * remembered while the sandbox lives. Of what one printed, both streams in the order in which they came,
- * the first 64 KiB and the last 8 MiB are kept; less where all commands of the daemon together printed
- * more than 128 MiB. When a sandbox that was made for a command has ended, all of it can be read for an
- * hour.
+ * Background commands of a sandbox: that of pinfold_sandbox_create() and those of _spawn(), by
+ * their number inside (0: the sandbox's own, or its first). Up to 64 run at a time; the last 64
+ * that ended are remembered while the sandbox lives. Of what one printed, both streams in the order
+ * in which they came, the first 64 KiB and the last 8 MiB are kept; less where all commands of the
+ * daemon together printed more than 128 MiB. When a sandbox that was made for a command has ended,
+ * all of it can be read for an hour.
  */
 struct pinfold_process_state {
 	uint32_t pid;
@@ -580,16 +599,16 @@ struct pinfold_process_output {
 
 /* What it printed, from `offset` on, counted from its first byte (negative: so many before the end;
  * beyond the end is the end), up to 1 MiB. Where older bytes were dropped the data begin later than
- * asked for. Waits at most wait_ms for something when there is nothing and it runs, or until cancel_fd
- * (0: none) is readable; then len is 0. */
+ * asked for. Waits at most wait_ms for something when there is nothing and it runs, or until
+ * cancel_fd (0: none) is readable; then len is 0. */
 PINFOLD_API int pinfold_process_read(const char *id, uint32_t pid, int64_t offset, uint32_t wait_ms,
 				     int cancel_fd, struct pinfold_process_output *ret_output,
 				     struct pinfold_error *ret_error);
 PINFOLD_API void pinfold_process_output_free(struct pinfold_process_output *output);
 
-/* To its standard input, or as if typed on its terminal. Waits at most 5 s where it does not read: then
- * the code is timeout, and *ret_written says how much it got. close_stdin: there is no more after that
- * (a terminal gets its end-of-file character). */
+/* To its standard input, or as if typed on its terminal. Waits at most 5 s where it does not read:
+ * then the code is timeout, and *ret_written says how much it got. close_stdin: there is no more
+ * after that (a terminal gets its end-of-file character). */
 PINFOLD_API int pinfold_process_write(const char *id, uint32_t pid, const void *data, size_t len,
 				      int close_stdin, size_t *ret_written,
 				      struct pinfold_error *ret_error);
@@ -602,9 +621,9 @@ PINFOLD_API int pinfold_process_resize(const char *id, uint32_t pid, unsigned ro
 
 /*
  * Workspaces: files that last. Compute is fresh for each command; what it changed is a layer of its
- * own, which can be looked at, taken back or branched from, whatever the size of the workspace. They
- * are in the store of a data directory, which a handle holds open. A handle belongs to one thread at
- * a time. All functions return 0, or -1 and *ret_error.
+ * own, which can be looked at, taken back or branched from, whatever the size of the workspace.
+ * They are in the store of a data directory, which a handle holds open. A handle belongs to one
+ * thread at a time. All functions return 0, or -1 and *ret_error.
  */
 struct pinfold_store;
 
@@ -614,8 +633,8 @@ PINFOLD_API int pinfold_store_open(const char *home, struct pinfold_store **ret_
 /* Runs that were started with it must be freed before. */
 PINFOLD_API void pinfold_store_close(struct pinfold_store *store);
 /* What can wait: give back the space of what was removed or undone an hour ago, merge layers, and
- * see to it that everything survives a power cut. To be called now and then; commands that end do not
- * wait for it. */
+ * see to it that everything survives a power cut. To be called now and then; commands that end do
+ * not wait for it. */
 PINFOLD_API int pinfold_store_settle(struct pinfold_store *store, struct pinfold_error *ret_error);
 /* Is there anything for it to do, because of what was done through this handle? */
 PINFOLD_API int pinfold_store_unsettled(const struct pinfold_store *store);
@@ -684,8 +703,9 @@ struct pinfold_snapshot {
 	uint64_t stopped_us;
 };
 
-/* A point to come back to; it is on disk when this returns. label may be NULL. While a command is running
- * it stands still until what it has changed so far is copied; the snapshot is beside the history then. */
+/* A point to come back to; it is on disk when this returns. label may be NULL. While a command is
+ * running it stands still until what it has changed so far is copied; the snapshot is beside the
+ * history then. */
 PINFOLD_API int pinfold_workspace_snap(struct pinfold_store *store, const char *name,
 				       const char *label, struct pinfold_snapshot *ret_snapshot,
 				       struct pinfold_error *ret_error);
@@ -709,9 +729,9 @@ PINFOLD_API int pinfold_workspace_log(struct pinfold_store *store, const char *n
 				      struct pinfold_error *ret_error);
 PINFOLD_API void pinfold_workspace_log_free(struct pinfold_snapshot *list);
 
-/* A file or tree out of a workspace, as it is in a snapshot (NULL: where it stands), or into it, as a
- * command that can be undone. Paths inside are absolute, or below /home/user. `to` is a directory that
- * exists, or the new name. Links are copied as links; who owns the copy is who makes it. */
+/* A file or tree out of a workspace, as it is in a snapshot (NULL: where it stands), or into it, as
+ * a command that can be undone. Paths inside are absolute, or below /home/user. `to` is a directory
+ * that exists, or the new name. Links are copied as links; who owns the copy is who makes it. */
 PINFOLD_API int pinfold_workspace_copy_out(struct pinfold_store *store, const char *name,
 					   const char *snapshot, const char *from, const char *to,
 					   struct pinfold_error *ret_error);
@@ -798,8 +818,8 @@ PINFOLD_API int pinfold_workspace_import(struct pinfold_store *store, const char
 					 struct pinfold_error *ret_error);
 
 /*
- * Images: root file systems by name, in the store, that runs (pinfold_run_options.image) and workspaces
- * begin with. Nothing in them ever changes.
+ * Images: root file systems by name, in the store, that runs (pinfold_run_options.image) and
+ * workspaces begin with. Nothing in them ever changes.
  */
 struct pinfold_image_options {
 	size_t size;
@@ -822,9 +842,9 @@ struct pinfold_image_info {
 	char workdir[256];
 };
 
-/* Make an image of what fd gives: a tar file (plain, gzip, xz, zstd), an archive of `docker save`, an
- * OCI layout in a tar or as a directory, or a directory. Digests that it states have to be right. It is
- * on disk when this returns, or not there at all. */
+/* Make an image of what fd gives: a tar file (plain, gzip, xz, zstd), an archive of `docker save`,
+ * an OCI layout in a tar or as a directory, or a directory. Digests that it states have to be
+ * right. It is on disk when this returns, or not there at all. */
 PINFOLD_API int pinfold_image_import(struct pinfold_store *store, const char *name, int fd,
 				     const struct pinfold_image_options *options,
 				     struct pinfold_archive_stats *ret_stats,
@@ -859,8 +879,8 @@ struct pinfold_change {
 /* Return nonzero to hear no more. */
 typedef int pinfold_change_fn(const struct pinfold_change *change, void *arg);
 
-/* What differs between two snapshots, in the order of their paths. to NULL: where it stands; from NULL:
- * what was before `to`, so that it is what that command did. */
+/* What differs between two snapshots, in the order of their paths. to NULL: where it stands; from
+ * NULL: what was before `to`, so that it is what that command did. */
 #define PINFOLD_DIFF_TEXT                                                                          \
 	0x1u /* with patches; what became another type comes twice: it went, and came */
 PINFOLD_API int pinfold_workspace_diff(struct pinfold_store *store, const char *name,
@@ -880,19 +900,20 @@ struct pinfold_review {
 /* Return nonzero to hear no more. */
 typedef int pinfold_review_fn(const struct pinfold_review *item, void *arg);
 
-/* What a workspace changed of its directory, against what that is now. Something that became another
- * type comes twice: it went, and came. With PINFOLD_DIFF_TEXT the patches together are one that git
- * apply takes in the directory, but for binary files. */
+/* What a workspace changed of its directory, against what that is now. Something that became
+ * another type comes twice: it went, and came. With PINFOLD_DIFF_TEXT the patches together are one
+ * that git apply takes in the directory, but for binary files. */
 PINFOLD_API int pinfold_workspace_review(struct pinfold_store *store, const char *name,
 					 uint32_t flags, pinfold_review_fn *each, void *arg,
 					 uint64_t *ret_omitted, struct pinfold_error *ret_error);
 
 /*
- * Write changes to the directory: all, or those at or below `paths` (relative to it; NULL: all). All
- * or none: where the directory has changed since the workspace saw it, texts are merged by lines; where
- * that cannot be done, the code is conflict, `each` hears of every conflict, and nothing is written. A process that is killed in the middle has written
- * nothing either, once the next of these functions has looked at the directory. Otherwise `each` hears
- * what was written. A link that leads out of the directory is a conflict unless `paths` names it.
+ * Write changes to the directory: all, or those at or below `paths` (relative to it; NULL: all).
+ * All or none: where the directory has changed since the workspace saw it, texts are merged by
+ * lines; where that cannot be done, the code is conflict, `each` hears of every conflict, and
+ * nothing is written. A process that is killed in the middle has written nothing either, once the
+ * next of these functions has looked at the directory. Otherwise `each` hears what was written. A
+ * link that leads out of the directory is a conflict unless `paths` names it.
  */
 #define PINFOLD_APPLY_DRY_RUN 0x1u /* only say what would be written */
 PINFOLD_API int pinfold_workspace_apply(struct pinfold_store *store, const char *name,
@@ -932,8 +953,8 @@ PINFOLD_API int pinfold_store_fsck(const char *home, uint32_t flags, pinfold_fsc
 				   struct pinfold_error *ret_error);
 
 /*
- * Be the daemon that runs of this user (as root: of everybody in group pinfold) go to when they find
- * its socket. Returns 0 after SIGTERM or SIGINT, or -1 and *ret_error. Uses fork() and changes
+ * Be the daemon that runs of this user (as root: of everybody in group pinfold) go to when they
+ * find its socket. Returns 0 after SIGTERM or SIGINT, or -1 and *ret_error. Uses fork() and changes
  * signal masks: for a process that does nothing else.
  */
 struct pinfold_serve_options {
@@ -955,11 +976,12 @@ struct pinfold_serve_options {
 PINFOLD_API int pinfold_serve(const struct pinfold_serve_options *options,
 			      struct pinfold_error *ret_error);
 
-/* Start what runs with a network policy go out by, and keep it until this process ends: for one that gives
- * up the right to start processes. Else it is started when the first run needs it. */
+/* Start what runs with a network policy go out by, and keep it until this process ends: for one
+ * that gives up the right to start processes. Else it is started when the first run needs it. */
 PINFOLD_API int pinfold_gate_keep(struct pinfold_error *ret_error);
 
-/* Where things are for this caller, as the contract says: the data directory, the daemon's socket. */
+/* Where things are for this caller, as the contract says: the data directory, the daemon's
+ * socket. */
 PINFOLD_API int pinfold_home(char *ret, size_t size, struct pinfold_error *ret_error);
 PINFOLD_API int pinfold_socket(char *ret, size_t size, struct pinfold_error *ret_error);
 /* Who serves HTTP for root's daemon: an id of nobody else, that may connect to its socket. */

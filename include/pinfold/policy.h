@@ -11,8 +11,8 @@ extern "C" {
 
 /*
  * A sandbox with a network policy has its way out by a process that holds it: the one that runs it,
- * or made it (pinfold_sandbox_create). These functions reach that process: in this one by itself, in
- * another of the same user by a socket in the data directory.
+ * or made it (pinfold_sandbox_create). These functions reach that process: in this one by itself,
+ * in another of the same user by a socket in the data directory.
  */
 struct pinfold_policy {
 	size_t size;
@@ -25,9 +25,9 @@ struct pinfold_policy {
 
 /*
  * It holds when this returns: connections that it does not allow are closed then, *ret_closed says
- * how many. The operator's ceiling holds for it, too. A sandbox that was made without a policy has no
- * way out that could be changed: conflict. Of ports that no rule named when it was made, *ret_note,
- * to be freed, says that only the proxy reaches them; NULL: there are none.
+ * how many. The operator's ceiling holds for it, too. A sandbox that was made without a policy has
+ * no way out that could be changed: conflict. Of ports that no rule named when it was made,
+ * *ret_note, to be freed, says that only the proxy reaches them; NULL: there are none.
  */
 PINFOLD_API int pinfold_policy_set(const char *id, const struct pinfold_policy *policy,
 				   unsigned *ret_closed, char **ret_note,
@@ -37,8 +37,9 @@ PINFOLD_API int pinfold_policy_show(const char *id, char **ret_json,
 				    struct pinfold_error *ret_error);
 
 /*
- * What the operator of this host says of HOST[:PORT], whoever asks for it. Where there is no ceiling it is
- * the caller's to decide; what it denies nobody gets. "*.example.org" is held against a name below it.
+ * What the operator of this host says of HOST[:PORT], whoever asks for it. Where there is no
+ * ceiling it is the caller's to decide; what it denies nobody gets. "*.example.org" is held against
+ * a name below it.
  */
 enum pinfold_ceiling {
 	PINFOLD_CEILING_NONE, /* there is none */
@@ -51,8 +52,9 @@ PINFOLD_API int pinfold_policy_ceiling(const char *item, enum pinfold_ceiling *r
 
 /*
  * What several runs and sandboxes use of the network together: a file, of which each takes part by
- * pinfold_run_options.egress_purse, in this process or another. The sums are bytes both ways, connections
- * and requests of HTTP; they grow for ever. Nothing is let through once as much as `stop` was used.
+ * pinfold_run_options.egress_purse, in this process or another. The sums are bytes both ways,
+ * connections and requests of HTTP; they grow for ever. Nothing is let through once as much as
+ * `stop` was used.
  */
 enum pinfold_purse {
 	PINFOLD_PURSE_BYTES,
@@ -60,13 +62,14 @@ enum pinfold_purse {
 	PINFOLD_PURSE_REQUESTS,
 	PINFOLD_PURSE_SUMS
 };
-/* A name without a slash, in a directory of the caller's own. *ret_fd is to be closed. With make 0 it has
- * to be there: not_found. */
+/* A name without a slash, in a directory of the caller's own. *ret_fd is to be closed. With make 0
+ * it has to be there: not_found. */
 PINFOLD_API int pinfold_purse_open(int dir, const char *name, int make, int *ret_fd,
 				   struct pinfold_error *ret_error);
 PINFOLD_API int pinfold_purse_used(int fd, uint64_t ret_used[PINFOLD_PURSE_SUMS],
 				   struct pinfold_error *ret_error);
-/* What is left up to there; UINT64_MAX: no limit. And what was used by who could not take part himself. */
+/* What is left up to there; UINT64_MAX: no limit. And what was used by who could not take part
+ * himself. */
 PINFOLD_API int pinfold_purse_left(int fd, uint64_t ret_left[PINFOLD_PURSE_SUMS],
 				   struct pinfold_error *ret_error);
 PINFOLD_API int pinfold_purse_add(int fd, const uint64_t used[PINFOLD_PURSE_SUMS],
@@ -76,14 +79,16 @@ PINFOLD_API int pinfold_purse_stop(int fd, const uint64_t stop[PINFOLD_PURSE_SUM
 				   struct pinfold_error *ret_error);
 
 /*
- * Sandboxes that live have their way out as long as this process, which made them, does; so who makes
- * one stays. pinfold_policy_held() says how many there are. With pinfold_policy_attend(), before the first
- * is made, he promises to: rules that say ask are then put before a person, else they refuse.
+ * Sandboxes that live have their way out as long as this process, which made them, does; so who
+ * makes one stays. pinfold_policy_held() says how many there are. With pinfold_policy_attend(),
+ * before the first is made, he promises to: rules that say ask are then put before a person, else
+ * they refuse.
  */
 PINFOLD_API unsigned pinfold_policy_held(void);
 PINFOLD_API int pinfold_policy_holds(const char *id); /* 1: that one's is ours */
 PINFOLD_API void pinfold_policy_attend(void);
-/* Look after them: until none is left, or, where stop_fd is no negative number, until it is readable. */
+/* Look after them: until none is left, or, where stop_fd is no negative number, until it is
+ * readable. */
 PINFOLD_API int pinfold_policy_stay(int stop_fd, struct pinfold_error *ret_error);
 
 #ifdef __cplusplus

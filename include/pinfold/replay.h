@@ -9,7 +9,8 @@
 extern "C" {
 #endif
 
-/* This much was written to the standard input of a run: its hash is in the ledger, and a replay has it, too. */
+/* This much was written to the standard input of a run: its hash is in the ledger, and a replay has
+ * it, too. */
 PINFOLD_API void pinfold_run_keep_input(struct pinfold_run *run, const void *data, size_t len);
 
 /* One thing that came out differently. Texts are valid during the call. */
@@ -33,14 +34,15 @@ struct pinfold_replay_result {
 	uint64_t differences;
 };
 
-/* From now on what runs of this process need to be run again is kept in this directory, which stays open; -1: in
- * the data directory, as ever. Of one that serves others it is api/artifacts: pinfold_replay() looks there, too. */
+/* From now on what runs of this process need to be run again is kept in this directory, which stays
+ * open; -1: in the data directory, as ever. Of one that serves others it is api/artifacts:
+ * pinfold_replay() looks there, too. */
 PINFOLD_API void pinfold_replay_use(int dir_fd);
 
 /*
- * Run it again, with what was kept of it, and compare status, output and changed files; `each` is called
- * with the first difference of each kind, and with every file. 0 and *ret_result, whether it came out the same or
- * not; -1 and *ret_error: nothing ran.
+ * Run it again, with what was kept of it, and compare status, output and changed files; `each` is
+ * called with the first difference of each kind, and with every file. 0 and *ret_result, whether it
+ * came out the same or not; -1 and *ret_error: nothing ran.
  */
 PINFOLD_API int pinfold_replay(const char *run, pinfold_replay_fn *each, void *arg,
 			       struct pinfold_replay_result *ret_result,

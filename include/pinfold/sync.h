@@ -10,8 +10,8 @@ extern "C" {
 #endif
 
 /*
- * The two sides of pinfold_workspace_push() and _pull(), apart: what is between them is any stream of
- * bytes. Each believes nothing of the other.
+ * The two sides of pinfold_workspace_push() and _pull(), apart: what is between them is any stream
+ * of bytes. Each believes nothing of the other.
  */
 #define PINFOLD_SYNC_KEY_SIZE 33
 
@@ -35,8 +35,8 @@ PINFOLD_API int pinfold_sync_serve(struct pinfold_store *store, const char *name
 				   struct pinfold_sync_stats *ret_stats,
 				   struct pinfold_error *ret_error);
 
-/* The directory's side; `store` remembers what was sent. `peer` says which workspace it is, in words
- * of the caller's own that stay the same. */
+/* The directory's side; `store` remembers what was sent. `peer` says which workspace it is, in
+ * words of the caller's own that stay the same. */
 struct pinfold_sync_side {
 	size_t size;
 	int push;

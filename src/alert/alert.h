@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules of what is worth an alert. An alert is a record, and perhaps the end of a run; it never takes the
- * place of a protection. */
+/* Rules of what is worth an alert. An alert is a record, and perhaps the end of a run; it never
+ * takes the place of a protection. */
 #ifndef ALERT_ALERT_H
 #define ALERT_ALERT_H
 
@@ -21,8 +21,8 @@ enum alert_rule {
 /* "secret", "denials", "metadata", "escape", "terminal", "prompt" */
 const char *alert_name(enum alert_rule rule);
 
-/* Is this name of a refused system call (kernel/seccomp.def) one that programs do not try for a harmless
- * reason? */
+/* Is this name of a refused system call (kernel/seccomp.def) one that programs do not try for a
+ * harmless reason? */
 bool alert_is_escape(const char *call);
 
 /* Refusals as they come. Not for name lookups: a library makes several for each try. */

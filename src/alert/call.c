@@ -5,9 +5,9 @@
 #include "alert/alert.h"
 
 /*
- * Left out although they are refused, because programs try them in good faith: clone with namespaces
- * (browsers look whether they could), raw sockets (ping), perf_event_open (profilers), the clock (ntp
- * clients).
+ * Left out although they are refused, because programs try them in good faith: clone with
+ * namespaces (browsers look whether they could), raw sockets (ping), perf_event_open (profilers),
+ * the clock (ntp clients).
  */
 static const char *const escapes[] = {
 	"mount",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every byte that a sandbox prints goes through here, so this is written for speed: 128 bytes a turn, by
- * the compiler's vectors, which are the processor's where it has such wide ones.
+ * Every byte that a sandbox prints goes through here, so this is written for speed: 128 bytes a
+ * turn, by the compiler's vectors, which are the processor's where it has such wide ones.
  */
 #include "alert/find.h"
 

@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-/* The first index >= from, < len, with ESC there; or "uc", in either case, or "<|", of which the second
- * byte may be behind the end. Else len. */
+/* The first index >= from, < len, with ESC there; or "uc", in either case, or "<|", of which the
+ * second byte may be behind the end. Else len. */
 size_t find_noted(const unsigned char *data, size_t from, size_t len);
 
 #endif

@@ -210,8 +210,8 @@ static bool on_prompt(const struct sight *s, const unsigned char *p, size_t at, 
 	return v != PROMPT_MORE;
 }
 
-/* Prompts that were open, and those that reach back behind the beginning of the new bytes. What is kept
- * of few bytes is the end of both. */
+/* Prompts that were open, and those that reach back behind the beginning of the new bytes. What is
+ * kept of few bytes is the end of both. */
 static void look_at_seam(struct alert_output *o, const struct sight *s, const unsigned char *p,
 			 size_t len)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One stream of a command's output, looked at as it comes: does it carry what a terminal would act on, or
- * what looks like instructions to a model?
+ * One stream of a command's output, looked at as it comes: does it carry what a terminal would act
+ * on, or what looks like instructions to a model?
  *
- * For a terminal, without one of its own: control strings (ESC P, X, ^, _), commands (ESC ]) but for
- * links, progress and the shell's marks, requests that a terminal answers as if they were typed (ESC [ n,
- * c, t and the like), mouse reports and printing. Colours, cursor movements and erasing are what programs
- * print. With a terminal of its own (--pty) a program may use all of that; there only the clipboard counts.
- * Bytes 0x80-0x9f, which few terminals take for the same, are not looked at.
+ * For a terminal, without one of its own: control strings (ESC P, X, ^, _), commands (ESC ]) but
+ * for links, progress and the shell's marks, requests that a terminal answers as if they were typed
+ * (ESC [ n, c, t and the like), mouse reports and printing. Colours, cursor movements and erasing
+ * are what programs print. With a terminal of its own (--pty) a program may use all of that; there
+ * only the clipboard counts. Bytes 0x80-0x9f, which few terminals take for the same, are not looked
+ * at.
  */
 #ifndef ALERT_OUTPUT_H
 #define ALERT_OUTPUT_H

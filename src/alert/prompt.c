@@ -38,8 +38,9 @@ static bool is_one_of(const unsigned char *p, size_t n, const char *const *list)
 	return false;
 }
 
-/* From the word that begins at `end` back: a word for what was said, and before it one for not heeding. Only
- * blanks may be between, so it is one sentence. MORE: nothing says which instructions; that may come behind. */
+/* From the word that begins at `end` back: a word for what was said, and before it one for not
+ * heeding. Only blanks may be between, so it is one sentence. MORE: nothing says which
+ * instructions; that may come behind. */
 static enum prompt_verdict overrules(const unsigned char *p, size_t first, size_t end)
 {
 	static const char *const said[] = {"previous", "prior",	 "earlier", "preceding", "above",

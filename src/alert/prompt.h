@@ -14,8 +14,8 @@
 
 enum prompt_verdict { PROMPT_NO, PROMPT_YES, PROMPT_MORE };
 
-/* At index `at` is what find_noted() notes of a prompt. MORE: what is behind the end decides, which is less
- * than OUTPUT_AHEAD bytes. Looks back no more than OUTPUT_BACK. */
+/* At index `at` is what find_noted() notes of a prompt. MORE: what is behind the end decides, which
+ * is less than OUTPUT_AHEAD bytes. Looks back no more than OUTPUT_BACK. */
 enum prompt_verdict prompt_at(const unsigned char *data, size_t at, size_t len,
 			      const char **ret_what);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Many refusals in a short time. A program that tries the same thing again and again does so because it
- * was told to retry; one that tries many different things looks for a way. So different ones count for
- * more.
+ * Many refusals in a short time. A program that tries the same thing again and again does so
+ * because it was told to retry; one that tries many different things looks for a way. So different
+ * ones count for more.
  */
 #include <assert.h>
 

@@ -5,7 +5,8 @@
 #include "egress/address.h"
 #include "wire/gate.h"
 
-/* Where clouds tell a machine its secrets: by address, by one of its names, or by any that leads there. */
+/* Where clouds tell a machine its secrets: by address, by one of its names, or by any that leads
+ * there. */
 static bool is_metadata(const struct alert_refusal *r)
 {
 	static const char *const names[] = {"metadata.google.internal", "metadata.goog",

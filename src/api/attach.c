@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A background process, followed as it prints: by events, or by a WebSocket, which also takes what is
- * typed. The daemon keeps the output; we hold an offset and what the client has not taken yet, so a
- * client that comes back goes on where he was, and none of them slows the process.
+ * A background process, followed as it prints: by events, or by a WebSocket, which also takes what
+ * is typed. The daemon keeps the output; we hold an offset and what the client has not taken yet,
+ * so a client that comes back goes on where he was, and none of them slows the process.
  *
  *	server -> client	binary: bytes that it printed. text: {"event": ...}: attached, stream,
  *				missed, exit, error
  *	client -> server	binary: bytes to type. text: {"type": "resize", "rows", "cols"},
  *				{"type": "signal", "signal"}, {"type": "eof"}
  *
- * A WebSocket is one thread's: it waits for the client and for the process at the same time, by asking
- * the daemon for more output until the client's socket is readable.
+ * A WebSocket is one thread's: it waits for the client and for the process at the same time, by
+ * asking the daemon for more output until the client's socket is readable.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -261,8 +261,8 @@ static void name_stream(struct terminal *t, int stream)
 	send_event(t, "stream", o);
 }
 
-/* Bytes that the daemon does not have any more. Of what was printed before he came he is told; later
- * it means that he is too slow, and whatever he shows is not what was printed. */
+/* Bytes that the daemon does not have any more. Of what was printed before he came he is told;
+ * later it means that he is too slow, and whatever he shows is not what was printed. */
 static bool missed(struct terminal *t, uint64_t now_at)
 {
 	struct value *o;

@@ -138,7 +138,8 @@ static struct box *add_box(struct boxes *boxes, const char *id, const char *tena
 	return b;
 }
 
-/* Its time begins anew with each use. The daemon is told now and then, with a little more than that. */
+/* Its time begins anew with each use. The daemon is told now and then, with a little more than
+ * that. */
 static void extend(struct box *b)
 {
 	struct pinfold_error ignored; /* it may have ended meanwhile */

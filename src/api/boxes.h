@@ -108,7 +108,8 @@ const char *sandbox_tenant(const struct pinfold_sandbox_info *info);
 struct pinfold_files *box_files(struct box *b, struct err *e);
 void box_files_put(struct box *b, bool broken);
 
-/* Ports inside that may be reached from outside. None is at first; who starts us anew finds none. */
+/* Ports inside that may be reached from outside. None is at first; who starts us anew finds
+ * none. */
 int box_port_open(struct box *b, unsigned port, struct err *e);
 bool box_port_close(struct box *b, unsigned port);
 bool box_port_is_open(struct box *b, unsigned port);
@@ -124,11 +125,12 @@ void session_free(struct session *s);
 /* From any thread: what it does now ends with KeyboardInterrupt. */
 int box_session_interrupt(struct box *b, const char *name, struct err *e);
 int box_session_close(struct box *b, const char *name, struct err *e);
-/* The line that it asks for; NULL: there is none. From any thread; conflict when it does not ask. */
+/* The line that it asks for; NULL: there is none. From any thread; conflict when it does not
+ * ask. */
 int box_session_answer(struct box *b, const char *name, const char *line, struct err *e);
 
-/* Which sandboxes have sessions or ports that only this process has, by heirs_key(); all: also those
- * that were told before. */
+/* Which sandboxes have sessions or ports that only this process has, by heirs_key(); all: also
+ * those that were told before. */
 struct heirs;
 void boxes_tell(struct boxes *b, struct heirs *h, bool all);
 /* Is there one? Asks the daemon now and then. */

@@ -106,8 +106,8 @@ void call_stream(struct call *c, struct feed *feed);
 /* With `detach`: he who called gets this, and need not wait any longer. */
 void call_answer(struct call *c, struct value *v);
 
-/* OP_TAKES, once, before anything was answered: the connection (taken.h) becomes the handler's. What he
- * returns later is for the log. -errno: the client is gone. */
+/* OP_TAKES, once, before anything was answered: the connection (taken.h) becomes the handler's.
+ * What he returns later is for the log. -errno: the client is gone. */
 int call_take(struct call *c, struct taken *ret, struct err *e);
 
 const char *arg_str(const struct call *c, const char *name); /* NULL: not given */

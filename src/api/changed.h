@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which files changed in /home/user while something ran. All of them are looked at, which is cheap as long
- * as they are few. A session where that took long watches them from then on: what its next execution
- * costs depends on what it changes, no more on what is there.
+ * Which files changed in /home/user while something ran. All of them are looked at, which is cheap
+ * as long as they are few. A session where that took long watches them from then on: what its next
+ * execution costs depends on what it changes, no more on what is there.
  */
 #ifndef API_CHANGED_H
 #define API_CHANGED_H

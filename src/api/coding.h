@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gzip and zstd: answers for who takes them, and bodies that come so. Each library is seen by one
- * file (coding_gzip.c, coding_zstd.c). What a stranger sends expands step by step into room that the
- * caller gives, so he says how much is too much.
+ * file (coding_gzip.c, coding_zstd.c). What a stranger sends expands step by step into room that
+ * the caller gives, so he says how much is too much.
  */
 #ifndef API_CODING_H
 #define API_CODING_H

@@ -7,13 +7,13 @@
  *	 any -> CLOSING                     refused, gone, too slow, or the answer was the last
  *
  * Who is calling is known before BODY: nothing that a stranger sends is kept. In CLOSING the answer
- * went out and what still comes is dropped for a while, because a close with bytes unread would take
- * the answer away from a client that is still writing.
+ * went out and what still comes is dropped for a while, because a close with bytes unread would
+ * take the answer away from a client that is still writing.
  *
- * BODY: it goes into memory (JSON) or, when the row says so, the call begins with the first byte and
- * reads a pipe. In ANSWER nothing is read; a client who leaves is noticed by EPOLLRDHUP. On a Unix
- * socket who only says that he will send no more (shutdown) still gets his answer: one who leaves is
- * seen apart from him there. On TCP the two look the same, and he counts as gone.
+ * BODY: it goes into memory (JSON) or, when the row says so, the call begins with the first byte
+ * and reads a pipe. In ANSWER nothing is read; a client who leaves is noticed by EPOLLRDHUP. On a
+ * Unix socket who only says that he will send no more (shutdown) still gets his answer: one who
+ * leaves is seen apart from him there. On TCP the two look the same, and he counts as gone.
  */
 #ifndef API_CONN_INT_H
 #define API_CONN_INT_H
@@ -137,8 +137,8 @@ void exchange_init(struct exchange *x, struct conn *c);
 void exchange_done(struct exchange *x);
 /* rest.c, exchange.c: the head of the answer; length < 0: unknown. */
 void exchange_begin(struct exchange *x, int status, const char *type, int64_t length);
-/* auth.c: who is calling, and by which way; false: refused, and answered. Some operations are open to
- * all who come by a way that we serve. */
+/* auth.c: who is calling, and by which way; false: refused, and answered. Some operations are open
+ * to all who come by a way that we serve. */
 bool exchange_admit(struct exchange *x, bool is_open);
 
 #endif

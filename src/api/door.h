@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a connection comes from the program that ends TLS: one message on a SOCK_SEQPACKET socket that
- * nobody else has, with our end of a pair of stream sockets. What goes through that pair is what the
- * client said; who he is, his token says.
+ * How a connection comes from the program that ends TLS: one message on a SOCK_SEQPACKET socket
+ * that nobody else has, with our end of a pair of stream sockets. What goes through that pair is
+ * what the client said; who he is, his token says.
  */
 #ifndef API_DOOR_H
 #define API_DOOR_H

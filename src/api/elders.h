@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the front knows of the other processes that serve (link.h): which runs, sandboxes and keys each
- * of them has. A request that names one of those is handed to it, with its connection.
+ * What the front knows of the other processes that serve (link.h): which runs, sandboxes and keys
+ * each of them has. A request that names one of those is handed to it, with its connection.
  *
  * The loop's thread, where nothing else is said.
  */
@@ -28,8 +28,8 @@ void elders_on_synced(struct elders *el, void (*fn)(void *arg), void *arg);
 void elders_each_live(struct elders *el, void (*fn)(const struct link_run *run, void *arg),
 		      void *arg);
 
-/* A request whose head was read, of a caller who is known. `subject`: what its path names, or NULL. True:
- * it is another's, and the connection is gone. */
+/* A request whose head was read, of a caller who is known. `subject`: what its path names, or NULL.
+ * True: it is another's, and the connection is gone. */
 bool elders_route(struct elders *el, struct exchange *x, const char *subject);
 
 /* Any thread: runs of a tenant that others have, newest first; malloced. */

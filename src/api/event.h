@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of a call is in the ledger. Its row says it: arguments of the path always, others that `event` lists;
- * contents and values of variables never. What was run has events of its own, from the engine. */
+/* What of a call is in the ledger. Its row says it: arguments of the path always, others that
+ * `event` lists; contents and values of variables never. What was run has events of its own, from
+ * the engine. */
 #ifndef API_EVENT_H
 #define API_EVENT_H
 

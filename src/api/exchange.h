@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One HTTP request and its answer. Who was given one (rest.c, mcp/) answers once: with a whole reply
- * or with events until exchange_end(). All in the loop's thread. The connection may be gone at any
- * time: `gone` is called, and the exchange must not be used any more.
+ * One HTTP request and its answer. Who was given one (rest.c, mcp/) answers once: with a whole
+ * reply or with events until exchange_end(). All in the loop's thread. The connection may be gone
+ * at any time: `gone` is called, and the exchange must not be used any more.
  */
 #ifndef API_EXCHANGE_H
 #define API_EXCHANGE_H
@@ -45,8 +45,8 @@ void exchange_on_gone(struct exchange *x, void (*gone)(struct exchange *x, void 
 /* Called when bytes went out and there is room again. */
 void exchange_on_room(struct exchange *x, void (*room)(struct exchange *x, void *arg), void *arg);
 
-/* Requests for `path` (all methods) go to `begin`, when whole and when the caller is known; `scope`:
- * what he needs. */
+/* Requests for `path` (all methods) go to `begin`, when whole and when the caller is known;
+ * `scope`: what he needs. */
 void server_mount(struct server *s, const char *path, unsigned scope,
 		  void (*begin)(struct exchange *x, void *arg), void *arg);
 

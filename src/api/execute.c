@@ -36,7 +36,8 @@ static void take_output(struct record *rec, int stream, const struct pinfold_ses
 	record_tell_output(rec, stream, ev->data, ev->len);
 }
 
-/* Drivers live with hostile code; the library has looked at the shape, we take no more than JSON. */
+/* Drivers live with hostile code; the library has looked at the shape, we take no more than
+ * JSON. */
 static struct value *parse(const struct pinfold_session_event *ev)
 {
 	struct value *v = NULL;

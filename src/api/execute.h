@@ -14,8 +14,8 @@ struct execution {
 	bool give_back;	  /* the session, before anybody hears the result; then `given` is set */
 	bool given;
 	char run[32]; /* id of its record */
-	/* {"id", "status", "execution_count", "stdout", "stderr", "results": [{MIME: …, "is_main"}],
-	 * "error", "files", "usage"}; taken by the caller. */
+	/* {"id", "status", "execution_count", "stdout", "stderr", "results": [{MIME: …,
+	 * "is_main"}], "error", "files", "usage"}; taken by the caller. */
 	struct value *result;
 };
 

@@ -82,8 +82,8 @@ void feed_unref(struct feed *f)
 	free(f);
 }
 
-/* With the lock. The task holds a reference until it ran. Most runs are followed by nobody: the loop's
- * thread would be woken at each step of theirs, to find that out. */
+/* With the lock. The task holds a reference until it ran. Most runs are followed by nobody: the
+ * loop's thread would be woken at each step of theirs, to find that out. */
 static void wake(struct feed *f)
 {
 	if (f->told || !f->n_followers)

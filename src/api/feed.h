@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events of one thing that goes on, numbered from 1: written by whoever does it, on any thread, read
- * by any number of followers in the loop's thread, each at its own pace. The newest FEED_BYTES_MAX
- * are kept; a follower who is slower hears how many he missed, and slows nobody.
+ * Events of one thing that goes on, numbered from 1: written by whoever does it, on any thread,
+ * read by any number of followers in the loop's thread, each at its own pace. The newest
+ * FEED_BYTES_MAX are kept; a follower who is slower hears how many he missed, and slows nobody.
  */
 #ifndef API_FEED_H
 #define API_FEED_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The side of an elder or of the runner (link.h): it tells the front what it has, takes requests for
- * that, and hands connections on whose next request may be for anybody.
+ * The side of an elder or of the runner (link.h): it tells the front what it has, takes requests
+ * for that, and hands connections on whose next request may be for anybody.
  *
  * The loop's thread, where nothing else is said.
  */

@@ -82,7 +82,8 @@ void keeper_child_done(struct keeper_child *k)
 	fd_close(&k->result);
 }
 
-/* The same check as the keeper's, so that what is wrong is said in words; it does not rely on it. */
+/* The same check as the keeper's, so that what is wrong is said in words; it does not rely on
+ * it. */
 static int finish_words(const struct call *c, const struct keeper_start *s, struct err *e)
 {
 	struct keeper_words *w = s->words;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Is this a request that the keeper may follow? It runs with the rights of who started the daemon, root
- * perhaps, for a process that talks with the whole world: so what is not known to be harmless is refused.
- * No option that names something on the host is among those below, and no word can be taken for one.
+ * Is this a request that the keeper may follow? It runs with the rights of who started the daemon,
+ * root perhaps, for a process that talks with the whole world: so what is not known to be harmless
+ * is refused. No option that names something on the host is among those below, and no word can be
+ * taken for one.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,15 +16,16 @@
 #define NAME_MAX_BYTES 63u
 #define VALUE_MAX_BYTES 128u
 
-/* Options with a value end with '=', or with '*' where it may be any text: inside, or of the command. */
+/* Options with a value end with '=', or with '*' where it may be any text: inside, or of the
+ * command. */
 #define COMMAND_OPTIONS                                                                            \
 	"run-id= lang= env* workdir* time= grace= cpu-time= cpus= memory= pids= disk= nofile= "    \
 	"output= limits= user= allow* policy-text* reason* on-alert= egress-bytes= "               \
 	"egress-connections= egress-requests= deterministic deps= package* apt* "
 
 #define RULE_COMMAND 0x1u /* -- and what to run */
-/* It looks at the whole data directory, not at the tenant's part: the keeper says whose by --tenant, which
- * nobody else can. */
+/* It looks at the whole data directory, not at the tenant's part: the keeper says whose by
+ * --tenant, which nobody else can. */
 #define RULE_WHOLE 0x2u
 
 static const struct rule {

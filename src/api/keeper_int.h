@@ -2,8 +2,8 @@
 /*
  * What is said between the API's process and the keeper. Nothing of it is believed there.
  *
- * A request is one message: struct keeper_head, then n_words words, each ended by a NUL, `len` bytes in
- * all; and in this order, close-on-exec or not:
+ * A request is one message: struct keeper_head, then n_words words, each ended by a NUL, `len`
+ * bytes in all; and in this order, close-on-exec or not:
  *
  *	reply	 a socket of its own. The keeper sends one struct keeper_reply; a byte that comes on it,
  *		 or its other end closed, ends the command as Ctrl-C would
@@ -12,9 +12,9 @@
  *	layers	 KEEPER_LAYERS, instead of it: a socket, on which packages come back (wire/bundle.h)
  *	program	 KEEPER_PROGRAM: a sealed memfd with the text that --lang runs
  *
- * The words are VERB, OPTION..., WORD..., and for run and exec `--` and what to run. An option is one word,
- * --name or --name=VALUE, so that there is nothing to take for something else. Which there are is in
- * keeper_check.c.
+ * The words are VERB, OPTION..., WORD..., and for run and exec `--` and what to run. An option is
+ * one word, --name or --name=VALUE, so that there is nothing to take for something else. Which
+ * there are is in keeper_check.c.
  */
 #ifndef API_KEEPER_INT_H
 #define API_KEEPER_INT_H

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The keeper's process. Where we are: one thread; the user who started the daemon, with all his rights;
- * the host's namespaces. Open: one socket to the API's process, a signalfd, our own program, and for
- * each child that lives its reply socket. Everything on the socket is hostile (keeper_check.c).
+ * The keeper's process. Where we are: one thread; the user who started the daemon, with all his
+ * rights; the host's namespaces. Open: one socket to the API's process, a signalfd, our own
+ * program, and for each child that lives its reply socket. Everything on the socket is hostile
+ * (keeper_check.c).
  *
- * A child: started -> told to end (a byte, its reply socket closed, or we end) -> killed when its grace
- * is over -> reaped, and its reply sent.
+ * A child: started -> told to end (a byte, its reply socket closed, or we end) -> killed when its
+ * grace is over -> reaped, and its reply sent.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -33,8 +34,8 @@
 #define CHILD_RESULT 3
 #define CHILD_PROGRAM 4
 
-/* Of who started the daemon: where things are, by what his policies are held, where packages are, and what
- * becomes of the record. */
+/* Of who started the daemon: where things are, by what his policies are held, where packages are,
+ * and what becomes of the record. */
 static const char *const passed[] = {"XDG_RUNTIME_DIR",	    "HOME",
 				     "XDG_CONFIG_HOME",	    "CREDENTIALS_DIRECTORY",
 				     "PINFOLD_CONFIG",	    "PINFOLD_CEILING",
@@ -88,7 +89,8 @@ static void answer(int sock, enum keeper_outcome outcome, int status, const char
 	(void)passfd_send(sock, &r, sizeof(r), NULL, 0); /* who does not read has left */
 }
 
-/* A descriptor keeps the rights of who opened it, but what root writes into it may count for more. */
+/* A descriptor keeps the rights of who opened it, but what root writes into it may count for
+ * more. */
 static bool is_pipe(int fd)
 {
 	struct stat st;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A command in a workspace, by the keeper: `pinfold exec` there, its output and what it says of itself
- * (cmd/relay.h) into the record here. Nothing of it is one of our handles, so the library's loop
- * (follow.c) is not used.
+ * A command in a workspace, by the keeper: `pinfold exec` there, its output and what it says of
+ * itself (cmd/relay.h) into the record here. Nothing of it is one of our handles, so the library's
+ * loop (follow.c) is not used.
  */
 #include <poll.h>
 #include <stdio.h>

@@ -64,7 +64,8 @@ static bool is_wanted(const struct kept *k, const char *path)
 	return false;
 }
 
-/* The sandbox may still have it open for writing: no more than was said, and what is missing is zero. */
+/* The sandbox may still have it open for writing: no more than was said, and what is missing is
+ * zero. */
 static int copy(int to, uint64_t at, int from, uint64_t size)
 {
 	auto_free char *part = malloc(65536);

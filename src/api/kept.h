@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files that a run made, kept with its record: they can be read when the sandbox is gone, as long as
- * the result can. All of a run's are in one file without a name, one behind the other.
+ * Files that a run made, kept with its record: they can be read when the sandbox is gone, as long
+ * as the result can. All of a run's are in one file without a name, one behind the other.
  */
 #ifndef API_KEPT_H
 #define API_KEPT_H
@@ -17,7 +17,8 @@ struct kept;
 #define KEPT_FILES_MAX 64u
 #define KEPT_BYTES_MAX (64ull << 20) /* of one run */
 
-/* `patterns`: an array of names or globs, absolute or below /home/user, borrowed. NULL: no memory. */
+/* `patterns`: an array of names or globs, absolute or below /home/user, borrowed. NULL: no
+ * memory. */
 struct kept *kept_new(const struct value *patterns, bool is_inline);
 void kept_free(struct kept *k);
 

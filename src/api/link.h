@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Several processes may serve the same sockets, and this is what they say to each other. One of them
- * is the front: it listens. The others have what nobody else can answer for:
+ * Several processes may serve the same sockets, and this is what they say to each other. One of
+ * them is the front: it listens. The others have what nobody else can answer for:
  *
  *	elder	was the front before. It finishes what it began, and keeps its records, sessions and ports
  *		as long as somebody may ask for them.
  *	runner	never listens. It has the runs that nobody waits for, so that they outlive the front.
  *
- * A link joins the front with each of the others: SOCK_SEQPACKET, one struct a message, its descriptor
- * with it. To the front go RUN and KEY (what this one has), SYNCED (that was all, up to now), CONN (a
- * connection whose next request is nobody's in particular) and BYE (I am about to end). To the others go
- * CONN (a request for what you have) and START (a run that nobody waits for). A connection travels
- * between two requests, or with a head that was read and is not answered: with the bytes that were
- * read, so that the other begins where its client did. Who is calling is found out there again.
+ * A link joins the front with each of the others: SOCK_SEQPACKET, one struct a message, its
+ * descriptor with it. To the front go RUN and KEY (what this one has), SYNCED (that was all, up to
+ * now), CONN (a connection whose next request is nobody's in particular) and BYE (I am about to
+ * end). To the others go CONN (a request for what you have) and START (a run that nobody waits
+ * for). A connection travels between two requests, or with a head that was read and is not
+ * answered: with the bytes that were read, so that the other begins where its client did. Who is
+ * calling is found out there again.
  *
- * The watcher (cmd/http_watch.c) makes the links and hands their ends out by orders, on a socket that
- * each process has to it. All are forks of one program; a message of any other size ends a link.
+ * The watcher (cmd/http_watch.c) makes the links and hands their ends out by orders, on a socket
+ * that each process has to it. All are forks of one program; a message of any other size ends a
+ * link.
  */
 #ifndef API_LINK_H
 #define API_LINK_H

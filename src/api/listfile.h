@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file of lines, one for each item, which an operator changes with a verb and the API reads again when
- * it changed: tokens, quotas. Written whole, beside, and renamed; who writes holds NAME.lock.
+ * A file of lines, one for each item, which an operator changes with a verb and the API reads again
+ * when it changed: tokens, quotas. Written whole, beside, and renamed; who writes holds NAME.lock.
  */
 #ifndef API_LISTFILE_H
 #define API_LISTFILE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table of operations. One row is all that the outside knows of an operation: its name, where
- * REST and MCP have it, its arguments, who may. Routing, checks, OpenAPI, tool schemas and help come
- * from the row; no route and no tool's name stands anywhere else. The rows are in ops.def.
+ * REST and MCP have it, its arguments, who may. Routing, checks, OpenAPI, tool schemas and help
+ * come from the row; no route and no tool's name stands anywhere else. The rows are in ops.def.
  */
 #ifndef API_OP_H
 #define API_OP_H

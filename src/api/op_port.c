@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ports inside, forwarded to URLs here. A port is closed until somebody who may run commands in the
- * sandbox opens it. The sandbox's own file server connects, with a command's rights, so there is nothing
- * to be reached this way but the loopback of that one sandbox.
+ * sandbox opens it. The sandbox's own file server connects, with a command's rights, so there is
+ * nothing to be reached this way but the loopback of that one sandbox.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -99,7 +99,8 @@ static int add_to_page(struct page *p, const struct record *rec)
 	if (!p->begun) {
 		int order = strcmp(rec->id, p->after);
 
-		/* Ids sort by age: where that one is forgotten, what is older than it comes next. */
+		/* Ids sort by age: where that one is forgotten, what is older than it comes
+		 * next. */
 		p->begun = order == 0 || (p->is_gone && order < 0);
 		if (!p->begun || order == 0)
 			return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Delta synchronisation over HTTP. The request becomes a stream (101) once the keeper's child says that
- * nothing is wrong; from then on bytes go between the client and that child, and nobody here looks at
- * them: the client is on one end, the reader in its sandbox on the other.
+ * Delta synchronisation over HTTP. The request becomes a stream (101) once the keeper's child says
+ * that nothing is wrong; from then on bytes go between the client and that child, and nobody here
+ * looks at them: the client is on one end, the reader in its sandbox on the other.
  */
 #include <fcntl.h>
 #include <poll.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A directory of a sandbox as a tar archive, out and in. tar runs inside, by the sandbox's own user:
- * what an archive holds can do no more than a command there. Bytes pass through us as they come, and
- * nothing of them is kept. Out: when all is well the connection is ours, in chunks; one that ends
- * without its last chunk was broken off.
+ * A directory of a sandbox as a tar archive, out and in. tar runs inside, by the sandbox's own
+ * user: what an archive holds can do no more than a command there. Bytes pass through us as they
+ * come, and nothing of them is kept. Out: when all is well the connection is ours, in chunks; one
+ * that ends without its last chunk was broken off.
  */
 #include <poll.h>
 #include <stdio.h>

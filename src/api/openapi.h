@@ -6,7 +6,8 @@
 #include "api/op.h"
 
 struct value *openapi_document(void);
-/* JSON Schema of an argument. REST: with the texts that stand for sizes and times; else integers. */
+/* JSON Schema of an argument. REST: with the texts that stand for sizes and times; else
+ * integers. */
 struct value *schema_of_arg(const struct op_arg *a);
 
 #endif

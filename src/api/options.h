@@ -15,8 +15,8 @@ struct wanted {
 	char command[256]; /* for lists */
 };
 
-/* All that the row has of command, lang, code, args, env, workdir, stdin, the limits, isolation, user
- * and the rest. needs_command: refuse without one. */
+/* All that the row has of command, lang, code, args, env, workdir, stdin, the limits, isolation,
+ * user and the rest. needs_command: refuse without one. */
 int wanted_take(struct wanted *w, const struct call *c, bool needs_command, struct err *e);
 void wanted_done(struct wanted *w);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The two ways of one exchange, by one thread that waits for both sockets. Each way has a buffer of what
- * came and one of what is to go; nothing is read while what went before has not left, so either side
- * slows the other and neither fills our memory.
+ * The two ways of one exchange, by one thread that waits for both sockets. Each way has a buffer of
+ * what came and one of what is to go; nothing is read while what went before has not left, so
+ * either side slows the other and neither fills our memory.
  *
  *	answer: HEAD -> BODY -> DONE          or HEAD -> TUNNEL -> DONE for a WebSocket
  *
- * In TUNNEL both sides speak past us: the client knows from our 101 that what comes is the sandbox's.
+ * In TUNNEL both sides speak past us: the client knows from our 101 that what comes is the
+ * sandbox's.
  */
 #include "api/proxy.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One request to a server in a sandbox, and its answer. Both are parsed whole and written anew, so that
- * neither side can make the other read something else than we did; nothing that belongs to us or to the
- * client's browser goes in, and nothing that would act on our origin comes out.
+ * One request to a server in a sandbox, and its answer. Both are parsed whole and written anew, so
+ * that neither side can make the other read something else than we did; nothing that belongs to us
+ * or to the client's browser goes in, and nothing that would act on our origin comes out.
  */
 #ifndef API_PROXY_H
 #define API_PROXY_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What goes into a sandbox and what comes out of it, field by field. In: nothing that says who the
- * caller is to us or to other servers of this machine (cookies do not know ports). Out: nothing that a
- * browser keeps or obeys for our whole origin; and a page that is shown all the same is put into an
- * origin of its own.
+ * caller is to us or to other servers of this machine (cookies do not know ports). Out: nothing
+ * that a browser keeps or obeys for our whole origin; and a page that is shown all the same is put
+ * into an origin of its own.
  */
 #include <stdio.h>
 #include <string.h>

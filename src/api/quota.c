@@ -62,8 +62,8 @@ int quotas_new(int dir, int state, struct quotas **ret, struct err *e)
 	return r;
 }
 
-/* It may be waiting for a daemon that ends, too, and will not answer: systemd's socket takes a connection
- * though nobody is there. Then it is left behind, with all that it looks at. */
+/* It may be waiting for a daemon that ends, too, and will not answer: systemd's socket takes a
+ * connection though nobody is there. Then it is left behind, with all that it looks at. */
 static bool end_thread(struct quotas *q)
 {
 	struct timespec until;

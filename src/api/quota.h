@@ -43,8 +43,8 @@ void quota_adopt(struct quotas *q, const char *tenant, const char *sandbox);
 /* Saves what was used. */
 void quotas_free(struct quotas *q);
 
-/* Something is to be started: may he, now? Counts it. limit_exceeded with the quota's name behind the
- * dot, and a time after which it is worth trying again where waiting helps. */
+/* Something is to be started: may he, now? Counts it. limit_exceeded with the quota's name behind
+ * the dot, and a time after which it is worth trying again where waiting helps. */
 int quota_start(struct quotas *q, const char *tenant, struct err *e);
 
 struct quota_need {
@@ -69,18 +69,18 @@ bool quota_is_over(struct quotas *q, const char *tenant, struct err *e);
 void quota_value(struct quotas *q, const char *tenant, const char *kind, struct value *to);
 
 /*
- * What is about to be started may reach the network: it is counted in the tenant's purse, a file by his
- * name in the API's state that every gate of his spends from, so his quotas hold for all of them
- * together, to the byte, whichever process they belong to. What is open when one is used up breaks; nothing
- * is ended. *ret_fd, to be closed, is for pinfold_run_options; 0: there is none, or nothing to count.
- * limit_exceeded as quota_start()'s.
+ * What is about to be started may reach the network: it is counted in the tenant's purse, a file by
+ * his name in the API's state that every gate of his spends from, so his quotas hold for all of
+ * them together, to the byte, whichever process they belong to. What is open when one is used up
+ * breaks; nothing is ended. *ret_fd, to be closed, is for pinfold_run_options; 0: there is none, or
+ * nothing to count. limit_exceeded as quota_start()'s.
  */
 struct pinfold_run_options;
 int quota_purse(struct api *api, const char *tenant, const struct pinfold_run_options *o,
 		int *ret_fd, struct err *e);
 
-/* A command in a workspace runs in a process of the keeper's, without the purse: it gets what is left when it
- * starts, and what its result tells is added when it has ended. */
+/* A command in a workspace runs in a process of the keeper's, without the purse: it gets what is
+ * left when it starts, and what its result tells is added when it has ended. */
 void purse_narrow(struct pinfold_run_options *o);
 void purse_add_result(int fd, const char *document);
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What tenants have used, in a file `usage` that is replaced as a whole, so that it is there whole or
- * as it was before. Lines:
+ * What tenants have used, in a file `usage` that is replaced as a whole, so that it is there whole
+ * or as it was before. Lines:
  *
  *	tenant NAME CPU_MS SINCE_S UNITS SINCE_S MINUTE AT_S CPU_ALL_MS UNITS_ALL_MS RUNS_ALL
  *	egress ALL BEFORE SINCE_S ALL BEFORE SINCE_S ALL BEFORE SINCE_S
  *	sandbox ID CPU_MS
  *
- * MINUTE is how many were started in the minute before AT_S. CPU_MS of a sandbox is what its tenant's
- * account has of it. A file that is damaged is an error: nobody gets his budget anew because of it.
+ * MINUTE is how many were started in the minute before AT_S. CPU_MS of a sandbox is what its
+ * tenant's account has of it. A file that is damaged is an error: nobody gets his budget anew
+ * because of it.
  */
 #include <fcntl.h>
 #include <inttypes.h>

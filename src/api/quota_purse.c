@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Quotas of the network. Gates count, in a file of the tenant's (pinfold_purse_open()), and stop by
- * themselves; here is looked at what is used, once a second while something runs, and said how far it
- * may go in this period.
+ * themselves; here is looked at what is used, once a second while something runs, and said how far
+ * it may go in this period.
  */
 #include <stdio.h>
 #include <string.h>

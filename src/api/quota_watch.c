@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread that looks at what lives: counts its processor time, forgets what has ended, takes up what
- * was there before us, and ends all of a tenant whose time or budget is used up.
+ * A thread that looks at what lives: counts its processor time, forgets what has ended, takes up
+ * what was there before us, and ends all of a tenant whose time or budget is used up.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Requests with an Idempotency-Key are done once: who repeats one, because he never saw the answer,
- * gets the first one's. In the loop's thread alone. Answers are kept for an hour, up to REPEAT_BYTES.
+ * gets the first one's. In the loop's thread alone. Answers are kept for an hour, up to
+ * REPEAT_BYTES.
  */
 #ifndef API_REPEAT_H
 #define API_REPEAT_H

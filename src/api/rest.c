@@ -179,7 +179,8 @@ static int take_body(struct call *c, const struct exchange *x, struct err *e)
 
 	if (c->op->flags & OP_RAW_BODY || !x->body_len)
 		return 0;
-	/* curl -d says form when it is told nothing; on the Unix socket no browser can be behind it. */
+	/* curl -d says form when it is told nothing; on the Unix socket no browser can be behind
+	 * it. */
 	if (exchange_field(x, "content-type", type, sizeof(type)) && !is_json(type) &&
 	    !(x->conn->listener->way == API_UNIX && strstr(type, "form-urlencoded"))) {
 		(void)err_set(e, ERR_INVALID, "the body is not application/json");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What ran: the result and the whole output of each run, command and execution, for a time after its
- * end. A run is known to its tenant only.
+ * What ran: the result and the whole output of each run, command and execution, for a time after
+ * its end. A run is known to its tenant only.
  */
 #ifndef API_RUNS_H
 #define API_RUNS_H
@@ -60,7 +60,8 @@ void record_end(struct runs *r, struct record *rec, const char *status, char *re
 char *record_look(struct runs *r, struct record *rec, struct value **ret_summary);
 /* Stop it, if it runs. */
 void record_cancel(struct runs *r, struct record *rec);
-/* Those of a tenant, or of all (NULL). Newest first; fn returns nonzero to stop. With the table's lock: fn must be short. */
+/* Those of a tenant, or of all (NULL). Newest first; fn returns nonzero to stop. With the table's
+ * lock: fn must be short. */
 void runs_each(struct runs *r, const char *tenant, int (*fn)(struct record *, void *), void *arg);
 
 /* Each that begins and ends is told there, borrowed: before anything runs. */
@@ -78,8 +79,8 @@ void record_announce(struct call *c, struct record *rec);
 /* What is known of it while it runs; by whoever runs it, or with the table's lock. */
 struct value *record_summary(const struct record *rec);
 
-/* What happens, into the record: one thread. Characters may be cut between two pieces of output; the
- * beginning of one waits for its end, or for record_flush(). */
+/* What happens, into the record: one thread. Characters may be cut between two pieces of output;
+ * the beginning of one waits for its end, or for record_flush(). */
 struct carry {
 	unsigned char bytes[4];
 	size_t n;

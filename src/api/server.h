@@ -33,7 +33,8 @@ void server_count(const struct server *s, struct server_counts *ret);
 
 /* How a request is answered that no mount takes: rest.c. */
 void rest_begin(struct exchange *x);
-/* The body is to be given to the call as it comes: the row says so. Called when the head is there. */
+/* The body is to be given to the call as it comes: the row says so. Called when the head is
+ * there. */
 struct http_path_args;
 const struct op *rest_route(const struct http_head *h, struct http_path_args *ret_args);
 

@@ -184,7 +184,8 @@ int snapshot_check(const struct call *c, const char *name, struct err *e)
 	return fd < 0 ? fd : 0;
 }
 
-/* Until the archive is whole; its writer is in the sandbox, so nothing of it is believed but its end. */
+/* Until the archive is whole; its writer is in the sandbox, so nothing of it is believed but its
+ * end. */
 static int write_archive(struct call *c, struct pinfold_run *run, int fd, uint64_t *ret_bytes,
 			 struct err *e)
 {

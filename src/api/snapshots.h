@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files of sandboxes that are gone, by a name that their tenant chose: what was in /home/user, as an
- * archive that a tar inside wrote and another tar inside will read. Here it is bytes, and nobody looks
- * into them. Kept by this process, for a day after the last use, a few of each tenant.
+ * Files of sandboxes that are gone, by a name that their tenant chose: what was in /home/user, as
+ * an archive that a tar inside wrote and another tar inside will read. Here it is bytes, and nobody
+ * looks into them. Kept by this process, for a day after the last use, a few of each tenant.
  */
 #ifndef API_SNAPSHOTS_H
 #define API_SNAPSHOTS_H

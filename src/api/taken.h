@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A connection that is a handler's own from now on: nobody else reads it, writes it or minds its time. */
+/* A connection that is a handler's own from now on: nobody else reads it, writes it or minds its
+ * time. */
 #ifndef API_TAKEN_H
 #define API_TAKEN_H
 

@@ -5,8 +5,9 @@
  *	NAME live=N runs=N memory=BYTES disk=BYTES cpu=SECONDS/PERIOD budget=UNITS/PERIOD
  *	egress-bytes=N/PERIOD egress-connections=N/PERIOD egress-requests=N/PERIOD
  *
- * What is not there has no limit; periods are seconds. The line of "*" is for whoever has none of his
- * own. The file is replaced as a whole by `pinfold tenant`; who serves reads it again when it changed.
+ * What is not there has no limit; periods are seconds. The line of "*" is for whoever has none of
+ * his own. The file is replaced as a whole by `pinfold tenant`; who serves reads it again when it
+ * changed.
  */
 #ifndef API_TENANTS_H
 #define API_TENANTS_H
@@ -39,13 +40,13 @@ struct tenants;
 /* `dir` is borrowed. The file need not be there. */
 int tenants_new(int dir, struct tenants **ret, struct err *e);
 void tenants_free(struct tenants *t);
-/* What holds for him. One thread at a time. A file that cannot be read is an error: nobody gets more
- * because of it. */
+/* What holds for him. One thread at a time. A file that cannot be read is an error: nobody gets
+ * more because of it. */
 int tenants_find(struct tenants *t, const char *name, struct tenant *ret, struct err *e);
 bool tenants_any(const struct tenants *t); /* is there a line at all? */
 
-/* `pinfold tenant`: on the file itself, with a lock. change() is given the line, empty when it is new;
- * without a limit left it goes. */
+/* `pinfold tenant`: on the file itself, with a lock. change() is given the line, empty when it is
+ * new; without a limit left it goes. */
 int tenant_change(int dir, const char *name,
 		  int (*change)(struct tenant *t, void *arg, struct err *e), void *arg,
 		  struct err *e);

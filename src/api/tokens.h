@@ -4,9 +4,9 @@
  *
  *	ID SHA256 SCOPES TENANT CREATED EXPIRES LABEL
  *
- * SCOPES is a number of bits, times are seconds since 1970 (EXPIRES 0: never), LABEL may be empty and
- * goes to the end of the line. Only hashes are kept; a token is shown once. The file is replaced as a
- * whole by `pinfold token`; who serves reads it again when it has changed.
+ * SCOPES is a number of bits, times are seconds since 1970 (EXPIRES 0: never), LABEL may be empty
+ * and goes to the end of the line. Only hashes are kept; a token is shown once. The file is
+ * replaced as a whole by `pinfold token`; who serves reads it again when it has changed.
  */
 #ifndef API_TOKENS_H
 #define API_TOKENS_H

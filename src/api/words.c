@@ -95,7 +95,8 @@ void words_of_fields(char *text)
 		text[reword(text, text, strlen(text))] = '\0';
 }
 
-/* What is said to people. Text of a program cannot have these: its quotes are written with a backslash. */
+/* What is said to people. Text of a program cannot have these: its quotes are written with a
+ * backslash. */
 static const char *const said[] = {"\"hint\":\"", "\"message\":\"", "\"remedy\":\""};
 
 /* Behind the next of them; NULL: there is none. */

@@ -8,7 +8,8 @@
 
 #include <stddef.h>
 
-/* "--cpu-time" is "cpu_time" where a request has such a field. In place: it only becomes shorter. */
+/* "--cpu-time" is "cpu_time" where a request has such a field. In place: it only becomes
+ * shorter. */
 void words_of_fields(char *text);
 /* The same in every hint of a result; and where a stream was cut, where all of it is. `doc` is
  * malloced and taken, so is what is returned; NULL stays NULL. */

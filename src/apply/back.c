@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nothing is known of how far it came: every item is looked at, and what is neither as it was nor as
- * we left it belongs to whoever made it so.
+ * Nothing is known of how far it came: every item is looked at, and what is neither as it was nor
+ * as we left it belongs to whoever made it so.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -55,8 +55,8 @@ bool apply_is(const struct apply_set *set, const struct apply_item *item, bool n
 }
 
 /*
- * What is aside is whole and new, or what was there. We may have died just when we saw that somebody had
- * changed that one: then it is his, and goes back to its place.
+ * What is aside is whole and new, or what was there. We may have died just when we saw that
+ * somebody had changed that one: then it is his, and goes back to its place.
  */
 static void settle_aside(const struct apply_item *item, const struct apply_at *at)
 {

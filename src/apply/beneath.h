@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Paths below a directory that others may change meanwhile: no link on the way is followed, no mount
- * crossed, and there is no way out. */
+/* Paths below a directory that others may change meanwhile: no link on the way is followed, no
+ * mount crossed, and there is no way out. */
 #ifndef APPLY_BENEATH_H
 #define APPLY_BENEATH_H
 

@@ -10,8 +10,8 @@
 
 #define LINK_BYTES 4096u
 
-/* Open a regular file without waiting and without following; what it is goes to *ret_st. -ESTALE: it
- * is something else. */
+/* Open a regular file without waiting and without following; what it is goes to *ret_st. -ESTALE:
+ * it is something else. */
 int file_open(int dir, const char *name, int *ret_fd, struct stat *ret_st, struct err *e);
 /* All bytes; blocks of zeros become holes. */
 int file_copy(int from, int to, char ret_hash[HASH_TEXT_SIZE], struct err *e);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is to change in a directory of the host. In the staging directory, item number N of a set has
+ * What is to change in a directory of the host. In the staging directory, item number N of a set
+ * has
  *
  *	nN	what it is to become: a file, or a link with its target
  *	oN	what it was: a file with its mode, owner and time; a link; an empty directory

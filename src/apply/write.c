@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * First what goes, from the leaves up; then directories and, beside where they will be, files are made
- * and brought to disk; then they get their names. Something that takes the place of something is
- * exchanged for it, and what came out is looked at. So there is no moment at which a change of somebody
- * else's could be lost, nor one at which a name stands for half a file.
+ * First what goes, from the leaves up; then directories and, beside where they will be, files are
+ * made and brought to disk; then they get their names. Something that takes the place of something
+ * is exchanged for it, and what came out is looked at. So there is no moment at which a change of
+ * somebody else's could be lost, nor one at which a name stands for half a file.
  */
 #include "apply/write.h"
 
@@ -288,8 +288,8 @@ int apply_sync(const struct apply_set *set, struct err *e)
 {
 	int r = 0;
 
-	/* A disk that is asked for every file takes its time for each; asked for all that it has, it
-	 * may have much of others. */
+	/* A disk that is asked for every file takes its time for each; asked for all that it has,
+	 * it may have much of others. */
 	if (set->n > SYNC_SINGLE_MAX)
 		return syncfs(set->dir) < 0 ? err_sys(e, "write to disk") : 0;
 	for (size_t i = 0; r >= 0 && i < set->n; i++)

@@ -16,8 +16,8 @@ struct apply_at {
 /* Opens the directory; close it. */
 int apply_find(const struct apply_set *set, size_t i, bool new, struct apply_at *ret,
 	       struct err *e);
-/* Make what is staged, as at->part. `exact`: with the mode, owner and time of what is staged; else with
- * those of the file that it takes the place of, or as a new one. */
+/* Make what is staged, as at->part. `exact`: with the mode, owner and time of what is staged; else
+ * with those of the file that it takes the place of, or as a new one. */
 int apply_make(const struct apply_item *item, const struct apply_set *set,
 	       const struct apply_at *at, bool exact, struct err *e);
 /* A directory with mode and owner of the one that is staged. */

@@ -5,9 +5,9 @@
  *			is {"config": {"digest"}, "layers": [{"digest"}]}, or once more an index
  *	configuration	{"config": {"Env", "Cmd", ...}, "rootfs": {"diff_ids": [DIGEST, ...]}}
  *
- * Newer dockers write both; they agree. A blob has its digest for a name. The layers of older docker
- * archives have names that say nothing; of those the configuration says what they are before they are
- * compressed, if it is there.
+ * Newer dockers write both; they agree. A blob has its digest for a name. The layers of older
+ * docker archives have names that say nothing; of those the configuration says what they are before
+ * they are compressed, if it is there.
  */
 #include "archive/image.h"
 
@@ -36,8 +36,8 @@ static bool is_hash(const char *s, const char *end)
 	       strcmp(s + HASH_TEXT_SIZE - 1, end) == 0;
 }
 
-/* The hash that a file has to have by its name, "" if that says nothing. `bare`: how a name ends that
- * is a hash by itself. */
+/* The hash that a file has to have by its name, "" if that says nothing. `bare`: how a name ends
+ * that is a hash by itself. */
 static const char *hash_in(const char *path, const char *bare)
 {
 	size_t prefix = strlen(BLOBS);

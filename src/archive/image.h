@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an archive of `docker save` or an OCI layout says about itself. Whatever it names by a digest
- * has to have it: notes are checked here, layers by who reads them.
+ * What an archive of `docker save` or an OCI layout says about itself. Whatever it names by a
+ * digest has to have it: notes are checked here, layers by who reads them.
  */
 #ifndef ARCHIVE_IMAGE_H
 #define ARCHIVE_IMAGE_H

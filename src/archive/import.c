@@ -5,8 +5,8 @@
  * is first written to a file without a name; it is then read from the beginning for every file
  * that is wanted.
  *
- * A layer is read three times: for its hash, for its whiteouts, which are about lower layers, and for
- * all else.
+ * A layer is read three times: for its hash, for its whiteouts, which are about lower layers, and
+ * for all else.
  */
 #include "archive/import.h"
 

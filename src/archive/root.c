@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A root file system says what it likes: /proc may be a link, /etc/passwd a FIFO. What is in the way
- * of a directory that we need is removed. /etc/passwd and /etc/group are read through links, but never
- * out of the tree, and get our entry in front: the first that fits is the one that programs find, and
- * none of theirs is lost.
+ * A root file system says what it likes: /proc may be a link, /etc/passwd a FIFO. What is in the
+ * way of a directory that we need is removed. /etc/passwd and /etc/group are read through links,
+ * but never out of the tree, and get our entry in front: the first that fits is the one that
+ * programs find, and none of theirs is lost.
  */
 #include "archive/root.h"
 

@@ -25,8 +25,8 @@ bool fd_may_wait(int fd)
 	       S_ISREG(st.stx_mode);
 }
 
-/* One request in a ring of its own: this is rare. A ring that goes takes its requests with it, so one
- * whose request is under way stays, with all that it holds. */
+/* One request in a ring of its own: this is rare. A ring that goes takes its requests with it, so
+ * one whose request is under way stays, with all that it holds. */
 static bool close_later(int fd)
 {
 	struct io_uring_params p = {0};

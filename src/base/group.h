@@ -4,8 +4,8 @@
 
 #include <sys/types.h>
 
-/* The number of a group in /etc/group, or -1. Not getgrnam(): a static program cannot load what that
- * would ask. */
+/* The number of a group in /etc/group, or -1. Not getgrnam(): a static program cannot load what
+ * that would ask. */
 gid_t group_find(const char *name);
 
 #endif

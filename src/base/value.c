@@ -272,8 +272,8 @@ void value_add(struct value *array, struct value *taken)
 
 struct value *value_of_instant(uint64_t ms)
 {
-	/* By hand: gmtime_r() reads the time zone's file first, although it needs none. Years begin in
-	 * March here, so that a leap day is the last. */
+	/* By hand: gmtime_r() reads the time zone's file first, although it needs none. Years begin
+	 * in March here, so that a leap day is the last. */
 	uint64_t s = ms / 1000, days = s / 86400 + 719468, era = days / 146097;
 	unsigned doe = (unsigned)(days % 146097);
 	unsigned yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;

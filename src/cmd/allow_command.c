@@ -11,7 +11,8 @@
 #include "cmd/show.h"
 #include "egress/command.h"
 
-/* Blanks between words; nothing is quoted, and no shell is asked. Returns the length with its NUL. */
+/* Blanks between words; nothing is quoted, and no shell is asked. Returns the length with its
+ * NUL. */
 static size_t split(char *line)
 {
 	char *to = line;

@@ -28,8 +28,8 @@ int audit_rotate(const struct request *r);
 int audit_prune(const struct request *r);
 int audit_proof(const struct request *r, const char *event);
 
-/* ocsf.c: an event as one of the Open Cybersecurity Schema Framework, 1.3; to be freed. `line` is what it was
- * made of, and is in it: what was signed can be checked there, too. */
+/* ocsf.c: an event as one of the Open Cybersecurity Schema Framework, 1.3; to be freed. `line` is
+ * what it was made of, and is in it: what was signed can be checked there, too. */
 struct value *ocsf_of(const struct value *event, const char *line, size_t len);
 
 #endif

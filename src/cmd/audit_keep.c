@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pinfold audit key, rotate, prune and proof: who signs the ledger, how long it is kept, and what is given away. */
+/* pinfold audit key, rotate, prune and proof: who signs the ledger, how long it is kept, and what
+ * is given away. */
 #include <pinfold/ledger.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pinfold audit checkpoint, witness and cosign: what goes to a witness, what he says, what is kept of it. */
+/* pinfold audit checkpoint, witness and cosign: what goes to a witness, what he says, what is kept
+ * of it. */
 #include <pinfold/ledger.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files and trees between the host and a sandbox that lives. What is inside may change all the time:
- * nothing is written outside of the named place, nor through a link. Both return 0, or -1 and
+ * Files and trees between the host and a sandbox that lives. What is inside may change all the
+ * time: nothing is written outside of the named place, nor through a link. Both return 0, or -1 and
  * *ret_error.
  */
 #ifndef CMD_CP_LIVE_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verbs for sandboxes that live: run --detach, exec, logs, attach, kill, pause, resume, extend. */
+/* The verbs for sandboxes that live: run --detach, exec, logs, attach, kill, pause, resume,
+ * extend. */
 #include "cmd/detach.h"
 
 #include <ctype.h>
@@ -24,8 +25,8 @@ bool is_sandbox_id(const char *word)
 	return strlen(word) == 29 && strncmp(word, "sbx", 3) == 0;
 }
 
-/* Nothing of the caller's goes inside a command that outlives the call, and its output is kept by the
- * daemon, in its way. */
+/* Nothing of the caller's goes inside a command that outlives the call, and its output is kept by
+ * the daemon, in its way. */
 static int check_detached(const struct request *r, struct err *e)
 {
 	const char *what = r->stdin_path	 ? "--stdin"

@@ -5,8 +5,8 @@
 
 #include "cmd/request.h"
 
-/* Make a sandbox that lives, with the request's command or with none; prints its id. Returns the exit
- * status. */
+/* Make a sandbox that lives, with the request's command or with none; prints its id. Returns the
+ * exit status. */
 int detach_run(struct request *r);
 /* What makes sense only for one that outlives the call. */
 int detach_check_attached(const struct request *r, struct err *e);

@@ -10,8 +10,9 @@
  *        ├─ elders                    were api before a SIGHUP, and have what they began; with keepers
  *        └─ pinfold-tls               with --tls-cert: ends TLS, and hands connections to api
  *
- * Sockets are opened before anything is started and handed down. The watcher holds the leash: a pipe
- * whose other end is the daemon's. When that dies it ends, and the others with it; a byte is SIGHUP.
+ * Sockets are opened before anything is started and handed down. The watcher holds the leash: a
+ * pipe whose other end is the daemon's. When that dies it ends, and the others with it; a byte is
+ * SIGHUP.
  */
 #ifndef CMD_HTTP_INT_H
 #define CMD_HTTP_INT_H

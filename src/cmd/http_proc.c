@@ -52,8 +52,9 @@ static void mount_mcp(struct api *api, struct server *server, void *arg)
 		mcp_mount(mcp, server);
 }
 
-/* Signatures take a program of their own, which who serves may not start. So another process with the
- * same id settles his chain: it hears of each event, and ends when nobody is left to write one. */
+/* Signatures take a program of their own, which who serves may not start. So another process with
+ * the same id settles his chain: it hears of each event, and ends when nobody is left to write
+ * one. */
 static void be_settler(int end)
 {
 	struct pollfd p[2] = {{.fd = pinfold_ledger_fd(), .events = POLLIN}, {.fd = end}};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The watcher. A process that listens goes through: next (started, takes no connection) -> api (told
- * to listen, once whoever was it before has told what it has) -> elder (after a SIGHUP, until nobody
- * can ask for what it has). One that does not come up as far as `api` changes nothing.
+ * The watcher. A process that listens goes through: next (started, takes no connection) -> api
+ * (told to listen, once whoever was it before has told what it has) -> elder (after a SIGHUP, until
+ * nobody can ask for what it has). One that does not come up as far as `api` changes nothing.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -280,8 +280,8 @@ void http_watch(struct side *s, int ready)
 	sigset_t held;
 
 	(void)prctl(PR_SET_NAME, "pinfold-http", 0, 0, 0);
-	/* Ctrl-C is for the daemon; it lets us go when it has heard. Held, not ignored: so will those be
-	 * that we start, and who is told to end before he listens hears it then. */
+	/* Ctrl-C is for the daemon; it lets us go when it has heard. Held, not ignored: so will
+	 * those be that we start, and who is told to end before he listens hears it then. */
 	(void)sigemptyset(&held);
 	(void)sigaddset(&held, SIGINT);
 	(void)sigaddset(&held, SIGTERM);

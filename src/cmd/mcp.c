@@ -100,7 +100,8 @@ int cmd_mcp(const struct verb *v, int argc, char **argv)
 		.transfer_dir = r.transfer_dir,
 		.ask = r.ask,
 		.idle_ms = r.idle_ms,
-		/* As a run of an ordinary user without a daemon; root's daemon holds all of them. */
+		/* As a run of an ordinary user without a daemon; root's daemon holds all of
+		 * them. */
 		.limits = geteuid() == 0 ? NULL : "best-effort",
 	};
 	home.own = r.no_daemon;

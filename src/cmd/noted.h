@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a verb does beside the library, on record: begin before it, end behind it. What the library does has
- * events of its own. */
+/* What a verb does beside the library, on record: begin before it, end behind it. What the library
+ * does has events of its own. */
 #ifndef CMD_NOTED_H
 #define CMD_NOTED_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events in the words of OCSF 1.3, for a SIEM. Runs are Process Activity, alarms Detection Finding, all else
- * API Activity. Numbers are those of the schema; what has no place there is in raw_data, whole.
+ * Events in the words of OCSF 1.3, for a SIEM. Runs are Process Activity, alarms Detection Finding,
+ * all else API Activity. Numbers are those of the schema; what has no place there is in raw_data,
+ * whole.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -57,8 +57,9 @@ static void remove_directory(const struct private_daemon *d)
 	(void)rmdir(d->dir);
 }
 
-/* Where we are: the child. It serves until it is told to end or its parent is gone. Of the parent it
- * keeps nothing: what it is watching and ignoring is not the daemon's, nor that of its sandboxes. */
+/* Where we are: the child. It serves until it is told to end or its parent is gone. Of the parent
+ * it keeps nothing: what it is watching and ignoring is not the daemon's, nor that of its
+ * sandboxes. */
 static void serve(const struct private_daemon *d, const struct pinfold_serve_options *options,
 		  pid_t parent, int log)
 {

@@ -30,9 +30,9 @@ struct private_daemon {
 /* Returns once it serves, with $PINFOLD_SOCKET set to its socket. SIGINT, SIGTERM and SIGHUP have
  * to be blocked: the child takes them over as they are. */
 int private_start(struct private_daemon *d, struct err *e);
-/* The same in two halves, for who has something else to do meanwhile: begin it, in a process that has
- * one thread (options: but for the socket; NULL: the defaults); then, whenever d->log is readable,
- * look: 1, it serves; 0, not yet. */
+/* The same in two halves, for who has something else to do meanwhile: begin it, in a process that
+ * has one thread (options: but for the socket; NULL: the defaults); then, whenever d->log is
+ * readable, look: 1, it serves; 0, not yet. */
 int private_begin(struct private_daemon *d, const struct pinfold_serve_options *options,
 		  struct err *e);
 int private_look(struct private_daemon *d, struct err *e);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * --result-fd: a program of ours stands between the caller and us (api/keeper.h). Output streams
- * through standard output and standard error as ever, byte for byte, and nothing of ours is said there;
- * what we have to say goes to a descriptor, one line each: a word, a blank, an object of JSON.
+ * through standard output and standard error as ever, byte for byte, and nothing of ours is said
+ * there; what we have to say goes to a descriptor, one line each: a word, a blank, an object of
+ * JSON.
  *
  *	started {"sandbox": ...}	the command runs: what fails from here on is a result
  *	denial {"text": ...}	something was refused

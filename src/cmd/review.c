@@ -82,8 +82,8 @@ static void put_name(const struct shown *s, const struct pinfold_review *item)
 	fputs(marked && s->colour ? "\033[m\n" : "\n", stdout);
 }
 
-/* git apply refuses a whole patch for one part that is not text, or for its own directory. Such parts
- * are comments, which it skips. */
+/* git apply refuses a whole patch for one part that is not text, or for its own directory. Such
+ * parts are comments, which it skips. */
 static bool git_takes(const struct pinfold_change *c)
 {
 	bool whole = c->patch || strcmp(c->sha256_old, c->sha256_new) == 0 ||

@@ -48,7 +48,8 @@ void say_as_run(bool run)
 	is_run = run;
 }
 
-/* A run that failed has the document of a run; of anything else there is only the error, as over HTTP. */
+/* A run that failed has the document of a run; of anything else there is only the error, as over
+ * HTTP. */
 static int write_failure(const struct pinfold_error *error)
 {
 	struct json j;

@@ -9,8 +9,8 @@
 
 #define SECRET_READ_SIZE (SECRET_VALUE_MAX + 3) /* with the end of its line, and one too many */
 
-/* The value, without the end of its line: from the file, from what the command prints, or (both NULL) from
- * standard input. */
+/* The value, without the end of its line: from the file, from what the command prints, or (both
+ * NULL) from standard input. */
 int secret_read(const char *file, const char *command, char value[SECRET_READ_SIZE],
 		size_t *ret_len, struct err *e);
 

@@ -100,8 +100,8 @@ int cmd_serve(const struct verb *v, int argc, char **argv)
 
 	if (!request_begin(&r, v, argc, argv, &used, &status))
 		return status;
-	/* What passes through the daemon is others': no core of it or of what it starts. 1 and not 0, for
-	 * a core_pattern that is a pipe; sandboxes have the same (sandbox/confine.c). */
+	/* What passes through the daemon is others': no core of it or of what it starts. 1 and not
+	 * 0, for a core_pattern that is a pipe; sandboxes have the same (sandbox/confine.c). */
 	(void)setrlimit(RLIMIT_CORE, &(struct rlimit){1, 1});
 	if (request_end(argc - used, argv + used, &e) < 0 || check_count("warm", r.warm, &e) < 0 ||
 	    check_count("warm-python", r.warm_python, &e) < 0 ||

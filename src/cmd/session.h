@@ -11,7 +11,8 @@ int session_run(struct request *r);
 int session_exec(struct request *r, const char *id);
 /* The same in a workspace; with `fresh` it is made for it, and removed again when nothing ran. */
 int session_workspace(struct request *r, const char *name, uint32_t flags, bool fresh);
-/* Stay with a command of the daemon's: PINFOLD_FOLLOW_*. With the result, its status is ours, too. */
+/* Stay with a command of the daemon's: PINFOLD_FOLLOW_*. With the result, its status is ours,
+ * too. */
 int session_follow(struct request *r, const char *id, uint32_t pid, uint32_t flags);
 
 #endif

@@ -62,8 +62,8 @@ static void settle(bool store)
 	_exit(0);
 }
 
-/* A child of ours would be waited for by nobody, or seen beside the sandbox: it is init's. Before we go on
- * it holds nothing of ours any more: a workspace would be busy behind its command. */
+/* A child of ours would be waited for by nobody, or seen beside the sandbox: it is init's. Before
+ * we go on it holds nothing of ours any more: a workspace would be busy behind its command. */
 static void settle_meanwhile(void)
 {
 	if (!pinfold_ledger_unsettled())

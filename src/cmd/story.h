@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An event of the ledger in plain words. What is in it came from callers and sandboxes: it is escaped. */
+/* An event of the ledger in plain words. What is in it came from callers and sandboxes: it is
+ * escaped. */
 #ifndef CMD_STORY_H
 #define CMD_STORY_H
 

@@ -61,7 +61,8 @@ static void open_sinks(struct stream *s)
 	sink_init(&s->sinks[0], STDOUT_FILENO);
 	sink_init(&s->sinks[1], STDERR_FILENO);
 	s->same_file = same_file(STDOUT_FILENO, STDERR_FILENO);
-	/* One pipe or terminal for both: one buffer keeps the order. A file may have two offsets. */
+	/* One pipe or terminal for both: one buffer keeps the order. A file may have two
+	 * offsets. */
 	bool one = s->same_file && s->sinks[0].out.kind != OWNFD_PLAIN;
 	s->lanes[0].sink = &s->sinks[0];
 	s->lanes[1].sink = &s->sinks[one ? 0 : 1];

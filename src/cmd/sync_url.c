@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One request that becomes a stream (Upgrade: pinfold-sync). TLS is not spoken here: it would be in every
- * start of this program. A tunnel (ssh -L) or a proxy on this machine does it.
+ * One request that becomes a stream (Upgrade: pinfold-sync). TLS is not spoken here: it would be in
+ * every start of this program. A tunnel (ssh -L) or a proxy on this machine does it.
  */
 #include "cmd/sync_url.h"
 
@@ -147,7 +147,8 @@ static int send_request(const struct sync_url *u, int fd, const char *host, cons
 
 	if (!f)
 		return err_sys(e, "request");
-	/* Where the name belongs it is put by hand: it may need more room than the table's paths do. */
+	/* Where the name belongs it is put by hand: it may need more room than the table's paths
+	 * do. */
 	op_route("workspace.sync", "\n", path, sizeof(path));
 	size_t before = strcspn(path, "\n");
 	(void)fprintf(f, "POST %.*s", (int)before, path);

@@ -20,7 +20,8 @@
 #define PEM_MAX (1u << 20)
 #define FIRST_FREE 32 /* above all that the program is given */
 
-/* A key that somebody else may read is no secret; one of root's may have a group, as Debian's do. */
+/* A key that somebody else may read is no secret; one of root's may have a group, as Debian's
+ * do. */
 static int check_key(const char *path, const struct stat *st, struct err *e)
 {
 	mode_t foreign = st->st_uid == 0 ? S_IRWXO | S_IWGRP : S_IRWXO | S_IRWXG;

@@ -14,8 +14,9 @@ struct named {
 	char **all;   /* owned */
 };
 
-/* Parses the options of a verb, takes NAME and between `least` and `most` further words (`what` names
- * them), and opens the store; least < 0: nor need NAME be there. False: the verb has ended with *ret_status. */
+/* Parses the options of a verb, takes NAME and between `least` and `most` further words (`what`
+ * names them), and opens the store; least < 0: nor need NAME be there. False: the verb has ended
+ * with *ret_status. */
 bool named_begin(struct named *n, const struct verb *v, int argc, char **argv, int least, int most,
 		 int *ret_status);
 void named_done(struct named *n);

@@ -11,14 +11,15 @@
  *	    "url": "/packages/...", "needed_by": ["pandas"], "size": 16291000},
  *	   ...]}}
  *
- * node's have `path`, too: "express", or "express/node_modules/ms", since one name may be there in several
- * versions.
+ * node's have `path`, too: "express", or "express/node_modules/ms", since one name may be there in
+ * several versions.
  *
- * `asked` is what a person, a manifest or a program asked for, in the index's own words; `url` where the
- * file was: relative to the index's host, or whole where that is another. More keys may stand there.
+ * `asked` is what a person, a manifest or a program asked for, in the index's own words; `url`
+ * where the file was: relative to the index's host, or whole where that is another. More keys may
+ * stand there.
  *
- * A layer is found by the key of a part: interpreter, platform, and of each package name, version, hash
- * and path. Who asked, and where files came from, changes nothing about what is in it.
+ * A layer is found by the key of a part: interpreter, platform, and of each package name, version,
+ * hash and path. Who asked, and where files came from, changes nothing about what is in it.
  *
  * All of it is hostile: a lock may lie in a directory that an agent wrote.
  */
@@ -47,15 +48,15 @@ struct lock_package {
 
 /* A whole document: parsed, every part checked. */
 int lock_parse(const char *text, size_t len, struct value **ret, struct err *e);
-/* A part: is it one, and does it say everything of every package? Puts packages into the order of their
- * names. */
+/* A part: is it one, and does it say everything of every package? Puts packages into the order of
+ * their names. */
 int lock_check_part(enum deps_lang lang, struct value *part, struct err *e);
-/* Names outside /usr that lead into a layer (sandbox/spec.h): "etc/NAME", "var/lib/NAME", "opt/NAME", and
- * none of those that say who somebody is and what the network is. */
+/* Names outside /usr that lead into a layer (sandbox/spec.h): "etc/NAME", "var/lib/NAME",
+ * "opt/NAME", and none of those that say who somebody is and what the network is. */
 #define LOCK_LINKS_MAX 64u
 int lock_check_links(const struct value *links, struct err *e);
-/* Files that tell that a package is used: for each package of the part a list of paths relative to /usr, which
- * may be empty. */
+/* Files that tell that a package is used: for each package of the part a list of paths relative to
+ * /usr, which may be empty. */
 #define LOCK_MODULES_MAX 64u /* of one package */
 int lock_check_modules(const struct value *part, const struct value *modules, struct err *e);
 /* One line a package, so that a diff shows what changed; malloced. NULL: no memory. */

@@ -16,7 +16,8 @@ static const struct saying {
 	{DEPS_R, "there is no package called '", "'"},
 };
 
-/* Of the standard library, but not everywhere: whatever an index has of that name is something else. */
+/* Of the standard library, but not everywhere: whatever an index has of that name is something
+ * else. */
 static const char *const no_package[] = {
 	"tkinter", "_tkinter", "turtle",  "idlelib",  "distutils", "ensurepip",
 	"venv",	   "lib2to3",  "imp",	  "asyncore", "asynchat",  "smtpd",

@@ -11,8 +11,8 @@ struct deps_missing {
 	char package[DEPS_NAME_SIZE];
 };
 
-/* `text` is the end of what it wrote to standard error: hostile, any bytes. False: it says no such thing,
- * or what is missing is in no package of an index. */
+/* `text` is the end of what it wrote to standard error: hostile, any bytes. False: it says no such
+ * thing, or what is missing is in no package of an index. */
 bool deps_missing_in(const char *text, size_t len, struct deps_missing *ret);
 
 #endif

@@ -87,7 +87,8 @@ static bool find_row(enum deps_lang lang, const char *module, struct row *ret)
 	}
 }
 
-/* Letters, digits, - _ . inside; node's may have a scope, apt's a +. What else stands there goes to no index. */
+/* Letters, digits, - _ . inside; node's may have a scope, apt's a +. What else stands there goes to
+ * no index. */
 bool deps_is_name(enum deps_lang lang, const char *name)
 {
 	size_t n = strlen(name);

@@ -15,8 +15,9 @@ enum deps_lang { DEPS_PYTHON, DEPS_NODE, DEPS_R, DEPS_APT };
 /* -1: none of ours. */
 int deps_lang_of(const char *name, enum deps_lang *ret);
 
-/* The package of a module, into `ret`. *ret_why says where that comes from, or is NULL: the names are
- * the same. -1: the name is none that an index could have, or the user's table (table.h) says that it is none's. */
+/* The package of a module, into `ret`. *ret_why says where that comes from, or is NULL: the names
+ * are the same. -1: the name is none that an index could have, or the user's table (table.h) says
+ * that it is none's. */
 int deps_package(enum deps_lang lang, const char *module, char ret[DEPS_NAME_SIZE],
 		 const char **ret_why);
 
@@ -32,8 +33,8 @@ bool deps_is_popular(enum deps_lang lang, const char *package);
 /* A name that people give to modules of their own (utils, config): no package is meant by it. */
 bool deps_is_own(enum deps_lang lang, const char *module);
 
-/* Where a module comes from that is of no package at all (Python 2, a program that Python is built into); NULL: it may be
- * of one. deps_is_own() has these, too. */
+/* Where a module comes from that is of no package at all (Python 2, a program that Python is built
+ * into); NULL: it may be of one. deps_is_own() has these, too. */
 const char *deps_none(enum deps_lang lang, const char *module);
 
 /* All of the tables, so that what was answered with others is not taken for an answer. */
@@ -43,8 +44,8 @@ void deps_names_add(struct hash *h);
 /* How an index compares names: Python's in lower case, with - for runs of - _ and . */
 void deps_normal(enum deps_lang lang, const char *package, char ret[DEPS_NAME_SIZE]);
 
-/* What is asked for, in the package manager's words: pandas>=2, express@^4, alias@npm:express@4. Its name
- * (of an alias, what that stands for), up to where the words about versions begin. */
+/* What is asked for, in the package manager's words: pandas>=2, express@^4, alias@npm:express@4.
+ * Its name (of an alias, what that stands for), up to where the words about versions begin. */
 void deps_asked_name(enum deps_lang lang, const char *asked, char ret[DEPS_NAME_SIZE]);
 /* Is it that: a package of the index, with versions or without? URLs, paths and options are not. */
 bool deps_is_asked(enum deps_lang lang, const char *asked);

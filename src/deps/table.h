@@ -4,8 +4,8 @@
  *
  *	MODULE PACKAGE		or LANGUAGE:MODULE PACKAGE; python where nothing is said
  *
- * A # begins a comment. The package - is none: the module is somebody's own, and is asked of no index. One table a
- * process; a new one takes the place of that before.
+ * A # begins a comment. The package - is none: the module is somebody's own, and is asked of no
+ * index. One table a process; a new one takes the place of that before.
  */
 #ifndef DEPS_TABLE_H
 #define DEPS_TABLE_H

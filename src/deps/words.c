@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Letters may stand together (python3 -uc TEXT), and what belongs to the last may follow at once (-Wignore);
- * node's stand alone. */
+/* Letters may stand together (python3 -uc TEXT), and what belongs to the last may follow at once
+ * (-Wignore); node's stand alone. */
 struct syntax {
 	bool joined;
 	const char *texts, *valued, *others; /* letters; others: what follows is no file */

@@ -5,7 +5,8 @@
 
 #include "deps/names.h"
 
-/* Borrowed from the words; both NULL: whatever there is (a module, standard input, a word that nobody knows). */
+/* Borrowed from the words; both NULL: whatever there is (a module, standard input, a word that
+ * nobody knows). */
 struct deps_words {
 	const char *text; /* python3 -uc TEXT, node -pe TEXT */
 	const char *file; /* python3 -W ignore FILE, node --import X FILE */

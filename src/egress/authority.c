@@ -13,7 +13,8 @@
 
 #include "base/fd.h"
 
-/* How far a clock inside may be behind: that of a deterministic run which is run again shows its first day. */
+/* How far a clock inside may be behind: that of a deterministic run which is run again shows its
+ * first day. */
 #define EARLIER (30 * 24 * 3600)
 #define SERIAL_BITS 127
 

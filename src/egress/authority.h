@@ -30,7 +30,8 @@ void authority_free(struct authority *a);
 /* Its certificate, for the sandbox to trust; with NUL, shorter than AUTHORITY_PEM_MAX. */
 const char *authority_pem(const struct authority *a);
 
-/* The certificate of a host and its key; both are the authority's and stay good until the next call. */
+/* The certificate of a host and its key; both are the authority's and stay good until the next
+ * call. */
 int authority_leaf(struct authority *a, const struct name *host, struct x509_st **ret_cert,
 		   struct evp_pkey_st **ret_key, struct err *e);
 

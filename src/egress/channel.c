@@ -467,8 +467,8 @@ size_t channel_take(struct channel *c, struct stage_buf *to, bool *ret_ended, bo
 			break; /* no memory; there was room */
 		all += (size_t)n;
 	}
-	/* A ticket that came behind the handshake leaves a buffer to write an answer from, and none is
-	 * written. Without effect while something is under way. */
+	/* A ticket that came behind the handshake leaves a buffer to write an answer from, and none
+	 * is written. Without effect while something is under way. */
 	(void)SSL_free_buffers(c->ssl);
 	return all;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * TLS over the buffers of a stage, either end of it. Towards a client it is the host, by a
- * certificate of the sandbox's authority; towards a server it is a client that believes nothing: the
- * certificate must be valid, for the host's name, and lead to a root that the starter gave. No I/O,
- * and the only file of the gate that sees OpenSSL's ssl.h.
+ * certificate of the sandbox's authority; towards a server it is a client that believes nothing:
+ * the certificate must be valid, for the host's name, and lead to a root that the starter gave. No
+ * I/O, and the only file of the gate that sees OpenSSL's ssl.h.
  */
 #ifndef EGRESS_CHANNEL_H
 #define EGRESS_CHANNEL_H
@@ -21,8 +21,8 @@
 /* What the gate trusts, and how it speaks TLS; one for many channels. */
 struct channel_roots;
 struct channel;
-/* What servers gave to be known again by, so that the next handshake is short. Of one sandbox: whoever
- * holds it would be taken for that one. */
+/* What servers gave to be known again by, so that the next handshake is short. Of one sandbox:
+ * whoever holds it would be taken for that one. */
 struct channel_sessions;
 
 /* From PEM text: certificates one behind the other; at least one. */
@@ -32,15 +32,17 @@ void channel_roots_free(struct channel_roots *r);
 struct channel_sessions *channel_sessions_new(void);
 void channel_sessions_free(struct channel_sessions *s);
 
-/* The host's end, for a client: the name in its hello must be the host's. `takes_h2`: HTTP/2 is taken
- * before HTTP/1.1 where it is offered. NULL: it cannot be. What is given is borrowed and lives longer. */
+/* The host's end, for a client: the name in its hello must be the host's. `takes_h2`: HTTP/2 is
+ * taken before HTTP/1.1 where it is offered. NULL: it cannot be. What is given is borrowed and
+ * lives longer. */
 struct channel *channel_accept(struct channel_roots *roots, struct authority *a,
 			       const struct name *host, bool takes_h2);
-/* The client's end, for a server. `is_http`: HTTP/1.1 is offered; else nothing is. The same holds. */
+/* The client's end, for a server. `is_http`: HTTP/1.1 is offered; else nothing is. The same
+ * holds. */
 struct channel *channel_connect(struct channel_roots *roots, const struct name *host, bool is_http);
-/* Of a server, before its handshake: use what it gave, and keep what it will give; `s` is borrowed. A
- * server that knows us again shows no certificate, so only one that was valid for this very name, at
- * this port, and still is, is remembered. TLS 1.3 alone, whose keys are new each time. */
+/* Of a server, before its handshake: use what it gave, and keep what it will give; `s` is borrowed.
+ * A server that knows us again shows no certificate, so only one that was valid for this very name,
+ * at this port, and still is, is remembered. TLS 1.3 alone, whose keys are new each time. */
 void channel_resume(struct channel *c, struct channel_sessions *s, uint16_t port);
 /* The same name, of somebody who lives longer. */
 void channel_move(struct channel *c, const struct name *host);
@@ -64,8 +66,8 @@ bool channel_is_resumed(const struct channel *c);
 /* Why the handshake failed, in constant words. */
 const char *channel_why(const struct channel *c);
 
-/* Plaintext from the other side. Returns bytes; *ret_ended: it said that it sends no more; *ret_cut:
- * it ended without saying so. */
+/* Plaintext from the other side. Returns bytes; *ret_ended: it said that it sends no more;
+ * *ret_cut: it ended without saying so. */
 size_t channel_take(struct channel *c, struct stage_buf *to, bool *ret_ended, bool *ret_cut);
 /* Plaintext to the other side. Bytes, or -1. */
 ssize_t channel_give(struct channel *c, struct stage_buf *from);

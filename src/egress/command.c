@@ -190,9 +190,9 @@ static bool has_options(const struct words *rule, const struct command *c)
 	return true;
 }
 
-/* The rule's words from number `first` on that are no options, against what stands from `at` on. How
- * many of them can have been met before a word is a set of numbers, since a word may be an option's
- * value or not. */
+/* The rule's words from number `first` on that are no options, against what stands from `at` on.
+ * How many of them can have been met before a word is a set of numbers, since a word may be an
+ * option's value or not. */
 static bool follows(const struct words *rule, unsigned first, const struct command *c,
 		    const char *at)
 {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Commands that a policy asks a person about, or denies: `commands:` of a policy file. Pure, as the
- * rest of policies. What no rule matches is allowed; deny beats ask; rules of a ceiling count beside.
+ * rest of policies. What no rule matches is allowed; deny beats ask; rules of a ceiling count
+ * beside.
  *
- * A rule for programs is a few words, "git push --force": the program's name, and words that have to
- * follow it. Options between them are skipped; where a word may be an option's value or the next word,
- * both readings count. A word that begins with - may stand anywhere behind. * stands for any characters
- * of a word. Also git-push is `git push`.
+ * A rule for programs is a few words, "git push --force": the program's name, and words that have
+ * to follow it. Options between them are skipped; where a word may be an option's value or the next
+ * word, both readings count. A word that begins with - may stand anywhere behind. * stands for any
+ * characters of a word. Also git-push is `git push`.
  *
- * A rule for what is deleted is "outside PATH..." or "inside PATH...". What a sandbox has in memory alone
- * (/tmp, /run, /dev) is nobody's loss.
+ * A rule for what is deleted is "outside PATH..." or "inside PATH...". What a sandbox has in memory
+ * alone (/tmp, /run, /dev) is nobody's loss.
  */
 #ifndef EGRESS_COMMAND_H
 #define EGRESS_COMMAND_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DNS messages: questions of a sandbox in, our answers out; and for a resolver of ours the other way
- * round. Pure. Strict: one question, no compression in it, nothing behind it but EDNS; what is
+ * DNS messages: questions of a sandbox in, our answers out; and for a resolver of ours the other
+ * way round. Pure. Strict: one question, no compression in it, nothing behind it but EDNS; what is
  * anything else gets an error code, or no answer where even its id cannot be believed.
  *
  * Over TCP each message has its length in two bytes in front: dns_frame().
@@ -68,8 +68,8 @@ struct dns_reply {
 	uint32_t ttl_s; /* the least of those on the way */
 };
 
-/* What a server answered to dns_ask(id, name, type): only records of the asked name, or of the end of
- * a chain of CNAMEs that begins there. -EBADMSG when it is no answer to it; wait for another. */
+/* What a server answered to dns_ask(id, name, type): only records of the asked name, or of the end
+ * of a chain of CNAMEs that begins there. -EBADMSG when it is no answer to it; wait for another. */
 int dns_reply_parse(const void *msg, size_t len, uint16_t id, const struct name *name,
 		    enum dns_type type, struct dns_reply *ret);
 

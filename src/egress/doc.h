@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A document as a tree that knows where each part stands: what YAML and JSON have in common. Bounded
- * in size and depth; keys of a map are different from each other.
+ * A document as a tree that knows where each part stands: what YAML and JSON have in common.
+ * Bounded in size and depth; keys of a map are different from each other.
  */
 #ifndef EGRESS_DOC_H
 #define EGRESS_DOC_H
@@ -47,8 +47,8 @@ struct doc_place {
 	uint32_t line, column;
 };
 
-/* Adds a node; `text` is copied and may be NULL. *ret is its number. The errors are of limits and of
- * a key that is there already. */
+/* Adds a node; `text` is copied and may be NULL. *ret is its number. The errors are of limits and
+ * of a key that is there already. */
 int doc_add(struct doc *d, enum doc_kind kind, const struct doc_place *at, const char *text,
 	    uint32_t *ret, struct err *e);
 int doc_of_value(const struct value *v, struct doc *ret, struct err *e);

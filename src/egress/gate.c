@@ -88,8 +88,8 @@ static void tick(void)
 	}
 }
 
-/* Nothing of a turn points to them any more, but for the list of those that have more to do: who closed
- * after he was put there is freed a turn later. */
+/* Nothing of a turn points to them any more, but for the list of those that have more to do: who
+ * closed after he was put there is freed a turn later. */
 static void bury(void)
 {
 	struct conn *later = NULL;
@@ -168,7 +168,8 @@ int main(void)
 	struct err e = ERR_INIT;
 	struct sigaction ignore = {.sa_handler = SIG_IGN};
 
-	/* A terminal's signals are for who started us; a client that is gone is no reason to end. */
+	/* A terminal's signals are for who started us; a client that is gone is no reason to
+	 * end. */
 	for (int sig = SIGHUP; sig <= SIGTERM; sig++)
 		(void)sigaction(sig, &ignore, NULL);
 	gate.control = (struct source){GUEST_CTL, on_control};

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a rule says to ask for waits until a person has answered. The starter puts the question before
- * him and sends the answer; here the connection rests meanwhile, and is tried again when it is known.
+ * What a rule says to ask for waits until a person has answered. The starter puts the question
+ * before him and sends the answer; here the connection rests meanwhile, and is tried again when it
+ * is known.
  *
  *	once		the first that waits for it goes on; the others are asked for again
  *	for a time	all that wait, and what comes until then
  *	no		nothing of the kind is asked for again in this sandbox
  *	nobody answered	all that wait are refused; the next is asked for again
  *
- * Everything that is wanted, and not just the host, is the question: method, scheme, host, port, path and
- * query. A yes counts for the hash of that, so for nothing that only looks the same where its text was
- * cut. When nobody waits any more, the question is withdrawn.
+ * Everything that is wanted, and not just the host, is the question: method, scheme, host, port,
+ * path and query. A yes counts for the hash of that, so for nothing that only looks the same where
+ * its text was cut. When nobody waits any more, the question is withdrawn.
  */
 #include <stdio.h>
 #include <string.h>

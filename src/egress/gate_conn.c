@@ -428,7 +428,8 @@ void conn_accept(struct listener *l)
 	}
 }
 
-/* A server's own address, or one of the host that we run on: what listens there trusts who is near. */
+/* A server's own address, or one of the host that we run on: what listens there trusts who is
+ * near. */
 static bool is_own(const struct address *a)
 {
 	union {
@@ -457,7 +458,8 @@ static bool may_reach(struct conn *c, const struct address *a)
 	bool good = policy_may_reach(c->box->policy, a, c->port, &class);
 	bool named = good && (class != ADDRESS_PUBLIC || c->names_itself);
 
-	/* Documents' addresses lead nowhere in the Internet, and to no private network by custom. */
+	/* Documents' addresses lead nowhere in the Internet, and to no private network by
+	 * custom. */
 	if (class == ADDRESS_DOCUMENTATION || !HOLD_GATE_ADDRESS)
 		good = true;
 	const char *kind = good && !named && HOLD_GATE_OWN && is_own(a) ? "this host's own"

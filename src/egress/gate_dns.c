@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names for a sandbox, whatever server it asks. Nothing of a question leaves the machine: a name that
- * a rule allows gets an address of ours that stands for it, any other is not there. Real addresses
- * are looked up when somebody connects (gate_resolve.c), so questions carry nothing out; how many new
- * names a wildcard gets in a minute is bounded, since each may be looked up later.
+ * Names for a sandbox, whatever server it asks. Nothing of a question leaves the machine: a name
+ * that a rule allows gets an address of ours that stands for it, any other is not there. Real
+ * addresses are looked up when somebody connects (gate_resolve.c), so questions carry nothing out;
+ * how many new names a wildcard gets in a minute is bounded, since each may be looked up later.
  */
 #include <netinet/in.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HTTP/2 of a client in the gate: each stream is a lane, which is a connection of its own in all but
- * its client's socket. It has its own server, deadline, question to a person and row in the record, and
- * reads HTTP/1.1 as any other (gate_http.c), so there is nothing that a stream could have judged
- * otherwise. Servers are spoken to by HTTP/1.1, over TLS, on as many connections as there are
- * streams at once; a lane that is done waits for the next.
+ * HTTP/2 of a client in the gate: each stream is a lane, which is a connection of its own in all
+ * but its client's socket. It has its own server, deadline, question to a person and row in the
+ * record, and reads HTTP/1.1 as any other (gate_http.c), so there is nothing that a stream could
+ * have judged otherwise. Servers are spoken to by HTTP/1.1, over TLS, on as many connections as
+ * there are streams at once; a lane that is done waits for the next.
  *
- * A lane that ends tells its client's connection; a connection that ends leaves its lanes as orphans, who
- * close in their own turn: whoever walks the list of connections may close this one.
+ * A lane that ends tells its client's connection; a connection that ends leaves its lanes as
+ * orphans, who close in their own turn: whoever walks the list of connections may close this one.
  */
 #include <stdlib.h>
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HTTP/1.1 as a stage, in the clear or inside TLS (gate_inspect.c). Every request is judged, also the
- * tenth of a connection, and is then written anew: what the server reads is what was judged, with one
- * framing and without what belongs to the client's own connection. The same for responses. Where the
- * sandbox has secrets, they are put in here, and taken out of what comes back.
+ * HTTP/1.1 as a stage, in the clear or inside TLS (gate_inspect.c). Every request is judged, also
+ * the tenth of a connection, and is then written anew: what the server reads is what was judged,
+ * with one framing and without what belongs to the client's own connection. The same for responses.
+ * Where the sandbox has secrets, they are put in here, and taken out of what comes back.
  *
  *	HEAD ─► EXCHANGE ─► HEAD …
  *
  * In EXCHANGE the request's body goes one way and the response comes the other, in any order; the
- * next request is not looked at before both are whole. A WebSocket that both sides agree to is the last
- * exchange: behind it bytes are passed on (gate_tunnel.c).
+ * next request is not looked at before both are whole. A WebSocket that both sides agree to is the
+ * last exchange: behind it bytes are passed on (gate_tunnel.c).
  */
 #include <stdio.h>
 #include <string.h>
@@ -139,7 +139,8 @@ static enum egress_protocol spoken(const struct conn *c)
 	return c->protocol == EGRESS_HTTPS ? EGRESS_HTTPS : EGRESS_HTTP;
 }
 
-/* A method that stands in a field counts as much as the one that is spoken: the rules must allow both.
+/* A method that stands in a field counts as much as the one that is spoken: the rules must allow
+ * both.
  * *q becomes the one that decides. */
 static void decide(const struct conn *c, const struct http_head *h, struct egress_request *q,
 		   struct egress_verdict *v, char method[TARGET_METHOD_SIZE])
@@ -688,7 +689,8 @@ static void http_stage_free(struct stage *stage)
 	free(s);
 }
 
-/* What is in to_server when another is wanted is the next request, of which this one had nothing. */
+/* What is in to_server when another is wanted is the next request, of which this one had
+ * nothing. */
 static bool part(struct stage *stage, struct stage_io *io, struct channel **ret)
 {
 	struct http_stage *s = (struct http_stage *)(void *)stage;

@@ -147,8 +147,8 @@ struct listener {
 	uint16_t port;
 };
 
-/* Where a name leads, for as long as its servers say so. What it leads to is checked by everyone who
- * goes there. */
+/* Where a name leads, for as long as its servers say so. What it leads to is checked by everyone
+ * who goes there. */
 struct answer {
 	struct name host;
 	struct address addresses[CONN_ADDRESSES_MAX];
@@ -241,8 +241,8 @@ struct row *row_of(struct box *b, const char *host, uint16_t port, enum gate_ver
 uint32_t row_hash(const char *host, uint16_t port, unsigned verdict, const char *rule);
 /* A name has an address now, the n-th. Told before anybody can connect there. */
 void box_named(struct box *b, const struct name *n);
-/* A name that a wildcard allows: who made it up may mean it as a message to whoever serves the zone.
- * False: there were too many others in this minute. */
+/* A name that a wildcard allows: who made it up may mean it as a message to whoever serves the
+ * zone. False: there were too many others in this minute. */
 bool box_may_name(struct box *b, const struct name *n);
 void row_bytes(struct row *r, uint64_t in, uint64_t out);
 /* It was decided so once more. NULL: nothing happens. */
@@ -259,7 +259,8 @@ void noted_drop(struct noted *a);
 /* One that is not sent, of this row (NULL: it has none); status 0: it is not decided yet. */
 void noted_refused(struct box *b, const struct row *r, const struct egress_request *q,
 		   unsigned status);
-/* A packed policy in the place of what there is, which is not freed; on failure nothing has changed. */
+/* A packed policy in the place of what there is, which is not freed; on failure nothing has
+ * changed. */
 int box_take_policy(struct box *b, int fd, struct err *e);
 /* NULL: too many rules have limits. */
 struct account *box_account(struct box *b, int rule);
@@ -293,8 +294,8 @@ struct flow {
 	bool told;   /* and the other side knows */
 };
 
-/* On whose behalf a server is asked: by which rule of which policy, with which secrets. Hashes, of what
- * authors of policies wrote. */
+/* On whose behalf a server is asked: by which rule of which policy, with which secrets. Hashes, of
+ * what authors of policies wrote. */
 #define ERRAND_OWN 0u /* as a rule: the connection is for nobody else */
 struct errand {
 	uint64_t rule, secrets;
@@ -362,8 +363,8 @@ struct conn {
 void conn_accept(struct listener *l);
 /* One more of what was decided for another, without a client's socket. NULL: there are too many. */
 struct conn *conn_lane(const struct conn *of);
-/* Where it wants to go is known: ask the policy and go on. `answer`: a proxy's client waits for one.
- * False: it was denied, and that was told; the caller answers and closes. */
+/* Where it wants to go is known: ask the policy and go on. `answer`: a proxy's client waits for
+ * one. False: it was denied, and that was told; the caller answers and closes. */
 bool conn_decide(struct conn *c, struct egress_verdict *ret);
 /* The rule's limits, which are shared by all connections that it allows, instead of those that it
  * has. False: there are too many connections. */
@@ -415,7 +416,8 @@ void box_answer(struct box *b, const struct gate_answer *m);
 /* A person said yes to its like, and that still counts. */
 bool conn_was_asked(const struct conn *c);
 
-/* gate_spare.c: for whom a request is, once it may be sent; a server has it, as its first or not. */
+/* gate_spare.c: for whom a request is, once it may be sent; a server has it, as its first or
+ * not. */
 void errand_set(struct conn *c, const struct egress_verdict *v, const struct http_head *h);
 void errand_begin(struct conn *c, bool is_first);
 /* May its server wait for another, when all went well? */
@@ -438,7 +440,8 @@ enum check_state check_server(struct conn *c, const struct address *a);
 void checks_tick(struct box *b);
 void checks_close(struct box *b);
 
-/* gate_tape.c: frames go to the file, which is taken over; answers come from the block, which is not. */
+/* gate_tape.c: frames go to the file, which is taken over; answers come from the block, which is
+ * not. */
 void box_record(struct box *b, int *taken);
 void box_replay(struct box *b, int fd);
 void tapes_close(struct box *b);
@@ -458,8 +461,8 @@ bool taped_begin(struct taped *t, struct conn *c, const struct http_head *h, con
 void taped_head(struct taped *t, struct conn *c, const char *head, size_t len, bool bare);
 void taped_data(struct taped *t, struct conn *c, const char *data, size_t len);
 void taped_end(struct taped *t, struct conn *c);
-/* Of a replay, when the request is whole: what a server would have sent. False: there is none, which
- * was told. */
+/* Of a replay, when the request is whole: what a server would have sent. False: there is none,
+ * which was told. */
 bool taped_answer(struct taped *t, struct conn *c, struct stage_io *io);
 
 /* gate_relay.c */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was asked of a server, and what it said: method, path without its query, status and time, told to
- * the starter when the answer begins; and what was not sent. Of a busy sandbox some each minute are; the others are counted.
+ * What was asked of a server, and what it said: method, path without its query, status and time,
+ * told to the starter when the answer begins; and what was not sent. Of a busy sandbox some each
+ * minute are; the others are counted.
  */
 #include <stdio.h>
 #include <stdlib.h>

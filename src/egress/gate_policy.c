@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Another policy for a sandbox that runs. It holds from the moment when it is taken: what is asked for
- * later is judged by it alone, and connections that are open are held against it now. One that it
- * would not allow is reset and told as a denial; so is one that it would have looked into, or asked a
- * person for. Inspected connections stay only where the rules for their host are the same, because
- * a request may be on its way.
+ * Another policy for a sandbox that runs. It holds from the moment when it is taken: what is asked
+ * for later is judged by it alone, and connections that are open are held against it now. One that
+ * it would not allow is reset and told as a denial; so is one that it would have looked into, or
+ * asked a person for. Inspected connections stay only where the rules for their host are the same,
+ * because a request may be on its way.
  *
- * Connections that stay may point into the policy that they were let through by, so it is kept until
- * there is none of them.
+ * Connections that stay may point into the policy that they were let through by, so it is kept
+ * until there is none of them.
  */
 #include <fcntl.h>
 #include <limits.h>

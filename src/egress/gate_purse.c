@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A purse that several gates spend from: a file that each of them has mapped. It comes from our starter,
- * never from a sandbox, and is only added to; what is read there can but refuse.
+ * A purse that several gates spend from: a file that each of them has mapped. It comes from our
+ * starter, never from a sandbox, and is only added to; what is read there can but refuse.
  */
 #include <sys/mman.h>
 #include <sys/stat.h>

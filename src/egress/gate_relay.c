@@ -10,8 +10,8 @@
 #include "base/fd.h"
 #include "egress/gate_int.h"
 
-/* A user may have 64 MiB in pipes, of all his gates together, so few are large. Where somebody else needs
- * the processor, who has more to give at a time waits less often. */
+/* A user may have 64 MiB in pipes, of all his gates together, so few are large. Where somebody else
+ * needs the processor, who has more to give at a time waits less often. */
 #define PIPE_BYTES (1 << 20)
 #define PIPES_LARGE 8u
 #define PIPE_BYTES_MORE (256 << 10)
@@ -60,7 +60,8 @@ static bool would_block(ssize_t n)
 	return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-/* Of bytes that can be read: no more than were looked at. False: there is a placeholder among them. */
+/* Of bytes that can be read: no more than were looked at. False: there is a placeholder among
+ * them. */
 static bool is_clean(struct conn *c, int from, size_t *most)
 {
 	static char seen[PIPE_BYTES];
@@ -92,7 +93,8 @@ static int move_once(struct conn *c, struct flow *f, int from, int to)
 			return -1;
 		if (up && c->protocol == EGRESS_TCP && c->box->secrets && !is_clean(c, from, &most))
 			return -1;
-		/* At the limit one more byte is looked for: without it there is nothing to refuse. */
+		/* At the limit one more byte is looked for: without it there is nothing to
+		 * refuse. */
 		ssize_t n = splice(from, NULL, f->pipe[1], NULL, most ? most : 1,
 				   SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 		if (n < 0 && errno == EAGAIN)

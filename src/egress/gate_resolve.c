@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Real addresses of allowed names, by c-ares, which only this file sees. It reads the host's name
- * servers once, before the gate gives up its files; hosts files are not looked at, nor search lists:
- * a name means what the Internet's servers say it means.
+ * servers once, before the gate gives up its files; hosts files are not looked at, nor search
+ * lists: a name means what the Internet's servers say it means.
  */
 #include <ares.h>
 #include <netdb.h>

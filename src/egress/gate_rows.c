@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was decided for a sandbox, as rows that are counted. It is who is inside that makes them, and he
- * could make many so that what follows has none: each kind has its own room, and the last of each kind
- * stands for all that found none. So what is let through, what waits for a person and every alarm is on
- * record whatever else was refused before.
+ * What was decided for a sandbox, as rows that are counted. It is who is inside that makes them,
+ * and he could make many so that what follows has none: each kind has its own room, and the last of
+ * each kind stands for all that found none. So what is let through, what waits for a person and
+ * every alarm is on record whatever else was refused before.
  */
 #include <stdio.h>
 #include <string.h>

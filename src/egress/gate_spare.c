@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Connections to servers that wait for another request. Where TLS ends at the gate, a handshake is most
- * of what a short request costs, so a server whose client has gone is kept for a while, for the next
- * client of the same sandbox.
+ * Connections to servers that wait for another request. Where TLS ends at the gate, a handshake is
+ * most of what a short request costs, so a server whose client has gone is kept for a while, for
+ * the next client of the same sandbox.
  *
  * What one exchange leaves behind must not reach another. So a connection waits only if
  *	- its last answer was whole, framed by itself, and its request was sent to the end;
@@ -13,8 +13,8 @@
  * It stays at the address that was checked, with the certificate that was, and never longer than an
  * answer of a name server is believed. Another policy, or the end of the sandbox, ends all of them.
  *
- * A server may end it at the moment when we use it. So it is used only for what may be sent twice, and
- * then that is sent again, on a connection of its own (gate_http.c).
+ * A server may end it at the moment when we use it. So it is used only for what may be sent twice,
+ * and then that is sent again, on a connection of its own (gate_http.c).
  */
 #include <stdlib.h>
 #include <string.h>

@@ -146,7 +146,8 @@ static bool step(struct conn *c)
 	case STAGE_ABORT:
 		if (!c->is_lane)
 			break;
-		/* Of what was said so far its stream has the rest; that it is not whole will show. */
+		/* Of what was said so far its stream has the rest; that it is not whole will
+		 * show. */
 		conn_cut(c);
 		c->is_ending = true;
 		return true;

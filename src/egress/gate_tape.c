@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recording what servers answer, and answering from a recording. In a replay no server is ever looked
- * for: conn_resolve() refuses, and requests are answered by what was recorded for the same method,
- * host, port, path, query and body, or by a refusal.
+ * Recording what servers answer, and answering from a recording. In a replay no server is ever
+ * looked for: conn_resolve() refuses, and requests are answered by what was recorded for the same
+ * method, host, port, path, query and body, or by a refusal.
  */
 #include <fcntl.h>
 #include <stdio.h>

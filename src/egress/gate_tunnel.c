@@ -2,8 +2,8 @@
 /*
  * A WebSocket through the gate, once both sides have agreed to it: bytes as they are, both ways,
  * within the rule's limits. Where the sandbox has secrets its frames are unmasked, in a copy, and
- * looked into, and values are taken out of what comes back; packed frames (extensions) were not offered
- * to the server then.
+ * looked into, and values are taken out of what comes back; packed frames (extensions) were not
+ * offered to the server then.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -289,8 +289,8 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const ui
 	struct stream *s = find(h, id);
 
 	(void)flags;
-	/* nghttp2 looks at both, too. That it has is not what this may rest on: what came behind the
-	 * announced length would be read as the next request. */
+	/* nghttp2 looks at both, too. That it has is not what this may rest on: what came behind
+	 * the announced length would be read as the next request. */
 	if (s && s->has_head && !s->own.len && (s->left < 0 || (int64_t)len <= s->left) &&
 	    stage_put(&s->body, data, len) == 0) {
 		s->left -= s->left < 0 ? 0 : (int64_t)len;
@@ -557,8 +557,8 @@ static void take_answer(struct h2 *h, struct stream *s)
 	}
 }
 
-/* An answer that came before all of its question: clients like to say the rest. To nobody, and not for
- * ever. */
+/* An answer that came before all of its question: clients like to say the rest. To nobody, and not
+ * for ever. */
 static void finish(struct h2 *h, struct stream *s)
 {
 	if (!s->is_whole || s->has_end)

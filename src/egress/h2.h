@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HTTP/2 towards a client, as if it were many clients of HTTP/1.1: each stream becomes the bytes that
- * such a client would send, for a stage that reads them as all others (gate_http.c), and what that
- * stage answers becomes the stream's answer. So there is one who judges, and one who reads; here
- * nothing is decided but whether it is HTTP/2 at all. No I/O; the only file that sees nghttp2.
+ * HTTP/2 towards a client, as if it were many clients of HTTP/1.1: each stream becomes the bytes
+ * that such a client would send, for a stage that reads them as all others (gate_http.c), and what
+ * that stage answers becomes the stream's answer. So there is one who judges, and one who reads;
+ * here nothing is decided but whether it is HTTP/2 at all. No I/O; the only file that sees nghttp2.
  *
  *	client ── frames ── h2 ─┬─ lane ── HTTP/1.1 ── a stage of its own, and its server
  *	                        └─ lane ── …
  *
- * A stream waits for its lane, has one while it lasts, and gives it back; one on which all was whole
- * may be used again. Trailers are dropped. No CONNECT, no push, no h2c.
+ * A stream waits for its lane, has one while it lasts, and gives it back; one on which all was
+ * whole may be used again. Trailers are dropped. No CONNECT, no push, no h2c.
  *
- * Bounds: streams, bytes of a head (http/head.h), bytes of a body that its lane has not taken yet (a
- * buffer of stage.h, which is the stream's window), frames of CONTINUATION, streams that the client
- * breaks off, frames that carry nothing.
+ * Bounds: streams, bytes of a head (http/head.h), bytes of a body that its lane has not taken yet
+ * (a buffer of stage.h, which is the stream's window), frames of CONTINUATION, streams that the
+ * client breaks off, frames that carry nothing.
  */
 #ifndef EGRESS_H2_H
 #define EGRESS_H2_H

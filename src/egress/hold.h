@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Protections of the way out, by name, as sandbox/hold.h has them for the sandbox: `make DROP=gate-sni`
- * builds a pinfold without one, so that the tests that attack it can be seen to fail.
+ * Protections of the way out, by name, as sandbox/hold.h has them for the sandbox: `make
+ * DROP=gate-sni` builds a pinfold without one, so that the tests that attack it can be seen to
+ * fail.
  */
 #ifndef EGRESS_HOLD_H
 #define EGRESS_HOLD_H

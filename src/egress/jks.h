@@ -9,8 +9,8 @@
  *				certificate as DER (4 + n)
  *	SHA-1			of the password in UTF-16, a salt that everybody knows, all of the above
  *
- * Numbers are big-endian. The password is the one that everybody uses: what protects a list that all
- * may read is who may write it.
+ * Numbers are big-endian. The password is the one that everybody uses: what protects a list that
+ * all may read is who may write it.
  */
 #ifndef EGRESS_JKS_H
 #define EGRESS_JKS_H

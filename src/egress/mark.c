@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Placeholders in bytes that somebody sends: any sandbox's, as they are, in base64 (wherever a group of
- * three begins), in hexadecimal and with percent escapes. Each has a beginning that is looked for; what
- * follows is decoded and held against the form of a placeholder.
+ * Placeholders in bytes that somebody sends: any sandbox's, as they are, in base64 (wherever a
+ * group of three begins), in hexadecimal and with percent escapes. Each has a beginning that is
+ * looked for; what follows is decoded and held against the form of a placeholder.
  */
 #include <ctype.h>
 #include <string.h>

@@ -50,7 +50,8 @@ static bool is_number(const char *p, size_t n)
 	return n > 0;
 }
 
-/* A number as inet_aton() has it: 0x is hexadecimal, 0 in front octal. false: none, or too large. */
+/* A number as inet_aton() has it: 0x is hexadecimal, 0 in front octal. false: none, or too
+ * large. */
 static bool read_number(const char *p, size_t n, uint64_t *ret)
 {
 	unsigned base = is_hex_number(p, n) ? 16 : n > 1 && p[0] == '0' ? 8 : 10;

@@ -2,11 +2,12 @@
 /*
  * Where something wants to go, as one text for one place. Pure.
  *
- * A name is in lower case, without the dot of the root, at most 253 bytes, of labels with at most 63
- * letters, digits, - and _, none with - at an end or _ in front. Names that are not ASCII are
+ * A name is in lower case, without the dot of the root, at most 253 bytes, of labels with at most
+ * 63 letters, digits, - and _, none with - at an end or _ in front. Names that are not ASCII are
  * refused; in punycode (xn--) they are names like others. Whatever inet_aton(), a browser or a
  * resolver would take for an address is one, however it is spelt (2130706433, 0x7f.1, 0177.0.0.1,
- * 127.1, [::ffff:7f00:1]), and what looks like one and is none is nothing at all. Zones are refused.
+ * 127.1, [::ffff:7f00:1]), and what looks like one and is none is nothing at all. Zones are
+ * refused.
  */
 #ifndef EGRESS_NAME_H
 #define EGRESS_NAME_H

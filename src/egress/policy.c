@@ -2,8 +2,8 @@
 /*
  * What a policy says to a request. First what has to be spoken on the port is found, from all rules
  * for it, the ceiling's too; then each policy of the stack has an opinion; the strictest is the
- * verdict. Nothing here depends on the order of rules: of several that say the same, the one with the
- * most exact host is named, and of equals the first by its text.
+ * verdict. Nothing here depends on the order of rules: of several that say the same, the one with
+ * the most exact host is named, and of equals the first by its text.
  */
 #include "egress/policy.h"
 

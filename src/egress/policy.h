@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a sandbox may reach. Pure: no I/O, no clock; the same request gets the same verdict, whatever
- * the order of the rules. deny beats ask beats allow; what no rule allows is denied.
+ * What a sandbox may reach. Pure: no I/O, no clock; the same request gets the same verdict,
+ * whatever the order of the rules. deny beats ask beats allow; what no rule allows is denied.
  *
  * A policy is built (policy_new, policy_add, policy_load), may get a ceiling, is packed and sent to
  * whoever enforces it, and unpacked there. A ceiling is a policy of the operator's: the verdict is
- * then the stricter of the two, so a request can narrow what the operator allows and never widen it.
+ * then the stricter of the two, so a request can narrow what the operator allows and never widen
+ * it.
  *
  * Three questions, each stricter than the one before; each is asked, with the verdict's answer kept
  * in mind only by who asks:
@@ -132,7 +133,8 @@ struct policy_line {
 bool policy_line(const struct policy *p, unsigned i, struct policy_line *ret);
 /* Does every rule for this host in one of them have its like in the other? */
 bool policy_same_for(const struct policy *a, const struct policy *b, const struct name *host);
-/* The number, as verdicts have it, of the rule in `to` that is like number `rule` of `from`; -1: none. */
+/* The number, as verdicts have it, of the rule in `to` that is like number `rule` of `from`; -1:
+ * none. */
 int policy_same_rule(const struct policy *to, const struct policy *from, int rule);
 
 const char *egress_action_name(enum egress_action action);	 /* "deny", "ask", "allow" */

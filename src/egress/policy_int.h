@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a policy is kept: rules of one size, whose texts are offsets into one string of strings. Rules
- * are found by a hash of their host; one for `*.example.org` is found under example.org, as another
- * kind. Rules with the same host are a chain.
+ * How a policy is kept: rules of one size, whose texts are offsets into one string of strings.
+ * Rules are found by a hash of their host; one for `*.example.org` is found under example.org, as
+ * another kind. Rules with the same host are a chain.
  */
 #ifndef EGRESS_POLICY_INT_H
 #define EGRESS_POLICY_INT_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * preset: pip, npm, apt, git. The hosts are those that the tool's own configuration names on this
- * machine, read by this process and for this user; where it names none, the tool's own default, which
- * stands in the tool's own program text.
- * Reading only: GET and HEAD, and of git the POST that fetches. Passwords in URLs are left behind.
+ * machine, read by this process and for this user; where it names none, the tool's own default,
+ * which stands in the tool's own program text. Reading only: GET and HEAD, and of git the POST that
+ * fetches. Passwords in URLs are left behind.
  */
 #ifndef EGRESS_PRESET_H
 #define EGRESS_PRESET_H
@@ -40,8 +40,8 @@ int preset_apt_deb822(const char *text, preset_url found, void *arg); /* *.sourc
 /* Of all sources that this host's apt has. */
 int preset_apt_each(preset_url found, void *arg);
 int preset_git(const char *text, preset_url found, void *arg); /* .gitconfig */
-/* The default in a tool's program: pip's models/index.py, the index and then the host of its files; the
- * definitions.js of npm's configuration. */
+/* The default in a tool's program: pip's models/index.py, the index and then the host of its files;
+ * the definitions.js of npm's configuration. */
 int preset_pip_text(const char *text, preset_url found, void *arg);
 int preset_npm_text(const char *text, preset_url found, void *arg);
 

@@ -38,8 +38,8 @@ static bool is_comment(const struct line *l)
 	return l->len == 0 || l->at[0] == '#' || l->at[0] == ';';
 }
 
-/* Cuts the line at the first of `marks`: *ret_value is what stands behind it. The key's length, or 0
- * where there is none. */
+/* Cuts the line at the first of `marks`: *ret_value is what stands behind it. The key's length, or
+ * 0 where there is none. */
 static size_t split(const struct line *l, const char *marks, struct line *ret_value)
 {
 	size_t n = 0;

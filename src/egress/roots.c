@@ -60,7 +60,8 @@ static uint32_t mix(uint32_t h, unsigned char c)
 	return (h ^ c) * 16777619u;
 }
 
-/* Names that OpenSSL takes for equal have the same: kinds of strings, case and blanks do not count. */
+/* Names that OpenSSL takes for equal have the same: kinds of strings, case and blanks do not
+ * count. */
 static uint32_t hash_name(uint32_t h, struct der d, int depth)
 {
 	struct der in;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Certificates of authorities, each parsed when a chain asks for it. A host has some 140 of them, and to
- * parse all takes OpenSSL 40 ms, which nobody should wait for who wants one. What is kept is their
- * bytes and a hash of their subjects; whether one fits is OpenSSL's to say.
+ * Certificates of authorities, each parsed when a chain asks for it. A host has some 140 of them,
+ * and to parse all takes OpenSSL 40 ms, which nobody should wait for who wants one. What is kept is
+ * their bytes and a hash of their subjects; whether one fits is OpenSSL's to say.
  */
 #ifndef EGRESS_ROOTS_H
 #define EGRESS_ROOTS_H

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A rule before it is part of a policy. Whoever makes rules (options, files, presets, the other end of
- * a socket) fills a draft and calls policy_add(), which is the one place that checks them.
+ * A rule before it is part of a policy. Whoever makes rules (options, files, presets, the other end
+ * of a socket) fills a draft and calls policy_add(), which is the one place that checks them.
  *
  * Without ports, a rule that allows or asks is for 80 (http) and 443 (tls; https where methods,
  * paths or a secret make it look inside), or for the usual port of the protocol that it names; one
- * that denies is for every port. Without a protocol 80 is http, 443 as above, and any other port tcp.
+ * that denies is for every port. Without a protocol 80 is http, 443 as above, and any other port
+ * tcp.
  */
 #ifndef EGRESS_RULE_H
 #define EGRESS_RULE_H

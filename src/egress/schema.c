@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A document becomes rules. Three lists, allow, ask and deny; an item is HOST[:PORT] or a map whose
- * keys are the table below. A fourth, commands, is of egress/command.h. Whatever is missing, null, misspelt or of another type is refused, by
- * name and place: a rule that is not understood is never left out.
+ * keys are the table below. A fourth, commands, is of egress/command.h. Whatever is missing, null,
+ * misspelt or of another type is refused, by name and place: a rule that is not understood is never
+ * left out.
  */
 #include "egress/schema_int.h"
 

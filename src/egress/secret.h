@@ -57,7 +57,8 @@ enum secret_finding {
 	SECRET_GONE,	/* the one that is wanted is not there, or its time is over */
 };
 
-/* May this request go out with what the verdict injects? *ret_why are constant words. `s` may be NULL. */
+/* May this request go out with what the verdict injects? *ret_why are constant words. `s` may be
+ * NULL. */
 enum secret_finding secret_check(const struct secret_set *s, const struct http_head *h,
 				 const struct egress_verdict *v, uint64_t now_ms,
 				 const char **ret_why);
@@ -83,8 +84,8 @@ bool secret_scan(struct secret_scan *c, const char *data, size_t len);
 
 /*
  * Taking values out of what a server sends: each is overwritten with stars, so lengths stay. The
- * value itself, and what it looks like in a URL, in JSON, in base64 and in hexadecimal. What could be the beginning
- * of one is held until more comes.
+ * value itself, and what it looks like in a URL, in JSON, in base64 and in hexadecimal. What could
+ * be the beginning of one is held until more comes.
  */
 #define REDACT_FORMS 16u
 #define REDACT_FORM_MAX (3 * SECRET_VALUE_MAX + 64)

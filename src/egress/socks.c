@@ -32,7 +32,8 @@ static int refuse(struct socks_request *ret, enum socks_reply reply, const char 
 	return -EBADMSG;
 }
 
-/* Bytes of the address behind its type, with its own length; 0: not known yet, < 0: no such type. */
+/* Bytes of the address behind its type, with its own length; 0: not known yet, < 0: no such
+ * type. */
 static int host_len(const uint8_t *buf, size_t len)
 {
 	switch (buf[3]) {

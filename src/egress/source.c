@@ -101,8 +101,8 @@ static int load_file(struct policy *p, const char *path, enum source_owner owner
 	return policy_load_yaml(p, text, len, path, &source_presets, e);
 }
 
-/* Without it nothing more can be reached: who asks for nothing needs no more than that. But rules that
- * somebody names may be narrowed there, so then it has to be readable. */
+/* Without it nothing more can be reached: who asks for nothing needs no more than that. But rules
+ * that somebody names may be narrowed there, so then it has to be readable. */
 static int load_own(struct policy *p, bool is_needed, struct err *e)
 {
 	char path[PATH_MAX + 16];
@@ -147,7 +147,8 @@ static int load_project(struct policy *p, const struct policy_sources *s,
 	return 0;
 }
 
-/* One that is named must be there; nothing is run under a ceiling that we cannot read. 1: there is one. */
+/* One that is named must be there; nothing is run under a ceiling that we cannot read. 1: there is
+ * one. */
 static int add_ceiling(struct policy *p, const char *path, enum source_owner owner, bool is_named,
 		       struct err *e)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a policy comes from, on the machine of who starts a run. Reads files; the rest of this half of
- * the room does not.
+ * Where a policy comes from, on the machine of who starts a run. Reads files; the rest of this half
+ * of the room does not.
  *
  *	--allow, --policy	what the caller names
  *	policy.yaml		the user's own, in his configuration directory
@@ -33,8 +33,8 @@ struct policy_sources {
 #define SOURCE_NOTE_SIZE 512
 
 /* *ret is a policy, which may be empty. `note` is a line to be said to the person, or "": that there
- * is a pinfold.yaml which does not count. A file that is there and cannot be read or understood is an
- * error; one that others could have written is, too. */
+ * is a pinfold.yaml which does not count. A file that is there and cannot be read or understood is
+ * an error; one that others could have written is, too. */
 int policy_gather(const struct policy_sources *s, struct policy **ret, char note[SOURCE_NOTE_SIZE],
 		  struct err *e);
 
@@ -43,7 +43,8 @@ int policy_gather_ceilings(struct policy *p, struct err *e);
 /* Nothing but the ceilings: what their commands say holds for who has no policy, too. */
 int policy_ceilings(struct policy **ret, struct err *e);
 
-/* Of directories on the way to the configuration. In root's lies the ceiling, which everybody reads. */
+/* Of directories on the way to the configuration. In root's lies the ceiling, which everybody
+ * reads. */
 #define SOURCE_DIR_MODE (geteuid() == 0 ? 0755 : 0700)
 
 /* The configuration directory: /etc/pinfold for root, else below $XDG_CONFIG_HOME or ~/.config;
@@ -52,8 +53,9 @@ int source_config_dir(char ret[PATH_MAX], struct err *e);
 
 enum source_owner { SOURCE_ANYBODY, SOURCE_SELF, SOURCE_ROOT };
 
-/* A regular file of at most POLICY_FILE_MAX bytes, malloced, with NUL behind. SOURCE_SELF: only we or
- * root can have written it; SOURCE_ROOT: only root. -ENOENT, and no words, where there is none. */
+/* A regular file of at most POLICY_FILE_MAX bytes, malloced, with NUL behind. SOURCE_SELF: only we
+ * or root can have written it; SOURCE_ROOT: only root. -ENOENT, and no words, where there is
+ * none. */
 int source_read(int dir, const char *path, enum source_owner owner, char **ret, size_t *ret_len,
 		struct err *e);
 

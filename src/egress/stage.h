@@ -2,8 +2,8 @@
 /*
  * A stage: what stands between a client and its server where bytes are not just passed through. It
  * sees bytes of both sides in buffers and puts out bytes for both; the gate reads and writes the
- * sockets, finds the server when the stage wants one, and keeps time and sizes. A stage does no I/O,
- * so it can be tested without any, and stages can be put into one another: TLS around HTTP.
+ * sockets, finds the server when the stage wants one, and keeps time and sizes. A stage does no
+ * I/O, so it can be tested without any, and stages can be put into one another: TLS around HTTP.
  */
 #ifndef EGRESS_STAGE_H
 #define EGRESS_STAGE_H
@@ -45,9 +45,10 @@ struct stage_ops {
 	/* The server that was wanted is not to be had; `why` is for people, constant. */
 	enum stage_next (*no_server)(struct stage *s, struct stage_io *io, const char *why);
 	void (*free)(struct stage *s);
-	/* Let go of the server; it is not there afterwards. True: whatever was asked of it was answered
-	 * whole, it has said nothing more, and it takes another request. *ret is its TLS, owned by the
-	 * caller in any case; NULL: it is in the clear. No such function: there is no server. */
+	/* Let go of the server; it is not there afterwards. True: whatever was asked of it was
+	 * answered whole, it has said nothing more, and it takes another request. *ret is its TLS,
+	 * owned by the caller in any case; NULL: it is in the clear. No such function: there is no
+	 * server. */
 	bool (*part)(struct stage *s, struct stage_io *io, struct channel **ret);
 	/* The server that was wanted is one that another has parted from. */
 	void (*meet)(struct stage *s, struct stage_io *io, struct channel *taken);

@@ -3,9 +3,9 @@
  * Addresses that stand for names. A sandbox asks for a name and gets one; when it connects there,
  * the name is found again, so a rule is judged by the name that was meant and nobody can rebind it.
  *
- * The n-th name of a sandbox has 198.18.0.0 + n and fd70:6966:6f6c:6400::n (n from 1); a name keeps its
- * address as long as the table lives, and no address is given twice. Bounded: when it is full, new
- * names have none. Pure but for the heap.
+ * The n-th name of a sandbox has 198.18.0.0 + n and fd70:6966:6f6c:6400::n (n from 1); a name keeps
+ * its address as long as the table lives, and no address is given twice. Bounded: when it is full,
+ * new names have none. Pure but for the heap.
  */
 #ifndef EGRESS_SYNTHETIC_H
 #define EGRESS_SYNTHETIC_H

@@ -12,9 +12,9 @@
  *	UNSEEN	a connection that is not HTTP, or that nobody looked into: "host:port"
  *	FULL	there is no more room; nothing is behind it
  *
- * The starter makes of it one file for each answer, by its digest, and a list. For a replay he gives
- * the gate a tape, in a sealed memfd: struct tape, its entries, then answers as a server sends them.
- * The same question asked again gets the next answer to it.
+ * The starter makes of it one file for each answer, by its digest, and a list. For a replay he
+ * gives the gate a tape, in a sealed memfd: struct tape, its entries, then answers as a server
+ * sends them. The same question asked again gets the next answer to it.
  */
 #ifndef EGRESS_TAPE_H
 #define EGRESS_TAPE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HTTP heads and addresses of pages, as questions to the policy. Pure. What comes out points into the
- * head, or into *host.
+ * HTTP heads and addresses of pages, as questions to the policy. Pure. What comes out points into
+ * the head, or into *host.
  */
 #ifndef EGRESS_TARGET_H
 #define EGRESS_TARGET_H
@@ -23,16 +23,18 @@ int target_of_request(const struct http_head *h, const struct name *expected, ui
 		      enum egress_protocol protocol, struct name *host, struct egress_request *ret,
 		      const char **ret_why);
 /*
- * Servers take a method from a field, too, in the place of the one that was spoken (X-HTTP-Method-Override
- * and its like). The next one from field *at on, in upper case, as `name`. False: there is none. What
- * opens a WebSocket is WEBSOCKET: who may GET may not send what he likes.
+ * Servers take a method from a field, too, in the place of the one that was spoken
+ * (X-HTTP-Method-Override and its like). The next one from field *at on, in upper case, as `name`.
+ * False: there is none. What opens a WebSocket is WEBSOCKET: who may GET may not send what he
+ * likes.
  */
 #define TARGET_METHOD_SIZE (HTTP_METHOD_MAX + 1)
 bool target_override(const struct http_head *h, unsigned *at, char name[TARGET_METHOD_SIZE]);
-/* Is that the request's method? It is what rules call the opening of a WebSocket, and no other thing. */
+/* Is that the request's method? It is what rules call the opening of a WebSocket, and no other
+ * thing. */
 bool target_is_websocket(const struct http_head *h);
-/* http://…, https://…, tcp://host:port or host[:port]; what people give to --explain. Not a user, not
- * a fragment. `method` is borrowed. */
+/* http://…, https://…, tcp://host:port or host[:port]; what people give to --explain. Not a user,
+ * not a fragment. `method` is borrowed. */
 int target_of_url(const char *url, const char *method, struct name *host,
 		  struct egress_request *ret, const char **ret_why);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A pinfold.yaml in a project is a proposal: an agent may have written it. It counts after a person
- * said so, and again after each change. What is remembered is a hash of where it is and what it says,
- * in `trusted` of the configuration directory: a line each, SHA-256 in hexadecimal, a blank, the path.
+ * said so, and again after each change. What is remembered is a hash of where it is and what it
+ * says, in `trusted` of the configuration directory: a line each, SHA-256 in hexadecimal, a blank,
+ * the path.
  */
 #ifndef EGRESS_TRUST_H
 #define EGRESS_TRUST_H
@@ -36,8 +37,8 @@ void trust_done(struct trust *t);
 int trust_check(const char *dir, struct trust *ret, struct err *e);
 /* The same in a directory that is open already; `real` is its path without links. */
 int trust_check_at(int dir, const char *real, struct trust *ret, struct err *e);
-/* Trusts the file as it is now; `path` is the file, or the directory that it is in. *ret is what was
- * trusted: it has been parsed, so that nobody trusts what cannot be used. */
+/* Trusts the file as it is now; `path` is the file, or the directory that it is in. *ret is what
+ * was trusted: it has been parsed, so that nobody trusts what cannot be used. */
 int trust_add(const char *path, struct trust *ret, struct err *e);
 /* -ENOENT with words when it was not trusted. The file need not exist any more. */
 int trust_forget(const char *path, struct err *e);

@@ -30,7 +30,8 @@ struct vault_entry {
 	uint32_t len;
 };
 
-/* In the data directory `home`, which is made when it is not there. Replaces one of the same name. */
+/* In the data directory `home`, which is made when it is not there. Replaces one of the same
+ * name. */
 int vault_set(const char *home, const struct vault_entry *entry, const char *value, struct err *e);
 /* ERR_MISSING: there is none of that name. */
 int vault_remove(const char *home, const char *name, struct err *e);

@@ -23,8 +23,8 @@ struct policy_presets {
 	void *arg;
 };
 
-/* Adds the rules of a text to `p`; `source` is the file's name in errors and verdicts. After an error
- * the policy is not to be used. */
+/* Adds the rules of a text to `p`; `source` is the file's name in errors and verdicts. After an
+ * error the policy is not to be used. */
 int policy_load_yaml(struct policy *p, const char *text, size_t len, const char *source,
 		     const struct policy_presets *presets, struct err *e);
 int policy_load_value(struct policy *p, const struct value *v, const char *source,

@@ -49,8 +49,8 @@ void alerts_output(struct pinfold_run *run, int stream, const void *data, size_t
 /* Something was refused: so often more. */
 void alerts_denial(struct pinfold_run *run, const struct notify_event *ev, const char *what,
 		   uint64_t count);
-/* Answer the refused call after that: not to who is killed for it, and to who is stopped when he goes on, so
- * that he cannot be faster than the signal. 0, or -errno: the listener is finished. */
+/* Answer the refused call after that: not to who is killed for it, and to who is stopped when he
+ * goes on, so that he cannot be faster than the signal. 0, or -errno: the listener is finished. */
 int alerts_answer(struct pinfold_run *run, const struct notify_event *ev);
 /* SIGCONT was sent. */
 void alerts_resumed(struct pinfold_run *run);

@@ -4,8 +4,8 @@
  *
  *	judge (review.c) --> choose --> stage --> merge (three.c) --> save --> write --> remember
  *
- * Up to `write` nothing of the directory was touched; from there on the rows of store/apply.h say what
- * there is to take back.
+ * Up to `write` nothing of the directory was touched; from there on the rows of store/apply.h say
+ * what there is to take back.
  */
 #include <assert.h>
 #include <fcntl.h>

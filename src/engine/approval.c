@@ -5,9 +5,10 @@
  *	aprID		what is asked, as JSON; locked (flock) while the asker lives
  *	aprID.sock	a datagram socket of the asker's, where the answer arrives
  *
- * The kernel says whose datagram it is: the asker's own user, the box's owner or root may answer, and
- * nobody in a sandbox can reach the box at all. The asker answers back, so that who said yes knows
- * that it counted. What has no lock was left by an asker that died; whoever sees it removes it.
+ * The kernel says whose datagram it is: the asker's own user, the box's owner or root may answer,
+ * and nobody in a sandbox can reach the box at all. The asker answers back, so that who said yes
+ * knows that it counted. What has no lock was left by an asker that died; whoever sees it removes
+ * it.
  */
 #include <assert.h>
 #include <dirent.h>

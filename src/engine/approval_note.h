@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A question to a person in the ledger: that it was asked, and what came of it; each has one event. */
+/* A question to a person in the ledger: that it was asked, and what came of it; each has one
+ * event. */
 #ifndef ENGINE_APPROVAL_NOTE_H
 #define ENGINE_APPROVAL_NOTE_H
 

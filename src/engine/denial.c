@@ -127,8 +127,8 @@ static bool is_own(const char *dir)
 	return strncmp(dir, "/var", 4) == 0 || strncmp(dir, "/sys", 4) == 0;
 }
 
-/* Is this argument a file of the caller's that the command could not see? Directories by a whole path
- * only: a word such as "test" is rather something else. */
+/* Is this argument a file of the caller's that the command could not see? Directories by a whole
+ * path only: a word such as "test" is rather something else. */
 static bool hidden(const struct pinfold_run *run, const char *arg)
 {
 	struct stat st;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A driver of ours (deps/drivers.h) in a sandbox: it knows a package manager. It is told what to do, and
- * tells what came of it, in frames over its standard input and output:
+ * A driver of ours (deps/drivers.h) in a sandbox: it knows a package manager. It is told what to
+ * do, and tells what came of it, in frames over its standard input and output:
  *
  *	kind (1 byte), length (8 bytes, little endian), as many bytes
  *
@@ -12,7 +12,8 @@
  *	E	a document: {"code": "missing", "message": "...", "remedy": "..."}; nothing comes behind it
  *	D	done; nothing comes behind it
  *
- * It reads everything before it answers. It is believed no more than any other program in a sandbox.
+ * It reads everything before it answers. It is believed no more than any other program in a
+ * sandbox.
  */
 #ifndef ENGINE_DEPS_BOX_H
 #define ENGINE_DEPS_BOX_H

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packages that have to be executed to be had: node's with install scripts, Python's that are source. That is done in
- * sandboxes with the index's network and no secret, each for nothing else, and what comes out is locked by its hash.
+ * Packages that have to be executed to be had: node's with install scripts, Python's that are
+ * source. That is done in sandboxes with the index's network and no secret, each for nothing else,
+ * and what comes out is locked by its hash.
  *
- * pip executes sources already when it asks what they need. So what it says of versions and hashes is looked up
- * once more, in a sandbox where nothing of a package ran, before it is believed; and each is built in a
- * sandbox of its own, so that none can change what becomes of another.
+ * pip executes sources already when it asks what they need. So what it says of versions and hashes
+ * is looked up once more, in a sandbox where nothing of a package ran, before it is believed; and
+ * each is built in a sandbox of its own, so that none can change what becomes of another.
  */
 #include <string.h>
 
@@ -67,8 +68,8 @@ static int take_built(enum deps_lang lang, struct box *b, struct value *part, st
 	return lock_check_part(lang, part, e);
 }
 
-/* In a sandbox of their own, after hashes and names were taken from one where no script ran: what they do there
- * changes nothing but the packages that have them. */
+/* In a sandbox of their own, after hashes and names were taken from one where no script ran: what
+ * they do there changes nothing but the packages that have them. */
 static int run_scripts(struct store *s, enum deps_lang lang, const struct deps_index *index,
 		       struct value *part, struct err *e)
 {

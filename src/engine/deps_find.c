@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a run needs: the lock of its directory, else its manifest, else what its programs import. Names
- * become packages here; versions and hashes come from the index, by deps_resolve().
+ * What a run needs: the lock of its directory, else its manifest, else what its programs import.
+ * Names become packages here; versions and hashes come from the index, by deps_resolve().
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,7 +78,8 @@ static int refuse_left(const char *file, const char *what, struct err *e)
 	return err_remedy(e, "name a package of the index instead, or bring it in with --dir");
 }
 
-/* Whoever wrote the file does not say where packages come from; nor are they taken from elsewhere in silence. */
+/* Whoever wrote the file does not say where packages come from; nor are they taken from elsewhere
+ * in silence. */
 static int check_indexes(enum deps_lang lang, const char *file, const struct value *named,
 			 struct err *e)
 {

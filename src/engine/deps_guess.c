@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose packages does a command need that says nothing of its language (sh, make)? The first that the lock of
- * the directory has a part for; without a lock, by which manifests lie there. Only a guess of where to begin:
- * what is in these files counts when they are read, in a sandbox.
+ * Whose packages does a command need that says nothing of its language (sh, make)? The first that
+ * the lock of the directory has a part for; without a lock, by which manifests lie there. Only a
+ * guess of where to begin: what is in these files counts when they are read, in a sandbox.
  */
 #include <fcntl.h>
 #include <stdlib.h>

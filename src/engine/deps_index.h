@@ -14,7 +14,8 @@ struct deps_index {
 
 /* Passwords in URLs are left behind: no secret goes in; but apt's, where apt alone sees them. */
 int deps_index_find(enum deps_lang lang, struct deps_index *ret, struct err *e);
-/* Is this URL, from a manifest of pip's, one of those, or pip's own default, which those stand for? */
+/* Is this URL, from a manifest of pip's, one of those, or pip's own default, which those stand
+ * for? */
 bool deps_index_is_one(const struct deps_index *index, const char *url);
 void deps_index_done(struct deps_index *i);
 #define auto_index __attribute__((cleanup(deps_index_done))) struct deps_index

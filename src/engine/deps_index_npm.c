@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * npm's registry, and those of scopes: what the driver is told is {"url": "...", "scopes": {"@scope": "..."}}.
- * The .npmrc of a project is not read: an agent may have written it.
+ * npm's registry, and those of scopes: what the driver is told is {"url": "...", "scopes":
+ * {"@scope": "..."}}. The .npmrc of a project is not read: an agent may have written it.
  */
 #include <fcntl.h>
 #include <limits.h>

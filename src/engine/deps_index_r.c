@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where R's packages are: the variable CRAN, else what R's own configuration on this host says. That is a
- * program (Rprofile.site), so R says it, in a sandbox. */
+/* Where R's packages are: the variable CRAN, else what R's own configuration on this host says.
+ * That is a program (Rprofile.site), so R says it, in a sandbox. */
 #include <stdlib.h>
 #include <string.h>
 

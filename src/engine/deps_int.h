@@ -41,7 +41,8 @@ int deps_run_script(const struct deps_place *place, const struct deps_script *sc
 /* As pinfold_deps_scan() has it. */
 int deps_scan(const struct deps_place *place, enum deps_lang lang, const struct deps_program *p,
 	      struct value **ret, struct err *e);
-/* deps_table.c: the user's own names (deps/table.h) count from now on, and go into *h, which may be NULL. */
+/* deps_table.c: the user's own names (deps/table.h) count from now on, and go into *h, which may be
+ * NULL. */
 int deps_table(struct hash *h, struct err *e);
 /* deps_keep.c: where a workspace has its programs, inside. */
 int deps_root(struct store *s, const char *workspace, const char **ret, struct err *e);

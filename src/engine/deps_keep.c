@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lock of a workspace: read and written by a command inside, as whatever a workspace holds. What comes
- * out is as hostile as a lock of anybody's; lock_parse() looks at it.
+ * The lock of a workspace: read and written by a command inside, as whatever a workspace holds.
+ * What comes out is as hostile as a lock of anybody's; lock_parse() looks at it.
  */
 #include <assert.h>
 #include <pinfold/deps.h>

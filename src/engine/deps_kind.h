@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is special about the packages of a language, one row each: programs of ours that run in a sandbox,
- * and how its programs are started. Everything else in engine/deps_*.c is the same for all.
+ * What is special about the packages of a language, one row each: programs of ours that run in a
+ * sandbox, and how its programs are started. Everything else in engine/deps_*.c is the same for
+ * all.
  */
 #ifndef ENGINE_DEPS_KIND_H
 #define ENGINE_DEPS_KIND_H
@@ -13,14 +14,16 @@ struct deps_kind {
 	/* What it is written in, and its text; NULL: packages of this language are not had. */
 	const char *driver_lang, *driver; /* engine/deps_box.h has its frames */
 	bool as_root; /* it installs over the host's own packages, whose list it has to see */
-	/* What reads the directory: pinfold.lock and manifests. It is called with the directory, and prints
+	/* What reads the directory: pinfold.lock and manifests. It is called with the directory,
+	 * and prints
 	 *
 	 *	{"lock": "...", "file": "requirements.txt", "asked": ["pandas>=2"], "left": [], "why": null,
 	 *	 "given": null, "locked": false, "indexes": [], "interpreter": "...", "platform": "..."}
 	 *
-	 * lock: the text of pinfold.lock, or null; file: the manifest that counts, or null; left: what comes
-	 * from no index; why: what is wrong with the file; given: more for the driver, as it understands it; locked:
-	 * a tool wrote it that had asked an index; indexes: URLs of indexes that it names. */
+	 * lock: the text of pinfold.lock, or null; file: the manifest that counts, or null; left:
+	 * what comes from no index; why: what is wrong with the file; given: more for the driver,
+	 * as it understands it; locked: a tool wrote it that had asked an index; indexes: URLs of
+	 * indexes that it names. */
 	const char *manifest_lang, *manifest;
 	const char *scan;	     /* in the language itself; scan.py says what it prints */
 	const char *text_name;	     /* what a program without a file is called */

@@ -248,7 +248,8 @@ static void remember(struct store *s, const char *print, const struct value *par
 		(void)depset_remember(s, print, text, &none);
 }
 
-/* Of an index that does not answer now: what it said before. `e` stays what it is where there is nothing. */
+/* Of an index that does not answer now: what it said before. `e` stays what it is where there is
+ * nothing. */
 static int recall(struct store *s, enum deps_lang lang, const char *print, int failed,
 		  struct value **ret, struct err *e)
 {
@@ -383,8 +384,8 @@ static int plant(struct making *m, struct box *b, struct depset *set, struct val
 	return reader_end(&r, k, e);
 }
 
-/* What is written down of a layer: the part, which names outside /usr lead into it, and which files tell that
- * a package is used. */
+/* What is written down of a layer: the part, which names outside /usr lead into it, and which files
+ * tell that a package is used. */
 static int describe(const struct value *part, const struct value *more, struct depset *set,
 		    struct err *e)
 {
@@ -460,7 +461,8 @@ static int have(struct store *s, const struct wanted *w, const char *key, struct
 		      : r;
 }
 
-/* A layer of the distribution's packages fits the host that it was made on, as long as that has the same. */
+/* A layer of the distribution's packages fits the host that it was made on, as long as that has the
+ * same. */
 static int add_host(char key[HASH_TEXT_SIZE], struct err *e)
 {
 	static const char status[] = "/var/lib/dpkg/status";
@@ -494,7 +496,8 @@ int deps_key(enum deps_lang lang, const struct value *part, char ret[HASH_TEXT_S
 	return lang == DEPS_APT ? add_host(ret, e) : 0;
 }
 
-/* Root's sandboxes have the host's directories as their own; those of others could put nothing there. */
+/* Root's sandboxes have the host's directories as their own; those of others could put nothing
+ * there. */
 static int have_ground(struct store *s, enum deps_lang lang, struct depset *ret, int *ret_lock,
 		       struct err *e)
 {

@@ -6,8 +6,8 @@
  *	deps_fetch()	what of it is not in the cache, by the driver, with the index's network
  *	deps_install()	files of the cache -> a layer, by the driver, with no network; kept by its key
  *
- * Each runs in a sandbox of its own. What comes out of one is checked before it goes into the next: a
- * lock by lock_check_part(), files by their hashes, the layer by the reader, which makes it.
+ * Each runs in a sandbox of its own. What comes out of one is checked before it goes into the next:
+ * a lock by lock_check_part(), files by their hashes, the layer by the reader, which makes it.
  */
 #ifndef ENGINE_DEPS_LAYER_H
 #define ENGINE_DEPS_LAYER_H

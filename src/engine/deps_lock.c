@@ -149,7 +149,8 @@ static int lock_anew(struct store *s, enum deps_lang lang, struct value *lock,
 	return 0;
 }
 
-/* Nobody said which language: versions anew are for all, and what goes, goes from where it was asked for. */
+/* Nobody said which language: versions anew are for all, and what goes, goes from where it was
+ * asked for. */
 static int lock_all(struct store *s, struct value *lock, const struct pinfold_deps_change *c,
 		    struct err *e)
 {

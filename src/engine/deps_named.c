@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packages that somebody names: NAME as the index knows it, of the program's language, or LANGUAGE:NAME. */
+/* Packages that somebody names: NAME as the index knows it, of the program's language, or
+ * LANGUAGE:NAME. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Has anything changed since we looked last? By names, sizes, times and inodes, as git does it; nothing is
- * read. A file that was written twice within one tick of the clock could be missed, and is found by its
- * change time the next time that it is written.
+ * Has anything changed since we looked last? By names, sizes, times and inodes, as git does it;
+ * nothing is read. A file that was written twice within one tick of the clock could be missed, and
+ * is found by its change time the next time that it is written.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -174,7 +174,8 @@ void deps_print_host(enum deps_lang lang, struct hash *h)
 	char path[128], real[64] = "";
 	const char *scan = deps_kind(lang)->scan;
 
-	/* What another Pinfold answered is not what this one would: its tables and scanners count. */
+	/* What another Pinfold answered is not what this one would: its tables and scanners
+	 * count. */
 	deps_names_add(h);
 	hash_add(h, scan ? scan : "", scan ? strlen(scan) : 0);
 	/* python3 is a link to the version that has directories of its own. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packages for one run (--deps): what its programs need is found out, had and held before anything of the
- * run is made. The same question as before needs neither a sandbox nor the network: a hash of the texts
- * (of a directory: of its files' names, sizes and times) leads to the lock that it came to.
+ * Packages for one run (--deps): what its programs need is found out, had and held before anything
+ * of the run is made. The same question as before needs neither a sandbox nor the network: a hash
+ * of the texts (of a directory: of its files' names, sizes and times) leads to the lock that it
+ * came to.
  */
 #ifndef ENGINE_DEPS_RUN_H
 #define ENGINE_DEPS_RUN_H
@@ -29,13 +30,13 @@ struct run_deps {
 	struct value *imported; /* what came of it, a letter for each package; NULL: nothing */
 };
 
-/* Of a replay: "=LANGUAGE:KEY[,LANGUAGE:KEY]", the very layers that a run had, and no others. Malloced; NULL: it had
- * none, or no memory. */
+/* Of a replay: "=LANGUAGE:KEY[,LANGUAGE:KEY]", the very layers that a run had, and no others.
+ * Malloced; NULL: it had none, or no memory. */
 #define DEPS_AGAIN '='
 char *deps_again(const struct run_deps *had);
 
-/* Nothing without --deps. What it did is gone from `o`, so that nobody does it again; and a run with
- * packages is made in this process. `workspace`: its name, in `store`; or NULL. */
+/* Nothing without --deps. What it did is gone from `o`, so that nobody does it again; and a run
+ * with packages is made in this process. `workspace`: its name, in `store`; or NULL. */
 int deps_prepare(struct pinfold_run_options *o, struct store *store, const char *workspace,
 		 struct run_deps *ret, struct err *e);
 void deps_release(struct run_deps *d);
@@ -53,7 +54,8 @@ void deps_find_missing(struct pinfold_run *run);
 /* What to do about a module that was not there, for a person or a model. */
 void deps_hint(const struct pinfold_run *run, char *to, size_t size);
 
-/* deps_find.c: the part of a lock for what a run needs, and whether the lock of its directory had it. */
+/* deps_find.c: the part of a lock for what a run needs, and whether the lock of its directory had
+ * it. */
 struct deps_ask {
 	const char *mode; /* auto, manifest, retry */
 	enum deps_lang lang;
@@ -70,8 +72,9 @@ struct deps_ask {
 	bool offline;
 	bool only_binary; /* refuse what was built from source, or by scripts */
 };
-/* deps_seen.c: the files of a layer's packages that tell whether they are used, `modules` of what is written down
- * of the layer, are watched from now on; and what came of it, a letter for each package (wire/msg.h). */
+/* deps_seen.c: the files of a layer's packages that tell whether they are used, `modules` of what
+ * is written down of the layer, are watched from now on; and what came of it, a letter for each
+ * package (wire/msg.h). */
 int deps_watch(struct run_deps *d, const struct value *layer, struct err *e);
 void deps_seen(struct run_deps *d, const char *states, size_t n);
 
@@ -96,10 +99,12 @@ int deps_find(const struct deps_ask *ask, struct value **ret, struct value **ret
 /* Refuses a name that looks like a typing error of a well-known one. */
 int deps_refuse_typo(enum deps_lang lang, const char *package, const char *where, struct err *e);
 
-/* deps_guess.c: the language whose packages a command needs that does not say; `dir` may be NULL. */
+/* deps_guess.c: the language whose packages a command needs that does not say; `dir` may be
+ * NULL. */
 enum deps_lang deps_guess(const char *dir);
 
-/* deps_print.c: the files of a directory that could matter, as a hash that says whether they changed. */
+/* deps_print.c: the files of a directory that could matter, as a hash that says whether they
+ * changed. */
 struct hash;
 int deps_print_dir(const char *dir, struct hash *h, struct err *e);
 /* One that is named may have any name. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of the packages that were mounted a program really used. A driver says, when it installs a package,
- * which files of it are opened by whoever imports it; the guest has these watched (guest/seen.c).
+ * Which of the packages that were mounted a program really used. A driver says, when it installs a
+ * package, which files of it are opened by whoever imports it; the guest has these watched
+ * (guest/seen.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,8 @@
 #include "engine/deps_run.h"
 #include "wire/msg.h"
 
-/* A layer that has none on record, or was made before there were any: as many packages that nobody knows of. */
+/* A layer that has none on record, or was made before there were any: as many packages that nobody
+ * knows of. */
 static void put_layer(FILE *f, size_t packages, const struct value *modules)
 {
 	for (size_t i = 0; i < packages; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a directory of the host holds, as one number. For each entry, in the order of names and a
- * directory before what is in it: its path, NUL, its type and mode, NUL, and the digest of a file or the
- * text of a link, NUL. Times do not count: content that is the same is the same.
+ * directory before what is in it: its path, NUL, its type and mode, NUL, and the digest of a file
+ * or the text of a link, NUL. Times do not count: content that is the same is the same.
  */
 #include <dirent.h>
 #include <fcntl.h>

@@ -384,7 +384,8 @@ static int take_policy(struct request *r, const struct pinfold_run_options *o, s
 	return request_secrets(r, e);
 }
 
-/* What says something about the way out, where there is none. A tenant's purse narrows all of his runs. */
+/* What says something about the way out, where there is none. A tenant's purse narrows all of his
+ * runs. */
 static int refuse_unused(const struct pinfold_run_options *o, struct err *e)
 {
 	bool own = !o->egress_purse;

@@ -27,7 +27,8 @@ static void answer(struct pinfold_run *run, uint32_t ask, enum gate_said said, u
 			  0); /* a gate that died lets nobody through */
 }
 
-/* Who was asked for and is refused has to be told so while he still runs: the last of its time is his. */
+/* Who was asked for and is refused has to be told so while he still runs: the last of its time is
+ * his. */
 uint64_t run_question_ms(const struct pinfold_run *run)
 {
 	uint64_t now = now_us();

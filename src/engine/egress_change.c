@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who wants to know or to change what a sandbox may reach: the policy is made here, with the ceiling
- * of this host, and sent to who holds the sandbox's way out (egress_live.c). */
+/* Who wants to know or to change what a sandbox may reach: the policy is made here, with the
+ * ceiling of this host, and sent to who holds the sandbox's way out (egress_live.c). */
 #include <assert.h>
 #include <fcntl.h>
 #include <pinfold/policy.h>
@@ -203,7 +203,8 @@ int pinfold_policy_show(const char *id, char **ret_json, struct pinfold_error *r
 	return sandbox_result(r, &e, ret_error);
 }
 
-/* Rules are held against names, never against each other: for "*.example.org" some name below it. */
+/* Rules are held against names, never against each other: for "*.example.org" some name below
+ * it. */
 static void name_of(const char *item, struct name *ret)
 {
 	char text[NAME_SIZE + 16];

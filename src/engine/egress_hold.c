@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sandboxes that live: the daemon has them, their way out is this process's, which made them. What is
- * left of the run that made one looks after it: it hears what the gate decides, has people asked, and
- * is told to change the policy. One thread, or a process that does nothing else, waits for all.
+ * Sandboxes that live: the daemon has them, their way out is this process's, which made them. What
+ * is left of the run that made one looks after it: it hears what the gate decides, has people
+ * asked, and is told to change the policy. One thread, or a process that does nothing else, waits
+ * for all.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a sandbox may reach, changed while it runs. Who holds its way out has a datagram socket in the
- * data directory, gates/ID.sock; a question comes with a socket to answer on, and with the packed policy
- * where one is to be set. It goes on to the gate with that socket, so that who asked hears from the
- * gate itself that it holds.
+ * What a sandbox may reach, changed while it runs. Who holds its way out has a datagram socket in
+ * the data directory, gates/ID.sock; a question comes with a socket to answer on, and with the
+ * packed policy where one is to be set. It goes on to the gate with that socket, so that who asked
+ * hears from the gate itself that it holds.
  *
  *	SHOW	the packed policy and a document, two memfds
  *	SET	struct gate_taken

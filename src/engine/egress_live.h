@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a sandbox may reach, looked at and changed while it runs. For egress*.c and the run's loop. */
+/* What a sandbox may reach, looked at and changed while it runs. For egress*.c and the run's
+ * loop. */
 #ifndef ENGINE_EGRESS_LIVE_H
 #define ENGINE_EGRESS_LIVE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file of a purse, struct gate_purse: made, read, and its limits set. Gates have it mapped; the kernel
- * shows them what is written here, and us what they add.
+ * The file of a purse, struct gate_purse: made, read, and its limits set. Gates have it mapped; the
+ * kernel shows them what is written here, and us what they add.
  */
 #include <assert.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recordings. The gate appends what servers answer to a file without a name (egress/tape.h); when the
- * run has ended, each answer becomes a file of its own, and so does the list of all of them:
+ * Recordings. The gate appends what servers answer to a file without a name (egress/tape.h); when
+ * the run has ended, each answer becomes a file of its own, and so does the list of all of them:
  *
  *	recordings/SHA256	an answer, as a server sends it: head, Content-Length, body
  *	recordings/SHA256	a list: "pinfold-recording 1", then for each answer, in the order in which

@@ -70,8 +70,8 @@ int roots_file(struct pinfold_run *run, int *ret_fd, struct err *e)
 	return 0;
 }
 
-/* Java has a list of its own. Where that is of a kind that we cannot add to, or there is none, Java believes
- * whom it believed, and refuses what the gate says: nothing is weaker for it. */
+/* Java has a list of its own. Where that is of a kind that we cannot add to, or there is none, Java
+ * believes whom it believed, and refuses what the gate says: nothing is weaker for it. */
 static void trust_for_java(struct pinfold_run *run)
 {
 	auto_close int fd = open("/" SPEC_JAVA_CERTS, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run that is not ours: its command is the daemon's, which sends us what it prints. The handle has
- * the same events as any other; stopping it means to hang up, and the command goes on.
+ * A run that is not ours: its command is the daemon's, which sends us what it prints. The handle
+ * has the same events as any other; stopping it means to hang up, and the command goes on.
  */
 #include <errno.h>
 #include <fcntl.h>

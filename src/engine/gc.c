@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Giving back what nobody needs: history that is older than wanted, then layers that only it needed, then
- * what lies below all that is kept and has something several times. The last is done by merging: of a file
- * that ten forgotten commands wrote, one copy stays.
+ * Giving back what nobody needs: history that is older than wanted, then layers that only it
+ * needed, then what lies below all that is kept and has something several times. The last is done
+ * by merging: of a file that ten forgotten commands wrote, one copy stays.
  */
 #include <pinfold/gc.h>
 #include <assert.h>

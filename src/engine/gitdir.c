@@ -16,8 +16,8 @@
 #define CONFIG_MAX (64u << 10)
 #define WORK "/work"
 
-/* `base`/`path`, or `path` if it is absolute, without . and .. ; as for the kernel where there are no
- * links. */
+/* `base`/`path`, or `path` if it is absolute, without . and .. ; as for the kernel where there are
+ * no links. */
 static bool join(const char *base, const char *path, char to[GITDIR_PATH_MAX])
 {
 	const char *parts[2] = {path[0] == '/' ? "" : base, path};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The git directory of a worktree or submodule that is shown with --dir: it lies elsewhere, and a file
- * .git names it. Whoever wrote that file may name anything, so it is shown only if it is a git
- * directory, belongs to the caller, is reached without links, and itself names the directory that is
- * shown.
+ * The git directory of a worktree or submodule that is shown with --dir: it lies elsewhere, and a
+ * file .git names it. Whoever wrote that file may name anything, so it is shown only if it is a git
+ * directory, belongs to the caller, is reached without links, and itself names the directory that
+ * is shown.
  */
 #ifndef ENGINE_GITDIR_H
 #define ENGINE_GITDIR_H

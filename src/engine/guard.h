@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the `commands` of a policy say to who executes or deletes something inside (sandbox/guard.h). Whoever
- * made the sandbox decides: by himself, or asked by the warden over a socket (wire/guard.h). Questions
- * and answers are those of the gate (egress/gate_ask.c):
+ * What the `commands` of a policy say to who executes or deletes something inside
+ * (sandbox/guard.h). Whoever made the sandbox decides: by himself, or asked by the warden over a
+ * socket (wire/guard.h). Questions and answers are those of the gate (egress/gate_ask.c):
  *
  *	once		all that wait for it now go on; the next is asked for again. Of a deletion, all
  *			that the same process deletes by the same rule
@@ -21,8 +21,8 @@
 
 /* Which guard the policy needs. */
 enum sandbox_guard guard_of(const struct policy *p);
-/* Before the sandbox is made; nothing where its policy has no commands. In the daemon: a socket for the
- * warden, spec.guard_fd. */
+/* Before the sandbox is made; nothing where its policy has no commands. In the daemon: a socket for
+ * the warden, spec.guard_fd. */
 int guard_begin(struct pinfold_run *run, struct err *e);
 /* One of our own sandbox, taken by notify_take(). Negative: the listener is finished. */
 int guard_event(struct pinfold_run *run, const struct notify_event *ev);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is about to happen, in words for a person. The words are of hostile code: nothing in them can
- * look like more than one word, or like less than all of them. */
+/* What is about to happen, in words for a person. The words are of hostile code: nothing in them
+ * can look like more than one word, or like less than all of them. */
 #include <stdio.h>
 #include <string.h>
 
@@ -72,7 +72,8 @@ static void put_command(struct text *t, const struct guard_ask *a)
 
 	bool is_other = word >= end || strcmp(base_of(word), base_of(program)) != 0;
 
-	/* A word says what a program likes; by which file it is goes in front, so that it is not cut. */
+	/* A word says what a program likes; by which file it is goes in front, so that it is not
+	 * cut. */
 	if (is_other) {
 		put(t, "(", 1);
 		put_word(t, program);

@@ -7,8 +7,8 @@
 
 #include "wire/guard.h"
 
-/* "git push 'a branch'", "delete /work/x": one line of UTF-8, cut where it is too long and then saying so.
- * `a` is whole (guard_ask_fits()). */
+/* "git push 'a branch'", "delete /work/x": one line of UTF-8, cut where it is too long and then
+ * saying so. `a` is whole (guard_ask_fits()). */
 void guard_text(const struct guard_ask *a, char *ret, size_t size);
 
 #endif

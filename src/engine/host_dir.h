@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The directory of the host that a workspace shows at /work, opened to be compared with or written to.
- * Whatever somebody who was killed had begun to write there is taken back first.
+ * The directory of the host that a workspace shows at /work, opened to be compared with or written
+ * to. Whatever somebody who was killed had begun to write there is taken back first.
  */
 #ifndef ENGINE_HOST_DIR_H
 #define ENGINE_HOST_DIR_H

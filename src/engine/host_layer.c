@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading a list of packages takes longer than a run: so the number is kept, in this process and in a file
- * (`host`: two words, a hash of what stat() said of the files, and the number), and a run only looks whether
- * the files are the same.
+ * Reading a list of packages takes longer than a run: so the number is kept, in this process and in
+ * a file (`host`: two words, a hash of what stat() said of the files, and the number), and a run
+ * only looks whether the files are the same.
  */
 #include "engine/host_layer.h"
 

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* Why the host might run what is at this path without being told to, by host_runs.def; NULL: it would
- * not. `link`: it is a symlink, which could stand for a directory. Pure. */
+/* Why the host might run what is at this path without being told to, by host_runs.def; NULL: it
+ * would not. `link`: it is a symlink, which could stand for a directory. Pure. */
 const char *host_runs(const char *path, bool link);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Images: made by the reader, in a sandbox that writes to one new layer and to nothing else. The host
- * side hands on bytes and hashes them on the way; of what comes back it takes texts, cut to size.
+ * Images: made by the reader, in a sandbox that writes to one new layer and to nothing else. The
+ * host side hands on bytes and hashes them on the way; of what comes back it takes texts, cut to
+ * size.
  */
 #include <assert.h>
 #include <stdio.h>

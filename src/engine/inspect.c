@@ -69,7 +69,8 @@ static int tell(const struct tree_change *c, pinfold_change_fn *each, void *arg,
 
 	if (r < 0)
 		return r;
-	/* The top of the view has a mode of its own, whatever that of the directory: nobody changed it. */
+	/* The top of the view has a mode of its own, whatever that of the directory: nobody changed
+	 * it. */
 	if (strcmp(shown.change.path, "/work") == 0 && c->type_old == TREE_TYPE_DIR &&
 	    c->type_new == TREE_TYPE_DIR)
 		return 0;

@@ -160,7 +160,8 @@ int lang_program(const char *name, const char **ret, struct err *e)
 	return 0;
 }
 
-/* R's front end is a script of the shell, which takes a tab in what stands behind -e for the end of it. */
+/* R's front end is a script of the shell, which takes a tab in what stands behind -e for the end of
+ * it. */
 static bool is_split(const struct lang *lang, const struct pinfold_run_options *o)
 {
 	return lang->driver == DRIVER_R && memchr(o->code, '\t', o->code_len);

@@ -14,8 +14,8 @@ struct ledger_keys {
 
 /* One behind the other, as `pinfold audit key` prints them: PEM, or a line each. At least one. */
 int ledger_keys_parse(const char *text, struct ledger_keys *ret, struct err *e);
-/* Those that the chain says are its own, added to the others; the one that signs now comes last. Nothing of that is
- * proved. */
+/* Those that the chain says are its own, added to the others; the one that signs now comes last.
+ * Nothing of that is proved. */
 void ledger_keys_of(int dir, struct ledger_keys *to);
 /* The chain's id, as its key has it. */
 bool ledger_chain_id(int dir, char ret[256]);

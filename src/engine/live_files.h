@@ -48,8 +48,8 @@ int files_ask(struct pinfold_files *f, const struct files_question *q, struct er
 int files_next(struct pinfold_files *f, int *ret_fd, struct err *e);
 /* Take the one answer that counts. */
 int files_take(struct pinfold_files *f, int *ret_fd, struct err *e);
-/* An error if the sandbox is paused. Where signals pause it, its file server may still answer a moment
- * after that. */
+/* An error if the sandbox is paused. Where signals pause it, its file server may still answer a
+ * moment after that. */
 int files_awake(struct pinfold_files *f, struct err *e);
 /* Both. */
 int files_do(struct pinfold_files *f, const struct files_question *q, int *ret_fd, struct err *e);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A port of a sandbox that lives: its file server connects, inside and with a command's rights, and
- * passes the socket out. The network namespace stays the sandbox's: whoever holds the socket can talk
- * to that one server and nothing else.
+ * passes the socket out. The network namespace stays the sandbox's: whoever holds the socket can
+ * talk to that one server and nothing else.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -12,8 +12,8 @@
 #include "engine/live_files.h"
 #include "engine/run_int.h"
 
-/* What we were given is what was asked for: a stream to some address of IP, and no socket that could
- * pass descriptors or that listens. */
+/* What we were given is what was asked for: a stream to some address of IP, and no socket that
+ * could pass descriptors or that listens. */
 static int check_socket(const struct pinfold_files *f, int fd, struct err *e)
 {
 	int domain = 0, type = 0, listens = 1;

@@ -100,7 +100,8 @@ int workspace_merge_all(struct store *s, struct err *e)
 	for (size_t i = 0; r >= 0 && i < names.n; i++) {
 		struct err one = ERR_INIT;
 
-		/* One that is gone meanwhile, or cannot be merged, is no reason to leave the others. */
+		/* One that is gone meanwhile, or cannot be merged, is no reason to leave the
+		 * others. */
 		(void)workspace_merge(s, names.name[i], MERGE_LONG, &one);
 	}
 	free(names.name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where we are, in the process: the user who started the daemon, with all his rights; one thread. Open: the
- * socket, and 0 to 2. What comes on it is the warden's word.
+ * Where we are, in the process: the user who started the daemon, with all his rights; one thread.
+ * Open: the socket, and 0 to 2. What comes on it is the warden's word.
  */
 #include "engine/news.h"
 

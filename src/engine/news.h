@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What ended in the daemon while nobody waited for it, on record: a command in the background, a sandbox whose
- * time was over. Only the warden knows of that, and it writes no ledger: a process of its own does, which hears
- * of it by a socket, in messages of fixed layout. It ends when the warden does, after the last of them.
+ * What ended in the daemon while nobody waited for it, on record: a command in the background, a
+ * sandbox whose time was over. Only the warden knows of that, and it writes no ledger: a process of
+ * its own does, which hears of it by a socket, in messages of fixed layout. It ends when the warden
+ * does, after the last of them.
  */
 #ifndef ENGINE_NEWS_H
 #define ENGINE_NEWS_H

@@ -154,8 +154,8 @@ static int choose_path(struct picked *p, const char *path, struct err *e)
 	return err_remedy(e, "pinfold review lists what did");
 }
 
-/* A child needs the directories that are new above it. Those of the item that we are at are a stack,
- * for a directory comes before what is in it. */
+/* A child needs the directories that are new above it. Those of the item that we are at are a
+ * stack, for a directory comes before what is in it. */
 static int choose_parents(struct picked *p, struct err *e)
 {
 	auto_free size_t *above = calloc(p->set.n + 1, sizeof(*above));

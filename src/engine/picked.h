@@ -30,8 +30,9 @@ void picked_done(struct picked *p);
 
 /* All changes of a workspace. */
 int picked_collect(struct picked *p, struct host_dir *d, struct err *e);
-/* Only those at or below one of `paths` (NULL: all), with the directories that they need, and without
- * what is left out; a link out of the directory is no conflict where it is named itself. ERR_MISSING: nothing changed there. */
+/* Only those at or below one of `paths` (NULL: all), with the directories that they need, and
+ * without what is left out; a link out of the directory is no conflict where it is named itself.
+ * ERR_MISSING: nothing changed there. */
 int picked_choose(struct picked *p, const char *const *paths, struct err *e);
 /* ERR_CONFLICT, after `each` has heard of every conflict. */
 int picked_refuse(struct picked *p, pinfold_review_fn *each, void *arg, struct err *e);

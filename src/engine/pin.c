@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Deterministic runs: what is the same every time. The engine decides what the clock shows at first and
- * sets variables; the plan does the rest (sandbox/pinned_image.c, PLAN_PIN), and inside src/pinned/.
+ * Deterministic runs: what is the same every time. The engine decides what the clock shows at first
+ * and sets variables; the plan does the rest (sandbox/pinned_image.c, PLAN_PIN), and inside
+ * src/pinned/.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -60,7 +61,8 @@ int request_pin(struct request *r, const struct pinfold_run_options *o, struct e
 
 int pin_environment(const struct request *r, char *ret[PIN_VARIABLES], struct err *e)
 {
-	/* ia32cap: without the processor's cycle counter, which OpenSSL mixes into its random numbers. */
+	/* ia32cap: without the processor's cycle counter, which OpenSSL mixes into its random
+	 * numbers. */
 	static const char *const fixed[] = {
 		"TZ=UTC",
 		"PYTHONHASHSEED=0",

@@ -44,9 +44,10 @@ static bool may_have_grown(const struct pinfold_run *run)
 	       (now.files == 0 && before->files == 0);
 }
 
-/* The layer of a workspace. As long as its filesystem has lost little it has hardly grown; but others
- * may have given back what it took, so once a second it is looked at all the same. A directory that
- * we may not look into counts as too much only where the filesystem says that it may be. */
+/* The layer of a workspace. As long as its filesystem has lost little it has hardly grown; but
+ * others may have given back what it took, so once a second it is looked at all the same. A
+ * directory that we may not look into counts as too much only where the filesystem says that it may
+ * be. */
 static void judge_disk(struct pinfold_run *run)
 {
 	const struct space *room = &run->room;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Background commands of a sandbox that lives. The daemon keeps what they print and knows how they are
- * doing; each function is one question to it. Standard input is written here, to a pipe that it gives us.
+ * Background commands of a sandbox that lives. The daemon keeps what they print and knows how they
+ * are doing; each function is one question to it. Standard input is written here, to a pipe that it
+ * gives us.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -283,8 +284,8 @@ void pinfold_process_output_free(struct pinfold_process_output *output)
 
 /* Writing. */
 
-/* A command that is gone is an error to the caller, not his death: SIGPIPE is ours alone if it was not
- * waiting for him before. */
+/* A command that is gone is an error to the caller, not his death: SIGPIPE is ours alone if it was
+ * not waiting for him before. */
 static ssize_t write_quietly(int fd, const void *data, size_t len)
 {
 	const struct timespec now = {0};

@@ -24,8 +24,8 @@ static int result(int r, const struct err *e, struct pinfold_error *ret_error)
 	return r < 0 ? -1 : 0;
 }
 
-/* Is it that tenant's? Over HTTP events say whose they are; the chain of his workspaces is his; and the
- * data directory's own is of who has it. */
+/* Is it that tenant's? Over HTTP events say whose they are; the chain of his workspaces is his; and
+ * the data directory's own is of who has it. */
 static bool is_of(const struct find_run *f, const char *chain, const char *tenant)
 {
 	const struct value *event = f->end.value ? f->end.value : f->begin.value;
@@ -41,7 +41,8 @@ static bool is_of(const struct find_run *f, const char *chain, const char *tenan
 	return strcmp(chain, "ledger") == 0 && strcmp(tenant, name) == 0;
 }
 
-/* The chain that knows the run, and what it says of it; find_done() and its descriptor are the caller's. */
+/* The chain that knows the run, and what it says of it; find_done() and its descriptor are the
+ * caller's. */
 static int with_chain_of(const char *run, const char *tenant, struct record_chain *ret,
 			 struct find_run *f, struct err *e)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public functions of libpinfold that are not the loop's (loop.c) or the result's (result.c). */
+/* The public functions of libpinfold that are not the loop's (loop.c) or the result's
+ * (result.c). */
 #include <assert.h>
 #include <signal.h>
 #include <stdlib.h>

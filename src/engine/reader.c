@@ -63,8 +63,8 @@ static void put_argv(const char *const *argv, const char *to[ARGS_MAX])
 	to[n] = NULL;
 }
 
-/* Its pipes are read and written here, and block: nothing else happens meanwhile, and the guest keeps
- * the time. */
+/* Its pipes are read and written here, and block: nothing else happens meanwhile, and the guest
+ * keeps the time. */
 static int take_pipes(struct reader *r, struct err *e)
 {
 	r->out = take_fd(&r->run->out[0]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Our own program, reader/, in a sandbox: the only one that reads or merges layers at rest, or walks
- * the files of a workspace for us. It speaks over its standard output, in the formats of tree/, and
- * is believed no more than any other program in a sandbox.
+ * Our own program, reader/, in a sandbox: the only one that reads or merges layers at rest, or
+ * walks the files of a workspace for us. It speaks over its standard output, in the formats of
+ * tree/, and is believed no more than any other program in a sandbox.
  */
 #ifndef ENGINE_READER_H
 #define ENGINE_READER_H
@@ -57,11 +57,11 @@ int reader_look(struct store *s, const struct reader_ask *ask, struct reader *re
 /* Start it in a workspace. Of `how`, the tool is filled in. */
 int reader_enter(struct store *s, const char *name, const char *const *argv,
 		 struct workspace_how *how, struct reader *ret, struct err *e);
-/* Hand on the bytes of `from` until it ends, or the reader wants no more: its answer says why. They are
- * hashed on the way unless `h` is NULL. */
+/* Hand on the bytes of `from` until it ends, or the reader wants no more: its answer says why. They
+ * are hashed on the way unless `h` is NULL. */
 int reader_pump(int from, int to, struct hash *h, struct err *e);
-/* Between the two, writing to one that has died is an error (EPIPE) and no signal for whoever uses this
- * library. */
+/* Between the two, writing to one that has died is an error (EPIPE) and no signal for whoever uses
+ * this library. */
 void reader_hush(sigset_t *ret_before);
 void reader_unhush(const sigset_t *before);
 /* Wait until it has ended; r < 0: with what was wrong already. Fails when it did. */

@@ -150,7 +150,8 @@ static bool is_id(const char *text)
 	return strlen(text) == ID_SIZE - 1 && id_is(prefix, text);
 }
 
-/* What was asked for, before it is known that there is such a thing: it may be a secret in the wrong place. */
+/* What was asked for, before it is known that there is such a thing: it may be a secret in the
+ * wrong place. */
 static void redact_arguments(struct value *data)
 {
 	struct value *all = value_get(data, "arguments");

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one place where an operation begins and ends, for the ledger. Its first event is written before
- * anything is done (what cannot be recorded does not happen), its last before the answer leaves. One that
- * is refused before it began has one event, with the phase "refused".
+ * The one place where an operation begins and ends, for the ledger. Its first event is written
+ * before anything is done (what cannot be recorded does not happen), its last before the answer
+ * leaves. One that is refused before it began has one event, with the phase "refused".
  *
- * The chain is that of the data directory for which this process works: `ledger` in the store's home or the
- * contract's, or what pinfold_ledger_use() named. PINFOLD_LEDGER=off: no ledger, and nothing of this happens.
+ * The chain is that of the data directory for which this process works: `ledger` in the store's
+ * home or the contract's, or what pinfold_ledger_use() named. PINFOLD_LEDGER=off: no ledger, and
+ * nothing of this happens.
  */
 #ifndef ENGINE_RECORD_H
 #define ENGINE_RECORD_H
@@ -55,8 +56,9 @@ int op_end(struct op *op, int r, struct value *data, const struct err *e);
 /* A run. */
 void record_who(struct pinfold_run *run, const struct pinfold_run_options *o);
 int record_run_begin(struct pinfold_run *run, struct err *e);
-/* It has gone on for RECORD_LIVES_US, or has raised an alert so long ago: an event says in which sandbox, where
- * the daemon chose it, and what was written so far is settled. A shorter run pays nothing for this. */
+/* It has gone on for RECORD_LIVES_US, or has raised an alert so long ago: an event says in which
+ * sandbox, where the daemon chose it, and what was written so far is settled. A shorter run pays
+ * nothing for this. */
 #define RECORD_LIVES_US 30000u
 void record_run_lives(struct pinfold_run *run);
 struct run_alert;
@@ -71,15 +73,18 @@ void record_run_refused(struct pinfold_run *run, const struct pinfold_run_option
 struct value *record_run_asked(const struct pinfold_run *run, const struct pinfold_run_options *o);
 struct value *record_run_outcome(const struct pinfold_run *run, const struct err *e);
 struct value *record_error(const struct err *e);
-/* The words of a command without what looks like a secret; values of its variables are their names. */
+/* The words of a command without what looks like a secret; values of its variables are their
+ * names. */
 struct value *record_words(const char *const *argv, const char *const *env);
-/* record_more.c: its command, variables and packages; what the beginning has no room for, behind it. */
+/* record_more.c: its command, variables and packages; what the beginning has no room for, behind
+ * it. */
 void record_run_first(struct value *v, const struct pinfold_run *run);
 void record_run_behind(struct pinfold_run *run);
 /* Its denials, connections and files; what the end has no room for, before it. */
 void record_run_lists(struct value *v, const struct pinfold_run *run);
 void record_run_more(struct pinfold_run *run);
-/* Of a sandbox that lived, when it has ended: what the gate decided for it, whoever's command it was. */
+/* Of a sandbox that lived, when it has ended: what the gate decided for it, whoever's command it
+ * was. */
 void record_live_network(const struct pinfold_run *run);
 void record_live_part(const struct pinfold_run *run, const char *phase, struct value *taken);
 void record_run_part(struct pinfold_run *run, struct value *data);
@@ -89,11 +94,13 @@ struct value *record_redacted(const char *text); /* without what looks like a se
 /* ledger.c: the chain's directory, opened; FD_NONE and 0: there is none. */
 int record_open(const struct store *s, int *ret_fd, struct err *e);
 unsigned record_flags(void);
-/* Events were written and this process goes on for a while: whoever does that for it settles them now. */
+/* Events were written and this process goes on for a while: whoever does that for it settles them
+ * now. */
 void record_settle(void);
 /* Has this process written an event? */
 bool record_written(void);
-/* The chains of the data directory: its own, of HTTP, of tenants. Room for `most`; how many, or negative. */
+/* The chains of the data directory: its own, of HTTP, of tenants. Room for `most`; how many, or
+ * negative. */
 struct record_chain {
 	int fd;
 	char name[128]; /* below the data directory */
@@ -102,7 +109,8 @@ int record_chains(struct record_chain *list, unsigned most, struct err *e);
 #define RECORD_CHAINS_MAX 256u
 /* ship.c: how many events of that chain every sink has. */
 uint64_t record_shipped(int chain);
-/* snap_digest.c: the digest of the snapshot after the run whose end this is, in that chain. 0: it made none. */
+/* snap_digest.c: the digest of the snapshot after the run whose end this is, in that chain. 0: it
+ * made none. */
 int record_snapshot(const char *chain, const struct value *end, char ret[HASH_TEXT_SIZE],
 		    struct err *e);
 /* audit.c: RFC 3339 in UTC to the millisecond, or NULL. */

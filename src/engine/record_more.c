@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists of a run: what it was refused, what it reached, which files it changed. The first few of each are in
- * the event of its end; the rest is in events "run.more" before that, so that every decision and every
- * file is on record and no event is too long. Words of the command, names of variables and packages are in the event of
- * its beginning and behind it.
+ * Lists of a run: what it was refused, what it reached, which files it changed. The first few of
+ * each are in the event of its end; the rest is in events "run.more" before that, so that every
+ * decision and every file is on record and no event is too long. Words of the command, names of
+ * variables and packages are in the event of its beginning and behind it.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the events of a run say of it. Names of variables, never their values; hashes, never contents. */
+/* What the events of a run say of it. Names of variables, never their values; hashes, never
+ * contents. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,7 +149,8 @@ static void set_policy(struct value *v, const struct policy *p)
 	value_set(v, "policy", to);
 }
 
-/* A name of something that is there is what it is; one of nothing may be a secret in the wrong place. */
+/* A name of something that is there is what it is; one of nothing may be a secret in the wrong
+ * place. */
 static void set_name(struct value *v, const char *key, const char *text, bool is_there)
 {
 	if (text)

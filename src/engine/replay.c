@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs a run again: what was kept of it becomes options, what it stood on is looked at (a snapshot of the
- * workspace, the directory, the image), and what comes of it goes to replay_compare.c. The file is ours,
- * in a directory of mode 0700, but it is read like anybody's.
+ * Runs a run again: what was kept of it becomes options, what it stood on is looked at (a snapshot
+ * of the workspace, the directory, the image), and what comes of it goes to replay_compare.c. The
+ * file is ours, in a directory of mode 0700, but it is read like anybody's.
  */
 #include "engine/replay.h"
 
@@ -53,7 +53,8 @@ static void kept_free(struct kept **p)
 }
 #define auto_kept __attribute__((cleanup(kept_free)))
 
-/* Values of variables, program text and input are kept of a run that asks for it alone. Of others there is the ledger. */
+/* Values of variables, program text and input are kept of a run that asks for it alone. Of others
+ * there is the ledger. */
 static int nothing_kept(const char *run, struct kept *k, struct err *e)
 {
 	int known = replay_from_ledger(run, &k->all, &k->foreign);
@@ -196,7 +197,8 @@ static int options_of(struct kept *k, struct pinfold_run_options *o, struct err 
 	return 0;
 }
 
-/* The directory is looked at before it is shown; what is changed in between is the caller's doing. */
+/* The directory is looked at before it is shown; what is changed in between is the caller's
+ * doing. */
 static int check_dir(struct kept *k, struct pinfold_run_options *o, struct err *e)
 {
 	const struct value *dir = value_get(k->all, "dir");

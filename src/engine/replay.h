@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is kept of a run so that it can be run again, in artifacts/RUN/replay of the data directory: mode
- * 0600, gone with the artifacts. One JSON object:
+ * What is kept of a run so that it can be run again, in artifacts/RUN/replay of the data directory:
+ * mode 0600, gone with the artifacts. One JSON object:
  *
  *	version		1
  *	request		the options; texts as base64, since they are any bytes
@@ -55,8 +55,8 @@ void replay_keep(struct pinfold_run *run);
 void replay_free(struct replay *r);
 struct value *replay_outcome(const struct pinfold_run *run);
 
-/* dir_digest.c: of all that a directory holds, but for the paths of `hidden` (NULL ends them, or NULL):
- * names, modes, contents. ERR_LIMIT: there is too much. */
+/* dir_digest.c: of all that a directory holds, but for the paths of `hidden` (NULL ends them, or
+ * NULL): names, modes, contents. ERR_LIMIT: there is too much. */
 int dir_digest(int dir, const char *const *hidden, char ret[HASH_TEXT_SIZE], struct err *e);
 
 #endif

@@ -27,7 +27,8 @@ void twin_done(struct twin *t);
 struct store;
 unsigned twins_reap(struct store *s);
 
-/* replay_ledger.c: what is kept of a run, made of its events; *ret stays NULL where it has not ended, or never began. 0: no chain knows it. */
+/* replay_ledger.c: what is kept of a run, made of its events; *ret stays NULL where it has not
+ * ended, or never began. 0: no chain knows it. */
 int replay_from_ledger(const char *run, struct value **ret, bool *ret_foreign);
 
 /* replay_compare.c (pure): two outcomes, as replay_outcome() makes them. Fills in the result. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the ledger alone knows of a run, in the form that replay_keep.c has. It has no values of variables, no input and
- * no program text, so runs that had some cannot be made again of it; what they printed it has as hashes.
+ * What the ledger alone knows of a run, in the form that replay_keep.c has. It has no values of
+ * variables, no input and no program text, so runs that had some cannot be made again of it; what
+ * they printed it has as hashes.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Workspaces for replays: like the one that the run was in, as that stood before, and gone with the replay. Who
- * makes one first takes the lock of a file locks/NAME. One whose lock nobody holds was left by a process that
- * was killed: the next replay removes it, and so does gc.
+ * Workspaces for replays: like the one that the run was in, as that stood before, and gone with the
+ * replay. Who makes one first takes the lock of a file locks/NAME. One whose lock nobody holds was
+ * left by a process that was killed: the next replay removes it, and so does gc.
  */
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A request on an image of the store. The image is held, so that nobody removes it under the run.
- * Whether a program is in it is looked up in its layers as they lie there: through links of the image,
- * never out of it.
+ * Whether a program is in it is looked up in its layers as they lie there: through links of the
+ * image, never out of it.
  */
 #include <fcntl.h>
 #include <linux/openat2.h>

@@ -238,8 +238,8 @@ static bool is_hash(const struct tree_change *c, const struct origin *o)
 	return strcmp(hash, o->hash) == 0 && ((c->mode_new & 0100) != 0) == o->exec;
 }
 
-/* What is there is not what the workspace began with, but that may be kept. 1: there is nothing to do,
- * it has been merged. */
+/* What is there is not what the workspace began with, but that may be kept. 1: there is nothing to
+ * do, it has been merged. */
 static int find_origin(struct review *rv, struct judged *j, const struct both *b, struct err *e)
 {
 	const struct tree_change *c = j->change;
@@ -340,8 +340,8 @@ static void judge_link(struct judged *j)
 	j->conflict = "it is a link that leads out of the directory";
 }
 
-/* Of what was hidden from it a workspace can know nothing, so nothing that it did there was meant. And
- * who reads a review may be who it was hidden from. */
+/* Of what was hidden from it a workspace can know nothing, so nothing that it did there was meant.
+ * And who reads a review may be who it was hidden from. */
 static void judge_secret(struct review *rv, struct judged *j)
 {
 	auto_free struct said *said = malloc(sizeof(*said));

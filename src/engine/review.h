@@ -3,10 +3,11 @@
  * What a workspace changed of its directory, against what that is now, and what is to be thought of
  * each change.
  *
- * A file that a workspace changed has not changed on the host since if its time of change (ctime, which nobody can set) is before the first of the layers that have it
- * was opened; or if we wrote it ourselves, and it is still that very file. A tick of the clock too late
- * counts as changed. What this cannot see: a directory that was moved there with all its files. A text
- * that changed on both sides is merged by apply if what it was is kept (store/origin.h).
+ * A file that a workspace changed has not changed on the host since if its time of change (ctime,
+ * which nobody can set) is before the first of the layers that have it was opened; or if we wrote
+ * it ourselves, and it is still that very file. A tick of the clock too late counts as changed.
+ * What this cannot see: a directory that was moved there with all its files. A text that changed on
+ * both sides is merged by apply if what it was is kept (store/origin.h).
  */
 #ifndef ENGINE_REVIEW_H
 #define ENGINE_REVIEW_H

@@ -287,8 +287,8 @@ struct request_on {
 	const struct store_image *image; /* borrowed; NULL: the host's */
 };
 
-/* request.c: options to request; everything that can be refused is refused here. `on`: a workspace, or
- * NULL. */
+/* request.c: options to request; everything that can be refused is refused here. `on`: a workspace,
+ * or NULL. */
 int request_init(struct request *r, const struct pinfold_run_options *o,
 		 const struct request_on *on, bool remote, struct err *e);
 void request_done(struct request *r);
@@ -331,8 +331,8 @@ int remote_open(int *ret_fd, struct err *e);
 /* Ask for something; with a request, its block and descriptors go along. */
 int remote_ask(int link, struct link_ask *msg, const struct request *req, const int stdio[3],
 	       struct err *e);
-/* One message, waited for: there may be a queue; no longer than until cancel_fd (0: none) is readable.
- * Nothing of it is believed beyond its own fields. */
+/* One message, waited for: there may be a queue; no longer than until cancel_fd (0: none) is
+ * readable. Nothing of it is believed beyond its own fields. */
 int remote_next(int link, int cancel_fd, struct link_msg *msg, int fds[2], struct err *e);
 /* The same with one descriptor and no request. */
 int remote_ask_with(int link, struct link_ask *msg, int fd, struct err *e);
@@ -345,8 +345,8 @@ void remote_kill(const struct pinfold_run *run);
 /* PINFOLD_PROMPT: the guest is done. */
 void remote_tell(const struct pinfold_run *run);
 /* A command in a sandbox that lives has ended, and not without a complaint: the answer says whether
- * somebody was killed for want of memory, or could not be started. False: all went well, which is not
- * worth a question, or nobody can be asked. */
+ * somebody was killed for want of memory, or could not be started. False: all went well, which is
+ * not worth a question, or nobody can be asked. */
 bool remote_ask_hit(const struct pinfold_run *run);
 /* follow.c: take one message of what is followed; 1: *ret is an event. */
 int follow_message(struct pinfold_run *run, struct pinfold_event *ret);
@@ -383,8 +383,8 @@ void run_arm_timer(struct pinfold_run *run);
 uint64_t now_us(void);
 /* egress.c: the policy of the options; ports to listen on. */
 int request_policy(struct request *r, const struct pinfold_run_options *o, struct err *e);
-/* What a ceiling's commands say to a sandbox without a policy; not for tools of ours, nor for one more
- * command. */
+/* What a ceiling's commands say to a sandbox without a policy; not for tools of ours, nor for one
+ * more command. */
 int request_ceiling(struct request *r, struct err *e);
 /* Before the sandbox is made; nothing without a policy. */
 int egress_begin(struct pinfold_run *run, struct err *e);
@@ -405,8 +405,8 @@ void request_usual_ports(struct request *r);
 int egress_hold(struct pinfold_run *run, const char *sandbox, struct err *e);
 /* Somebody will look after those. */
 bool egress_attended(void);
-/* A command in a sandbox whose way out this process holds: what is decided meanwhile is in its result,
- * too. Between the two. */
+/* A command in a sandbox whose way out this process holds: what is decided meanwhile is in its
+ * result, too. Between the two. */
 void egress_share_begin(struct pinfold_run *run);
 void egress_share_end(struct pinfold_run *run);
 /* One row of the gate's; not believed. */
@@ -421,8 +421,8 @@ void egress_ask_withdrawn(struct pinfold_run *run, const struct gate_report *r);
 uint64_t run_question_ms(const struct pinfold_run *run);
 /* Why, as who is asked reads it: what the run is for, if it said so, and what the policy says. */
 void run_question_why(const struct pinfold_run *run, const char *policy, char *ret, size_t size);
-/* egress_noted.c: a request that was looked into; how many there were; those of another run since then,
- * with its rows as they are here. */
+/* egress_noted.c: a request that was looked into; how many there were; those of another run since
+ * then, with its rows as they are here. */
 void egress_noted(struct pinfold_run *run, const struct gate_report *r);
 uint64_t egress_noted_count(const struct pinfold_run *run);
 void egress_noted_since(struct pinfold_run *run, const struct pinfold_run *from, uint64_t seen,
@@ -455,8 +455,8 @@ struct space run_disk_free(const struct pinfold_run *run);
 /* artifact.c */
 void run_start_artifact(struct pinfold_run *run, int stream);
 void artifacts_sweep(void);
-/* What is kept of a run to repeat it: a file to write; and to read, 1 in *ret_foreign where who serves HTTP
- * wrote it. -ENOENT: there is none. */
+/* What is kept of a run to repeat it: a file to write; and to read, 1 in *ret_foreign where who
+ * serves HTTP wrote it. -ENOENT: there is none. */
 int artifact_for_replay(const struct pinfold_run *run, struct err *e);
 int artifact_of_replay(const char *run, bool *ret_foreign, struct err *e);
 /* A file beside them, and one of an earlier run. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What --hide and --show said about the directory of a workspace, which remembers it as text: a line for
- * each pattern, with '-' before one that is hidden and '+' before one that is shown.
+ * What --hide and --show said about the directory of a workspace, which remembers it as text: a
+ * line for each pattern, with '-' before one that is hidden and '+' before one that is shown.
  */
 #ifndef ENGINE_SAID_H
 #define ENGINE_SAID_H

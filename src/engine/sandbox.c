@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sandboxes that live: made and kept by the daemon, known by their id. Each function is one question
- * to it over a connection of its own.
+ * Sandboxes that live: made and kept by the daemon, known by their id. Each function is one
+ * question to it over a connection of its own.
  */
 #include <assert.h>
 #include <fcntl.h>
@@ -153,7 +153,8 @@ static int check_level(const struct pinfold_run_options *o, struct err *e)
 	return err_remedy(e, "leave --isolation out, or run it without --detach");
 }
 
-/* Packages are said when it is made: a mount cannot be brought into one that has given up its rights. */
+/* Packages are said when it is made: a mount cannot be brought into one that has given up its
+ * rights. */
 static int check_packages(const struct pinfold_run_options *o, bool idle, struct err *e)
 {
 	bool named = (o->packages && o->packages[0]) || (o->apt && o->apt[0]) || o->packages_fd;

@@ -35,7 +35,8 @@ static const struct row {
 #undef NO_SECRET
 };
 
-/* As fnmatch(), which takes too long for a million names: nearly all patterns have one star or none. */
+/* As fnmatch(), which takes too long for a million names: nearly all patterns have one star or
+ * none. */
 static bool is_like(const char *pattern, const char *text)
 {
 	size_t before = strcspn(pattern, "*?[\\"), n = strlen(text);

@@ -17,8 +17,8 @@ struct secrets {
 	const char *what[SECRETS_MAX + 1]; /* of each */
 };
 
-/* Patterns of the caller's, or NULL; `show` counts more. One that ends with a slash shows all that is in a
- * directory, and nobody looks there. */
+/* Patterns of the caller's, or NULL; `show` counts more. One that ends with a slash shows all that
+ * is in a directory, and nobody looks there. */
 struct secrets_said {
 	const char *const *hide, *const *show;
 };
@@ -30,7 +30,8 @@ int secrets_find(int dir, const struct secrets_said *said, struct secrets *ret, 
 int secrets_find_git(int dir, const struct secrets_said *said, struct secrets *ret, struct err *e);
 void secrets_done(struct secrets *s);
 
-/* What a path of that directory looks like, or a directory on the way to it; NULL: like no secret. */
+/* What a path of that directory looks like, or a directory on the way to it; NULL: like no
+ * secret. */
 const char *secrets_what(int dir, const char *path, const struct secrets_said *said);
 
 /* The same of `name` in its directory alone, which is `path` below the top. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds what looks like a secret in the directory of --dir, so that the plan can put whiteouts over it.
- * The search is the caller's own, in a directory of the caller's, level by level. It sees all or fails:
- * what nobody looked at is not shown. A directory that cannot be searched is hidden whole; one that is
- * too large is refused, unless the caller says which part of it may be seen as it is.
+ * Finds what looks like a secret in the directory of --dir, so that the plan can put whiteouts over
+ * it. The search is the caller's own, in a directory of the caller's, level by level. It sees all
+ * or fails: what nobody looked at is not shown. A directory that cannot be searched is hidden
+ * whole; one that is too large is refused, unless the caller says which part of it may be seen as
+ * it is.
  */
 #include <dirent.h>
 #include <stdio.h>

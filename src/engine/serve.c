@@ -248,8 +248,8 @@ static rlim_t raise_descriptors(void)
 	return getrlimit(RLIMIT_NOFILE, &limit) < 0 ? RLIM_INFINITY : limit.rlim_cur;
 }
 
-/* Every sandbox is a handful of descriptors. Without one left nobody could even ask: so half of them
- * at most are for runs, and those that wait get what runs leave. */
+/* Every sandbox is a handful of descriptors. Without one left nobody could even ask: so half of
+ * them at most are for runs, and those that wait get what runs leave. */
 static void fit_descriptors(struct warden_config *c, rlim_t limit)
 {
 	rlim_t room = limit > FDS_OWN ? limit - FDS_OWN : 0;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sessions: the public functions and their loop. One set of descriptors: the command's own (engine's
- * loop.c keeps it), the socket with frames, a timer, and an eventfd by which other threads interrupt.
+ * Sessions: the public functions and their loop. One set of descriptors: the command's own
+ * (engine's loop.c keeps it), the socket with frames, a timer, and an eventfd by which other
+ * threads interrupt.
  *
- * A frame is told after the output that was in the pipes when it came, so that events have the order
- * in which the code made them. Only frames are results: the pipes carry bytes and nothing else.
+ * A frame is told after the output that was in the pipes when it came, so that events have the
+ * order in which the code made them. Only frames are results: the pipes carry bytes and nothing
+ * else.
  */
 #include <assert.h>
 #include <linux/sockios.h>
@@ -270,8 +272,8 @@ void pinfold_session_close(struct pinfold_session *s)
 
 /* The loop */
 
-/* A signal that comes before the driver is in the user's code would be lost, and one that comes before
- * the driver itself is there would kill the interpreter. */
+/* A signal that comes before the driver is in the user's code would be lost, and one that comes
+ * before the driver itself is there would kill the interpreter. */
 static void interrupt_now(struct pinfold_session *s, uint64_t now)
 {
 	int unread = 0;
@@ -388,8 +390,8 @@ static int tell_frame(struct pinfold_session *s, struct pinfold_session_event *r
 	return 1;
 }
 
-/* A whole frame, and nothing is left that was written before it. Its bytes are the event's until the
- * next call. */
+/* A whole frame, and nothing is left that was written before it. Its bytes are the event's until
+ * the next call. */
 static int take_frame(struct pinfold_session *s, struct pinfold_session_event *ret)
 {
 	switch (s->in.kind) {

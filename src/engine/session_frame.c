@@ -2,7 +2,8 @@
 /*
  * What the interpreter says in frames, and what is said to it. Its words are those of hostile code:
  * user code inside can write to the socket if it wants to. So a frame is at most FRAME_MAX, all of
- * one piece of code at most FRAME_ALL_MAX, and nothing is passed on that is not of its kind's shape.
+ * one piece of code at most FRAME_ALL_MAX, and nothing is passed on that is not of its kind's
+ * shape.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An interpreter that stays: a command in a sandbox that lives, whose standard input is a socket for
- * frames (wire/frame.h). For session*.c only.
+ * An interpreter that stays: a command in a sandbox that lives, whose standard input is a socket
+ * for frames (wire/frame.h). For session*.c only.
  *
  *	IDLE --> BUSY --> IDLE ...        a piece of code, from its frame X to the interpreter's D
  *	   \_______\____> OVER            the interpreter has ended, whoever ended it

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies of the ledger elsewhere, for the public. The list of them is in the data directory's own chain. */
+/* Copies of the ledger elsewhere, for the public. The list of them is in the data directory's own
+ * chain. */
 #include <pinfold/ledger.h>
 #include <assert.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A snapshot of a workspace as one number, for receipts: SHA-256 of a text with the digest (tree/digest.h) of
- * each part that it has, as it is seen when all its layers lie over each other: "root:HEX usr:HEX work:HEX".
- * So it stays what it is when layers are merged. The reader looks, in a sandbox; who asks for the receipt
- * waits for it, and no run does.
+ * A snapshot of a workspace as one number, for receipts: SHA-256 of a text with the digest
+ * (tree/digest.h) of each part that it has, as it is seen when all its layers lie over each other:
+ * "root:HEX usr:HEX work:HEX". So it stays what it is when layers are merged. The reader looks, in
+ * a sandbox; who asks for the receipt waits for it, and no run does.
  */
 #include <stdio.h>
 #include <stdlib.h>

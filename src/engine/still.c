@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A snapshot while a command is running: its processes are stopped by their control group, what they
- * have changed is copied, they go on. It equals one instant; the command notices nothing but time.
+ * A snapshot while a command is running: its processes are stopped by their control group, what
+ * they have changed is copied, they go on. It equals one instant; the command notices nothing but
+ * time.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * push and pull: the host's side of a synchronisation is here, as the caller; the workspace's is the
- * reader, in a sandbox, with the files of the workspace and nothing else.
+ * push and pull: the host's side of a synchronisation is here, as the caller; the workspace's is
+ * the reader, in a sandbox, with the files of the workspace and nothing else.
  */
 #include <assert.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The two sides of a synchronisation apart. The directory's side is here as the caller, with a stream
- * to a workspace that may be anywhere; the workspace's side is the reader, in its sandbox, and we move
- * bytes between it and whoever has the directory, without looking at them.
+ * The two sides of a synchronisation apart. The directory's side is here as the caller, with a
+ * stream to a workspace that may be anywhere; the workspace's side is the reader, in its sandbox,
+ * and we move bytes between it and whoever has the directory, without looking at them.
  */
 #include <assert.h>
 #include <fcntl.h>
@@ -153,7 +153,8 @@ int sync_pump(const struct pinfold_sync_serve *far, int reader, struct err *e)
 		return err_sys(e, "synchronisation");
 	if (far->ready)
 		far->ready(far->context);
-	/* A write that blocked would keep us from taking what the other side must get rid of first. */
+	/* A write that blocked would keep us from taking what the other side must get rid of
+	 * first. */
 	int flags[2] = {fcntl(far->in, F_GETFL), fcntl(far->out, F_GETFL)};
 	(void)fcntl(far->in, F_SETFL, flags[0] | O_NONBLOCK);
 	(void)fcntl(far->out, F_SETFL, flags[1] | O_NONBLOCK);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A text that a workspace and somebody in the directory both changed. What it was before is kept
- * (store/origin.h), so both changes can be put into one, by lines. Where they meet nothing is guessed.
+ * (store/origin.h), so both changes can be put into one, by lines. Where they meet nothing is
+ * guessed.
  *
  * In the staging directory, nN is what will be written, and vN what the workspace has of it.
  */

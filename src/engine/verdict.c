@@ -153,7 +153,8 @@ static void limit_tmp(struct pinfold_run *run)
 	set_limit(run, "disk", bytes, "bytes", hint);
 }
 
-/* Of a workspace the kernel knows no limit: where it says that there is no room, the host's disk is full. */
+/* Of a workspace the kernel knows no limit: where it says that there is no room, the host's disk is
+ * full. */
 static void limit_disk(struct pinfold_run *run)
 {
 	const struct sandbox_limits *l = &run->req.spec.limits;

@@ -89,7 +89,8 @@ static void tell_bad(const struct checking *c, const char *name, const char *wha
 	c->each(&out, c->arg);
 }
 
-/* With the key among those given that the chain says is its own: if it lies, the signatures do not fit. */
+/* With the key among those given that the chain says is its own: if it lies, the signatures do not
+ * fit. */
 static int verify_by_own(struct checking *c, const struct record_chain *chain, struct err *e)
 {
 	c->ask.key = NULL;

@@ -36,7 +36,8 @@ int workspace_store(const char *home, struct pinfold_store **ret, struct err *e)
 /* pinfold_workspace_new() */
 int workspace_new(struct store *s, const char *name,
 		  const struct pinfold_workspace_options *options, struct err *e);
-/* copy.c: a path inside, absolute and without . and .. ; relative ones are below the home directory. */
+/* copy.c: a path inside, absolute and without . and .. ; relative ones are below the home
+ * directory. */
 int workspace_path(const char *path, char *to, size_t size, struct err *e);
 /* Fails where nothing of such a path outlives a command. */
 int workspace_keeps(const char *path, struct err *e);
@@ -47,7 +48,8 @@ const char *workspace_view(const struct stack *stack, const char *path, const ch
 /* still.c: a snapshot while a command is running. */
 int workspace_snap_running(struct store *s, const char *name, const char *label, struct snap *ret,
 			   struct err *e);
-/* workspace.c: what of an operation the ledger keeps: a word that was asked for, where it stands then. */
+/* workspace.c: what of an operation the ledger keeps: a word that was asked for, where it stands
+ * then. */
 struct value *workspace_asked(const char *key, const char *text);
 struct value *workspace_stands(int64_t snapshot);
 /* merge.c: make the stack of a workspace shorter. */

@@ -275,8 +275,8 @@ int pinfold_workspace_exec(struct pinfold_store *store, const char *name,
 	return -1;
 }
 
-/* What the directory had where the command wrote: a later apply may have to merge. Without it that is a
- * conflict, so nothing that goes wrong here matters to the run. */
+/* What the directory had where the command wrote: a later apply may have to merge. Without it that
+ * is a conflict, so nothing that goes wrong here matters to the run. */
 static void keep_origins(const struct pinfold_run *run, const struct upper *u)
 {
 	static const char work[] = "/work/";
@@ -322,8 +322,8 @@ void workspace_end(struct pinfold_run *run)
 	if (!u)
 		return;
 	run->upper = NULL;
-	/* Whatever hangs in the kernel may still write: what it has is not the workspace. A tool of ours
-	 * has done all that it should, or nothing. */
+	/* Whatever hangs in the kernel may still write: what it has is not the workspace. A tool of
+	 * ours has done all that it should, or nothing. */
 	if (run->gave_up || run->drops || (run->failed && run->exit_status == 125) ||
 	    (run->req.spec.tool && run->exit_status != 0)) {
 		upper_drop(u);

@@ -10,8 +10,8 @@
 #include "base/fd.h"
 #include "evidence/evidence_int.h"
 
-/* The first that is there is taken: a report of the whole guest says more than a TPM that its host may
- * have made. */
+/* The first that is there is taken: a report of the whole guest says more than a TPM that its host
+ * may have made. */
 static const struct evidence_kind *const kinds[] = {&evidence_tsm, &evidence_tpm};
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 

@@ -8,9 +8,10 @@
  *	 "pcrs": {"0": "<64 digits>", …}}		the sha256 bank
  *	{"kind": "tsm", "provider": "sev_guest", "report": base64, "certificates": base64}
  *
- * A quote says: the machine of this key, booted as these registers have it, was asked for this nonce. It does
- * not say who asked: whoever may open the device can. The key is made of the device's own seed each time, so
- * nothing is kept there, and it has one name for as long as the device is not cleared.
+ * A quote says: the machine of this key, booted as these registers have it, was asked for this
+ * nonce. It does not say who asked: whoever may open the device can. The key is made of the
+ * device's own seed each time, so nothing is kept there, and it has one name for as long as the
+ * device is not cleared.
  */
 #ifndef EVIDENCE_EVIDENCE_H
 #define EVIDENCE_EVIDENCE_H
@@ -23,8 +24,8 @@
 
 #define EVIDENCE_NAME_SIZE 72
 
-/* how: "auto" (what there is, else none), "none", "tpm2", "tsm", or one of these and ":PATH", which then
- * has to answer. *ret is to be freed. */
+/* how: "auto" (what there is, else none), "none", "tpm2", "tsm", or one of these and ":PATH", which
+ * then has to answer. *ret is to be freed. */
 int evidence_take(const char *how, const uint8_t nonce[HASH_BYTES], struct value **ret,
 		  struct err *e);
 

@@ -34,8 +34,8 @@ int tsm_ask(int dir, const uint8_t nonce[HASH_BYTES], struct value *to, struct e
 #define TPM_RH_ENDORSEMENT 0x4000000bu
 #define TPM_PCRS 16u /* 0 to 15: the later ones can be set back by software */
 
-/* The key: ECDSA on P-256, restricted to what the TPM itself says, made of the endorsement seed. In front
- * of its two coordinates. */
+/* The key: ECDSA on P-256, restricted to what the TPM itself says, made of the endorsement seed. In
+ * front of its two coordinates. */
 #define TPM_TEMPLATE                                                                               \
 	{                                                                                          \
 		0x00, 0x23, 0x00, 0x0b,		/* elliptic curve, named by SHA-256 */             \

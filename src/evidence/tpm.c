@@ -7,9 +7,9 @@
  *	Quote		signed: the nonce, and the hash of the registers
  *	FlushContext	the key is gone again
  *
- * They are written to the kernel's device with a resource manager; a socket is spoken to in the same way,
- * which is how software TPMs are reached. A register that changes between reading and quoting (10 does,
- * where files are measured) makes the two differ: then it is done again.
+ * They are written to the kernel's device with a resource manager; a socket is spoken to in the
+ * same way, which is how software TPMs are reached. A register that changes between reading and
+ * quoting (10 does, where files are measured) makes the two differ: then it is done again.
  */
 #include <fcntl.h>
 #include <poll.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A quote that somebody shows: its form, to the last byte; that the nonce is in it; that its registers are
- * those that stand beside it; that its key is one that signs nothing but what its TPM says, and the one that
- * the quote names.
+ * A quote that somebody shows: its form, to the last byte; that the nonce is in it; that its
+ * registers are those that stand beside it; that its key is one that signs nothing but what its TPM
+ * says, and the one that the quote names.
  *
  *	TPMS_ATTEST	magic 4, type 2, qualified name of the key 2+n, nonce 2+n, clock 17, firmware 8,
  *			selections 4 of (bank 2, bytes 1, bits n), digest of the registers 2+n

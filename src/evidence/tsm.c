@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The report of a confidential guest (SEV-SNP, TDX), by the kernel's configfs-tsm: who makes a directory there
- * has a request of his own. 64 bytes go into `inblob`: the nonce, and zeros. `outblob` has the report,
- * signed by the processor's maker; `provider` says whose, `auxblob` may have certificates.
+ * The report of a confidential guest (SEV-SNP, TDX), by the kernel's configfs-tsm: who makes a
+ * directory there has a request of his own. 64 bytes go into `inblob`: the nonce, and zeros.
+ * `outblob` has the report, signed by the processor's maker; `provider` says whose, `auxblob` may
+ * have certificates.
  *
- * Of a report that is shown the form is looked at only as far as the nonce: its signature is for the
- * maker's own tools, which know his roots and what he has called back.
+ * Of a report that is shown the form is looked at only as far as the nonce: its signature is for
+ * the maker's own tools, which know his roots and what he has called back.
  */
 #include <fcntl.h>
 #include <stdio.h>

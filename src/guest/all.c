@@ -79,8 +79,8 @@ static __attribute__((noinline, noreturn)) void kill_as_user(int pid, int sig)
 	guest_end(0);
 }
 
-/* Root in here has no right over others' processes, but can become them: in a child, because we would
- * lose what ties us to who made us. */
+/* Root in here has no right over others' processes, but can become them: in a child, because we
+ * would lose what ties us to who made us. */
 void guest_kill(const struct guest *g, int pid, int sig)
 {
 	(void)sys2(SYS_kill, pid, sig); /* ESRCH: nobody is left */

@@ -4,9 +4,9 @@
  * hostile code, so: no link is followed, nothing but regular files is opened, depth and count are
  * bounded. The host side gets descriptors, never names to resolve.
  *
- * Of what stays on the host all is seen, however deep or locked away: only one directory is open at a
- * time, the way up is its "..", which nobody is left to move, and names that no longer fit into a path
- * are counted.
+ * Of what stays on the host all is seen, however deep or locked away: only one directory is open at
+ * a time, the way up is its "..", which nobody is left to move, and names that no longer fit into a
+ * path are counted.
  */
 #include <errno.h>
 #include <fcntl.h>

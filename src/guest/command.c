@@ -289,7 +289,8 @@ static int share_fate(struct launch *l)
 /* Linux 6.1 lets no child in another time namespace share our memory: there it is copied. */
 static long start_child(struct launch *l)
 {
-	/* While a person is asked, PID 1 has others to look after; what became of it is its exit status. */
+	/* While a person is asked, PID 1 has others to look after; what became of it is its exit
+	 * status. */
 	if (is_guarded(l->g)) {
 		long child = sys2(SYS_clone, SIGCHLD, 0);
 

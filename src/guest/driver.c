@@ -36,8 +36,8 @@ int guest_loader_make(struct guest *g)
 	return sys3(SYS_write, fd, loader_image, size) == size ? 0 : -EIO;
 }
 
-/* Calls that the host side is asked about: nobody listens there yet, and there is nobody to be told.
- * The answers are its own (sandbox/notify.c); no protection hangs on them. */
+/* Calls that the host side is asked about: nobody listens there yet, and there is nobody to be
+ * told. The answers are its own (sandbox/notify.c); no protection hangs on them. */
 static void answer(int listener)
 {
 	struct seccomp_notif req = {0};

@@ -237,8 +237,8 @@ static long try_connect(const void *addr, long len, int family)
 	return r;
 }
 
-/* The sandbox's own loopback and nothing else, as a command would: a filter or rule that keeps it from
- * connecting keeps us, too. Some servers listen on one of the two addresses only. */
+/* The sandbox's own loopback and nothing else, as a command would: a filter or rule that keeps it
+ * from connecting keeps us, too. Some servers listen on one of the two addresses only. */
 static long connect_port(const struct files_ask *ask, struct files_answer *answer)
 {
 	const uint16_t port = htobe16((uint16_t)ask->mode);

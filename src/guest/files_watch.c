@@ -3,7 +3,8 @@
  * Changes below a directory as they happen, by inotify, which watches directories one by one. Of
  * each we know its name and the one above it, so that a path is right after a directory was moved.
  *
- * Whoever reads too slowly makes us wait; the kernel's queue then runs over, which is an event, too.
+ * Whoever reads too slowly makes us wait; the kernel's queue then runs over, which is an event,
+ * too.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A fork of the zygote goes into a sandbox that waits. Called by driver.py, through the loader's object.
+ * A fork of the zygote goes into a sandbox that waits. Called by driver.py, through the loader's
+ * object.
  *
  * Where we are, process by process, each a copy of the one before:
  *

@@ -5,10 +5,10 @@
  *
  * Where we are at its first instruction: new user, mount, pid and uts namespaces; still
  * the host's mount tree; all capabilities in the new user namespace (ambient); empty environment
- * and arguments. Open: 0 1 2 (the command's pipes), GUEST_CTL, inherited mounts from GUEST_EXTRA on.
- * It makes the costly namespaces while the host side still writes the plan, walks the plan, which
- * ends with no capability and a system call filter, starts the command, and stays to reap, to pass
- * signals on and to report changed files.
+ * and arguments. Open: 0 1 2 (the command's pipes), GUEST_CTL, inherited mounts from GUEST_EXTRA
+ * on. It makes the costly namespaces while the host side still writes the plan, walks the plan,
+ * which ends with no capability and a system call filter, starts the command, and stays to reap, to
+ * pass signals on and to report changed files.
  *
  * It ends, and with it every process of the sandbox, when the other end of GUEST_CTL is closed.
  */
@@ -76,8 +76,8 @@ int guest_identity_step(struct guest *g, const struct plan_step *step);
 int guest_command(struct guest *g, int *ret_step);
 /* Open the plan's working directory, or -errno. */
 long guest_workdir(const struct guest *g);
-/* driver.c: start the interpreter that waits; give it the program that was claimed. -errno: it is of
- * no use, and the command has to be started like any other. */
+/* driver.c: start the interpreter that waits; give it the program that was claimed. -errno: it is
+ * of no use, and the command has to be started like any other. */
 void guest_driver_start(struct guest *g);
 /* The same by a fork of the zygote; the loader for a zygote to be. */
 void guest_driver_fork(struct guest *g);
@@ -99,7 +99,8 @@ int guest_job_is(int pid);
 void guest_signal_group(const struct guest *g, int pid, int sig);
 /* processes.c: who is here, written to a file in memory. */
 void guest_processes(int to);
-/* Where no group holds the memory: kill whoever has most of it, if all together have more than this. */
+/* Where no group holds the memory: kill whoever has most of it, if all together have more than
+ * this. */
 void guest_relieve(const struct guest *g, uint64_t pages);
 /* files.c: a child that serves the sandbox's files on this socket. */
 void guest_files_start(const struct guest *g, int sock);

@@ -108,7 +108,8 @@ unsigned guest_job_poll(struct pollfd *fds)
 	return n;
 }
 
-/* It leads a session, so its number is that of its process group, too. A stopped process must hear it. */
+/* It leads a session, so its number is that of its process group, too. A stopped process must hear
+ * it. */
 void guest_signal_group(const struct guest *g, int pid, int sig)
 {
 	guest_kill(g, -pid, sig);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What node and R cannot do by themselves: take descriptors from a socket. A shared object that they
- * load by their own means; it does its work while it is being loaded, and they unload it again.
+ * What node and R cannot do by themselves: take descriptors from a socket. A shared object that
+ * they load by their own means; it does its work while it is being loaded, and they unload it
+ * again.
  *
  * Where we are: the main thread of an interpreter that waits, under all rules of its sandbox.
  * DRIVER_FD is the guest's socket. We say that we are ready, wait for a program, put its standard
  * input, output and error into their places and leave its plan at DRIVER_FD. Loaded once more, when
  * the driver finds that the program needs a start of its own, we execute it in our place.
  *
- * In an interpreter that stays (session.js, session.R) there is SESSION_FD instead, which no program
- * started from there may have. R cannot read or write a descriptor: it calls us.
+ * In an interpreter that stays (session.js, session.R) there is SESSION_FD instead, which no
+ * program started from there may have. R cannot read or write a descriptor: it calls us.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -87,9 +87,9 @@ static int set_attr(long fd, unsigned flags, unsigned at)
 }
 
 /*
- * Show `from` in the stage at `path` below the new root, in one call, with the flags of the mount it
- * comes from. For targets that the plan itself made, and for our own proc, whose names lead nowhere
- * else. The new API would make and drop a mount namespace each time.
+ * Show `from` in the stage at `path` below the new root, in one call, with the flags of the mount
+ * it comes from. For targets that the plan itself made, and for our own proc, whose names lead
+ * nowhere else. The new API would make and drop a mount namespace each time.
  */
 static int bind_same(struct guest *g, const char *from, const char *path)
 {
@@ -259,7 +259,8 @@ static int do_overlay(struct guest *g, const char *on, const char *options, unsi
 	return (int)ret;
 }
 
-/* Hide an entry of the proc that we just mounted, or of a directory of the host's. "ro" is read-only, so its clones are. */
+/* Hide an entry of the proc that we just mounted, or of a directory of the host's. "ro" is
+ * read-only, so its clones are. */
 static int do_mask(struct guest *g, const struct plan_step *step)
 {
 	int r = bind_same(g, step->flags & STEP_RECURSIVE ? "ro/mask.d" : "ro/mask",

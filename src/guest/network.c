@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A network namespace takes longer to make than anything else. A thread makes it while the main one
- * builds the tree; the NETWORK step joins it there. The thread is gone before any right is given up.
+ * builds the tree; the NETWORK step joins it there. The thread is gone before any right is given
+ * up.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who is in the sandbox, as the kernel tells us here inside: one record a process, written to a file
- * in memory that the asker made. He reads what hostile code may have named itself; we only copy.
+ * Who is in the sandbox, as the kernel tells us here inside: one record a process, written to a
+ * file in memory that the asker made. He reads what hostile code may have named itself; we only
+ * copy.
  */
 #include <fcntl.h>
 #include <signal.h>

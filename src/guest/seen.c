@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which packages a program really used: their main files are watched, before anything of the program runs,
- * each until it is opened for the first time. The kernel tells, so a program cannot hide what it
- * opened, whichever way it ends; it can open what it does not use.
+ * Which packages a program really used: their main files are watched, before anything of the
+ * program runs, each until it is opened for the first time. The kernel tells, so a program cannot
+ * hide what it opened, whichever way it ends; it can open what it does not use.
  *
- * The list is strings, each with its NUL: paths of a package, then an empty one; so package by package.
+ * The list is strings, each with its NUL: paths of a package, then an empty one; so package by
+ * package.
  */
 #include <errno.h>
 #include <sys/inotify.h>

@@ -114,8 +114,8 @@ static long read_score(int fd, char *to, size_t size)
 	return n;
 }
 
-/* Once we cannot be dumped our own entries of /proc are root's: so it stays open, until a command is
- * executed. */
+/* Once we cannot be dumped our own entries of /proc are root's: so it stays open, until a command
+ * is executed. */
 void guest_score_keep(struct guest *g)
 {
 	long fd = sys3(SYS_openat, AT_FDCWD, "/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
@@ -128,9 +128,9 @@ void guest_score_keep(struct guest *g)
 		g->score = (int)above;
 }
 
-/* Who is killed when memory runs out: not us as long as there is anybody else, else all of them die. A
- * command inherits our score, so while one is started it is theirs. Nobody needs a right to go back to what
- * he was given. */
+/* Who is killed when memory runs out: not us as long as there is anybody else, else all of them
+ * die. A command inherits our score, so while one is started it is theirs. Nobody needs a right to
+ * go back to what he was given. */
 static void spare(struct guest *g, int us)
 {
 	if (g->score < 0)
@@ -226,7 +226,8 @@ int guest_serve(struct guest *g)
 	spare_who_lives(g);
 	long sig = sys4(SYS_signalfd4, -1, &chld, sizeof(chld), SFD_CLOEXEC | SFD_NONBLOCK);
 
-	/* Not at 0, 1 or 2, which become a command's and are closed: without it we would never wait. */
+	/* Not at 0, 1 or 2, which become a command's and are closed: without it we would never
+	 * wait. */
 	long above = sig < 0 ? sig : sys3(SYS_fcntl, sig, F_DUPFD_CLOEXEC, GUEST_CTL + 1);
 	if (above < 0)
 		guest_end(1);

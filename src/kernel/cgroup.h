@@ -80,8 +80,8 @@ struct cgroup_ops {
 extern const struct cgroup_ops cgroup_v1_ops;
 extern const struct cgroup_ops cgroup_v2_ops;
 
-/* For a daemon that was given a group of v2: go into a leaf of it, because controllers are handed down
- * only from a group without processes. Does nothing where that is not so. */
+/* For a daemon that was given a group of v2: go into a leaf of it, because controllers are handed
+ * down only from a group without processes. Does nothing where that is not so. */
 #define CGROUP_LEAF "daemon"
 void cgroup_become_leaf(void);
 /* Look around; never fails: what cannot be had is said in host->why. */
@@ -96,15 +96,16 @@ int cgroup_make_unified(const struct cgroup *cg, int *ret_fd, struct err *e);
  * each of the descriptors in ret_tasks (FD_NONE ends the list; the caller closes them). */
 int cgroup_make(const struct cgroup *cg, const struct cgroup_limits *limits,
 		int ret_tasks[CGROUP_PARTS], struct err *e);
-/* Ways in for another process: the v2 group to be cloned into first (FD_NONE where there is none), then
- * `tasks` files to write "0" to; FD_NONE ends the list. The caller closes them. */
+/* Ways in for another process: the v2 group to be cloned into first (FD_NONE where there is none),
+ * then `tasks` files to write "0" to; FD_NONE ends the list. The caller closes them. */
 int cgroup_doors(const struct cgroup *cg, int ret_fds[CGROUP_PARTS + 1], struct err *e);
 /* CPU time of all that ever was in it; 0: no group counts it. */
 uint64_t cgroup_cpu_us(const struct cgroup *cg);
 void cgroup_now(const struct cgroup *cg, struct cgroup_now *ret);
 /* Kill everything in it. Does nothing where the kernel lacks cgroup.kill. */
 void cgroup_kill(const struct cgroup *cg);
-/* Stop everything in it, or let it go on. 0 or -errno; -EOPNOTSUPP where there is no group for that. */
+/* Stop everything in it, or let it go on. 0 or -errno; -EOPNOTSUPP where there is no group for
+ * that. */
 int cgroup_freeze(const struct cgroup *cg, bool freeze);
 /* Until every process in it stands still. -ETIMEDOUT after so many milliseconds. */
 int cgroup_await_frozen(const struct cgroup *cg, int timeout_ms);

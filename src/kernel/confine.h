@@ -33,9 +33,9 @@ struct confine {
 
 /*
  * In this order: ids, capabilities, no-new-privs, no core dumps and no tracing, SIGKILL when the
- * parent dies, Landlock with no path but those listed, the filter. mmap() and mprotect() are refused where they
- * would make memory executable. The process must have one thread. Where the kernel has no Landlock
- * the filter stands alone: list no call that takes a path.
+ * parent dies, Landlock with no path but those listed, the filter. mmap() and mprotect() are
+ * refused where they would make memory executable. The process must have one thread. Where the
+ * kernel has no Landlock the filter stands alone: list no call that takes a path.
  */
 int confine_self(const struct confine *c, struct err *e);
 

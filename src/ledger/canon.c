@@ -137,8 +137,8 @@ static void put_int(struct text *t, int64_t n)
 	put_text(t, text);
 }
 
-/* Keys are in the order of their UTF-16 units. That is the order of bytes but for what lies beyond the
- * first plane, whose surrogates stand before U+E000: F0 and above before EE and EF. */
+/* Keys are in the order of their UTF-16 units. That is the order of bytes but for what lies beyond
+ * the first plane, whose surrogates stand before U+E000: F0 and above before EE and EF. */
 static unsigned rank(unsigned char c)
 {
 	return c >= 0xf0 ? 0xeeu - 0xf0u + c : c >= 0xee ? c + 0x20u : c;

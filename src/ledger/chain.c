@@ -58,8 +58,8 @@ static int open_locked(int dir, uint64_t *ret_size, struct err *e)
 	}
 }
 
-/* The last event in what was read, which ends at `size` of the file and begins `from`. False: it may
- * begin before that. */
+/* The last event in what was read, which ends at `size` of the file and begins `from`. False: it
+ * may begin before that. */
 static bool find_last(char *buf, size_t len, uint64_t from, struct tail *t)
 {
 	size_t end = len;
@@ -131,7 +131,8 @@ static int put(int fd, uint64_t end, char *line, size_t len, struct err *e)
 	return r;
 }
 
-/* A clock that was set back is not hidden: the event says that it is behind, until it has caught up. */
+/* A clock that was set back is not hidden: the event says that it is behind, until it has caught
+ * up. */
 static void now(struct value *event, struct tail *t)
 {
 	struct timespec ts;

@@ -10,15 +10,16 @@
  *	tombstone			what was pruned (tombstone.h)
  *	lost				how many events could not be written (gap.c)
  *
- * One writes at a time: who holds the lock of `events`. What is needed to go on is in the last line, so
- * there is no state beside the events that could differ from them. An event is in the kernel's hands when
- * chain_append() returns: it outlives the process, and the machine once it is on disk (settle.h).
+ * One writes at a time: who holds the lock of `events`. What is needed to go on is in the last
+ * line, so there is no state beside the events that could differ from them. An event is in the
+ * kernel's hands when chain_append() returns: it outlives the process, and the machine once it is
+ * on disk (settle.h).
  *
- * What could not be written at all is counted, and the next event that can be has an event `ledger.gap`
- * before it (gap.c).
+ * What could not be written at all is counted, and the next event that can be has an event
+ * `ledger.gap` before it (gap.c).
  *
- * A last line that is not whole, because a writer died or the disk was full, is cut off by the next one,
- * who says so in an event `ledger.cut` with the number of bytes and their hash.
+ * A last line that is not whole, because a writer died or the disk was full, is cut off by the next
+ * one, who says so in an event `ledger.cut` with the number of bytes and their hash.
  */
 #ifndef LEDGER_CHAIN_H
 #define LEDGER_CHAIN_H
@@ -43,8 +44,8 @@ struct chain_place {
 #define CHAIN_SMALL 0x2u /* tests: segments of 4 KiB */
 #define CHAIN_KEEP 0x4u	 /* the file stays open for the next one (kept.h) */
 
-/* Append one event: an object with kind, data and the like; the rest is added to it. `dir` is the chain's;
- * a chain that is not there is begun. */
+/* Append one event: an object with kind, data and the like; the rest is added to it. `dir` is the
+ * chain's; a chain that is not there is begun. */
 int chain_append(int dir, struct value *event, unsigned flags, struct chain_place *ret,
 		 struct err *e);
 

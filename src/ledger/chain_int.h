@@ -20,8 +20,8 @@ int chain_start(int dir, struct chain_start *ret, struct err *e);
 int chain_write_key(int dir, const char *chain, const struct public_key *key, struct err *e);
 void chain_name(const char *chain, char ret[NOTE_NAME_SIZE]);
 
-/* gap.c: the file that counts what cannot be recorded; one more; what the next event has to say of it, or NULL;
- * it was said. */
+/* gap.c: the file that counts what cannot be recorded; one more; what the next event has to say of
+ * it, or NULL; it was said. */
 void gap_prepare(int dir);
 void gap_note(int dir);
 struct value *gap_event(int dir, uint64_t *ret_events);

@@ -12,12 +12,12 @@
  *	 "time":"2026-01-01T00:00:00.000Z",
  *	 "who":{"uid":0, …}}
  *
- * Keys of canonical JSON are sorted, and no other key sorts before the first three: so every line begins in the
- * same way, and the chain is walked without parsing JSON.
+ * Keys of canonical JSON are sorted, and no other key sorts before the first three: so every line
+ * begins in the same way, and the chain is walked without parsing JSON.
  *
- * Order is that of places. A clock that was set back changes nothing about that: each event says, until the clock
- * has caught up, that it is behind, and which time was the latest. So the later of the two never goes
- * back, and an instant can be found by halving.
+ * Order is that of places. A clock that was set back changes nothing about that: each event says,
+ * until the clock has caught up, that it is behind, and which time was the latest. So the later of
+ * the two never goes back, and an instant can be found by halving.
  */
 #ifndef LEDGER_EVENT_H
 #define LEDGER_EVENT_H

@@ -33,7 +33,8 @@ const char *find_latest(const char *line, size_t len)
 	return latest ? latest : find_time(line, len);
 }
 
-/* -1: the first line at or behind `offset` is earlier than that instant; 1: it is not, or there is none. */
+/* -1: the first line at or behind `offset` is earlier than that instant; 1: it is not, or there is
+ * none. */
 static int look(int fd, uint64_t offset, const char *instant, char *buf)
 {
 	ssize_t n = pread(fd, buf, 2 * EVENT_BYTES_MAX, (off_t)offset);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The events of one run, by the index (runs.h), and those from an instant on, which is found by halving: not
- * by the time of an event, which goes back where a clock was set back, but by the latest so far (event.h).
+ * The events of one run, by the index (runs.h), and those from an instant on, which is found by
+ * halving: not by the time of an event, which goes back where a clock was set back, but by the
+ * latest so far (event.h).
  */
 #ifndef LEDGER_FIND_H
 #define LEDGER_FIND_H

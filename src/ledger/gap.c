@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What could not be recorded. A run that was under way when the disk became full ends all the same, and its
- * end is lost; so are refusals of those that came then. They are counted in a file that is as long as it
- * will ever be from the chain's first event on: changing it takes no room.
+ * What could not be recorded. A run that was under way when the disk became full ends all the same,
+ * and its end is lost; so are refusals of those that came then. They are counted in a file that is
+ * as long as it will ever be from the chain's first event on: changing it takes no room.
  *
  *	lost	8 bytes: how many; 8 bytes: since when, in milliseconds; both little endian
  *
@@ -24,7 +24,8 @@ struct lost {
 	uint64_t events, since_ms;
 };
 
-/* Under its lock: so many more, or fewer. Without the file nothing is counted; the chain is as good. */
+/* Under its lock: so many more, or fewer. Without the file nothing is counted; the chain is as
+ * good. */
 static void change(int dir, uint64_t more, uint64_t fewer)
 {
 	auto_close int fd = openat(dir, LOST, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);

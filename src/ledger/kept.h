@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file that this process appended to last stays open, and how it ended is remembered: who appends
- * often neither opens it nor reads its last line. It is sound because a whole event is never taken away
- * again: a file of the same size still ends with what we wrote.
+ * The file that this process appended to last stays open, and how it ended is remembered: who
+ * appends often neither opens it nor reads its last line. It is sound because a whole event is
+ * never taken away again: a file of the same size still ends with what we wrote.
  *
- * Its lock is the open file's, so threads take turns, and a child of fork() closes it before it would
- * share it. Programs that are executed never have it.
+ * Its lock is the open file's, so threads take turns, and a child of fork() closes it before it
+ * would share it. Programs that are executed never have it.
  */
 #ifndef LEDGER_KEPT_H
 #define LEDGER_KEPT_H
@@ -27,8 +27,8 @@ struct tail {
 	char *torn_bytes;		/* in the reader's buffer */
 };
 
-/* `events` of this directory, locked, and its size; FD_NONE: another file is kept, or none. How it ends is
- * told if nobody wrote since. Other threads wait until kept_give(). */
+/* `events` of this directory, locked, and its size; FD_NONE: another file is kept, or none. How it
+ * ends is told if nobody wrote since. Other threads wait until kept_give(). */
 int kept_take(int dir, uint64_t *ret_size, bool *ret_known, struct tail *ret);
 /* This one is the file from now on; the one before is closed. */
 void kept_change(int fd);

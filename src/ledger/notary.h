@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The notary: a program of its own that alone holds the private key, for as long as somebody needs a
- * signature. It is executed from bytes of ours, gets one socket and the ledger's directory, and answers
- * one message at a time.
+ * The notary: a program of its own that alone holds the private key, for as long as somebody needs
+ * a signature. It is executed from bytes of ours, gets one socket and the ledger's directory, and
+ * answers one message at a time.
  *
- * struct notary_ask with `len` bytes, in packets of at most NOTARY_PACKET bytes of them, the first with the
- * head; then struct notary_answer.
+ * struct notary_ask with `len` bytes, in packets of at most NOTARY_PACKET bytes of them, the first
+ * with the head; then struct notary_answer.
  */
 #ifndef LEDGER_NOTARY_H
 #define LEDGER_NOTARY_H

@@ -48,8 +48,8 @@ bool note_bytes(const char *text, size_t len, void *ret, size_t n)
 	return true;
 }
 
-/* One more than the digit's value. A table: which digit comes next cannot be guessed, so a branch would cost
- * more than all the rest. */
+/* One more than the digit's value. A table: which digit comes next cannot be guessed, so a branch
+ * would cost more than all the rest. */
 static const uint8_t digit[256] = {
 	['0'] = 1,  ['1'] = 2,	['2'] = 3,  ['3'] = 4,	['4'] = 5,  ['5'] = 6,
 	['6'] = 7,  ['7'] = 8,	['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,

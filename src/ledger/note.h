@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checkpoints as signed notes (C2SP signed-note and tlog-checkpoint): a text of three lines, an empty line,
- * and a line with the signature. Pure; who signs is sign.h.
+ * Checkpoints as signed notes (C2SP signed-note and tlog-checkpoint): a text of three lines, an
+ * empty line, and a line with the signature. Pure; who signs is sign.h.
  *
  *	pinfold/led3…                 the chain
  *	42                            how many events
@@ -56,8 +56,8 @@ struct note {
 
 /* One that was parsed, as it was written. */
 size_t note_again(const struct note *n, char ret[NOTE_SIZE]);
-/* One note at the beginning of a text; *ret_used bytes of it. Nothing but what note_write() makes is
- * taken: what reads two ways is no proof. */
+/* One note at the beginning of a text; *ret_used bytes of it. Nothing but what note_write() makes
+ * is taken: what reads two ways is no proof. */
 int note_parse(const char *text, size_t len, struct note *ret, size_t *ret_used, struct err *e);
 
 /* The first four bytes of a hash of name and key. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Root also works on chains of others (of the process that serves HTTP): what it makes there is theirs. */
+/* Root also works on chains of others (of the process that serves HTTP): what it makes there is
+ * theirs. */
 #ifndef LEDGER_OWNER_H
 #define LEDGER_OWNER_H
 

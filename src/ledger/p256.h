@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Signatures of machines (evidence/): ECDSA on P-256 over SHA-256. Linked into the notary alone, as sign.h is. */
+/* Signatures of machines (evidence/): ECDSA on P-256 over SHA-256. Linked into the notary alone, as
+ * sign.h is. */
 #ifndef LEDGER_P256_H
 #define LEDGER_P256_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One event with what proves that it is in its chain, as a text of C2SP's form `tlog-proof`; the event itself is
- * its extra data. Who has it and the public key needs nothing else.
+ * One event with what proves that it is in its chain, as a text of C2SP's form `tlog-proof`; the
+ * event itself is its extra data. Who has it and the public key needs nothing else.
  *
  *	c2sp.org/tlog-proof@v1
  *	extra BASE64 of the event's line

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * In this order, so that a process killed between any two steps leaves a chain that is good: the tombstone under
- * another name; the event that tells of it, on disk; the tombstone in its place, from when on older files do not
- * count; then the files themselves, and checkpoints of them. Who comes next removes what was left.
+ * In this order, so that a process killed between any two steps leaves a chain that is good: the
+ * tombstone under another name; the event that tells of it, on disk; the tombstone in its place,
+ * from when on older files do not count; then the files themselves, and checkpoints of them. Who
+ * comes next removes what was left.
  */
 #include "ledger/prune.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A receipt: what the ledger says of one run, as an in-toto Statement in a DSSE envelope, signed by the
- * ledger's key. With the event itself, its proof of inclusion and the checkpoint, so that it can be checked
- * without us.
+ * A receipt: what the ledger says of one run, as an in-toto Statement in a DSSE envelope, signed by
+ * the ledger's key. With the event itself, its proof of inclusion and the checkpoint, so that it
+ * can be checked without us.
  *
  *	{"payload": BASE64 of the statement, "payloadType": "application/vnd.in-toto+json",
  *	 "signatures": [{"keyid": "pinfold/led…+1a2b3c4d", "sig": BASE64}]}
@@ -20,10 +20,12 @@
 #define RECEIPT_TYPE "application/vnd.in-toto+json"
 #define RECEIPT_PREDICATE "urn:pinfold:receipt:v1"
 
-/* Malloced text. The events of the run must be in the chain; they are signed first if they are not. */
+/* Malloced text. The events of the run must be in the chain; they are signed first if they are
+ * not. */
 struct receipt_ask {
 	const char *run;
-	/* As evidence_take() has it. What it is about: SHA-256 of the statement without it, canonical. */
+	/* As evidence_take() has it. What it is about: SHA-256 of the statement without it,
+	 * canonical. */
 	const char *evidence;
 	const char *snapshot;	     /* digest of the one after the run; NULL: there is none */
 	const char *why_no_snapshot; /* NULL: it made none */

@@ -65,7 +65,8 @@ static void copy_all(struct value *to, const struct value *from)
 		value_set(to, key, value_copy(value_get(from, key)));
 }
 
-/* The end has a letter for each package: 1, it was used, 0, it was not, and others where nobody knows. */
+/* The end has a letter for each package: 1, it was used, 0, it was not, and others where nobody
+ * knows. */
 static struct value *packages(const struct find_run *f, const struct value *first)
 {
 	const char *letters = value_str(value_get(value_get(f->end.value, "data"), "imported"));

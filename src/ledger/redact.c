@@ -35,7 +35,8 @@ static void put(struct out *o, const char *data, size_t len)
 	o->len += len;
 }
 
-/* Names and options that are too short to be looked for anywhere: a part of their own, between signs. */
+/* Names and options that are too short to be looked for anywhere: a part of their own, between
+ * signs. */
 static bool has_part(const char *p, size_t len)
 {
 	static const char *const parts[] = {"pass", "pwd", "auth", "passphrase", "pw"};
@@ -117,7 +118,8 @@ static size_t span(const char *p, const char *end, const char *more)
 	return (size_t)(at - p);
 }
 
-/* Keys that say by their beginning what they are. How much of it is one; *ret_keep: what may stay. */
+/* Keys that say by their beginning what they are. How much of it is one; *ret_keep: what may
+ * stay. */
 static size_t known_key(const char *p, const char *end, size_t *ret_keep)
 {
 	static const struct {

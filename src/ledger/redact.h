@@ -30,7 +30,8 @@ struct redact_state {
 /* Does a name say that its value is a secret? */
 bool redact_names(const char *name, size_t len);
 
-/* One argument. At most size - 1 bytes are written; what does not fit ends with "…". Returns the length. */
+/* One argument. At most size - 1 bytes are written; what does not fit ends with "…". Returns the
+ * length. */
 size_t redact(const char *word, struct redact_state *s, char *ret, size_t size);
 
 #endif

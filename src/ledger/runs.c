@@ -42,7 +42,8 @@ static uint64_t mark_of(const char *id)
 	return (h ^ h >> 48) << 16;
 }
 
-/* The run that an event is of. Only what lies before its time is ours; a string has no bare quotes. */
+/* The run that an event is of. Only what lies before its time is ours; a string has no bare
+ * quotes. */
 static const char *run_of(const struct scan_line *line)
 {
 	static const char key[] = "\"run\":\"run";
@@ -198,8 +199,8 @@ static int view_move(struct view *v, uint64_t from, struct err *e)
 	return 0;
 }
 
-/* The first word that is not below `mark`. Words are marks of random ids: the guess is off by a few dozens,
- * and the view wide enough; else it halves. */
+/* The first word that is not below `mark`. Words are marks of random ids: the guess is off by a few
+ * dozens, and the view wide enough; else it halves. */
 static int lower(struct view *v, uint64_t mark, uint64_t *ret, struct err *e)
 {
 	uint64_t low = 0, high = v->n;

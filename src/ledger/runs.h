@@ -7,9 +7,9 @@
  *		8 bytes		how many words follow that mean something
  *		8 bytes each	48 bits of a mark of the run's id, 16 of the event's place in the block; sorted
  *
- * Who settles makes a block when a checkpoint covers all of its events, and each is on disk before its
- * head is. Like `tree` it is made of the events and can be made again. It only says where to look: a
- * line is of a run when it says so. Events behind the last block are read one by one.
+ * Who settles makes a block when a checkpoint covers all of its events, and each is on disk before
+ * its head is. Like `tree` it is made of the events and can be made again. It only says where to
+ * look: a line is of a run when it says so. Events behind the last block are read one by one.
  */
 #ifndef LEDGER_RUNS_H
 #define LEDGER_RUNS_H

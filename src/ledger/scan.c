@@ -58,7 +58,8 @@ static int by_first(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Those from event `gone` on: what was pruned does not count, should it still be there, or again. */
+/* Those from event `gone` on: what was pruned does not count, should it still be there, or
+ * again. */
 static int list_from(int dir, uint64_t gone, uint64_t **ret, size_t *ret_n, struct err *e)
 {
 	auto_close int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the events of a chain in their order, file by file, in constant memory. Writers may go on. */
+/* Reads the events of a chain in their order, file by file, in constant memory. Writers may go
+ * on. */
 #ifndef LEDGER_SCAN_H
 #define LEDGER_SCAN_H
 
@@ -38,14 +39,14 @@ static inline void scan_close_ptr(struct scan **s)
 }
 #define auto_scan __attribute__((cleanup(scan_close_ptr))) struct scan
 
-/* 1: a line; 0: no more now, and what is behind the last line feed is none (scan_torn()); negative: it
- * cannot be read, or a line is longer than any event. */
+/* 1: a line; 0: no more now, and what is behind the last line feed is none (scan_torn()); negative:
+ * it cannot be read, or a line is longer than any event. */
 int scan_next(struct scan *s, struct scan_line *ret, struct err *e);
 uint64_t scan_torn(const struct scan *s);
 /* Go on at this offset of the file that begins with event `first`; false: there is no such file. */
 bool scan_seek(struct scan *s, uint64_t first, uint64_t offset);
-/* The files, oldest first: the places of their first events, as their names say; the last is `events`,
- * whose first is UINT64_MAX when it is empty. */
+/* The files, oldest first: the places of their first events, as their names say; the last is
+ * `events`, whose first is UINT64_MAX when it is empty. */
 size_t scan_files(const struct scan *s);
 uint64_t scan_file_first(const struct scan *s, size_t i);
 int scan_file_open(const struct scan *s, size_t i, struct err *e);

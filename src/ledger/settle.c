@@ -251,7 +251,8 @@ static int from_start(struct grow *g, int dir, struct scan *s, struct err *e)
 		       : err_set(e, ERR_INTERNAL, "the ledger is damaged: events are missing");
 }
 
-/* Begin where the last checkpoint is, if the tree is the one that it signed; else from the start. */
+/* Begin where the last checkpoint is, if the tree is the one that it signed; else from the
+ * start. */
 static int begin(struct grow *g, int dir, struct scan *s, const struct note *last, struct err *e)
 {
 	struct err none = ERR_INIT;

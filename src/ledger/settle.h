@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What happens to events behind the backs of those who append them: to disk within 50 ms, into the tree,
- * and under a signed checkpoint, at least every second. One settles at a time (the lock of `settle`); all
- * others know that it will see their events, too, and leave it to that one.
+ * What happens to events behind the backs of those who append them: to disk within 50 ms, into the
+ * tree, and under a signed checkpoint, at least every second. One settles at a time (the lock of
+ * `settle`); all others know that it will see their events, too, and leave it to that one.
  *
  *	tree		hashes of whole subtrees, 32 bytes each, where tree_place() says
  *	offsets		of event n at 8n, little endian: where its line begins in its file
  *	checkpoints	signed notes (note.h), one behind the other
  *
- * `tree` and `offsets` are made of the events and can be made again; nothing is believed of them that the
- * last checkpoint does not confirm.
+ * `tree` and `offsets` are made of the events and can be made again; nothing is believed of them
+ * that the last checkpoint does not confirm.
  */
 #ifndef LEDGER_SETTLE_H
 #define LEDGER_SETTLE_H
@@ -24,7 +24,8 @@
 
 /* Does nobody settle now? Then who has appended should. */
 bool settle_is_due(int dir);
-/* Until nothing new comes: 0, also when somebody else does. Waits; for a thread or process of its own. */
+/* Until nothing new comes: 0, also when somebody else does. Waits; for a thread or process of its
+ * own. */
 int settle(int dir, struct err *e);
 /* Once, now, and wait for whoever is at it. */
 int settle_now(int dir, struct err *e);

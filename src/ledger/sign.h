@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ed25519, by libsodium. Only the notary (src/notary/), which alone holds the private key, is linked
- * with it; all others ask it (notary.h).
+ * Ed25519, by libsodium. Only the notary (src/notary/), which alone holds the private key, is
+ * linked with it; all others ask it (notary.h).
  */
 #ifndef LEDGER_SIGN_H
 #define LEDGER_SIGN_H

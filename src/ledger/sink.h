@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies of a ledger elsewhere, as it grows. What a checkpoint covers is brought there in order, with the
- * checkpoint behind it; each event at least once. Where that stands is kept beside the ledger:
+ * Copies of a ledger elsewhere, as it grows. What a checkpoint covers is brought there in order,
+ * with the checkpoint behind it; each event at least once. Where that stands is kept beside the
+ * ledger:
  *
  *	sinks			one line each: ID TARGET
  *	sinks.d/ID.CHAIN	how many events are there; when it failed last (ms), and why
@@ -10,7 +11,8 @@
  *	http://127.0.0.1:9000/x	POST of JSON lines; any 2xx is a yes
  *	syslog://127.0.0.1:601	RFC 5424 over TCP, octet counting (RFC 6587)
  *
- * A place that has more events than the ledger, or others, is not written to: the ledger was exchanged.
+ * A place that has more events than the ledger, or others, is not written to: the ledger was
+ * exchanged.
  */
 #ifndef LEDGER_SINK_H
 #define LEDGER_SINK_H

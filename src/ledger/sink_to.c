@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ways to a sink: a directory, HTTP, syslog. Names of hosts are not looked up: what is far away, or wants TLS,
- * is for a forwarder on this machine. */
+/* The ways to a sink: a directory, HTTP, syslog. Names of hosts are not looked up: what is far
+ * away, or wants TLS, is for a forwarder on this machine. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/sockios.h>

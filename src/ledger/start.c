@@ -25,8 +25,8 @@ static bool says_already(int dir, const char *name, const char *text)
 	       memcmp(now, text, len) == 0;
 }
 
-/* Whoever checks the ledger meanwhile finds the file whole, as it was or as it is to be. The first key of a chain
- * apart, there is hardly ever anything to write: who settles only makes sure. */
+/* Whoever checks the ledger meanwhile finds the file whole, as it was or as it is to be. The first
+ * key of a chain apart, there is hardly ever anything to write: who settles only makes sure. */
 static int write_file(int dir, const char *name, const char *text, struct err *e)
 {
 	char next[32];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What stands for events that were removed: a checkpoint of them with more lines, as tlog-checkpoint
- * allows, in the file `tombstone`; signed by the key that the chain has when it is written.
+ * What stands for events that were removed: a checkpoint of them with more lines, as
+ * tlog-checkpoint allows, in the file `tombstone`; signed by the key that the chain has when it is
+ * written.
  *
  *	pinfold/led3…
  *	41923			how many are gone: events 0 to 41922
@@ -43,7 +44,8 @@ struct tombstone {
 	struct signature sig;
 };
 
-/* Pure. The body, from what it says; and back, with its signature. Nothing but what was written is taken. */
+/* Pure. The body, from what it says; and back, with its signature. Nothing but what was written is
+ * taken. */
 void tombstone_body(struct tombstone *t);
 int tombstone_parse(const char *text, size_t len, struct tombstone *t, struct err *e);
 

@@ -3,8 +3,8 @@
  * The Merkle tree of RFC 6962 over a list that only grows. Pure: nodes that are kept are read by a
  * function of the caller's.
  *
- * Only whole subtrees (2^level leaves, from a multiple of that on) are kept, one behind the other in the
- * order in which they become whole: leaf n, then what it completes. tree_place() says where.
+ * Only whole subtrees (2^level leaves, from a multiple of that on) are kept, one behind the other
+ * in the order in which they become whole: leaf n, then what it completes. tree_place() says where.
  */
 #ifndef LEDGER_TREE_H
 #define LEDGER_TREE_H
@@ -33,7 +33,8 @@ struct tree_edge {
 	struct tree_hash hash[TREE_LEVELS]; /* of level k where bit k of size is set */
 };
 
-/* One leaf more. done[0..*n) are the subtrees that it completes, itself first; room for TREE_LEVELS. */
+/* One leaf more. done[0..*n) are the subtrees that it completes, itself first; room for
+ * TREE_LEVELS. */
 void tree_add(struct tree_edge *t, const struct tree_hash *leaf, struct tree_hash *done,
 	      unsigned *n);
 void tree_root(const struct tree_edge *t, struct tree_hash *ret);

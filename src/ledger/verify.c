@@ -310,8 +310,9 @@ static int take_event(struct check *c, const struct scan_line *line, struct err 
 	return r < 0 ? r : 0;
 }
 
-/* A checkpoint comes within a second. Where none has come for long, either the machine stopped just then and nobody
- * has written since, or somebody took checkpoints away; then nothing but the hashes speaks for those events. */
+/* A checkpoint comes within a second. Where none has come for long, either the machine stopped just
+ * then and nobody has written since, or somebody took checkpoints away; then nothing but the hashes
+ * speaks for those events. */
 static int check_unsigned(struct check *c)
 {
 	struct err none = ERR_INIT;
@@ -375,7 +376,8 @@ static int find_key(struct check *c, int dir, struct err *e)
 	return 0;
 }
 
-/* A checkpoint that was kept and is older than what is left: the tree of what is gone goes on from it. */
+/* A checkpoint that was kept and is older than what is left: the tree of what is gone goes on from
+ * it. */
 static int take_old_anchor(struct check *c, int dir)
 {
 	const struct note *n = c->ask->anchor;

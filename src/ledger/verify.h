@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Is a chain what was written? Every event is hashed, follows the one before, and is in the tree that the
- * checkpoints sign. Streams: memory does not grow with the chain. Needs no more than the files and a public
- * key; whatever is told of them is told of the first place that does not fit.
+ * Is a chain what was written? Every event is hashed, follows the one before, and is in the tree
+ * that the checkpoints sign. Streams: memory does not grow with the chain. Needs no more than the
+ * files and a public key; whatever is told of them is told of the first place that does not fit.
  */
 #ifndef LEDGER_VERIFY_H
 #define LEDGER_VERIFY_H

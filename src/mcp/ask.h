@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Questions to whoever is at the other end while a tool is at work: a form for a person, a sample of
- * a model, the roots of a client. A handler asks by ask_input() whatever the era: a legacy client is
- * sent a request and the handler waits; a modern one is told what is wanted, asks its person, and
- * calls again with the answers.
+ * Questions to whoever is at the other end while a tool is at work: a form for a person, a sample
+ * of a model, the roots of a client. A handler asks by ask_input() whatever the era: a legacy
+ * client is sent a request and the handler waits; a modern one is told what is wanted, asks its
+ * person, and calls again with the answers.
  */
 #ifndef MCP_ASK_H
 #define MCP_ASK_H
@@ -24,7 +24,8 @@ struct request;
  */
 int ask_input(struct call *c, const char *key, const char *method, struct value *params,
 	      struct value **ret_answer, struct err *e);
-/* What a modern client is to bring back beside the answers: it comes back as it was or not at all. */
+/* What a modern client is to bring back beside the answers: it comes back as it was or not at
+ * all. */
 void ask_remember(struct call *c, const char *words);
 /* What it brought back; "" for nothing. -1: it is not what was sent; the fault is set. */
 int ask_remembered(struct call *c, char *ret, size_t size);

@@ -31,8 +31,8 @@ static int offer_path(const char *path, const struct pinfold_file_info *info, vo
 	struct found *f = arg;
 
 	(void)info;
-	/* Templates have the path behind "files/", so without its first slash; both are taken, and so is one
-	 * below the working directory. */
+	/* Templates have the path behind "files/", so without its first slash; both are taken, and
+	 * so is one below the working directory. */
 	offer(f, f->begin[0] == '/' ? path : path + 1);
 	if (f->begin[0] && strncmp(path, HOME, strlen(HOME)) == 0)
 		offer(f, path + strlen(HOME));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tools, prompts and resources with fixed behaviour, as the scenarios of the suite describe them. */
+/* Tools, prompts and resources with fixed behaviour, as the scenarios of the suite describe
+ * them. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>

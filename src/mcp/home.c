@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server itself, and the daemon that its tools need: asked for when the first of them is called. */
+/* The server itself, and the daemon that its tools need: asked for when the first of them is
+ * called. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/epoll.h>

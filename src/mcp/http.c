@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MCP over Streamable HTTP, both eras at one path. A modern request is complete in itself: its
- * headers repeat what its body says, and its answer is its stream; who closes that cancels it. A legacy
- * client has a session, and a stream that breaks means nothing.
+ * headers repeat what its body says, and its answer is its stream; who closes that cancels it. A
+ * legacy client has a session, and a stream that breaks means nothing.
  *
  * An answer is one JSON document where nothing is said before it, else a stream of events. Who the
  * caller is, and whether Host and Origin may come here, was checked before we are called.

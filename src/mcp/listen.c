@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * subscriptions/listen: a modern client that wants to hear of changes. Nothing that it could hear of
- * ever changes here but in the fixtures, so most of these are acknowledged and stay silent.
+ * subscriptions/listen: a modern client that wants to hear of changes. Nothing that it could hear
+ * of ever changes here but in the fixtures, so most of these are acknowledged and stay silent.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -40,7 +40,8 @@ void mcp_free(struct mcp *m);
 /* Answers at /mcp. */
 void mcp_mount(struct mcp *m, struct server *s);
 
-/* Who sees to it that there is a daemon, when the first tool is called. All in the loop's thread. */
+/* Who sees to it that there is a daemon, when the first tool is called. All in the loop's
+ * thread. */
 struct mcp_home {
 	/* 1: there is one. 0: it is being started, and *ret_fd becomes readable when ready() should
 	 * be called. */

@@ -79,8 +79,8 @@ void request_fail(struct request *r, const struct rpc_error *e);
 /* A notification on the request's stream; `params` is taken. */
 void request_notify(struct request *r, const char *method, struct value *params);
 
-/* Work on a thread, by the handler of `op`; its reply is the result. args is taken. The request ends
- * when that is done. */
+/* Work on a thread, by the handler of `op`; its reply is the result. args is taken. The request
+ * ends when that is done. */
 int request_call(struct request *r, const struct op *op, struct value *args, struct err *e);
 
 /* methods.c: one row a method. 1: it was answered or will be; 0: *ret_result is the answer. */

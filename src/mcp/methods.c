@@ -221,7 +221,8 @@ const struct method *method_find(const char *name, bool modern)
 
 void method_notification(struct peer *c, const char *name, const struct value *params)
 {
-	/* Whatever else a client tells us needs no answer, and none that we know changes anything. */
+	/* Whatever else a client tells us needs no answer, and none that we know changes
+	 * anything. */
 	if (strcmp(name, "notifications/cancelled") == 0)
 		rpc_cancel(c, value_get(params, "requestId"));
 }

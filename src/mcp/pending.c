@@ -30,7 +30,8 @@ struct pendings {
 	struct pending list[PENDING_MAX]; /* under lock */
 };
 
-/* Who answers waits until it is taken; so it is, at once. What was said stays until a call wants it. */
+/* Who answers waits until it is taken; so it is, at once. What was said stays until a call wants
+ * it. */
 static void look_at_all(struct watch *w, uint32_t events)
 {
 	struct pendings *p = (struct pendings *)((char *)w - offsetof(struct pendings, watch));

@@ -137,7 +137,8 @@ static void follow(struct task *t)
 	more(&r->follower);
 }
 
-/* Where we are: the handler's thread. Its call is done behind our task, so that finds the request. */
+/* Where we are: the handler's thread. Its call is done behind our task, so that finds the
+ * request. */
 void progress_follow(struct call *c, struct feed *feed)
 {
 	struct request *r = c->transport;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON-RPC as MCP speaks it, in both eras, whatever carries it. A message comes in by rpc_message();
- * what is to be said about it goes to its sink. Which era it belongs to is decided by the message
- * alone: one with a protocol version in its _meta is modern (2026-07-28, nothing is remembered
- * between messages), any other is legacy (2025-11-25 and before, with a handshake).
+ * JSON-RPC as MCP speaks it, in both eras, whatever carries it. A message comes in by
+ * rpc_message(); what is to be said about it goes to its sink. Which era it belongs to is decided
+ * by the message alone: one with a protocol version in its _meta is modern (2026-07-28, nothing is
+ * remembered between messages), any other is legacy (2025-11-25 and before, with a handshake).
  *
  * All of it is for the loop's thread, but for what ask.h says.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MCP on standard input and output: one message a line. Output waits in a queue when the client does
- * not read, and no flag of the descriptors is touched: others may share them.
+ * MCP on standard input and output: one message a line. Output waits in a queue when the client
+ * does not read, and no flag of the descriptors is touched: others may share them.
  *
  * It ends at end of file (what goes on then has a moment to finish), at SIGTERM, SIGINT and SIGHUP,
  * when nobody reads any more, and when the parent is gone without a word.
@@ -318,8 +318,8 @@ static int begin(struct stdio *io, const struct mcp_options *o, struct err *e)
 	return 0;
 }
 
-/* The process ends with this: threads that still wait for something are not waited for, so what they
- * use is not freed either. */
+/* The process ends with this: threads that still wait for something are not waited for, so what
+ * they use is not freed either. */
 static void end(struct stdio *io)
 {
 	while (io->first) {

@@ -271,7 +271,8 @@ static size_t bytes_of_end(const char *data, size_t len, uint64_t chars)
 	return len - i;
 }
 
-/* Where a beginning of at most `max` bytes ends: behind a line, unless that costs more than half. */
+/* Where a beginning of at most `max` bytes ends: behind a line, unless that costs more than
+ * half. */
 static size_t cut_head(const char *data, size_t max)
 {
 	for (size_t i = max; i > max / 2; i--)

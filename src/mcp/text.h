@@ -59,8 +59,8 @@ struct stream {
 	bool so_far;	    /* it was not at its end */
 };
 
-/* The stream under its name, in at most `budget` characters of its own: 40 % from its beginning, the
- * rest from its end, cut between lines. *ret_cut: something is left out. */
+/* The stream under its name, in at most `budget` characters of its own: 40 % from its beginning,
+ * the rest from its end, cut between lines. *ret_cut: something is left out. */
 void text_stream(struct text *t, const struct stream *s, size_t budget, bool *ret_cut);
 
 uint64_t text_chars(const char *data, size_t len);   /* of UTF-8, or what would be */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a sandbox may have beside what every one has, by the word of an agent: hosts of the network, a
- * port. The operator's ceiling decides first, and no argument goes beyond it; where there is none a
- * person is asked. Each sandbox of ours has a way out that leads nowhere, so that a host can be
+ * What a sandbox may have beside what every one has, by the word of an agent: hosts of the network,
+ * a port. The operator's ceiling decides first, and no argument goes beyond it; where there is none
+ * a person is asked. Each sandbox of ours has a way out that leads nowhere, so that a host can be
  * allowed while it lives.
  */
 #include <pinfold/policy.h>

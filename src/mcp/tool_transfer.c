@@ -131,7 +131,8 @@ static int open_parent(const struct move *m, const char **ret_name, struct err *
 	return fd < 0 ? cannot_open(m, fd, e) : fd;
 }
 
-/* Whole or not at all: written beside, then put in its place. A link there is replaced, not followed. */
+/* Whole or not at all: written beside, then put in its place. A link there is replaced, not
+ * followed. */
 static int move_out(struct move *m, struct err *e)
 {
 	auto_close int from = FD_NONE, parent = FD_NONE, to = FD_NONE;

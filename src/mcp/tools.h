@@ -27,7 +27,8 @@ op_fn tool_transfer;
 /* tool_access.c */
 op_fn tool_request_access;
 
-/* A policy that allows nothing: there is a way out, which leads nowhere until somebody allows a host. */
+/* A policy that allows nothing: there is a way out, which leads nowhere until somebody allows a
+ * host. */
 #define ACCESS_NONE "allow: []"
 /* What sandbox_create asks for of the network: within what the operator allows, or a person does.
  * 0: it is in `o`, which borrows from *ret_list (to be freed); 1: asked, the call comes again. */

@@ -3,7 +3,8 @@
 
 #include "measure/timed.h"
 
-/* In a sandbox that lives, or with no id in one of its own. *ret_first is 0 when it printed nothing. */
+/* In a sandbox that lives, or with no id in one of its own. *ret_first is 0 when it printed
+ * nothing. */
 static bool run_once(struct contender *c, const char *id, const struct pinfold_run_options *o,
 		     uint64_t *ret_first, uint64_t *ret_end)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The notary: makes keys, signs, checks signatures. It has one socket (0) and the ledger's directory (3),
- * reads nothing else, and ends when nobody holds the other end of the socket. The private half of a key is
- * in no other process of ours, and in this one only while it signs.
+ * The notary: makes keys, signs, checks signatures. It has one socket (0) and the ledger's
+ * directory (3), reads nothing else, and ends when nobody holds the other end of the socket. The
+ * private half of a key is in no other process of ours, and in this one only while it signs.
  *
  *	key		32 bytes, mode 0600: what signs
  *	key.next	the same: made, but the chain does not know of it yet

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The clock of a thread: nanoseconds since the start of the run. It begins where its maker's was, goes
- * on by PINNED_TICK_NS with every look and by what the thread slept, and is never behind a sleep that
- * its process has finished or a child that it has waited for.
+ * The clock of a thread: nanoseconds since the start of the run. It begins where its maker's was,
+ * goes on by PINNED_TICK_NS with every look and by what the thread slept, and is never behind a
+ * sleep that its process has finished or a child that it has waited for.
  */
 #ifndef PINNED_PINNED_H
 #define PINNED_PINNED_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ports that nobody chose: the kernel would take any. A server that binds port 0 prints which it got, and
- * prints from which its clients came, so both come from the thread's stream. Only of the sandbox's own loopback are
- * clients given one: what goes out is none of ours.
+ * Ports that nobody chose: the kernel would take any. A server that binds port 0 prints which it
+ * got, and prints from which its clients came, so both come from the thread's stream. Only of the
+ * sandbox's own loopback are clients given one: what goes out is none of ours.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where clocks meet: who starts a thread or a process gives it his time, and who has waited for a child
- * is later than it was. state.c notices a copy of a process by itself, but its children may not find it.
+ * Where clocks meet: who starts a thread or a process gives it his time, and who has waited for a
+ * child is later than it was. state.c notices a copy of a process by itself, but its children may
+ * not find it.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random bytes: a stream for each thread, from the run's seed, the number of its process and the way to
- * the thread. They are as good as any for shuffling and no good at all for keys.
+ * Random bytes: a stream for each thread, from the run's seed, the number of its process and the
+ * way to the thread. They are as good as any for shuffling and no good at all for keys.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * No file is newer than the start of the clock: when exactly the kernel wrote something is chance, and a
- * directory that was brought back to what it was has other times. Devices are numbered as they are met, since theirs are the host's next.
+ * No file is newer than the start of the clock: when exactly the kernel wrote something is chance,
+ * and a directory that was brought back to what it was has other times. Devices are numbered as
+ * they are met, since theirs are the host's next.
  */
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -31,7 +32,8 @@ static uint64_t numbered(uint64_t dev)
 	return n + 1;
 }
 
-/* A day behind the start begins what no clock of this run shows: those are times of the caller's own files. */
+/* A day behind the start begins what no clock of this run shows: those are times of the caller's
+ * own files. */
 static bool is_later(int64_t s, uint32_t ns)
 {
 	const struct pinned_settings *p = pinned_settings();

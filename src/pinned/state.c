@@ -113,8 +113,9 @@ static __attribute__((constructor)) void begin(void)
 	pinned_look_at_input();
 }
 
-/* Its clock goes on from its parent's, its random numbers may not. They go by how many its parent had made before: which
- * number a process gets depends on the threads that others start meanwhile. */
+/* Its clock goes on from its parent's, its random numbers may not. They go by how many its parent
+ * had made before: which number a process gets depends on the threads that others start
+ * meanwhile. */
 static void begin_child(void)
 {
 	struct pinned_process *own;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions that wait for something, but no longer than so long. When it did not come in time, that
- * long has passed, or whoever looks at the clock next would wait once more, and for ever.
+ * The functions that wait for something, but no longer than so long. When it did not come in time,
+ * that long has passed, or whoever looks at the clock next would wait once more, and for ever.
  */
 #include <errno.h>
 #include <poll.h>
@@ -16,8 +16,8 @@
 
 #define SIGSET_BYTES 8
 #define MS_NS UINT64_C(1000000)
-/* Below this a time-out on a condition is a program's own way to take turns (Python's threads wait 5 ms
- * for each other), and how many there are is chance. */
+/* Below this a time-out on a condition is a program's own way to take turns (Python's threads wait
+ * 5 ms for each other), and how many there are is chance. */
 #define TURN_NS (6 * MS_NS)
 #define SINCE_1970_NS (UINT64_C(100000000) * NS_PER_S) /* above it is no time since a start */
 

@@ -23,8 +23,9 @@
  * Directories are absolute paths; OLD and NEW may be "-" for nothing, PREFIX "" for none. With
  * --split what has become another type went, and then came. fetch reads paths from standard input,
  * each ended by a NUL. pack and fetch write a tree stream (tree/stream.h), diff changes
- * (tree/change.h); receive and send speak sync/session.h over standard input, which is a socket; the
- * others give an answer (tree/answer.h). Every one of them can be an error, and then we exit with 1.
+ * (tree/change.h); receive and send speak sync/session.h over standard input, which is a socket;
+ * the others give an answer (tree/answer.h). Every one of them can be an error, and then we exit
+ * with 1.
  */
 #include <fcntl.h>
 #include <string.h>

@@ -17,8 +17,8 @@ reader_verb reader_diff, reader_pack, reader_fetch, reader_unpack, reader_merge,
 /* A directory by its absolute path; "-" is none where `none` says so (*ret_fd negative). */
 int reader_open(const char *path, bool none, int *ret_fd, struct err *e);
 
-/* Options come first. 1: `*args` began with this one and is behind it, its value in *ret_value where
- * that is wanted; 0: it did not. */
+/* Options come first. 1: `*args` began with this one and is behind it, its value in *ret_value
+ * where that is wanted; 0: it did not. */
 int reader_option(char ***args, const char *name, const char **ret_value);
 /* As above, with a number. */
 int reader_number(char ***args, const char *name, uint64_t *ret, struct err *e);

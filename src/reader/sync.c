@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One side of a synchronisation, inside: standard input is the socket to the other. What a workspace
- * that got the same tree before has (its last manifest is `donor` in the state, its files are a view)
- * does not travel again.
+ * One side of a synchronisation, inside: standard input is the socket to the other. What a
+ * workspace that got the same tree before has (its last manifest is `donor` in the state, its files
+ * are a view) does not travel again.
  */
 #include <fcntl.h>
 #include <stdlib.h>

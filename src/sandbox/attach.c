@@ -144,8 +144,8 @@ static int clone_mapped(int dir, const struct idmap *map, bool writable, int *re
 	return 0;
 }
 
-/* For somebody who is not root: his own files, and of others what everybody may read. Were the owner's
- * shown, he could hand us a directory of root's. */
+/* For somebody who is not root: his own files, and of others what everybody may read. Were the
+ * owner's shown, he could hand us a directory of root's. */
 static struct idmap of_caller(const struct sandbox_spec *spec)
 {
 	return (struct idmap){
@@ -163,7 +163,8 @@ int attach_dir(struct sandbox_spec *spec, int *ret_fd, struct err *e)
 
 	if (spec->dir_fd < 0 || !can_map(spec))
 		return 0;
-	/* Whose it is matters to root alone; of others' directories the daemon asks no file system. */
+	/* Whose it is matters to root alone; of others' directories the daemon asks no file
+	 * system. */
 	if (spec->dir_uid) {
 		map = of_caller(spec);
 	} else {

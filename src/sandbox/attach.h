@@ -18,12 +18,12 @@ int attach_git(struct sandbox_spec *spec, int *ret_fd, struct err *e);
  * spec->usr_attached. */
 int attach_usr(struct sandbox_spec *spec, int *ret_fd, struct err *e);
 
-/* And for the layers of a workspace, whose files carry the ids that are seen inside: those become ids
- * of the sandbox's range. Sets spec->layers.attached. */
+/* And for the layers of a workspace, whose files carry the ids that are seen inside: those become
+ * ids of the sandbox's range. Sets spec->layers.attached. */
 int attach_layers(struct sandbox_spec *spec, int *ret_fd, struct err *e);
 
-/* Layers of packages that a caller gave, each by itself: to root as they are, to others as --dir is. Sets
- * spec->deps.attached. */
+/* Layers of packages that a caller gave, each by itself: to root as they are, to others as --dir
+ * is. Sets spec->deps.attached. */
 int attach_deps(struct sandbox_spec *spec, int ret_fds[DEPS_GIVEN_MAX], struct err *e);
 
 /* The same for the state of a synchronisation. Sets spec->state.attached. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers of packages as one descriptor (wire/bundle.h): made by who has them, taken by the daemon. */
+/* Layers of packages as one descriptor (wire/bundle.h): made by who has them, taken by the
+ * daemon. */
 #ifndef SANDBOX_BUNDLE_H
 #define SANDBOX_BUNDLE_H
 

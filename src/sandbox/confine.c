@@ -25,13 +25,13 @@ void plan_rlimits(struct plan *p, const struct sandbox_spec *spec)
 
 	if (!HOLD_RLIMITS)
 		return;
-	/* 1 and not 0: only at 1 does the kernel leave a core_pattern that is a pipe alone, which runs
-	 * a program on the host. */
+	/* 1 and not 0: only at 1 does the kernel leave a core_pattern that is a pipe alone, which
+	 * runs a program on the host. */
 	plan_num(p, PLAN_RLIMIT, 0, RLIMIT_CORE, 1);
 	plan_num(p, PLAN_RLIMIT, 0, RLIMIT_NOFILE, l->nofile);
 	/* Counted per user namespace; the guest is one of them. Without one it would count all that
-	 * the user runs. Where a control group holds the limit, and tells when it was hit, this is the
-	 * second wall and a little wider. */
+	 * the user runs. Where a control group holds the limit, and tells when it was hit, this is
+	 * the second wall and a little wider. */
 	if (spec->level == LEVEL_STRICT)
 		plan_num(p, PLAN_RLIMIT, 0, RLIMIT_NPROC, l->pids + (spec->memory_unheld ? 1 : 64));
 	plan_num(p, PLAN_RLIMIT, 0, RLIMIT_MEMLOCK, 64 << 10);
@@ -104,9 +104,9 @@ static void plan_await(struct plan *p)
 	step->a = AWAIT_CGROUP;
 }
 
-/* It stays who made the sandboxes, one level above them, which is all that its forks need to go into
- * one; every capability goes. No filter and no Landlock: both would stay with the forks, and they
- * take the sandbox's. */
+/* It stays who made the sandboxes, one level above them, which is all that its forks need to go
+ * into one; every capability goes. No filter and no Landlock: both would stay with the forks, and
+ * they take the sandbox's. */
 void plan_zygote(struct plan *p, const struct sandbox_spec *spec)
 {
 	plan_await(p);

@@ -29,7 +29,8 @@ static ssize_t peek(pid_t pid, uint64_t at, void *to, size_t max)
 	return process_vm_readv(pid, &ours, 1, &theirs, 1, 0);
 }
 
-/* Its length, without NUL; -EFAULT; -ENAMETOOLONG: `max` bytes are filled, and none of them is NUL. */
+/* Its length, without NUL; -EFAULT; -ENAMETOOLONG: `max` bytes are filled, and none of them is
+ * NUL. */
 static ssize_t peek_string(pid_t pid, uint64_t at, char *to, size_t max)
 {
 	size_t len = 0;
@@ -82,7 +83,8 @@ static int open_place(pid_t pid, const char *path, int flags)
 	return place < 0 ? -errno : place;
 }
 
-/* The names of a path without ., .., and empty ones: what is left where links cannot be followed. */
+/* The names of a path without ., .., and empty ones: what is left where links cannot be
+ * followed. */
 static void plain(char *path)
 {
 	char *to = path;

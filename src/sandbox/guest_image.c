@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The guest's program and the texts of the interpreters' drivers, of those that wait and of those that
- * stay, as bytes of ours. GUEST_IMAGE is the program's path at build time. */
+/* The guest's program and the texts of the interpreters' drivers, of those that wait and of those
+ * that stay, as bytes of ours. GUEST_IMAGE is the program's path at build time. */
 __asm__(".section .rodata\n"
 	".balign 16\n"
 	".globl guest_image, guest_image_end, driver_python, driver_node, driver_r\n"

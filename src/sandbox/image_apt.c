@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packages of the distribution. Who installs them has to change /etc, so what the host's programs need of it
- * is put below /host instead, for the driver to copy, with dpkg's database beside it. Who has them
- * installed finds the names of /etc, /var/lib and /opt that came with them as links into the layer: a
- * layer has only the part usr.
+ * Packages of the distribution. Who installs them has to change /etc, so what the host's programs
+ * need of it is put below /host instead, for the driver to copy, with dpkg's database beside it.
+ * Who has them installed finds the names of /etc, /var/lib and /opt that came with them as links
+ * into the layer: a layer has only the part usr.
  */
 #include <stdio.h>
 #include <string.h>

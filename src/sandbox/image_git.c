@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The git directory of a worktree or submodule, where its file .git leads to: copy-on-write, as /work
- * is. What is written to it goes with the sandbox; in a workspace, whose commands would miss what
- * others wrote, it is read-only.
+ * The git directory of a worktree or submodule, where its file .git leads to: copy-on-write, as
+ * /work is. What is written to it goes with the sandbox; in a workspace, whose commands would miss
+ * what others wrote, it is read-only.
  */
 #include <stdio.h>
 #include <string.h>

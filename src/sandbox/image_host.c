@@ -13,9 +13,10 @@
  *	z            on a volume: a tmpfs for /tmp, /run and /dev/shm, which are memory wherever the rest is
  *
  * A root is layered (r is the lower of an overlay) where a command may change all of it, as the
- * sandbox's root does, and in a workspace, where some command may have. The ordinary user of a fresh sandbox can only write below his home and in
- * /tmp, /run and /dev/shm, so r itself is the root and his home the layer: no overlay, and no
- * mounts for what are directories of the same tmpfs.
+ * sandbox's root does, and in a workspace, where some command may have. The ordinary user of a
+ * fresh sandbox can only write below his home and in /tmp, /run and /dev/shm, so r itself is the
+ * root and his home the layer: no overlay, and no mounts for what are directories of the same
+ * tmpfs.
  *
  * /usr is always an overlay over the host's, not a bind: file locks, leases and watches then belong
  * to the sandbox's own inodes and cannot be used against the host or to talk to another sandbox.
@@ -226,7 +227,8 @@ static void plan_root(struct plan *p, const struct sandbox_spec *spec, bool laye
 		plan_two(p, PLAN_KEEP, 0, "u.root", "");
 }
 
-/* What is no part of a layered root or of a volume: private directories that are gone with the run. */
+/* What is no part of a layered root or of a volume: private directories that are gone with the
+ * run. */
 static void plan_volatile(struct plan *p, const struct sandbox_spec *spec, bool layered)
 {
 	char options[96];

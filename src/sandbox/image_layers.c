@@ -2,7 +2,8 @@
 /*
  * The layers of a workspace in the tree of image_host.c: each part is an overlay whose upper is on
  * disk and whose lowers are the frozen layers, over what the part lies over in a fresh sandbox. An
- * image is the lowest of all, below what we put on it; without a workspace the upper is in the stage.
+ * image is the lowest of all, below what we put on it; without a workspace the upper is in the
+ * stage.
  *
  * `volatile`: nothing inside waits for the disk, nor does the end of the sandbox. The store sees to
  * it that what was acknowledged is there after a power cut.
@@ -50,8 +51,8 @@ static int put_base(const struct sandbox_deps *deps, struct part part, const cha
 	return n;
 }
 
-/* "7/usr:3/usr:" and so on, then what lies below them, then an image: what we put there is on top of
- * whatever it has in the same place. `deps` may be NULL. Returns how many layers there are. */
+/* "7/usr:3/usr:" and so on, then what lies below them, then an image: what we put there is on top
+ * of whatever it has in the same place. `deps` may be NULL. Returns how many layers there are. */
 static unsigned put_lowers(struct plan *p, const struct sandbox_layers *l,
 			   const struct sandbox_deps *deps, struct part part, const char *base,
 			   char out[LOWERS_SIZE])

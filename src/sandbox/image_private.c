@@ -5,10 +5,11 @@
  * him or a group of his alone (a key in /etc/ssl/private) would be for the command, too, and is
  * hidden by name. Started by root a command is nobody's and in no group; there is nothing to hide.
  *
- * To look costs as much as a tenth of a run, so what was found is kept for RECENT_S seconds in a file
- * (spec->runtime): a change of mode leaves no mark on the directory above by which an older answer
- * could be seen to be wrong. Its bytes: MAGIC with its NUL, then for each path `e` (of /etc) or `u`
- * (of /usr), `d` or `f`, the path, NUL. Links are not followed: they lead to what was looked at itself.
+ * To look costs as much as a tenth of a run, so what was found is kept for RECENT_S seconds in a
+ * file (spec->runtime): a change of mode leaves no mark on the directory above by which an older
+ * answer could be seen to be wrong. Its bytes: MAGIC with its NUL, then for each path `e` (of /etc)
+ * or `u` (of /usr), `d` or `f`, the path, NUL. Links are not followed: they lead to what was looked
+ * at itself.
  */
 #include <assert.h>
 #include <dirent.h>
@@ -99,8 +100,8 @@ static int look_into(int fd, const char *path, unsigned depth, struct private_pa
 	return r;
 }
 
-/* Adds what is below `name` ("" for `dir` itself), as many levels of directories down; or `name`, where
- * that is too much or cannot be read. */
+/* Adds what is below `name` ("" for `dir` itself), as many levels of directories down; or `name`,
+ * where that is too much or cannot be read. */
 static int find(int dir, const char *name, unsigned depth, struct private_paths *p)
 {
 	unsigned before = p->n;

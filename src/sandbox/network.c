@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The network of a sandbox. There is only a loopback and, without a policy, no route. With one every
- * address is the loopback's, and what listens there are sockets that were handed to the gate: a port
- * that no rule names is refused by the kernel, at once, and nothing leaves by an interface.
+ * The network of a sandbox. There is only a loopback and, without a policy, no route. With one
+ * every address is the loopback's, and what listens there are sockets that were handed to the gate:
+ * a port that no rule names is refused by the kernel, at once, and nothing leaves by an interface.
  */
 #include "sandbox/hold.h"
 #include "sandbox/plan_int.h"

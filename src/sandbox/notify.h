@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Refused system calls and connections, as the kernel asks us about them; of what a policy's commands
- * are about, see guard.h. Nothing is decided here that isolation depends on: a reported call is always refused, a connection always goes on and
- * fails by itself for want of a route. What is read from the caller's memory is only told.
+ * Refused system calls and connections, as the kernel asks us about them; of what a policy's
+ * commands are about, see guard.h. Nothing is decided here that isolation depends on: a reported
+ * call is always refused, a connection always goes on and fails by itself for want of a route. What
+ * is read from the caller's memory is only told.
  */
 #ifndef SANDBOX_NOTIFY_H
 #define SANDBOX_NOTIFY_H
@@ -26,9 +27,9 @@ struct notify_event {
 
 /* Ask the kernel to hand calls over on one processor where it can. */
 void notify_init(int listener);
-/* Take one notification. 1: *ret is something to record, whose caller waits until notify_answer(), so
- * that something can be done about it before; 0: nothing (an innocent connection, or the caller is gone),
- * it is answered; -errno: the listener is finished. */
+/* Take one notification. 1: *ret is something to record, whose caller waits until notify_answer(),
+ * so that something can be done about it before; 0: nothing (an innocent connection, or the caller
+ * is gone), it is answered; -errno: the listener is finished. */
 int notify_take(int listener, struct notify_event *ret);
 /* 0, or -errno: the listener is finished. */
 int notify_answer(int listener, const struct notify_event *ev);

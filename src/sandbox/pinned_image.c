@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a deterministic run has beside the usual tree (wire/pinned.h). PINNED_IMAGE is the path of the object
- * at build time. */
+/* What a deterministic run has beside the usual tree (wire/pinned.h). PINNED_IMAGE is the path of
+ * the object at build time. */
 #include "sandbox/plan_int.h"
 #include "wire/pinned.h"
 

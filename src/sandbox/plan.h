@@ -24,8 +24,8 @@ const struct plan_head *plan_block(const struct plan *p);
 
 /* Does this name of /etc show inside with image `host`: listed, or made up? */
 bool etc_is_shown(const char *name);
-/* Are other filesystems mounted somewhere below these directories of the host? Then overlayfs, which does
- * not look into them, has to do without. */
+/* Are other filesystems mounted somewhere below these directories of the host? Then overlayfs,
+ * which does not look into them, has to do without. */
 struct below {
 	bool etc, usr;
 };

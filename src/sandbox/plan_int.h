@@ -54,8 +54,8 @@ void plan_layer_part(struct plan *p, const struct sandbox_spec *spec, const char
 		     const char *base, const char *target);
 void plan_layer_keep(struct plan *p, const struct sandbox_spec *spec, const char *name,
 		     const char *base, const char *shown);
-/* Of layers at rest: the directory of all of them at /v/l, and two views of a part, if there is any of
- * it, at /v/old.PART and /v/new.PART. */
+/* Of layers at rest: the directory of all of them at /v/l, and two views of a part, if there is any
+ * of it, at /v/old.PART and /v/new.PART. */
 void plan_peek_layers(struct plan *p, const struct sandbox_spec *spec);
 void plan_peek_views(struct plan *p, const struct sandbox_spec *spec, const char *name,
 		     const char *base);
@@ -63,12 +63,12 @@ void plan_peek_views(struct plan *p, const struct sandbox_spec *spec, const char
  * skeleton first, which does not change once something is mounted over it. */
 void plan_tool_places(struct plan *p, const struct sandbox_spec *spec);
 void plan_tool_views(struct plan *p, const struct sandbox_spec *spec, const char *base);
-/* image_git.c: the git directory of /work, where that is elsewhere; and the places for it: those in the
- * skeleton, or (`late`) those in the /tmp of a layered root. */
+/* image_git.c: the git directory of /work, where that is elsewhere; and the places for it: those in
+ * the skeleton, or (`late`) those in the /tmp of a layered root. */
 void plan_git_places(struct plan *p, const struct sandbox_spec *spec, bool layered, bool late);
 void plan_git(struct plan *p, const struct sandbox_spec *spec, bool layered);
-/* image_host.c: a layer of whiteouts, at `top` of the stage, over `hidden` paths of a directory. False:
- * there are none. */
+/* image_host.c: a layer of whiteouts, at `top` of the stage, over `hidden` paths of a directory.
+ * False: there are none. */
 bool plan_mask(struct plan *p, const struct sandbox_spec *spec, const char *top,
 	       const char *const *hidden, int dir);
 /* Whose the user's own directories are. */
@@ -119,8 +119,8 @@ int private_find(const struct sandbox_spec *spec, const struct etc_binds *etc,
 bool private_mask(struct plan *p, const struct sandbox_spec *spec, const char *top,
 		  const struct private_paths *found, const char *of);
 void private_cover(struct plan *p, const char *top, const struct private_paths *found);
-/* image_apt.c: of the host, for who installs its distribution's packages (enum sandbox_host); the places
- * first, in the skeleton. */
+/* image_apt.c: of the host, for who installs its distribution's packages (enum sandbox_host); the
+ * places first, in the skeleton. */
 void plan_host_places(struct plan *p, const struct sandbox_spec *spec);
 void plan_host(struct plan *p, const struct sandbox_spec *spec);
 /* What leads into layers of such packages, in the skeleton. */

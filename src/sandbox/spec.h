@@ -44,9 +44,9 @@ struct sandbox_limits {
 };
 
 /*
- * A workspace's files: numbered directories below one directory of the store, each with the parts of
- * design.md: root, usr, work. Those of `lower` are frozen; what is written goes to `upper`, which has
- * a work directory w.PART beside each part.
+ * A workspace's files: numbered directories below one directory of the store, each with the parts
+ * of design.md: root, usr, work. Those of `lower` are frozen; what is written goes to `upper`,
+ * which has a work directory w.PART beside each part.
  */
 #define LAYERS_MAX 15u /* with the upper 16 are mounted */
 #define LAYER_ROOT 0x1u
@@ -70,8 +70,9 @@ struct sandbox_layers {
 };
 
 /*
- * Packages that were installed once for many sandboxes: layers of the same directory that have only the
- * part usr. They lie on the host's /usr, below whatever the workspace or the command changes there.
+ * Packages that were installed once for many sandboxes: layers of the same directory that have only
+ * the part usr. They lie on the host's /usr, below whatever the workspace or the command changes
+ * there.
  */
 #define DEPS_LAYERS_MAX 8u
 #define DEPS_GIVEN_MAX 4u
@@ -79,14 +80,14 @@ struct sandbox_layers {
 struct sandbox_deps {
 	unsigned n;
 	uint32_t number[DEPS_LAYERS_MAX]; /* the topmost first */
-	/* Paths outside /usr that lead into a layer, below SANDBOX_LINKED: etc/NAME, var/lib/NAME or
-	 * opt/NAME. NULL ends them; NULL: none. Borrowed. */
+	/* Paths outside /usr that lead into a layer, below SANDBOX_LINKED: etc/NAME, var/lib/NAME
+	 * or opt/NAME. NULL ends them; NULL: none. Borrowed. */
 	const char *const *links;
 	bool has_node;	     /* /node_modules leads to SANDBOX_NODE_MODULES */
 	const char *watched; /* which of their files to watch (guest/seen.c), borrowed */
 	size_t watched_len;  /* 0: none */
-	/* In the daemon: they are a caller's (bundle.h), each by a descriptor of its part usr; or there is
-	 * none, and fd[0] is the root of the image in `layers`. */
+	/* In the daemon: they are a caller's (bundle.h), each by a descriptor of its part usr; or
+	 * there is none, and fd[0] is the root of the image in `layers`. */
 	bool given, attached;
 	bool passed; /* to the daemon: a bundle goes along that somebody else made */
 	int fd[DEPS_GIVEN_MAX];
@@ -94,14 +95,14 @@ struct sandbox_deps {
 #define SANDBOX_NODE_MODULES "/usr/local/lib/pinfold/node_modules"
 #define SANDBOX_LINKED "/usr/local/lib/pinfold/tree"
 
-/* For a driver of ours that installs packages of the distribution: what it needs of the host lies below
- * /host, and /etc has nothing of the host's, so that it can be filled and changed.
- * HOST_PACKAGES: what of /etc others see, and dpkg's database. HOST_SOURCES: apt's configuration and lists,
- * too, for who asks an archive; nothing of a package runs there. */
+/* For a driver of ours that installs packages of the distribution: what it needs of the host lies
+ * below /host, and /etc has nothing of the host's, so that it can be filled and changed.
+ * HOST_PACKAGES: what of /etc others see, and dpkg's database. HOST_SOURCES: apt's configuration
+ * and lists, too, for who asks an archive; nothing of a package runs there. */
 enum sandbox_host { HOST_NONE, HOST_PACKAGES, HOST_SOURCES };
 
-/* Layers at rest, looked at or merged: the command is our own reader, which sees them below /v, and is
- * root there so that no file is hidden from it. */
+/* Layers at rest, looked at or merged: the command is our own reader, which sees them below /v, and
+ * is root there so that no file is hidden from it. */
 /* PEEK_COPY: what it makes is reached by another mount, /v/out, so that nothing can be linked. */
 enum sandbox_peek { PEEK_NONE, PEEK_LOOK, PEEK_MERGE, PEEK_COPY };
 
@@ -135,8 +136,8 @@ struct sandbox_egress {
 /* What somebody says yes or no to before it happens: a policy has `commands` (guard.h). */
 enum sandbox_guard { GUARD_NOTHING, GUARD_PROGRAMS, GUARD_DELETES /* and programs */ };
 
-/* A deterministic run: what its clock shows at first, and since when, by the true one, its files are
- * its own. */
+/* A deterministic run: what its clock shows at first, and since when, by the true one, its files
+ * are its own. */
 struct sandbox_pinned {
 	bool on;
 	int64_t start_s;
@@ -193,8 +194,8 @@ struct sandbox_spec {
 	int guard_fd; /* in the daemon, with a guard: who decides (wire/guard.h); borrowed */
 	enum sandbox_peek peek;
 	bool bare; /* PEEK_LOOK: only what the layers hold, not what they lie over */
-	/* PEEK_LOOK: `lower` of the older of two views. In a workspace: of a view that is shown to a
-	 * tool of ours at /v/old.root, n = 0: none. */
+	/* PEEK_LOOK: `lower` of the older of two views. In a workspace: of a view that is shown to
+	 * a tool of ours at /v/old.root, n = 0: none. */
 	struct sandbox_layers before;
 	/* For a tool of ours in a workspace: a directory of the store, at /v/state. */
 	struct {

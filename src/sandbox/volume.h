@@ -16,8 +16,8 @@
 int volume_make(const char *dir, uint64_t bytes, uid_t uid, gid_t gid, int *ret_mount,
 		struct err *e);
 /*
- * Whether a layer on tmpfs can do all that one on disk can. It cannot before Linux 6.6: tmpfs has no
- * user attributes there, without which an overlay refuses (EIO) to remove a directory that is in
+ * Whether a layer on tmpfs can do all that one on disk can. It cannot before Linux 6.6: tmpfs has
+ * no user attributes there, without which an overlay refuses (EIO) to remove a directory that is in
  * the tree below it.
  */
 bool volume_unneeded(void);

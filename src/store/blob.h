@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files that were downloaded, by the hash of what is in them: deps/files/SHA256 below the data directory.
- * A name says what has to be inside, not what is: who uses one hashes it again on the way.
+ * Files that were downloaded, by the hash of what is in them: deps/files/SHA256 below the data
+ * directory. A name says what has to be inside, not what is: who uses one hashes it again on the
+ * way.
  */
 #ifndef STORE_BLOB_H
 #define STORE_BLOB_H

@@ -449,7 +449,8 @@ static int restore_row(struct job *j, int64_t snap, struct sandbox_layer layer, 
 	return r;
 }
 
-/* Layers of one snapshot, or of an image or packages (0), that have no row; each is told of once. */
+/* Layers of one snapshot, or of an image or packages (0), that have no row; each is told of
+ * once. */
 static int check_stack(struct job *j, int64_t snap, const struct stack *stack, struct used *told,
 		       struct err *e)
 {

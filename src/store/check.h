@@ -5,8 +5,8 @@
  * workspace its head.
  *
  * Repair only drops what is lost already: a snapshot that needs a layer that is gone, a directory
- * that nobody has. A layer that was changed is told of and left: it may still be worth something. But
- * nothing is built on it (check_trust) until it is as it was, or was accepted as it is.
+ * that nobody has. A layer that was changed is told of and left: it may still be worth something.
+ * But nothing is built on it (check_trust) until it is as it was, or was accepted as it is.
  */
 #ifndef STORE_CHECK_H
 #define STORE_CHECK_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What nobody needs any more: layers that a dead process left open, snapshots that were taken back an
- * hour ago, and layers that no snapshot has. A layer is marked dead in the transaction that finds
- * out, so nobody can take it up again; then its files are removed, then its row.
+ * What nobody needs any more: layers that a dead process left open, snapshots that were taken back
+ * an hour ago, and layers that no snapshot has. A layer is marked dead in the transaction that
+ * finds out, so nobody can take it up again; then its files are removed, then its row.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /*
  * The store's database: SQLite with a write-ahead log. db.c is the only file that sees sqlite3.h.
  *
- * Arguments of a statement follow a format: i is an int64_t, t a text (NULL is NULL), in the order of
- * ?1, ?2 and so on.
+ * Arguments of a statement follow a format: i is an int64_t, t a text (NULL is NULL), in the order
+ * of ?1, ?2 and so on.
  */
 #ifndef STORE_DB_H
 #define STORE_DB_H
@@ -20,8 +20,8 @@ struct db_rows;
 int db_open(const char *path, struct db **ret, struct err *e);
 void db_close(struct db *db);
 
-/* One writer at a time; waits a moment for another. durable: it is on disk when db_commit() returns,
- * else a power cut may take it back, whole. */
+/* One writer at a time; waits a moment for another. durable: it is on disk when db_commit()
+ * returns, else a power cut may take it back, whole. */
 int db_begin(struct db *db, bool durable, struct err *e);
 int db_commit(struct db *db, struct err *e);
 /* Nothing where none has begun. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packages that were installed once: a set is one frozen layer with the part usr, found by its key (the
- * hash of interpreter, platform and lock; deps/lock.h).
+ * Packages that were installed once: a set is one frozen layer with the part usr, found by its key
+ * (the hash of interpreter, platform and lock; deps/lock.h).
  *
  *	depset_begin()  -->  depset_commit(): it is there, for everybody
  *	                \->  making_end() alone: it never was
  *
- * And what was asked for before: a text of who asked leads to a text of what came of it, so that the same
- * question needs no network and no sandbox.
+ * And what was asked for before: a text of who asked leads to a text of what came of it, so that
+ * the same question needs no network and no sandbox.
  */
 #ifndef STORE_DEPSET_H
 #define STORE_DEPSET_H

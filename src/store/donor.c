@@ -133,8 +133,8 @@ static int bring_back(struct store *s, const struct workspace *w, const char *ke
 	return r < 0 ? r : id > 0;
 }
 
-/* What is remembered of a push that was taken back would be wrong now. What has arrived for one that
- * was cut off is good: each piece is known by its hash. */
+/* What is remembered of a push that was taken back would be wrong now. What has arrived for one
+ * that was cut off is good: each piece is known by its hash. */
 static int forget_undone(struct store *s, const struct workspace *w, const char *key, int fd,
 			 struct err *e)
 {

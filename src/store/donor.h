@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a synchronisation remembers: for each pair of a workspace and a directory (`key` names it) a
- * directory of state, sync/W-KEY in the store (sync/pull-W-KEY of a pull), and the snapshot that the last push made. Another
- * workspace that got the same tree can give what it has.
+ * directory of state, sync/W-KEY in the store (sync/pull-W-KEY of a pull), and the snapshot that
+ * the last push made. Another workspace that got the same tree can give what it has.
  */
 #ifndef STORE_DONOR_H
 #define STORE_DONOR_H

@@ -37,8 +37,8 @@ struct snap {
 	int64_t dropped_ms; /* 0: it counts */
 };
 
-/* Append to the history of `w`: kind, stack, layer and the description of `snap`; fills in the rest.
- * In a transaction of the caller's. */
+/* Append to the history of `w`: kind, stack, layer and the description of `snap`; fills in the
+ * rest. In a transaction of the caller's. */
 int history_append(struct store *s, struct workspace *w, struct snap *snap, struct err *e);
 
 /* The same without going there: a snapshot that is found by its number or label. */
@@ -63,8 +63,9 @@ int history_undo(struct store *s, const char *name, uint64_t count, struct snap 
 		 struct err *e);
 int history_rollback(struct store *s, const char *name, const char *to, struct snap *ret,
 		     struct err *e);
-/* Forget what is older than `before_ms`, but not the last `last` commands: undo goes no further than that,
- * where a snapshot of the kind "base" stands. What has a label stays. *ret_count: how many went. */
+/* Forget what is older than `before_ms`, but not the last `last` commands: undo goes no further
+ * than that, where a snapshot of the kind "base" stands. What has a label stays. *ret_count: how
+ * many went. */
 int history_forget(struct store *s, const char *name, int64_t before_ms, uint64_t last,
 		   uint64_t *ret_count, struct err *e);
 /* A new workspace with the files of a snapshot of another (NULL: as it stands). */

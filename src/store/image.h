@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Images: root file systems by name, each one frozen layer. A workspace that was made from one has that
- * layer at the bottom of every stack, with LAYER_IMAGE, which tells that it is one.
+ * Images: root file systems by name, each one frozen layer. A workspace that was made from one has
+ * that layer at the bottom of every stack, with LAYER_IMAGE, which tells that it is one.
  *
  *	store_image_begin()  -->  store_image_commit(): it is there, for good
  *	                     \->  making_end() alone: it never was
@@ -36,8 +36,8 @@ struct store_image {
 int store_image_check_name(const char *name, struct err *e);
 /* ERR_CONFLICT: there is one of that name. */
 int store_image_begin(struct store *s, const char *name, struct making *ret, struct err *e);
-/* name, source, digest, env, command, workdir, layers, files and bytes say what it is; fills the rest. On disk
- * when it returns. */
+/* name, source, digest, env, command, workdir, layers, files and bytes say what it is; fills the
+ * rest. On disk when it returns. */
 int store_image_commit(struct making *m, struct store_image *image, struct err *e);
 
 /* ERR_MISSING. */
@@ -56,8 +56,8 @@ const char *store_image_env(const struct store_image *image, const char *name, s
 /* How many workspaces stand on it. */
 int store_image_users(struct store *s, const struct store_image *image, uint64_t *ret,
 		      struct err *e);
-/* ERR_CONFLICT: a workspace stands on it. ERR_BUSY: something runs in it. Its space is given back by
- * store_collect(). */
+/* ERR_CONFLICT: a workspace stands on it. ERR_BUSY: something runs in it. Its space is given back
+ * by store_collect(). */
 int store_image_remove(struct store *s, const char *name, struct err *e);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room for giving room back. On a full disk even a removal has to write first: a row of the database,
- * an event of the ledger. So a file in the data directory, `reserve`, holds a little; who removes
- * something and finds no room gives it up, and takes again what is left when he closes the store.
+ * Room for giving room back. On a full disk even a removal has to write first: a row of the
+ * database, an event of the ledger. So a file in the data directory, `reserve`, holds a little; who
+ * removes something and finds no room gives it up, and takes again what is left when he closes the
+ * store.
  */
 #ifndef STORE_RESERVE_H
 #define STORE_RESERVE_H

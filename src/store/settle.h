@@ -9,8 +9,8 @@
 
 struct store;
 
-/* Everything that is acknowledged survives a power cut, long stacks are made shorter, what nobody needs
- * is removed. */
+/* Everything that is acknowledged survives a power cut, long stacks are made shorter, what nobody
+ * needs is removed. */
 int store_settle(struct store *s, int (*merge)(struct store *s, struct err *e), struct err *e);
 
 /* Is there something to settle? A log that has become long is. */

@@ -14,8 +14,8 @@ struct store_sizes {
 
 /* Each layer once, by what is written down of it. */
 int store_sizes(struct store *s, struct store_sizes *ret, struct err *e);
-/* Look at all frozen layers and write down how large they are: one that others were merged into has less than
- * their sum once they are gone. Left as it is where not all of it can be looked at. */
+/* Look at all frozen layers and write down how large they are: one that others were merged into has
+ * less than their sum once they are gone. Left as it is where not all of it can be looked at. */
 int store_measure(struct store *s, struct err *e);
 
 #endif

@@ -31,8 +31,8 @@ int stack_parse(const char *text, struct stack *ret, struct err *e)
 	while (*text) {
 		const char *end = ret->n < STACK_MAX ? parse_layer(text, &layer) : NULL;
 
-		/* A layer is mounted once, an image lies below all others, and a comma has something
-		 * behind it. */
+		/* A layer is mounted once, an image lies below all others, and a comma has
+		 * something behind it. */
 		if (!end || stack_has(ret, layer.number) || stack_image(ret) ||
 		    (*end && (*end != ',' || !end[1])))
 			return err_set(e, ERR_INTERNAL, "store.db: a stack is damaged");

@@ -152,10 +152,10 @@ static int refuse_read_only(const struct store *s, struct err *e)
 	return err_remedy(e, "make it writable, or name another with PINFOLD_HOME");
 }
 
-/* To read the database, SQLite makes 32 KiB of shared memory anew, in a file beside it. It sees to it that
- * there is a page for each 4 KiB; on a full disk with smaller blocks, or one that writes to new places
- * only, a page that cannot be written later is a SIGBUS. So there has to be room before. Who reads has
- * then written to all pages that he will. */
+/* To read the database, SQLite makes 32 KiB of shared memory anew, in a file beside it. It sees to
+ * it that there is a page for each 4 KiB; on a full disk with smaller blocks, or one that writes to
+ * new places only, a page that cannot be written later is a SIGBUS. So there has to be room before.
+ * Who reads has then written to all pages that he will. */
 static int open_db(struct store *s, const char *path, struct err *e)
 {
 	struct statfs fs;
@@ -178,7 +178,8 @@ static int open_store(const char *home, bool alone, struct store **ret, struct e
 		return err_sys(e, "store");
 	s->home_fd = s->layers_fd = s->lock_fd = FD_NONE;
 	s->owned = geteuid() == 0;
-	/* A link on the way is the caller's affair; to the database nothing but our own path leads. */
+	/* A link on the way is the caller's affair; to the database nothing but our own path
+	 * leads. */
 	s->home = realpath(home, NULL);
 	if (!s->home)
 		r = err_sys(e, "the data directory %s", home);

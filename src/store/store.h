@@ -40,8 +40,8 @@ struct store {
 	bool gave_reserve; /* reserve.h */
 };
 
-/* The same for who repairs it: nobody else has it open, nor can open it. Waits a moment for those who
- * settle. ERR_BUSY. */
+/* The same for who repairs it: nobody else has it open, nor can open it. Waits a moment for those
+ * who settle. ERR_BUSY. */
 int store_open_alone(const char *home, struct store **ret, struct err *e);
 int store_open(const char *home, struct store **ret, struct err *e);
 void store_close(struct store *s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What all workspaces of a data directory may have together. A user has one, and so has each tenant of the
- * HTTP API, so that is what one of them may have. Kept in the table meta; not set: no limit.
+ * What all workspaces of a data directory may have together. A user has one, and so has each tenant
+ * of the HTTP API, so that is what one of them may have. Kept in the table meta; not set: no limit.
  */
 #ifndef STORE_TOTAL_H
 #define STORE_TOTAL_H

@@ -70,8 +70,8 @@ static int make_directories(struct upper *u, uint32_t which, struct err *e)
 	return r;
 }
 
-/* In one transaction: where the workspace stands, that nobody else is in it, and that there will be a
- * layer on that. */
+/* In one transaction: where the workspace stands, that nobody else is in it, and that there will be
+ * a layer on that. */
 static int write_down(struct upper *u, const char *name, enum workspace_use use, struct err *e)
 {
 	char text[STACK_TEXT_SIZE];
@@ -148,8 +148,8 @@ int upper_layers(const struct upper *u, struct sandbox_layers *ret, struct err *
 	return 0;
 }
 
-/* A part where nothing changed is not there. The directories that overlayfs worked in are in nobody's
- * way, and go when there is time (layer_tidy). */
+/* A part where nothing changed is not there. The directories that overlayfs worked in are in
+ * nobody's way, and go when there is time (layer_tidy). */
 static uint32_t trim(const struct upper *u)
 {
 	uint32_t left = 0;
@@ -214,9 +214,9 @@ void upper_drop(struct upper *u)
 	release(u);
 }
 
-/* A layer with nothing in it. What overlayfs made beside it takes longer to remove than a short command
- * takes, and ext4 looks long for a new inode where some were just deleted: who settles does it, once
- * there are some. */
+/* A layer with nothing in it. What overlayfs made beside it takes longer to remove than a short
+ * command takes, and ext4 looks long for a new inode where some were just deleted: who settles does
+ * it, once there are some. */
 static int bury(struct upper *u, struct err *e)
 {
 	auto_rows struct db_rows *rows = NULL;
@@ -292,8 +292,8 @@ static int first_stack(const struct upper *u, struct stack *ret, struct err *e)
 	return r > 0 ? stack_parse(db_text(rows, 0), ret, e) : r;
 }
 
-/* A merged layer is links to files of those that it was made of, which have the bytes while they are
- * there. A layer has a larger number than what was merged into it. */
+/* A merged layer is links to files of those that it was made of, which have the bytes while they
+ * are there. A layer has a larger number than what was merged into it. */
 static void add_layer(struct db_rows *rows, const struct upper *u, const struct stack *first,
 		      struct used *counted, struct space *sum)
 {

@@ -5,7 +5,8 @@
  *	upper_open()  -->  upper_freeze(): it is the top of the workspace, for good
  *	              \->  upper_drop():   it never was
  *
- * A process that dies in between leaves an open layer without a lock, which store_collect() removes.
+ * A process that dies in between leaves an open layer without a lock, which store_collect()
+ * removes.
  */
 #ifndef STORE_UPPER_H
 #define STORE_UPPER_H
@@ -27,8 +28,8 @@ struct upper {
 	int lock, dir;
 };
 
-/* Make an empty layer on top of a workspace, and hold the workspace: alone, or beside others who also
- * share. `usr`: the command may change /usr. ERR_BUSY; ERR_CONFLICT as of check_trust(). */
+/* Make an empty layer on top of a workspace, and hold the workspace: alone, or beside others who
+ * also share. `usr`: the command may change /usr. ERR_BUSY; ERR_CONFLICT as of check_trust(). */
 int upper_open(struct store *s, const char *name, enum workspace_use use, bool usr,
 	       struct upper **ret, struct err *e);
 /* What it holds is the workspace from now on, with `snap` (kind, run, command and so on) as its
@@ -46,8 +47,8 @@ struct sandbox_layers store_layers(const struct store *s);
 /* What a sandbox on it needs to know; borrows from it. ERR_LIMIT: too many layers to mount. */
 int upper_layers(const struct upper *u, struct sandbox_layers *ret, struct err *e);
 
-/* What the layers of its workspace hold now: its own, with those that were undone, and those that it
- * was forked with, whoever has them, too. */
+/* What the layers of its workspace hold now: its own, with those that were undone, and those that
+ * it was forked with, whoever has them, too. */
 int upper_used(const struct upper *u, struct space *ret, struct err *e);
 /* Remove what only an open layer needs from a frozen one. */
 void layer_tidy(const struct store *s, uint32_t number);

@@ -4,8 +4,8 @@
  * said by hashes. Pure: no I/O.
  *
  * Entries are in the order of a walk: a directory is followed at once by all that is below it.
- * Every parent is there, as a directory, before its children. So a list that was accepted names each
- * path once, never through a link or a file, never outside.
+ * Every parent is there, as a directory, before its children. So a list that was accepted names
+ * each path once, never through a link or a file, never outside.
  *
  * A file of at most CHUNK_WHOLE_MAX bytes is one chunk, and the hash of the file is the chunk's; an
  * empty one has none. A larger file lists its chunks.

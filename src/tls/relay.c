@@ -241,8 +241,8 @@ static void drop_empty(struct buffer *b)
 }
 
 /*
- * The two directions. Each moves what it can once and notes what it waits for. > 0: moved something;
- * 0: waits; < 0: the connection is of no use.
+ * The two directions. Each moves what it can once and notes what it waits for. > 0: moved
+ * something; 0: waits; < 0: the connection is of no use.
  */
 static int move_up(struct conn *c, uint32_t *client, uint32_t *inner)
 {

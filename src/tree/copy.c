@@ -14,8 +14,8 @@
 
 #define BLOCK (128u << 10)
 
-/* A layer that is still being written to may have set-id bits: none gets into a copy. On a directory
- * they say whose group new files have, and stay. */
+/* A layer that is still being written to may have set-id bits: none gets into a copy. On a
+ * directory they say whose group new files have, and stay. */
 static mode_t mode_of(const struct stat *st)
 {
 	return st->st_mode & (S_ISDIR(st->st_mode) ? 07777 : 01777);

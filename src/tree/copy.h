@@ -7,8 +7,8 @@
 
 #include "base/err.h"
 
-/* Owner, extended attributes (of a raw layer), mode and times of `from` for `to`, in that order; no set-id
- * bit but a directory's. */
+/* Owner, extended attributes (of a raw layer), mode and times of `from` for `to`, in that order; no
+ * set-id bit but a directory's. */
 int tree_copy_meta(int from, const struct stat *st, int to, uint64_t *lost, struct err *e);
 
 /* Make `name` in `to_dir`, where nothing of that name is, what it is in `from_dir`: any type but

@@ -13,8 +13,8 @@ struct tree_detail {
 };
 
 void tree_detail_done(struct tree_detail *detail);
-/* Fill `c`; its text is good until the next call. A file that cannot be read is TREE_DIFF_UNREADABLE
- * and no error. */
+/* Fill `c`; its text is good until the next call. A file that cannot be read is
+ * TREE_DIFF_UNREADABLE and no error. */
 int tree_detail_fill(struct tree_detail *detail, struct tree_change *c,
 		     const struct tree_diff_at *at, struct err *e);
 

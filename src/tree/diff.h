@@ -24,7 +24,8 @@ struct tree_diff_at {
 	struct stat old_st, new_st; /* st_mode 0: it is not there */
 };
 
-/* The strings of `c` are good during the call; flags, hashes and text may be filled in for later. */
+/* The strings of `c` are good during the call; flags, hashes and text may be filled in for
+ * later. */
 typedef int tree_diff_fn(void *ctx, struct tree_change *c, const struct tree_diff_at *at,
 			 struct err *e);
 

@@ -29,9 +29,9 @@ int tree_pack(int dirfd, const char *path, const struct tree_pack_opts *opts, in
 	      struct tree_pack_stats *ret, struct err *e);
 
 /*
- * The same of single paths below `dirfd`, each ended by a NUL, in the order of a walk: each a record
- * of its own, a directory without what is in it, a file with its bytes whatever other names it has.
- * What is not there has no record.
+ * The same of single paths below `dirfd`, each ended by a NUL, in the order of a walk: each a
+ * record of its own, a directory without what is in it, a file with its bytes whatever other names
+ * it has. What is not there has no record.
  */
 int tree_pack_some(int dirfd, const char *paths, size_t len, int out_fd,
 		   struct tree_pack_stats *ret, struct err *e);

@@ -19,7 +19,8 @@
 
 #define TREE_CHUNK_MAX (128u << 10)
 #define TREE_ENTRIES_MAX (UINT64_C(1) << 24)
-/* Files with more than one name are remembered: by the one who packs, and by the one who unpacks. */
+/* Files with more than one name are remembered: by the one who packs, and by the one who
+ * unpacks. */
 #define TREE_LINKED_MAX (UINT64_C(1) << 20)
 #define TREE_LINKED_BYTES_MAX ((size_t)64 << 20)
 

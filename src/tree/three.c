@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each side is compared with the base, and what it changed is a list of hunks, by their lines in the
- * base. Hunks of both that overlap or touch are one place; hunks of one side alone are taken as they
- * are. Where a comparison gave up (text.c has bounds) a hunk is larger than it need be: that makes
- * conflicts, never a merge that is wrong.
+ * Each side is compared with the base, and what it changed is a list of hunks, by their lines in
+ * the base. Hunks of both that overlap or touch are one place; hunks of one side alone are taken as
+ * they are. Where a comparison gave up (text.c has bounds) a hunk is larger than it need be: that
+ * makes conflicts, never a merge that is wrong.
  */
 #include "tree/three.h"
 

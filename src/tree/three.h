@@ -29,8 +29,8 @@ struct tree_three {
 int tree_three_merge(struct tree_three *t, struct err *e);
 void tree_three_done(struct tree_three *t);
 
-/* three_frame.c: the same by somebody else, who is asked and answers over descriptors. Nothing that he says is
- * believed beyond its shape. */
+/* three_frame.c: the same by somebody else, who is asked and answers over descriptors. Nothing that
+ * he says is believed beyond its shape. */
 int tree_three_ask(int fd, const struct tree_three *t, struct err *e);
 int tree_three_serve(int in_fd, int out_fd, struct err *e);
 int tree_three_answered(int fd, struct tree_three *t, struct err *e);

@@ -269,7 +269,8 @@ static int make_other(struct unpack *u, const struct tree_entry *en, const char 
 	if ((symlink ? symlinkat(en->target, u->at.fd, u->temp)
 		     : mknodat(u->at.fd, u->temp, S_IFIFO | (en->mode & 01777), 0)) < 0)
 		return fail(e, "make", path);
-	/* Against the umask; best effort, for older kernels cannot do it without following links. */
+	/* Against the umask; best effort, for older kernels cannot do it without following
+	 * links. */
 	if (!symlink)
 		(void)syscall(SYS_FCHMODAT2, u->at.fd, u->temp, en->mode & 01777,
 			      AT_SYMLINK_NOFOLLOW);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Alerts in the daemon: who has a run or a command inside raises them and records them (engine/alert.c),
- * but only here can something be done while the caller of a refused call still waits, and nobody may be
- * there. Only by what the kernel told us: what a command prints is not looked at in a process with
- * privilege.
+ * Alerts in the daemon: who has a run or a command inside raises them and records them
+ * (engine/alert.c), but only here can something be done while the caller of a refused call still
+ * waits, and nobody may be there. Only by what the kernel told us: what a command prints is not
+ * looked at in a process with privilege.
  */
 #include <stdio.h>
 

@@ -51,8 +51,8 @@ int control_receive(int control, struct control_event *ret, struct err *e)
 	ssize_t n;
 
 	ret->fd = FD_NONE;
-	/* ECONNRESET, once, when the guest ended before it read all of ours: its own words are still
-	 * in the socket. */
+	/* ECONNRESET, once, when the guest ended before it read all of ours: its own words are
+	 * still in the socket. */
 	do
 		n = recvmsg(control, &hdr, MSG_CMSG_CLOEXEC);
 	while (n < 0 && (errno == EINTR || errno == ECONNRESET));

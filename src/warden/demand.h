@@ -36,9 +36,9 @@ void demand_cost(struct demand *d, uint64_t bytes);
 void demand_fade(struct demand *d);
 
 /*
- * How many of each of `n` kinds may wait when all of them together hold at most `bytes`: their floors
- * as far as they fit, in the order of kinds; what is left is shared in proportion to what each wants
- * beyond its floor.
+ * How many of each of `n` kinds may wait when all of them together hold at most `bytes`: their
+ * floors as far as they fit, in the order of kinds; what is left is shared in proportion to what
+ * each wants beyond its floor.
  */
 void demand_share(const struct demand *d, const unsigned *floors, unsigned n, uint64_t bytes,
 		  unsigned *ret_targets);

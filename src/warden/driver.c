@@ -49,7 +49,8 @@ enum ward_kind driver_kind(const struct ask *ask)
 
 	if (flags & (ASK_PTY | ASK_LIVE))
 		return KIND_PLAIN;
-	/* A forked one has a filter of its own; who listens to it does not hear the guest's commands. */
+	/* A forked one has a filter of its own; who listens to it does not hear the guest's
+	 * commands. */
 	if (ask->held && (flags & ASK_PYTHON))
 		return KIND_PLAIN;
 	return flags & ASK_PYTHON ? KIND_PYTHON

@@ -2,8 +2,8 @@
 /*
  * Standard input of background commands. Callers write it themselves: they are given the end of a
  * pipe, so nothing of it waits here and one who is slow waits for himself. Where the command has a
- * terminal that pipe leads to us, and we type what comes: whoever held the terminal's own descriptor
- * could make it one that blocks, and us with it.
+ * terminal that pipe leads to us, and we type what comes: whoever held the terminal's own
+ * descriptor could make it one that blocks, and us with it.
  */
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Callers who want what a command printed: as it comes (FOLLOW), or some of it once (JOB_READ). Sends
- * never wait: who does not read is told when he does, and finds the oldest gone if he is too late.
+ * Callers who want what a command printed: as it comes (FOLLOW), or some of it once (JOB_READ).
+ * Sends never wait: who does not read is told when he does, and finds the oldest gone if he is too
+ * late.
  */
 #include <stdlib.h>
 #include <string.h>

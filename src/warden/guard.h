@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a sandbox's policy has `commands`: who executes or deletes something inside is looked at here, and
- * waits for the word of who has the policy, at the other end of a socket that came with the request
- * (wire/guard.h). Without that word he is refused: nobody listens, does not read, or is gone.
+ * Where a sandbox's policy has `commands`: who executes or deletes something inside is looked at
+ * here, and waits for the word of who has the policy, at the other end of a socket that came with
+ * the request (wire/guard.h). Without that word he is refused: nobody listens, does not read, or is
+ * gone.
  */
 #ifndef WARDEN_GUARD_H
 #define WARDEN_GUARD_H

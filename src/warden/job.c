@@ -250,7 +250,8 @@ int job_list(const struct ward *ward, int *ret_fd, uint64_t *ret_n, struct err *
 	return 0;
 }
 
-/* By the socket that it came with: its guest knows it by that, and no number can be another's by then. */
+/* By the socket that it came with: its guest knows it by that, and no number can be another's by
+ * then. */
 int job_signal(struct ward *ward, uint32_t pid, uint64_t signo, struct err *e)
 {
 	struct job *job = job_find(ward, pid, e);
@@ -322,8 +323,8 @@ static bool take_output(struct warden *w, struct job *job, int i)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
 	if (n <= 0 && job->pty) {
-		/* EIO: nobody has it open. Closing our end would be SIGHUP for a command that closed
-		 * its own and is about to exit. */
+		/* EIO: nobody has it open. Closing our end would be SIGHUP for a command that
+		 * closed its own and is about to exit. */
 		warden_unwatch(w, job->out[i]);
 		return false;
 	}

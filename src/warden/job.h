@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Commands that nobody waits for: the one that a held sandbox was made for, and those that were sent
- * into it to run in the background. Their output is kept (spool.h) for callers who follow it.
+ * Commands that nobody waits for: the one that a held sandbox was made for, and those that were
+ * sent into it to run in the background. Their output is kept (spool.h) for callers who follow it.
  */
 #ifndef WARDEN_JOB_H
 #define WARDEN_JOB_H
@@ -16,7 +16,8 @@ void job_close_theirs(int stdio[3]);
 void job_free(struct warden *w, struct job *job);
 /* Now the ward's own: its first. */
 void job_give(struct ward *ward, struct job *job);
-/* Send a command into a sandbox that lives. `client` is answered, and closed, when it has started. */
+/* Send a command into a sandbox that lives. `client` is answered, and closed, when it has
+ * started. */
 int job_exec(struct warden *w, struct ward *ward, const struct ask *ask, int client, struct err *e);
 
 /* The sandbox's own command runs; has ended. */

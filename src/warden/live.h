@@ -52,8 +52,8 @@ struct live_end {
 	bool hopeless; /* do not wait for the guest to die */
 };
 
-/* Kill what is left, wait for it, read its accounts. False: a process hangs in the kernel; what there
- * is stays written down, with its ids taken, until a later run finds it gone. */
+/* Kill what is left, wait for it, read its accounts. False: a process hangs in the kernel; what
+ * there is stays written down, with its ids taken, until a later run finds it gone. */
 bool live_reap(struct live *l, struct live_end *end);
 /* The same where it was not done yet, and remove everything. */
 bool live_remove(struct live *l, struct live_end *end);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When much more is asked for than can be done, waiting helps nobody: whoever is served has waited as
- * long as the queue is, and all are slow. A crowd that fits into the queue is served, all of it; but
- * one that keeps on coming while the queue is full is an overload, until for a second nobody had to
- * be refused. Then
+ * When much more is asked for than can be done, waiting helps nobody: whoever is served has waited
+ * as long as the queue is, and all are slow. A crowd that fits into the queue is served, all of it;
+ * but one that keeps on coming while the queue is full is an overload, until for a second nobody
+ * had to be refused. Then
  *
  * - nobody waits longer than a run takes, the others are told at once to come again;
  * - there are as many runs at once as keep the processors busy, and one more: runs that compute only
  *   slow each other down. Runs that mostly sleep are as many as ever.
  *
- * So a run that is admitted takes up to three times as long as on an idle daemon, its wait included.
- * What a run takes, and how much of that it computes, is learned while nobody waits. Arithmetic only.
+ * So a run that is admitted takes up to three times as long as on an idle daemon, its wait
+ * included. What a run takes, and how much of that it computes, is learned while nobody waits.
+ * Arithmetic only.
  */
 #ifndef WARDEN_OVERLOAD_H
 #define WARDEN_OVERLOAD_H

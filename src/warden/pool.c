@@ -21,9 +21,9 @@
 #define MEASURE_US 1000000u
 #define MEMORY_DEFAULT (256ull << 20)
 /*
- * What the kernel holds for a sandbox outside of its control group: namespaces, mounts, page tables,
- * descriptors. Only the whole host can tell; 400 that waited took 590 KiB each there, and their groups
- * of v1 said 12.
+ * What the kernel holds for a sandbox outside of its control group: namespaces, mounts, page
+ * tables, descriptors. Only the whole host can tell; 400 that waited took 590 KiB each there, and
+ * their groups of v1 said 12.
  */
 #define OUTSIDE_BYTES (576ull << 10)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sandboxes that wait ready-made: which kinds, how many, when they are made, and which one a request
- * may have. One that waits is used once.
+ * Sandboxes that wait ready-made: which kinds, how many, when they are made, and which one a
+ * request may have. One that waits is used once.
  */
 #ifndef WARDEN_POOL_H
 #define WARDEN_POOL_H

@@ -36,7 +36,8 @@ struct tenant {
 	struct tenant *prev, *next;
 };
 
-/* --- tenants -------------------------------------------------------------------------------------- */
+/* --- tenants
+ * -------------------------------------------------------------------------------------- */
 
 static void put_last(struct queue *q, struct tenant *t)
 {
@@ -61,7 +62,8 @@ static void take_out(struct queue *q, struct tenant *t)
 		q->last = t->prev;
 }
 
-/* Who serves others (HTTP) says for whom he asks; of anybody else it would be a way to more turns. */
+/* Who serves others (HTTP) says for whom he asks; of anybody else it would be a way to more
+ * turns. */
 static uint64_t key_of(const struct warden *w, const struct ucred *who, uint32_t share)
 {
 	bool serves = who->uid == w->config->api_uid || who->uid == geteuid();
@@ -144,7 +146,8 @@ static void note_asker(struct queue *q, uint64_t key)
 	q->asked = key;
 }
 
-/* --- who is next ---------------------------------------------------------------------------------- */
+/* --- who is next
+ * ---------------------------------------------------------------------------------- */
 
 /* Runs that are not long ones: what stays for hours is no reason to let nobody else in. */
 static unsigned count_recent(const struct warden *w)
@@ -195,7 +198,8 @@ bool queue_can_serve(const struct warden *w)
 	return next_tenant(w) != NULL;
 }
 
-/* --- coming and going ----------------------------------------------------------------------------- */
+/* --- coming and going
+ * ----------------------------------------------------------------------------- */
 
 /* Half of the time that those who wait now will take. */
 static unsigned retry_ms(const struct queue *q)
@@ -410,7 +414,8 @@ void queue_tend(struct warden *w)
 		overload_waiting(o, w->queue.n, warden_now_us());
 }
 
-/* --- the end of waiting --------------------------------------------------------------------------- */
+/* --- the end of waiting
+ * --------------------------------------------------------------------------- */
 
 void queue_event(struct warden *w, const struct source *source)
 {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who may run now. --max runs at once; who comes then waits with his descriptors, at most --queue of
- * them and half a minute, and is told to come again after that. Nothing is made for one that waits.
+ * Who may run now. --max runs at once; who comes then waits with his descriptors, at most --queue
+ * of them and half a minute, and is told to come again after that. Nothing is made for one that
+ * waits.
  *
- * Fair between tenants, who are the uids that the kernel says are asking, and those for whom HTTP asks:
+ * Fair between tenants, who are the uids that the kernel says are asking, and those for whom HTTP
+ * asks:
  * - a place that comes free goes to the one with the fewest runs, in turn among equals;
  * - the last place is not given to who has all the others, if somebody else asked within a minute;
  * - in a full queue a newcomer takes the place of the last of whoever has most waiting there.
@@ -40,16 +42,16 @@ struct queue {
 };
 
 void queue_init(struct warden *w);
-/* A request for a sandbox (LINK_RUN or LINK_CREATE): the connection and what came with it. It waits, if
- * only for queue_serve(); descriptors that are kept are FD_NONE then. */
+/* A request for a sandbox (LINK_RUN or LINK_CREATE): the connection and what came with it. It
+ * waits, if only for queue_serve(); descriptors that are kept are FD_NONE then. */
 int queue_take(struct warden *w, const struct link_ask *ask, const struct ucred *who, int *fds,
 	       struct err *e);
 /* One of those that wait can be run now. */
 bool queue_can_serve(const struct warden *w);
 /* Run it, if so. */
 void queue_serve(struct warden *w);
-/* In every turn of the loop, and after so long at most (-1: whenever): is it an overload, or still one,
- * and who has waited too long in it? */
+/* In every turn of the loop, and after so long at most (-1: whenever): is it an overload, or still
+ * one, and who has waited too long in it? */
 void queue_tend(struct warden *w);
 int queue_patience_ms(const struct warden *w);
 /* The caller of one that waits said something, or is gone. */

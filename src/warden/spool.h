@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a command printed on both streams, in the order in which it came, for whoever asks later: the
- * first bytes, which stay, and the last ones, of which the oldest go. A place is counted from the first
- * byte ever printed, so that anybody can say where he was, and tell what he missed.
+ * What a command printed on both streams, in the order in which it came, for whoever asks later:
+ * the first bytes, which stay, and the last ones, of which the oldest go. A place is counted from
+ * the first byte ever printed, so that anybody can say where he was, and tell what he missed.
  *
- * Both parts grow as they are filled. All spools together have a maximum; one that wants to grow then
- * takes half of the largest, if that leaves it no smaller than itself.
+ * Both parts grow as they are filled. All spools together have a maximum; one that wants to grow
+ * then takes half of the largest, if that leaves it no smaller than itself.
  */
 #ifndef WARDEN_SPOOL_H
 #define WARDEN_SPOOL_H
@@ -35,8 +35,8 @@ struct spool {
 
 /* Keep it; of the last bytes the oldest go. Without memory it is only counted. Stream: 1 or 2. */
 void spool_add(struct spool *s, unsigned stream, const void *data, size_t len);
-/* Bytes of one stream from *pos on, or from the first behind it that is still there, to which *pos is
- * moved. Returns how many, at most `max`; 0: there are none. */
+/* Bytes of one stream from *pos on, or from the first behind it that is still there, to which *pos
+ * is moved. Returns how many, at most `max`; 0: there are none. */
 size_t spool_get(const struct spool *s, uint64_t *pos, unsigned *ret_stream, char *data,
 		 size_t max);
 /* From here on all of it is there; before that, only the head. */

@@ -13,8 +13,9 @@ struct usage {
  * descendants of its guest. Shared pages are divided when their sum is over `memory_max`. */
 void usage_of_tree(pid_t guest, uint64_t memory_max, struct usage *ret);
 
-/* Bytes on disk of files that have no name any more but are open in one of those processes, each counted
- * once; those in memory do not count. Nothing is resolved: /proc leads to the file itself. */
+/* Bytes on disk of files that have no name any more but are open in one of those processes, each
+ * counted once; those in memory do not count. Nothing is resolved: /proc leads to the file
+ * itself. */
 uint64_t usage_of_nameless(pid_t guest);
 
 #endif

@@ -59,8 +59,8 @@ void visitors_leave(struct warden *w, struct ward *ward)
 	}
 }
 
-/* His command has ended, and he would know whether somebody was killed for want of memory meanwhile,
- * or could not be started. */
+/* His command has ended, and he would know whether somebody was killed for want of memory
+ * meanwhile, or could not be started. */
 static void answer(const struct visitor *v)
 {
 	const struct ward *ward = v->source.ward;

@@ -238,7 +238,8 @@ static void ward_linger(struct warden *w, struct ward *ward)
 		await_reader(w, ward);
 }
 
-/* Nobody waits for that: it is done when there is nothing else to do, or there is too much of it. */
+/* Nobody waits for that: it is done when there is nothing else to do, or there is too much of
+ * it. */
 static bool ward_remove_later(struct warden *w, struct ward *ward)
 {
 	if (ward->held || ward->visitors || w->draining || w->n_gone >= GONE_MAX)
@@ -467,8 +468,8 @@ static void on_started(struct warden *w, struct ward *ward, struct control_event
 	watch_listener(w, ward, ev);
 }
 
-/* A mount namespace takes a while to come apart. Held by us it does so after the caller was told that
- * all processes are gone, not before the kernel can say so. */
+/* A mount namespace takes a while to come apart. Held by us it does so after the caller was told
+ * that all processes are gone, not before the kernel can say so. */
 static void hold_mounts(struct ward *ward)
 {
 	char path[64];
@@ -577,7 +578,8 @@ static void on_listener(struct warden *w, struct ward *ward, uint32_t events)
 	(void)snprintf(d->host, sizeof(d->host), "%s", ev.network ? ev.host : "");
 	if (ev.network && ward->spec.egress.n_ports)
 		d->network = LINK_NETWORK_POLICY;
-	/* Who made it knows its policy, and what the gate decides; who only has a command in it does not. */
+	/* Who made it knows its policy, and what the gate decides; who only has a command in it
+	 * does not. */
 	if (!notify_is_gated(&ward->spec.egress, &ev))
 		visitors_tell(ward, msg);
 	if (tell(ward, msg, NULL, 0))
@@ -604,8 +606,8 @@ static void on_reader(struct warden *w, struct ward *ward)
 		(void)warden_watch(w, ward->listener, &ward->sources[SOURCE_LISTENER], &e);
 }
 
-/* All but the guest were waited for, says the guest, and it is about to end: the caller need not wait
- * for that. The accounts are a group's, or what the guest has told him. */
+/* All but the guest were waited for, says the guest, and it is about to end: the caller need not
+ * wait for that. The accounts are a group's, or what the guest has told him. */
 static void tell_early(struct warden *w, struct ward *ward)
 {
 	struct live_end end = {0};

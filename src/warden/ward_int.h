@@ -190,8 +190,8 @@ static inline unsigned warden_running(const struct warden *w)
 	return w->n_wards - w->n_waiting - w->n_left - w->n_gone;
 }
 
-/* make.c: from a request to a ward. ward_run() and ward_create() own `client` when they return 0; the
- * other descriptors are borrowed. */
+/* make.c: from a request to a ward. ward_run() and ward_create() own `client` when they return 0;
+ * the other descriptors are borrowed. */
 int ward_run(struct warden *w, const struct ask *ask, const struct ucred *who,
 	     const int fds[LINK_FDS_MAX], int client, struct err *e);
 /* One that is held. */
@@ -230,10 +230,11 @@ void ward_sweep_gone(struct warden *w);
 void ward_refuse(int client, const struct err *e);
 /* How many of its processes were killed for want of memory so far. */
 uint64_t ward_oom_kills(const struct ward *ward);
-/* How many could not be started for its limit of processes; 0 where no control group counts them. */
+/* How many could not be started for its limit of processes; 0 where no control group counts
+ * them. */
 uint64_t ward_pids_refused(const struct ward *ward);
-/* Was that the end of a command which ended with this wait status? `before`: as it was when it began. A
- * shell passes on what became of the last program that it started. */
+/* Was that the end of a command which ended with this wait status? `before`: as it was when it
+ * began. A shell passes on what became of the last program that it started. */
 bool ward_was_oom(const struct ward *ward, uint64_t before, int status);
 /* What kind of sandbox it is. */
 void ward_describe(const struct ward *ward, struct link_msg *msg);

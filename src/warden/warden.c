@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The warden's loop. Where we are: the process that `pinfold serve` became; root, or whoever started
- * it; open: the socket to front, one epoll set, and what belongs to each ward.
+ * The warden's loop. Where we are: the process that `pinfold serve` became; root, or whoever
+ * started it; open: the socket to front, one epoll set, and what belongs to each ward.
  *
- * One event a turn, because ending a ward frees what a second event of the same turn would point to.
- * Sandboxes that wait are made when nothing else is to do.
+ * One event a turn, because ending a ward frees what a second event of the same turn would point
+ * to. Sandboxes that wait are made when nothing else is to do.
  */
 #include "warden/warden.h"
 
@@ -277,8 +277,8 @@ static int patience_ms(const struct warden *w)
 	return pool == 0 && just_ended ? (int)(PAUSE_US / 1000) : pool;
 }
 
-/* Events first: who runs is not kept waiting by who does not yet, and front's messages are where they
- * are counted. But a flood of them stops nobody for long. */
+/* Events first: who runs is not kept waiting by who does not yet, and front's messages are where
+ * they are counted. But a flood of them stops nobody for long. */
 static void turn(struct warden *w)
 {
 	struct epoll_event ev;

@@ -21,7 +21,8 @@ enum ward_kind {
 	KINDS,
 };
 
-/* Something ended that nobody waits for: a sandbox that lives, or a command in one. For the record. */
+/* Something ended that nobody waits for: a sandbox that lives, or a command in one. For the
+ * record. */
 struct warden_news {
 	char sandbox[ID_SIZE];
 	uint32_t owner; /* whose it is */

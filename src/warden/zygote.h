@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The zygote: a Python with its modules imported that never runs anybody's program. For each sandbox
- * that is to wait with a Python it forks, and the fork goes into that sandbox (guest/forked.c). Its
- * forks share what is the same for all of a process's life (addresses, the hash seed), so it is
- * replaced now and then.
+ * The zygote: a Python with its modules imported that never runs anybody's program. For each
+ * sandbox that is to wait with a Python it forks, and the fork goes into that sandbox
+ * (guest/forked.c). Its forks share what is the same for all of a process's life (addresses, the
+ * hash seed), so it is replaced now and then.
  *
  * Only root can make one: it needs a tree of its own without a user namespace of its own.
  */
@@ -14,7 +14,8 @@
 
 /* True: there is one that can be asked; makes one where that is due. */
 bool zygote_ready(struct warden *w);
-/* Ask for an interpreter for the ward. When it cannot be had the guest notices: `end` is borrowed. */
+/* Ask for an interpreter for the ward. When it cannot be had the guest notices: `end` is
+ * borrowed. */
 void zygote_ask(struct warden *w, struct ward *ward, int end);
 /* One of its forks is ready. */
 void zygote_succeeded(struct warden *w);

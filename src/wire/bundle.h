@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Layers of packages, or an image, on their way to the daemon: one end of a pair of SOCK_SEQPACKET, whose other end is
- * closed, with two messages in it that nobody has read yet:
+ * Layers of packages, or an image, on their way to the daemon: one end of a pair of SOCK_SEQPACKET,
+ * whose other end is closed, with two messages in it that nobody has read yet:
  *
  *	struct bundle	with a descriptor (O_PATH) of each layer's part usr, of an image's root
  *	one byte	with the locks by which the store does not remove them
  *
- * The daemon reads the first. It never reads the second: as long as it keeps the socket, the kernel keeps
- * the locks in it. So it holds a caller's layers by one descriptor, whoever he is and whatever happens to
- * him, and closes no file of his.
+ * The daemon reads the first. It never reads the second: as long as it keeps the socket, the kernel
+ * keeps the locks in it. So it holds a caller's layers by one descriptor, whoever he is and
+ * whatever happens to him, and closes no file of his.
  *
- * Root's daemon mounts what the descriptors are. An ordinary user's cannot, and has the directory of layers
- * opened by its path, as that of --dir, with device and inode compared.
+ * Root's daemon mounts what the descriptors are. An ordinary user's cannot, and has the directory
+ * of layers opened by its path, as that of --dir, with device and inode compared.
  */
 #ifndef WIRE_BUNDLE_H
 #define WIRE_BUNDLE_H
@@ -35,7 +35,8 @@ struct bundle {
 	char links[BUNDLE_LINKS_MAX][BUNDLE_LINK_SIZE]; /* as in sandbox/spec.h */
 };
 
-/* 0 when everything ends and is in its bounds, and n_fds descriptors are what it says; else -EINVAL. */
+/* 0 when everything ends and is in its bounds, and n_fds descriptors are what it says; else
+ * -EINVAL. */
 int bundle_check(const struct bundle *b, int n_fds);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the guest finds its descriptors when it starts, and an interpreter that waits finds its own. */
+/* Where the guest finds its descriptors when it starts, and an interpreter that waits finds its
+ * own. */
 #ifndef WIRE_FDS_H
 #define WIRE_FDS_H
 
@@ -13,8 +14,8 @@
 #define DRIVER_FD 100 /* SOCK_STREAM to the guest; after the claim: the plan */
 #define LOADER_FD 101 /* the loader's object, for interpreters that can load one */
 
-/* An interpreter that stays: SOCK_STREAM to whoever executes code in it, in frames (wire/frame.h). So
- * high that no program comes across it. The loader is at LOADER_FD, as above. */
+/* An interpreter that stays: SOCK_STREAM to whoever executes code in it, in frames (wire/frame.h).
+ * So high that no program comes across it. The loader is at LOADER_FD, as above. */
 #define SESSION_FD 200
 
 #endif

@@ -7,11 +7,11 @@
  *	server -> host: struct files_answer, then `len` bytes
  *
  * The server begins with an answer to no question, number 0: it is there, or why not. Every
- * question has answers with its number: some with `more`, then the last; one with `more` and nothing
- * else says that it goes on. LIST answers with entries: struct files_entry, name, target, one behind
- * the other. WATCH answers with value 1 once it watches, and turns the channel into a stream of
- * events, each with a path and the one it had before, relative to the directory, NUL between; it ends
- * when either side closes.
+ * question has answers with its number: some with `more`, then the last; one with `more` and
+ * nothing else says that it goes on. LIST answers with entries: struct files_entry, name, target,
+ * one behind the other. WATCH answers with value 1 once it watches, and turns the channel into a
+ * stream of events, each with a path and the one it had before, relative to the directory, NUL
+ * between; it ends when either side closes.
  *
  * The server is our program but lives with hostile code, so the host side checks all that it says,
  * and looks at descriptors itself; the server checks what it is asked.

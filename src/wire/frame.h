@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Frames between a session's host side and the interpreter that stays (guest/session.*), over a
- * stream socket: one letter, eight hexadecimal digits (small letters) that say how many bytes follow,
- * the bytes. Plain enough for every one of those languages to read and write by itself.
+ * stream socket: one letter, eight hexadecimal digits (small letters) that say how many bytes
+ * follow, the bytes. Plain enough for every one of those languages to read and write by itself.
  *
  *	to the interpreter	X  execute: ' ', or 'n' when input is refused; the code behind it
  *				I  the line that was asked for

@@ -55,10 +55,9 @@ struct gate_listen {
 };
 
 /* Descriptors of gate_open, in this order: the packed policy in a sealed memfd, the guest's socket,
- * the socket of reports; also a sealed memfd of certificates (PEM) that servers are believed by, and
- * one of secrets (egress/secret.h) where rules inject some; with GATE_SHARES the last is a file with
- * a gate_purse. With GATE_INSPECTS the first message on
- * the socket of reports is a gate_ca. */
+ * the socket of reports; also a sealed memfd of certificates (PEM) that servers are believed by,
+ * and one of secrets (egress/secret.h) where rules inject some; with GATE_SHARES the last is a file
+ * with a gate_purse. With GATE_INSPECTS the first message on the socket of reports is a gate_ca. */
 #define GATE_OPEN_FDS 3u
 #define GATE_OPEN_FDS_MAX 6u
 #define GATE_ROOTS_MAX (4u << 20)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a policy has `commands`: what is about to happen inside, and whether it may. In the daemon the
- * warden, who can look into a sandbox, asks who has its policy, over a SOCK_SEQPACKET socket that came
- * with the request; fixed layout, native integers. Who made the sandbox by himself asks himself.
+ * Where a policy has `commands`: what is about to happen inside, and whether it may. In the daemon
+ * the warden, who can look into a sandbox, asks who has its policy, over a SOCK_SEQPACKET socket
+ * that came with the request; fixed layout, native integers. Who made the sandbox by himself asks
+ * himself.
  *
  *	warden -> holder	guard_ask: somebody inside waits
  *	holder -> warden	guard_answer, for each, in any order, whenever it is known

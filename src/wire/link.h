@@ -34,11 +34,11 @@
  *
  * Those of JOB and FOLLOW are about the command `pid` of the sandbox, 0: its own, or its first.
  *
- * Closing the connection of a RUN ends it; a link_ask of any kind on it, too, but for TELL: the guest
- * said MSG_DONE, and the caller would have ENDED now, when only the guest itself is left; of an EXEC it is
- * answered by OK (value: processes of the sandbox that were killed for want of memory since). After STARTED the
- * caller has the other end of a socket to the guest (wire/msg.h) and talks to it directly. What holds
- * the limits, and the right to kill, stays with the warden.
+ * Closing the connection of a RUN ends it; a link_ask of any kind on it, too, but for TELL: the
+ * guest said MSG_DONE, and the caller would have ENDED now, when only the guest itself is left; of
+ * an EXEC it is answered by OK (value: processes of the sandbox that were killed for want of memory
+ * since). After STARTED the caller has the other end of a socket to the guest (wire/msg.h) and
+ * talks to it directly. What holds the limits, and the right to kill, stays with the warden.
  */
 #ifndef WIRE_LINK_H
 #define WIRE_LINK_H
@@ -75,8 +75,9 @@ enum link_op {
 };
 
 /* Order of descriptors for RUN, CREATE and EXEC: the request's block (wire/ask.h), standard input,
- * output and error, with ASK_DIR the directory, with ASK_EGRESS the gate's socket, with ASK_GUARD that of
- * who decides about commands, with ASK_LAYERS a bundle (wire/bundle.h). Others have none. */
+ * output and error, with ASK_DIR the directory, with ASK_EGRESS the gate's socket, with ASK_GUARD
+ * that of who decides about commands, with ASK_LAYERS a bundle (wire/bundle.h). Others have
+ * none. */
 #define LINK_FDS_MIN 4u
 #define LINK_FDS_MAX 8u
 

@@ -7,12 +7,13 @@
  *	host -> guest: struct msg_host, always whole.
  *	guest -> host: struct msg_guest, followed by `len` bytes of name for MSG_FILE and MSG_SEEN.
  *
- * Order to the guest: UNSHARE, PLAN, PROCEED, [PLAN], then SIGNAL, EXEC, DEADLINE in any order, KILL.
- * Order from the guest: [READY] [TERMINAL] STARTED | FAILED, then EXITED, [SEEN] FILE*, DONE.
+ * Order to the guest: UNSHARE, PLAN, PROCEED, [PLAN], then SIGNAL, EXEC, DEADLINE in any order,
+ * KILL. Order from the guest: [READY] [TERMINAL] STARTED | FAILED, then EXITED, [SEEN] FILE*, DONE.
  *
- * Another command in a sandbox that lives (EXEC) brings a socket of its own, on which the guest says
- * [TERMINAL] STARTED | FAILED, then USAGE, EXITED, DONE of that command and takes SIGNAL and KILL for
- * it. Whoever holds the other end is who wants it: when that is closed the command is killed.
+ * Another command in a sandbox that lives (EXEC) brings a socket of its own, on which the guest
+ * says [TERMINAL] STARTED | FAILED, then USAGE, EXITED, DONE of that command and takes SIGNAL and
+ * KILL for it. Whoever holds the other end is who wants it: when that is closed the command is
+ * killed.
  */
 #ifndef WIRE_MSG_H
 #define WIRE_MSG_H
@@ -76,7 +77,8 @@ enum { MSG_FULL_LAYER = 0x1, MSG_FULL_TMP = 0x2 };
 #define MSG_STEP_SESSION (-8)
 #define MSG_STEP_USER (-9)
 
-/* Was a package opened? Broken: it could not be watched; unknown: it has nothing to be watched by. */
+/* Was a package opened? Broken: it could not be watched; unknown: it has nothing to be watched
+ * by. */
 #define MSG_SEEN_NO '0'
 #define MSG_SEEN_YES '1'
 #define MSG_SEEN_UNKNOWN '?'

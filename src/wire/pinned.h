@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a deterministic run has beside the usual tree: a shared object that every dynamic program
- * loads (/etc/ld.so.preload), what it is to pin to, and a table by which processes carry their clocks
- * on. The sandbox may read the first three and write the table; who writes nonsense there confuses the
- * clocks of his own run.
+ * loads (/etc/ld.so.preload), what it is to pin to, and a table by which processes carry their
+ * clocks on. The sandbox may read the first three and write the table; who writes nonsense there
+ * confuses the clocks of his own run.
  */
 #ifndef WIRE_PINNED_H
 #define WIRE_PINNED_H

@@ -119,9 +119,9 @@ struct plan_step {
 #define PLAN_USER 1000u
 
 /*
- * A sandbox that waits ready-made walked a plan with PLAN_WARM. What is left when it is claimed is a
- * second, small plan that only puts the program's text into its place and names the command; it is
- * walked without any right, and may hold no other steps than MKDIR, WRITE and READY.
+ * A sandbox that waits ready-made walked a plan with PLAN_WARM. What is left when it is claimed is
+ * a second, small plan that only puts the program's text into its place and names the command; it
+ * is walked without any right, and may hold no other steps than MKDIR, WRITE and READY.
  */
 struct plan_head {
 	uint32_t magic;

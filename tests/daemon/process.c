@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Background commands through libpinfold, for tests/daemon/09-process.sh. One verb a call; data goes to
- * standard output, what is said about it to standard error. Ends as pinfold does: 125 for an error.
+ * Background commands through libpinfold, for tests/daemon/09-process.sh. One verb a call; data
+ * goes to standard output, what is said about it to standard error. Ends as pinfold does: 125 for
+ * an error.
  */
 #include <pinfold/pinfold.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A caller who sends the daemon a file of a file system that he made himself and that never answers a
- * close: stuck UID DIR SOCKET. Says "sent" when he has, and stays.
+ * A caller who sends the daemon a file of a file system that he made himself and that never answers
+ * a close: stuck UID DIR SOCKET. Says "sent" when he has, and stays.
  *
  * The file system is the least that lets one file be opened, spoken by hand: no library is needed.
  */

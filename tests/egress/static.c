@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A client that no library helps: static ADDRESS PORT REQUEST prints the first line of the answer, or why
- * there is none. It knows of no proxy and of no variable. */
+/* A client that no library helps: static ADDRESS PORT REQUEST prints the first line of the answer,
+ * or why there is none. It knows of no proxy and of no variable. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdint.h>

@@ -91,7 +91,8 @@ int main(int argc, char **argv)
 	if (argc == 2 && !strcmp(argv[1], "leaf"))
 		return 0;
 	inside();
-	/* Children that are between fork and exec, or that run the file that this path names now. */
+	/* Children that are between fork and exec, or that run the file that this path names
+	 * now. */
 	for (int i = 0; i < 200; i++) {
 		char pid[32];
 		pid_t child = fork();

@@ -30,7 +30,8 @@ static int load(struct sock_filter *filter, size_t n)
 
 static int no_userns(void)
 {
-	/* clone3 hides its flags in memory: a kernel without it makes callers fall back to clone. */
+	/* clone3 hides its flags in memory: a kernel without it makes callers fall back to
+	 * clone. */
 	struct sock_filter f[] = {
 		LOAD(nr),
 		IF_NOT(SYS_clone3, 1),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as what the first of them says: a host, a path, a DNS question or answer, a ClientHello,
- * SOCKS, a policy file, a packed policy. Held to what egress/ promises:
+ * Any bytes as what the first of them says: a host, a path, a DNS question or answer, a
+ * ClientHello, SOCKS, a policy file, a packed policy. Held to what egress/ promises:
  *	- what is accepted is accepted again in the form that came out, and means the same;
  *	- a ClientHello or SOCKS request says the same wherever reads cut it;
  *	- a path that one reading allows by a pattern is not denied its own text.

@@ -249,8 +249,8 @@ static bool settles(pid_t pid)
 	return strcmp(name, "pinfold-settle\n") == 0;
 }
 
-/* Reaps until nobody is left or the time is over; then names and kills who is. Who settles goes on as long
- * as other calls have something to settle, which is not this one's to wait for. */
+/* Reaps until nobody is left or the time is over; then names and kills who is. Who settles goes on
+ * as long as other calls have something to settle, which is not this one's to wait for. */
 static void sweep(long grace_ms)
 {
 	double until = now() + (double)grace_ms / 1e3;
@@ -330,7 +330,8 @@ int main(int argc, char **argv)
 	if (!report)
 		err(125, "launch: %s", o.report);
 	setvbuf(report, NULL, _IOLBF, 0);
-	/* A terminal's Ctrl-C reaches the program by itself; only an addressed SIGTERM is passed. */
+	/* A terminal's Ctrl-C reaches the program by itself; only an addressed SIGTERM is
+	 * passed. */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGCHLD);
 	sigaddset(&signals, SIGTERM);

@@ -10,8 +10,8 @@
  *	wait MS			events that come while nothing is executed
  *	restart, alive, close
  *
- * Events are printed as they come, one a line, output of one stream put together: its kind, how many
- * bytes, and the first of them with control characters escaped.
+ * Events are printed as they come, one a line, output of one stream put together: its kind, how
+ * many bytes, and the first of them with control characters escaped.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Output that is worth an alert and output that is not, however it is cut; refusals by their number. */
+/* Output that is worth an alert and output that is not, however it is cut; refusals by their
+ * number. */
 #include <fcntl.h>
 #include <glob.h>
 

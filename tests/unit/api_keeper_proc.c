@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The keeper's process, with this program in the place of pinfold: it starts what it runs itself. The
- * children say what they were given, and end as they are told.
+ * The keeper's process, with this program in the place of pinfold: it starts what it runs itself.
+ * The children say what they were given, and end as they are told.
  */
 #include <fcntl.h>
 #include <poll.h>

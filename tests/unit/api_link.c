@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Links between processes that serve: whole messages arrive with their descriptors, others end it. */
+/* Links between processes that serve: whole messages arrive with their descriptors, others end
+ * it. */
 #include "api/link.h"
 
 #include <fcntl.h>

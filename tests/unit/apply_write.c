@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes written to a directory: all, or none; whoever else writes there, and whenever we are killed. */
+/* Changes written to a directory: all, or none; whoever else writes there, and whenever we are
+ * killed. */
 #include "apply/write.h"
 
 #include <signal.h>
@@ -336,8 +337,8 @@ static void through_links(void)
 	leave();
 }
 
-/* Swaps the two without end; with `some` the directory is there for longer than the link, so that some
- * writes get through. */
+/* Swaps the two without end; with `some` the directory is there for longer than the link, so that
+ * some writes get through. */
 static pid_t swapping(bool some)
 {
 	pid_t pid = fork();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is exported comes in again, byte for byte; limits hold while an archive streams; nothing is made
- * through a link that was there before.
+ * What is exported comes in again, byte for byte; limits hold while an archive streams; nothing is
+ * made through a link that was there before.
  */
 #include "archive/export.h"
 #include "archive/import.h"

@@ -123,7 +123,8 @@ static SSL *new_end(SSL_CTX *ctx)
 	return ssl;
 }
 
-/* A sandbox connects to `host` and says `sni`; the server shows a certificate of `by` for `shown`. */
+/* A sandbox connects to `host` and says `sni`; the server shows a certificate of `by` for
+ * `shown`. */
 static void scene_init(struct scene *s, const char *host, const char *sni, struct authority *by,
 		       const char *shown)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One authority more in Java's list; what is no such list is refused. tests/egress has a Java that reads it. */
+/* One authority more in Java's list; what is no such list is refused. tests/egress has a Java that
+ * reads it. */
 #include "base/hash.h"
 #include "egress/jks.h"
 #include "tap.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a policy says, by table; and what must hold of every policy: the order of rules means nothing,
- * a rule that denies never lets anything through, a ceiling never widens, packing changes nothing.
+ * What a policy says, by table; and what must hold of every policy: the order of rules means
+ * nothing, a rule that denies never lets anything through, a ceiling never widens, packing changes
+ * nothing.
  */
 #include "egress/policy.h"
 #include "egress/rule.h"

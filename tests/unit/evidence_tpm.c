@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A quote of a TPM, of which no bit can be another; TPMs that answer anything; reports of guests. */
+/* A quote of a TPM, of which no bit can be another; TPMs that answer anything; reports of
+ * guests. */
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>

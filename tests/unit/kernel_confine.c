@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program of ours can still do once it has given up its rights: in children, since it stays. */
+/* What a program of ours can still do once it has given up its rights: in children, since it
+ * stays. */
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/prctl.h>

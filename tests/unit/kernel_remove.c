@@ -54,7 +54,8 @@ static void removes(void)
 	is_int(remove_tree(outside), 0, "the other one, too");
 }
 
-/* E04: while a tree is removed, a directory in it is swapped for a link out, and moved out and back. */
+/* E04: while a tree is removed, a directory in it is swapped for a link out, and moved out and
+ * back. */
 struct race {
 	char dir[128], link[128], away[128];
 	atomic_bool stop;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * L07: events are ordered by their place in the chain, whatever the clock says and whoever writes. L04: what
- * could not be written is told by the next event that can be. L05: the notary leaves nothing behind.
+ * L07: events are ordered by their place in the chain, whatever the clock says and whoever writes.
+ * L04: what could not be written is told by the next event that can be. L05: the notary leaves
+ * nothing behind.
  */
 #include <inttypes.h>
 #include <sys/syscall.h>
@@ -34,7 +35,8 @@ static void add_run(int dir, char run[ID_SIZE])
 	(void)chain_append(dir, b, 0, &p, &e);
 }
 
-/* How many say that the clock is behind, as long as all that are do and name the latest time before. */
+/* How many say that the clock is behind, as long as all that are do and name the latest time
+ * before. */
 static unsigned says_behind(int dir)
 {
 	auto_scan *s = NULL;
@@ -59,7 +61,8 @@ static unsigned says_behind(int dir)
 	return n;
 }
 
-/* Events in their order: how many, until one is not at its place. *ret_back: how often time went back. */
+/* Events in their order: how many, until one is not at its place. *ret_back: how often time went
+ * back. */
 static uint64_t in_order(int dir, unsigned *ret_back)
 {
 	auto_scan *s = NULL;
@@ -122,7 +125,8 @@ static bool finds_since(int dir, const char *instant)
 	return n[0] == n[1];
 }
 
-/* Whoever asks for events since an instant gets all of them, also those of a time when the clock was wrong. */
+/* Whoever asks for events since an instant gets all of them, also those of a time when the clock
+ * was wrong. */
 static void test_since(void)
 {
 	static const int64_t offsets[] = {0, 86400, 0, 3600, -86400};

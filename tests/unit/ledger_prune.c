@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Old files go, a signed tombstone stays; the rest is as good as before, and every trick with it is found. */
+/* Old files go, a signed tombstone stays; the rest is as good as before, and every trick with it is
+ * found. */
 #include "ledger/prune.h"
 
 #include "ledger/find.h"
@@ -114,7 +115,8 @@ static void test_flip(void)
 	drop_dir(dir);
 }
 
-/* Who has no key takes the beginning away, and puts a tombstone of another chain there, or an old one. */
+/* Who has no key takes the beginning away, and puts a tombstone of another chain there, or an old
+ * one. */
 static void test_forged(void)
 {
 	int dir = many(40), other;
@@ -140,8 +142,8 @@ static void test_forged(void)
 	drop_dir(dir);
 }
 
-/* Who is not good is not pruned; what is derived can be made again from what is left; files that come back
- * do not count. */
+/* Who is not good is not pruned; what is derived can be made again from what is left; files that
+ * come back do not count. */
 static void test_rest(void)
 {
 	int dir = many(40);

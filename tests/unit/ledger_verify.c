@@ -113,7 +113,8 @@ static void test_lines(void)
 	drop_dir(dir);
 }
 
-/* Who has the files but not the key writes a chain that hangs together, and signs it with his own. */
+/* Who has the files but not the key writes a chain that hangs together, and signs it with his
+ * own. */
 static void test_forged(void)
 {
 	struct verify_ask ask = {.key = NULL};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A witness signs what goes on from what he signed; whatever else he is asked, he refuses and remembers nothing. */
+/* A witness signs what goes on from what he signed; whatever else he is asked, he refuses and
+ * remembers nothing. */
 #include "ledger/witness.h"
 
 #include "ledger_help.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What nobody needs is removed, and nothing else: whatever died in the middle, whoever still runs. */
+/* What nobody needs is removed, and nothing else: whatever died in the middle, whoever still
+ * runs. */
 #include "store_help.h"
 
 static void collect(struct store *s)

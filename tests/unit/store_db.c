@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The database: made, opened again, refused when it is not ours to read, and one writer at a time. */
+/* The database: made, opened again, refused when it is not ours to read, and one writer at a
+ * time. */
 #include "store/db.h"
 
 #include <fcntl.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packages and downloads in the store: found again, kept while somebody has them, gone afterwards. */
+/* Packages and downloads in the store: found again, kept while somebody has them, gone
+ * afterwards. */
 #include "store/depset.h"
 
 #include "base/fd.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Images in the store: names, what becomes of one that is not finished, who keeps one from going. */
+/* Images in the store: names, what becomes of one that is not finished, who keeps one from
+ * going. */
 #include "store/image.h"
 
 #include "base/fd.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files as they were before a workspace changed them: kept while they are that, and not for ever. */
+/* Files as they were before a workspace changed them: kept while they are that, and not for
+ * ever. */
 #include "store/origin.h"
 
 #include <time.h>
@@ -15,8 +16,8 @@ static int put(int dir, const char *name, const char *text)
 	return n < 0 ? -1 : 0;
 }
 
-/* The coarse clock has reached what the fine one, which times of files may be of, says now. A step of the
- * coarse one is not enough: after a pause of the machine it may still be behind. */
+/* The coarse clock has reached what the fine one, which times of files may be of, says now. A step
+ * of the coarse one is not enough: after a pause of the machine it may still be behind. */
 static void tick(void)
 {
 	struct timespec now;
@@ -158,7 +159,8 @@ static void collected(void)
 	store_away(s);
 }
 
-/* The lowest layer that has a path is what it was made by first; one that does not tell all spoils it. */
+/* The lowest layer that has a path is what it was made by first; one that does not tell all spoils
+ * it. */
 static void merged(void)
 {
 	struct store *s = store_fresh();

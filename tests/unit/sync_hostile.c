@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One side of a session is played by this test, badly: cut off anywhere, with damaged bytes, or
- * with messages that are well-formed and lie. The other must refuse, say so, and leave its tree alone.
+ * with messages that are well-formed and lie. The other must refuse, say so, and leave its tree
+ * alone.
  */
 #include <poll.h>
 #include <sys/resource.h>

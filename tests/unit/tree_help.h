@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trees for the tests of tree/: made, listed, packed and unpacked, each in a directory of its own. */
+/* Trees for the tests of tree/: made, listed, packed and unpacked, each in a directory of its
+ * own. */
 #ifndef TESTS_TREE_HELP_H
 #define TESTS_TREE_HELP_H
 

@@ -75,8 +75,8 @@ static size_t number_lines(char *buf, unsigned lines, unsigned *next)
 	return len;
 }
 
-/* Lines taken away, put in or changed. With `next` every new line is one of a kind, so that there is
- * one way only to compare them. */
+/* Lines taken away, put in or changed. With `next` every new line is one of a kind, so that there
+ * is one way only to compare them. */
 static void edit(const char *from, char *to, unsigned *next)
 {
 	unsigned rate = 4 + pick(30);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many sandboxes should wait: rises with what is wanted at a time, fades, stays below its ceiling. */
+/* How many sandboxes should wait: rises with what is wanted at a time, fades, stays below its
+ * ceiling. */
 #include "warden/demand.h"
 
 #include "tap.h"

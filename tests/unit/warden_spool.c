@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a command printed: kept in order, from any place, the middle dropped, and never too much of it. */
+/* What a command printed: kept in order, from any place, the middle dropped, and never too much of
+ * it. */
 #include "warden/spool.h"
 
 #include <stdbool.h>
