@@ -54,6 +54,21 @@ int run_take_id(struct pinfold_run *run, const struct pinfold_run_options *o, st
 	return 0;
 }
 
+/* It is on record before the command runs; one that nobody else keeps anything of, while its sandbox
+ * is made (start.c). */
+static int record_first(struct pinfold_run *run, struct err *e)
+{
+	return run->link < 0 && !run->upper ? 0 : record_run_begin(run, e);
+}
+
+static void record_failure(struct pinfold_run *run, const struct err *e)
+{
+	struct err ignored = ERR_INIT;
+
+	(void)record_run_begin(run, &ignored); /* it may have failed before that */
+	record_run_end(run, e);
+}
+
 int run_begin(struct pinfold_run *run, struct err *e)
 {
 	int r = run->id[0] ? 0 : id_make("run", run->id, e);
@@ -66,17 +81,17 @@ int run_begin(struct pinfold_run *run, struct err *e)
 	alerts_begin(run);
 	r = replay_begin(run, e);
 	if (r >= 0)
-		r = record_run_begin(run, e);
+		r = record_first(run, e);
 	if (r >= 0)
 		r = run_start(run, e);
 	if (r >= 0)
 		run_deny_secrets(run);
+	/* One that the daemon leaves to us has not ended. */
+	if (r < 0 && !run->failed && !run->refused)
+		record_failure(run, e);
 	/* Borrowed from the caller, who may free it now. */
 	run->req.spec.code = NULL;
 	run->options = NULL;
-	/* One that the daemon leaves to us has not ended. */
-	if (r < 0 && !run->failed && !run->refused)
-		record_run_end(run, e);
 	if (r >= 0 || !run->failed)
 		return r;
 	/* The sandbox stood but the command could not be executed: a result of its own. */

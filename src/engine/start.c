@@ -144,6 +144,11 @@ static int make_loop(struct pinfold_run *run, struct err *e)
 	return 0;
 }
 
+static int record_meanwhile(void *run, struct err *e)
+{
+	return record_run_begin(run, e);
+}
+
 static int make_all(struct pinfold_run *run, struct err *e)
 {
 	struct live *l = &run->live;
@@ -168,6 +173,8 @@ static int make_all(struct pinfold_run *run, struct err *e)
 	if (r >= 0 && run->req.scope &&
 	    scope_enter(&l->scope, &l->sb, run->req.spec.id, &l->limits, &l->cgroup, e) < 0)
 		r = request_lose_scope(&run->req, e);
+	l->meanwhile = record_meanwhile;
+	l->with = run;
 	if (r >= 0)
 		r = live_enter(l, &run->req.spec, e);
 	fd_close(&run->gate_end); /* the guest has it */

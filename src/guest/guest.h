@@ -33,6 +33,7 @@ struct guest_keep {
 
 struct guest {
 	const struct plan_head *plan;
+	uint32_t walked;       /* steps of plans before it */
 	int stage;	       /* the tmpfs with skeleton and uppers, -1 before STAGE */
 	int root;	       /* the new root, -1 before ENTER */
 	const char *root_name; /* where it is in the stage */

@@ -32,7 +32,7 @@ static const struct plan_head *map_plan(int fd)
 	return plan_check(head, (uint32_t)st.st_size) == 0 ? head : NULL;
 }
 
-static const struct plan_head *first_plan(struct guest *g)
+static const struct plan_head *next_plan(struct guest *g)
 {
 	struct msg_host msg;
 	int fds[MSG_FDS_MAX];
@@ -123,10 +123,34 @@ static int leash(const struct plan_head *plan)
 					: 0;
 }
 
+/* Steps that were given to us before the others were known. */
+static int walk_first(struct guest *g, int *step)
+{
+	int r = 0;
+
+	while (r >= 0 && (g->plan->flags & PLAN_MORE)) {
+		r = guest_walk(g, step);
+		if (r < 0)
+			break;
+		g->walked += g->plan->n_steps;
+		*step = MSG_STEP_PLAN;
+		g->plan = next_plan(g); /* what is kept of the first one stays mapped */
+		r = g->plan ? 0 : -EINVAL;
+	}
+	return r;
+}
+
 static int walk_plans(struct guest *g, int *step)
 {
-	int r = guest_walk(g, step);
+	int r = walk_first(g, step);
 
+	if (r < 0)
+		return r;
+	if (g->plan->flags & PLAN_ZYGOTE)
+		(void)sys5(SYS_prctl, PR_SET_NAME, "pinfold-zygote", 0, 0, 0);
+	if (g->plan->flags & PLAN_HOST_LEVEL)
+		(void)sys5(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	r = guest_walk(g, step);
 	if (r == 0)
 		r = leash(g->plan);
 	g->used_bytes = guest_used(g);
@@ -161,8 +185,10 @@ static void fail(const struct guest *g, int error, int step)
 {
 	struct msg_guest msg = {.kind = MSG_FAILED, .code = -error, .step = step};
 
-	if (g->plan && step >= 0 && (uint32_t)step < g->plan->n_steps)
+	if (g->plan && step >= 0 && (uint32_t)step < g->plan->n_steps) {
 		msg.value = 1 + g->plan->steps[step].op;
+		msg.step += (int)g->walked;
+	}
 	(void)guest_send(&msg, NULL, -1); /* nobody left to tell */
 	guest_end(1);
 }
@@ -211,13 +237,9 @@ void guest_main(void)
 	int r = unshare_first();
 	if (r < 0)
 		fail(&g, r, MSG_STEP_UNSHARE);
-	g.plan = first_plan(&g);
+	g.plan = next_plan(&g);
 	if (!g.plan)
 		fail(&g, -EINVAL, step);
-	if (g.plan->flags & PLAN_ZYGOTE)
-		(void)sys5(SYS_prctl, PR_SET_NAME, "pinfold-zygote", 0, 0, 0);
-	if (g.plan->flags & PLAN_HOST_LEVEL)
-		(void)sys5(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	r = walk_plans(&g, &step);
 	if (r < 0)
 		fail(&g, r, step);

@@ -528,7 +528,8 @@ void plan_image(struct plan *p, const struct sandbox_spec *spec)
 		plan_own_skeleton(p, spec, "r");
 	} else {
 		plan_skeleton(p, spec, layered);
-		plan_etc(p, spec, &host.etc);
+		if (layered) /* nothing changes below an overlay */
+			plan_etc(p, spec, &host.etc);
 	}
 	const char *base = plan_views_base(p, spec);
 	plan_layers(p, spec);
@@ -536,11 +537,19 @@ void plan_image(struct plan *p, const struct sandbox_spec *spec)
 	plan_peek_layers(p, spec);
 	plan_peek_views(p, spec, "root", base);
 	plan_tool_views(p, spec, base);
+	if (!layered) {
+		plan_proc(p, spec);
+		plan_dev(p, layered);
+		plan_give(p); /* the host was not looked at so far */
+		plan_etc(p, spec, &host.etc);
+	}
 	if (!on_image)
 		plan_host_parts(p, spec, &host, layered);
-	plan_proc(p, spec);
+	if (layered)
+		plan_proc(p, spec);
 	plan_host_cover(p, spec, &host);
-	plan_dev(p, layered);
+	if (layered)
+		plan_dev(p, layered);
 	if (!HOLD_SYS)
 		plan_two(p, PLAN_BIND_HOST, STEP_OWN | STEP_RECURSIVE, "/sys", "sys");
 	plan_volatile(p, spec, layered);

@@ -151,14 +151,33 @@ static int plan_finish(struct plan *p, struct plan_head *want)
 		head->steps[i].s = moved(head->steps[i].s, by);
 		head->steps[i].t = moved(head->steps[i].t, by);
 	}
-	head->argv += by;
-	head->envp += by;
+	head->argv = moved(head->argv, by);
+	head->envp = moved(head->envp, by);
 	head->workdir = moved(head->workdir, by);
 	head->path = moved(head->path, by);
 	move_vector(head, head->argv, head->argc, by);
 	move_vector(head, head->envp, head->envc, by);
 	p->block = head;
 	return plan_check(head, head->size);
+}
+
+void plan_give(struct plan *p)
+{
+	struct plan_head head = {.magic = PLAN_MAGIC, .version = PLAN_VERSION, .flags = PLAN_MORE};
+
+	if (!p->give || p->error)
+		return;
+	p->error = plan_finish(p, &head);
+	if (p->error >= 0) {
+		p->error = p->give(p->with, p->block, p->give_error);
+		p->told = p->error < 0;
+	}
+	free(p->block);
+	p->block = NULL;
+	p->n_steps = 0;
+	p->text_len = 0;
+	if (p->error >= 0)
+		(void)plan_text(p, "", 0);
 }
 
 static uint32_t start_flags(const struct sandbox_spec *spec)
@@ -246,8 +265,12 @@ static int finish(struct plan *p, const struct sandbox_spec *spec, struct plan *
 	head.envp = put_vector(p, spec->envp, &head.envc);
 	int r = p->error ? p->error : plan_finish(p, &head);
 	if (r < 0) {
+		bool told = p->told;
+
 		plan_free(p);
 		errno = -r;
+		if (told)
+			return r;
 		return r == -E2BIG ? err_set(e, ERR_LIMIT,
 					     "command, environment and code are too large")
 				   : err_sys(e, "plan");
@@ -265,18 +288,27 @@ static struct plan *plan_begin(void)
 	return p;
 }
 
-int plan_new(const struct sandbox_spec *spec, struct plan **ret, struct err *e)
+int plan_new_parts(const struct sandbox_spec *spec, plan_give_fn *give, void *with,
+		   struct plan **ret, struct err *e)
 {
 	struct plan *p = plan_begin();
 
 	assert(spec->argv && spec->argv[0]);
 	if (!p)
 		return err_sys(e, "plan");
+	p->give = give;
+	p->with = with;
+	p->give_error = e;
 	if (spec->level == LEVEL_LANDLOCK)
 		plan_host_level(p, spec);
 	else
 		plan_strict(p, spec);
 	return finish(p, spec, ret, e);
+}
+
+int plan_new(const struct sandbox_spec *spec, struct plan **ret, struct err *e)
+{
+	return plan_new_parts(spec, NULL, NULL, ret, e);
 }
 
 int plan_new_claim(const struct sandbox_spec *spec, struct plan **ret, struct err *e)

@@ -15,6 +15,11 @@ struct plan;
 
 /* The plan of `spec`; the caller frees it with plan_free(). The spec may go away afterwards. */
 int plan_new(const struct sandbox_spec *spec, struct plan **ret, struct err *e);
+/* The same in two: the first steps are given away as a plan of their own (PLAN_MORE) before the host
+ * is looked at for the others, so that the guest has something to do meanwhile. */
+typedef int plan_give_fn(void *with, const struct plan_head *first, struct err *e);
+int plan_new_parts(const struct sandbox_spec *spec, plan_give_fn *give, void *with,
+		   struct plan **ret, struct err *e);
 /* The second plan, for a sandbox that was made with spec->warm: its program and command. */
 int plan_new_claim(const struct sandbox_spec *spec, struct plan **ret, struct err *e);
 void plan_free(struct plan *p);

@@ -20,7 +20,14 @@ struct plan {
 	size_t text_cap;
 	int error;
 	struct plan_head *block;
+	plan_give_fn *give; /* for plan_give(), or NULL */
+	void *with;
+	struct err *give_error;
+	bool told; /* it is in there why that failed */
 };
+
+/* Give away what there is of the plan, if somebody wants it already; it goes on without. */
+void plan_give(struct plan *p);
 
 /* Offset of a copy of the bytes, with a NUL behind them. */
 uint32_t plan_text(struct plan *p, const void *data, size_t len);

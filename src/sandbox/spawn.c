@@ -177,9 +177,8 @@ static int image_fd(struct err *e)
 
 #define SEAL_TRIES 20 /* each waits for up to 0.15 s */
 
-static int plan_fd(const struct plan *plan, struct err *e)
+static int plan_fd(const struct plan_head *block, struct err *e)
 {
-	const struct plan_head *block = plan_block(plan);
 	auto_close int fd = memfd_create("plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	if (fd < 0)
@@ -411,10 +410,18 @@ void sandbox_idmap(const struct sandbox_spec *spec, struct idmap *ret)
 	ret->gid[0] = (struct idmap_line){0, ids->gid_base, SANDBOX_IDS};
 }
 
+int sandbox_give_first(const struct sandbox *sb, const struct plan_head *first, struct err *e)
+{
+	auto_close int fd = plan_fd(first, e);
+	const int fds[] = {fd, FD_NONE};
+
+	return fd < 0 ? fd : send_guest(sb, MSG_PLAN, 0, fds, e);
+}
+
 int sandbox_give_plan(const struct sandbox *sb, const struct plan *plan, const int *stdio,
 		      struct err *e)
 {
-	auto_close int fd = plan_fd(plan, e);
+	auto_close int fd = plan_fd(plan_block(plan), e);
 	const int fds[] = {fd, stdio ? stdio[0] : FD_NONE, stdio ? stdio[1] : FD_NONE,
 			   stdio ? stdio[2] : FD_NONE, FD_NONE};
 
@@ -424,7 +431,7 @@ int sandbox_give_plan(const struct sandbox *sb, const struct plan *plan, const i
 int sandbox_give_exec(const struct sandbox *sb, const struct plan *plan, const int stdio[3],
 		      int about, struct err *e)
 {
-	auto_close int fd = plan_fd(plan, e);
+	auto_close int fd = plan_fd(plan_block(plan), e);
 	const int fds[] = {fd, stdio[0], stdio[1], stdio[2], about, FD_NONE};
 
 	return fd < 0 ? fd : send_guest(sb, MSG_EXEC, 0, fds, e);

@@ -44,6 +44,8 @@ int sandbox_spawn_idle(struct sandbox *ret, struct err *e);
 int sandbox_spawn_gate(struct sandbox *ret, struct err *e);
 /* SIGKILL to the guest, and with it to all: by descriptor, never by number. */
 void sandbox_kill(const struct sandbox *sb);
+/* The first steps of its plan (PLAN_MORE), where those are known before the others. */
+int sandbox_give_first(const struct sandbox *sb, const struct plan_head *first, struct err *e);
 /* `stdio`: the command's descriptors, borrowed, for a guest that was started without; or NULL. */
 int sandbox_give_plan(const struct sandbox *sb, const struct plan *plan, const int *stdio,
 		      struct err *e);

@@ -101,6 +101,23 @@ static int use_volume(struct live *l, struct sandbox_spec *spec, int *ret_mount,
 	return 0;
 }
 
+static int meanwhile(struct live *l, struct err *e)
+{
+	live_fn *fn = l->meanwhile;
+
+	l->meanwhile = NULL;
+	return fn ? fn(l->with, e) : 0;
+}
+
+/* The guest has its first steps: now whatever else the caller has to do before the command runs. */
+static int give_first(void *with, const struct plan_head *first, struct err *e)
+{
+	struct live *l = with;
+	int r = sandbox_give_first(&l->sb, first, e);
+
+	return r < 0 ? r : meanwhile(l, e);
+}
+
 static int give_ids_and_plan(struct live *l, const struct sandbox_spec *of, struct err *e)
 {
 	struct sandbox_spec with = *of, *spec = &with;
@@ -116,7 +133,10 @@ static int give_ids_and_plan(struct live *l, const struct sandbox_spec *of, stru
 	if (geteuid() != 0 && place_runtime(runtime, sizeof(runtime), e) >= 0)
 		with.runtime = runtime;
 	if (r >= 0)
-		r = plan_new(spec, &plan, e);
+		r = plan_new_parts(spec, spec->warm || spec->zygote ? NULL : give_first, l, &plan,
+				   e);
+	if (r >= 0)
+		r = meanwhile(l, e);
 	if (r >= 0)
 		r = sandbox_give_plan(&l->sb, plan, NULL, e);
 	plan_free(plan);

@@ -21,6 +21,8 @@
 #include "sandbox/spawn.h"
 #include "sandbox/spec.h"
 
+typedef int live_fn(void *with, struct err *e);
+
 struct live {
 	struct sandbox sb;
 	struct journal journal;
@@ -31,6 +33,10 @@ struct live {
 	struct scope scope; /* where systemd made the group */
 	bool wants_scope;   /* it will be asked to */
 	bool reaped;
+	/* What has to be done before the command runs and can be done while the guest builds its
+	 * tree; called once, by live_enter(), or not at all where that fails before. */
+	live_fn *meanwhile;
+	void *with;
 };
 
 void live_init(struct live *l);

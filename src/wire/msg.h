@@ -7,7 +7,7 @@
  *	host -> guest: struct msg_host, always whole.
  *	guest -> host: struct msg_guest, followed by `len` bytes of name for MSG_FILE and MSG_SEEN.
  *
- * Order to the guest: UNSHARE, PLAN, PROCEED, [PLAN], then SIGNAL, EXEC, DEADLINE in any order,
+ * Order to the guest: UNSHARE, [PLAN], PLAN, PROCEED, [PLAN], then SIGNAL, EXEC, DEADLINE in any order,
  * KILL. Order from the guest: [READY] [TERMINAL] STARTED | FAILED, then EXITED, [SEEN] FILE*, DONE.
  *
  * Another command in a sandbox that lives (EXEC) brings a socket of its own, on which the guest
@@ -22,8 +22,8 @@
 
 enum msg_host_kind {
 	MSG_UNSHARE = 1, /* make namespaces `arg` (CLONE_NEW*) first; waits in the socket already */
-	MSG_PLAN,	 /* descriptor: sealed memfd with the plan; the id maps are written. The
-			  * second one brings standard input, output and error, too */
+	MSG_PLAN,	 /* descriptor: sealed memfd with the plan, or the first steps of it
+			  * (PLAN_MORE); the id maps are written. The one of a claim brings standard input, output and error, too */
 	MSG_PROCEED,	 /* the host side did what an AWAIT step waits for; arg: which one;
 			  * descriptors: `tasks` files of cgroup v1 to enter */
 	MSG_SIGNAL,	 /* send signal `arg` to every process but the guest */

@@ -79,7 +79,8 @@ int plan_check(const void *block, uint32_t size)
 	for (uint32_t i = 0; i < head->n_steps; i++)
 		if (check_step(head, &head->steps[i]) < 0)
 			return -EINVAL;
-	if (head->argc == 0 || check_vector(head, head->argv, head->argc) < 0 ||
+	if ((head->argc == 0 && !(head->flags & PLAN_MORE)) ||
+	    check_vector(head, head->argv, head->argc) < 0 ||
 	    check_vector(head, head->envp, head->envc) < 0)
 		return -EINVAL;
 	if (check_str(head, head->workdir) < 0 || check_str(head, head->path) < 0)

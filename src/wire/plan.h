@@ -116,6 +116,7 @@ struct plan_step {
 #define PLAN_HOST_LEVEL 0x8u /* level landlock: no pid namespace */
 #define PLAN_AS_USER 0x1000u /* the command is PLAN_USER's, where the guest is root inside */
 #define PLAN_GUARDED 0x2000u /* executing it may have to wait for a person; nobody waits for that */
+#define PLAN_MORE 0x4000u    /* only the first steps; another plan follows, with the rest */
 #define PLAN_USER 1000u
 
 /*

@@ -9,7 +9,7 @@
 static const char *const argv[] = {"prog", "one", "", NULL};
 static const char *const envp[] = {"A=1", "B=", NULL};
 
-static struct plan *make(void)
+static struct plan *make_parts(plan_give_fn *give, void *with, int expect)
 {
 	struct sandbox_spec spec = {
 		.id = "sbxtest",
@@ -29,8 +29,14 @@ static struct plan *make(void)
 	struct plan *p = NULL;
 	struct err e = ERR_INIT;
 
-	is_int(plan_new(&spec, &p, &e), 0, "a plan is made without any privilege");
+	is_int(plan_new_parts(&spec, give, with, &p, &e), expect,
+	       expect ? "nobody takes its first part" : "a plan is made without any privilege");
 	return p;
+}
+
+static struct plan *make(void)
+{
+	return make_parts(NULL, NULL, 0);
 }
 
 static int position(const struct plan_head *h, enum plan_op op)
@@ -56,6 +62,67 @@ static void whole(void)
 	   "the filter comes after capabilities");
 	is_int(position(h, PLAN_SECCOMP), (int)h->n_steps - 2,
 	       "and is the last step but the start");
+	plan_free(p);
+}
+
+struct taken {
+	unsigned parts, steps;
+	bool whole, looks_at_host;
+};
+
+static int take(void *with, const struct plan_head *first, struct err *e)
+{
+	struct taken *t = with;
+
+	(void)e;
+	t->parts++;
+	t->steps = first->n_steps;
+	t->whole = plan_check(first, first->size) == 0 && (first->flags & PLAN_MORE);
+	for (unsigned i = 0; i < first->n_steps; i++)
+		t->looks_at_host |= first->steps[i].op == PLAN_OVERLAY ||
+				    first->steps[i].op == PLAN_LANDLOCK ||
+				    first->steps[i].op == PLAN_PIVOT;
+	return 0;
+}
+
+static int take_none(void *with, const struct plan_head *first, struct err *e)
+{
+	(void)with;
+	(void)first;
+	return err_set(e, ERR_INTERNAL, "nobody is there");
+}
+
+/* The guest has something to do while the host is looked at. */
+static void in_parts(void)
+{
+	struct taken t = {0};
+	struct plan *all = make(), *rest = make_parts(take, &t, 0);
+	const struct plan_head *h = plan_block(rest);
+
+	is_int((int)t.parts, 1, "one part is given away first");
+	ok(t.whole && t.steps > 0, "it is a plan by itself, and says that there is more");
+	ok(!t.looks_at_host, "nothing that depends on the host is in it, and no right goes");
+	is_int((int)(t.steps + h->n_steps), (int)plan_block(all)->n_steps,
+	       "both have all the steps of the plan in one");
+	is_int(plan_block(all)->steps[t.steps].op, h->steps[0].op, "in the same order");
+	ok(!(h->flags & PLAN_MORE) && h->argc == 3, "the command is in the last one");
+	ok(!make_parts(take_none, NULL, -EIO), "and there is no plan");
+	plan_free(all);
+	plan_free(rest);
+}
+
+/* A plan without a command is none, unless there is more to come. */
+static void no_command(void)
+{
+	struct plan *p = make();
+	struct plan_head *copy = malloc(plan_block(p)->size);
+
+	memcpy(copy, plan_block(p), plan_block(p)->size);
+	copy->argc = 0;
+	ok(plan_check(copy, copy->size) < 0, "a plan without a command is refused");
+	copy->flags |= PLAN_MORE;
+	is_int(plan_check(copy, copy->size), 0, "but not its first part");
+	free(copy);
 	plan_free(p);
 }
 
@@ -96,6 +163,8 @@ static void names(void)
 int main(void)
 {
 	TAP_RUN(whole);
+	TAP_RUN(in_parts);
+	TAP_RUN(no_command);
 	TAP_RUN(damaged);
 	TAP_RUN(names);
 	return tap_done();
