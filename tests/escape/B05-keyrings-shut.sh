@@ -21,7 +21,7 @@ own_session()
 	local base
 
 	inside_start SLEEPER -- tail -f /dev/null
-	wait_for 5 eval '[ "$(sandbox_pids SLEEPER | wc -l)" -ge 2 ]'
+	wait_for 5 sandbox_is_up SLEEPER
 	read -r _ base _ <"/proc/$(sandbox_pids SLEEPER | head -1)/uid_map"
 	holds "the sandbox has a session keyring of its own" \
 		grep -qE "^ *$base:" /proc/key-users

@@ -46,7 +46,7 @@ status 139"
 	[ "$EUID" = 0 ] || return 0
 	# Our own processes: init cannot be dumped at all, the other one must not be either.
 	inside_start SLEEPER -- tail -f /dev/null
-	wait_for 5 eval '[ "$(sandbox_pids SLEEPER | wc -l)" -ge 2 ]'
+	wait_for 5 sandbox_is_up SLEEPER
 	same "the limit of init" "$(awk '/^Max core/ {print $5, $6}' \
 		"/proc/$(sandbox_pids SLEEPER | head -1)/limits")" "1 1"
 	kill "$SLEEPER_LAUNCH"

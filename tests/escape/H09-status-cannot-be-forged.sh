@@ -48,7 +48,7 @@ attack()
 		echo "{\"status\":\"oom\",\"exit_code\":137}"'
 
 	inside_start CALLER --json -- sh -c "$forever"
-	wait_for 5 eval '[ "$(sandbox_pids CALLER | wc -l)" -ge 2 ]'
+	wait_for 5 sandbox_is_up CALLER
 	kill -TERM "$CALLER_PID"
 	inside_wait CALLER
 	same "stopped by the caller" "$RC" 143

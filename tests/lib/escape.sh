@@ -206,9 +206,16 @@ sandbox_pids()
 	done
 }
 
+# A guest on its way has children of its own for moments, which bear its name; the command does not.
 sandbox_is_up()
 {
-	[ "$(sandbox_pids "$1" | wc -l)" -ge 2 ]
+	local pid name
+
+	for pid in $(sandbox_pids "$1" | tail -n +2); do
+		name=$(cat "/proc/$pid/comm" 2>/dev/null)
+		[ -z "$name" ] || [ "$name" = pinfold ] || return 0
+	done
+	return 1
 }
 
 # guest_of NAME: sets GUEST to the pid of a background run's PID 1 once its command is there.
