@@ -1,14 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "warden/overload.h"
 
-#define FULL_US 250000u /* a crowd comes within less */
+#define FULL_US 100000u /* a crowd comes within less */
 #define QUIET_US 1000000u
 #define PATIENCE_US_MIN 10000u
 #define LONG_TIMES 4u
+#define GROW_US 20000u
+#define WINDOW_MAX 65536u
 
 static uint64_t smooth(uint64_t old, uint64_t value)
 {
 	return old ? (7 * old + value) / 8 : value;
+}
+
+/* As many as keep the processors busy, and one more. */
+static unsigned enough(const struct overload *o)
+{
+	/* One that computes on several processors still counts as one. */
+	uint64_t took = o->took_us > o->cpu_us ? o->took_us : o->cpu_us;
+	uint64_t runs = o->took_us ? o->processors * took / o->cpu_us + 1 : 2 * o->processors + 2;
+
+	return runs < WINDOW_MAX ? (unsigned)runs : WINDOW_MAX;
+}
+
+static void grow(struct overload *o, uint64_t now_us)
+{
+	if (!o->window)
+		o->window = enough(o);
+	else if (now_us - o->window_us >= GROW_US && o->window < WINDOW_MAX)
+		o->window += o->window / 2 + 1;
+	else
+		return;
+	o->window_us = now_us;
 }
 
 /* In a crowd all of them are slower. */
@@ -25,7 +48,12 @@ void overload_waiting(struct overload *o, unsigned n, uint64_t now_us)
 {
 	if (n > 0) {
 		o->waited_us = now_us;
-	} else if (!o->on || now_us - o->refused_us > QUIET_US) {
+		grow(o, now_us);
+		return;
+	}
+	if (now_us - o->waited_us > QUIET_US)
+		o->window = 0;
+	if (!o->on || now_us - o->refused_us > QUIET_US) {
 		o->on = false;
 		o->full_us = 0;
 	}
@@ -49,13 +77,11 @@ uint64_t overload_patience_us(const struct overload *o, uint64_t most_us)
 
 unsigned overload_runs(const struct overload *o, unsigned most)
 {
-	/* One that computes on several processors still counts as one. */
-	uint64_t took = o->took_us > o->cpu_us ? o->took_us : o->cpu_us;
+	unsigned runs = o->window && !o->on ? o->window : enough(o);
 
-	if (!o->on || !o->took_us)
+	if (o->on && !o->took_us)
 		return most;
-	uint64_t runs = o->processors * took / o->cpu_us + 1;
-	return runs < most ? (unsigned)runs : most;
+	return runs < most ? runs : most;
 }
 
 uint64_t overload_long_us(const struct overload *o)

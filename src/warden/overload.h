@@ -9,6 +9,10 @@
  * - there are as many runs at once as keep the processors busy, and one more: runs that compute only
  *   slow each other down. Runs that mostly sleep are as many as ever.
  *
+ * A crowd is not let in all at once: first as many as keep the processors busy, then half as many
+ * again every 20 ms. If they compute, the first have their results in the time that they take alone;
+ * if they sleep, hundreds are in before anybody would notice.
+ *
  * So a run that is admitted takes up to three times as long as on an idle daemon, its wait
  * included. What a run takes, and how much of that it computes, is learned while nobody waits.
  * Arithmetic only.
@@ -25,6 +29,8 @@ struct overload {
 	uint64_t waited_us;	  /* when somebody was seen waiting last */
 	uint64_t full_us;	  /* when one was refused first, since the queue was empty */
 	uint64_t refused_us;	  /* and last */
+	unsigned window;	  /* how many runs at once in a crowd; 0: there is none */
+	uint64_t window_us;	  /* since when */
 	bool on;
 };
 

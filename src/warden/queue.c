@@ -168,7 +168,7 @@ static bool has_place(const struct warden *w)
 
 	if (w->draining || w->queue.n == 0 || warden_running(w) >= max)
 		return false;
-	return !o->on || count_recent(w) < overload_runs(o, max);
+	return count_recent(w) < overload_runs(o, max);
 }
 
 /* Not the last place to who has all others, where there are others. */
@@ -356,6 +356,8 @@ int queue_take(struct warden *w, const struct link_ask *ask, const struct ucred 
 	uint64_t key = key_of(w, who, ask->share);
 
 	note_asker(&w->queue, key);
+	if (w->queue.n == 0) /* the first of a crowd, perhaps, after a while in which we slept */
+		overload_waiting(&w->queue.overload, 0, warden_now_us());
 	int r = enter(w, ask, who, fds, e);
 	if (r < 0)
 		drop_idle(&w->queue, key);
@@ -400,7 +402,10 @@ void queue_serve(struct warden *w)
 
 int queue_patience_ms(const struct warden *w)
 {
-	return w->queue.overload.on && w->queue.n > 0 ? LOOK_MS : -1;
+	const struct queue *q = &w->queue;
+
+	return q->n > 0 && (q->overload.on || warden_running(w) < w->config->live_max) ? LOOK_MS
+										       : -1;
 }
 
 void queue_tend(struct warden *w)
@@ -410,7 +415,7 @@ void queue_tend(struct warden *w)
 	/* Who can be served is, however long we were busy with something else. */
 	if (o->on && !queue_can_serve(w))
 		queue_expire(w);
-	if (w->queue.n > 0 || o->full_us)
+	if (w->queue.n > 0 || o->full_us || o->window)
 		overload_waiting(o, w->queue.n, warden_now_us());
 }
 

@@ -28,7 +28,7 @@ static void begins(void)
 	overload_waiting(&o, 0, 101 * S);
 	overload_refused(&o, 110 * S);
 	ok(!o.on, "nor is another, later");
-	overload_refused(&o, 110 * S + 300 * MS);
+	overload_refused(&o, 110 * S + 150 * MS);
 	ok(o.on, "one that keeps on coming is");
 }
 
@@ -36,8 +36,7 @@ static void holds(void)
 {
 	struct overload o = learned(39 * MS), asleep = learned(1 * MS);
 
-	ok(overload_patience_us(&o, 30 * S) == 30 * S && overload_runs(&o, 64) == 64,
-	   "before it all is as given");
+	ok(overload_patience_us(&o, 30 * S) == 30 * S, "before it everybody may wait");
 	o.on = asleep.on = true;
 	ok(overload_patience_us(&o, 30 * S) < 45 * MS,
 	   "in it nobody waits longer than a run takes");
@@ -48,6 +47,24 @@ static void holds(void)
 	struct overload unknown = {.processors = 2, .on = true};
 	ok(overload_patience_us(&unknown, S) == S && overload_runs(&unknown, 64) == 64,
 	   "nothing learned, nothing changed");
+}
+
+/* The first of a crowd are as fast as ever; of those that sleep, all are soon in. */
+static void crowd(void)
+{
+	struct overload o = learned(39 * MS), fresh = {.processors = 2};
+	uint64_t now = 100 * S;
+
+	is_int(overload_runs(&o, 64), 3, "a crowd is let in by as many as can compute");
+	is_int(overload_runs(&fresh, 64), 6, "or a few, where nothing is known");
+	for (; now < 100 * S + 200 * MS && overload_runs(&o, 64) < 64; now += MS)
+		overload_waiting(&o, 50, now);
+	diag("64 of them after %d ms", (int)((now - 100 * S) / MS));
+	is_int(overload_runs(&o, 64), 64, "and then by more and more");
+	overload_waiting(&o, 0, now + 10 * MS);
+	is_int(overload_runs(&o, 64), 64, "who comes a moment later finds the door open");
+	overload_waiting(&o, 0, now + 2 * S);
+	is_int(overload_runs(&o, 64), 3, "the next crowd does not");
 }
 
 static void ends(void)
@@ -77,6 +94,7 @@ int main(void)
 {
 	TAP_RUN(begins);
 	TAP_RUN(holds);
+	TAP_RUN(crowd);
 	TAP_RUN(ends);
 	TAP_RUN(learns);
 	return tap_done();
