@@ -67,6 +67,33 @@ const struct plan_head *guest_map_claim(int fd)
 	return plan;
 }
 
+/* It was walked, and who waits should be small. What is still needed of it moves over; where there is
+ * no room for that, it stays. */
+static void let_plan_go(struct guest *g)
+{
+	static char room[512];
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < g->plan->n_steps; i++)
+		if (g->plan->steps[i].op == PLAN_SEEN)
+			return;
+	for (unsigned i = 0; i < g->n_keep; i++)
+		n += str_len(g->keep[i].prefix) + 1;
+	if (n > sizeof(room))
+		return;
+	n = 0;
+	for (unsigned i = 0; i < g->n_keep; i++) {
+		const char *from = g->keep[i].prefix;
+
+		g->keep[i].prefix = room + n;
+		do
+			room[n++] = *from;
+		while (*from++);
+	}
+	(void)sys2(SYS_munmap, g->plan, g->plan->size);
+	g->plan = NULL;
+}
+
 /* Wait ready-made until somebody wants us, for as long as that takes. */
 static int await_claim(struct guest *g)
 {
@@ -74,6 +101,7 @@ static int await_claim(struct guest *g)
 	struct msg_host msg;
 	int fds[MSG_FDS_MAX];
 
+	let_plan_go(g);
 	if (guest_send(&ready, NULL, -1) < 0 || guest_receive(&msg, fds) != MSG_CLAIM_FDS ||
 	    msg.kind != MSG_PLAN)
 		return -EPROTO;
