@@ -199,6 +199,9 @@ sandbox_pids()
 	fi
 	while [ ${#todo[@]} -gt 0 ]; do
 		for child in $(cat "/proc/${todo[0]}/task/"*/children 2>/dev/null); do
+			# Who settles the ledger is a child of pinfold's, too, for a moment.
+			[ "${todo[0]}" = "${!pid}" ] && ! grep -qx pinfold "/proc/$child/comm" 2>/dev/null &&
+				continue
 			echo "$child"
 			todo+=("$child")
 		done
@@ -209,9 +212,11 @@ sandbox_pids()
 # A guest on its way has children of its own for moments, which bear its name; the command does not.
 sandbox_is_up()
 {
-	local pid name
+	local guest pid name
 
-	for pid in $(sandbox_pids "$1" | tail -n +2); do
+	guest=$(sandbox_pids "$1" | head -1)
+	[ -n "$guest" ] || return 1
+	for pid in $(cat "/proc/$guest/task/"*/children 2>/dev/null); do
 		name=$(cat "/proc/$pid/comm" 2>/dev/null)
 		[ -z "$name" ] || [ "$name" = pinfold ] || return 0
 	done
