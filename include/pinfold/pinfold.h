@@ -67,6 +67,8 @@ struct pinfold_error {
  * empty. */
 #define PINFOLD_SPAWN_STDIN 0x20u
 
+struct pinfold_secrets_from;
+
 /*
  * What to run and within which limits. Start from PINFOLD_RUN_OPTIONS_INIT; zero or NULL always
  * means the default of the contract. All pointers are borrowed until pinfold_run_start() returns.
@@ -148,6 +150,9 @@ struct pinfold_run_options {
 	/* What it is for, in the agent's own words, up to 200 bytes: shown to who is asked. NULL:
 	 * not said. */
 	const char *reason;
+	/* Who has the values of what its policy injects: policy.h; NULL: the data directory's
+	 * vault. */
+	const struct pinfold_secrets_from *secrets;
 };
 
 #ifdef __cplusplus

@@ -45,7 +45,7 @@ static int refuse_other(const struct wanted *w, const char *workspace, bool crea
 	if (!what)
 		return 0;
 	(void)err_set(e, ERR_UNSUPPORTED, "%s: not %s", what,
-		      workspace ? "in a workspace" : "with deps, secrets or an image");
+		      workspace ? "in a workspace" : "with deps or an image");
 	return err_remedy(e, "leave it out");
 }
 

@@ -41,6 +41,7 @@ static void mount_mcp(struct api *api, struct server *server, void *arg)
 	const struct side *s = arg;
 	/* A user's daemon may have no control groups; what can be held of the limits is held. */
 	struct mcp_options o = {.fixtures = s->config.open,
+				.policy = s->mcp_policy,
 				.limits = s->root ? NULL : "best-effort"};
 	struct err e = ERR_INIT;
 	struct mcp *mcp = NULL;

@@ -351,6 +351,7 @@ static int take_policy(struct request *r, const struct pinfold_run_options *o, s
 	r->egress_connections = o->egress_connections;
 	r->egress_requests = o->egress_requests;
 	r->egress_purse = o->egress_purse;
+	r->secrets_from = o->secrets;
 	(void)snprintf(r->tenant, sizeof(r->tenant), "%s", o->tenant ? o->tenant : "");
 	if (!asked && !own)
 		return 0;

@@ -140,6 +140,7 @@ struct request {
 	char policy_note[SOURCE_NOTE_SIZE]; /* a pinfold.yaml that does not count; or "" */
 	struct policy *policy;		    /* what may be reached, NULL: nothing */
 	struct secret_set *injected; /* names and placeholders of what its rules inject, NULL: none */
+	const struct pinfold_secrets_from *secrets_from;	    /* borrowed; NULL: the vault */
 	uint64_t egress_bytes, egress_connections, egress_requests; /* 0: no limit */
 	int egress_purse;					    /* borrowed; 0: none */
 	bool records;
@@ -464,6 +465,8 @@ int artifact_create(const struct pinfold_run *run, const char *name, struct err 
 int artifact_open(const char *run, const char *name, struct err *e);
 
 void error_public(const struct err *e, struct pinfold_error *ret);
+/* What somebody outside of the library says went wrong. Returns the negative value. */
+int error_taken(const struct pinfold_error *from, struct err *e);
 const char *held_name(enum held h);
 /* For people: 512K, 1.5s, 366d. */
 #define LIMIT_TEXT 32

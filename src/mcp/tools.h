@@ -30,6 +30,8 @@ op_fn tool_request_access;
 /* A policy that allows nothing: there is a way out, which leads nowhere until somebody allows a
  * host. */
 #define ACCESS_NONE "allow: []"
+/* The one that the server was started with, or that. */
+const char *access_policy(const struct call *c);
 /* What sandbox_create asks for of the network: within what the operator allows, or a person does.
  * 0: it is in `o`, which borrows from *ret_list (to be freed); 1: asked, the call comes again. */
 int access_of_new(struct call *c, const char *sandbox, struct pinfold_run_options *o,
