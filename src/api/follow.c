@@ -179,6 +179,11 @@ static void tell_pair(struct record *rec, const char *event, const char *key, co
 	tell(rec, event, o);
 }
 
+void record_question(struct record *rec, const char *text, size_t len)
+{
+	tell_pair(rec, "approval", "id", text, len);
+}
+
 void record_alert(struct record *rec, const char *text, size_t len)
 {
 	tell_pair(rec, "alert", "rule", text, len);
@@ -202,7 +207,7 @@ static void take_event(struct record *rec, struct carry carry[2], const struct p
 	case PINFOLD_EVENT_STDERR:
 		record_output(rec, carry, ev->kind == PINFOLD_EVENT_STDERR, ev->data, ev->len);
 		return;
-	case PINFOLD_EVENT_ASK: tell_pair(rec, "approval", "id", ev->data, ev->len); return;
+	case PINFOLD_EVENT_ASK: record_question(rec, ev->data, ev->len); return;
 	case PINFOLD_EVENT_ALERT: record_alert(rec, ev->data, ev->len); return;
 	case PINFOLD_EVENT_DENIAL:
 		if (pinfold_run_denial(run, &denial) == 0)

@@ -21,7 +21,7 @@
 #define COMMAND_OPTIONS                                                                            \
 	"run-id= lang= env* workdir* time= grace= cpu-time= cpus= memory= pids= disk= nofile= "    \
 	"output= limits= user= allow* policy-text* reason* on-alert= egress-bytes= "               \
-	"egress-connections= egress-requests= deterministic deps= package* apt* "
+	"egress-connections= egress-requests= deterministic deps= package* apt* asker* "
 
 #define RULE_COMMAND 0x1u /* -- and what to run */
 /* It looks at the whole data directory, not at the tenant's part: the keeper says whose by
@@ -214,6 +214,7 @@ static int check_request(struct keeper_request *q, struct err *e)
 	if (r == end)
 		return refuse(e, "is no verb that may be used here", q->words[0]);
 	q->whole = r->flags & RULE_WHOLE;
+	q->asks = r->flags & RULE_COMMAND;
 	for (; at < q->n_words && q->words[at][0] == '-' && strcmp(q->words[at], "--") != 0; at++)
 		if (check_option(r, q->words[at], e) < 0)
 			return -EINVAL;

@@ -67,6 +67,7 @@ struct keeper_reply {
 struct keeper_request {
 	struct keeper_head head;
 	bool whole; /* in the daemon's data directory, and told whose */
+	bool asks;  /* it may have a person asked */
 	unsigned n_words;
 	const char *words[KEEPER_WORDS_MAX];
 };

@@ -430,6 +430,12 @@ const struct opt opt_table[] = {
 	{"sync-key", "KEY", OPT_TEXT, GROUP_OTHER, VERB_PUSH | VERB_PULL, AT(key), .help = NULL},
 	{"result-fd", "N", OPT_COUNT, GROUP_OTHER, VERB_RUN | VERB_EXEC, AT(result_fd),
 	 .help = NULL},
+	{"approvals-fd", "N", OPT_COUNT, GROUP_OTHER, VERB_RUN | VERB_EXEC, AT(approvals_fd),
+	 .help = NULL},
+	{"of-tenant", "NAME", OPT_TEXT, GROUP_OTHER, VERB_RUN | VERB_EXEC, AT(run.tenant),
+	 .help = NULL},
+	{"asker", "NAME", OPT_TEXT, GROUP_OTHER, VERB_RUN | VERB_EXEC, AT(run.client),
+	 .help = NULL},
 	{"code-fd", "N", OPT_COUNT, GROUP_OTHER, VERB_RUN | VERB_EXEC | VERB_DEPS, AT(code_fd),
 	 .help = NULL},
 	/* Packages for a sandbox that the API makes: sent there as one descriptor. */

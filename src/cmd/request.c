@@ -64,6 +64,17 @@ static int begin_relay(struct request *r, struct err *e)
 	return relay_to(r->result_fd, e);
 }
 
+/* Of the API, where who serves it answers. No helper of ours inherits it. */
+static int take_approvals(struct request *r, struct err *e)
+{
+	if (!r->approvals_fd)
+		return 0;
+	if (r->approvals_fd > INT_MAX || fcntl((int)r->approvals_fd, F_SETFD, FD_CLOEXEC) < 0)
+		return err_set(e, ERR_INVALID, "--approvals-fd: not a descriptor");
+	r->run.approvals = (int)r->approvals_fd;
+	return 0;
+}
+
 bool request_begin(struct request *r, const struct verb *v, int argc, char **argv, int *ret_used,
 		   int *ret_status)
 {
@@ -80,7 +91,8 @@ bool request_begin(struct request *r, const struct verb *v, int argc, char **arg
 		*ret_status = help_verb(v);
 		return false;
 	}
-	if (used >= 0 && (choose_daemon(r, &e) < 0 || read_policy(r, &e) < 0))
+	if (used >= 0 &&
+	    (choose_daemon(r, &e) < 0 || read_policy(r, &e) < 0 || take_approvals(r, &e) < 0))
 		used = -1;
 	/* On behalf of the API nobody's own counts. */
 	if (used >= 0 && (v->bit & (VERB_RUN | VERB_SHELL | VERB_PLAN | VERB_EXEC)) &&

@@ -59,6 +59,7 @@ struct request {
 	uint64_t age_hours;
 	const char *before, *format; /* of audit */
 	const char *witness_key, *witness_name, *old, *evidence;
+	uint64_t approvals_fd;	     /* for the API: the box of questions */
 	uint64_t hold_fd;	     /* of deps and secret, for the API: a socket */
 	uint64_t result_fd, code_fd; /* what relay.h says, and program text; 0: none */
 	uint64_t samples;	     /* of bench */

@@ -420,6 +420,8 @@ void egress_ask(struct pinfold_run *run, const struct gate_report *r);
 void egress_ask_withdrawn(struct pinfold_run *run, const struct gate_report *r);
 /* How long a question of the run waits for its answer: less than the run lives. */
 uint64_t run_question_ms(const struct pinfold_run *run);
+/* On whose behalf a person is asked: in `own`, or borrowed. */
+const char *run_asker(const struct pinfold_run *run, char own[32]);
 /* Why, as who is asked reads it: what the run is for, if it said so, and what the policy says. */
 void run_question_why(const struct pinfold_run *run, const char *policy, char *ret, size_t size);
 /* egress_noted.c: a request that was looked into; how many there were; those of another run since
