@@ -152,6 +152,10 @@ static int read_run(struct call *c, struct box *b, struct text *t, struct err *e
 	while (!has_ended(rec) && loop_now_ms() < until && poll(&p, 1, RUN_LOOK_MS) == 0)
 		;
 	bool ended = has_ended(rec);
+	if (ended && shown_run(c, b, rec, t)) { /* a command that waited for a person */
+		record_unref(c->api->runs, rec);
+		return 0;
+	}
 	struct outcome o = {.box = b,
 			    .rec = rec,
 			    .run = arg_str(c, "process_id"),

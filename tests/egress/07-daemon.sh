@@ -124,6 +124,15 @@ keys()
 	grep -cF "$1" "$NET/far/keys"
 }
 
+# mcp_exec TOKEN COMMAND [MORE]: by MCP, of an era without sessions; its client can show forms.
+mcp_exec()
+{
+	as "$1" POST /mcp '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "sandbox_exec", "arguments": {"command": "'"$2"'"},
+		"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+		"io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}}'"${3:-}"'}}' \
+		-H "Mcp-Protocol-Version: 2026-07-28" -H "Mcp-Method: tools/call" -H "Mcp-Name: sandbox_exec"
+}
+
 # The same in sandboxes that live. Variables of secrets().
 secrets_live()
 {
@@ -158,13 +167,14 @@ secrets_live()
 	check "secrets: a policy without it takes it away" test "$(keys "Bearer $value")" = 3
 	as "$one" PUT "$box/policy" "{\"policy\": \"${policy//API_KEY/OTHER}\"}"
 	check "secrets: none is added later" test "$RC" = 409
-	for mark in one two; do
-		as "${!mark}" POST /mcp '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "sandbox_exec",
-			"arguments": {"command": "curl -s -o /dev/null -w %{http_code} https://good.test/"},
-			"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}}}' \
-			-H "Mcp-Protocol-Version: 2026-07-28" -H "Mcp-Method: tools/call" -H "Mcp-Name: sandbox_exec"
-		[ "$mark" = two ] || check "secrets: by MCP the policy of the server injects them" grep -q 'stdout:.n200' "$OUT"
-	done
+	mcp_exec "$one" 'curl -s -o /dev/null -w %{http_code} https://good.test/'
+	check "secrets: by MCP the policy of the server injects them" grep -q 'stdout:.n200' "$OUT"
+	mcp_exec "$one" 'env true; echo $?'
+	check "asked: a rule's question is the client's to show" grep -q '"resultType":"input_required".*the command env true' "$OUT"
+	mcp_exec "$one" 'env true; echo $?' ', "inputResponses": {"approval": {"action": "accept", "content": {"decision": "once"}}},
+		"requestState": "'"$(sed 's/.*"requestState":"\([^"]*\)".*/\1/' "$OUT")"'"'
+	check "asked: and what was begun goes on with the answer" grep -q 'stdout:.n0.n' "$OUT"
+	mcp_exec "$two" true
 	check "secrets: and who has none gets no sandbox" grep -q 'not_found.secret.*API_KEY --tenant two' "$OUT"
 	check "secrets: the server gets the value by MCP" test "$(keys "Bearer $value")" = 4
 	as "$one" DELETE "$box" ''
@@ -226,7 +236,8 @@ checks()
 	forget
 	BEST=()
 	[ "$MODE" = R ] || BEST=(--limits best-effort)
-	echo 'allow: [{host: good.test, port: 443, inject: {secret: API_KEY, header: Authorization, prefix: "Bearer "}}]' >"$W/mcp.yaml"
+	echo 'allow: [{host: good.test, port: 443, inject: {secret: API_KEY, header: Authorization, prefix: "Bearer "}}]
+commands: [{ask: env true}]' >"$W/mcp.yaml"
 	own "$W/mcp.yaml"
 	serve_start --mcp-policy "$W/mcp.yaml"
 	caller

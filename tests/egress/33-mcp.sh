@@ -35,10 +35,20 @@ secrets()
 	refuses invalid_argument "line 1" "a policy that is none is refused at once"
 }
 
+asked()
+{
+	printf 'ask: [{host: good.test, port: 80, methods: [GET]}]\ncommands: [{ask: env true}]\n' >"$W/ask.yaml"
+	own "$W/ask.yaml"
+	forget
+	play asked --policy "$W/ask.yaml"
+	check "what nobody allowed did not go out" test "$(seen http 'GET')" = 7
+}
+
 checks()
 {
 	network || return
 	secrets
+	asked
 	untouched "all of it"
 }
 
