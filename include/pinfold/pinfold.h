@@ -617,7 +617,7 @@ PINFOLD_API void pinfold_process_output_free(struct pinfold_process_output *outp
 PINFOLD_API int pinfold_process_write(const char *id, uint32_t pid, const void *data, size_t len,
 				      int close_stdin, size_t *ret_written,
 				      struct pinfold_error *ret_error);
-/* To its process group. */
+/* To its process group; where it is no background command, to it alone. */
 PINFOLD_API int pinfold_process_signal(const char *id, uint32_t pid, int signo,
 				       struct pinfold_error *ret_error);
 /* Where it has a terminal. */

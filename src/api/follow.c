@@ -126,6 +126,7 @@ void record_started(struct record *rec)
 {
 	struct value *o = value_object();
 
+	rec->started = true;
 	value_set(o, "id", value_of_str(rec->id));
 	value_set(o, "sandbox", rec->sandbox[0] ? value_of_str(rec->sandbox) : value_of_null());
 	tell(rec, "started", o);
@@ -213,7 +214,12 @@ static void take_event(struct record *rec, struct carry carry[2], const struct p
 		if (pinfold_run_denial(run, &denial) == 0)
 			record_denial(rec, &denial);
 		return;
-	case PINFOLD_EVENT_RESULT: record_flush(rec, carry); return;
+	case PINFOLD_EVENT_RESULT:
+		/* Also what could not be executed had a sandbox: who follows learns which. */
+		if (!rec->started)
+			record_started(rec);
+		record_flush(rec, carry);
+		return;
 	}
 }
 

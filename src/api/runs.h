@@ -34,6 +34,7 @@ struct record {
 	struct spool output[2];
 	struct kept *kept; /* files that it made; or NULL */
 	struct feed *feed; /* started, stdout, stderr, denial, result */
+	bool started;	   /* its event was told */
 	int cancel_fd;	   /* of the call that runs it, FD_NONE: over */
 	struct box *box;   /* the sandbox that lives, of a command there, while it runs; or NULL */
 	struct lease *lease; /* what it has of its tenant's quotas, until it ends; or NULL */
