@@ -23,6 +23,10 @@ struct pinfold_policy {
 	int own;  /* 1: the caller's own policy.yaml counts, and so do presets */
 };
 
+/* Presets of policies (pip, npm, apt, git) are what their tools' configuration says now, for all
+ * policies of this process, also when it cannot read those files any more. Before any thread. */
+PINFOLD_API int pinfold_presets_keep(struct pinfold_error *ret_error);
+
 /*
  * Values of secrets for a sandbox that another process makes, which may not open the vault of the
  * data directory: names, and what stands for each inside. Counts a use of each; all or none. A

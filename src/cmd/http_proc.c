@@ -5,6 +5,7 @@
 #include <pinfold/approval.h>
 #include <pinfold/ledger.h>
 #include <pinfold/pinfold.h>
+#include <pinfold/policy.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -144,6 +145,8 @@ static void be_api(struct side *s)
 		(void)mkdir(artifacts,
 			    0700); /* it is there, or output that is too long is not kept */
 	}
+	struct pinfold_error ignored; /* then a policy with one is refused */
+	(void)pinfold_presets_keep(&ignored);
 	int r = give_up_rights();
 	if (r >= 0)
 		keep_gate();

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <fcntl.h>
+#include <pinfold/policy.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +79,7 @@ static int take_approvals(struct request *r, struct err *e)
 bool request_begin(struct request *r, const struct verb *v, int argc, char **argv, int *ret_used,
 		   int *ret_status)
 {
+	struct pinfold_error ignored;
 	struct err e = ERR_INIT;
 	int used = opt_parse(v->bit, argc, argv, r, &e);
 
@@ -98,6 +100,9 @@ bool request_begin(struct request *r, const struct verb *v, int argc, char **arg
 	if (used >= 0 && (v->bit & (VERB_RUN | VERB_SHELL | VERB_PLAN | VERB_EXEC)) &&
 	    !r->result_fd)
 		r->run.flags |= PINFOLD_OWN_POLICY;
+	/* But tools are configured for this machine. */
+	if (used >= 0 && r->result_fd && r->run.policy && strstr(r->run.policy, "preset"))
+		(void)pinfold_presets_keep(&ignored); /* then it is refused, with a reason */
 	struct err relay = ERR_INIT;
 	if (begin_relay(r, &relay) < 0) {
 		e = relay;

@@ -110,6 +110,26 @@ quotas()
 	api DELETE /v1/sandboxes/q
 }
 
+# Hosts of presets are those of this machine's configuration, for who runs the daemon; in policies over HTTP as well.
+presets()
+{
+	local get='curl -s -o /dev/null -w \"%{http_code} \" http://good.test/; curl -s -o /dev/null -w \"%{http_code}\" -d x http://good.test/'
+	local policy='"policy": {"allow": [{"preset": "pip"}]}'
+
+	api POST /v1/runs "{\"command\": \"$get\", $policy$LIMITS}"
+	check "presets: of a run, for reading alone" grep -q '"text": *"200 403"' "$OUT"
+	check "presets: which the rule says" grep -q '"rule": *"preset pip: good.test"' "$OUT"
+	api POST /v1/sandboxes "{\"name\": \"p\", $policy$LIMITS}"
+	api POST /v1/sandboxes/p/exec "{\"command\": \"$get\"}"
+	check "presets: of a sandbox that lives" grep -q '"text": *"200 403"' "$OUT"
+	api PUT /v1/sandboxes/p/policy '{"policy": {"allow": []}}'
+	api PUT /v1/sandboxes/p/policy "{$policy}"
+	check "presets: and of a policy that it gets later" grep -q 'preset pip: good.test' "$OUT"
+	api DELETE /v1/sandboxes/p
+	api POST /v1/workspaces/net/exec "{\"command\": \"$get\", $policy$LIMITS}"
+	check "presets: of a command in a workspace" grep -q '"text": *"200 403"' "$OUT"
+}
+
 # as TOKEN METHOD PATH BODY [CURL-OPTION...]: by TCP, on the daemon's side of the network. Sets OUT and RC.
 as()
 {
@@ -239,10 +259,12 @@ checks()
 	echo 'allow: [{host: good.test, port: 443, inject: {secret: API_KEY, header: Authorization, prefix: "Bearer "}}]
 commands: [{ask: env true}]' >"$W/mcp.yaml"
 	own "$W/mcp.yaml"
+	CALL_ENV+=(PIP_INDEX_URL=http://good.test/simple)
 	serve_start --mcp-policy "$W/mcp.yaml"
 	caller
 	by_http
 	apart
+	presets
 	quotas
 	secrets
 	untouched "all of it"
