@@ -25,6 +25,7 @@
 
 #include "api/keeper_int.h"
 #include "base/fd.h"
+#include "base/hold.h"
 #include "base/passfd.h"
 
 #define PATH_STANDARD "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -140,7 +141,7 @@ static int check_descriptors(const struct keeper_head *h, const int *fds, struct
 static void make_environment(struct keeper_proc *k, const char *ret[3 + PASSED])
 {
 	const char *tenant = k->request.head.tenant;
-	bool own = k->request.whole || strcmp(tenant, k->own_tenant) == 0;
+	bool own = !HOLD_KEEPER_TENANT || k->request.whole || strcmp(tenant, k->own_tenant) == 0;
 	unsigned n = 0;
 
 	(void)snprintf(k->environment[0], sizeof(k->environment[0]), "PINFOLD_HOME=%s%s%s", k->home,

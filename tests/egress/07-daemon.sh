@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# red: keeper-tenant
+#
 # With a daemon: it makes the sandbox, the caller has the gate. By HTTP: runs and sandboxes that live.
 . "$(dirname "$0")/../lib/egress.sh"
 . "$LIB_DIR/daemon.sh"
