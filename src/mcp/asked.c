@@ -222,14 +222,18 @@ static void answered(void *arg, const struct value *answer)
 	struct word *word = arg;
 	struct asked *a = word->asked;
 
+	if (!answer) { /* who called is gone; the lock may be held */
+		free(word);
+		return;
+	}
 	word->answer = answer_of(answer, loop_now_ms() - word->began_ms);
-	if (answer && word->answer != PINFOLD_ANSWER_NONE) {
+	if (word->answer != PINFOLD_ANSWER_NONE) {
 		word->task.run = send_word;
 		if (workers_run(a->mcp->api->workers, &word->task) == 0)
 			return;
 	}
 	(void)pthread_mutex_lock(&a->lock);
-	for (struct running *w = a->first; answer && w; w = w->next)
+	for (struct running *w = a->first; w; w = w->next)
 		if (strcmp(w->run, word->run) == 0 && !w->parked) {
 			tell_pending(a, w, &word->info,
 				     "the question was closed without an answer");
@@ -254,14 +258,20 @@ static void ask_legacy(struct asked *a, const struct running *w,
 	ask_later(w->call->transport, "elicitation/create", form_of(q), answered, word);
 }
 
+static bool can_hear(const struct running *w)
+{
+	const struct request *r = w->call->transport;
+
+	return !w->parked && r->sink && !r->cancelled;
+}
+
 /* With the lock: put it before who called, if somebody did. */
 static void offer(struct asked *a, const struct pinfold_approval_info *q)
 {
 	struct running *w = a->first;
 
-	while (w && (w->parked || strcmp(w->box, q->sandbox) != 0 ||
-		     strcmp(w->call->who.tenant, q->tenant) != 0 ||
-		     !((struct request *)w->call->transport)->sink))
+	while (w && (!can_hear(w) || strcmp(w->box, q->sandbox) != 0 ||
+		     strcmp(w->call->who.tenant, q->tenant) != 0))
 		w = w->next;
 	if (!w || is_seen(a, q->id))
 		return;
@@ -345,6 +355,28 @@ static int take_word(struct call *c, const struct box *b, const char *words, con
 	pending_text(&t, names_of_run(tool_mcp(c)->names, b->id, run), info,
 		     "the question was closed without an answer");
 	return tool_reply(c, &t, e) < 0 ? -ENOMEM : 1;
+}
+
+void asked_note(struct call *c, const struct box *b, struct text *t)
+{
+	struct asked *a = tool_mcp(c)->asked;
+	auto_free struct pinfold_approval_info *list = NULL;
+	struct pinfold_error ignored;
+	size_t n = 0;
+
+	(void)pthread_mutex_lock(&a->lock);
+	bool there = open_box(a);
+	(void)pthread_mutex_unlock(&a->lock);
+	if (!there || pinfold_approval_list(a->box, &list, &n, &ignored) < 0)
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(list[i].sandbox, b->id) == 0 &&
+		    strcmp(list[i].tenant, c->who.tenant) == 0)
+			text_fmt(
+				t,
+				"\n[denied.approval_needed] %s waits for a person's approval. Ask the "
+				"user to run: pinfold approve %s",
+				list[i].what, list[i].id);
 }
 
 static bool has_ended(const struct record *rec)

@@ -14,6 +14,7 @@
 #include "api/runs.h"
 
 struct asked;
+struct text;
 struct mcp;
 struct request;
 
@@ -30,6 +31,10 @@ struct running {
 /* The handler's thread. */
 void asked_begin(struct call *c, struct running *w, const struct box *b, const char *run);
 void asked_end(struct call *c, struct running *w);
+
+/* What waits for a person in that sandbox, a line each, with what to do: for who reads how a
+ * background process goes on. */
+void asked_note(struct call *c, const struct box *b, struct text *t);
 
 /* Is this the call again, of a modern client, with a person's word? 0: no. 1: *ret_rec is what it
  * began, which has ended. 2: it was answered otherwise; the handler is done. */

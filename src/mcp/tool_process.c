@@ -8,6 +8,7 @@
 
 #include "api/runs.h"
 #include "base/fd.h"
+#include "mcp/asked.h"
 #include "mcp/mcp_int.h"
 #include "mcp/names.h"
 #include "mcp/tools.h"
@@ -124,6 +125,8 @@ static int show_output(struct call *c, struct box *b, uint32_t pid, int64_t offs
 		text_fmt(t, "next_offset: %llu of %llu bytes", (unsigned long long)h.next,
 			 (unsigned long long)h.state.output_bytes);
 		names_set_offset(tool_mcp(c)->names, b->id, pid, h.next);
+		if (h.state.running)
+			asked_note(c, b, t);
 		if (h.state.running && !h.out.len)
 			text_put(
 				t,

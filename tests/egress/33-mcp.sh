@@ -41,7 +41,7 @@ asked()
 	own "$W/ask.yaml"
 	forget
 	play asked --policy "$W/ask.yaml"
-	check "what nobody allowed did not go out" test "$(seen http 'GET')" = 7
+	check "what nobody allowed did not go out" test "$(seen http 'GET')" = 8
 }
 
 checks()

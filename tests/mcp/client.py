@@ -562,6 +562,13 @@ def asked(argv):
         "exit 0 in ", "hello good.test")
     text = s.tool("exec", command="env true; echo $?", timeout_ms=40000)
     answer(argv, "deny", approval_of(text))
+    s.tool("exec", background=True, **{"command": get["command"]})
+    wait = time.monotonic() + 20
+    while "apr" not in (text := s.tool("process_read", process_id="p1", wait_ms=100)) and time.monotonic() < wait:
+        pass
+    has("one in the background", text, "running", "[denied.approval_needed]", "pinfold approve apr")
+    answer(argv, "approve", approval_of(text))
+    has("goes on, too", s.tool("process_read", process_id="p1", offset=0, wait_ms=20000), "hello good.test")
     has("a command that was refused", s.tool("process_read", process_id="r2", wait_ms=20000), "126", "[denied.approval]")
     s.end()
 
