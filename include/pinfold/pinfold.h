@@ -67,6 +67,8 @@ struct pinfold_error {
  * empty. */
 #define PINFOLD_SPAWN_STDIN 0x20u
 
+struct pinfold_secrets_from;
+
 /*
  * What to run and within which limits. Start from PINFOLD_RUN_OPTIONS_INIT; zero or NULL always
  * means the default of the contract. All pointers are borrowed until pinfold_run_start() returns.
@@ -148,6 +150,9 @@ struct pinfold_run_options {
 	/* What it is for, in the agent's own words, up to 200 bytes: shown to who is asked. NULL:
 	 * not said. */
 	const char *reason;
+	/* Who has the values of what its policy injects: policy.h; NULL: the data directory's
+	 * vault. */
+	const struct pinfold_secrets_from *secrets;
 };
 
 #ifdef __cplusplus
@@ -612,7 +617,7 @@ PINFOLD_API void pinfold_process_output_free(struct pinfold_process_output *outp
 PINFOLD_API int pinfold_process_write(const char *id, uint32_t pid, const void *data, size_t len,
 				      int close_stdin, size_t *ret_written,
 				      struct pinfold_error *ret_error);
-/* To its process group. */
+/* To its process group; where it is no background command, to it alone. */
 PINFOLD_API int pinfold_process_signal(const char *id, uint32_t pid, int signo,
 				       struct pinfold_error *ret_error);
 /* Where it has a terminal. */

@@ -23,6 +23,28 @@ struct pinfold_policy {
 	int own;  /* 1: the caller's own policy.yaml counts, and so do presets */
 };
 
+/* Presets of policies (pip, npm, apt, git) are what their tools' configuration says now, for all
+ * policies of this process, also when it cannot read those files any more. Before any thread. */
+PINFOLD_API int pinfold_presets_keep(struct pinfold_error *ret_error);
+
+/*
+ * Values of secrets for a sandbox that another process makes, which may not open the vault of the
+ * data directory: names, and what stands for each inside. Counts a use of each; all or none. A
+ * sealed file for who holds its way out, and for nobody to be read on the way; to be closed by the
+ * caller.
+ */
+struct pinfold_secret {
+	const char *name, *placeholder;
+};
+PINFOLD_API int pinfold_secrets_hold(const struct pinfold_secret *list, unsigned n, int *ret_fd,
+				     struct pinfold_error *ret_error);
+/* Of pinfold_run_options: is asked once, before anything is made; *ret_fd is taken. */
+struct pinfold_secrets_from {
+	int (*take)(void *arg, const struct pinfold_secret *list, unsigned n, int *ret_fd,
+		    struct pinfold_error *ret_error);
+	void *arg;
+};
+
 /*
  * It holds when this returns: connections that it does not allow are closed then, *ret_closed says
  * how many. The operator's ceiling holds for it, too. A sandbox that was made without a policy has

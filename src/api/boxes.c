@@ -346,6 +346,8 @@ static struct box *create(struct api *api, const struct who *who, const char *na
 	own.tenant = who->tenant;
 	own.token = who->token;
 	own.client = who->client;
+	if (api->approvals >= 0)
+		own.approvals = api->approvals;
 	own.time_ms = ttl_ms ? ttl_ms : idle_ms ? idle_ms : TTL_MS;
 	struct quota_need need = {own.memory_bytes, own.disk_bytes, FD_NONE};
 	struct lease *lease = NULL;

@@ -143,5 +143,7 @@ int box_tar(struct call *c, struct box *b, bool extract, struct pinfold_run **re
 /* An error of the library as one of ours. Returns the negative value. */
 struct pinfold_error;
 int api_error(struct err *e, const struct pinfold_error *from);
+/* And back, for what the library asks of us. */
+void api_public(const struct err *e, struct pinfold_error *ret);
 
 #endif

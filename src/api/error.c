@@ -8,20 +8,15 @@
 
 int api_error(struct err *e, const struct pinfold_error *from)
 {
-	enum err_kind kind = ERR_INTERNAL;
 	const char *dot = strchr(from->code, '.');
-	size_t n = dot ? (size_t)(dot - from->code) : strlen(from->code);
 
-	for (enum err_kind k = ERR_INTERNAL; k < ERR_KINDS; k++)
-		if (strlen(err_code(k)) == n && strncmp(err_code(k), from->code, n) == 0)
-			kind = k;
 	if (dot && strcmp(dot, ".daemon") == 0) {
 		/* It ends, or begins again. Where it is, is no caller's business. */
 		e->retry_ms = 1000;
 		(void)err_set(e, ERR_BUSY, "the daemon does not answer");
 		return err_remedy(e, "try again in a second");
 	}
-	int r = err_set(e, kind, "%s", from->message);
+	int r = err_set(e, err_kind_of(from->code), "%s", from->message);
 	if (dot)
 		(void)snprintf(e->detail, sizeof(e->detail), "%s", dot + 1);
 	(void)snprintf(e->remedy, sizeof(e->remedy), "%s", from->remedy);
@@ -29,4 +24,13 @@ int api_error(struct err *e, const struct pinfold_error *from)
 	words_of_fields(e->remedy);
 	e->retry_ms = from->retry_after_ms;
 	return r;
+}
+
+void api_public(const struct err *e, struct pinfold_error *ret)
+{
+	(void)snprintf(ret->code, sizeof(ret->code), e->detail[0] ? "%s.%s" : "%s",
+		       err_code(e->kind), e->detail);
+	(void)snprintf(ret->message, sizeof(ret->message), "%s", e->text);
+	(void)snprintf(ret->remedy, sizeof(ret->remedy), "%s", e->remedy);
+	ret->retry_after_ms = e->retry_ms;
 }

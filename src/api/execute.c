@@ -202,9 +202,9 @@ int execute(struct call *c, struct box *b, struct session *s, struct execution *
 {
 	struct gathered g = {.results = value_array()};
 	struct pinfold_error failure;
-	char id[ID_SIZE];
+	const char *id = x->run;
 
-	if (id_make("run", id, e) < 0)
+	if (!x->run[0] && id_make("run", x->run, e) < 0)
 		return -EIO;
 	char command[64];
 	(void)snprintf(command, sizeof(command), "%s (%zu bytes)", s->lang, x->code_len);
@@ -217,7 +217,6 @@ int execute(struct call *c, struct box *b, struct session *s, struct execution *
 	(void)pthread_mutex_lock(&b->lock); /* who finds it busy reads it */
 	(void)snprintf(s->run, sizeof(s->run), "%s", id);
 	(void)pthread_mutex_unlock(&b->lock);
-	(void)snprintf(x->run, sizeof(x->run), "%s", id);
 	rec->cancel_fd = c->cancel;
 	if (x->input && s->wake < 0)
 		s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -13,7 +13,7 @@ struct execution {
 	bool input;	  /* a line may be asked for: box_session_answer() */
 	bool give_back;	  /* the session, before anybody hears the result; then `given` is set */
 	bool given;
-	char run[32]; /* id of its record */
+	char run[32]; /* id of its record; "": one is made */
 	/* {"id", "status", "execution_count", "stdout", "stderr", "results": [{MIME: …,
 	 * "is_main"}], "error", "files", "usage"}; taken by the caller. */
 	struct value *result;

@@ -126,6 +126,7 @@ void record_started(struct record *rec)
 {
 	struct value *o = value_object();
 
+	rec->started = true;
 	value_set(o, "id", value_of_str(rec->id));
 	value_set(o, "sandbox", rec->sandbox[0] ? value_of_str(rec->sandbox) : value_of_null());
 	tell(rec, "started", o);
@@ -179,6 +180,11 @@ static void tell_pair(struct record *rec, const char *event, const char *key, co
 	tell(rec, event, o);
 }
 
+void record_question(struct record *rec, const char *text, size_t len)
+{
+	tell_pair(rec, "approval", "id", text, len);
+}
+
 void record_alert(struct record *rec, const char *text, size_t len)
 {
 	tell_pair(rec, "alert", "rule", text, len);
@@ -202,13 +208,18 @@ static void take_event(struct record *rec, struct carry carry[2], const struct p
 	case PINFOLD_EVENT_STDERR:
 		record_output(rec, carry, ev->kind == PINFOLD_EVENT_STDERR, ev->data, ev->len);
 		return;
-	case PINFOLD_EVENT_ASK: tell_pair(rec, "approval", "id", ev->data, ev->len); return;
+	case PINFOLD_EVENT_ASK: record_question(rec, ev->data, ev->len); return;
 	case PINFOLD_EVENT_ALERT: record_alert(rec, ev->data, ev->len); return;
 	case PINFOLD_EVENT_DENIAL:
 		if (pinfold_run_denial(run, &denial) == 0)
 			record_denial(rec, &denial);
 		return;
-	case PINFOLD_EVENT_RESULT: record_flush(rec, carry); return;
+	case PINFOLD_EVENT_RESULT:
+		/* Also what could not be executed had a sandbox: who follows learns which. */
+		if (!rec->started)
+			record_started(rec);
+		record_flush(rec, carry);
+		return;
 	}
 }
 

@@ -16,7 +16,7 @@
 #include "api/boxes.h"
 #include "base/fd.h"
 #include "base/passfd.h"
-#include "pinfold/pinfold.h"
+#include "pinfold/policy.h"
 
 #define TEXT_MAX ((size_t)64 << 20) /* what a verb may print: a diff */
 #define SAID_MAX 4096u		    /* the same on its standard error */
@@ -370,14 +370,34 @@ static int judge(const struct printed p[2], int status, struct err *e)
 		       p[1].text ? p[1].text : "");
 }
 
-int keeper_hold(struct call *c, const struct pinfold_run_options *o, int *ret_fd, char **ret_json,
-		struct err *e)
+/* The verb's document, and the one descriptor that it sent; FD_NONE: it sent none. */
+static int ask_for_fd(struct call *c, const struct keeper_start *s, int *ret_fd, char **ret_json,
+		      struct err *e)
 {
 	auto_child struct keeper_child k = KEEPER_CHILD_INIT;
 	struct printed p[2] = {{0}, {0}};
-	auto_words w = {0};
 	int status = 0;
 	char byte;
+
+	int r = keeper_start(c, s, &k, e);
+	if (r >= 0)
+		r = attend(c, &k, p, &status, e);
+	if (r >= 0)
+		r = judge(p, status, e);
+	free(p[1].text);
+	if (r < 0 || !p[0].text) {
+		free(p[0].text);
+		return r < 0 ? r : err_set(e, ERR_INTERNAL, "the keeper: no answer");
+	}
+	(void)passfd_receive(k.result, &byte, 1, ret_fd, 1, MSG_DONTWAIT);
+	*ret_json = p[0].text;
+	return 0;
+}
+
+int keeper_hold(struct call *c, const struct pinfold_run_options *o, int *ret_fd, char **ret_json,
+		struct err *e)
+{
+	auto_words w = {0};
 
 	keeper_add(&w, "deps");
 	keeper_add(&w, "--json");
@@ -395,20 +415,39 @@ int keeper_hold(struct call *c, const struct pinfold_run_options *o, int *ret_fd
 				 .flags = KEEPER_LAYERS | (o->lang ? KEEPER_PROGRAM : 0),
 				 .program = o->code,
 				 .program_len = o->code_len};
-	int r = keeper_start(c, &s, &k, e);
-	if (r >= 0)
-		r = attend(c, &k, p, &status, e);
-	if (r >= 0)
-		r = judge(p, status, e);
-	free(p[1].text);
-	if (r < 0 || !p[0].text) {
-		free(p[0].text);
-		return r < 0 ? r : err_set(e, ERR_INTERNAL, "packages: no answer");
+	return ask_for_fd(c, &s, ret_fd, ret_json, e); /* none comes where nothing is needed */
+}
+
+static int take_secrets(void *arg, const struct pinfold_secret *list, unsigned n, int *ret_fd,
+			struct pinfold_error *ret_error)
+{
+	struct err e = ERR_INIT;
+	auto_free char *json = NULL;
+	auto_words w = {0};
+
+	keeper_add(&w, "secret");
+	keeper_add(&w, "--json");
+	for (unsigned i = 0; i < n; i++)
+		keeper_add(&w, "--give=%s=%s", list[i].name, list[i].placeholder);
+	struct keeper_start s = {.words = &w, .flags = KEEPER_LAYERS};
+	int r = ask_for_fd(arg, &s, ret_fd, &json, &e);
+	if (r < 0 && e.kind == ERR_MISSING) {
+		size_t len = strlen(e.remedy);
+
+		/* Only who runs the daemon can set one. */
+		(void)snprintf(e.remedy + len, sizeof(e.remedy) - len,
+			       " --tenant %s, by who runs the daemon",
+			       ((struct call *)arg)->who.tenant);
 	}
-	/* None came where nothing is needed. */
-	(void)passfd_receive(k.result, &byte, 1, ret_fd, 1, MSG_DONTWAIT);
-	*ret_json = p[0].text;
-	return 0;
+	if (r < 0)
+		api_public(&e, ret_error);
+	return r;
+}
+
+void keeper_give(struct call *c, struct pinfold_secrets_from *room, struct pinfold_run_options *o)
+{
+	*room = (struct pinfold_secrets_from){take_secrets, c};
+	o->secrets = c->api->keeper ? room : NULL;
 }
 
 int keeper_ask(struct call *c, const struct keeper_ask *ask, char **ret_text, size_t *ret_len,

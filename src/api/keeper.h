@@ -36,16 +36,20 @@ struct pinfold_run_options;
  * or his image. */
 int keeper_hold(struct call *c, const struct pinfold_run_options *o, int *ret_fd, char **ret_json,
 		struct err *e);
+/* Values of the tenant's secrets, for a run or a sandbox of ours: the vault is in his data
+ * directory, and closed to this process. They come as one descriptor, which the library hands to
+ * the gate; nobody here reads it. `room` stays as long as `o`. Without a keeper nothing is set. */
+struct pinfold_secrets_from;
+void keeper_give(struct call *c, struct pinfold_secrets_from *room, struct pinfold_run_options *o);
 /* Which packages of its programs a call wants to be there; NULL: none. These are in the store,
  * too. */
 const char *keeper_deps(const struct call *c);
 /* The same, or packages by name? */
 bool keeper_packages(const struct call *c);
 bool keeper_image(const struct call *c);
-/* Does its policy inject secrets? Their vault is in the tenant's data directory, and closed to the
- * API. A text that only looks so is run there as well, and is none the worse for it. */
+/* Does its policy inject secrets, or look so? */
 bool keeper_secrets(const struct call *c);
-/* run.create with a name, packages or secrets, workspace.exec: a command in a workspace (NULL: in a
+/* run.create with a name or packages, workspace.exec: a command in a workspace (NULL: in a
  * sandbox of its own), into a record, with events; the result is the call's reply. */
 int keeper_run(struct call *c, const char *workspace, bool create, struct err *e);
 

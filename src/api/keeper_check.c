@@ -21,7 +21,7 @@
 #define COMMAND_OPTIONS                                                                            \
 	"run-id= lang= env* workdir* time= grace= cpu-time= cpus= memory= pids= disk= nofile= "    \
 	"output= limits= user= allow* policy-text* reason* on-alert= egress-bytes= "               \
-	"egress-connections= egress-requests= deterministic deps= package* apt* "
+	"egress-connections= egress-requests= deterministic deps= package* apt* asker* "
 
 #define RULE_COMMAND 0x1u /* -- and what to run */
 /* It looks at the whole data directory, not at the tenant's part: the keeper says whose by
@@ -47,6 +47,7 @@ static const struct rule {
 	{"push", "serve-sync sync-key= to* mirror", "n", 0},
 	{"pull", "serve-sync sync-key= to*", "n", 0},
 	{"deps", "json deps= lang= package* apt* image=", "", 0},
+	{"secret", "json give*", "", 0},
 	{"exec", COMMAND_OPTIONS, "n", RULE_COMMAND},
 	{"run", COMMAND_OPTIONS "name= image=", "", RULE_COMMAND},
 	{"receipt", "json", "r", RULE_WHOLE},
@@ -182,10 +183,8 @@ static int check_command(const struct rule *r, const struct keeper_request *q, u
 		return err_set(e, ERR_INVALID, "%s: not with these descriptors", r->verb);
 	if (strcmp(r->verb, "run") == 0 && !has_option(q, options, "--name=") &&
 	    !has_option(q, options, "--deps=") && !has_option(q, options, "--package=") &&
-	    !has_option(q, options, "--image=") && !has_option(q, options, "--apt=") &&
-	    !has_option(q, options, "--policy-text="))
-		return err_set(e, ERR_INVALID,
-			       "run: only with --name, an image, packages or a policy");
+	    !has_option(q, options, "--image=") && !has_option(q, options, "--apt="))
+		return err_set(e, ERR_INVALID, "run: only with --name, an image or packages");
 	if (at == q->n_words || strcmp(q->words[at], "--") != 0)
 		return err_set(e, ERR_INVALID, "%s: -- is missing", r->verb);
 	if (at + 1 == q->n_words && !program)
@@ -194,13 +193,14 @@ static int check_command(const struct rule *r, const struct keeper_request *q, u
 }
 
 /* Without the socket it would show, or change, what lies in its working directory. */
-static int check_hold(const struct keeper_request *q, unsigned options, struct err *e)
+static int check_hold(const struct rule *r, const struct keeper_request *q, unsigned options,
+		      struct err *e)
 {
 	bool program = q->head.flags & KEEPER_PROGRAM;
 
 	if (!(q->head.flags & KEEPER_LAYERS) || (q->head.flags & KEEPER_RESULT) ||
 	    has_option(q, options, "--lang=") != program)
-		return err_set(e, ERR_INVALID, "deps: not with these descriptors");
+		return err_set(e, ERR_INVALID, "%s: not with these descriptors", r->verb);
 	return 0;
 }
 
@@ -214,6 +214,7 @@ static int check_request(struct keeper_request *q, struct err *e)
 	if (r == end)
 		return refuse(e, "is no verb that may be used here", q->words[0]);
 	q->whole = r->flags & RULE_WHOLE;
+	q->asks = r->flags & RULE_COMMAND;
 	for (; at < q->n_words && q->words[at][0] == '-' && strcmp(q->words[at], "--") != 0; at++)
 		if (check_option(r, q->words[at], e) < 0)
 			return -EINVAL;
@@ -224,8 +225,8 @@ static int check_request(struct keeper_request *q, struct err *e)
 		return check_command(r, q, options, at, e);
 	if (at < q->n_words)
 		return refuse(e, "is one word too many", q->words[at]);
-	if (strcmp(r->verb, "deps") == 0)
-		return check_hold(q, options, e);
+	if (strcmp(r->verb, "deps") == 0 || strcmp(r->verb, "secret") == 0)
+		return check_hold(r, q, options, e);
 	if (q->head.flags)
 		return err_set(e, ERR_INVALID, "%s: not with these descriptors", r->verb);
 	return 0;

@@ -9,7 +9,8 @@
  *		 or its other end closed, ends the command as Ctrl-C would
  *	0, 1, 2	 standard descriptors: pipes, or /dev/null for 0
  *	result	 KEEPER_RESULT: a pipe, for what cmd/relay.h says
- *	layers	 KEEPER_LAYERS, instead of it: a socket, on which packages come back (wire/bundle.h)
+ *	layers	 KEEPER_LAYERS, instead of it: a socket, on which packages (wire/bundle.h) or values
+ *		 of secrets come back, as one descriptor
  *	program	 KEEPER_PROGRAM: a sealed memfd with the text that --lang runs
  *
  * The words are VERB, OPTION..., WORD..., and for run and exec `--` and what to run. An option is
@@ -66,6 +67,7 @@ struct keeper_reply {
 struct keeper_request {
 	struct keeper_head head;
 	bool whole; /* in the daemon's data directory, and told whose */
+	bool asks;  /* it may have a person asked */
 	unsigned n_words;
 	const char *words[KEEPER_WORDS_MAX];
 };

@@ -25,14 +25,16 @@
 
 #include "api/keeper_int.h"
 #include "base/fd.h"
+#include "base/hold.h"
 #include "base/passfd.h"
 
 #define PATH_STANDARD "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #define HOME_MAX 400u
-#define ARGS_MAX (KEEPER_WORDS_MAX + 4)
+#define ARGS_MAX (KEEPER_WORDS_MAX + 6)
 /* Where the child has them; keeper_check.c lets nobody else name a descriptor. */
 #define CHILD_RESULT 3
 #define CHILD_PROGRAM 4
+#define CHILD_QUESTIONS 5
 
 /* Of who started the daemon: where things are, by what his policies are held, where packages are,
  * and what becomes of the record. */
@@ -60,6 +62,7 @@ struct child {
 
 struct keeper_proc {
 	int socket, exe, signals;
+	int questions; /* the API's box of them, FD_NONE: it has none */
 	pid_t pid;
 	bool closing;
 	const char *home;
@@ -70,7 +73,7 @@ struct keeper_proc {
 	struct keeper_request request;
 	const char *argv[ARGS_MAX + 1];
 	char environment[1 + PASSED][HOME_MAX + TENANT_SIZE + 64];
-	char whose[TENANT_SIZE + 16]; /* --tenant= */
+	char whose[TENANT_SIZE + 16]; /* --tenant=, --of-tenant= */
 };
 
 static uint64_t now_ms(void)
@@ -138,7 +141,7 @@ static int check_descriptors(const struct keeper_head *h, const int *fds, struct
 static void make_environment(struct keeper_proc *k, const char *ret[3 + PASSED])
 {
 	const char *tenant = k->request.head.tenant;
-	bool own = k->request.whole || strcmp(tenant, k->own_tenant) == 0;
+	bool own = !HOLD_KEEPER_TENANT || k->request.whole || strcmp(tenant, k->own_tenant) == 0;
 	unsigned n = 0;
 
 	(void)snprintf(k->environment[0], sizeof(k->environment[0]), "PINFOLD_HOME=%s%s%s", k->home,
@@ -171,6 +174,12 @@ static void make_arguments(struct keeper_proc *k)
 		k->argv[n++] = "--hold-fd=3";
 	if (q->head.flags & KEEPER_PROGRAM)
 		k->argv[n++] = "--code-fd=4";
+	if (q->asks && k->questions >= 0) {
+		/* Whoever may answer the tenant's other questions may answer these. */
+		(void)snprintf(k->whose, sizeof(k->whose), "--of-tenant=%s", q->head.tenant);
+		k->argv[n++] = k->whose;
+		k->argv[n++] = "--approvals-fd=5";
+	}
 	if (q->whole) {
 		(void)snprintf(k->whose, sizeof(k->whose), "--tenant=%s", q->head.tenant);
 		k->argv[n++] = k->whose;
@@ -214,7 +223,8 @@ static void become(struct keeper_proc *k, const int *fds, const char *const *env
 		_exit(125);
 	/* Not one of the numbers that are given out. */
 	int exe = fcntl(k->exe, F_DUPFD_CLOEXEC, 16);
-	if (exe < 0 || !place_descriptors(&k->request.head, fds))
+	if (exe < 0 || !place_descriptors(&k->request.head, fds) ||
+	    (k->request.asks && k->questions >= 0 && dup2(k->questions, CHILD_QUESTIONS) < 0))
 		_exit(125);
 	(void)syscall(SYS_execveat, exe, "", k->argv, environment, AT_EMPTY_PATH);
 	_exit(125);
@@ -374,6 +384,11 @@ static int prepare(struct keeper_proc *k)
 	/* The file may be replaced while we run. */
 	k->exe = open("/proc/self/exe", O_PATH | O_CLOEXEC);
 	k->signals = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+	char box[HOME_MAX + 32];
+	(void)snprintf(box, sizeof(box), "%s/api/approvals", k->home);
+	auto_close int questions = open(box, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	/* Not one of the numbers that are given out, either. */
+	k->questions = questions < 0 ? FD_NONE : fcntl(questions, F_DUPFD_CLOEXEC, 16);
 	return k->exe < 0 || k->signals < 0 || fcntl(k->socket, F_SETFD, FD_CLOEXEC) < 0 ? -1 : 0;
 }
 

@@ -45,7 +45,7 @@ static int refuse_other(const struct wanted *w, const char *workspace, bool crea
 	if (!what)
 		return 0;
 	(void)err_set(e, ERR_UNSUPPORTED, "%s: not %s", what,
-		      workspace ? "in a workspace" : "with deps, secrets or an image");
+		      workspace ? "in a workspace" : "with deps or an image");
 	return err_remedy(e, "leave it out");
 }
 
@@ -80,6 +80,9 @@ static void add_options(struct keeper_words *w, const struct pinfold_run_options
 		keeper_add(w, "--on-alert=%s", o->on_alert);
 	if (o->reason)
 		keeper_add(w, "--reason=%s", o->reason);
+	const char *asker = o->client && *o->client ? o->client : o->token;
+	if (asker && *asker)
+		keeper_add(w, "--asker=%s", asker);
 	if (o->flags & PINFOLD_DETERMINISTIC)
 		keeper_add(w, "--deterministic");
 	if (o->deps)
@@ -194,6 +197,8 @@ static void take_line(struct kept *k, const char *line, size_t len)
 		take_denial(k, line + 7, len - 7);
 	} else if (len > 6 && strncmp(line, "alert ", 6) == 0) {
 		take_told(k, line + 6, len - 6, record_alert);
+	} else if (len > 9 && strncmp(line, "approval ", 9) == 0) {
+		take_told(k, line + 9, len - 9, record_question);
 	} else if (len > 7 && strncmp(line, "result ", 7) == 0) {
 		take_result(k, line + 7, len - 7);
 	} else if (len > 7 && strncmp(line, "failed ", 7) == 0 && !k->rec) {

@@ -92,7 +92,8 @@ static int process_error(const struct call *c, const struct pinfold_error *failu
 	(void)err_set(e, ERR_MISSING, "there is no background process %lld in sandbox %s",
 		      (long long)arg_int(c, "pid", 0), arg_str(c, "id"));
 	(void)err_detail(e, "process");
-	return err_remedy(e, "exec starts one with background; others can only be listed");
+	return err_remedy(e,
+			  "exec starts one with background; others can be listed, and signalled");
 }
 
 int op_process_get(struct call *c, struct err *e)
@@ -181,6 +182,7 @@ int op_process_signal(struct call *c, struct err *e)
 {
 	struct pinfold_error failure;
 	struct box *b = box_find(c->api, &c->who, arg_str(c, "id"), e);
+	const uint32_t pid = (uint32_t)arg_int(c, "pid", 0);
 	int signo = process_signal_of(arg_str(c, "signal")), r = 0;
 
 	if (!b)
@@ -189,8 +191,10 @@ int op_process_signal(struct call *c, struct err *e)
 		(void)err_set(e, ERR_INVALID, "signal: \"%.20s\" is none", arg_str(c, "signal"));
 		r = err_remedy(e,
 			       "use INT, TERM, KILL, HUP, QUIT, USR1, USR2, STOP, CONT or WINCH");
-	} else if (pinfold_process_signal(b->id, (uint32_t)arg_int(c, "pid", 0), signo, &failure) <
-		   0) {
+	} else if (pid == 1) {
+		(void)err_set(e, ERR_CONFLICT, "process 1 is the sandbox itself");
+		r = err_remedy(e, "to end it, delete the sandbox; to stop it, pause it");
+	} else if (pinfold_process_signal(b->id, pid, signo, &failure) < 0) {
 		r = process_error(c, &failure, e);
 	}
 	box_put(c->api, b);

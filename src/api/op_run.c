@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs: a command in a sandbox of its own, its result and its output. */
+#include <pinfold/policy.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,14 +49,14 @@ int op_run_create(struct call *c, struct err *e)
 {
 	struct pinfold_run *run = NULL;
 	struct pinfold_error failure;
+	struct pinfold_secrets_from secrets;
 	struct lease *lease = NULL;
 	struct wanted w;
 
-	bool kept = arg(c, "name") || keeper_packages(c) || keeper_secrets(c) || keeper_image(c);
+	bool kept = arg(c, "name") || keeper_packages(c) || keeper_image(c);
 	if (kept && value_len(arg(c, "artifacts"))) {
 		(void)err_set(e, ERR_UNSUPPORTED, "artifacts: not of a run that %s",
-			      arg(c, "name") ? "has a name"
-					     : "needs packages, secrets or an image");
+			      arg(c, "name") ? "has a name" : "needs packages or an image");
 		return err_remedy(
 			e, "its files stay in a workspace: give it a name, and read them there");
 	}
@@ -64,6 +65,7 @@ int op_run_create(struct call *c, struct err *e)
 	if (kept)
 		return keeper_run(c, arg_str(c, "name"), true, e);
 	int r = wanted_take(&w, c, true, e);
+	keeper_give(c, &secrets, &w.o);
 	w.o.tenant = c->who.tenant;
 	struct quota_need need = {w.o.memory_bytes, w.o.disk_bytes, c->cancel};
 	if (r >= 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sandboxes that live. */
+#include <pinfold/policy.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,15 +54,12 @@ int op_sandbox_create(struct call *c, struct err *e)
 {
 	char *metadata[16] = {NULL};
 	auto_value *packages = NULL;
+	struct pinfold_secrets_from secrets;
 	struct box *b = NULL;
 	struct wanted w;
 	int r = wanted_take(&w, c, false, e);
 
-	if (r >= 0 && keeper_secrets(c)) {
-		r = err_set(e, ERR_UNSUPPORTED,
-			    "policy: secrets are not injected in sandboxes that live");
-		(void)err_remedy(e, "use a run, or a command in a workspace");
-	}
+	keeper_give(c, &secrets, &w.o);
 	if (r >= 0 && value_len(arg(c, "ports")) > BOX_PORTS_MAX)
 		r = err_set(e, ERR_INVALID, "ports: more than %u", BOX_PORTS_MAX);
 	if (r >= 0)

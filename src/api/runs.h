@@ -34,6 +34,7 @@ struct record {
 	struct spool output[2];
 	struct kept *kept; /* files that it made; or NULL */
 	struct feed *feed; /* started, stdout, stderr, denial, result */
+	bool started;	   /* its event was told */
 	int cancel_fd;	   /* of the call that runs it, FD_NONE: over */
 	struct box *box;   /* the sandbox that lives, of a command there, while it runs; or NULL */
 	struct lease *lease; /* what it has of its tenant's quotas, until it ends; or NULL */
@@ -90,7 +91,8 @@ void record_output(struct record *rec, struct carry carry[2], int stream, const 
 		   size_t len);
 void record_tell_output(struct record *rec, int stream, const void *data, size_t len);
 void record_denial(struct record *rec, const struct pinfold_denial *d);
-void record_alert(struct record *rec, const char *text, size_t len); /* "RULE WHAT" */
+void record_alert(struct record *rec, const char *text, size_t len);	/* "RULE WHAT" */
+void record_question(struct record *rec, const char *text, size_t len); /* "ID WHAT" */
 void record_flush(struct record *rec, struct carry carry[2]);
 
 /*

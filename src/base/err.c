@@ -33,6 +33,16 @@ const char *err_code(enum err_kind kind)
 	return kinds[kind].code;
 }
 
+enum err_kind err_kind_of(const char *code)
+{
+	size_t n = strcspn(code, ".");
+
+	for (enum err_kind k = ERR_INTERNAL; k < ERR_KINDS; k++)
+		if (strlen(err_code(k)) == n && strncmp(err_code(k), code, n) == 0)
+			return k;
+	return ERR_INTERNAL;
+}
+
 const char *err_advice(const char *code)
 {
 	size_t len = strcspn(code, ".");

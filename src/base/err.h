@@ -55,6 +55,8 @@ int err_detail(struct err *e, const char *detail);
 
 /* The code that users see ("not_found"), without the detail. */
 const char *err_code(enum err_kind kind);
+/* The kind of such a code, with or without a detail behind its dot; ERR_INTERNAL: none of ours. */
+enum err_kind err_kind_of(const char *code);
 /* What helps with a code, with or without its detail, where nobody knew better. */
 const char *err_advice(const char *code);
 

@@ -37,6 +37,36 @@
 #else
 #define HOLD_API_RIGHTS 1
 #endif
+/* a token ends when its time is over */
+#ifdef DROP_API_EXPIRY
+#define HOLD_API_EXPIRY 0
+#else
+#define HOLD_API_EXPIRY 1
+#endif
+/* a tenant has no more than his quotas */
+#ifdef DROP_API_QUOTA
+#define HOLD_API_QUOTA 0
+#else
+#define HOLD_API_QUOTA 1
+#endif
+/* what is a tenant's, secrets too, is in a directory of his own */
+#ifdef DROP_KEEPER_TENANT
+#define HOLD_KEEPER_TENANT 0
+#else
+#define HOLD_KEEPER_TENANT 1
+#endif
+/* who ends TLS has given up what he does not need */
+#ifdef DROP_TLS_RIGHTS
+#define HOLD_TLS_RIGHTS 0
+#else
+#define HOLD_TLS_RIGHTS 1
+#endif
+/* what a client brings back of a question is what it was given */
+#ifdef DROP_MCP_STATE
+#define HOLD_MCP_STATE 0
+#else
+#define HOLD_MCP_STATE 1
+#endif
 /* sandboxes of another user are not there, either */
 #ifdef DROP_OWNER
 #define HOLD_OWNER 0

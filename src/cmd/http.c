@@ -287,6 +287,7 @@ static int open_all(const struct http_options *o, struct side *s, struct http_si
 	c->open = o->conformance;
 	c->log = o->log;
 	c->keep_ms = o->keep_ms;
+	s->mcp_policy = o->mcp_policy;
 	c->keep_bytes = o->keep_bytes;
 	return r;
 }

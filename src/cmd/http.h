@@ -17,6 +17,7 @@ struct http_options {
 	bool conformance; /* test builds: what the MCP conformance suite wants, without tokens */
 	const char *log;  /* text, json; NULL: nothing */
 	uint64_t keep_ms, keep_bytes;	/* of results; 0: the standard */
+	const char *mcp_policy;		/* of sandboxes that /mcp makes: its text; or NULL */
 	const char *tls_cert, *tls_key; /* PEM files; NULL: no TLS at the addresses */
 };
 

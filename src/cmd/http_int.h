@@ -40,6 +40,7 @@ struct side {
 	int door; /* the same, O_PATH, once it listens: api may not come to it by its path */
 	char home[4096];
 	int leash;
+	const char *mcp_policy;				/* or NULL */
 	bool root;					/* who started us was */
 	struct proc api, next, runs, elder[ELDERS_MAX]; /* next: api as soon as it is ready */
 	struct tls_side tls;

@@ -5,6 +5,7 @@
 #include <pinfold/approval.h>
 #include <pinfold/ledger.h>
 #include <pinfold/pinfold.h>
+#include <pinfold/policy.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -41,6 +42,7 @@ static void mount_mcp(struct api *api, struct server *server, void *arg)
 	const struct side *s = arg;
 	/* A user's daemon may have no control groups; what can be held of the limits is held. */
 	struct mcp_options o = {.fixtures = s->config.open,
+				.policy = s->mcp_policy,
 				.limits = s->root ? NULL : "best-effort"};
 	struct err e = ERR_INIT;
 	struct mcp *mcp = NULL;
@@ -143,6 +145,8 @@ static void be_api(struct side *s)
 		(void)mkdir(artifacts,
 			    0700); /* it is there, or output that is too long is not kept */
 	}
+	struct pinfold_error ignored; /* then a policy with one is refused */
+	(void)pinfold_presets_keep(&ignored);
 	int r = give_up_rights();
 	if (r >= 0)
 		keep_gate();

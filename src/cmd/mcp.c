@@ -5,6 +5,7 @@
 #include "cmd/request.h"
 #include "cmd/say.h"
 #include "cmd/settle.h"
+#include "cmd/standing.h"
 #include "cmd/verb.h"
 #include "mcp/mcp.h"
 
@@ -92,7 +93,7 @@ int cmd_mcp(const struct verb *v, int argc, char **argv)
 
 	if (!request_begin(&r, v, argc, argv, &used, &status))
 		return status;
-	if (request_end(argc - used, argv + used, &e) < 0)
+	if (request_end(argc - used, argv + used, &e) < 0 || standing_check(&r, "--policy", &e) < 0)
 		return say_failure(&e, false);
 	struct mcp_options o = {
 		.core = r.tools && !strcmp(r.tools, "core"),
@@ -100,6 +101,7 @@ int cmd_mcp(const struct verb *v, int argc, char **argv)
 		.transfer_dir = r.transfer_dir,
 		.ask = r.ask,
 		.idle_ms = r.idle_ms,
+		.policy = r.policy_text,
 		/* As a run of an ordinary user without a daemon; root's daemon holds all of
 		 * them. */
 		.limits = geteuid() == 0 ? NULL : "best-effort",

@@ -110,6 +110,12 @@ const struct opt opt_table[] = {
 	 .help = "Let the sandbox reach this host, by default on ports 80 and 443; may be repeated"},
 	{"policy", "FILE", OPT_TEXT, GROUP_ISOLATION, RUN_SHELL_EXEC | VERB_ALLOW, AT(policy_file),
 	 .help = "What the sandbox may reach, as YAML; beside --allow"},
+	{"policy", "FILE", OPT_TEXT, GROUP_ISOLATION, VERB_MCP, AT(policy_file),
+	 .help = "What every sandbox of this server may reach, as YAML, with secrets; more has to be "
+		 "allowed by the ceiling or a person"},
+	{"mcp-policy", "FILE", OPT_TEXT, GROUP_ISOLATION, VERB_SERVE, AT(policy_file),
+	 .help = "What sandboxes may reach that the tools of /mcp make, as YAML; secrets are each "
+		 "tenant's own"},
 	{"reason", "TEXT", OPT_TEXT, GROUP_ISOLATION, RUN_SHELL_EXEC, AT(run.reason),
 	 .help = "What it is for: shown to the person whom a rule has asked"},
 	{"record", NULL, OPT_FLAG, GROUP_ISOLATION, RUN_EXEC, AT(record),
@@ -424,10 +430,19 @@ const struct opt opt_table[] = {
 	{"sync-key", "KEY", OPT_TEXT, GROUP_OTHER, VERB_PUSH | VERB_PULL, AT(key), .help = NULL},
 	{"result-fd", "N", OPT_COUNT, GROUP_OTHER, VERB_RUN | VERB_EXEC, AT(result_fd),
 	 .help = NULL},
+	{"approvals-fd", "N", OPT_COUNT, GROUP_OTHER, VERB_RUN | VERB_EXEC, AT(approvals_fd),
+	 .help = NULL},
+	{"of-tenant", "NAME", OPT_TEXT, GROUP_OTHER, VERB_RUN | VERB_EXEC, AT(run.tenant),
+	 .help = NULL},
+	{"asker", "NAME", OPT_TEXT, GROUP_OTHER, VERB_RUN | VERB_EXEC, AT(run.client),
+	 .help = NULL},
 	{"code-fd", "N", OPT_COUNT, GROUP_OTHER, VERB_RUN | VERB_EXEC | VERB_DEPS, AT(code_fd),
 	 .help = NULL},
 	/* Packages for a sandbox that the API makes: sent there as one descriptor. */
-	{"hold-fd", "N", OPT_COUNT, GROUP_OTHER, VERB_DEPS, AT(hold_fd), .help = NULL},
+	{"hold-fd", "N", OPT_COUNT, GROUP_OTHER, VERB_DEPS | VERB_SECRET, AT(hold_fd),
+	 .help = NULL},
+	/* Values for such a sandbox: NAME=PLACEHOLDER. */
+	{"give", "NAME", OPT_LIST, GROUP_OTHER, VERB_SECRET, AT(give), .help = NULL},
 	{"deps", "MODE", OPT_TEXT, GROUP_OTHER, VERB_DEPS, AT(run.deps), .help = NULL},
 	{"package", "NAME", OPT_LIST, GROUP_OTHER, VERB_DEPS, AT(packages), .help = NULL},
 	{"image", "NAME", OPT_TEXT, GROUP_OTHER, VERB_DEPS, AT(run.image), .help = NULL},

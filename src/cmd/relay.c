@@ -84,6 +84,11 @@ void relay_alert(const void *text, size_t len)
 	relay_text("alert ", text, len);
 }
 
+void relay_question(const void *text, size_t len)
+{
+	relay_text("approval ", text, len < 512 ? len : 512);
+}
+
 int relay_result(const struct pinfold_run *run)
 {
 	int bad = fd_write_all(to, "result ", 7);

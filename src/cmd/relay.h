@@ -8,6 +8,7 @@
  *	started {"sandbox": ...}	the command runs: what fails from here on is a result
  *	denial {"text": ...}	something was refused
  *	alert {"text": ...}	an alert was raised: its rule, a blank, what it is about
+ *	approval {"text": ...}	a person is asked: the question's id, a blank, what it is about
  *	result {...}		the document; the last line
  *	failed {...}		the document of a failure: nothing of the command ran; the last line
  */
@@ -28,6 +29,7 @@ void relay_started(const struct pinfold_run *run);
 /* Left out when nobody has read the ones before: the result has it, too. */
 void relay_denial(const struct pinfold_run *run);
 void relay_alert(const void *text, size_t len);
+void relay_question(const void *text, size_t len);
 /* 0 or -errno. */
 int relay_result(const struct pinfold_run *run);
 void relay_failed(const struct pinfold_error *error);

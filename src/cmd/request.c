@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <fcntl.h>
+#include <pinfold/policy.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,9 +65,21 @@ static int begin_relay(struct request *r, struct err *e)
 	return relay_to(r->result_fd, e);
 }
 
+/* Of the API, where who serves it answers. No helper of ours inherits it. */
+static int take_approvals(struct request *r, struct err *e)
+{
+	if (!r->approvals_fd)
+		return 0;
+	if (r->approvals_fd > INT_MAX || fcntl((int)r->approvals_fd, F_SETFD, FD_CLOEXEC) < 0)
+		return err_set(e, ERR_INVALID, "--approvals-fd: not a descriptor");
+	r->run.approvals = (int)r->approvals_fd;
+	return 0;
+}
+
 bool request_begin(struct request *r, const struct verb *v, int argc, char **argv, int *ret_used,
 		   int *ret_status)
 {
+	struct pinfold_error ignored;
 	struct err e = ERR_INIT;
 	int used = opt_parse(v->bit, argc, argv, r, &e);
 
@@ -80,12 +93,16 @@ bool request_begin(struct request *r, const struct verb *v, int argc, char **arg
 		*ret_status = help_verb(v);
 		return false;
 	}
-	if (used >= 0 && (choose_daemon(r, &e) < 0 || read_policy(r, &e) < 0))
+	if (used >= 0 &&
+	    (choose_daemon(r, &e) < 0 || read_policy(r, &e) < 0 || take_approvals(r, &e) < 0))
 		used = -1;
 	/* On behalf of the API nobody's own counts. */
 	if (used >= 0 && (v->bit & (VERB_RUN | VERB_SHELL | VERB_PLAN | VERB_EXEC)) &&
 	    !r->result_fd)
 		r->run.flags |= PINFOLD_OWN_POLICY;
+	/* But tools are configured for this machine. */
+	if (used >= 0 && r->result_fd && r->run.policy && strstr(r->run.policy, "preset"))
+		(void)pinfold_presets_keep(&ignored); /* then it is refused, with a reason */
 	struct err relay = ERR_INIT;
 	if (begin_relay(r, &relay) < 0) {
 		e = relay;
@@ -119,11 +136,12 @@ void request_done(struct request *r)
 	free(r->allow.items);
 	free(r->apt.items);
 	free(r->packages.items);
+	free(r->give.items);
 	free(r->hide.items);
 	free(r->metadata.items);
 	free(r->show.items);
 	r->listen = r->hosts = r->origins = r->env = r->apt = r->allow = r->hide = r->show =
-		r->metadata = r->packages = (struct opt_list){.items = NULL};
+		r->metadata = r->packages = r->give = (struct opt_list){.items = NULL};
 	if (r->stdin_is_owned)
 		fd_close(&r->stdin_fd);
 }

@@ -24,7 +24,7 @@ struct request {
 	bool list, forget;		/* of trust */
 	const char *policy_file;	/* of --policy */
 	char *policy_text;		/* and what it holds; owned */
-	struct opt_list env, allow, hide, show, metadata, apt, packages;
+	struct opt_list env, allow, hide, show, metadata, apt, packages, give;
 	const char *stdin_path;
 	bool pty, json, raw, daemon, no_daemon, help, deterministic, only_binary;
 	bool detach, follow, share, all, names, mirror, no_git, force, dry_run, revert, layer,
@@ -59,7 +59,8 @@ struct request {
 	uint64_t age_hours;
 	const char *before, *format; /* of audit */
 	const char *witness_key, *witness_name, *old, *evidence;
-	uint64_t hold_fd;	     /* of deps, for the API: a socket */
+	uint64_t approvals_fd;	     /* for the API: the box of questions */
+	uint64_t hold_fd;	     /* of deps and secret, for the API: a socket */
 	uint64_t result_fd, code_fd; /* what relay.h says, and program text; 0: none */
 	uint64_t samples;	     /* of bench */
 	uint64_t inodes;	     /* of new */

@@ -201,6 +201,8 @@ static int act(const struct request *r, int argc, char **argv, struct err *e)
 {
 	char home[4096];
 
+	if (r->hold_fd && r->give.items)
+		return secret_give(r, e);
 	if (find_home(r->tenant, home, sizeof(home), e) < 0)
 		return -EINVAL;
 	if (argc == 2 && strcmp(argv[0], "set") == 0)

@@ -14,4 +14,8 @@
 int secret_read(const char *file, const char *command, char value[SECRET_READ_SIZE],
 		size_t *ret_len, struct err *e);
 
+/* --give, for the API: values by --hold-fd. */
+struct request;
+int secret_give(const struct request *r, struct err *e);
+
 #endif

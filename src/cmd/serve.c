@@ -13,6 +13,7 @@
 #include "cmd/request.h"
 #include "cmd/say.h"
 #include "cmd/settle.h"
+#include "cmd/standing.h"
 #include "cmd/verb.h"
 
 #define COUNT_MAX 20000u
@@ -107,7 +108,7 @@ int cmd_serve(const struct verb *v, int argc, char **argv)
 	    check_count("warm-python", r.warm_python, &e) < 0 ||
 	    check_count("warm-node", r.warm_node, &e) < 0 ||
 	    check_count("warm-r", r.warm_r, &e) < 0 || check_count("max", r.max, &e) < 0 ||
-	    check_count("queue", r.queue, &e) < 0)
+	    check_count("queue", r.queue, &e) < 0 || standing_check(&r, "--mcp-policy", &e) < 0)
 		return say_failure(&e, false);
 	struct pinfold_serve_options o = {
 		.size = sizeof(o),
@@ -131,6 +132,7 @@ int cmd_serve(const struct verb *v, int argc, char **argv)
 		.origins = (const char *const *)r.origins.items,
 		.keep_ms = r.run.keep_ms,
 		.keep_bytes = r.keep_bytes,
+		.mcp_policy = r.policy_text,
 		.tls_cert = r.tls_cert,
 		.tls_key = r.tls_key,
 	};

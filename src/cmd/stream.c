@@ -143,6 +143,7 @@ static void say_question(const char *text, size_t len)
 {
 	size_t id = len < 29 ? len : 29, what = len < 30 ? len : 30;
 
+	relay_question(text, len);
 	say("waits for approval: %.*s; pinfold approve %.*s, or pinfold deny %.*s",
 	    (int)(len - what), text + what, (int)id, text, (int)id, text);
 }

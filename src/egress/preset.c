@@ -30,6 +30,31 @@ struct preset_kind {
 	int (*add_default)(struct adding *a); /* where the tool goes by itself; NULL: nowhere */
 };
 
+/* For a process that will not be able to read files: what they said before. */
+#define KEPT_MAX 256u
+static struct {
+	bool is_kept, keeps;
+	unsigned n;
+	struct kept_rule {
+		const struct preset_kind *kind;
+		char host[NAME_SIZE];
+		uint16_t port;
+		bool is_tls, fetch;
+	} * list;
+} kept;
+
+static void keep_rule(const struct adding *a, const char *host, uint16_t port, bool is_tls,
+		      bool fetch)
+{
+	struct kept_rule *r = &kept.list[kept.n];
+
+	if (kept.n == KEPT_MAX || strlen(host) >= sizeof(r->host))
+		return;
+	*r = (struct kept_rule){.kind = a->kind, .port = port, .is_tls = is_tls, .fetch = fetch};
+	(void)snprintf(r->host, sizeof(r->host), "%s", host);
+	kept.n++;
+}
+
 /* One rule: GET and HEAD everywhere; or the POST with which git fetches. */
 static int add_rule(struct adding *a, const char *host, uint16_t port, bool is_tls, bool fetch)
 {
@@ -53,6 +78,8 @@ static int add_rule(struct adding *a, const char *host, uint16_t port, bool is_t
 		d.paths[d.n_paths++] = "/**/git-upload-pack";
 	}
 	(void)snprintf(name, sizeof(name), "preset %s: %.80s", a->kind->name, host);
+	if (kept.keeps)
+		keep_rule(a, host, port, is_tls, fetch);
 	return policy_add(a->policy, &d, a->e);
 }
 
@@ -298,6 +325,58 @@ static const struct preset_kind kinds[] = {
 	{"git", read_git, NULL},
 };
 
+static int read_all(struct adding *a)
+{
+	struct err none = ERR_INIT; /* who has no pip may have an index named all the same */
+
+	if (a->kind->read == read_pip)
+		(void)preset_pip_default(&a->pip, &none);
+	if (a->kind->read(a) < 0)
+		return -EINVAL;
+	return !a->count && a->kind->add_default ? a->kind->add_default(a) : 0;
+}
+
+static int add_kept(struct adding *a)
+{
+	for (unsigned i = 0; i < kept.n; i++) {
+		const struct kept_rule *r = &kept.list[i];
+
+		if (r->kind != a->kind)
+			continue;
+		a->count++;
+		if (add_rule(a, r->host, r->port, r->is_tls, r->fetch) < 0)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+int preset_keep(struct err *e)
+{
+	auto_policy *scratch = policy_new();
+
+	if (!kept.list)
+		kept.list = calloc(KEPT_MAX, sizeof(*kept.list));
+	if (!kept.list || !scratch)
+		return err_sys(e, "presets");
+	kept.n = 0;
+	kept.is_kept = false;
+	kept.keeps = true;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		struct err none = ERR_INIT; /* that preset is then refused */
+		struct adding a = {.policy = scratch, .kind = &kinds[i], .source = "", .e = &none};
+
+		(void)read_all(&a);
+	}
+	kept.keeps = false;
+	kept.is_kept = true;
+	return 0;
+}
+
+bool preset_is_kept(void)
+{
+	return kept.is_kept;
+}
+
 int preset_add(struct policy *p, const char *preset, const char *source, unsigned line, void *arg,
 	       struct err *e)
 {
@@ -311,11 +390,7 @@ int preset_add(struct policy *p, const char *preset, const char *source, unsigne
 		(void)err_set(e, ERR_INVALID, "there is no preset \"%.40s\"", preset);
 		return err_remedy(e, "write pip, npm, apt or git");
 	}
-	struct err none = ERR_INIT; /* who has no pip may have an index named all the same */
-	if (a.kind->read == read_pip)
-		(void)preset_pip_default(&a.pip, &none);
-	if (a.kind->read(&a) < 0 ||
-	    (!a.count && a.kind->add_default && a.kind->add_default(&a) < 0))
+	if ((kept.is_kept ? add_kept(&a) : read_all(&a)) < 0)
 		return -EINVAL;
 	if (a.count)
 		return 0;

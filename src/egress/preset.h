@@ -13,6 +13,11 @@
 int preset_add(struct policy *p, const char *preset, const char *source, unsigned line, void *arg,
 	       struct err *e);
 
+/* Read what all of them would now, for a process that will not be able to; from then on that
+ * counts. One thread. */
+int preset_keep(struct err *e);
+bool preset_is_kept(void);
+
 /* Where pip goes by itself: its index, and the host that has the files of that. */
 struct preset_default {
 	char index[512], files[256]; /* a URL; a host, or empty */

@@ -211,7 +211,8 @@ int policy_gather(const struct policy_sources *s, struct policy **ret, char note
 		  struct err *e)
 {
 	auto_policy *p = policy_new();
-	const struct policy_presets *presets = s->with_own ? &source_presets : NULL;
+	const struct policy_presets *presets =
+		s->with_own || preset_is_kept() ? &source_presets : NULL;
 
 	note[0] = '\0';
 	if (!p)

@@ -341,12 +341,14 @@ int vault_set(const char *home, const struct vault_entry *entry, const char *val
 static int missing(const char *name, struct err *e)
 {
 	(void)err_set(e, ERR_MISSING, "there is no secret %.63s", name);
+	(void)err_detail(e, "secret");
 	return err_remedy(e, "pinfold secret set %.63s", name);
 }
 
 static int over(const char *name, struct err *e)
 {
 	(void)err_set(e, ERR_MISSING, "secret %.63s is used up or too old", name);
+	(void)err_detail(e, "secret");
 	return err_remedy(e, "pinfold secret set %.63s", name);
 }
 
@@ -356,7 +358,7 @@ int vault_remove(const char *home, const char *name, struct err *e)
 	int r = vault_open(&v, home, false, e);
 
 	if (r < 0)
-		return r;
+		return e->kind == ERR_MISSING ? missing(name, e) : r;
 	if (!drop(&v, name))
 		return missing(name, e);
 	return vault_save(&v, e);
@@ -390,6 +392,8 @@ int vault_take(const char *home, struct secret_set *s, struct err *e)
 	bool counted = false;
 	int r = s->n ? vault_open(&v, home, false, e) : 0;
 
+	if (r < 0 && e->kind == ERR_MISSING)
+		return missing(s->list[0].name, e);
 	for (unsigned i = 0; r >= 0 && i < s->n; i++) {
 		struct secret *to = &s->list[i];
 		struct vault_entry *one = find(&v, to->name);

@@ -192,6 +192,23 @@ static int check_question(const struct pinfold_question *q, struct err *e)
 	return 0;
 }
 
+/* Who has the box reads and answers what lies in it, also where root asks. */
+static int hand_over(const struct pinfold_approval *a, struct err *e)
+{
+	char name[ID_SIZE + 8];
+	struct stat st;
+
+	(void)snprintf(name, sizeof(name), "%s.sock", a->id);
+	if (fstat(a->box, &st) < 0)
+		return err_sys(e, "box of questions");
+	if (st.st_uid == geteuid())
+		return 0;
+	if (fchown(a->record, st.st_uid, (gid_t)-1) < 0 ||
+	    fchownat(a->box, name, st.st_uid, (gid_t)-1, AT_SYMLINK_NOFOLLOW) < 0)
+		return err_sys(e, "give a question to who may answer it");
+	return 0;
+}
+
 static int ask(int box, const struct pinfold_question *q, struct pinfold_approval **ret,
 	       struct err *e)
 {
@@ -214,6 +231,8 @@ static int ask(int box, const struct pinfold_question *q, struct pinfold_approva
 		r = open_socket(a, e);
 	if (r >= 0)
 		r = write_question(a, q, timeout_ms, e);
+	if (r >= 0)
+		r = hand_over(a, e);
 	if (r >= 0)
 		r = open_set(a, timeout_ms, e);
 	if (r >= 0)

@@ -6,6 +6,7 @@
  * needs none.
  */
 #include <fcntl.h>
+#include <pinfold/policy.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -21,6 +22,7 @@
 #include "base/fd.h"
 #include "base/passfd.h"
 #include "egress/command.h"
+#include "egress/preset.h"
 #include "egress/source.h"
 #include "egress/synthetic.h"
 #include "engine/egress_live.h"
@@ -100,6 +102,16 @@ int pinfold_gate_keep(struct pinfold_error *ret_error)
 		the_gate.users++;
 	}
 	pthread_mutex_unlock(&the_gate.lock);
+	if (r < 0)
+		error_public(&e, ret_error);
+	return r < 0 ? -1 : 0;
+}
+
+int pinfold_presets_keep(struct pinfold_error *ret_error)
+{
+	struct err e = ERR_INIT;
+	int r = preset_keep(&e);
+
 	if (r < 0)
 		error_public(&e, ret_error);
 	return r < 0 ? -1 : 0;
@@ -351,6 +363,7 @@ static int take_policy(struct request *r, const struct pinfold_run_options *o, s
 	r->egress_connections = o->egress_connections;
 	r->egress_requests = o->egress_requests;
 	r->egress_purse = o->egress_purse;
+	r->secrets_from = o->secrets;
 	(void)snprintf(r->tenant, sizeof(r->tenant), "%s", o->tenant ? o->tenant : "");
 	if (!asked && !own)
 		return 0;

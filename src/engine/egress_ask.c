@@ -42,7 +42,7 @@ uint64_t run_question_ms(const struct pinfold_run *run)
 }
 
 /* On whose behalf: as the client calls itself, by a token, or the user. */
-static const char *asker(const struct pinfold_run *run, char own[32])
+const char *run_asker(const struct pinfold_run *run, char own[32])
 {
 	const struct record_who *w = &run->record.who;
 
@@ -66,7 +66,7 @@ static int put_question(struct pinfold_run *run, const struct gate_report *r, ui
 	const struct pinfold_question q = {.size = sizeof(q),
 					   .kind = "network",
 					   .what = r->what,
-					   .who = asker(run, user),
+					   .who = run_asker(run, user),
 					   .why = why,
 					   .sandbox = run->req.spec.id,
 					   .run = run->record.begun ? run->id : NULL,

@@ -161,10 +161,11 @@ static struct guard_question *place(struct guard *g)
 static int put_question(struct pinfold_run *run, struct guard_question *q, const char *what,
 			const struct command_verdict *v)
 {
-	char why[512], said[440];
+	char user[32], why[512], said[440];
 	const struct pinfold_question asked = {.size = sizeof(asked),
 					       .kind = "command",
 					       .what = what,
+					       .who = run_asker(run, user),
 					       .why = why,
 					       .sandbox = run->req.spec.id,
 					       .run = run->record.begun ? run->id : NULL,

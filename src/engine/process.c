@@ -114,7 +114,8 @@ void pinfold_process_list_free(struct pinfold_process_state *list)
 	free(list);
 }
 
-int pinfold_process_signal(const char *id, uint32_t pid, int signo, struct pinfold_error *ret_error)
+static int signal_to(const char *id, uint32_t pid, int signo, uint32_t flags,
+		     struct pinfold_error *ret_error)
 {
 	struct link_ask ask;
 	struct link_msg msg;
@@ -122,9 +123,33 @@ int pinfold_process_signal(const char *id, uint32_t pid, int signo, struct pinfo
 	int r = prepare(id, pid, LINK_JOB_SIGNAL, &ask, &e);
 
 	ask.arg = signo > 0 ? (uint64_t)signo : 0;
+	ask.flags |= flags;
 	if (r >= 0)
 		r = sandbox_ask(&ask, NULL, NULL, &msg, NULL, &e);
 	return sandbox_result(r, &e, ret_error);
+}
+
+static bool is_there(const char *id, uint32_t pid)
+{
+	struct pinfold_process *list = NULL;
+	struct pinfold_error ignored;
+	bool found = false;
+	size_t n = 0;
+
+	if (pid > 1 && pinfold_sandbox_processes(id, &list, &n, &ignored) == 0)
+		for (size_t i = 0; i < n; i++)
+			found |= list[i].pid == pid;
+	pinfold_processes_free(list);
+	return found;
+}
+
+int pinfold_process_signal(const char *id, uint32_t pid, int signo, struct pinfold_error *ret_error)
+{
+	int r = signal_to(id, pid, signo, 0, ret_error);
+
+	if (r < 0 && strncmp(ret_error->code, "not_found", 9) == 0 && is_there(id, pid))
+		r = signal_to(id, pid, signo, LINK_ONE, ret_error);
+	return r;
 }
 
 int pinfold_process_resize(const char *id, uint32_t pid, unsigned rows, unsigned cols,

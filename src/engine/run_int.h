@@ -140,6 +140,7 @@ struct request {
 	char policy_note[SOURCE_NOTE_SIZE]; /* a pinfold.yaml that does not count; or "" */
 	struct policy *policy;		    /* what may be reached, NULL: nothing */
 	struct secret_set *injected; /* names and placeholders of what its rules inject, NULL: none */
+	const struct pinfold_secrets_from *secrets_from;	    /* borrowed; NULL: the vault */
 	uint64_t egress_bytes, egress_connections, egress_requests; /* 0: no limit */
 	int egress_purse;					    /* borrowed; 0: none */
 	bool records;
@@ -419,6 +420,8 @@ void egress_ask(struct pinfold_run *run, const struct gate_report *r);
 void egress_ask_withdrawn(struct pinfold_run *run, const struct gate_report *r);
 /* How long a question of the run waits for its answer: less than the run lives. */
 uint64_t run_question_ms(const struct pinfold_run *run);
+/* On whose behalf a person is asked: in `own`, or borrowed. */
+const char *run_asker(const struct pinfold_run *run, char own[32]);
 /* Why, as who is asked reads it: what the run is for, if it said so, and what the policy says. */
 void run_question_why(const struct pinfold_run *run, const char *policy, char *ret, size_t size);
 /* egress_noted.c: a request that was looked into; how many there were; those of another run since
@@ -464,6 +467,8 @@ int artifact_create(const struct pinfold_run *run, const char *name, struct err 
 int artifact_open(const char *run, const char *name, struct err *e);
 
 void error_public(const struct err *e, struct pinfold_error *ret);
+/* What somebody outside of the library says went wrong. Returns the negative value. */
+int error_taken(const struct pinfold_error *from, struct err *e);
 const char *held_name(enum held h);
 /* For people: 512K, 1.5s, 366d. */
 #define LIMIT_TEXT 32

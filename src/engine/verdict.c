@@ -27,6 +27,18 @@ void error_public(const struct err *e, struct pinfold_error *ret)
 	ret->retry_after_ms = e->retry_ms;
 }
 
+int error_taken(const struct pinfold_error *from, struct err *e)
+{
+	const char *dot = strchr(from->code, '.');
+	int r = err_set(e, err_kind_of(from->code), "%s", from->message);
+
+	if (dot)
+		(void)err_detail(e, dot + 1);
+	(void)snprintf(e->remedy, sizeof(e->remedy), "%s", from->remedy);
+	e->retry_ms = from->retry_after_ms;
+	return r;
+}
+
 void run_fail(struct pinfold_run *run, const struct err *e, int exit_status)
 {
 	run->failed = true;

@@ -182,6 +182,10 @@ static void obey(struct guest *g, struct serve *s)
 		obey_signal(g, msg.arg);
 	} else if (msg.kind == MSG_SIGNAL_OWN && msg.arg > 0 && msg.arg < 65 && g->command > 0) {
 		guest_signal_group(g, g->command, msg.arg);
+	} else if (msg.kind == MSG_SIGNAL_ONE && MSG_ONE_PID(msg.arg) > 1 &&
+		   MSG_ONE_SIGNO(msg.arg) > 0 && MSG_ONE_SIGNO(msg.arg) < 65) {
+		/* Inside our namespace alone, and it may have ended. */
+		(void)sys2(SYS_kill, MSG_ONE_PID(msg.arg), MSG_ONE_SIGNO(msg.arg));
 	} else if (msg.kind == MSG_DEADLINE && msg.arg > 0) {
 		s->deadline = now_ms() + (int64_t)msg.arg * 1000;
 	}

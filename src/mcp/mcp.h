@@ -28,6 +28,7 @@ struct mcp_options {
 	bool ask;		  /* a person is asked before a transfer */
 	bool fixtures;		  /* what the conformance suite wants to find */
 	const char *limits; /* of sandboxes that are made: strict, best-effort; NULL: the default */
+	const char *policy; /* the text of one, that all of them have; borrowed; NULL: none */
 	uint64_t idle_ms;   /* a sandbox is kept that long after its last use; 0: BOX_IDLE_MS */
 };
 

@@ -9,6 +9,7 @@
 #include "mcp/rpc.h"
 
 struct approvals;
+struct asked;
 struct fixtures;
 struct names;
 struct pendings;
@@ -24,6 +25,7 @@ struct mcp {
 	struct names *names;
 	struct approvals *approvals;
 	struct pendings *pendings;	 /* questions that the client did not show */
+	struct asked *asked;		 /* questions of rules, while tools work */
 	const struct fixtures *fixtures; /* NULL but in tests */
 
 	struct mcp_home *home;
@@ -75,6 +77,8 @@ struct request {
 void request_send(struct request *r, struct value *message); /* taken */
 /* `result` is taken; NULL: no memory. The request is gone after these. */
 void request_finish(struct request *r, struct value *result);
+/* The answer now; its call goes on, and nobody hears of it any more. */
+void request_answer(struct request *r, struct value *result);
 void request_fail(struct request *r, const struct rpc_error *e);
 /* A notification on the request's stream; `params` is taken. */
 void request_notify(struct request *r, const char *method, struct value *params);

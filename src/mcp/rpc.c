@@ -123,6 +123,7 @@ static void request_free(struct request *r)
 		}
 	listen_end(r);
 	progress_end(r);
+	ask_gone(r);
 	value_free(r->message);
 	value_free(r->inputs);
 	value_free(r->fault.data);
@@ -175,7 +176,7 @@ static void decorate(const struct request *r, struct value *result)
 	}
 }
 
-void request_finish(struct request *r, struct value *result)
+void request_answer(struct request *r, struct value *result)
 {
 	struct sink *s = leave(r);
 	struct value *v = envelope(r->id);
@@ -191,6 +192,12 @@ void request_finish(struct request *r, struct value *result)
 	} else {
 		value_free(v);
 	}
+	progress_end(r);
+}
+
+void request_finish(struct request *r, struct value *result)
+{
+	request_answer(r, result);
 	request_free(r);
 }
 

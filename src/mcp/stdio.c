@@ -354,6 +354,7 @@ int mcp_stdio(const struct mcp_options *o, struct mcp_home *home, struct err *e)
 		io->mcp->home_state = home ? HOME_COLD : HOME_READY;
 		r = loop_run(io->api.loop, e);
 	}
+	io->going |= io->peer && io->peer->requests; /* answered, and still at work: asked.h */
 	bool going = io->going;
 	end(io);
 	if (!going)

@@ -126,6 +126,13 @@ static int allowlist(struct call *c, const char *sandbox, const char ***ret_list
 	return take_domains(c, sandbox, given, list, (char(*)[ITEM_SIZE])(void *)(list + n + 1), e);
 }
 
+const char *access_policy(const struct call *c)
+{
+	const char *policy = tool_mcp(c)->options.policy;
+
+	return policy ? policy : ACCESS_NONE;
+}
+
 int access_of_new(struct call *c, const char *sandbox, struct pinfold_run_options *o,
 		  const char ***ret_list, struct err *e)
 {
@@ -145,8 +152,8 @@ int access_of_new(struct call *c, const char *sandbox, struct pinfold_run_option
 		r = allowlist(c, sandbox, ret_list, e);
 	else if (!strcmp(network, "open"))
 		o->flags |= PINFOLD_OPEN_POLICY;
-	else
-		o->policy = ACCESS_NONE;
+	if (tool_mcp(c)->options.policy || !strcmp(network, "none"))
+		o->policy = access_policy(c);
 	o->allow = *ret_list;
 	return r;
 }

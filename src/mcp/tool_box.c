@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/keeper.h"
 #include "api/packages.h"
 #include "api/snapshots.h"
 #include "base/fd.h"
@@ -12,7 +13,7 @@
 #include "mcp/pending.h"
 #include "mcp/tools.h"
 #include "pinfold/approval.h"
-#include "pinfold/pinfold.h"
+#include "pinfold/policy.h"
 
 static void add_processes(struct call *c, const struct box *b, struct value *to)
 {
@@ -129,6 +130,7 @@ static int take_packages(const struct value *list, const char ***ret, struct err
 int tool_create(struct call *c, struct err *e)
 {
 	struct pinfold_run_options o = PINFOLD_RUN_OPTIONS_INIT;
+	struct pinfold_secrets_from secrets;
 	const char *name = arg_str(c, "sandbox"), *from = arg_str(c, "from_snapshot");
 	auto_free const char **domains = NULL, **packages = NULL;
 	auto_value *had = NULL;
@@ -148,6 +150,7 @@ int tool_create(struct call *c, struct err *e)
 		r = packages_hold(c, &o, &had, e);
 	if (r < 0)
 		return r;
+	keeper_give(c, &secrets, &o);
 	o.image = arg_str(c, "image");
 	o.limits = tool_mcp(c)->options.limits;
 	o.cpus_milli = (uint64_t)arg_int(c, "cpus", 0);

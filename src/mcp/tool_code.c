@@ -7,6 +7,8 @@
 #include "api/execute.h"
 #include "api/runs.h"
 #include "base/fd.h"
+#include "base/id.h"
+#include "mcp/asked.h"
 #include "mcp/mcp_int.h"
 #include "mcp/names.h"
 #include "mcp/tools.h"
@@ -171,12 +173,9 @@ static int reply(struct call *c, struct outcome *o, const struct value *result, 
 	return r;
 }
 
-static int run(struct call *c, struct box *b, struct session *s, const char *session, struct err *e)
+static int show(struct call *c, struct box *b, const char *session, const char *run,
+		const struct value *result, bool alive, struct err *e)
 {
-	const struct value *code = arg(c, "code");
-	struct execution x = {.code = value_str(code),
-			      .code_len = value_len(code),
-			      .time_ms = (uint64_t)arg_int(c, "timeout_ms", 30000)};
 	struct outcome o = {.box = b,
 			    .session = session,
 			    .brief = true,
@@ -184,19 +183,52 @@ static int run(struct call *c, struct box *b, struct session *s, const char *ses
 			    .max_chars = (size_t)arg_int(c, "max_output_chars", 12000)};
 	char name[16];
 
-	int r = execute(c, b, s, &x, e);
-	auto_value *result = x.result;
-	if (r < 0)
-		return r;
-	o.rec = record_find(c->api->runs, c->who.tenant, x.run, e);
+	o.rec = record_find(c->api->runs, c->who.tenant, run, e);
 	if (!o.rec)
 		return -ENOENT;
-	(void)snprintf(name, sizeof(name), "r%u", names_of_run(tool_mcp(c)->names, b->id, x.run));
+	(void)snprintf(name, sizeof(name), "r%u", names_of_run(tool_mcp(c)->names, b->id, run));
 	o.run = name;
-	r = reply(c, &o, result, pinfold_session_alive(s->handle), e);
+	int r = reply(c, &o, result, alive, e);
 	text_done(&o.notes);
 	record_unref(c->api->runs, o.rec);
 	return r;
+}
+
+static int run(struct call *c, struct box *b, struct session *s, const char *session, struct err *e)
+{
+	const struct value *code = arg(c, "code");
+	struct execution x = {.code = value_str(code),
+			      .code_len = value_len(code),
+			      .time_ms = (uint64_t)arg_int(c, "timeout_ms", 30000)};
+	struct running asked;
+
+	if (id_make("run", x.run, e) < 0)
+		return -EIO;
+	asked_begin(c, &asked, b, x.run);
+	int r = execute(c, b, s, &x, e);
+	asked_end(c, &asked);
+	auto_value *result = x.result;
+	if (r < 0)
+		return r;
+	return show(c, b, session, x.run, result, pinfold_session_alive(s->handle), e);
+}
+
+/* A modern client that brought a person's word: what it began goes on. */
+static int again(struct call *c, struct box *b, const char *session, struct err *e)
+{
+	struct record *rec = NULL;
+	struct err ignored = ERR_INIT;
+	auto_value *result = NULL;
+	int r = asked_resume(c, b, &rec, e);
+
+	if (!rec)
+		return r;
+	if (!rec->result || value_parse(rec->result, strlen(rec->result), &result, &ignored) < 0)
+		r = err_set(e, ERR_INTERNAL, "no result of run %s", rec->id);
+	else
+		r = show(c, b, session, rec->id, result, value_true(value_get(result, "alive")), e);
+	record_unref(c->api->runs, rec);
+	return r < 0 ? r : 1;
 }
 
 /* Said with the short name of what it is busy with. */
@@ -231,10 +263,15 @@ int tool_run_code(struct call *c, struct err *e)
 	struct box *b = tool_box_for(c, lang, arg(c, "code"), e);
 	if (!b)
 		return -ENOENT;
+	int r = again(c, b, session, e);
+	if (r != 0) {
+		box_put(c->api, b);
+		return r < 0 ? r : 0;
+	}
 	struct session *s = box_session(b, name, lang, arg_true(c, "reset"), e);
-	int r = s		      ? run(c, b, s, session, e)
-		: e->kind == ERR_BUSY ? still_busy(c, b, session, e)
-				      : -EIO;
+	r = s			  ? run(c, b, s, session, e)
+	    : e->kind == ERR_BUSY ? still_busy(c, b, session, e)
+				  : -EIO;
 	if (s)
 		box_session_put(b, s);
 	box_put(c->api, b);

@@ -8,6 +8,7 @@
 
 #include "api/runs.h"
 #include "base/fd.h"
+#include "mcp/asked.h"
 #include "mcp/mcp_int.h"
 #include "mcp/names.h"
 #include "mcp/tools.h"
@@ -124,6 +125,8 @@ static int show_output(struct call *c, struct box *b, uint32_t pid, int64_t offs
 		text_fmt(t, "next_offset: %llu of %llu bytes", (unsigned long long)h.next,
 			 (unsigned long long)h.state.output_bytes);
 		names_set_offset(tool_mcp(c)->names, b->id, pid, h.next);
+		if (h.state.running)
+			asked_note(c, b, t);
 		if (h.state.running && !h.out.len)
 			text_put(
 				t,
@@ -152,6 +155,10 @@ static int read_run(struct call *c, struct box *b, struct text *t, struct err *e
 	while (!has_ended(rec) && loop_now_ms() < until && poll(&p, 1, RUN_LOOK_MS) == 0)
 		;
 	bool ended = has_ended(rec);
+	if (ended && shown_run(c, b, rec, t)) { /* a command that waited for a person */
+		record_unref(c->api->runs, rec);
+		return 0;
+	}
 	struct outcome o = {.box = b,
 			    .rec = rec,
 			    .run = arg_str(c, "process_id"),

@@ -10,6 +10,7 @@
 #include "api/execute.h"
 #include "api/runs.h"
 #include "base/fd.h"
+#include "mcp/asked.h"
 #include "mcp/mcp_int.h"
 #include "mcp/names.h"
 #include "mcp/tools.h"
@@ -74,6 +75,8 @@ static int command_take(struct command *cmd, const struct call *c, struct err *e
 	cmd->o.tenant = c->who.tenant;
 	cmd->o.token = c->who.token;
 	cmd->o.client = c->who.client;
+	if (c->api->approvals >= 0)
+		cmd->o.approvals = c->api->approvals;
 	return 0;
 }
 
@@ -241,20 +244,53 @@ static int failed(const struct value *doc, struct err *e)
 	return api_error(e, &from);
 }
 
+/* All but what a result for programs has. */
+static void write_text(struct call *c, const struct value *doc, struct outcome *o, struct text *t)
+{
+	const char *status = o->rec->status;
+
+	o->so_far = !strcmp(status, "timeout");
+	o->wall_ms = (uint64_t)value_real(value_get(value_get(doc, "usage"), "wall_ms"));
+	char title[128];
+	title_of(doc, status, o->wall_ms, title, sizeof(title));
+	o->title = title;
+	if (o->so_far)
+		text_fmt(
+			&o->notes,
+			"Next: pass timeout_ms up to 600000, or background=true and poll with %s.\n",
+			tool_name(tool_process_read));
+	add_limit(&o->notes, doc);
+	add_denials(&o->notes, doc, o->box);
+	add_alerts(&o->notes, doc);
+	note_package(&o->notes, value_str(value_get(value_get(doc, "missing"), "package")));
+	o->max_chars = (size_t)arg_int(c, "max_output_chars", 12000);
+	show_run(t, o);
+	o->title = NULL;
+	text_done(&o->notes);
+}
+
+bool shown_run(struct call *c, struct box *b, struct record *rec, struct text *t)
+{
+	auto_value *doc = NULL;
+	struct err ignored = ERR_INIT;
+	struct outcome o = {
+		.box = b, .rec = rec, .run = arg_str(c, "process_id"), .notes = TEXT_INIT};
+
+	if (!rec->result || value_parse(rec->result, strlen(rec->result), &doc, &ignored) < 0 ||
+	    !value_get(doc, "denials"))
+		return false;
+	write_text(c, doc, &o, t);
+	return true;
+}
+
 static int show(struct call *c, struct box *b, struct record *rec, int64_t began_ns, struct err *e)
 {
 	auto_value *doc = NULL;
 	auto_value *files = changed_files(b, began_ns);
 	auto_text t = TEXT_INIT;
-	char title[128], run[16];
+	char run[16];
 	struct err ignored = ERR_INIT;
-	struct outcome o = {.box = b,
-			    .rec = rec,
-			    .run = run,
-			    .notes = TEXT_INIT,
-			    .files = files,
-			    .title = title,
-			    .max_chars = (size_t)arg_int(c, "max_output_chars", 12000)};
+	struct outcome o = {.box = b, .rec = rec, .run = run, .notes = TEXT_INIT, .files = files};
 
 	if (!rec->result || value_parse(rec->result, strlen(rec->result), &doc, &ignored) < 0)
 		return err_set(e, ERR_INTERNAL, "no result of run %s", rec->id);
@@ -264,20 +300,7 @@ static int show(struct call *c, struct box *b, struct record *rec, int64_t began
 	if (!strcmp(status, "failed") && !exec)
 		return failed(doc, e);
 	(void)snprintf(run, sizeof(run), "r%u", names_of_run(tool_mcp(c)->names, b->id, rec->id));
-	o.so_far = !strcmp(status, "timeout");
-	o.wall_ms = (uint64_t)value_real(value_get(value_get(doc, "usage"), "wall_ms"));
-	title_of(doc, status, o.wall_ms, title, sizeof(title));
-	if (o.so_far)
-		text_fmt(
-			&o.notes,
-			"Next: pass timeout_ms up to 600000, or background=true and poll with %s.\n",
-			tool_name(tool_process_read));
-	add_limit(&o.notes, doc);
-	add_denials(&o.notes, doc, b);
-	add_alerts(&o.notes, doc);
-	note_package(&o.notes, value_str(value_get(value_get(doc, "missing"), "package")));
-	show_run(&t, &o);
-	text_done(&o.notes);
+	write_text(c, doc, &o, &t);
 	int r = tool_reply(c, &t, e);
 	if (r >= 0)
 		tool_add_meta(c, meta_of(doc, &o, status));
@@ -288,6 +311,7 @@ static int foreground(struct call *c, struct box *b, struct command *cmd, struct
 {
 	struct pinfold_run *run = NULL;
 	struct pinfold_error failure;
+	struct running asked;
 	int64_t began = show_now_ns();
 
 	if (pinfold_sandbox_exec(b->id, &cmd->o, &run, &failure) < 0)
@@ -303,7 +327,9 @@ static int foreground(struct call *c, struct box *b, struct command *cmd, struct
 	rec->cancel_fd = c->cancel;
 	call_stream(c, rec->feed);
 	rec->box = b;
+	asked_begin(c, &asked, b, rec->id);
 	record_follow(c, rec, run, &cmd->input);
+	asked_end(c, &asked);
 	int r = call_cancelled(c) ? err_set(e, ERR_TIMEOUT, "cancelled")
 				  : show(c, b, rec, began, e);
 	record_unref(c->api->runs, rec);
@@ -342,6 +368,20 @@ static int background(struct call *c, struct box *b, struct command *cmd, struct
 	return tool_reply(c, &t, e);
 }
 
+/* A modern client that brought a person's word: what it began goes on. */
+static int again(struct call *c, struct box *b, struct err *e)
+{
+	struct record *rec = NULL;
+	int r = asked_resume(c, b, &rec, e);
+
+	if (rec) {
+		r = show(c, b, rec, (int64_t)rec->made_ms * 1000000, e);
+		record_unref(c->api->runs, rec);
+		return r < 0 ? r : 1;
+	}
+	return r;
+}
+
 int tool_exec(struct call *c, struct err *e)
 {
 	struct command cmd;
@@ -349,7 +389,12 @@ int tool_exec(struct call *c, struct err *e)
 
 	if (!b)
 		return -ENOENT;
-	int r = command_take(&cmd, c, e);
+	int r = again(c, b, e);
+	if (r != 0) {
+		box_put(c->api, b);
+		return r < 0 ? r : 0;
+	}
+	r = command_take(&cmd, c, e);
 	if (r >= 0)
 		r = arg_true(c, "background") ? background(c, b, &cmd, e)
 					      : foreground(c, b, &cmd, e);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/keeper.h"
 #include "api/packages.h"
 #include "base/fd.h"
 #include "mcp/mcp_int.h"
@@ -344,6 +345,7 @@ static struct box *make_default(struct call *c, const char *lang, const struct v
 				struct err *e)
 {
 	struct pinfold_run_options o = PINFOLD_RUN_OPTIONS_INIT;
+	struct pinfold_secrets_from secrets;
 	auto_value *packages = NULL;
 	struct box *b = NULL;
 
@@ -351,7 +353,8 @@ static struct box *make_default(struct call *c, const char *lang, const struct v
 	if (packages_hold(c, &o, &packages, e) >= 0) {
 		o.lang = o.code = o.deps = NULL;
 		o.limits = tool_mcp(c)->options.limits;
-		o.policy = ACCESS_NONE;
+		o.policy = access_policy(c);
+		keeper_give(c, &secrets, &o);
 		o.cancel_fd = call_cancelled_fd(c);
 		b = box_create(c->api, &c->who, BOX_DEFAULT, &o, 0, e);
 	}

@@ -30,6 +30,8 @@ op_fn tool_request_access;
 /* A policy that allows nothing: there is a way out, which leads nowhere until somebody allows a
  * host. */
 #define ACCESS_NONE "allow: []"
+/* The one that the server was started with, or that. */
+const char *access_policy(const struct call *c);
 /* What sandbox_create asks for of the network: within what the operator allows, or a person does.
  * 0: it is in `o`, which borrows from *ret_list (to be freed); 1: asked, the call comes again. */
 int access_of_new(struct call *c, const char *sandbox, struct pinfold_run_options *o,
@@ -84,6 +86,8 @@ struct outcome {
 	bool cut;	     /* out: something was left out */
 };
 void show_run(struct text *t, struct outcome *o);
+/* tool_run.c: of a command that has ended, as its own call would have. False: it was none. */
+bool shown_run(struct call *c, struct box *b, struct record *rec, struct text *t);
 int64_t show_now_ns(void); /* by the clock of files */
 
 /* "/.pinfold/runs/r17/stdout": the whole output of a run. */

@@ -101,6 +101,7 @@ int notify_take(int listener, struct notify_event *ret)
 {
 	struct seccomp_notif req = {0};
 	struct sockaddr_storage addr;
+	bool fast = false;
 
 	*ret = (struct notify_event){0};
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &req) < 0)
@@ -121,7 +122,10 @@ int notify_take(int listener, struct notify_event *ret)
 		ret->hint = seccomp_report_hint(req.data.nr);
 		return 1;
 	}
-	if (read_address(&req, &addr) && describe(&addr, name, ret))
+	/* It opens a connection (TCP Fast Open), and is judged as one. */
+	if (strcmp(name, "sendto") == 0 && (req.data.args[3] & MSG_FASTOPEN))
+		fast = true;
+	if (read_address(&req, &addr) && describe(&addr, fast ? "connect" : name, ret))
 		return 1;
 	ret->network = true;
 	return notify_answer(listener, ret);

@@ -455,6 +455,15 @@ static int op_job_past(struct op *op, struct err *e)
 	return r;
 }
 
+/* The guest does it, where pids are those of the sandbox and nothing else can be meant. */
+static int signal_one(struct ward *ward, uint32_t pid, uint64_t signo, struct err *e)
+{
+	if (pid < 2 || pid > MSG_ONE_PID_MAX || signo < 1 || signo > 64)
+		return err_set(e, ERR_INVALID, "no such process, or no such signal");
+	control_send(ward->live.sb.control, MSG_SIGNAL_ONE, MSG_ONE(pid, signo));
+	return 0;
+}
+
 static int op_job(struct op *op, struct err *e)
 {
 	const struct link_ask *ask = op->ask;
@@ -464,7 +473,9 @@ static int op_job(struct op *op, struct err *e)
 
 	if (r < 0)
 		return r;
-	if (ask->op == LINK_JOB_SIGNAL)
+	if (ask->op == LINK_JOB_SIGNAL && (ask->flags & LINK_ONE))
+		r = signal_one(ward, ask->pid, ask->arg, e);
+	else if (ask->op == LINK_JOB_SIGNAL)
 		r = job_signal(ward, ask->pid, ask->arg, e);
 	else if (ask->op == LINK_JOB_RESIZE)
 		r = job_resize(ward, ask->pid, ask->arg, e);

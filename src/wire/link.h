@@ -88,6 +88,7 @@ enum link_op {
 #define LINK_FROM 0x10u	 /* FOLLOW: from `offset` on */
 #define LINK_CLOSE 0x20u /* JOB_INPUT */
 #define LINK_USED 0x40u	 /* EXTEND: only because it was used */
+#define LINK_ONE 0x80u	 /* JOB_SIGNAL: to that process alone, whoever started it */
 
 struct link_ask {
 	uint32_t magic, version;

@@ -34,8 +34,15 @@ enum msg_host_kind {
 	MSG_FILES,	 /* descriptor: a socket for a file server (wire/files.h) */
 	MSG_DEADLINE,	 /* end everything in `arg` seconds, not as the plan said */
 	MSG_SIGNAL_OWN,	 /* send signal `arg` to the process group of the sandbox's own command */
+	MSG_SIGNAL_ONE, /* send a signal to one process: MSG_ONE() of its pid inside and the signal */
 	MSG_RELIEVE, /* kill the process that has most memory, if all have more than `arg` pages */
 };
+
+/* A pid has 22 bits, a signal 7. */
+#define MSG_ONE(pid, signo) ((int)((uint32_t)(pid) << 7 | (uint32_t)(signo)))
+#define MSG_ONE_PID(arg) ((int)((uint32_t)(arg) >> 7))
+#define MSG_ONE_SIGNO(arg) ((int)((uint32_t)(arg)&0x7f))
+#define MSG_ONE_PID_MAX (1u << 22)
 
 #define MSG_FDS_MAX 5u
 #define MSG_CLAIM_FDS 4u /* of the second plan */

@@ -346,6 +346,36 @@ def input_and_user():
 
 
 @test
+def others():
+    """What is listed can be signalled, whoever started it."""
+    box = api.box()
+    api.post(box + "/sessions", {"lang": "bash", "name": "s"})
+    held = []
+    thread = threading.Thread(target=lambda: held.append(Api().post(box + "/exec", {
+        "command": "sleep 61 & trap 'echo told; exit 5' USR1; wait"})))
+    thread.start()
+
+    def pid(mark):
+        return [p["pid"] for p in api.get(box + "/processes").json["items"] if p["command"].startswith(mark)]
+    check("its children are listed", wait_until(lambda: pid("sleep 61")), api.get(box + "/processes"))
+    same("one that a command started", api.post("%s/processes/%d/signal" % (box, pid("sleep 61")[0]),
+                                                {"signal": "STOP"}).status, 204)
+    check("gets it", wait_until(lambda: [p["state"] for p in api.get(box + "/processes").json["items"]
+                                         if p["command"] == "sleep 61"] == ["T"]), api.get(box + "/processes"))
+    same("the command itself", api.post("%s/processes/%d/signal" % (box, pid("bash -c sleep 61")[0]),
+                                        {"signal": "USR1"}).status, 204)
+    thread.join(20)
+    same("gets it, too", (held[0].json["exit_code"], held[0].json["stdout"]["text"]), (5, "told\n"))
+    refused("the first is the sandbox", api.post(box + "/processes/1/signal", {"signal": "KILL"}), 409, "conflict", "sandbox")
+    refused("one that is not there", api.post(box + "/processes/4000/signal", {"signal": "KILL"}), 404, "not_found")
+    for where in (box + "/exec", "/v1/runs"):
+        events = list(api.events("POST", where + "?stream=1", dict(BEST if "runs" in where else {}, command=["no-such-command"])))
+        same("a command that is not found has begun, for who follows", [e[0] for e in events], ["started", "result"])
+        same("with its id", events[0][2]["id"], events[1][2]["id"])
+    api.delete(box)
+
+
+@test
 def idle():
     """Of one that was made for the call: its first process waits, and does not look."""
     box = api.box(memory="200M")

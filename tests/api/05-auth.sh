@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: api-host, api-origin, api-scope, api-tenant, api-rights
+# red: api-host, api-origin, api-scope, api-tenant, api-rights, api-expiry
 #
 # Who may: tokens, scopes, tenants, and requests that a browser was made to send.
 . "$(dirname "$0")/../lib/cli.sh"

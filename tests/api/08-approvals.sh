@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# red: api-tenant
+#
 # Questions to a person, over HTTP and in a terminal. The asker is the test itself.
 . "$(dirname "$0")/../lib/cli.sh"
 . "$(dirname "$0")/../lib/daemon.sh"
@@ -42,6 +44,61 @@ by_run()
 	answers_error 400 invalid_argument "a reason that nobody reads"
 }
 
+# The command of workspace.exec is in a process of the keeper's, in the directory of its tenant; what it asks is
+# answered as all the rest: by his tokens, by the operator's, in a terminal.
+by_workspace()
+{
+	local mine own other all body
+
+	body="{\"command\": [\"env\", \"true\"], $RULE, \"reason\": \"for the tests\"$LIMITS}"
+	token --tenant one --scope workspaces
+	mine=$SECRET
+	token --tenant one --scope approve
+	own=$SECRET
+	token --tenant two --scope approve
+	other=$SECRET
+	token --tenant two --scope approve,admin
+	all=$SECRET
+	TOKEN=$mine
+	api POST /v1/workspaces '{"name": "asks"}'
+	for TOKEN in "$own" "$all"; do
+		decider=$TOKEN
+		TOKEN=$mine
+		api_start HELD POST "/v1/workspaces/asks/exec?stream=1" "$body"
+		TOKEN=$decider
+		wait_for 20 is_asked
+		body_is '["one", "for the tests"]' '[d["items"][0]["tenant"], d["items"][0]["why"][:13]]' "a workspace's command asks"
+		body_has 'd["items"][0]["who"].startswith("tok")' "on behalf of a token"
+		id=$(grep -o 'apr[a-z2-7]*' "$OUT" | head -n1)
+		TOKEN=$other
+		api GET /v1/approvals
+		body_is '[]' 'd["items"]' "which another tenant does not see"
+		api POST "/v1/approvals/$id" '{"decision": "once"}'
+		answers_error 404 not_found "nor may he answer it"
+		TOKEN=$decider
+		api POST "/v1/approvals/$id" '{"decision": "once"}'
+		answers 200 "who may decides"
+		api_wait HELD
+		check "and it goes on" grep -q '"exit_code": *0' "$OUT"
+		check "the stream told of the question" test "$(events_of "$OUT")" = "started approval result"
+	done
+	TOKEN=$mine
+	api_start HELD POST /v1/workspaces/asks/exec "$body"
+	TOKEN=
+	pinfold_asked()
+	{
+		pinfold approvals
+		grep -q '^apr.*env true' "$OUT"
+	}
+	wait_for 20 pinfold_asked
+	pinfold deny "$(awk '/^apr.*env true/ { print $1 }' "$OUT")"
+	exits 0 "or a terminal"
+	api_wait HELD
+	body_is '[126, "approval"]' '[d["exit_code"], d["denials"][0]["kind"]]' "and then it is refused"
+	api POST /v1/workspaces '{"name": "ours"}'
+	asked "one of who runs the daemon" "for the tests" /v1/workspaces/ours/exec "$body"
+}
+
 checks()
 {
 	local asked=$EVIDENCE/asked
@@ -70,6 +127,7 @@ checks()
 	pinfold deny "$(head -1 "$asked")"
 	refuses not_found "no open question" "it cannot be answered twice: it is gone"
 	by_run
+	by_workspace
 	serve_stop
 }
 

@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# red: api-quota
+#
 # Quotas of tenants: what is refused, what is ended, what a restart remembers.
 . "$(dirname "$0")/../lib/cli.sh"
 . "$(dirname "$0")/../lib/daemon.sh"

@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# red: tls-rights
+#
 # TLS on TCP: who ends it has no rights, the API behind it treats callers as those of TCP, and a
 # certificate can be changed while it serves.
 . "$(dirname "$0")/../lib/cli.sh"

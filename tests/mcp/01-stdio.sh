@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: transfer-beneath
+# red: transfer-beneath, mcp-state
 #
 # pinfold mcp on standard input and output: every tool, by a client that speaks the protocol.
 . "$(dirname "$0")/../lib/cli.sh"

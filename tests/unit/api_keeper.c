@@ -82,6 +82,7 @@ static void takes_what_it_should(void)
 	good("ls|--json", 0);
 	good("deps|--json|--package=pandas>=2|--package=node:express@^4", KEEPER_LAYERS);
 	good("deps|--json|--deps=auto|--lang=python", KEEPER_LAYERS | KEEPER_PROGRAM);
+	good("secret|--json|--give=API_KEY=pfs_x|--give=B=pfs_y", KEEPER_LAYERS);
 	good("info|--json|demo", 0);
 	good("rm|--json|demo", 0);
 	good("snap|--json|demo", 0);
@@ -236,6 +237,12 @@ static void refuses_words(void)
 	bad("deps|--json|--lang=python", KEEPER_LAYERS);
 	bad("deps|--lock=/etc/x", KEEPER_LAYERS);
 	bad("deps|add|x", KEEPER_LAYERS);
+	bad("secret|--json|--give=API_KEY=pfs_x", 0);
+	bad("secret|--json|--give=API_KEY=pfs_x", KEEPER_RESULT);
+	bad("secret|--json|--tenant=other|--give=API_KEY=pfs_x", KEEPER_LAYERS);
+	bad("secret|set|API_KEY", KEEPER_LAYERS);
+	bad("secret|--command=id|--give=API_KEY=pfs_x", KEEPER_LAYERS);
+	bad("secret|--file=/etc/shadow", KEEPER_LAYERS);
 	bad("ls|--json", KEEPER_LAYERS);
 	bad("undo|--json|a|--force", 0);
 	bad("push|demo|/etc", 0);

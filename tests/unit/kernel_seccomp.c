@@ -125,8 +125,7 @@ static bool inet_protocol_wanted(int type, int protocol)
 {
 	if (type == SOCK_STREAM)
 		return protocol == 0 || protocol == IPPROTO_TCP;
-	return protocol == 0 || protocol == IPPROTO_UDP || protocol == IPPROTO_ICMP ||
-	       protocol == IPPROTO_ICMPV6;
+	return protocol == 0 || protocol == IPPROTO_UDP;
 }
 
 static uint32_t socket_wanted(int level, int domain, int type, int protocol)
@@ -147,6 +146,8 @@ static uint32_t socket_wanted(int level, int domain, int type, int protocol)
 		return ASK;
 	if (type != SOCK_STREAM && type != SOCK_DGRAM)
 		return FAIL(ESOCKTNOSUPPORT);
+	if (type == SOCK_DGRAM && (protocol == IPPROTO_ICMP || protocol == IPPROTO_ICMPV6))
+		return ASK;
 	return inet_protocol_wanted(type, protocol) ? PASS : FAIL(EPROTONOSUPPORT);
 }
 
@@ -424,6 +425,7 @@ static const struct probe probes[] = {
 	{"packet socket", BOTH, true, EPERM, SYS_socket, {AF_PACKET, SOCK_RAW, 0}},
 	{"packet socket, high bits", BOTH, true, EPERM, SYS_socket, {HIGH_BITS | AF_PACKET, 3}},
 	{"raw socket", BOTH, true, EPERM, SYS_socket, {AF_INET, SOCK_RAW, IPPROTO_ICMP}},
+	{"ping socket", BOTH, true, EPERM, SYS_socket, {AF_INET, SOCK_DGRAM, IPPROTO_ICMP}},
 	{"AF_ALG", STRICT, false, EAFNOSUPPORT, SYS_socket, {38, SOCK_SEQPACKET}},
 	{"AF_VSOCK, high bits", STRICT, false, EAFNOSUPPORT, SYS_socket, {HIGH_BITS | 40, 1}},
 	{"SCTP", STRICT, false, EPROTONOSUPPORT, SYS_socket, {AF_INET, SOCK_STREAM, 132}},
