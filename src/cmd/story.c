@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/story.h"
 
+#include <pinfold/ledger.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -62,22 +63,48 @@ void story_remember(const struct value *event)
 	asked_next = (asked_next + 1) % ASKED_MAX;
 }
 
-static const char *remembered(const char *run)
+static const char *kept(const char *run)
 {
 	for (unsigned i = 0; *run && i < ASKED_MAX; i++)
 		if (strcmp(asked[i].run, run) == 0)
 			return asked[i].text;
-	return "";
+	return NULL;
+}
+
+static int keep_beginning(const char *line, size_t len, const char *chain, void *arg)
+{
+	struct err none = ERR_INIT;
+	auto_value *v = NULL;
+
+	(void)chain;
+	if (line && value_parse(line, len, &v, &none) >= 0)
+		story_remember(v);
+	return kept(arg) != NULL;
+}
+
+/* A filter may have left out its beginning: the ledger is asked again, for that run. */
+static const char *remembered(const char *run, bool look)
+{
+	struct pinfold_audit_options o = {
+		.size = sizeof(o), .run = run, .flags = PINFOLD_AUDIT_BEGINS};
+	struct pinfold_error none;
+	char id[ID_SIZE];
+
+	(void)snprintf(id, sizeof(id), "%s", run);
+	if (look && *run && !kept(run))
+		(void)pinfold_audit(&o, keep_beginning, id, &none); /* or it is not told */
+	return kept(run) ? kept(run) : "";
 }
 
 /* The subject of events that are about one thing. */
-static const char *subject(const struct value *event, const struct value *data)
+static const char *subject(const struct value *event, const struct value *data, bool look)
 {
 	static const char *const keys[] = {"secret", "answer", "what"};
 	const char *kind = text_of(event, "kind"), *dot = strrchr(kind, '.');
 
-	if (strcmp(kind, "run") == 0 || (dot && strcmp(dot, ".exec") == 0))
-		return remembered(text_of(event, "run"));
+	if (strcmp(kind, "run") == 0 || strcmp(kind, "run.more") == 0 ||
+	    (dot && strcmp(dot, ".exec") == 0))
+		return remembered(text_of(event, "run"), look);
 	for (size_t i = 0; strcmp(kind, "alert") != 0 && i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (*text_of(data, keys[i]))
 			return text_of(data, keys[i]);
@@ -85,7 +112,7 @@ static const char *subject(const struct value *event, const struct value *data)
 }
 
 /* What it was about, in a few words. */
-static void about(const struct value *event, char to[TEXT_SIZE])
+static void about(const struct value *event, bool look, char to[TEXT_SIZE])
 {
 	static const char *const names[] = {"workspace", "run", "sandbox"};
 	const struct value *data = value_get(event, "data");
@@ -96,7 +123,7 @@ static void about(const struct value *event, char to[TEXT_SIZE])
 		if (*text_of(event, names[i]) && (i < 2 || !n))
 			n += (size_t)snprintf(to + n, TEXT_SIZE - n, "%s%s", n ? " " : "",
 					      text_of(event, names[i]));
-	const char *of = subject(event, data);
+	const char *of = subject(event, data, look);
 	if (*of && n < TEXT_SIZE)
 		n += (size_t)snprintf(to + n, TEXT_SIZE - n, "%s%s", n ? " " : "", of);
 	const char *code = text_of(value_get(data, "error"), "code");
@@ -129,15 +156,16 @@ static void who(const struct value *event, char *to, size_t size)
 		(void)snprintf(to, size, "-");
 }
 
-void story_row(const struct value *event)
+void story_row(const struct value *event, const struct pinfold_audit_options *by)
 {
-	char what[TEXT_SIZE], clean[TEXT_SIZE], kind[TEXT_SIZE], by[80], whom[TEXT_SIZE];
+	char what[TEXT_SIZE], found[TEXT_SIZE], clean[TEXT_SIZE], kind[TEXT_SIZE];
+	char asker[80], whom[TEXT_SIZE];
 	const struct value *data = value_get(event, "data");
 	const char *status = text_of(data, "status");
 	char text[32];
 
-	about(event, what);
-	who(event, by, sizeof(by));
+	about(event, by != NULL, what);
+	who(event, asker, sizeof(asker));
 	if (strcmp(status, "exited") == 0)
 		(void)snprintf(text, sizeof(text), "exit %lld",
 			       (long long)value_int(value_get(data, "exit_status")));
@@ -147,10 +175,15 @@ void story_row(const struct value *event)
 			       : *text_of(event, "phase") ? text_of(event, "phase")
 							  : "-");
 	printf("%-24.24s  %-18s  %-10s  %s", text_of(event, "time"),
-	       safe(text_of(event, "kind"), kind), safe(by, whom), text);
+	       safe(text_of(event, "kind"), kind), safe(asker, whom), text);
 	if (*what)
 		printf("%*s%s", (int)(11 - (strlen(text) < 9 ? strlen(text) : 9)), "",
 		       safe(what, clean));
+	found[0] = '\0';
+	if (by)
+		story_match(event, by->host, by->path, found, sizeof(found));
+	if (*found)
+		printf(": %s", safe(found, clean));
 	printf("\n");
 }
 

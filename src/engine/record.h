@@ -113,6 +113,10 @@ uint64_t record_shipped(int chain);
  * made none. */
 int record_snapshot(const char *chain, const struct value *end, char ret[HASH_TEXT_SIZE],
 		    struct err *e);
+/* audit_whose.c: is that event of that chain the tenant's? NULL: anybody's. May the chain have such
+ * at all? */
+bool record_is_of(const struct value *event, const char *chain, const char *tenant);
+bool record_may_have(const char *chain, const char *tenant);
 /* audit.c: RFC 3339 in UTC to the millisecond, or NULL. */
 int record_instant(const char *name, const char *text, struct err *e);
 
