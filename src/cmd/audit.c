@@ -131,8 +131,11 @@ static bool is_row(const struct value *v, const struct request *r)
 	const char *phase = value_str(value_get(v, "phase"));
 
 	story_remember(v);
-	return r->all || !phase || strcmp(phase, "end") == 0 || strcmp(phase, "refused") == 0 ||
-	       (strcmp(phase, "part") == 0 && (r->audit.host || r->audit.path));
+	if (r->all || !phase)
+		return true;
+	if (strcmp(phase, "part") == 0)
+		return r->audit.host || r->audit.path;
+	return strcmp(phase, "begin") != 0 && strcmp(phase, "started") != 0;
 }
 
 static int show(const char *line, size_t len, const char *chain, void *arg)

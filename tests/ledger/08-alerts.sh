@@ -135,6 +135,8 @@ assert l[-1]["workspace"] == "alerts"' "$OUT"
 	pinfold audit --run "$(/usr/bin/python3 -I -c 'import json, sys
 print(json.loads(open(sys.argv[1]).readlines()[-1])["run"])' "$OUT")"
 	check "and in the story" grep -q 'alert escape: mount; it was killed for that' "$OUT"
+	pinfold audit --kind alert
+	check "in a table" grep -q ' alert .* raised .* escape: mount' "$OUT"
 	pinfold verify
 	exits 0 "the ledger is good"
 }
