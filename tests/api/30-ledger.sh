@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# red: event-tenant
+#
 # Calls over HTTP are on record, with who made them; GET /v1/events has them as they come, beside what the
 # same user does on the command line and in workspaces, goes on where a stream broke, and shows no tenant
 # what is another's.
