@@ -44,20 +44,35 @@ static void command(const struct value *data, char to[TEXT_SIZE])
 
 /* What runs that have not ended were asked for: the event of an end does not say it again. */
 #define ASKED_MAX 256u
+#define KEY_SIZE (ID_SIZE + 24)
 static struct {
-	char run[ID_SIZE], text[200];
+	char run[KEY_SIZE], text[200];
 } asked[ASKED_MAX];
 static unsigned asked_next;
+
+/* By what it is known later: a run by its id, a command in the background by sandbox and pid. */
+static void key_of(const struct value *event, const struct value *data, char to[KEY_SIZE])
+{
+	const struct value *pid = value_get(data, "pid");
+	bool own = value_true(value_get(data, "own")) || !pid;
+
+	if (*text_of(event, "run") || !*text_of(event, "sandbox"))
+		(void)snprintf(to, KEY_SIZE, "%.29s", text_of(event, "run"));
+	else
+		(void)snprintf(to, KEY_SIZE, "%.29s:%lld", text_of(event, "sandbox"),
+			       own ? 0 : (long long)value_int(pid));
+}
 
 void story_remember(const struct value *event)
 {
 	const struct value *data = value_get(event, "data");
-	char words[TEXT_SIZE];
+	char words[TEXT_SIZE], key[KEY_SIZE];
 
-	if (!*text_of(event, "run") || !value_get(data, "command"))
+	key_of(event, data, key);
+	if (!*key || !value_get(data, "command"))
 		return;
 	command(data, words);
-	(void)snprintf(asked[asked_next].run, sizeof(asked[0].run), "%s", text_of(event, "run"));
+	(void)snprintf(asked[asked_next].run, sizeof(asked[0].run), "%s", key);
 	(void)snprintf(asked[asked_next].text, sizeof(asked[0].text), "%.160s%s", words,
 		       strlen(words) > 160 ? "..." : "");
 	asked_next = (asked_next + 1) % ASKED_MAX;
@@ -96,12 +111,31 @@ static const char *remembered(const char *run, bool look)
 	return kept(run) ? kept(run) : "";
 }
 
+/* It may have ended before who sent it there had written that down. */
+static const char *sent(const struct value *event, const struct value *data, bool look)
+{
+	struct pinfold_audit_options o = {.size = sizeof(o),
+					  .sandbox = text_of(event, "sandbox"),
+					  .kind = "sandbox",
+					  .since = text_of(data, "began")};
+	struct pinfold_error none;
+	char key[KEY_SIZE];
+
+	key_of(event, data, key);
+	if (look && !kept(key) && *o.since)
+		(void)pinfold_audit(&o, keep_beginning, key, &none); /* or it is not told */
+	return kept(key) ? kept(key) : "";
+}
+
 /* The subject of events that are about one thing. */
 static const char *subject(const struct value *event, const struct value *data, bool look)
 {
 	static const char *const keys[] = {"secret", "answer", "what"};
 	const char *kind = text_of(event, "kind"), *dot = strrchr(kind, '.');
 
+	if (strcmp(kind, "sandbox.create") == 0 || strcmp(kind, "sandbox.spawn") == 0 ||
+	    strcmp(kind, "sandbox.exited") == 0)
+		return sent(event, data, look);
 	if (strcmp(kind, "run") == 0 || strcmp(kind, "run.more") == 0 ||
 	    (dot && strcmp(dot, ".exec") == 0))
 		return remembered(text_of(event, "run"), look);

@@ -225,6 +225,13 @@ void record_who(struct pinfold_run *run, const struct pinfold_run_options *o)
 	run->options = o;
 }
 
+void record_asks(struct pinfold_run *run, const struct pinfold_run_options *o)
+{
+	record_who(run, o);
+	value_free(run->record.words);
+	run->record.words = record_words(o->argv, o->env);
+}
+
 static const char *kind_of(const struct pinfold_run *run)
 {
 	return run->workspace[0]       ? "workspace.exec"

@@ -151,6 +151,10 @@ ended()
 	ttl=$(cat "$OUT")
 	pinfold exec --detach "$ttl" -- sh -c 'exit 7'
 	check "what was sent into one ends" wait_for 20 has_event '"exit_status":7'
+	events '[e["data"]["command"] for e in l if e["kind"] == "sandbox.spawn" and e["sandbox"] == "'"$ttl"'"] == 2 * [["sh", "-c", "exit 7"]]' \
+		"and so is what it was"
+	events '[e["data"]["command"] for e in l if e["kind"] == "sandbox.create"][-1] == ["tail", "-f", "/dev/null"]' \
+		"as what a sandbox was made for"
 	pinfold extend "$ttl" 1ms
 	check "one whose time is over ends" wait_for 20 ends "$ttl"
 	events '[e["data"]["why"] for e in l if e["kind"] == "sandbox.ended"][-1] == "time"' "that is why"
@@ -158,6 +162,7 @@ ended()
 		"what was sent into it has its end, too"
 	pinfold audit --sandbox "$ttl"
 	check "in words" grep -q 'sandbox.ended .* by time' "$OUT"
+	check "with its commands" grep -q 'sandbox.exited .* exit 7 .* sh -c exit 7$' "$OUT"
 	pinfold run --detach "${BEST[@]}" -- tail -f /dev/null
 	ttl=$(cat "$OUT")
 	daemon_stop
