@@ -92,6 +92,10 @@ recorded()
 	api_start P GET '/v1/events?from=0&path=/home/user/a-file'
 	check "who wrote a file" wait_for 5 has "$P_OUT" '/home/user/a-file'
 	check "and nobody else" test "$(grep -c '^data: ' "$P_OUT")" = 1
+	api POST /v1/runs "{\"command\": [\"curl\", \"-s\", \"-m\", \"2\", \"http://203.0.113.9/\"]$BEST}"
+	api_start H GET '/v1/events?from=0&host=203.0.113.9'
+	check "who wanted to reach a host" wait_for 5 has "$H_OUT" 'connect 203.0.113.9:80'
+	check "and no other" test "$(grep -c '^data: ' "$H_OUT")" = 1
 	api_start B GET "/v1/events?from=0&sandbox=$box"
 	check "what was in a sandbox" wait_for 5 has "$B_OUT" '/home/user/a-file'
 	check "and in no other" test -z "$(grep '^data: ' "$B_OUT" | grep -vF "\"sandbox\":\"$box\"")"
