@@ -46,13 +46,21 @@ PINFOLD_API int pinfold_ledger_add(const struct pinfold_ledger_event *event,
 struct pinfold_audit_options {
 	size_t size;
 	const char *since, *until;
-	const char *tenant, *workspace, *run;
+	const char *tenant; /* as over HTTP; "uid-N" has also what user N did here */
+	const char *workspace, *run;
 	const char *kind; /* "run", "workspace" for all of workspaces, "workspace.undo" */
 	const char *host; /* that it was refused or let to */
 	const char *path; /* a file that it changed, or a directory with such */
 	uint32_t flags;
-	uint64_t from; /* of one chain: not those before this place */
+	uint64_t from; /* of each chain: not those before this place */
 	const char *sandbox;
+	/* Goes on behind what somebody has heard who had this in ret_cursor; "": from the first on.
+	 * Without it since and from say where it begins. */
+	const char *cursor;
+	/* Where to write, before each call, how far that brings who is called. The text grows by 50
+	 * bytes for each chain; one that has no room is told from the first on again. NULL: nowhere. */
+	char *ret_cursor;
+	size_t ret_cursor_size;
 };
 #define PINFOLD_AUDIT_FOLLOW                                                                       \
 	0x1u /* go on as they come; each(NULL) when there is none for a moment */

@@ -436,11 +436,13 @@ static int by_websocket(struct call *c, const struct box *b, struct err *e)
 
 /* By events: the same without a way back. */
 
-static void tell(struct feed *feed, const char *name, struct value *taken, uint64_t id)
+static void tell(struct feed *feed, const char *name, struct value *taken, uint64_t offset)
 {
 	size_t len = 0;
 	auto_free char *text = value_text(taken, &len);
+	char id[24];
 
+	(void)snprintf(id, sizeof(id), "%llu", (unsigned long long)offset);
 	if (text)
 		feed_add_id(feed, name, text, len, id);
 	value_free(taken);

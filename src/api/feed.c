@@ -8,8 +8,7 @@
 
 struct item {
 	const char *name;
-	uint64_t id;
-	size_t len;
+	size_t len, size; /* of the data; with a NUL, the id and its NUL */
 	char data[];
 };
 
@@ -62,7 +61,7 @@ static void drop_first(struct feed *f)
 	struct item *i = *place_of(f, f->last - f->n + 1);
 
 	f->n--;
-	f->bytes -= sizeof(*i) + i->len;
+	f->bytes -= sizeof(*i) + i->size;
 	free(i);
 }
 
@@ -124,7 +123,7 @@ static bool grow(struct feed *f)
 
 void feed_add(struct feed *f, const char *name, const char *data, size_t len)
 {
-	feed_add_id(f, name, data, len, 0);
+	feed_add_id(f, name, data, len, "");
 }
 
 uint64_t feed_ahead(struct feed *f)
@@ -135,14 +134,16 @@ uint64_t feed_ahead(struct feed *f)
 	return n;
 }
 
-void feed_add_id(struct feed *f, const char *name, const char *data, size_t len, uint64_t id)
+void feed_add_id(struct feed *f, const char *name, const char *data, size_t len, const char *id)
 {
-	struct item *i = malloc(sizeof(*i) + len + 1);
+	size_t id_size = strlen(id) + 1, size = len + 1 + id_size;
+	struct item *i = malloc(sizeof(*i) + size);
 
 	if (i) {
-		*i = (struct item){.name = name, .id = id, .len = len};
+		*i = (struct item){.name = name, .len = len, .size = size};
 		memcpy(i->data, data, len);
 		i->data[len] = '\0';
+		memcpy(i->data + len + 1, id, id_size);
 	}
 	(void)pthread_mutex_lock(&f->lock);
 	if (!i || (f->n == f->size && !grow(f))) {
@@ -154,7 +155,7 @@ void feed_add_id(struct feed *f, const char *name, const char *data, size_t len,
 	} else {
 		*place_of(f, ++f->last) = i;
 		f->n++;
-		f->bytes += sizeof(*i) + len;
+		f->bytes += sizeof(*i) + size;
 	}
 	while (f->bytes > FEED_BYTES_MAX && f->n > 1)
 		drop_first(f);
@@ -201,11 +202,11 @@ int feed_take(struct feed *f, struct follower *who, struct feed_event *ret, char
 	uint64_t first = f->last - f->n + 1;
 	uint64_t number = who->seen + 1 > first ? who->seen + 1 : first;
 	struct item *i = f->n && number <= f->last ? *place_of(f, number) : NULL;
-	char *copy = i ? malloc(i->len + 1) : NULL;
+	char *copy = i ? malloc(i->size) : NULL;
 	if (copy) {
-		memcpy(copy, i->data, i->len + 1);
+		memcpy(copy, i->data, i->size);
 		*ret = (struct feed_event){.number = number,
-					   .id = i->id ? i->id : number,
+					   .id = copy + i->len + 1,
 					   .missed = number - who->seen - 1,
 					   .name = i->name,
 					   .data = copy,

@@ -25,10 +25,10 @@ struct follower {
 
 struct feed_event {
 	uint64_t number;
-	uint64_t id; /* what the client is told, and comes back with: the number, or what was given */
+	const char *id;	 /* what the client is told and comes back with; "": the number */
 	uint64_t missed; /* events between the last and this one that are not kept */
 	const char *name;
-	const char *data; /* one line of JSON */
+	const char *data; /* one line of JSON; `id` stands behind it, and goes with it */
 	size_t len;
 };
 
@@ -39,7 +39,7 @@ void feed_unref(struct feed *f); /* any thread */
 /* Any thread. `data` is copied; `name` is not. */
 void feed_add(struct feed *f, const char *name, const char *data, size_t len);
 /* The same with an id of its own, for what can be found again by more than this feed. */
-void feed_add_id(struct feed *f, const char *name, const char *data, size_t len, uint64_t id);
+void feed_add_id(struct feed *f, const char *name, const char *data, size_t len, const char *id);
 /* Events that no follower has taken yet. Any thread. */
 uint64_t feed_ahead(struct feed *f);
 /* No more will come. */

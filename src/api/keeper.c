@@ -230,10 +230,14 @@ int keeper_take_reply(struct keeper_child *k, int *ret_status, struct err *e)
 	case KEEPER_REFUSED: return err_set(e, ERR_INVALID, "%s", r.text);
 	case KEEPER_FAILED: return err_set(e, ERR_INTERNAL, "cannot start a process: %s", r.text);
 	case KEEPER_BUSY:
-		(void)err_set(e, ERR_BUSY, "%u commands run in workspaces already",
-			      KEEPER_CHILDREN_MAX);
+		if (r.text[0])
+			(void)err_set(e, ERR_BUSY, "%s", r.text);
+		else
+			(void)err_set(e, ERR_BUSY, "%u commands run in workspaces already",
+				      KEEPER_CHILDREN_MAX);
 		e->retry_ms = 1000;
-		return err_remedy(e, "try again in a second");
+		return err_remedy(e,
+				  r.text[0] ? "close one of them first" : "try again in a second");
 	}
 	return gone(e);
 }

@@ -27,6 +27,7 @@
 /* It looks at the whole data directory, not at the tenant's part: the keeper says whose by
  * --tenant, which nobody else can. */
 #define RULE_WHOLE 0x2u
+#define RULE_FOLLOWS 0x4u /* until it is told to end */
 
 static const struct rule {
 	const char *verb, *options;
@@ -51,6 +52,9 @@ static const struct rule {
 	{"exec", COMMAND_OPTIONS, "n", RULE_COMMAND},
 	{"run", COMMAND_OPTIONS "name= image=", "", RULE_COMMAND},
 	{"receipt", "json", "r", RULE_WHOLE},
+	{"audit",
+	 "json all follow cursors cursor* from= since= kind* run= sandbox= workspace* host* path*",
+	 "", RULE_WHOLE | RULE_FOLLOWS},
 };
 
 static int refuse(struct err *e, const char *what, const char *word)
@@ -215,6 +219,7 @@ static int check_request(struct keeper_request *q, struct err *e)
 		return refuse(e, "is no verb that may be used here", q->words[0]);
 	q->whole = r->flags & RULE_WHOLE;
 	q->asks = r->flags & RULE_COMMAND;
+	q->follows = r->flags & RULE_FOLLOWS;
 	for (; at < q->n_words && q->words[at][0] == '-' && strcmp(q->words[at], "--") != 0; at++)
 		if (check_option(r, q->words[at], e) < 0)
 			return -EINVAL;

@@ -34,6 +34,9 @@
 #define KEEPER_WORDS_MAX 6144u
 #define KEEPER_FDS_MAX 6u
 #define KEEPER_CHILDREN_MAX 64u
+/* Of those, who follow the ledger, which has no end: in all, and of one tenant. */
+#define KEEPER_FOLLOWERS_MAX 24u
+#define KEEPER_FOLLOWERS_EACH 8u
 #define KEEPER_GRACE_MAX (3600u * 1000)
 #define KEEPER_GRACE_MORE 5000u /* for what is not the command's own grace */
 
@@ -60,7 +63,7 @@ struct keeper_reply {
 	uint32_t magic;
 	uint32_t outcome;
 	int32_t status; /* ENDED: the exit status, 128 + signal */
-	char text[160]; /* REFUSED, FAILED: why */
+	char text[160]; /* REFUSED, FAILED, BUSY: why */
 };
 
 /* A request that holds: words point into the message. */
@@ -68,6 +71,7 @@ struct keeper_request {
 	struct keeper_head head;
 	bool whole; /* in the daemon's data directory, and told whose */
 	bool asks;  /* it may have a person asked */
+	bool follows;
 	unsigned n_words;
 	const char *words[KEEPER_WORDS_MAX];
 };

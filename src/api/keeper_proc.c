@@ -56,7 +56,8 @@ enum { FD_REPLY, FD_IN, FD_OUT, FD_ERR, FD_MORE };
 struct child {
 	pid_t pid;
 	int reply;
-	bool told;
+	bool told, follows;
+	char tenant[TENANT_SIZE];
 	uint64_t grace_ms, kill_at_ms; /* 0: not */
 };
 
@@ -247,14 +248,32 @@ static void start(struct keeper_proc *k, int *fds)
 	(void)setpgid(pid, pid); /* he does the same; who is first does not matter */
 	*c = (struct child){.pid = pid,
 			    .reply = take_fd(&fds[FD_REPLY]),
+			    .follows = k->request.follows,
 			    .grace_ms = k->request.head.grace_ms + KEEPER_GRACE_MORE};
+	memcpy(c->tenant, k->request.head.tenant, sizeof(c->tenant));
 	k->n++;
+}
+
+/* Who follows stays: workspaces must have room beside them, and tenants beside each other. */
+static bool has_room(const struct keeper_proc *k, const char **ret_why)
+{
+	unsigned all = 0, his = 0;
+
+	for (unsigned i = 0; i < k->n; i++) {
+		all += k->child[i].follows;
+		his += k->child[i].follows &&
+		       strcmp(k->child[i].tenant, k->request.head.tenant) == 0;
+	}
+	*ret_why = his >= KEEPER_FOLLOWERS_EACH ? "this tenant listens to as many streams as it may"
+						: "as many streams are listened to as may be";
+	return !k->request.follows || (all < KEEPER_FOLLOWERS_MAX && his < KEEPER_FOLLOWERS_EACH);
 }
 
 static void take_request(struct keeper_proc *k)
 {
 	int fds[KEEPER_FDS_MAX];
 	struct err e = ERR_INIT;
+	const char *why = "";
 	size_t len = 0;
 	int n = passfd_receive_max(k->socket, k->message, sizeof(k->message), &len, fds,
 				   KEEPER_FDS_MAX, MSG_DONTWAIT);
@@ -270,6 +289,8 @@ static void take_request(struct keeper_proc *k)
 	else if (keeper_check(k->message, len, (unsigned)n, &k->request, &e) < 0 ||
 		 check_descriptors(&k->request.head, fds, &e) < 0)
 		answer(n > 0 ? fds[FD_REPLY] : -1, KEEPER_REFUSED, 0, e.text);
+	else if (!has_room(k, &why))
+		answer(fds[FD_REPLY], KEEPER_BUSY, 0, why);
 	else
 		start(k, fds);
 	while (n > 0)

@@ -72,6 +72,7 @@ struct op_arg {
 #define OP_OUTLIVES 0x10000u /* with `detach` it is the runner's: elders.h */
 #define OP_HOLDS 0x20000u    /* it has a sandbox of its own while it runs */
 #define OP_RUNS 0x40000u     /* makes a run, whose own event says that it began */
+#define OP_PLACES 0x100000u  /* what Last-Event-ID means is the handler's affair */
 #define OP_FRONT 0x80000u    /* the front's own, whichever process has what it names: elders.h */
 
 /* Tools only. */

@@ -1,45 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ledger as it grows: its events of one tenant, as server-sent events. */
+/*
+ * The ledger as it grows: its events of one tenant, as server-sent events. Some of them are in chains
+ * that this process may not read (what was done on the command line, in workspaces, what the daemon
+ * tells of sandboxes): so the keeper starts `pinfold audit --follow` for the tenant. Its first line
+ * is empty, or an error; each of the others is a place, which is the event's id here, a space, and
+ * the event.
+ */
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "api/api.h"
-#include "api/boxes.h"
 #include "api/handlers.h"
+#include "api/keeper_int.h"
 #include "base/fd.h"
-#include "pinfold/ledger.h"
-#include "pinfold/pinfold.h"
 
-#define AHEAD_MAX 256u /* events that the client has not taken yet */
+#define AHEAD_MAX 256u	       /* events that the client has not taken yet */
+#define LINES_MAX (128u << 10) /* what is read at once: more than any event with its place */
 
 struct watching {
 	struct call *c;
 	struct feed *feed;
+	bool begun;
+	char *lines;
+	size_t len;
 };
-
-/* An event's number is its place and one: 0 is nobody's. */
-static uint64_t number_of(const char *line)
-{
-	unsigned long long at = 0;
-
-	return sscanf(line, "{\"at\":%llu,", &at) == 1 ? at + 1 : 0;
-}
-
-static int tell(const char *line, size_t len, const char *chain, void *arg)
-{
-	struct watching *w = arg;
-	struct pollfd p = {.fd = call_cancelled_fd(w->c), .events = POLLIN};
-
-	(void)chain;
-	if (line)
-		feed_add_id(w->feed, "event", line, len, number_of(line));
-	/* Who reads slowly slows the reading of the file, and nothing else. */
-	while (feed_ahead(w->feed) > AHEAD_MAX && poll(&p, 1, 20) == 0)
-		;
-	return call_cancelled(w->c);
-}
 
 static void now(char to[40])
 {
@@ -52,31 +38,152 @@ static void now(char to[40])
 	(void)snprintf(to + n, 40 - n, ".%03uZ", (unsigned)(ts.tv_nsec / 1000000));
 }
 
-int op_events(struct call *c, struct err *e)
+static void add_filters(struct keeper_words *w, const struct call *c)
 {
-	struct pinfold_audit_options o = {.size = sizeof(o),
-					  .tenant = c->who.tenant,
-					  .kind = arg_str(c, "kind"),
-					  .run = arg_str(c, "run"),
-					  .sandbox = arg_str(c, "sandbox"),
-					  .workspace = arg_str(c, "workspace"),
-					  .path = arg_str(c, "path"),
-					  .flags = PINFOLD_AUDIT_FOLLOW | PINFOLD_AUDIT_BEGINS};
-	struct watching w = {.c = c, .feed = feed_new(c->api->loop)};
-	struct pinfold_error failure;
+	static const char *const names[] = {"kind", "run", "sandbox", "workspace", "host", "path"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (arg_str(c, names[i]))
+			keeper_add(w, "--%s=%s", names[i], arg_str(c, names[i]));
+}
+
+/* Where it begins: behind what he has, at a place, or now. */
+static int add_beginning(struct keeper_words *w, const struct call *c, struct err *e)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz0123456789:.";
+	const char *last = c->last_place;
 	char since[40];
 
+	if (*last && strspn(last, plain) != strlen(last)) {
+		(void)err_set(e, ERR_INVALID, "Last-Event-ID: not one that we gave");
+		return err_remedy(e, "send the id of the last event that you have, or none");
+	}
+	/* A number is a place in each chain; 0 is where they begin anyway. */
+	bool number = *last && strspn(last, "0123456789") == strlen(last);
+	long long from = (long long)arg_int(c, "from", 0);
+	if (number)
+		(void)sscanf(last, "%18lld", &from); /* it is one */
+	if (*last && !number) {
+		keeper_add(w, "--cursor=%s", last);
+	} else if (from > 0) {
+		keeper_add(w, "--from=%lld", from);
+	} else if (!number && !arg(c, "from")) {
+		now(since);
+		keeper_add(w, "--since=%s", since);
+	}
+	return 0;
+}
+
+/* Whole lines go on; what is left of one waits for the rest. */
+static void tell_lines(struct watching *w)
+{
+	char *line = w->lines, *stop;
+
+	if (!w->begun && w->len && *line == '\n') {
+		w->begun = true;
+		call_stream(w->c, w->feed);
+	}
+	while (w->begun && (stop = memchr(line, '\n', (size_t)(w->lines + w->len - line)))) {
+		char *event = memchr(line, ' ', (size_t)(stop - line));
+
+		*stop = '\0';
+		if (event) {
+			*event++ = '\0';
+			feed_add_id(w->feed, "event", event, (size_t)(stop - event), line);
+		}
+		line = stop + 1;
+	}
+	w->len -= (size_t)(line - w->lines);
+	memmove(w->lines, line, w->len);
+}
+
+static void read_lines(struct watching *w, int *fd)
+{
+	ssize_t n = w->len < LINES_MAX ? read(*fd, w->lines + w->len, LINES_MAX - w->len) : 0;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		fd_close(fd);
+		return;
+	}
+	w->len += (size_t)n;
+	tell_lines(w);
+}
+
+/* Who is told to wait reads slowly, and slows nothing but his own reader. */
+static bool may_read(const struct watching *w)
+{
+	return feed_ahead(w->feed) <= AHEAD_MAX;
+}
+
+static void wait_for_more(const struct watching *w, const struct keeper_child *k)
+{
+	bool reads = may_read(w);
+	struct pollfd p[3] = {{.fd = reads ? k->out : -1, .events = POLLIN},
+			      {.fd = k->reply, .events = POLLIN},
+			      {.fd = call_cancelled_fd(w->c), .events = POLLIN}};
+
+	(void)poll(p, 3, reads ? -1 : 20); /* whatever it says, we look */
+}
+
+static bool readable(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	return fd >= 0 && poll(&p, 1, 0) > 0;
+}
+
+/* It ends by an error alone: what it said instead of events is that. */
+static int judge(const struct watching *w, struct keeper_child *k, struct err *e)
+{
+	int status = 0, r = keeper_take_reply(k, &status, e);
+
+	if (r >= 0 && !w->begun && w->len)
+		r = keeper_error(w->lines, w->len, e);
+	if (r >= 0 || !e->text[0])
+		r = err_set(e, ERR_INTERNAL, "who reads the ledger ended with status %d", status);
+	return r;
+}
+
+static int attend(struct watching *w, struct keeper_child *k, struct err *e)
+{
+	while (!call_cancelled(w->c)) {
+		wait_for_more(w, k);
+		/* What it printed comes before its end. */
+		if (may_read(w) && readable(k->out))
+			read_lines(w, &k->out);
+		else if (readable(k->reply))
+			return judge(w, k, e);
+	}
+	keeper_tell_end(k);
+	return 0;
+}
+
+int op_events(struct call *c, struct err *e)
+{
+	auto_child struct keeper_child k = KEEPER_CHILD_INIT;
+	auto_free char *lines = malloc(LINES_MAX);
+	auto_words words = {0};
+	struct watching w = {.c = c, .lines = lines};
+
+	keeper_add(&words, "audit");
+	keeper_add(&words, "--json");
+	keeper_add(&words, "--all");
+	keeper_add(&words, "--follow");
+	keeper_add(&words, "--cursors");
+	add_filters(&words, c);
+	int r = add_beginning(&words, c, e);
+	if (r < 0)
+		return r;
+	w.feed = lines ? feed_new(c->api->loop) : NULL;
 	if (!w.feed)
 		return err_sys(e, "events");
-	o.from = c->last_event ? c->last_event : (uint64_t)arg_int(c, "from", 0);
-	if (!c->last_event && !arg(c, "from")) {
-		now(since);
-		o.since = since;
-	}
-	c->last_event = 0; /* the feed has numbers of its own */
-	call_stream(c, w.feed);
-	int r = pinfold_audit(&o, tell, &w, &failure);
+	struct keeper_start s = {.words = &words};
+	r = keeper_start(c, &s, &k, e);
+	if (r >= 0)
+		r = attend(&w, &k, e);
 	feed_close(w.feed);
 	feed_unref(w.feed);
-	return r < 0 ? api_error(e, &failure) : 0;
+	return r;
 }

@@ -205,11 +205,15 @@ static int take_body(struct call *c, const struct exchange *x, struct err *e)
 
 static int take_fields(struct call *c, const struct exchange *x, struct err *e)
 {
-	char text[24];
+	char text[sizeof(c->last_place)];
 	unsigned long long n;
 
 	if (c->op->flags & OP_BELOW || !exchange_field(x, "last-event-id", text, sizeof(text)))
 		return 0;
+	if (c->op->flags & OP_PLACES) {
+		memcpy(c->last_place, text, sizeof(text));
+		return 0;
+	}
 	if (!*text || strlen(text) > 18 || strspn(text, "0123456789") != strlen(text) ||
 	    sscanf(text, "%llu", &n) != 1)
 		return err_set(e, ERR_INVALID, "Last-Event-ID: not a number that we gave");
@@ -299,9 +303,9 @@ static void drain(struct rest *r)
 
 			exchange_event(r->x, "missed", NULL, missed, (size_t)n);
 		}
-		(void)snprintf(id, sizeof(id), "%llu", (unsigned long long)ev.id);
+		(void)snprintf(id, sizeof(id), "%llu", (unsigned long long)ev.number);
 		if (r->x)
-			exchange_event(r->x, ev.name, id, ev.data, ev.len);
+			exchange_event(r->x, ev.name, *ev.id ? ev.id : id, ev.data, ev.len);
 	}
 	r->draining = false;
 	if (r->x && more < 0)

@@ -103,6 +103,42 @@
 #else
 #define HOLD_RECORD_REDACT 1
 #endif
+/* a checkpoint counts only with the signature of its chain */
+#ifdef DROP_LEDGER_SIGNED
+#define HOLD_LEDGER_SIGNED 0
+#else
+#define HOLD_LEDGER_SIGNED 1
+#endif
+/* and what a witness signed only with his */
+#ifdef DROP_WITNESS_SIGNED
+#define HOLD_WITNESS_SIGNED 0
+#else
+#define HOLD_WITNESS_SIGNED 1
+#endif
+/* a witness signs nothing but what goes on from what he signed */
+#ifdef DROP_WITNESS_GOES_ON
+#define HOLD_WITNESS_GOES_ON 0
+#else
+#define HOLD_WITNESS_GOES_ON 1
+#endif
+/* a receipt counts only with the signature of its chain */
+#ifdef DROP_RECEIPT_SIGNED
+#define HOLD_RECEIPT_SIGNED 0
+#else
+#define HOLD_RECEIPT_SIGNED 1
+#endif
+/* nobody looks into the process that has the private key */
+#ifdef DROP_NOTARY_PRIVATE
+#define HOLD_NOTARY_PRIVATE 0
+#else
+#define HOLD_NOTARY_PRIVATE 1
+#endif
+/* a tenant hears of its own events alone */
+#ifdef DROP_EVENT_TENANT
+#define HOLD_EVENT_TENANT 0
+#else
+#define HOLD_EVENT_TENANT 1
+#endif
 /* a package is what its lock says */
 #ifdef DROP_PACKAGE_HASH
 #define HOLD_PACKAGE_HASH 0

@@ -29,6 +29,8 @@ static const char *const paragraphs[] = {
 	"proof EVENT prints one event with what proves that it is in the ledger, for somebody who has nothing but that "
 	"text and the public key: pinfold verify checks it. EVENT is its place, \"at\" in the event, in the data "
 	"directory's own chain; with the id of another chain and a colon before it, in that one.",
+	"--cursor-file FILE keeps how far was printed: who starts again with it goes on there, in every chain, and "
+	"misses nothing. What was printed in the last moment before a kill may be printed again.",
 	"checkpoint prints the newest checkpoint as a witness is asked for his signature; witness DIR, on another "
 	"machine, reads that and prints his answer, or refuses: events that he has signed are missing, or are "
 	"others. cosign keeps the answer here; pinfold verify --witness-key looks for it.",
@@ -47,8 +49,8 @@ const struct verb_doc audit_doc = {
 		{
 			{"The last hour:", "pinfold audit --since 1h"},
 			{"What a run did:", "pinfold audit --run run23obm6odpiuefilepsinpumc3g"},
-			{"What was refused, as it happens:",
-			 "pinfold audit --follow --json | grep '\"phase\":\"refused\"'"},
+			{"As it happens, for a monitor that may be restarted:",
+			 "pinfold audit --follow --json --cursor-file /var/lib/monitor/place"},
 			{"For a SIEM:", "pinfold audit --format ocsf --since 1d"},
 			{"One event, for a stranger:", "pinfold audit proof 12 >event.tlog-proof"},
 		},
@@ -56,8 +58,8 @@ const struct verb_doc audit_doc = {
 
 struct shown {
 	const struct request *r;
-	bool titled;
-	int failed;
+	bool titled, begun;
+	struct audit_cursor *cursor;
 };
 
 /* 2026-11-17 is its first moment; seconds need no fraction. NULL: it is neither. */
@@ -129,8 +131,11 @@ static bool is_row(const struct value *v, const struct request *r)
 	const char *phase = value_str(value_get(v, "phase"));
 
 	story_remember(v);
-	return r->all || !phase || strcmp(phase, "end") == 0 || strcmp(phase, "refused") == 0 ||
-	       (strcmp(phase, "part") == 0 && (r->audit.host || r->audit.path));
+	if (r->all || !phase)
+		return true;
+	if (strcmp(phase, "part") == 0)
+		return r->audit.host || r->audit.path;
+	return strcmp(phase, "begin") != 0 && strcmp(phase, "started") != 0;
 }
 
 static int show(const char *line, size_t len, const char *chain, void *arg)
@@ -140,8 +145,14 @@ static int show(const char *line, size_t len, const char *chain, void *arg)
 	auto_value *v = NULL;
 
 	(void)chain;
+	/* Who reads us learns that nothing was wrong with what he asked for. */
+	if (s->r->cursors && !s->begun)
+		(void)putchar('\n');
+	s->begun = true;
 	if (!line)
-		return fflush(stdout) != 0;
+		return fflush(stdout) != 0 || audit_cursor_keep(s->cursor) < 0;
+	if (s->r->cursors)
+		(void)printf("%s ", s->cursor->text);
 	if (is_format(s->r, "ocsf"))
 		return show_ocsf(line, len);
 	if (s->r->json || is_format(s->r, "jsonl")) {
@@ -159,7 +170,7 @@ static int show(const char *line, size_t len, const char *chain, void *arg)
 	if (!s->titled)
 		printf("%-24s  %-18s  %-10s  %-9s  %s\n", "TIME", "KIND", "WHO", "STATUS", "WHAT");
 	s->titled = true;
-	story_row(v);
+	story_row(v, &s->r->audit);
 	return 0;
 }
 
@@ -216,7 +227,8 @@ int cmd_audit(const struct verb *v, int argc, char **argv)
 	if (words)
 		return other(&r, words, argv);
 	value_init();
-	struct shown s = {.r = &r};
+	auto_cursor struct audit_cursor at = {.path = r.cursor_file};
+	struct shown s = {.r = &r, .cursor = &at};
 	struct pinfold_audit_options o = r.audit;
 	o.size = sizeof(o);
 	o.tenant = r.tenant;
@@ -224,7 +236,10 @@ int cmd_audit(const struct verb *v, int argc, char **argv)
 	o.until = audit_instant(o.until, until);
 	o.flags = (r.follow ? PINFOLD_AUDIT_FOLLOW : 0) |
 		  (r.all || o.run || is_table(&r) ? PINFOLD_AUDIT_BEGINS : 0);
+	if (audit_cursor_open(&at, &o, r.cursors, &e) < 0)
+		return say_failure(&e, r.json);
 	if (pinfold_audit(&o, show, &s, &error) < 0)
-		return say_library_failure(&error, false);
-	return help_flush();
+		return say_library_failure(&error, r.cursors);
+	status = help_flush();
+	return status == 0 && audit_cursor_keep(&at) < 0 ? 125 : status;
 }

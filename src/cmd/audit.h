@@ -3,6 +3,8 @@
 #ifndef CMD_AUDIT_H
 #define CMD_AUDIT_H
 
+#include <pinfold/ledger.h>
+
 #include "base/value.h"
 #include "cmd/request.h"
 
@@ -10,6 +12,20 @@
 
 /* audit.c: a duration before now, or an instant; as an instant. */
 const char *audit_instant(const char *text, char to[AUDIT_INSTANT_SIZE]);
+
+/* audit_cursor.c: how far was printed, in a file that outlives us. `text` is the library's to
+ * write. */
+struct audit_cursor {
+	const char *path; /* NULL: none */
+	char *text, *kept;
+};
+/* Fills where `o` begins and where the text goes. */
+int audit_cursor_open(struct audit_cursor *c, struct pinfold_audit_options *o, bool wanted,
+		      struct err *e);
+/* When all that it says was printed; an error is said. */
+int audit_cursor_keep(struct audit_cursor *c);
+void audit_cursor_done(struct audit_cursor *c);
+#define auto_cursor __attribute__((cleanup(audit_cursor_done)))
 
 /* verify.c: a small file, or standard input (NULL), ended by NUL; malloced. */
 char *audit_slurp(const char *path, size_t *ret_len, struct err *e);

@@ -273,6 +273,8 @@ const struct opt opt_table[] = {
 	 .help = "Also that operations began"},
 	{"follow", NULL, OPT_FLAG, GROUP_OUTPUT, VERB_AUDIT, AT(follow),
 	 .help = "Go on as events come"},
+	{"cursor-file", "FILE", OPT_TEXT, GROUP_OUTPUT, VERB_AUDIT, AT(cursor_file),
+	 .help = "Begin behind what was printed before, which FILE keeps; it is made when it is not there"},
 	{"old", "SIZE", OPT_TEXT, GROUP_OTHER, VERB_AUDIT, AT(old),
 	 .help = "With checkpoint: how many events the witness has signed",
 	 .standard = "what is kept here"},
@@ -449,6 +451,10 @@ const struct opt opt_table[] = {
 	{"apt", "NAME", OPT_LIST, GROUP_OTHER, VERB_DEPS, AT(apt), .help = NULL},
 	{"policy-text", "TEXT", OPT_TEXT, GROUP_OTHER, VERB_RUN | VERB_EXEC, AT(run.policy),
 	 .help = NULL}, /* the same, of the API's */
+	/* A tenant's events for the API, each with the place behind it. */
+	{"cursor", "TEXT", OPT_TEXT, GROUP_OTHER, VERB_AUDIT, AT(audit.cursor), .help = NULL},
+	{"cursors", NULL, OPT_FLAG, GROUP_OTHER, VERB_AUDIT, AT(cursors), .help = NULL},
+	{"from", "PLACE", OPT_COUNT, GROUP_OTHER, VERB_AUDIT, AT(audit.from), .help = NULL},
 	{"run-id", "ID", OPT_TEXT, GROUP_OTHER, VERB_RUN | VERB_EXEC, AT(run.run_id), .help = NULL},
 	{"help", NULL, OPT_FLAG, GROUP_OTHER, VERB_ALL, AT(help), .help = "Print this help"},
 	{.name = NULL},

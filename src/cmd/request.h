@@ -58,6 +58,8 @@ struct request {
 	bool source, yes, offline;
 	uint64_t age_hours;
 	const char *before, *format; /* of audit */
+	const char *cursor_file;     /* the same */
+	bool cursors;
 	const char *witness_key, *witness_name, *old, *evidence;
 	uint64_t approvals_fd;	     /* for the API: the box of questions */
 	uint64_t hold_fd;	     /* of deps and secret, for the API: a socket */

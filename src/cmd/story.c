@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/story.h"
 
+#include <pinfold/ledger.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -43,41 +44,101 @@ static void command(const struct value *data, char to[TEXT_SIZE])
 
 /* What runs that have not ended were asked for: the event of an end does not say it again. */
 #define ASKED_MAX 256u
+#define KEY_SIZE (ID_SIZE + 24)
 static struct {
-	char run[ID_SIZE], text[200];
+	char run[KEY_SIZE], text[200];
 } asked[ASKED_MAX];
 static unsigned asked_next;
+
+/* By what it is known later: a run by its id, a command in the background by sandbox and pid. */
+static void key_of(const struct value *event, const struct value *data, char to[KEY_SIZE])
+{
+	const struct value *pid = value_get(data, "pid");
+	bool own = value_true(value_get(data, "own")) || !pid;
+
+	if (*text_of(event, "run") || !*text_of(event, "sandbox"))
+		(void)snprintf(to, KEY_SIZE, "%.29s", text_of(event, "run"));
+	else
+		(void)snprintf(to, KEY_SIZE, "%.29s:%lld", text_of(event, "sandbox"),
+			       own ? 0 : (long long)value_int(pid));
+}
 
 void story_remember(const struct value *event)
 {
 	const struct value *data = value_get(event, "data");
-	char words[TEXT_SIZE];
+	char words[TEXT_SIZE], key[KEY_SIZE];
 
-	if (!*text_of(event, "run") || !value_get(data, "command"))
+	key_of(event, data, key);
+	if (!*key || !value_get(data, "command"))
 		return;
 	command(data, words);
-	(void)snprintf(asked[asked_next].run, sizeof(asked[0].run), "%s", text_of(event, "run"));
+	(void)snprintf(asked[asked_next].run, sizeof(asked[0].run), "%s", key);
 	(void)snprintf(asked[asked_next].text, sizeof(asked[0].text), "%.160s%s", words,
 		       strlen(words) > 160 ? "..." : "");
 	asked_next = (asked_next + 1) % ASKED_MAX;
 }
 
-static const char *remembered(const char *run)
+static const char *kept(const char *run)
 {
 	for (unsigned i = 0; *run && i < ASKED_MAX; i++)
 		if (strcmp(asked[i].run, run) == 0)
 			return asked[i].text;
-	return "";
+	return NULL;
+}
+
+static int keep_beginning(const char *line, size_t len, const char *chain, void *arg)
+{
+	struct err none = ERR_INIT;
+	auto_value *v = NULL;
+
+	(void)chain;
+	if (line && value_parse(line, len, &v, &none) >= 0)
+		story_remember(v);
+	return kept(arg) != NULL;
+}
+
+/* A filter may have left out its beginning: the ledger is asked again, for that run. */
+static const char *remembered(const char *run, bool look)
+{
+	struct pinfold_audit_options o = {
+		.size = sizeof(o), .run = run, .flags = PINFOLD_AUDIT_BEGINS};
+	struct pinfold_error none;
+	char id[ID_SIZE];
+
+	(void)snprintf(id, sizeof(id), "%s", run);
+	if (look && *run && !kept(run))
+		(void)pinfold_audit(&o, keep_beginning, id, &none); /* or it is not told */
+	return kept(run) ? kept(run) : "";
+}
+
+/* It may have ended before who sent it there had written that down. */
+static const char *sent(const struct value *event, const struct value *data, bool look)
+{
+	struct pinfold_audit_options o = {.size = sizeof(o),
+					  .sandbox = text_of(event, "sandbox"),
+					  .kind = "sandbox",
+					  .since = text_of(data, "began")};
+	struct pinfold_error none;
+	char key[KEY_SIZE];
+
+	key_of(event, data, key);
+	if (look && !kept(key) && *o.since)
+		(void)pinfold_audit(&o, keep_beginning, key, &none); /* or it is not told */
+	return kept(key) ? kept(key) : "";
 }
 
 /* The subject of events that are about one thing. */
-static const char *subject(const struct value *event, const struct value *data)
+static const char *subject(const struct value *event, const struct value *data, bool look)
 {
 	static const char *const keys[] = {"secret", "answer", "what"};
 	const char *kind = text_of(event, "kind"), *dot = strrchr(kind, '.');
 
-	if (strcmp(kind, "run") == 0 || (dot && strcmp(dot, ".exec") == 0))
-		return remembered(text_of(event, "run"));
+	if (strcmp(kind, "sandbox.create") == 0 || strcmp(kind, "sandbox.spawn") == 0 ||
+	    strcmp(kind, "sandbox.exited") == 0)
+		return sent(event, data, look);
+	if (strcmp(kind, "run") == 0 || strcmp(kind, "run.more") == 0 ||
+	    (dot && strcmp(dot, ".exec") == 0))
+		return remembered(text_of(event, "run"), look);
 	for (size_t i = 0; strcmp(kind, "alert") != 0 && i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (*text_of(data, keys[i]))
 			return text_of(data, keys[i]);
@@ -85,7 +146,7 @@ static const char *subject(const struct value *event, const struct value *data)
 }
 
 /* What it was about, in a few words. */
-static void about(const struct value *event, char to[TEXT_SIZE])
+static void about(const struct value *event, bool look, char to[TEXT_SIZE])
 {
 	static const char *const names[] = {"workspace", "run", "sandbox"};
 	const struct value *data = value_get(event, "data");
@@ -96,7 +157,7 @@ static void about(const struct value *event, char to[TEXT_SIZE])
 		if (*text_of(event, names[i]) && (i < 2 || !n))
 			n += (size_t)snprintf(to + n, TEXT_SIZE - n, "%s%s", n ? " " : "",
 					      text_of(event, names[i]));
-	const char *of = subject(event, data);
+	const char *of = subject(event, data, look);
 	if (*of && n < TEXT_SIZE)
 		n += (size_t)snprintf(to + n, TEXT_SIZE - n, "%s%s", n ? " " : "", of);
 	const char *code = text_of(value_get(data, "error"), "code");
@@ -129,15 +190,16 @@ static void who(const struct value *event, char *to, size_t size)
 		(void)snprintf(to, size, "-");
 }
 
-void story_row(const struct value *event)
+void story_row(const struct value *event, const struct pinfold_audit_options *by)
 {
-	char what[TEXT_SIZE], clean[TEXT_SIZE], kind[TEXT_SIZE], by[80], whom[TEXT_SIZE];
+	char what[TEXT_SIZE], found[TEXT_SIZE], clean[TEXT_SIZE], kind[TEXT_SIZE];
+	char asker[80], whom[TEXT_SIZE];
 	const struct value *data = value_get(event, "data");
 	const char *status = text_of(data, "status");
 	char text[32];
 
-	about(event, what);
-	who(event, by, sizeof(by));
+	about(event, by != NULL, what);
+	who(event, asker, sizeof(asker));
 	if (strcmp(status, "exited") == 0)
 		(void)snprintf(text, sizeof(text), "exit %lld",
 			       (long long)value_int(value_get(data, "exit_status")));
@@ -147,10 +209,15 @@ void story_row(const struct value *event)
 			       : *text_of(event, "phase") ? text_of(event, "phase")
 							  : "-");
 	printf("%-24.24s  %-18s  %-10s  %s", text_of(event, "time"),
-	       safe(text_of(event, "kind"), kind), safe(by, whom), text);
+	       safe(text_of(event, "kind"), kind), safe(asker, whom), text);
 	if (*what)
 		printf("%*s%s", (int)(11 - (strlen(text) < 9 ? strlen(text) : 9)), "",
 		       safe(what, clean));
+	found[0] = '\0';
+	if (by)
+		story_match(event, by->host, by->path, found, sizeof(found));
+	if (*found)
+		printf(": %s", safe(found, clean));
 	printf("\n");
 }
 

@@ -256,7 +256,7 @@ static int print_proof(const struct request *r, const struct pinfold_verify_resu
 		printf("good: event %llu of %s\n", (unsigned long long)v->position, v->chain);
 		value_init();
 		if (event && value_parse(event, strlen(event), &told, &none) >= 0)
-			story_row(told);
+			story_row(told, NULL);
 	}
 	if (!r->json) {
 		int status = help_flush();

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/fd.h"
+#include "engine/cursor.h"
 #include "engine/record.h"
 #include "engine/run_int.h"
 #include "ledger/find.h"
@@ -25,6 +26,9 @@ struct source {
 	struct runs way; /* to the events of one run, when that is asked for */
 	struct scan_line line;
 	bool any; /* `line` has one that is not told yet */
+	char id[ID_SIZE];
+	uint64_t from; /* those before it were seen */
+	uint64_t next; /* the first that is not told, nor passed over */
 };
 
 struct reader {
@@ -97,17 +101,15 @@ static bool names_path(const struct value *v, const char *want)
 	return !want || same(data, "path", want);
 }
 
-static bool is_wanted(const struct pinfold_audit_options *o, const struct scan_line *line)
+static bool is_wanted(const struct pinfold_audit_options *o, const struct scan_line *line,
+		      const char *chain)
 {
 	struct err none = ERR_INIT;
 	auto_value *v = NULL;
 	const char *at = find_time(line->text, line->len);
-	struct event_head head;
 
 	/* Most are not of the run: they need not be looked at. */
 	if (o->run && !memmem(line->text, line->len, o->run, strlen(o->run)))
-		return false;
-	if (o->from && (!event_head(line->text, line->len, &head) || head.at < o->from))
 		return false;
 	if (!at || (o->since && memcmp(at, o->since, INSTANT) < 0) ||
 	    (o->until && memcmp(at, o->until, INSTANT) >= 0))
@@ -123,7 +125,7 @@ static bool is_wanted(const struct pinfold_audit_options *o, const struct scan_l
 	    (strcmp(phase, "begin") == 0 || strcmp(phase, "started") == 0 ||
 	     (strcmp(phase, "part") == 0 && !o->host && !o->path)))
 		return false;
-	return same(v, "tenant", o->tenant) && same(v, "sandbox", o->sandbox) &&
+	return record_is_of(v, chain, o->tenant) && same(v, "sandbox", o->sandbox) &&
 	       same(v, "workspace", o->workspace) && same(v, "run", o->run) &&
 	       is_kind(v, o->kind) && names_host(v, o->host) && names_path(v, o->path);
 }
@@ -132,6 +134,20 @@ static bool is_wanted(const struct pinfold_audit_options *o, const struct scan_l
 static bool by_run(const struct pinfold_audit_options *o)
 {
 	return o->run != NULL;
+}
+
+/* Where it is; false: it was seen, or is no event. */
+static bool pass(struct source *s)
+{
+	struct event_head head;
+
+	if (!event_head(s->line.text, s->line.len, &head))
+		return false;
+	memcpy(s->id, head.chain, sizeof(s->id));
+	if (head.at < s->from)
+		return false;
+	s->next = head.at;
+	return true;
 }
 
 /* The next wanted event of each chain; 1: there is one somewhere. */
@@ -146,7 +162,10 @@ static int fill(struct reader *r, struct err *e)
 		while (!s->any && k > 0) {
 			k = by_run(r->o) ? runs_next(&s->way, s->scan, &s->line, e)
 					 : scan_next(s->scan, &s->line, e);
-			s->any = k > 0 && is_wanted(r->o, &s->line);
+			if (k <= 0 || !pass(s))
+				continue;
+			s->any = is_wanted(r->o, &s->line, r->chain[i].name);
+			s->next += !s->any;
 		}
 		if (k < 0)
 			return err_wrap(e, "%s", r->chain[i].name);
@@ -172,19 +191,52 @@ static unsigned earliest(const struct reader *r)
 	return best;
 }
 
+/* Which chain it is; "": it has no event yet. */
+static int learn_id(const struct record_chain *chain, struct source *s, struct err *e)
+{
+	auto_scan *first = NULL;
+	struct event_head head;
+	int k = scan_open(chain->fd, &first, e);
+
+	if (k >= 0)
+		k = scan_next(first, &s->line, e);
+	if (k > 0 && event_head(s->line.text, s->line.len, &head))
+		memcpy(s->id, head.chain, sizeof(s->id));
+	return k < 0 ? k : 0;
+}
+
 static int seek(struct reader *r, unsigned i, struct err *e)
 {
 	const struct pinfold_audit_options *o = r->o;
+	struct source *s = &r->source[i];
 	struct err none = ERR_INIT;
+	int k = o->cursor ? learn_id(&r->chain[i], s, e) : 0;
 
+	if (k < 0)
+		return k;
+	s->from = s->next = o->cursor ? cursor_place(o->cursor, s->id) : o->from;
 	if (by_run(o))
-		return runs_open(r->chain[i].fd, o->run, &r->source[i].way, e);
-	if (o->since)
-		return find_seek(r->source[i].scan, o->since, e);
-	/* Where that is not known yet, all are read. */
-	if (o->from)
-		(void)settle_seek(r->chain[i].fd, r->source[i].scan, o->from, &none);
+		return runs_open(r->chain[i].fd, o->run, &s->way, e);
+	if (o->since && !s->from)
+		return find_seek(s->scan, o->since, e);
+	/* Where that is not known, all are read. */
+	if (s->from)
+		(void)settle_seek_near(r->chain[i].fd, s->scan, s->from, &none);
 	return 0;
+}
+
+/* Where somebody is who has heard all that was told. */
+static void note_cursor(const struct reader *r)
+{
+	const struct pinfold_audit_options *o = r->o;
+
+	if (!o->ret_cursor || !o->ret_cursor_size)
+		return;
+	o->ret_cursor[0] = '\0';
+	for (unsigned i = 0; i < r->n; i++)
+		if (r->source[i].id[0])
+			cursor_add(o->ret_cursor, o->ret_cursor_size, r->source[i].id,
+				   r->source[i].next);
 }
 
 static bool is_known(const struct reader *r, const char *name)
@@ -203,7 +255,8 @@ static int open_new(struct reader *r, struct err *e)
 	int k = n;
 
 	for (int i = 0; i < n; i++) {
-		if (k >= 0 && r->n < CHAINS_MAX && !is_known(r, all[i].name)) {
+		if (k >= 0 && r->n < CHAINS_MAX && !is_known(r, all[i].name) &&
+		    record_may_have(all[i].name, r->o->tenant)) {
 			r->chain[r->n] = all[i];
 			all[i].fd = FD_NONE;
 			k = scan_open(r->chain[r->n].fd, &r->source[r->n].scan, e);
@@ -244,6 +297,7 @@ static int tell(struct reader *r, pinfold_audit_fn *each, void *arg, struct err 
 		if (!any && (past || !(r->o->flags & PINFOLD_AUDIT_FOLLOW)))
 			return 0;
 		if (!any) {
+			note_cursor(r);
 			if (each(NULL, 0, NULL, arg))
 				return 0;
 			(void)poll(NULL, 0, LOOK_MS);
@@ -254,6 +308,8 @@ static int tell(struct reader *r, pinfold_audit_fn *each, void *arg, struct err 
 		unsigned i = earliest(r);
 		struct source *s = &r->source[i];
 		s->any = false;
+		s->next++;
+		note_cursor(r);
 		if (each(s->line.text, s->line.len, r->chain[i].name, arg))
 			return 0;
 	}
@@ -301,6 +357,8 @@ int pinfold_audit(const struct pinfold_audit_options *options, pinfold_audit_fn 
 	int k = r ? record_instant("--since", o.since, &e) : err_sys(&e, "audit");
 	if (k >= 0)
 		k = record_instant("--until", o.until, &e);
+	if (k >= 0)
+		k = cursor_check(o.cursor, &e);
 	if (k >= 0 && o.run && !id_is("run", o.run)) {
 		k = err_set(&e, ERR_INVALID, "--run: \"%.40s\" is no id of a run", o.run);
 		(void)err_remedy(&e, "pinfold audit lists them: run and 26 characters");

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "alert/alert.h"
 #include "base/fd.h"
 #include "base/value.h"
 #include "engine/record.h"
@@ -65,28 +66,63 @@ static const char *tenant_of(const struct warden_news *n)
 								      : NULL;
 }
 
+static void set_output(struct value *v, const struct warden_news *n)
+{
+	static const char *const names[] = {"stdout", "stderr"};
+	char hash[HASH_TEXT_SIZE];
+
+	value_set(v, "output_bytes", value_of_u64(n->output_bytes[0] + n->output_bytes[1]));
+	for (int i = 0; i < 2; i++) {
+		struct value *o = value_object();
+
+		hash_text(n->output_hash[i], hash);
+		value_set(o, "bytes", value_of_u64(n->output_bytes[i]));
+		value_set(o, "sha256", value_of_str(hash));
+		value_set(v, names[i], o);
+	}
+}
+
+static void set_over(struct value *v, const struct warden_news *n)
+{
+	set_end(v, n);
+	value_set(v, "began", value_of_instant(n->began_ms));
+	if (n->ended_ms >= n->began_ms)
+		value_set(v, "wall_ms", value_of_u64(n->ended_ms - n->began_ms));
+	if (!n->pid && n->alerts)
+		value_set(v, "alerts", value_of_int(n->alerts));
+	if (!n->pid)
+		return;
+	value_set(v, "pid", value_of_int(n->pid));
+	value_set(v, "own", value_of_bool(n->own)); /* sandbox.create had it */
+	set_output(v, n);
+}
+
+static void set_alert(struct value *v, const struct warden_news *n)
+{
+	value_set(v, "rule", value_of_str(alert_name((enum alert_rule)(n->alert - 1))));
+	value_set(v, "what", record_redacted(n->what));
+	value_set(v, "action", value_of_str(n->action));
+}
+
 static void record(const struct message *m)
 {
 	const struct warden_news *n = &m->news;
 	auto_value *v = value_object();
 	struct pinfold_error failure;
 
-	set_end(v, n);
+	if (n->alert)
+		set_alert(v, n);
+	else
+		set_over(v, n);
 	value_set(v, "owner", value_of_int(n->owner));
-	value_set(v, "began", value_of_instant(n->began_ms));
-	if (n->ended_ms >= n->began_ms)
-		value_set(v, "wall_ms", value_of_u64(n->ended_ms - n->began_ms));
-	if (n->pid) {
-		value_set(v, "pid", value_of_int(n->pid));
-		value_set(v, "own", value_of_bool(n->own)); /* sandbox.create had it */
-		value_set(v, "output_bytes", value_of_u64(n->output_bytes));
-	}
 	if (m->lost)
 		value_set(v, "lost", value_of_u64(m->lost));
 	auto_free char *text = value_text(v, NULL);
 	struct pinfold_ledger_event event = {.size = sizeof(event),
-					     .kind = n->pid ? "sandbox.exited" : "sandbox.ended",
-					     .phase = "end",
+					     .kind = n->alert ? "alert"
+						     : n->pid ? "sandbox.exited"
+							      : "sandbox.ended",
+					     .phase = n->alert ? "raised" : "end",
 					     .sandbox = n->sandbox,
 					     .tenant = tenant_of(n),
 					     .data = text};
@@ -108,6 +144,10 @@ static void listen_until_the_end(int fd)
 			return;
 		m.news.sandbox[sizeof(m.news.sandbox) - 1] = '\0';
 		m.news.label[sizeof(m.news.label) - 1] = '\0';
+		m.news.what[sizeof(m.news.what) - 1] = '\0';
+		m.news.action[sizeof(m.news.action) - 1] = '\0';
+		if (m.news.alert > ALERT_RULES)
+			continue;
 		record(&m);
 	}
 }

@@ -24,21 +24,9 @@ static int result(int r, const struct err *e, struct pinfold_error *ret_error)
 	return r < 0 ? -1 : 0;
 }
 
-/* Is it that tenant's? Over HTTP events say whose they are; the chain of his workspaces is his; and
- * the data directory's own is of who has it. */
 static bool is_of(const struct find_run *f, const char *chain, const char *tenant)
 {
-	const struct value *event = f->end.value ? f->end.value : f->begin.value;
-	const char *whose = value_str(value_get(event, "tenant"));
-	char name[128];
-
-	if (!tenant || whose)
-		return !tenant || strcmp(whose, tenant) == 0;
-	(void)snprintf(name, sizeof(name), "tenants/%s/ledger", tenant);
-	if (strcmp(chain, name) == 0)
-		return true;
-	(void)snprintf(name, sizeof(name), "uid-%u", (unsigned)geteuid());
-	return strcmp(chain, "ledger") == 0 && strcmp(tenant, name) == 0;
+	return record_is_of(f->end.value ? f->end.value : f->begin.value, chain, tenant);
 }
 
 /* The chain that knows the run, and what it says of it; find_done() and its descriptor are the

@@ -171,9 +171,9 @@ static void redact_arguments(struct value *data)
 static int check_event(const struct pinfold_ledger_event *o, struct value **ret, struct err *e)
 {
 	size_t len = o->data ? strlen(o->data) : 0;
+	bool known = o->kind && (strchr(o->kind, '.') || strcmp(o->kind, "alert") == 0);
 
-	if (!o->kind || !o->phase || !strchr(o->kind, '.') || strncmp(o->kind, "ledger.", 7) == 0 ||
-	    strlen(o->kind) > 64)
+	if (!known || !o->phase || strncmp(o->kind, "ledger.", 7) == 0 || strlen(o->kind) > 64)
 		return err_set(e, ERR_INVALID, "kind: not of the form x.y, or the ledger's own");
 	if (len > EVENT_DATA_MAX)
 		return err_set(e, ERR_INVALID, "data: more than %u bytes", EVENT_DATA_MAX);
@@ -223,6 +223,13 @@ void record_who(struct pinfold_run *run, const struct pinfold_run_options *o)
 	(void)snprintf(w->token, sizeof(w->token), "%s", o->token ? o->token : "");
 	(void)snprintf(w->client, sizeof(w->client), "%s", o->client ? o->client : "");
 	run->options = o;
+}
+
+void record_asks(struct pinfold_run *run, const struct pinfold_run_options *o)
+{
+	record_who(run, o);
+	value_free(run->record.words);
+	run->record.words = record_words(o->argv, o->env);
 }
 
 static const char *kind_of(const struct pinfold_run *run)

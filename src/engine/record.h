@@ -55,6 +55,8 @@ int op_end(struct op *op, int r, struct value *data, const struct err *e);
 
 /* A run. */
 void record_who(struct pinfold_run *run, const struct pinfold_run_options *o);
+/* The same with what it runs, for one that has no events of its own. */
+void record_asks(struct pinfold_run *run, const struct pinfold_run_options *o);
 int record_run_begin(struct pinfold_run *run, struct err *e);
 /* It has gone on for RECORD_LIVES_US, or has raised an alert so long ago: an event says in which
  * sandbox, where the daemon chose it, and what was written so far is settled. A shorter run pays
@@ -80,6 +82,8 @@ struct value *record_words(const char *const *argv, const char *const *env);
  * it. */
 void record_run_first(struct value *v, const struct pinfold_run *run);
 void record_run_behind(struct pinfold_run *run);
+/* Its command alone, as the beginning has it. */
+void record_run_command(struct value *v, const struct pinfold_run *run);
 /* Its denials, connections and files; what the end has no room for, before it. */
 void record_run_lists(struct value *v, const struct pinfold_run *run);
 void record_run_more(struct pinfold_run *run);
@@ -113,6 +117,10 @@ uint64_t record_shipped(int chain);
  * made none. */
 int record_snapshot(const char *chain, const struct value *end, char ret[HASH_TEXT_SIZE],
 		    struct err *e);
+/* audit_whose.c: is that event of that chain the tenant's? NULL: anybody's. May the chain have such
+ * at all? */
+bool record_is_of(const struct value *event, const char *chain, const char *tenant);
+bool record_may_have(const char *chain, const char *tenant);
 /* audit.c: RFC 3339 in UTC to the millisecond, or NULL. */
 int record_instant(const char *name, const char *text, struct err *e);
 

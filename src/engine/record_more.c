@@ -320,6 +320,17 @@ static void set_first(struct value *v, const struct pinfold_run *run, const stru
 		value_set(v, l->omitted, value_of_u64(l->n - l->first));
 }
 
+void record_run_command(struct value *v, const struct pinfold_run *run)
+{
+	struct list l[BEGIN_LISTS];
+
+	begin_lists(run, l);
+	if (l[WORDS].n || run->options->lang)
+		set_first(v, run, &l[WORDS]);
+	if (run->options->lang)
+		value_set(v, "lang", record_word(run->options->lang));
+}
+
 void record_run_first(struct value *v, const struct pinfold_run *run)
 {
 	struct list l[BEGIN_LISTS];

@@ -209,7 +209,7 @@ int pinfold_sandbox_create(const struct pinfold_run_options *options, char ret_i
 	struct op op = {.sandbox = NULL};
 	record_init(&op.record);
 	if (r >= 0) {
-		record_who(run, options);
+		record_asks(run, options);
 		op.record.who = run->record.who;
 	}
 	if (r >= 0)
@@ -227,7 +227,11 @@ int pinfold_sandbox_create(const struct pinfold_run_options *options, char ret_i
 		r = sandbox_ask(&ask, &run->req, run, &msg, NULL, &e);
 	}
 	op.sandbox = r >= 0 ? msg.ok.sandbox : NULL;
-	r = op_end(&op, r, NULL, &e);
+	/* The beginning did not know which it is. */
+	struct value *made = value_object();
+	if (r >= 0)
+		record_run_command(made, run);
+	r = op_end(&op, r, made, &e);
 	if (r >= 0)
 		r = egress_hold(run, msg.ok.sandbox, &e);
 	if (r > 0)
@@ -319,7 +323,7 @@ int pinfold_sandbox_spawn(const char *id, const struct pinfold_run_options *opti
 	struct op op = {.sandbox = id};
 	record_init(&op.record);
 	if (r >= 0) {
-		record_who(run, options);
+		record_asks(run, options);
 		op.record.who = run->record.who;
 	}
 	if (r >= 0)
@@ -331,6 +335,8 @@ int pinfold_sandbox_spawn(const char *id, const struct pinfold_run_options *opti
 	struct value *data = value_object();
 	if (r >= 0) /* sandbox.exited has it, too */
 		value_set(data, "pid", value_of_u64(msg.ok.value));
+	if (r >= 0)
+		record_run_command(data, run);
 	r = op_end(&op, r, data, &e);
 	if (r >= 0)
 		*ret_pid = (uint32_t)msg.ok.value;

@@ -163,7 +163,7 @@ static int ship(int dir, const struct sink *s, const struct record_chain *chain,
 	if (r >= 0 && !(*flags & PINFOLD_SHIP_NOW) && st.failed_ms && now >= st.failed_ms &&
 	    now - st.failed_ms < AGAIN_MS)
 		return 0;
-	return r < 0 ? r : sink_ship(dir, s, chain->fd, e);
+	return r < 0 ? r : sink_ship(dir, s, chain->fd, *flags & PINFOLD_SHIP_NOW, e);
 }
 
 int pinfold_ledger_ship(uint32_t flags, struct pinfold_error *ret_error)

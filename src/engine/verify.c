@@ -38,12 +38,42 @@ static int parse_anchor(const char *text, struct note *ret, struct err *e)
 	return r < 0 ? err_wrap(e, "--anchor") : 0;
 }
 
-static int verify_one(const struct record_chain *chain, const struct verify_ask *ask,
-		      pinfold_verify_fn *each, void *arg, struct err *e)
+struct checking {
+	struct verify_ask ask;
+	struct ledger_keys keys;
+	bool used[LEDGER_KEYS_MAX];
+	struct ledger_keys own; /* of the chain that is looked at */
+	struct {
+		char id[ID_SIZE], name[128];
+	} seen[CHAINS_MAX];
+	unsigned n_seen;
+	pinfold_verify_fn *each;
+	void *arg;
+};
+
+/* A chain that took the place of another is good by itself. */
+static void look_for_twin(struct checking *c, struct pinfold_verify_result *out)
+{
+	for (unsigned i = 0; out->good && out->chain[0] && i < c->n_seen; i++) {
+		if (strcmp(c->seen[i].id, out->chain) != 0)
+			continue;
+		out->good = 0;
+		out->position = 0;
+		(void)snprintf(out->where, sizeof(out->where), "the chain");
+		(void)snprintf(out->what, sizeof(out->what),
+			       "%s is the same: one of them is not here any more", c->seen[i].name);
+	}
+	if (c->n_seen < CHAINS_MAX) {
+		memcpy(c->seen[c->n_seen].id, out->chain, ID_SIZE);
+		(void)snprintf(c->seen[c->n_seen++].name, sizeof(c->seen[0].name), "%s", out->name);
+	}
+}
+
+static int verify_one(struct checking *c, const struct record_chain *chain, struct err *e)
 {
 	struct pinfold_verify_result out = {.name = chain->name};
 	struct verify_result v;
-	int r = verify_chain(chain->fd, ask, &v, e);
+	int r = verify_chain(chain->fd, &c->ask, &v, e);
 
 	if (r < 0)
 		return err_wrap(e, "%s", chain->name);
@@ -61,7 +91,8 @@ static int verify_one(const struct record_chain *chain, const struct verify_ask 
 	memcpy(out.chain, v.chain, sizeof(v.chain));
 	memcpy(out.where, v.where, sizeof(out.where));
 	memcpy(out.what, v.what, sizeof(out.what));
-	each(&out, arg);
+	look_for_twin(c, &out);
+	c->each(&out, c->arg);
 	return 0;
 }
 
@@ -71,15 +102,6 @@ static int open_named(const char *dir, struct record_chain *to, struct err *e)
 	(void)snprintf(to->name, sizeof(to->name), "%s", dir);
 	return to->fd < 0 ? err_sys(e, "%s", dir) : 1;
 }
-
-struct checking {
-	struct verify_ask ask;
-	struct ledger_keys keys;
-	bool used[LEDGER_KEYS_MAX];
-	struct ledger_keys own; /* of the chain that is looked at */
-	pinfold_verify_fn *each;
-	void *arg;
-};
 
 static void tell_bad(const struct checking *c, const char *name, const char *what)
 {
@@ -103,7 +125,7 @@ static int verify_by_own(struct checking *c, const struct record_chain *chain, s
 				c->ask.key = &c->keys.key[i];
 			}
 	if (c->ask.key)
-		return verify_one(chain, &c->ask, c->each, c->arg, e);
+		return verify_one(c, chain, e);
 	tell_bad(c, chain->name, "none of those that were given is of this chain");
 	return 0;
 }
@@ -117,8 +139,7 @@ static int verify_list(struct checking *c, struct record_chain *list, int n, str
 	bool first = !many && (c->keys.n || c->ask.anchor || c->ask.witness);
 	for (int i = 0; i < n; i++) {
 		if (r >= 0 && (i == 0 || !first))
-			r = many ? verify_by_own(c, &list[i], e)
-				 : verify_one(&list[i], &c->ask, c->each, c->arg, e);
+			r = many ? verify_by_own(c, &list[i], e) : verify_one(c, &list[i], e);
 		fd_close(&list[i].fd);
 	}
 	for (unsigned i = 0; r >= 0 && many && i < c->keys.n; i++)

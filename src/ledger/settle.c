@@ -134,9 +134,17 @@ static int open_offsets(int dir, struct err *e)
 	return fd < 0 ? err_sys(e, "the ledger's offsets") : fd;
 }
 
+/* Who reads makes no file: it would be his, and not the writer's. */
+static int read_offsets(int dir, struct err *e)
+{
+	int fd = openat(dir, "offsets", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	return fd < 0 ? err_sys(e, "the ledger's offsets") : fd;
+}
+
 int settle_seek(int dir, struct scan *s, uint64_t at, struct err *e)
 {
-	auto_close int fd = open_offsets(dir, e);
+	auto_close int fd = read_offsets(dir, e);
 	uint64_t offset = 0, first = 0;
 
 	if (fd < 0)
@@ -150,6 +158,21 @@ int settle_seek(int dir, struct scan *s, uint64_t at, struct err *e)
 		return err_set(e, ERR_MISSING, "the file with event %llu is not there",
 			       (unsigned long long)at);
 	return 0;
+}
+
+int settle_seek_near(int dir, struct scan *s, uint64_t at, struct err *e)
+{
+	auto_close int fd = read_offsets(dir, e);
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return err_sys(e, "the ledger's offsets");
+	uint64_t known = (uint64_t)st.st_size / sizeof(uint64_t);
+	if (known == 0)
+		return err_set(e, ERR_MISSING, "no place of the ledger is known yet");
+	return settle_seek(dir, s, at < known ? at : known - 1, e);
 }
 
 /* What is being made of the events. */

@@ -39,6 +39,8 @@ int settle_read(void *arg, uint64_t place, struct tree_hash *ret, struct err *e)
 int settle_open_tree(int dir, struct err *e);
 /* Set a scan to event `at`, which a checkpoint covers. */
 int settle_seek(int dir, struct scan *s, uint64_t at, struct err *e);
+/* The same, or before it where no checkpoint covers that yet. */
+int settle_seek_near(int dir, struct scan *s, uint64_t at, struct err *e);
 /* What the old key signs when it hands over. Returns its length. */
 size_t settle_handover(const char *chain, const struct public_key *next, char ret[NOTE_SIZE]);
 

@@ -215,6 +215,9 @@ static int ship(int dir, const struct sink *s, int from, const struct note *now,
 		st->shipped = to->shipped;
 	if (r >= 0)
 		r = compare(from, to, st->shipped, now, e);
+	/* Not before: those of a ledger that was exchanged are no others' keys. */
+	if (r >= 0)
+		r = sink_put_keys(to, from, e);
 	st->shipped = st->shipped < gone ? gone : st->shipped;
 	if (r >= 0)
 		r = scan_open(from, &scan, e);
@@ -227,7 +230,7 @@ static int ship(int dir, const struct sink *s, int from, const struct note *now,
 	return r;
 }
 
-int sink_ship(int dir, const struct sink *s, int from, struct err *e)
+int sink_ship(int dir, const struct sink *s, int from, bool look, struct err *e)
 {
 	struct sink_to to = {.fd = FD_NONE};
 	struct err none = ERR_INIT;
@@ -240,7 +243,9 @@ int sink_ship(int dir, const struct sink *s, int from, struct err *e)
 		return r;
 	const char *chain = now.point.name + strlen("pinfold/");
 	r = sink_state(dir, s, chain, &st, e);
-	if (r < 0 || (st.shipped == now.point.head.size && !st.failed_ms))
+	/* How far it is, is kept beside the ledger, and was exchanged with it. */
+	bool looks = look && s->target[0] == '/';
+	if (r < 0 || (st.shipped == now.point.head.size && !st.failed_ms && !looks))
 		return r;
 	uint64_t before = st.shipped;
 	st.failed_ms = 0;

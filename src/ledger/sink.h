@@ -44,8 +44,9 @@ int sink_remove(int dir, const char *id, struct err *e);
 int sink_state(int dir, const struct sink *s, const char *chain, struct sink_state *ret,
 	       struct err *e);
 
-/* Bring what is new of the chain in `from` there. One at a time: who calls has a lock. */
-int sink_ship(int dir, const struct sink *s, int from, struct err *e);
+/* Bring what is new of the chain in `from` there. One at a time: who calls has a lock. look: also
+ * where nothing is new, whether a copy is one of this chain. */
+int sink_ship(int dir, const struct sink *s, int from, bool look, struct err *e);
 
 /* sink_to.c: the ways there. */
 struct sink_to {
@@ -59,6 +60,8 @@ struct sink_to {
 };
 int sink_check(const char *target, struct err *e);
 int sink_open(struct sink_to *to, const char *target, const char *chain, int from, struct err *e);
+/* The public keys, to where there are files. */
+int sink_put_keys(const struct sink_to *to, int from, struct err *e);
 /* Whole lines, `n` of them, from event `at` on. */
 int sink_put(struct sink_to *to, uint64_t at, const char *lines, size_t len, struct err *e);
 int sink_put_note(struct sink_to *to, const char *text, size_t len, struct err *e);

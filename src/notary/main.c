@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/hold.h"
 #include "ledger/notary.h"
 #include "ledger/p256.h"
 #include "ledger/sign.h"
@@ -29,6 +30,8 @@ static void keep_private(void)
 {
 	struct rlimit none = {0, 0};
 
+	if (!HOLD_NOTARY_PRIVATE)
+		return;
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	(void)setrlimit(RLIMIT_CORE, &none);

@@ -26,6 +26,8 @@ char *synthetic_cpuinfo(uint64_t cpus_milli);
 char *synthetic_meminfo(uint64_t bytes);
 /* /proc/stat of a machine that booted then and was idle since. */
 char *synthetic_stat(uint64_t cpus_milli, int64_t start_s);
+/* /proc/loadavg of a machine that has nothing else to do. */
+#define SYNTHETIC_LOADAVG "0.00 0.00 0.00 1/2 2\n"
 #define SYNTHETIC_SWAPS "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"
 
 #endif

@@ -12,29 +12,51 @@
 
 #define LOGGED_MAX 8u
 
+/* What was done about one: for the log, and in the words of --on-alert. */
+enum act { ACT_LOG, ACT_PAUSE, ACT_KILL };
+static const struct {
+	const char *log, *word;
+} acts[] = {
+	[ACT_LOG] = {"recorded", "log"},
+	[ACT_PAUSE] = {"paused", "pause"},
+	[ACT_KILL] = {"killed", "kill"},
+};
+
+/* The first few, where nobody has a command inside who would record them. */
+static void tell_record(const struct warden *w, const struct ward *ward, enum alert_rule rule,
+			const struct notify_event *ev, const char *action)
+{
+	struct warden_news news = {.alert = 1 + rule};
+
+	(void)snprintf(news.what, sizeof(news.what), "%s", ev->what);
+	(void)snprintf(news.action, sizeof(news.action), "%s", action);
+	if (!ward->visitors)
+		warden_tell(w, ward, &news);
+}
+
 /* Once: somebody who let it go on has seen it. */
-static const char *act(struct ward *ward, bool *ret_answer)
+static enum act act(struct ward *ward, bool *ret_answer)
 {
 	struct err e = ERR_INIT;
 
 	if (ward->alarmed || !(ward->spec.alert_kills || ward->spec.alert_pauses))
-		return "recorded";
+		return ACT_LOG;
 	ward->alarmed = true;
 	if (ward->spec.alert_pauses) {
 		int r = ward_set_paused(ward, true, &e);
 
 		*ret_answer = r != 1;
 		if (r >= 0)
-			return "paused";
+			return ACT_PAUSE;
 		if (!ward->held)
-			return "recorded"; /* its caller has a way */
+			return ACT_LOG; /* its caller has a way */
 	}
 	ward_kill(ward, LINK_STOP_ALERT);
 	*ret_answer = false;
-	return "killed";
+	return ACT_KILL;
 }
 
-bool ward_refused(struct ward *ward, const struct notify_event *ev)
+bool ward_refused(const struct warden *w, struct ward *ward, const struct notify_event *ev)
 {
 	const struct alert_refusal r = {.network = ev->network, .what = ev->what, .host = ev->host};
 	bool answer = true;
@@ -46,10 +68,12 @@ bool ward_refused(struct ward *ward, const struct notify_event *ev)
 	for (enum alert_rule rule = 0; rule < ALERT_RULES; rule++) {
 		if (!(raised & 1u << rule))
 			continue;
-		const char *what = act(ward, &answer);
-		if (ward->alerts++ < LOGGED_MAX && ward->held)
-			(void)fprintf(stderr, "pinfold: sandbox %s: alert %s: %s: %s\n",
-				      ward->spec.id, alert_name(rule), ev->what, what);
+		enum act done = act(ward, &answer);
+		if (ward->alerts++ >= LOGGED_MAX || !ward->held)
+			continue;
+		(void)fprintf(stderr, "pinfold: sandbox %s: alert %s: %s: %s\n", ward->spec.id,
+			      alert_name(rule), ev->what, acts[done].log);
+		tell_record(w, ward, rule, ev, acts[done].word);
 	}
 	if (!answer && ward->paused)
 		ward->withheld = *ev;

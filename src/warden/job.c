@@ -51,6 +51,8 @@ int job_new(const struct ask *ask, struct job **ret, int stdio[3], struct err *e
 	ask_command(ask, job->command, sizeof(job->command));
 	job->pty = ask->head->flags & ASK_PTY;
 	job->budget = BUDGET;
+	hash_init(&job->output[0]);
+	hash_init(&job->output[1]);
 	for (int i = 0; i < 3; i++)
 		job->sources[i].of = job;
 	job->sources[0].kind = SOURCE_JOB_OUT;
@@ -333,6 +335,8 @@ static bool take_output(struct warden *w, struct job *job, int i)
 		return false;
 	}
 	spool_add(&job->spool, (unsigned)i + 1, data, (size_t)n);
+	hash_add(&job->output[i], data, (size_t)n);
+	job->output_bytes[i] += (uint64_t)n;
 	job->budget -= (size_t)n < job->budget ? (size_t)n : job->budget;
 	return true;
 }
@@ -349,7 +353,7 @@ static void on_output(struct warden *w, struct job *job, int i, uint32_t events)
 		throttle(w, job);
 }
 
-static void tell_record(const struct warden *w, const struct job *job)
+static void tell_record(const struct warden *w, struct job *job)
 {
 	const struct ward *ward = job->ward;
 	struct warden_news news = {.pid = (uint32_t)job->pid,
@@ -358,11 +362,15 @@ static void tell_record(const struct warden *w, const struct job *job)
 				   .status = job->status,
 				   .stop = job->own || !job->known ? ward->stop : LINK_STOP_NONE,
 				   .began_ms = job->started_ms,
-				   .ended_ms = job->ended_ms,
-				   .output_bytes = job->spool.total};
+				   .ended_ms = job->ended_ms};
 
-	if (job->pid)
-		warden_tell(w, ward, &news);
+	if (!job->pid)
+		return;
+	for (int i = 0; i < 2; i++) {
+		news.output_bytes[i] = job->output_bytes[i];
+		hash_done(&job->output[i], news.output_hash[i]);
+	}
+	warden_tell(w, ward, &news);
 }
 
 /* No process of it is left that could print on; or those that are lose their reader. */

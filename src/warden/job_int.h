@@ -3,6 +3,7 @@
 #ifndef WARDEN_JOB_INT_H
 #define WARDEN_JOB_INT_H
 
+#include "base/hash.h"
 #include "warden/job.h"
 #include "warden/spool.h"
 
@@ -26,6 +27,8 @@ struct job {
 	uint64_t started_ms, ended_ms; /* since 1970 */
 	char command[160];
 	struct spool spool;
+	struct hash output[2]; /* all of it, also what the spool has let go */
+	uint64_t output_bytes[2];
 	size_t budget;
 	bool throttled;
 	struct follower *followers;

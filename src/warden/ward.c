@@ -304,8 +304,10 @@ void warden_tell(const struct warden *w, const struct ward *ward, struct warden_
 
 static void tell_record(const struct warden *w, const struct ward *ward)
 {
-	struct warden_news news = {
-		.stop = ward->stop, .began_ms = ward->made_ms, .ended_ms = warden_now_ms()};
+	struct warden_news news = {.stop = ward->stop,
+				   .began_ms = ward->made_ms,
+				   .ended_ms = warden_now_ms(),
+				   .alerts = ward->alerts};
 
 	warden_tell(w, ward, &news);
 }
@@ -559,7 +561,7 @@ static void on_listener(struct warden *w, struct ward *ward, uint32_t events)
 
 	if (r > 0 && ev.guard)
 		r = ward_guard_ask(w, ward, &ev);
-	else if (r > 0 && ward_refused(ward, &ev) && notify_answer(ward->listener, &ev) < 0)
+	else if (r > 0 && ward_refused(w, ward, &ev) && notify_answer(ward->listener, &ev) < 0)
 		r = -EPIPE;
 	if (r < 0) {
 		warden_unwatch(w, ward->listener);

@@ -243,7 +243,7 @@ void ward_describe(const struct ward *ward, struct link_msg *msg);
 int ward_set_paused(struct ward *ward, bool pause, struct err *e);
 /* alarm.c: something was refused in it. False: do not answer who is killed for it, nor yet who is
  * stopped, so that he cannot be faster than the signal. */
-bool ward_refused(struct ward *ward, const struct notify_event *ev);
+bool ward_refused(const struct warden *w, struct ward *ward, const struct notify_event *ev);
 
 uint64_t warden_now_us(void);
 uint64_t warden_now_ms(void); /* since 1970 */

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/id.h"
 
 /* What waits in a sandbox that waits. */
@@ -21,8 +22,8 @@ enum ward_kind {
 	KINDS,
 };
 
-/* Something ended that nobody waits for: a sandbox that lives, or a command in one. For the
- * record. */
+/* Something ended that nobody waits for: a sandbox that lives, or a command in one; or what it did
+ * raised an alert, and nobody was there. For the record. */
 struct warden_news {
 	char sandbox[ID_SIZE];
 	uint32_t owner; /* whose it is */
@@ -33,7 +34,12 @@ struct warden_news {
 	uint32_t stop;		     /* enum link_stop: what ended it */
 	uint32_t drained;	     /* the daemon ends, and it with it */
 	uint64_t began_ms, ended_ms; /* since 1970 */
-	uint64_t output_bytes;
+	uint64_t output_bytes[2];    /* of standard output, or of the terminal; of standard error */
+	uint8_t output_hash[2][HASH_BYTES];
+	uint32_t alert;	 /* 1 + the rule; 0: none, it ended */
+	uint32_t alerts; /* of the sandbox, when that ended */
+	char what[96];	 /* the alert's */
+	char action[16];
 	char label[96]; /* the first of its metadata, as far as there is room; "": none */
 };
 

@@ -52,6 +52,24 @@ assert layer["language"] == "python" and layer["packages"] == 2 and len(layer["k
 		predicate.package_layers
 }
 
+# Run again with the very layer, whatever the index says by now.
+replayed()
+{
+	local run before
+
+	inside_json --deterministic --deps auto --lang python -c "$APPLE; import time; print(time.time())"
+	run=$(/usr/bin/python3 -I -c 'import json, sys; print(json.load(open(sys.argv[1]))["id"])' "$OUT")
+	before=$(asked)
+	pinfold replay "$run"
+	exits 0 "a run with packages, once more"
+	check "is the same" grep -q '^identical: ' "$OUT"
+	check "without a word to the index" test "$(asked)" = "$before"
+	inside_json --deps auto --lang python -c "$APPLE"
+	run=$(/usr/bin/python3 -I -c 'import json, sys; print(json.load(open(sys.argv[1]))["id"])' "$OUT")
+	pinfold replay "$run"
+	refuses unsupported "$run" "one of which only the ledger knows, whose text it has not"
+}
+
 # Which of the packages that were there the program used, however it ended.
 used()
 {
@@ -323,6 +341,7 @@ checks()
 	index || return
 	first
 	receipt
+	replayed
 	used
 	table
 	workspace

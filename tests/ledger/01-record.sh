@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# red: receipt-signed
+#
 # What is done is on record, and what is on record can be checked by a stranger; secrets are not there
 # (L01), no caller can forge a line (L02), and what cannot be recorded is not done (L04).
 . "$(dirname "$0")/../lib/cli.sh"

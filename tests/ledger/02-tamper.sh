@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# red: ledger-signed
+#
 # L03: whatever is done to the files of a ledger is found, and pinfold verify names the place. Every byte
 # is flipped in tests/unit/ledger_verify.c; here are the ways of a person.
 . "$(dirname "$0")/../lib/cli.sh"
@@ -63,7 +65,25 @@ checks()
 	check "the place is named" grep -q "NOT GOOD at event 0: checkpoints: none covers the [0-9]* events since 20" "$OUT"
 	pinfold verify --ledger "$M/bare" --anchor "$M/good/anchor"
 	exits 0 "one that was kept elsewhere takes their place"
+	spoiled "a key that was added to the list" "keys: it lists a key that is none" sh -c 'cat "$1" >>keys' - "$M/other/ledger/keys"
+	spoiled "a list of other keys" "keys: it does not list" cp "$M/other/ledger/keys" keys
+	spoiled "a file that is empty" "events.000000000000099: it is empty" touch events.000000000000099
+	spoiled "a file with the name of another" "events.000000000000003, line 1: the file has the name of another" \
+		sh -c 'mv events events.000000000000003; touch events'
+	twins
 	spoiled "a chain of somebody else's" "(the key|the end|the checkpoint)" sh -c 'cp "$1"/* .' - "$M/other/ledger"
+}
+
+# A chain in the place of another's: each is good by itself.
+twins()
+{
+	mkdir -p "$M/home/tenants/gone"
+	cp -r "$M/home/ledger" "$M/home/tenants/gone/ledger"
+	chown -R --reference="$M/home/ledger" "$M/home/tenants"
+	pinfold verify
+	check "a chain that is there twice is found" test "$RC" = 1
+	check "with whose place it has" grep -q 'tenants/gone/ledger: .* NOT GOOD .*: ledger is the same' "$OUT"
+	rm -r "$M/home/tenants"
 }
 
 # bare: it has no checkpoint left, and a copy of it is not good.

@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# red: witness-signed, witness-goes-on
+#
 # Copies elsewhere and witnesses: a ledger that was exchanged for an older copy of itself, or that tells
 # another story, is found by either (L03).
 . "$(dirname "$0")/../lib/cli.sh"
@@ -141,9 +143,13 @@ rolled_back()
 	pinfold verify --anchor "$COPY/checkpoints"
 	check "by the copy elsewhere it is not" test "$RC" = 1
 	check "and it says why" grep -q 'events are missing' "$OUT"
+	cp "$COPY/keys" "$M/keys"
+	pinfold audit sink ship
+	refuses conflict "$M/copy" "who brings what is new there finds it at once"
 	inside -- false
 	pinfold audit sink ship
 	refuses conflict "$M/copy" "nothing is written over the copy"
+	check "nor over its keys" cmp -s "$M/keys" "$COPY/keys"
 	pinfold audit checkpoint
 	keep request
 	reads "$M/request" audit witness "$M/w"

@@ -100,6 +100,34 @@ ends()
 	has_event "\"kind\":\"sandbox.ended\",\"phase\":\"end\",\"sandbox\":\"$1\""
 }
 
+# What commands do that nobody waits for raises alerts, too.
+alarmed()
+{
+	local box
+
+	daemon_start --no-http
+	pinfold run --detach "${BEST[@]}" -- tail -f /dev/null
+	box=$(cat "$OUT")
+	pinfold exec --detach "$box" -- sh -c 'mount -t tmpfs x /mnt'
+	check "an alert of a command in the background" wait_for 20 has_event '"kind":"alert","phase":"raised","sandbox":"'"$box"'"'
+	events '[(e["data"]["rule"], e["data"]["what"], e["data"]["action"]) for e in l if e["kind"] == "alert" and e["sandbox"] == "'"$box"'"] == [("escape", "mount", "log")]' \
+		"once, with what it did"
+	pinfold exec "$box" -- sh -c 'unshare -r true'
+	check "one of a command that somebody waits for" wait_for 20 has_event '"what":"unshare"'
+	events '[bool(e.get("run")) for e in l if e["kind"] == "alert" and e["data"]["what"] == "unshare" and e["sandbox"] == "'"$box"'"] == [True]' "once, with its run"
+	pinfold kill "$box"
+	check "its end" wait_for 20 ends "$box"
+	events '[e["data"]["alerts"] for e in l if e["kind"] == "sandbox.ended" and e["sandbox"] == "'"$box"'"] == [2]' "says how many there were"
+	pinfold run --detach --on-alert kill "${BEST[@]}" -- sh -c 'mount -t tmpfs x /mnt; exec tail -f /dev/null'
+	box=$(cat "$OUT")
+	check "one that is killed for it" wait_for 20 ends "$box"
+	events '[e["data"]["action"] for e in l if e["kind"] == "alert" and e["sandbox"] == "'"$box"'"] == ["kill"]' "that is on record"
+	events '[e["data"]["why"] for e in l if e["kind"] == "sandbox.ended" and e["sandbox"] == "'"$box"'"] == ["alert"]' "and why it ended"
+	pinfold audit --sandbox "$box"
+	check "in words" grep -q 'alert .* escape: mount' "$OUT"
+	daemon_stop
+}
+
 # Of what nobody waits for only the daemon knows how it ended.
 ended()
 {
@@ -111,11 +139,22 @@ ended()
 	check "a detached command ends" wait_for 20 ends "$own"
 	events '[(e["data"]["status"], e["data"]["exit_status"], e["data"]["output_bytes"], e["data"]["own"]) for e in l if e["kind"] == "sandbox.exited" and e["sandbox"] == "'"$own"'"] == [("exited", 4, 4, True)]' \
 		"how is on record"
+	events '[(e["data"]["stdout"]["bytes"], e["data"]["stdout"]["sha256"], e["data"]["stderr"]["bytes"]) for e in l if e["kind"] == "sandbox.exited" and e["sandbox"] == "'"$own"'"] == [(4, "'"$(printf 'out\n' | sha256sum | cut -d' ' -f1)"'", 0)]' \
+		"and the hash of what it printed"
 	events '[e["data"]["why"] for e in l if e["kind"] == "sandbox.ended"] == ["command"]' "and that its sandbox went with it"
+	pinfold run --detach "${BEST[@]}" -- sh -c 'seq 3000000; seq 9 >&2'
+	own=$(cat "$OUT")
+	check "one that prints more than is kept ends" wait_for 60 ends "$own"
+	events '[(e["data"]["stdout"]["sha256"], e["data"]["stderr"]["sha256"]) for e in l if e["kind"] == "sandbox.exited" and e["sandbox"] == "'"$own"'"] == [("'"$(seq 3000000 | sha256sum | cut -d' ' -f1)"'", "'"$(seq 9 | sha256sum | cut -d' ' -f1)"'")]' \
+		"the hashes are of all of it"
 	pinfold run --detach --grace 100ms "${BEST[@]}" -- tail -f /dev/null
 	ttl=$(cat "$OUT")
 	pinfold exec --detach "$ttl" -- sh -c 'exit 7'
 	check "what was sent into one ends" wait_for 20 has_event '"exit_status":7'
+	events '[e["data"]["command"] for e in l if e["kind"] == "sandbox.spawn" and e["sandbox"] == "'"$ttl"'"] == 2 * [["sh", "-c", "exit 7"]]' \
+		"and so is what it was"
+	events '[e["data"]["command"] for e in l if e["kind"] == "sandbox.create"][-1] == ["tail", "-f", "/dev/null"]' \
+		"as what a sandbox was made for"
 	pinfold extend "$ttl" 1ms
 	check "one whose time is over ends" wait_for 20 ends "$ttl"
 	events '[e["data"]["why"] for e in l if e["kind"] == "sandbox.ended"][-1] == "time"' "that is why"
@@ -123,6 +162,7 @@ ended()
 		"what was sent into it has its end, too"
 	pinfold audit --sandbox "$ttl"
 	check "in words" grep -q 'sandbox.ended .* by time' "$OUT"
+	check "with its commands" grep -q 'sandbox.exited .* exit 7 .* sh -c exit 7$' "$OUT"
 	pinfold run --detach "${BEST[@]}" -- tail -f /dev/null
 	ttl=$(cat "$OUT")
 	daemon_stop
@@ -179,6 +219,7 @@ checks()
 	settled
 	named
 	ended
+	alarmed
 	asked
 	anchored
 }

@@ -78,6 +78,29 @@ for i in range(40):
     try: socket.getaddrinfo("example.org", 443)
     except OSError: pass'
 	json_is '[]' 'd["alerts"]' "a program that looks a name up again and again"
+	cat >"$W/README.md" <<-'EOT'
+		# Prompt engineering
+		A system prompt says who the model is. Users may try to make it ignore its rules (OWASP LLM01).
+		To override the defaults set PROMPT. Forget about manual setup. Disregard the linter's warning above.
+		Previous versions had instructions in INSTALL; ignore files are in .gitignore. `{"role": "system"}`
+	EOT
+	{
+		printf 'npm WARN deprecated inflight@1.0.6: This module is not supported. Do not use it.\n'
+		printf '\033[?25l\033[36m|\033[39m idealTree\033[1G\033[0K\033[32mok\033[39m\033[1A\033[2K\033]9;4;1;50\a\033[?25h\n'
+		printf 'added 1243 packages, and audited 1244 packages in 32s\n'
+	} >"$W/npm.log"
+	own "$W"
+	inside_json --dir "$W" --workdir /work -- cat README.md npm.log
+	json_is '[]' 'd["alerts"]' "a README about prompts, and what npm prints"
+	inside_json -- sh -c 'git init -q r && cd r && git config user.email a@b && git config user.name n &&
+		echo 1 >f && git add f && git commit -qm "Ignore the previous commit" && git -c color.ui=always log -p'
+	json_is '[]' 'd["alerts"]' "git in colours"
+	if /usr/bin/python3 -Ic 'import pandas' 2>/dev/null; then
+		inside_json --memory 1G --time 120s -- /usr/bin/python3 -c 'import pandas as pd
+d = pd.DataFrame({"a": range(5000), "b": [x * x % 97 for x in range(5000)]})
+print(d.to_string()); print(d.describe()); d.to_csv("x.csv")'
+		json_is '[]' 'd["alerts"]' "a job of pandas"
+	fi
 	inside_json --pty -- printf '\033]0;title\a\033[6n'
 	json_is '[]' 'd["alerts"]' "with a terminal of its own, what it is for"
 	needs gcc "a compiler's colours" || return
@@ -135,6 +158,8 @@ assert l[-1]["workspace"] == "alerts"' "$OUT"
 	pinfold audit --run "$(/usr/bin/python3 -I -c 'import json, sys
 print(json.loads(open(sys.argv[1]).readlines()[-1])["run"])' "$OUT")"
 	check "and in the story" grep -q 'alert escape: mount; it was killed for that' "$OUT"
+	pinfold audit --kind alert
+	check "in a table" grep -q ' alert .* raised .* escape: mount' "$OUT"
 	pinfold verify
 	exits 0 "the ledger is good"
 }

@@ -4,9 +4,9 @@
 # `make check-replay` (REPLAY_CORPUS=all). Of MAY_DIFFER docs/replay.md says why.
 . "$(dirname "$0")/../lib/cli.sh"
 
-FEW="05 07 09 17 22 23"
+FEW="05 07 09 17 22 23 38"
 MAY_DIFFER="29"
-declare -A NEEDS=([js]=node [R]=Rscript [pl]=perl [09]=git [07]=make [08]=cmake [10]=zip [24]=openssl [25]=sqlite3 [29]=java)
+declare -A NEEDS=([js]=node [R]=Rscript [pl]=perl [09]=git [07]=make [33]=make [08]=cmake [10]=zip [24]=openssl [25]=sqlite3 [29]=java)
 declare -A LANGS=([py]=python [js]=node [R]=r [sh]=bash)
 
 # program FILE: sets WORDS.
@@ -24,7 +24,7 @@ again()
 
 	number=${name%%-*}
 	needs ${NEEDS[${1##*.}]:-} ${NEEDS[$number]:-} "$name" || return
-	if [[ $number == 0[1-4] ]] && ! /usr/bin/python3 -Ic 'import pandas, matplotlib' 2>/dev/null; then
+	if [[ $number == 0[1-4] || $number == 31 ]] && ! /usr/bin/python3 -Ic 'import pandas, matplotlib' 2>/dev/null; then
 		skip "$name [$MODE]" "the Python module pandas is not installed"
 		return
 	fi
@@ -46,7 +46,7 @@ checks()
 	local number
 
 	CALL_SECONDS=120
-	[ "${REPLAY_CORPUS:-}" = all ] && FEW=$(seq -w 30)
+	[ "${REPLAY_CORPUS:-}" = all ] && FEW=$(seq -w 38)
 	for number in $FEW; do
 		again "$TEST_DIR/corpus/$number"-*
 	done

@@ -32,3 +32,4 @@ for thread in threads:
 for thread in threads:
     thread.join()
 print(done, threading.Event().wait(0.05), round(time.time() - begin, 3))
+print(os.getloadavg())

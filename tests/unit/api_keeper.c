@@ -108,6 +108,13 @@ static void takes_what_it_should(void)
 	ok(!request.whole, "in the tenant's own data directory");
 	good("receipt|--json|" RUN_ID, 0);
 	ok(request.whole, "a receipt is looked for in all of it, and told whose");
+	good("audit|--json|--all|--follow|--cursors|--cursor=led:1.led:2|--kind=run", 0);
+	ok(request.whole && request.follows, "so are events, as long as somebody listens");
+	bad("audit|--json|--tenant=other", 0);
+	bad("audit|--cursor-file=/etc/passwd", 0);
+	bad("audit|key", 0);
+	bad("audit|rotate", 0);
+	bad("audit|prune|--before=1s", 0);
 }
 
 static void words_are_where_they_are(void)
