@@ -70,7 +70,7 @@ const struct plan_head *guest_map_claim(int fd)
 /* Wait ready-made until somebody wants us, for as long as that takes. */
 static int await_claim(struct guest *g)
 {
-	struct msg_guest ready = {.kind = MSG_READY};
+	struct msg_guest ready = {.kind = MSG_READY, .step = g->driver < 0 ? 0 : MSG_BY_DRIVER};
 	struct msg_host msg;
 	int fds[MSG_FDS_MAX];
 

@@ -66,7 +66,8 @@ enum msg_guest_kind {
 enum { MSG_FULL_LAYER = 0x1, MSG_FULL_TMP = 0x2 };
 
 /* Steps after the plan, for MSG_FAILED. */
-#define MSG_BY_DRIVER 1	   /* of MSG_STARTED: an interpreter that waited has it */
+/* Of MSG_STARTED: an interpreter that waited has it; of MSG_READY: one waits. */
+#define MSG_BY_DRIVER 1
 #define MSG_STEP_PLAN (-1) /* the plan itself is damaged */
 #define MSG_STEP_UNSHARE (-7)
 #define MSG_STEP_TERMINAL (-2)

@@ -16,6 +16,9 @@ one_shot()
 	inside_json --daemon "${BEST[@]}" --package 'apple<2' --lang python -c "$APPLE"
 	doc_is "1.1 1.5" 'd["stdout"]["text"].strip()' "and what is named"
 	doc_is "apple 1.1,pear 1.5" '",".join(p["name"] + " " + p["version"] for p in d["packages"])' "it says so"
+	doc_is "True True" '" ".join(str(p.get("imported")) for p in d["packages"])' "and that they were imported"
+	inside_json --daemon "${BEST[@]}" --package 'apple<2' --lang python -c "import pear"
+	doc_is "False True" '" ".join(str(p.get("imported")) for p in d["packages"])' "or which of them were not"
 	inside --daemon "${BEST[@]}" --lang python -c "$APPLE"
 	exits 1 "without them nothing is there"
 }

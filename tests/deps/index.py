@@ -70,6 +70,25 @@ def fill():
     add("infant", wheel("infant", "0.1", {"infant.py": ""}), time="now")
     add("opencv-python-headless", wheel("opencv-python-headless", "4.1", {"cv2/__init__.py": "__version__ = '4.1'\n"}))
     add("fighter", wheel("fighter", "1.0", {"fighter.py": ""}, ["pear<1"]))
+    # For interpreters that wait: what an import leaves, and those that nobody can wait with.
+    add("marker", wheel("marker", "1.0", {"marker.py": """import os
+places = '/tmp/marker', '/home/user/marker', '/dev/shm/marker', '/usr/local/marker'
+seen = [p for p in places if os.path.exists(p)]
+for p in places:
+    try:
+        open(p, 'w').write('x')
+    except OSError:
+        pass
+born = os.urandom(8).hex()
+secret = []
+"""}))
+    for name, text in {"sleeper": "import signal\nsignal.pause()\n",
+                       "forker": "import os, signal\nif os.fork() == 0:\n    signal.pause()\n",
+                       "talker": "print('hello from talker')\n",
+                       "restless": "import threading\ndef turn():\n    while True:\n        pass\n"
+                                   "threading.Thread(target=turn, daemon=True).start()\n",
+                       "faulty": "import sys\nif 'layer' in sys.orig_argv:\n    raise ValueError('x')\n"}.items():
+        add(name, wheel(name, "1.0", {f"{name}.py": text}))
     # Attacks.
     add("climber", wheel("climber", "1.0", {"climber.py": ""}, extra=[("../../../../../../home/user/evil", "x"),
                                                                         ("/etc/evil", "x")]))
