@@ -111,6 +111,8 @@ enum deps_lang deps_guess(const char *dir);
  * changed. */
 struct hash;
 int deps_print_dir(const char *dir, struct hash *h, struct err *e);
+/* The same, and which languages it has programs of, as far as their endings tell: a bit for each. */
+int deps_print_programs(const char *dir, struct hash *h, unsigned *ret_langs, struct err *e);
 /* One that is named may have any name. */
 void deps_print_file(const char *dir, const char *file, struct hash *h);
 /* And the interpreter with what it has installed. */
