@@ -33,6 +33,14 @@ def wheel(name, version, files, requires=(), extra=()):
     return f"{name.replace('-', '_')}-{version}-py3-none-any.whl", out.getvalue()
 
 
+def padded(made, name, size):
+    """The same wheel, with an entry that says it is larger than it is: what follows would be taken for its end."""
+    data = bytearray(made[1])
+    at = data.rindex(b"PK\x01\x02", 0, data.rindex(name.encode()))
+    data[at + 24:at + 28] = size.to_bytes(4, "little")
+    return made[0], bytes(data)
+
+
 def sdist(name, version, setup):
     out, top = io.BytesIO(), f"{name}-{version}"
     with tarfile.open(fileobj=out, mode="w:gz") as t:
@@ -94,6 +102,8 @@ secret = []
                                                                         ("/etc/evil", "x")]))
     add("liar", wheel("apple", "9.0", {"liar.py": ""})[0:1] and ("liar-1.0-py3-none-any.whl",
                                                                   wheel("other", "1.0", {"liar.py": ""})[1]))
+    add("padded", padded(wheel("padded", "1.0", {"padded/__init__.py": "", "padded/data.bin": "x" * 100,
+                                                 "padded/more.bin": "y" * 4000}), "padded/data.bin", 1124))
     add("changed", wheel("changed", "1.0", {"changed.py": ""}), hash="0" * 64)
     add("secretive", sdist("secretive", "1.0", SETUP.format(name="secretive", version="1.0", before="""
 import os, socket
