@@ -2,11 +2,13 @@
 #include "warden/layered.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/fd.h"
+#include "base/hold.h"
 #include "sandbox/bundle.h"
 #include "sandbox/environ.h"
 #include "warden/driver.h"
@@ -39,22 +41,38 @@ static bool is_hot(const struct layered *l, uint64_t now)
 	return l->said && !l->refused && demand_is_often(&l->uses, now);
 }
 
-static bool is_same_layer(const struct layered *l, const struct bundle *said,
-			  const int fds[DEPS_GIVEN_MAX])
+/* Which directory it is, as the kernel has it: a file system of the caller's own making, which may
+ * never answer, is not asked. While we hold it, no other can be the same. */
+static bool identify(int fd, struct layer_id *ret)
 {
-	struct stat st;
+	char path[40], text[256];
+	size_t len = 0;
 
+	(void)snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	auto_close int info = open(path, O_RDONLY | O_CLOEXEC);
+	if (info < 0 || fd_read_max(info, text, sizeof(text) - 1, &len) < 0)
+		return false;
+	text[len] = '\0';
+	const char *mount = strstr(text, "mnt_id:"), *ino = strstr(text, "ino:");
+	return mount && ino && sscanf(mount, "mnt_id: %" SCNu64, &ret->mount) == 1 &&
+	       sscanf(ino, "ino: %" SCNu64, &ret->ino) == 1;
+}
+
+static bool is_same_layer(const struct layered *l, const struct bundle *said,
+			  const struct layer_id id[DEPS_GIVEN_MAX])
+{
 	for (unsigned i = 0; i < said->n; i++)
-		if (fstat(fds[i], &st) < 0 || st.st_dev != l->dev[i] || st.st_ino != l->ino[i])
+		if (id[i].mount != l->id[i].mount || id[i].ino != l->id[i].ino)
 			return false;
 	return true;
 }
 
 static bool is_it(const struct layered *l, const struct ucred *who, const struct bundle *said,
-		  const int fds[DEPS_GIVEN_MAX])
+		  const struct layer_id id[DEPS_GIVEN_MAX])
 {
-	return l->said && l->uid == who->uid && l->gid == who->gid &&
-	       memcmp(l->said, said, sizeof(*said)) == 0 && is_same_layer(l, said, fds);
+	return l->said && (!HOLD_PACKAGE_WARM || (l->uid == who->uid && l->gid == who->gid &&
+						  memcmp(l->said, said, sizeof(*said)) == 0 &&
+						  is_same_layer(l, said, id)));
 }
 
 /* Nothing that an interpreter which waits could not know, or that its modules may have read. */
@@ -90,7 +108,6 @@ static struct layered *remember(struct warden *w, const struct ucred *who,
 				const struct bundle *said, const int fds[DEPS_GIVEN_MAX])
 {
 	struct layered *l = find_place(w);
-	struct stat st;
 
 	if (!l)
 		return NULL;
@@ -100,9 +117,7 @@ static struct layered *remember(struct warden *w, const struct ucred *who,
 	bool good = l->said != NULL;
 	for (unsigned i = 0; good && i < said->n; i++) {
 		l->fd[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 3);
-		good = l->fd[i] >= 0 && fstat(l->fd[i], &st) == 0;
-		l->dev[i] = good ? st.st_dev : 0;
-		l->ino[i] = good ? st.st_ino : 0;
+		good = l->fd[i] >= 0 && identify(l->fd[i], &l->id[i]);
 	}
 	if (!good) {
 		drop(l);
@@ -126,10 +141,14 @@ struct ward *layered_choose(struct warden *w, const struct ask *ask, const struc
 {
 	struct layered *l = w->layered;
 	uint64_t now = warden_now_us();
+	struct layer_id id[DEPS_GIVEN_MAX];
 
 	if ((said->flags & BUNDLE_IMAGE) || !said->modules[0] || !pool_fits(ask) || !is_plain(ask))
 		return NULL;
-	while (l < w->layered + LAYERED_MAX && !is_it(l, who, said, fds))
+	for (unsigned i = 0; i < said->n; i++)
+		if (!identify(fds[i], &id[i]))
+			return NULL;
+	while (l < w->layered + LAYERED_MAX && !is_it(l, who, said, id))
 		l++;
 	if (l == w->layered + LAYERED_MAX)
 		l = remember(w, who, said, fds);

@@ -9,7 +9,7 @@
  * does to a sandbox that has it anyway and that nobody else will ever be in, and the zygote, which
  * could enter sandboxes, never sees it.
  *
- * Who may have it: a request of the same user that brings the very same directories (device and
+ * Who may have it: a request of the same user that brings the very same directories (mount and
  * inode, of descriptors that he opened himself), for the same modules, which his program's text
  * imports; with no variable, directory or limit of its own. The locks of a store go with requests,
  * not with what waits: a layer may be removed under one, and then nobody can ask for it any more.

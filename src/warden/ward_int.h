@@ -76,8 +76,10 @@ struct source {
 struct layered {
 	struct bundle *said; /* NULL: a free place */
 	int fd[DEPS_GIVEN_MAX];
-	uint64_t dev[DEPS_GIVEN_MAX], ino[DEPS_GIVEN_MAX]; /* of the layers themselves */
-	uid_t uid;					   /* whose */
+	struct layer_id {
+		uint64_t mount, ino;
+	} id[DEPS_GIVEN_MAX]; /* of the layers themselves */
+	uid_t uid;	      /* whose */
 	gid_t gid;
 	struct demand_uses uses;
 	bool refused; /* it cannot be waited with */
@@ -121,8 +123,9 @@ struct ward {
 	uint32_t metadata_len;
 	char *variables; /* that its commands have: "KEY=VALUE" and NUL, each (variables.c) */
 	uint32_t variables_len;
-	struct ward_guard *guard; /* who decides about commands; NULL: nobody need */
-	struct job *jobs;	  /* the first is its own command, if it has one */
+	char imported[WARDEN_IMPORTED_MAX + 1]; /* what the guest said last */
+	struct ward_guard *guard;		/* who decides about commands; NULL: nobody need */
+	struct job *jobs;			/* the first is its own command, if it has one */
 	struct visitor *visitors;
 	unsigned n_visitors;
 	struct ward *same_hash;

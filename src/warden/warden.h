@@ -21,6 +21,8 @@ enum ward_kind {
 	KINDS,
 };
 
+#define WARDEN_IMPORTED_MAX 255u
+
 /* Something ended that nobody waits for: a sandbox that lives, or a command in one. For the
  * record. */
 struct warden_news {
@@ -34,6 +36,8 @@ struct warden_news {
 	uint32_t drained;	     /* the daemon ends, and it with it */
 	uint64_t began_ms, ended_ms; /* since 1970 */
 	uint64_t output_bytes;
+	/* Of a sandbox with packages: a letter for each (wire/msg.h), "": nobody knows. */
+	char imported[WARDEN_IMPORTED_MAX + 1];
 	char label[96]; /* the first of its metadata, as far as there is room; "": none */
 };
 

@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# red: package-warm
+#
 # Interpreters that wait with packages imported: for who uses the same again and again, each in a sandbox of its
 # own, and not with packages that nobody can wait with.
 . "$(dirname "$0")/../lib/deps.sh"
