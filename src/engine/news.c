@@ -81,6 +81,8 @@ static void record(const struct message *m)
 		value_set(v, "own", value_of_bool(n->own)); /* sandbox.create had it */
 		value_set(v, "output_bytes", value_of_u64(n->output_bytes));
 	}
+	if (!n->pid && n->imported[0])
+		value_set(v, "imported", value_of_str(n->imported));
 	if (m->lost)
 		value_set(v, "lost", value_of_u64(m->lost));
 	auto_free char *text = value_text(v, NULL);
@@ -108,6 +110,7 @@ static void listen_until_the_end(int fd)
 			return;
 		m.news.sandbox[sizeof(m.news.sandbox) - 1] = '\0';
 		m.news.label[sizeof(m.news.label) - 1] = '\0';
+		m.news.imported[sizeof(m.news.imported) - 1] = '\0';
 		record(&m);
 	}
 }

@@ -309,7 +309,15 @@ static void tell_record(const struct warden *w, const struct ward *ward)
 	struct warden_news news = {
 		.stop = ward->stop, .began_ms = ward->made_ms, .ended_ms = warden_now_ms()};
 
+	memcpy(news.imported, ward->imported, sizeof(news.imported));
 	warden_tell(w, ward, &news);
+}
+
+/* Which of its packages were used, as the guest has it: letters and nothing else. */
+static void take_seen(struct ward *ward, const struct control_event *ev)
+{
+	if (ev->msg.len <= WARDEN_IMPORTED_MAX && strspn(ev->name, MSG_SEEN_ALL) == ev->msg.len)
+		memcpy(ward->imported, ev->name, ev->msg.len + 1);
 }
 
 void ward_end(struct warden *w, struct ward *ward)
@@ -519,6 +527,7 @@ static bool on_control(struct warden *w, struct ward *ward)
 		else if (ward->state == WARD_STARTING)
 			on_started(w, ward, &ev);
 		break;
+	case MSG_SEEN: take_seen(ward, &ev); break;
 	case MSG_EXITED:
 		if (ward->held)
 			job_exited(ward, ev.msg.code);

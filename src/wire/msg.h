@@ -57,7 +57,8 @@ enum msg_guest_kind {
 	MSG_USAGE,  /* of one more command; value: CPU time in us, value2: peak memory in KiB */
 	MSG_FORK, /* fd: an interpreter's end of a socket to the guest; the zygote is to fork one */
 	MSG_READY, /* all but the command is there; a second PLAN is awaited */
-	MSG_SEEN,  /* a letter, MSG_SEEN_*, for each package that the plan has watched */
+	MSG_SEEN,  /* a letter, MSG_SEEN_*, for each package that the plan has watched; of a
+			   * sandbox that lives also behind a command, with what all did so far */
 	MSG_DONE,  /* value: files not reported, value2: bytes used in the layer, code:
 			   * MSG_FULL_* */
 };
@@ -84,6 +85,7 @@ enum { MSG_FULL_LAYER = 0x1, MSG_FULL_TMP = 0x2 };
 #define MSG_SEEN_YES '1'
 #define MSG_SEEN_UNKNOWN '?'
 #define MSG_SEEN_BROKEN '!'
+#define MSG_SEEN_ALL "01?!"
 
 enum msg_change { MSG_ADDED = 1, MSG_MODIFIED, MSG_DELETED };
 
