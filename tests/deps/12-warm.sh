@@ -56,6 +56,34 @@ often()
 	json_has '"ValueError: words" in d["stderr"]["text"] and "driver" not in d["stderr"]["text"]' "with its own traceback"
 }
 
+# What it may do is what any other may.
+rights()
+{
+	local cold code='import apple
+import os, resource, socket
+print([l for l in open("/proc/self/status") if l.split(":")[0] in
+       ("Uid", "Gid", "Groups", "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp", "Seccomp_filters")])
+print(sorted(os.listdir("/proc/self/fd")), socket.if_nameindex(), os.getcwd(), os.umask(0))
+print([resource.getrlimit(i) for i in range(16)], sorted(l.split(" - ")[1].split(",uid=")[0] for l in open("/proc/self/mountinfo")))
+for p in "/usr/local/lib/x", "/etc/x", "/x":
+    try:
+        open(p, "w")
+        print(p, "can be written")
+    except OSError as e:
+        print(p, e.errno)
+try:
+    os.unshare(0) if hasattr(os, "unshare") else os.setuid(0)
+except OSError as e:
+    print(e.errno)'
+
+	with apple "$code"
+	cold=$(json 'd["stdout"]["text"], d["stderr"]["text"]')
+	check "a cold one to compare with" test "$(started)" = cold
+	until_warm apple "$code"
+	json_is interpreter 'd["start"]' "the same program in one that waited"
+	check "has the same rights, files and limits" test "$(json 'd["stdout"]["text"], d["stderr"]["text"]')" = "$cold"
+}
+
 others()
 {
 	wait_for 20 waiting_beyond 0
@@ -147,6 +175,7 @@ checks()
 	others
 	daemon_stop
 	daemon_start --warm 0 --warm-python 0
+	rights
 	apart
 	daemon_stop
 	daemon_start --warm 0 --warm-python 0
