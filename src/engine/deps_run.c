@@ -468,6 +468,14 @@ static int prepare_programs(const struct pinfold_run_options *o, const char *wor
 	return r;
 }
 
+/* Could one that waits be given to it (warden/layered.h)? */
+static bool is_usual(const struct pinfold_run_options *o)
+{
+	return !o->dir && !o->user && !o->policy && !o->workdir && !(o->allow && o->allow[0]) &&
+	       !(o->env && o->env[0]) && !(o->flags & PINFOLD_PTY) && !o->cpu_time_ms &&
+	       !o->cpus_milli && !o->memory_bytes && !o->pids && !o->disk_bytes && !o->nofile;
+}
+
 int deps_prepare(struct pinfold_run_options *o, struct store *store, const char *workspace,
 		 struct run_deps *ret, struct err *e)
 {
@@ -494,7 +502,7 @@ int deps_prepare(struct pinfold_run_options *o, struct store *store, const char 
 	o->apt = NULL;
 	o->flags &= ~PINFOLD_ONLY_BINARY;
 	/* The daemon does nothing for it that we could not, unless an interpreter waits there. */
-	if (ret->n && (!ret->modules[0] || o->dir) && !(o->flags & PINFOLD_DAEMON))
+	if (ret->n && !(ret->modules[0] && is_usual(o)) && !(o->flags & PINFOLD_DAEMON))
 		o->flags |= PINFOLD_LOCAL;
 	return r;
 }
