@@ -16,8 +16,6 @@ pip executes them while resolving, to ask what they need, and while building, wh
 import calendar
 import configparser
 import email.parser
-import html.parser
-import http.client
 import importlib.util
 import io
 import re
@@ -25,9 +23,6 @@ import resource
 import subprocess
 import sysconfig
 import tarfile
-import urllib.error
-import urllib.parse
-import urllib.request
 import warnings
 import zipfile
 import zlib
@@ -39,6 +34,20 @@ FILE_MAX = 4 << 30
 MEMORY_MAX = 3 << 29
 TELLING_MAX = 64
 NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+
+
+def online(mode):
+    """One that asks an index. Who installs does without what that needs, which takes as long as many wheels."""
+    def start(ask):
+        global html, http, urllib
+        import html.parser
+        import http.client
+        import urllib.error
+        import urllib.parse
+        import urllib.request
+        mode(ask)
+
+    return start
 
 
 def normal(name):
@@ -368,18 +377,20 @@ def build(ask):
     send_file(wheel, digest)
 
 
-class Page(html.parser.HTMLParser):
-    """A page of the index as PEP 503 has it: file -> SHA-256, or None."""
+def new_page():
+    """A page of the index as PEP 503 has it, to be fed: its `files` are file -> SHA-256, or None."""
+    class Page(html.parser.HTMLParser):
+        def __init__(self):
+            super().__init__()
+            self.files = {}
 
-    def __init__(self):
-        super().__init__()
-        self.files = {}
+        def handle_starttag(self, tag, attrs):
+            url = urllib.parse.urlsplit(dict(attrs).get("href") or "") if tag == "a" else None
+            if url:
+                digest = re.search(r"sha256=([0-9a-f]{64})", url.fragment)
+                self.files[urllib.parse.unquote(url.path).rpartition("/")[2]] = digest and digest.group(1)
 
-    def handle_starttag(self, tag, attrs):
-        url = urllib.parse.urlsplit(dict(attrs).get("href") or "") if tag == "a" else None
-        if url:
-            digest = re.search(r"sha256=([0-9a-f]{64})", url.fragment)
-            self.files[urllib.parse.unquote(url.path).rpartition("/")[2]] = digest and digest.group(1)
+    return Page()
 
 
 def listed(name, index):
@@ -394,7 +405,7 @@ def listed(name, index):
             if "json" in kind:
                 found.update({f["filename"]: f.get("hashes", {}).get("sha256") for f in json.loads(text)["files"]})
             else:
-                page = Page()
+                page = new_page()
                 page.feed(text)
                 found.update(page.files)
         except (OSError, ValueError, KeyError, TypeError, http.client.HTTPException):
@@ -677,4 +688,4 @@ def check_wheel(p, path):
 
 
 warnings.simplefilter("ignore")  # of packages' texts
-drive(resolve=resolve, check=check, build=build, fetch=fetch, install=install)
+drive(resolve=online(resolve), check=online(check), build=online(build), fetch=online(fetch), install=install)
