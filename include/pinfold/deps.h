@@ -23,8 +23,10 @@ extern "C" {
  */
 struct pinfold_deps_options {
 	size_t size;
-	const char *dir;  /* the directory of the host that has the programs */
-	const char *lang; /* python, node, r */
+	const char *dir; /* the directory of the host that has the programs */
+	/* python, node, r. NULL, of a whole directory: the first that it has programs of, and all others
+	 * in "more", a list of such documents; of files: python. */
+	const char *lang;
 	const char *const
 		*files; /* below dir; what they import of it is read, too. NULL: all of dir */
 	const char *workspace; /* instead of dir: that of a workspace; NULL: none */

@@ -145,5 +145,31 @@
 #else
 #define HOLD_PACKAGE_HASH 1
 #endif
+/* names in a package stay below where it goes; package-names is taken out of the driver itself
+ * (deps/drivers.c), the archive's names stand behind it. What looks like a typing error of another
+ * package is not installed */
+#ifdef DROP_PACKAGE_TYPO
+#define HOLD_PACKAGE_TYPO 0
+#else
+#define HOLD_PACKAGE_TYPO 1
+#endif
+/* nor what came to the index today */
+#ifdef DROP_PACKAGE_AGE
+#define HOLD_PACKAGE_AGE 0
+#else
+#define HOLD_PACKAGE_AGE 1
+#endif
+/* who wrote a manifest does not say where packages come from */
+#ifdef DROP_PACKAGE_INDEX
+#define HOLD_PACKAGE_INDEX 0
+#else
+#define HOLD_PACKAGE_INDEX 1
+#endif
+/* an interpreter that waits with packages is for who brings just these, to import just that */
+#ifdef DROP_PACKAGE_WARM
+#define HOLD_PACKAGE_WARM 0
+#else
+#define HOLD_PACKAGE_WARM 1
+#endif
 
 #endif

@@ -46,25 +46,38 @@ static const char *text_of(const struct value *v, const char *key)
 	return s ? s : "";
 }
 
-static void print_need(const struct value *v)
+static void print_need(const struct value *v, const char *prefix)
 {
 	const char *installed = value_str(value_get(v, "installed"));
 	const char *meant = value_str(value_get(v, "meant"));
 	bool own = value_true(value_get(v, "own"));
-	char line[1024];
+	char line[1024], package[160];
 
+	(void)snprintf(package, sizeof(package), "%s%s", prefix, text_of(v, "package"));
 	(void)snprintf(line, sizeof(line), "%c %-28s %s:%lld import %s%s%s%s%s%s",
 		       meant				      ? '!'
 		       : own				      ? '~'
 		       : installed			      ? '+'
 		       : value_true(value_get(v, "optional")) ? '?'
 							      : ' ',
-		       text_of(v, "package"), text_of(v, "file"),
-		       (long long)value_int(value_get(v, "line")), text_of(v, "import"),
-		       installed && *installed ? ", installed " : "", installed ? installed : "",
-		       meant ? ": did somebody mean " : "", meant ? meant : "",
-		       own ? ": a module of its own?" : "");
+		       package, text_of(v, "file"), (long long)value_int(value_get(v, "line")),
+		       text_of(v, "import"), installed && *installed ? ", installed " : "",
+		       installed ? installed : "", meant ? ": did somebody mean " : "",
+		       meant ? meant : "", own ? ": a module of its own?" : "");
 	show_text(line);
+}
+
+/* `prefix`: of which language, as --package has it. */
+static void print_language(const struct value *v, const char *prefix)
+{
+	const struct value *needs = value_get(v, "needs"), *unread = value_get(v, "unread");
+
+	for (size_t i = 0; i < value_len(needs); i++)
+		print_need(value_at(needs, i), prefix);
+	for (size_t i = 0; i < value_len(unread); i++)
+		say("%s:%lld: %s", text_of(value_at(unread, i), "file"),
+		    (long long)value_int(value_get(value_at(unread, i), "line")),
+		    text_of(value_at(unread, i), "why"));
 }
 
 static int print_all(const char *json)
@@ -74,13 +87,15 @@ static int print_all(const char *json)
 
 	if (value_parse(json, strlen(json), &v, &e) < 0)
 		return say_failure(&e, false);
-	const struct value *needs = value_get(v, "needs"), *unread = value_get(v, "unread");
-	for (size_t i = 0; i < value_len(needs); i++)
-		print_need(value_at(needs, i));
-	for (size_t i = 0; i < value_len(unread); i++)
-		say("%s:%lld: %s", text_of(value_at(unread, i), "file"),
-		    (long long)value_int(value_get(value_at(unread, i), "line")),
-		    text_of(value_at(unread, i), "why"));
+	const struct value *more = value_get(v, "more");
+	print_language(v, "");
+	for (size_t i = 0; i < value_len(more); i++) {
+		char prefix[16];
+
+		(void)snprintf(prefix, sizeof(prefix),
+			       "%.8s:", text_of(value_at(more, i), "language"));
+		print_language(value_at(more, i), prefix);
+	}
 	if (value_int(value_get(v, "files")) == 0)
 		say("no programs of python, node or R are there");
 	return 0;
@@ -102,46 +117,12 @@ static const char *lang_of(const char *file)
 	return "python";
 }
 
-static bool has_programs(const char *json)
-{
-	auto_value *v = NULL;
-	struct err e = ERR_INIT;
-
-	return value_parse(json, strlen(json), &v, &e) < 0 || value_int(value_get(v, "files")) > 0;
-}
-
-/* Of a directory without --lang: in the first language that it has programs in. */
-static int scan_first(const struct pinfold_deps_options *o, char **ret,
-		      struct pinfold_error *ret_error)
-{
-	static const char *const others[] = {"node", "r"};
-	struct pinfold_deps_options again = *o;
-	struct pinfold_error ignored; /* a language that this machine does not have */
-
-	if (pinfold_deps_scan(o, ret, ret_error) < 0)
-		return -1;
-	for (size_t i = 0; !o->lang && !o->files && i < 2 && !has_programs(*ret); i++) {
-		char *text = NULL;
-
-		again.lang = others[i];
-		if (pinfold_deps_scan(&again, &text, &ignored) < 0)
-			continue;
-		if (has_programs(text)) {
-			free(*ret);
-			*ret = text;
-			return 0;
-		}
-		free(text);
-	}
-	return 0;
-}
-
 static int say_scan(const struct pinfold_deps_options *o, bool json)
 {
 	struct pinfold_error failure;
 	auto_free char *text = NULL;
 
-	if (scan_first(o, &text, &failure) < 0)
+	if (pinfold_deps_scan(o, &text, &failure) < 0)
 		return say_library_failure(&failure, json);
 	return json ? (printf("%s\n", text) < 0 ? EXIT_PINFOLD : 0) : print_all(text);
 }

@@ -322,7 +322,7 @@ def entry(info):
 
 
 def pack(changed, links):
-    with tarfile.open(fileobj=Pieces(), mode="w|", format=tarfile.PAX_FORMAT) as t:
+    with archive() as t:
         for path in sorted(changed):
             if path not in OURS:
                 t.add(path, path[len("/usr/"):], recursive=False, filter=entry)
@@ -367,7 +367,7 @@ def ground(_):
         found.update(os.path.join(at, d) for d in dirs)
         if at.count("/") >= GROUND_DEPTH:
             dirs.clear()
-    with tarfile.open(fileobj=Pieces(), mode="w|", format=tarfile.PAX_FORMAT) as t:
+    with archive() as t:
         for path in sorted(found):
             if os.path.isdir(path) and not os.path.islink(path):
                 t.add(path, path[len("/usr/"):], recursive=False, filter=entry)

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # What all drivers in Python begin with: the frames of engine/deps_box.h. drivers.c puts it before each of them.
+import contextlib
 import hashlib
 import json
 import os
 import shutil
 import struct
 import sys
+import tarfile
 
 OUT = os.fdopen(os.dup(1), "wb")
 TMP = "/tmp/deps"
@@ -20,6 +22,11 @@ def fail(code, message, remedy="", detail=""):
     send(b"E", json.dumps({"code": code, "message": message, "remedy": remedy, "detail": detail}).encode())
     OUT.flush()
     sys.exit(0)
+
+
+def leads_out(name):
+    """Of a file in an archive: whoever unpacks it where it belongs would write elsewhere."""
+    return name.startswith("/") or ".." in name.split("/") or "\\" in name or "\0" in name
 
 
 def read(n):
@@ -66,12 +73,34 @@ def take_files(packages):
 
 
 class Pieces:
-    """A file that is written as frames."""
+    """A file that is written as frames. tarfile's own stream would copy all that it holds at every write."""
+
+    def __init__(self):
+        self.parts, self.held, self.sent = [], 0, 0
 
     def write(self, data):
-        for at in range(0, len(data), CHUNK):
-            send(b"T", bytes(data[at:at + CHUNK]))
+        self.parts.append(bytes(data))
+        self.held += len(data)
+        if self.held >= CHUNK:
+            self.flush()
         return len(data)
+
+    def tell(self):
+        return self.sent + self.held
+
+    def flush(self):
+        send(b"T", b"".join(self.parts))
+        self.sent += self.held
+        self.parts, self.held = [], 0
+
+
+@contextlib.contextmanager
+def archive():
+    """The layer, on its way out."""
+    pieces = Pieces()
+    with tarfile.open(fileobj=pieces, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        yield tar
+    pieces.flush()
 
 
 def drive(**modes):

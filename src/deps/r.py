@@ -364,7 +364,7 @@ def install(ask):
         build(name, paths[name], library)
     # What loads a package reads this of it; what lists packages does not.
     send(b"J", json.dumps({"modules": [[f"{host.site}/{p['name']}/Meta/nsInfo.rds"] for p in ask["packages"]]}).encode())
-    with tarfile.open(fileobj=Pieces(), mode="w|", format=tarfile.PAX_FORMAT, bufsize=CHUNK) as tar:
+    with archive() as tar:
         parts = host.site.split("/")
         for n in range(1, len(parts) + 1):
             info = tarfile.TarInfo("/".join(parts[:n]))

@@ -252,9 +252,11 @@ int deps_scan(const struct deps_place *place, enum deps_lang lang, const struct 
 	return r;
 }
 
+#define ANY_LANG (~0u)
+
 /* What was asked, and of what: the same print, the same answer. */
 static int print_scan(const struct pinfold_deps_options *o, enum deps_lang lang,
-		      char ret[HASH_TEXT_SIZE], struct err *e)
+		      char ret[HASH_TEXT_SIZE], unsigned *ret_langs, struct err *e)
 {
 	static const char kind[] = "pinfold scan 2";
 	uint8_t digest[HASH_BYTES];
@@ -269,7 +271,7 @@ static int print_scan(const struct pinfold_deps_options *o, enum deps_lang lang,
 	deps_print_host(lang, &h);
 	int r = deps_table(&h, e);
 	if (r >= 0)
-		r = deps_print_dir(o->dir, &h, e);
+		r = deps_print_programs(o->dir, &h, ret_langs, e);
 	for (const char *const *f = o->files; f && *f; f++)
 		deps_print_file(o->dir, *f, &h);
 	hash_done(&h, digest);
@@ -277,9 +279,10 @@ static int print_scan(const struct pinfold_deps_options *o, enum deps_lang lang,
 	return r;
 }
 
-/* Programs that have not changed are not read again. Without a store they are, always. */
+/* Programs that have not changed are not read again. Without a store they are, always. *ret_langs:
+ * which languages there may be programs of. */
 static int scan_or_recall(const struct pinfold_deps_options *o, enum deps_lang lang, char **ret,
-			  struct err *e)
+			  unsigned *ret_langs, struct err *e)
 {
 	struct deps_place place = {.dir = o->dir, .root = "/work"};
 	struct deps_program program = {.files = o->files};
@@ -288,7 +291,8 @@ static int scan_or_recall(const struct pinfold_deps_options *o, enum deps_lang l
 	auto_value *found = NULL;
 	struct err none = ERR_INIT;
 	int r = deps_open_store(&s, o->workspace ? e : &none);
-	bool known = !o->workspace && r >= 0 && print_scan(o, lang, print, &none) >= 0;
+	*ret_langs = ANY_LANG;
+	bool known = !o->workspace && r >= 0 && print_scan(o, lang, print, ret_langs, &none) >= 0;
 
 	if (o->workspace) {
 		place = (struct deps_place){.store = s, .workspace = o->workspace};
@@ -308,18 +312,85 @@ static int scan_or_recall(const struct pinfold_deps_options *o, enum deps_lang l
 	return 0;
 }
 
+static bool has_programs(const struct value *found)
+{
+	return value_int(value_get(found, "files")) > 0;
+}
+
+/* A language that this machine lacks: its programs are there, and nobody reads them. */
+static void add_unread(struct value *doc, const struct err *why)
+{
+	const struct value *unread = value_get(doc, "unread");
+	struct value *list = unread ? value_copy(unread) : value_array(), *v = value_object();
+
+	value_set(v, "file", value_of_str("."));
+	value_set(v, "line", value_of_int(0));
+	value_set(v, "why", value_of_str(why->text));
+	value_add(list, v);
+	value_set(doc, "unread", list);
+}
+
+/* One language after the other: the first that has programs is the document, others are in `more`. */
+static void add_language(const struct pinfold_deps_options *o, enum deps_lang lang, unsigned langs,
+			 struct value **doc)
+{
+	bool sure = langs != ANY_LANG && (langs & (1u << lang));
+	auto_free char *text = NULL;
+	auto_value *found = NULL;
+	struct err e = ERR_INIT;
+	unsigned again;
+
+	if (!(langs & (1u << lang)) && has_programs(*doc))
+		return;
+	if (scan_or_recall(o, lang, &text, &again, &e) < 0 ||
+	    value_parse(text, strlen(text), &found, &e) < 0) {
+		if (sure)
+			add_unread(*doc, &e);
+		return;
+	}
+	if (!has_programs(found))
+		return;
+	if (!has_programs(*doc)) {
+		value_free(*doc);
+		*doc = take_ptr(&found);
+		return;
+	}
+	if (!value_get(*doc, "more"))
+		value_set(*doc, "more", value_array());
+	value_add(value_get(*doc, "more"), take_ptr(&found));
+}
+
+/* Of a whole directory: in all languages that it has programs in. */
+static int scan_all(const struct pinfold_deps_options *o, char **ret, struct err *e)
+{
+	unsigned langs = ANY_LANG;
+	auto_value *doc = NULL;
+	int r = scan_or_recall(o, DEPS_PYTHON, ret, &langs, e);
+
+	if (r < 0 || value_parse(*ret, strlen(*ret), &doc, e) < 0)
+		return r < 0 ? r : -EINVAL;
+	for (enum deps_lang lang = DEPS_NODE; lang <= DEPS_R; lang++)
+		add_language(o, lang, langs, &doc);
+	free(*ret);
+	*ret = value_text(doc, NULL);
+	return *ret ? 0 : err_sys(e, "scan");
+}
+
 static int scan(const struct pinfold_deps_options *o, char **ret, struct err *e)
 {
 	enum deps_lang lang;
+	unsigned langs;
 
 	if (deps_table(NULL, e) < 0)
 		return -EINVAL;
+	if (!o->lang && !o->files)
+		return scan_all(o, ret, e);
 	if (deps_lang_of(o->lang ? o->lang : "python", &lang) < 0) {
 		(void)err_set(e, ERR_INVALID, "--lang: \"%.40s\" has no imports that we read",
 			      o->lang);
 		return err_remedy(e, "use python, node or r");
 	}
-	return scan_or_recall(o, lang, ret, e);
+	return scan_or_recall(o, lang, ret, &langs, e);
 }
 
 int pinfold_deps_scan(const struct pinfold_deps_options *options, char **ret_json,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "base/hold.h"
 #include "engine/deps_index.h"
 #include "engine/deps_int.h"
 #include "engine/deps_kind.h"
@@ -18,7 +19,7 @@ int deps_refuse_typo(enum deps_lang lang, const char *package, const char *where
 {
 	const char *meant = deps_meant(lang, package);
 
-	if (!meant)
+	if (!meant || !HOLD_PACKAGE_TYPO)
 		return 0;
 	(void)err_set(e, ERR_DENIED, "%s%s%s may be a typing error of %s, so nothing was installed",
 		      where ? where : "", where ? ": " : "", package, meant);
@@ -89,7 +90,7 @@ static int check_indexes(enum deps_lang lang, const char *file, const struct val
 	for (size_t i = 0; r >= 0 && i < value_len(named); i++) {
 		const char *url = value_str(value_at(named, i));
 
-		if (url && deps_index_is_one(&index, url))
+		if ((url && deps_index_is_one(&index, url)) || !HOLD_PACKAGE_INDEX)
 			continue;
 		(void)err_set(e, ERR_DENIED,
 			      "%s names the index %.200s, which pip's configuration does not", file,

@@ -8,6 +8,7 @@
 
 #include "archive/stats.h"
 #include "base/fd.h"
+#include "base/hold.h"
 #include "deps/lock.h"
 #include "engine/deps_kind.h"
 #include "engine/reader.h"
@@ -287,7 +288,7 @@ int deps_resolve(struct store *s, enum deps_lang lang, const struct deps_want *w
 	value_set(ask, "locked", old ? value_copy(old) : value_array());
 	value_set(ask, "given", want->given ? value_copy(want->given) : value_of_null());
 	value_set(ask, "source", value_of_bool(want->source));
-	value_set(ask, "age_hours", value_of_int(want->age_hours));
+	value_set(ask, "age_hours", value_of_int(HOLD_PACKAGE_AGE ? want->age_hours : 0));
 	print_question(lang, ask, print);
 	reader_hush(&before);
 	r = layer_start(lang, index.policy, &b, e);

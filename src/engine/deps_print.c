@@ -19,18 +19,27 @@
 #define ENTRIES_MAX 200000u
 #define DEPTH_MAX 64u
 
-static const char *const endings[] = {".py",	 ".pyw",	".pyi",	     ".pyx",  ".so",
-				      ".ipynb",	 ".js",		".mjs",	     ".cjs",  ".ts",
-				      ".tsx",	 ".jsx",	".R",	     ".r",    ".Rmd",
-				      ".qmd",	 ".txt",	".toml",     ".lock", ".json",
-				      "Pipfile", "DESCRIPTION", "pyvenv.cfg"};
+#define PYTHON (1u << DEPS_PYTHON)
+#define NODE (1u << DEPS_NODE)
+#define R (1u << DEPS_R)
+static const struct {
+	const char *text;
+	unsigned langs; /* a program of one of them */
+} endings[] = {
+	{".py", PYTHON},   {".pyw", PYTHON}, {".ipynb", PYTHON}, {".pyi", 0},	 {".pyx", 0},
+	{".so", 0},	   {".js", NODE},    {".mjs", NODE},	 {".cjs", NODE}, {".ts", NODE},
+	{".tsx", NODE},	   {".jsx", NODE},   {".mts", NODE},	 {".cts", NODE}, {".R", R},
+	{".r", R},	   {".Rmd", R},	     {".rmd", R},	 {".qmd", R},	 {".txt", 0},
+	{".toml", 0},	   {".lock", 0},     {".json", 0},	 {"Pipfile", 0}, {"DESCRIPTION", 0},
+	{"pyvenv.cfg", 0},
+};
 static const char *const skipped[] = {"node_modules", "__pycache__", "site-packages",
 				      "dist-packages", "venv"};
 
 struct walk {
 	struct hash *to;
 	uint8_t sum[HASH_BYTES]; /* of all entries, in whatever order they came */
-	unsigned n;
+	unsigned n, langs;
 };
 
 static bool ends_with(const char *s, const char *end)
@@ -40,11 +49,14 @@ static bool ends_with(const char *s, const char *end)
 	return n >= m && strcmp(s + n - m, end) == 0;
 }
 
-static bool is_meant(const char *name)
+static bool is_meant(struct walk *w, const char *name)
 {
-	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
-		if (ends_with(name, endings[i]))
-			return true;
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+		if (!ends_with(name, endings[i].text))
+			continue;
+		w->langs |= endings[i].langs;
+		return true;
+	}
 	return false;
 }
 
@@ -106,7 +118,7 @@ static void walk_dir(struct walk *w, int at, const char *name, unsigned depth)
 	while (w->n < ENTRIES_MAX && (d = readdir(dir)) != NULL) {
 		bool maybe_dir = d->d_type == DT_DIR || d->d_type == DT_UNKNOWN;
 
-		if ((!maybe_dir && !is_meant(d->d_name)) || is_skipped(d->d_name) ||
+		if (is_skipped(d->d_name) || (!maybe_dir && !is_meant(w, d->d_name)) ||
 		    fstatat(fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		add(w, d->d_name, here.st_ino, &st);
@@ -116,7 +128,7 @@ static void walk_dir(struct walk *w, int at, const char *name, unsigned depth)
 	(void)closedir(dir); /* only read */
 }
 
-int deps_print_dir(const char *dir, struct hash *h, struct err *e)
+int deps_print_programs(const char *dir, struct hash *h, unsigned *ret_langs, struct err *e)
 {
 	struct walk w = {.to = h};
 	struct stat st;
@@ -125,7 +137,15 @@ int deps_print_dir(const char *dir, struct hash *h, struct err *e)
 		return err_sys(e, "--dir %s", dir);
 	walk_dir(&w, AT_FDCWD, dir, 0);
 	hash_add(h, w.sum, sizeof(w.sum));
+	*ret_langs = w.langs;
 	return 0;
+}
+
+int deps_print_dir(const char *dir, struct hash *h, struct err *e)
+{
+	unsigned langs;
+
+	return deps_print_programs(dir, h, &langs, e);
 }
 
 static void add_file(struct hash *h, const char *path)

@@ -463,7 +463,17 @@ static int prepare_programs(const struct pinfold_run_options *o, const char *wor
 	}
 	for (enum deps_lang lang = DEPS_PYTHON; r >= 0 && lang <= DEPS_R; lang++)
 		r = deps_have_named(d, lang, &named, e);
+	if (r >= 0 && o->lang && ask.lang == DEPS_PYTHON && ask.text && d->watched)
+		imports_of(ask.text, ask.text_len, d->watched, d->watched_len, d->modules);
 	return r;
+}
+
+/* Could one that waits be given to it (warden/layered.h)? */
+static bool is_usual(const struct pinfold_run_options *o)
+{
+	return !o->dir && !o->user && !o->policy && !o->workdir && !(o->allow && o->allow[0]) &&
+	       !(o->env && o->env[0]) && !(o->flags & PINFOLD_PTY) && !o->cpu_time_ms &&
+	       !o->cpus_milli && !o->memory_bytes && !o->pids && !o->disk_bytes && !o->nofile;
 }
 
 int deps_prepare(struct pinfold_run_options *o, struct store *store, const char *workspace,
@@ -491,7 +501,8 @@ int deps_prepare(struct pinfold_run_options *o, struct store *store, const char 
 	o->packages = NULL;
 	o->apt = NULL;
 	o->flags &= ~PINFOLD_ONLY_BINARY;
-	if (ret->n && !(o->flags & PINFOLD_DAEMON))
+	/* The daemon does nothing for it that we could not, unless an interpreter waits there. */
+	if (ret->n && !(ret->modules[0] && is_usual(o)) && !(o->flags & PINFOLD_DAEMON))
 		o->flags |= PINFOLD_LOCAL;
 	return r;
 }
@@ -505,6 +516,7 @@ static void fill_spec(struct sandbox_spec *spec, const struct run_deps *d)
 	spec->deps.links = d->link;
 	spec->deps.watched = d->watched;
 	spec->deps.watched_len = d->watched_len;
+	spec->deps.modules = d->modules;
 	memcpy(spec->deps.number, d->number, sizeof(spec->deps.number));
 }
 

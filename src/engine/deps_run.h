@@ -9,6 +9,7 @@
 #define ENGINE_DEPS_RUN_H
 
 #include "base/value.h"
+#include "deps/imports.h"
 #include "deps/names.h"
 #include "pinfold/pinfold.h"
 #include "sandbox/spec.h"
@@ -27,6 +28,8 @@ struct run_deps {
 	struct value *layers;	/* with them: language and key (deps/lock.h) */
 	char *watched;		/* which files of theirs tell that they are used (guest/seen.c) */
 	size_t watched_len;
+	/* What its program imports of them (deps/imports.h), "": nobody knows. */
+	char modules[IMPORTS_SIZE];
 	struct value *imported; /* what came of it, a letter for each package; NULL: nothing */
 };
 
@@ -36,7 +39,8 @@ struct run_deps {
 char *deps_again(const struct run_deps *had);
 
 /* Nothing without --deps. What it did is gone from `o`, so that nobody does it again; and a run
- * with packages is made in this process. `workspace`: its name, in `store`; or NULL. */
+ * with packages is made in this process, unless the daemon may have an interpreter for it that
+ * waits. `workspace`: its name, in `store`; or NULL. */
 int deps_prepare(struct pinfold_run_options *o, struct store *store, const char *workspace,
 		 struct run_deps *ret, struct err *e);
 void deps_release(struct run_deps *d);
@@ -107,6 +111,8 @@ enum deps_lang deps_guess(const char *dir);
  * changed. */
 struct hash;
 int deps_print_dir(const char *dir, struct hash *h, struct err *e);
+/* The same, and which languages it has programs of, as far as their endings tell: a bit for each. */
+int deps_print_programs(const char *dir, struct hash *h, unsigned *ret_langs, struct err *e);
 /* One that is named may have any name. */
 void deps_print_file(const char *dir, const char *file, struct hash *h);
 /* And the interpreter with what it has installed. */

@@ -47,7 +47,7 @@ int deps_watch(struct run_deps *d, const struct value *layer, struct err *e)
 
 void deps_seen(struct run_deps *d, const char *states, size_t n)
 {
-	if (d->imported || n != value_len(d->packages) || strspn(states, "01?!") != n)
+	if (d->imported || n != value_len(d->packages) || strspn(states, MSG_SEEN_ALL) != n)
 		return; /* a guest gone wild is not believed */
 	d->imported = value_of_str(states);
 	for (size_t i = 0; i < n; i++)

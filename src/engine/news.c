@@ -90,6 +90,8 @@ static void set_over(struct value *v, const struct warden_news *n)
 		value_set(v, "wall_ms", value_of_u64(n->ended_ms - n->began_ms));
 	if (!n->pid && n->alerts)
 		value_set(v, "alerts", value_of_int(n->alerts));
+	if (!n->pid && n->imported[0])
+		value_set(v, "imported", value_of_str(n->imported));
 	if (!n->pid)
 		return;
 	value_set(v, "pid", value_of_int(n->pid));
@@ -146,6 +148,7 @@ static void listen_until_the_end(int fd)
 		m.news.label[sizeof(m.news.label) - 1] = '\0';
 		m.news.what[sizeof(m.news.what) - 1] = '\0';
 		m.news.action[sizeof(m.news.action) - 1] = '\0';
+		m.news.imported[sizeof(m.news.imported) - 1] = '\0';
 		if (m.news.alert > ALERT_RULES)
 			continue;
 		record(&m);

@@ -9,11 +9,46 @@ def pinfold():
 
     main = sys.modules["__main__"]
     ours = sys._getframe().f_code
-    for name in sys.argv[1].split(","):
+    modules = sys.argv[1].split(",")
+    kind = sys.argv[2] if len(sys.argv) > 2 else ""
+
+    # Of packages (warden/layered.h): all of them, as the program would have them, or nobody waits. What they
+    # print, or put into the place of its streams, is the program's, and a process that they leave is not ours
+    # to keep.
+    def import_packages():
+        from importlib import import_module
+        said, null = os.memfd_create("said"), os.open("/dev/null", os.O_RDWR)
+        streams = sys.stdin, sys.stdout, sys.stderr
+        sys.argv = ["-c"]
+        for fd in 1, 2:
+            os.dup2(said, fd)
+        for name in modules:
+            import_module(name)
+        for stream in streams[1:]:
+            stream.flush()
+        there = {p for p in os.listdir("/proc") if p.isdigit()}
+        if os.fstat(said).st_size or there != {"1", str(os.getpid())} or \
+                streams != (sys.stdin, sys.stdout, sys.stderr):
+            os._exit(1)
+        for fd in 1, 2:
+            os.dup2(null, fd)
+        os.close(null)
+        os.close(said)
+
+    def import_usual():
+        for name in modules:
+            try:
+                __import__(name)
+            except Exception:
+                pass  # not on this host: the program will say so if it needs it
+
+    if kind == "layer":
         try:
-            __import__(name)
-        except Exception:
-            pass  # not on this host: the program will say so if it needs it
+            import_packages()
+        except BaseException:
+            os._exit(1)
+    else:
+        import_usual()
 
     # Of wire/plan.h: strings by their place, tables of such places.
     def text(block, at):
@@ -131,7 +166,7 @@ def pinfold():
         if "threading" in modules:
             modules["threading"].main_thread()._set_native_id()
 
-    forked = len(sys.argv) > 2
+    forked = kind == "zygote"
     if forked:
         guest = fork()
     else:

@@ -121,6 +121,8 @@ int guest_serve(struct guest *g);
 /* seen.c: watch the files of packages, 0 or -errno; say which were opened. */
 int guest_seen_step(const struct guest *g, const struct plan_step *step);
 void guest_seen_tell(void);
+/* The same, where there is something new: one that lives may be killed any time. */
+void guest_seen_more(void);
 /* collect.c: report every changed file; how much the layer holds now; MSG_FULL_*. */
 void guest_collect(struct guest *g);
 uint64_t guest_used(const struct guest *g);

@@ -161,6 +161,7 @@ void guest_job_ended(const struct guest *g, int pid, int status, const struct ru
 	struct msg_guest exited = {.kind = MSG_EXITED, .code = status, .value = guest_now_ns()};
 	struct msg_guest done = {.kind = MSG_DONE, .code = guest_full(g)};
 
+	guest_seen_more();
 	(void)guest_send_to(job->ctl, &used, NULL, -1); /* he may be gone */
 	(void)guest_send_to(job->ctl, &exited, NULL, -1);
 	(void)guest_send_to(job->ctl, &done, NULL, -1);

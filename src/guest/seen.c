@@ -19,6 +19,7 @@
 static struct {
 	int notify; /* 0: nothing is watched */
 	unsigned n; /* packages */
+	int told;
 	char state[PACKAGES_MAX + 1];
 	uint16_t whose[WATCHES_MAX + 1]; /* by number of the watch: 1 + package */
 } seen;
@@ -67,21 +68,43 @@ static void note(const struct inotify_event *ev)
 		seen.state[who - 1] = MSG_SEEN_YES;
 }
 
-void guest_seen_tell(void)
+/* Was something opened since the last look? */
+static int look(void)
 {
 	static char buf[4096] __attribute__((aligned(8)));
-	struct msg_guest msg = {.kind = MSG_SEEN, .len = seen.n};
+	int any = 0;
 	long have;
 
-	if (seen.n == 0)
-		return;
 	while (seen.notify >= 0 && (have = sys3(SYS_read, seen.notify, buf, sizeof(buf))) > 0) {
 		for (long pos = 0; pos + (long)sizeof(struct inotify_event) <= have;) {
 			const struct inotify_event *ev = (const void *)(buf + pos);
 
 			note(ev);
+			any = 1;
 			pos += (long)(sizeof(*ev) + ev->len);
 		}
 	}
+	return any;
+}
+
+static void tell(void)
+{
+	struct msg_guest msg = {.kind = MSG_SEEN, .len = seen.n};
+
+	seen.told = 1;
 	(void)guest_send(&msg, seen.state, -1); /* the host side notices when we are cut off */
+}
+
+void guest_seen_tell(void)
+{
+	if (seen.n == 0)
+		return;
+	(void)look();
+	tell();
+}
+
+void guest_seen_more(void)
+{
+	if (seen.n && (look() || !seen.told))
+		tell();
 }

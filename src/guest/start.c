@@ -97,7 +97,7 @@ static void let_plan_go(struct guest *g)
 /* Wait ready-made until somebody wants us, for as long as that takes. */
 static int await_claim(struct guest *g)
 {
-	struct msg_guest ready = {.kind = MSG_READY};
+	struct msg_guest ready = {.kind = MSG_READY, .step = g->driver < 0 ? 0 : MSG_BY_DRIVER};
 	struct msg_host msg;
 	int fds[MSG_FDS_MAX];
 

@@ -117,7 +117,7 @@ static struct box *make(struct call *c, const char *name, const struct pinfold_r
 	return NULL;
 }
 
-static int take_packages(const struct value *list, const char ***ret, struct err *e)
+static int take_names(const struct value *list, const char ***ret, struct err *e)
 {
 	*ret = calloc(value_len(list) + 1, sizeof(**ret));
 	if (!*ret)
@@ -132,7 +132,7 @@ int tool_create(struct call *c, struct err *e)
 	struct pinfold_run_options o = PINFOLD_RUN_OPTIONS_INIT;
 	struct pinfold_secrets_from secrets;
 	const char *name = arg_str(c, "sandbox"), *from = arg_str(c, "from_snapshot");
-	auto_free const char **domains = NULL, **packages = NULL;
+	auto_free const char **domains = NULL, **packages = NULL, **apt = NULL;
 	auto_value *had = NULL;
 	struct value *v = NULL;
 
@@ -144,8 +144,11 @@ int tool_create(struct call *c, struct err *e)
 		r = access_of_new(c, name, &o, &domains, e);
 	if (r != 0)
 		return r < 0 ? r : 0; /* asked; the call comes again */
-	r = take_packages(arg(c, "packages"), &packages, e);
+	r = take_names(arg(c, "packages"), &packages, e);
+	if (r >= 0)
+		r = take_names(arg(c, "apt"), &apt, e);
 	o.packages = packages;
+	o.apt = apt;
 	if (r >= 0)
 		r = packages_hold(c, &o, &had, e);
 	if (r < 0)

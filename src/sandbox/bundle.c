@@ -23,6 +23,12 @@ static int describe(const struct sandbox_spec *spec, struct bundle *b, struct er
 	b->version = BUNDLE_VERSION;
 	b->flags =
 		(spec->deps.has_node ? BUNDLE_NODE : 0) | (spec_on_image(spec) ? BUNDLE_IMAGE : 0);
+	if (spec->deps.watched_len <= BUNDLE_WATCHED_MAX) {
+		b->watched_len = (uint32_t)spec->deps.watched_len;
+		memcpy(b->watched, spec->deps.watched ? spec->deps.watched : "", b->watched_len);
+	}
+	if (spec->deps.modules && strlen(spec->deps.modules) < BUNDLE_MODULES_SIZE)
+		(void)snprintf(b->modules, sizeof(b->modules), "%s", spec->deps.modules);
 	b->dev = l->dev;
 	b->ino = l->ino;
 	if (spec->deps.n > BUNDLE_LAYERS_MAX)
@@ -88,6 +94,27 @@ int bundle_make(const struct sandbox_spec *spec, const int *locks, int *ret_fd, 
 	return r;
 }
 
+void bundle_spec(const struct bundle *b, struct sandbox_spec *spec,
+		 const char *links[SANDBOX_LINKS_MAX + 1])
+{
+	struct sandbox_deps *d = &spec->deps;
+	bool image = b->flags & BUNDLE_IMAGE;
+
+	d->n = image ? 0 : b->n;
+	d->given = true;
+	d->has_node = b->flags & BUNDLE_NODE;
+	memcpy(d->number, b->number, d->n * sizeof(b->number[0]));
+	for (unsigned i = 0; i < b->n_links; i++)
+		links[i] = b->links[i];
+	links[b->n_links] = NULL;
+	d->links = links;
+	d->watched = b->watched;
+	d->watched_len = b->watched_len;
+	spec->layers = (struct sandbox_layers){
+		.fd = FD_NONE, .path = b->path, .dev = b->dev, .ino = b->ino, .n = image};
+	spec->layers.lower[0] = (struct sandbox_layer){b->number[0], LAYER_ROOT | LAYER_IMAGE};
+}
+
 int bundle_take(int fd, struct sandbox_spec *spec, struct bundle_held *ret, struct err *e)
 {
 	struct bundle *b = calloc(1, sizeof(*b));
@@ -105,17 +132,7 @@ int bundle_take(int fd, struct sandbox_spec *spec, struct bundle_held *ret, stru
 
 		return n == -EBADMSG ? n : r;
 	}
-	bool image = b->flags & BUNDLE_IMAGE;
-	d->n = image ? 0 : b->n;
-	d->given = true;
-	d->has_node = b->flags & BUNDLE_NODE;
-	memcpy(d->number, b->number, d->n * sizeof(b->number[0]));
-	for (unsigned i = 0; i < b->n_links; i++)
-		ret->links[i] = b->links[i];
-	d->links = ret->links;
-	spec->layers = (struct sandbox_layers){
-		.fd = FD_NONE, .path = b->path, .dev = b->dev, .ino = b->ino, .n = image};
-	spec->layers.lower[0] = (struct sandbox_layer){b->number[0], LAYER_ROOT | LAYER_IMAGE};
+	bundle_spec(b, spec, ret->links);
 	return 0;
 }
 

@@ -16,6 +16,9 @@ struct bundle_held {
 	const char *links[SANDBOX_LINKS_MAX + 1];
 };
 
+/* What it says, as a spec has it; `links` has room for all. Nothing of it are descriptors. */
+void bundle_spec(const struct bundle *b, struct sandbox_spec *spec,
+		 const char *links[SANDBOX_LINKS_MAX + 1]);
 /* Fills spec->deps and spec->layers, which borrow from *ret. spec->deps.fd[] are its own until
  * bundle_forget(). */
 /* -EBADMSG: with something that no program of ours sends (base/discard.h). */

@@ -86,6 +86,8 @@ struct sandbox_deps {
 	bool has_node;	     /* /node_modules leads to SANDBOX_NODE_MODULES */
 	const char *watched; /* which of their files to watch (guest/seen.c), borrowed */
 	size_t watched_len;  /* 0: none */
+	/* What the program imports of them (deps/imports.h), borrowed; NULL: nobody knows. */
+	const char *modules;
 	/* In the daemon: they are a caller's (bundle.h), each by a descriptor of its part usr; or
 	 * there is none, and fd[0] is the root of the image in `layers`. */
 	bool given, attached;

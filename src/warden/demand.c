@@ -44,6 +44,24 @@ void demand_fade(struct demand *d)
 	d->peak16 -= (d->peak16 + 7) / 8;
 }
 
+void demand_used(struct demand_uses *u, uint64_t now_us)
+{
+	u->at_us[u->turn] = now_us;
+	u->turn = (u->turn + 1) % DEMAND_USES;
+}
+
+uint64_t demand_last_used(const struct demand_uses *u)
+{
+	return u->at_us[(u->turn + DEMAND_USES - 1) % DEMAND_USES];
+}
+
+bool demand_is_often(const struct demand_uses *u, uint64_t now_us)
+{
+	uint64_t first = u->at_us[u->turn];
+
+	return first && now_us - first < DEMAND_OFTEN_US;
+}
+
 static unsigned wanted(const struct demand *d, unsigned floor)
 {
 	unsigned peak = (d->peak16 + SIXTEENTHS - 1) / SIXTEENTHS;

@@ -26,6 +26,18 @@ struct demand {
 	bool measured;	    /* that is not an estimate any more */
 };
 
+/* Is it used often enough to be waited with at all? So many times within so long. */
+#define DEMAND_USES 3u
+#define DEMAND_OFTEN_US (300ull * 1000000)
+struct demand_uses {
+	uint64_t at_us[DEMAND_USES]; /* the last ones, in turn; 0: none yet */
+	unsigned turn;
+};
+
+void demand_used(struct demand_uses *u, uint64_t now_us);
+uint64_t demand_last_used(const struct demand_uses *u);
+bool demand_is_often(const struct demand_uses *u, uint64_t now_us);
+
 /* One was wanted, whether there was one or not. */
 void demand_want(struct demand *d, uint64_t now_us);
 /* One was made, in that time. */

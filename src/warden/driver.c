@@ -43,6 +43,16 @@ void driver_spec(struct warden *w, struct ward *ward)
 	ward->spec.argv = ward->argv;
 }
 
+void driver_layered(struct ward *ward, const char *modules)
+{
+	ward->argv[0] = "/usr/bin/python3";
+	ward->argv[1] = "-c";
+	ward->argv[2] = driver_python;
+	ward->argv[3] = modules;
+	ward->argv[4] = "layer";
+	ward->spec.argv = ward->argv;
+}
+
 enum ward_kind driver_kind(const struct ask *ask)
 {
 	uint32_t flags = ask->head->flags;

@@ -12,6 +12,7 @@
 #include "sandbox/hold.h"
 #include "warden/guard.h"
 #include "warden/job.h"
+#include "warden/layered.h"
 #include "warden/pool.h"
 #include "warden/queue.h"
 #include "warden/variables.h"
@@ -99,23 +100,48 @@ static struct asked sort_out(const struct ask *ask, const int fds[LINK_FDS_MAX])
 			      .layers = layers < 0 ? FD_NONE : fds[layers]};
 }
 
-/* Packages that the caller has: mounted now, held as long as the sandbox is there. */
-static int take_layers(struct ward *ward, int bundle, struct bundle_held *held, struct err *e)
+/* Packages that the caller has. */
+struct packages {
+	struct sandbox_spec spec; /* of it only what concerns them */
+	struct bundle_held held;
+};
+
+static int take_layers(struct warden *w, int bundle, const struct ucred *who, struct packages *ret,
+		       struct err *e)
 {
-	*held = (struct bundle_held){.said = NULL};
+	*ret = (struct packages){.held = {.said = NULL}};
+	ret->spec.layers.fd = FD_NONE;
+	if (bundle < 0)
+		return 0;
+	int r = bundle_take(bundle, &ret->spec, &ret->held, e);
+	if (r == -EBADMSG)
+		shunned_add(&w->shunned, who->uid);
+	return r;
+}
+
+/* As long as the sandbox is there. */
+static int hold_layers(struct ward *ward, int bundle, struct err *e)
+{
 	if (bundle < 0)
 		return 0;
 	ward->layers = fcntl(bundle, F_DUPFD_CLOEXEC, 3);
-	if (ward->layers < 0)
-		return err_sys(e, "packages");
-	return bundle_take(bundle, &ward->spec, held, e);
+	return ward->layers < 0 ? err_sys(e, "packages") : 0;
+}
+
+#define WATCHING_MAX 48u /* of 128 that the kernel lets root have, and others need, too */
+void ward_watching(struct warden *w, struct ward *ward)
+{
+	if (ward->spec.deps.watched_len && w->n_watching >= WATCHING_MAX)
+		ward->spec.deps.watched_len = 0;
+	ward->watching = ward->spec.deps.watched_len > 0;
+	w->n_watching += ward->watching;
 }
 
 static int make_cold(struct warden *w, const struct ask *ask, const struct ucred *who,
-		     const struct asked *fds, struct ward **ret, struct err *e)
+		     const struct asked *fds, const struct packages *packages, struct ward **ret,
+		     struct err *e)
 {
 	struct ward *ward = ward_new(w);
-	struct bundle_held held;
 
 	if (!ward)
 		return err_sys(e, "run");
@@ -123,9 +149,10 @@ static int make_cold(struct warden *w, const struct ask *ask, const struct ucred
 	ask_spec(ask, &ward->spec);
 	ward->spec.dir_fd = fds->dir;	    /* borrowed until it is attached, */
 	ward->spec.egress.gate = fds->gate; /* and until the guest has it */
-	int r = take_layers(ward, fds->layers, &held, e);
-	if (r == -EBADMSG)
-		shunned_add(&w->shunned, who->uid);
+	ward->spec.deps = packages->spec.deps;
+	ward->spec.layers = packages->spec.layers;
+	ward_watching(w, ward);
+	int r = hold_layers(ward, fds->layers, e);
 	if (r >= 0)
 		r = ward_spec(w, &ward->spec, e);
 	if (r >= 0)
@@ -144,7 +171,8 @@ static int make_cold(struct warden *w, const struct ask *ask, const struct ucred
 	if (r >= 0)
 		r = ward_watch(w, ward, e);
 	ward->spec.dir_fd = ward->spec.egress.gate = FD_NONE;
-	bundle_forget(&held, &ward->spec);
+	ward->spec.deps = (struct sandbox_deps){.n = 0};
+	ward->spec.layers = (struct sandbox_layers){.fd = FD_NONE};
 	if (r < 0) {
 		ward_end(w, ward);
 		return r;
@@ -201,18 +229,36 @@ static int keep_metadata(struct ward *ward, const struct ask *ask, struct err *e
 }
 
 /* One that waits, or a new one. */
+static int find_ward(struct warden *w, const struct ask *ask, const struct ucred *who,
+		     const struct asked *fds, struct ward **ret, struct err *e)
+{
+	struct packages packages;
+	struct ward *ward = NULL;
+	int r = take_layers(w, fds->layers, who, &packages, e);
+
+	if (r >= 0)
+		ward = packages.held.said ? layered_choose(w, ask, who, packages.held.said,
+							   packages.spec.deps.fd)
+					  : pool_choose(w, ask);
+	if (ward && !w->cgroups.ops && !(ask->head->flags & ASK_BEST_EFFORT))
+		ward = NULL; /* will be refused, with words */
+	if (r >= 0 && ward && hold_layers(ward, fds->layers, e) < 0)
+		r = -EMFILE;
+	else if (r >= 0 && ward)
+		r = pool_claim(w, ward, ask, fds->stdio, e);
+	else if (r >= 0)
+		r = make_cold(w, ask, who, fds, &packages, &ward, e);
+	bundle_forget(&packages.held, &packages.spec);
+	*ret = ward;
+	return r;
+}
+
 static int get_ward(struct warden *w, const struct ask *ask, const struct ucred *who,
 		    const struct asked *fds, struct ward **ret, struct err *e)
 {
-	struct ward *ward = pool_choose(w, ask);
-	int r;
+	struct ward *ward = NULL;
+	int r = find_ward(w, ask, who, fds, &ward, e);
 
-	if (ward && !w->cgroups.ops && !(ask->head->flags & ASK_BEST_EFFORT))
-		ward = NULL; /* will be refused, with words */
-	if (ward)
-		r = pool_claim(w, ward, ask, fds->stdio, e);
-	else
-		r = make_cold(w, ask, who, fds, &ward, e);
 	if (r < 0)
 		return r;
 	/* The block is the asker's and goes with this call. */

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "sandbox/environ.h"
 #include "warden/driver.h"
+#include "warden/layered.h"
 #include "warden/usage.h"
 
 #define FAILURES_MAX 3u
@@ -58,13 +59,29 @@ static uint64_t ceiling(const struct warden *w)
 	return floors > MEMORY_DEFAULT ? floors : MEMORY_DEFAULT;
 }
 
+/* Of `wanted` bytes, how many those with packages may have: half, but not what somebody chose for
+ * others; and nothing where the host is short of memory. */
+static uint64_t for_layered(const struct warden *w, uint64_t wanted)
+{
+	uint64_t all = ceiling(w), floors = 0, most;
+
+	for (int i = 0; i < KINDS; i++)
+		floors += w->config->waiting[i] * w->pool.demand[i].cost;
+	most = floors < all ? all - floors : 0;
+	most = most < all / 2 ? most : all / 2;
+	if (w->pool.pressure.level != PRESSURE_NONE)
+		most = 0;
+	return wanted < most ? wanted : most;
+}
+
 /* Under pressure what is beyond the floors goes, under heavy pressure all. */
 static void set_targets(struct warden *w)
 {
 	struct pool *p = &w->pool;
 	const unsigned *floors = w->config->waiting;
 
-	demand_share(p->demand, floors, KINDS, ceiling(w), p->target);
+	demand_share(p->demand, floors, KINDS, ceiling(w) - for_layered(w, layered_bytes(w)),
+		     p->target);
 	for (int i = 0; i < KINDS && p->pressure.level != PRESSURE_NONE; i++)
 		if (p->pressure.level == PRESSURE_HEAVY)
 			p->target[i] = 0;
@@ -95,15 +112,21 @@ void pool_done(struct warden *w)
 }
 
 /* Anything that shapes the tree or the groups has to be what it was made with. */
-static bool fits(const struct ask *ask)
+bool pool_fits(const struct ask *ask)
 {
 	const struct ask_head *h = ask->head;
 
-	return !(h->flags &
-		 (ASK_DIR | ASK_ROOT | ASK_EGRESS | ASK_PINNED | ASK_GUARD | ASK_LAYERS)) &&
+	return !(h->flags & (ASK_DIR | ASK_ROOT | ASK_EGRESS | ASK_PINNED | ASK_GUARD)) &&
 	       h->limits.cpu_time_ms == 0 && h->limits.cpus_milli == standard.cpus_milli &&
 	       h->limits.memory_bytes == standard.memory_bytes && h->limits.pids == standard.pids &&
 	       h->limits.disk_bytes == standard.disk_bytes && h->limits.nofile == standard.nofile;
+}
+
+void pool_spec(struct sandbox_spec *spec)
+{
+	spec->limits = standard;
+	spec->warm = true;
+	spec->path = ENVIRON_PATH;
 }
 
 static void spec_waiting(struct warden *w, struct ward *ward)
@@ -112,12 +135,10 @@ static void spec_waiting(struct warden *w, struct ward *ward)
 	static const char *const env[] = {ENVIRON_COMMON, ENVIRON_USER, NULL};
 	struct sandbox_spec *spec = &ward->spec;
 
-	spec->limits = standard;
-	spec->warm = true;
+	pool_spec(spec);
 	spec->argv = nothing;
 	driver_spec(w, ward);
 	spec->envp = env;
-	spec->path = ENVIRON_PATH;
 	spec->workdir = spec->driver ? "/home/user" : "/";
 }
 
@@ -154,7 +175,7 @@ int pool_make(struct warden *w, enum ward_kind kind, struct err *e)
 }
 
 /* Its group's own account. Without one: what its processes have, shared pages divided. */
-static uint64_t measure(const struct ward *ward)
+uint64_t pool_measure(const struct ward *ward)
 {
 	const struct cgroup *cg = &ward->live.cgroup;
 	struct usage u;
@@ -184,16 +205,14 @@ void pool_ready(struct warden *w, struct ward *ward)
 	if (p->demand[kind].measured && now - p->measured_us[kind] < MEASURE_US)
 		return;
 	p->measured_us[kind] = now;
-	demand_cost(&p->demand[kind], measure(ward));
+	demand_cost(&p->demand[kind], pool_measure(ward));
 	set_targets(w);
 }
 
-void pool_forget(struct warden *w, struct ward *ward)
+static void forget(struct warden *w, struct ward *ward)
 {
 	struct pool *p = &w->pool;
 
-	if (!ward_waits(ward))
-		return;
 	w->n_waiting--;
 	w->waiting[ward->kind]--;
 	if (ward->state != WARD_READY)
@@ -210,6 +229,14 @@ void pool_forget(struct warden *w, struct ward *ward)
 	ward->older = ward->younger = NULL;
 }
 
+void pool_forget(struct warden *w, struct ward *ward)
+{
+	if (ward->layered)
+		layered_forget(w, ward);
+	else if (ward_waits(ward))
+		forget(w, ward);
+}
+
 static struct ward *want(struct warden *w, enum ward_kind kind)
 {
 	demand_want(&w->pool.demand[kind], warden_now_us());
@@ -221,7 +248,7 @@ struct ward *pool_choose(struct warden *w, const struct ask *ask)
 {
 	struct ward *ward = NULL;
 
-	if (!fits(ask))
+	if (!pool_fits(ask) || (ask->head->flags & ASK_LAYERS))
 		return NULL;
 	if (driver_kind(ask) != KIND_PLAIN)
 		ward = want(w, driver_kind(ask));
@@ -273,6 +300,12 @@ static struct ward *surplus(const struct warden *w)
 	return NULL;
 }
 
+static bool is_wanting(const struct warden *w)
+{
+	return wanted(w) != KINDS || (w->n_waiting < w->config->waiting_max &&
+				      layered_due(w, for_layered(w, UINT64_MAX)));
+}
+
 /*
  * While there is still one ready for the next caller, those who run go first: a pause of theirs is
  * used. After some failures in a row it is tried again now and then only.
@@ -286,7 +319,7 @@ int pool_patience_ms(const struct warden *w)
 		return -1;
 	if (surplus(w))
 		return w->pool.pressure.level == PRESSURE_NONE ? SHRINK_PAUSE_MS : 0;
-	if (wanted(w) == KINDS || w->n_waiting - w->pool.n_ready >= MAKING_MAX)
+	if (!is_wanting(w) || w->n_waiting - w->pool.n_ready >= MAKING_MAX)
 		return -1;
 	if (w->failures < FAILURES_MAX)
 		return running && w->n_waiting > 0 ? REFILL_PAUSE_MS : 0;
@@ -305,7 +338,9 @@ void pool_refill(struct warden *w)
 	}
 	if (w->failures >= FAILURES_MAX && warden_now_us() < w->retry_us)
 		return;
-	if (wanted(w) != KINDS && pool_make(w, wanted(w), &e) < 0)
+	if (wanted(w) == KINDS)
+		layered_make(w, for_layered(w, UINT64_MAX));
+	else if (pool_make(w, wanted(w), &e) < 0)
 		pool_failed(w, e.text);
 }
 
@@ -321,6 +356,7 @@ static void relieve(struct warden *w)
 {
 	struct ward *ward;
 
+	layered_limit(w, for_layered(w, UINT64_MAX));
 	set_targets(w);
 	for (int i = 0; i < RELIEVE_MAX && w->pool.pressure.level != PRESSURE_NONE; i++)
 		if ((ward = surplus(w)))
@@ -332,6 +368,7 @@ void pool_tick(struct warden *w)
 	for (int i = 0; i < KINDS; i++)
 		demand_fade(&w->pool.demand[i]);
 	pressure_check(&w->pool.pressure, warden_now_us());
+	layered_tick(w);
 	relieve(w);
 }
 

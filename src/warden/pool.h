@@ -19,6 +19,12 @@ void pool_ready(struct warden *w, struct ward *ward);
 void pool_forget(struct warden *w, struct ward *ward);
 /* One that waits and that the request can be given to; NULL: none. */
 struct ward *pool_choose(struct warden *w, const struct ask *ask);
+/* Can one that was made beforehand be given to it, but for its packages? */
+bool pool_fits(const struct ask *ask);
+/* What every one that waits is made with. */
+void pool_spec(struct sandbox_spec *spec);
+/* Bytes that one holds. */
+uint64_t pool_measure(const struct ward *ward);
 /* Give it to the request. The descriptors are borrowed. */
 int pool_claim(struct warden *w, struct ward *ward, const struct ask *ask, const int stdio[3],
 	       struct err *e);

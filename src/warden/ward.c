@@ -19,6 +19,7 @@
 #include "warden/control.h"
 #include "warden/guard.h"
 #include "warden/job.h"
+#include "warden/layered.h"
 #include "warden/pool.h"
 #include "warden/zygote.h"
 #include "warden/usage.h"
@@ -103,6 +104,7 @@ static void ward_free(struct warden *w, struct ward *ward)
 		ward->next->prev = ward->prev;
 	w->n_wards--;
 	pool_forget(w, ward);
+	w->n_watching -= ward->watching;
 	queue_ended(w, ward);
 	w->n_polled -= ward->polled && !ward->resting;
 	w->n_left -= ward->state == WARD_LEFT;
@@ -309,7 +311,15 @@ static void tell_record(const struct warden *w, const struct ward *ward)
 				   .ended_ms = warden_now_ms(),
 				   .alerts = ward->alerts};
 
+	memcpy(news.imported, ward->imported, sizeof(news.imported));
 	warden_tell(w, ward, &news);
+}
+
+/* Which of its packages were used, as the guest has it: letters and nothing else. */
+static void take_seen(struct ward *ward, const struct control_event *ev)
+{
+	if (ev->msg.len <= WARDEN_IMPORTED_MAX && strspn(ev->name, MSG_SEEN_ALL) == ev->msg.len)
+		memcpy(ward->imported, ev->name, ev->msg.len + 1);
 }
 
 void ward_end(struct warden *w, struct ward *ward)
@@ -496,6 +506,10 @@ static bool on_control(struct warden *w, struct ward *ward)
 	case MSG_READY:
 		if (ward->state == WARD_MAKING) {
 			hold_mounts(ward);
+			if (ward->layered) {
+				layered_ready(w, ward, ev.msg.step == MSG_BY_DRIVER);
+				return false; /* it may be gone */
+			}
 			pool_ready(w, ward);
 			if (ward->spec.forked)
 				zygote_succeeded(w);
@@ -515,6 +529,7 @@ static bool on_control(struct warden *w, struct ward *ward)
 		else if (ward->state == WARD_STARTING)
 			on_started(w, ward, &ev);
 		break;
+	case MSG_SEEN: take_seen(ward, &ev); break;
 	case MSG_EXITED:
 		if (ward->held)
 			job_exited(ward, ev.msg.code);
@@ -537,7 +552,9 @@ static void on_guest_end(struct warden *w, struct ward *ward)
 {
 	struct err e = ERR_INIT;
 
-	if (ward->state == WARD_MAKING)
+	if (ward->state == WARD_MAKING && ward->layered)
+		layered_failed(ward);
+	else if (ward->state == WARD_MAKING)
 		pool_failed(w, "its init ended");
 	/* What it still said is in the socket. */
 	while ((ward->held || (ward->state == WARD_STARTING && !ward->answered)) &&

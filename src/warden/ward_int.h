@@ -71,6 +71,23 @@ struct source {
 	void *of; /* the visitor, the job or the follower */
 };
 
+/* What waits with packages: layered.c. */
+#define LAYERED_MAX 16u
+struct layered {
+	struct bundle *said; /* NULL: a free place */
+	int fd[DEPS_GIVEN_MAX];
+	struct layer_id {
+		uint64_t mount, ino;
+	} id[DEPS_GIVEN_MAX]; /* of the layers themselves */
+	uid_t uid;	      /* whose */
+	gid_t gid;
+	struct demand_uses uses;
+	bool refused; /* it cannot be waited with */
+	struct demand demand;
+	unsigned n; /* MAKING and READY */
+	const char *links[SANDBOX_LINKS_MAX + 1];
+};
+
 struct ward {
 	enum ward_state state;
 	struct live live;
@@ -82,9 +99,12 @@ struct ward {
 	bool resting;	     /* polled, but nobody is inside: not looked at until somebody may be */
 	unsigned seen_empty; /* polls in a row that found nobody */
 	enum ward_kind kind;
-	bool answered; /* the caller knows that it failed */
-	bool asked;    /* the caller wanted to know of its end before the guest's, */
-	bool told;     /* and knows */
+	struct layered *layered; /* waits with packages; borrowed, NULL: not */
+	uint64_t cpu_us, bytes;	 /* then: used and held when it was looked at last */
+	bool watching;		 /* it has an inotify instance of the host's */
+	bool answered;		 /* the caller knows that it failed */
+	bool asked;		 /* the caller wanted to know of its end before the guest's, */
+	bool told;		 /* and knows */
 	enum link_stop stop;
 	bool held; /* lives without a caller */
 	bool paused;
@@ -103,8 +123,9 @@ struct ward {
 	uint32_t metadata_len;
 	char *variables; /* that its commands have: "KEY=VALUE" and NUL, each (variables.c) */
 	uint32_t variables_len;
-	struct ward_guard *guard; /* who decides about commands; NULL: nobody need */
-	struct job *jobs;	  /* the first is its own command, if it has one */
+	char imported[WARDEN_IMPORTED_MAX + 1]; /* what the guest said last */
+	struct ward_guard *guard;		/* who decides about commands; NULL: nobody need */
+	struct job *jobs;			/* the first is its own command, if it has one */
 	struct visitor *visitors;
 	unsigned n_visitors;
 	struct ward *same_hash;
@@ -114,7 +135,7 @@ struct ward {
 	bool pids_full;
 	uint64_t relieved; /* how often the largest process was killed, where no group does that */
 	bool relieving;	   /* just now: its memory may not be back yet */
-	const char *argv[5]; /* of the interpreter */
+	const char *argv[6]; /* of the interpreter */
 	struct source sources[SOURCE_WARD_KINDS];
 	struct ward *prev, *next;
 	struct tenant *tenant;	      /* whose run it is; borrowed from the queue */
@@ -179,6 +200,8 @@ struct warden {
 	unsigned failures; /* in a row, to make one that waits */
 	uint64_t retry_us; /* not before that, after some */
 	struct zygote zygote;
+	struct layered layered[LAYERED_MAX];
+	unsigned n_watching;
 	bool draining;
 	bool timer_armed;
 	uint64_t drain_until_us;
@@ -199,6 +222,9 @@ int ward_create(struct warden *w, const struct ask *ask, const struct ucred *who
 		const int fds[LINK_FDS_MAX], int client, struct err *e);
 /* A command for a sandbox that is there already: for plan_new_claim(). */
 void ward_command(const struct ward *ward, const struct ask *ask, struct sandbox_spec *ret);
+/* It is about to be made: may the packages that it uses be watched? An inotify instance is the host's,
+ * of which there are few. */
+void ward_watching(struct warden *w, struct ward *ward);
 /* What every sandbox of ours has. */
 int ward_spec(const struct warden *w, struct sandbox_spec *spec, struct err *e);
 

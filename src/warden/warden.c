@@ -22,6 +22,7 @@
 #include "base/fd.h"
 #include "base/passfd.h"
 #include "warden/job.h"
+#include "warden/layered.h"
 #include "warden/op.h"
 #include "warden/pool.h"
 #include "warden/ward_int.h"
@@ -173,6 +174,7 @@ static void renew(struct warden *w)
 {
 	zygote_end(w);
 	w->zygote.failures = 0; /* it may try again */
+	layered_renew(w);
 	for (struct ward *ward = w->wards, *next; ward; ward = next) {
 		next = ward->next;
 		if (ward->state == WARD_READY)
@@ -359,6 +361,7 @@ int warden_serve(const struct warden_config *config, struct err *e)
 		ward_end(&w, w.wards);
 	pool_done(&w);
 	zygote_end(&w);
+	layered_done(&w);
 	fd_close(&w.front);
 	fd_close(&w.epoll);
 	fd_close(&w.timer);

@@ -22,6 +22,8 @@ enum ward_kind {
 	KINDS,
 };
 
+#define WARDEN_IMPORTED_MAX 255u
+
 /* Something ended that nobody waits for: a sandbox that lives, or a command in one; or what it did
  * raised an alert, and nobody was there. For the record. */
 struct warden_news {
@@ -40,6 +42,8 @@ struct warden_news {
 	uint32_t alerts; /* of the sandbox, when that ended */
 	char what[96];	 /* the alert's */
 	char action[16];
+	/* Of a sandbox with packages: a letter for each (wire/msg.h), "": nobody knows. */
+	char imported[WARDEN_IMPORTED_MAX + 1];
 	char label[96]; /* the first of its metadata, as far as there is room; "": none */
 };
 

@@ -21,6 +21,28 @@ static int is_link(const char *text)
 	return 0;
 }
 
+/* Dotted names with commas between them: they become a word of an interpreter's. */
+static int are_modules(const char *text)
+{
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,";
+
+	return !text[strspn(text, plain)];
+}
+
+/* Strings, the last one with its NUL, too, and each a path of /usr, or empty. */
+static int are_watched(const struct bundle *b)
+{
+	const char *p = b->watched, *end = p + b->watched_len;
+
+	if (b->watched_len > BUNDLE_WATCHED_MAX || (b->watched_len && end[-1]))
+		return 0;
+	for (; p < end; p += strlen(p) + 1)
+		if (*p && strncmp(p, "/usr/", 5) != 0)
+			return 0;
+	return 1;
+}
+
 int bundle_check(const struct bundle *b, int n_fds)
 {
 	if (b->magic != BUNDLE_MAGIC || b->version != BUNDLE_VERSION ||
@@ -33,7 +55,8 @@ int bundle_check(const struct bundle *b, int n_fds)
 		if (!b->number[i] != (i >= b->n))
 			return -EINVAL;
 	if (b->path[0] != '/' || !memchr(b->path, 0, sizeof(b->path)) || !b->ino ||
-	    b->n_links > BUNDLE_LINKS_MAX)
+	    b->n_links > BUNDLE_LINKS_MAX || !memchr(b->modules, 0, sizeof(b->modules)) ||
+	    !are_modules(b->modules) || !are_watched(b))
 		return -EINVAL;
 	for (unsigned i = 0; i < b->n_links; i++)
 		if (!memchr(b->links[i], 0, BUNDLE_LINK_SIZE) || !is_link(b->links[i]))

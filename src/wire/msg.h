@@ -64,7 +64,8 @@ enum msg_guest_kind {
 	MSG_USAGE,  /* of one more command; value: CPU time in us, value2: peak memory in KiB */
 	MSG_FORK, /* fd: an interpreter's end of a socket to the guest; the zygote is to fork one */
 	MSG_READY, /* all but the command is there; a second PLAN is awaited */
-	MSG_SEEN,  /* a letter, MSG_SEEN_*, for each package that the plan has watched */
+	MSG_SEEN,  /* a letter, MSG_SEEN_*, for each package that the plan has watched; of a
+			   * sandbox that lives also behind a command, with what all did so far */
 	MSG_DONE,  /* value: files not reported, value2: bytes used in the layer, code:
 			   * MSG_FULL_* */
 };
@@ -73,7 +74,8 @@ enum msg_guest_kind {
 enum { MSG_FULL_LAYER = 0x1, MSG_FULL_TMP = 0x2 };
 
 /* Steps after the plan, for MSG_FAILED. */
-#define MSG_BY_DRIVER 1	   /* of MSG_STARTED: an interpreter that waited has it */
+/* Of MSG_STARTED: an interpreter that waited has it; of MSG_READY: one waits. */
+#define MSG_BY_DRIVER 1
 #define MSG_STEP_PLAN (-1) /* the plan itself is damaged */
 #define MSG_STEP_UNSHARE (-7)
 #define MSG_STEP_TERMINAL (-2)
@@ -90,6 +92,7 @@ enum { MSG_FULL_LAYER = 0x1, MSG_FULL_TMP = 0x2 };
 #define MSG_SEEN_YES '1'
 #define MSG_SEEN_UNKNOWN '?'
 #define MSG_SEEN_BROKEN '!'
+#define MSG_SEEN_ALL "01?!"
 
 enum msg_change { MSG_ADDED = 1, MSG_MODIFIED, MSG_DELETED };
 

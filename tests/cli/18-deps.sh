@@ -117,6 +117,15 @@ project()
 		own "$W"
 		pinfold deps scan --json "$W/scripts"
 		says_needs "('node', ['left-pad'])" '(d["language"], [n["import"] for n in d["needs"]])' "a directory with programs of node alone"
+		echo 'import orjson' >"$W/scripts/b.py"
+		own "$W"
+		pinfold deps scan --json "$W/scripts"
+		says_needs "('python', ['orjson'], [('node', ['left-pad'])])" '(d["language"], [n["import"] for n in d["needs"]],
+			[(m["language"], [n["import"] for n in m["needs"]]) for m in d["more"]])' "one with programs of two languages"
+		pinfold deps scan "$W/scripts"
+		check "and what each of them needs" test "$(awk '{print $1}' "$OUT" | tr '\n' ' ')" = "orjson node:left-pad "
+		pinfold deps scan --lang node "$W/scripts"
+		check "or of one that is named" test "$(awk '{print $1}' "$OUT" | tr '\n' ' ')" = "left-pad "
 	fi
 	pinfold deps --json scan "$d/own.py"
 	says_needs 2 'len(d["needs"])' "options in front of the word"

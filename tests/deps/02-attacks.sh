@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: package-hash
+# red: package-hash, package-names, package-age, package-typo
 #
 # Packages that attack who installs them, indexes that attack who asks them, caches and locks that somebody
 # changed. Not in make check: make check-packages.
@@ -19,7 +19,9 @@ indexes()
 	attack denied.wheel climber "names that lead out of the package"
 	attack conflict.hash changed "a file that is not what the index says"
 	attack conflict.wheel liar "a wheel that says it is another"
+	attack conflict.install padded "a wheel with a file that ends too soon"
 	attack denied.age infant "a version of today"
+	attack denied.name reqeusts "a name that looks like another"
 	attack timeout.index short "an answer that is cut off"
 	inside --deps auto --lang python -c 'import away'
 	exits 125 "an index that sends elsewhere"

@@ -16,8 +16,18 @@ one_shot()
 	inside_json --daemon "${BEST[@]}" --package 'apple<2' --lang python -c "$APPLE"
 	doc_is "1.1 1.5" 'd["stdout"]["text"].strip()' "and what is named"
 	doc_is "apple 1.1,pear 1.5" '",".join(p["name"] + " " + p["version"] for p in d["packages"])' "it says so"
+	doc_is "True True" '" ".join(str(p.get("imported")) for p in d["packages"])' "and that they were imported"
+	inside_json --daemon "${BEST[@]}" --package 'apple<2' --lang python -c "import pear"
+	doc_is "False True" '" ".join(str(p.get("imported")) for p in d["packages"])' "or which of them were not"
 	inside --daemon "${BEST[@]}" --lang python -c "$APPLE"
 	exits 1 "without them nothing is there"
+}
+
+# recorded SANDBOX LETTERS: a letter for each of its packages, when it has ended.
+recorded()
+{
+	pinfold audit --sandbox "$1" --json
+	grep -q "\"imported\":\"$2\".*sandbox.ended\|sandbox.ended.*\"imported\":\"$2\"" "$OUT"
 }
 
 live()
@@ -44,6 +54,7 @@ except OSError:
 	pinfold exec "$id" --package pear -- true
 	refuses unsupported "lives already" "later is too late"
 	pinfold kill "$id"
+	check "what its commands imported is on record" wait_for 10 recorded "$id" 11
 	pinfold deps gc --all
 	pinfold deps ls
 	check "when it is gone they may go" test ! -s "$OUT"
@@ -70,6 +81,13 @@ program()
 	id=$(cat "$OUT")
 	pinfold logs --follow "$id"
 	prints "2.0 1.5" "has what it imports"
+	check "which is on record" wait_for 10 recorded "$id" 11
+	pinfold run --detach "${BEST[@]}" --package apple
+	id=$(cat "$OUT")
+	pinfold exec "$id" -- true
+	pinfold exec "$id" --lang python -c 'import pear'
+	pinfold kill "$id"
+	check "and what was not imported" wait_for 10 recorded "$id" 01
 }
 
 # Somebody else's, in root's daemon: his own layers, and nothing that only root may read.

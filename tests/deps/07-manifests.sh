@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# red: package-index
+#
 # What a project says that it needs: hashes are held, locks of other tools count for this platform and without
 # their groups for development, and no file says which index is asked.
 . "$(dirname "$0")/../lib/deps.sh"

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Packages of the distribution over HTTP, from an archive of the test's own.
+# Packages of the distribution over HTTP and for agents, from an archive of the test's own.
 . "$(dirname "$0")/../lib/deps.sh"
 . "$(dirname "$0")/../lib/daemon.sh"
 . "$(dirname "$0")/../lib/api.sh"
+. "$(dirname "$0")/../lib/mcp.sh"
 
 checks()
 {
@@ -29,6 +30,7 @@ checks()
 	api POST /v1/runs "{\"apt\": [\"--evil\"], \"command\": [\"true\"]$limits}"
 	answers_error 400 invalid_argument "no option"
 	daemon_stop
+	play apt
 }
 
 run_deps apt-get

@@ -33,6 +33,14 @@ def wheel(name, version, files, requires=(), extra=()):
     return f"{name.replace('-', '_')}-{version}-py3-none-any.whl", out.getvalue()
 
 
+def padded(made, name, size):
+    """The same wheel, with an entry that says it is larger than it is: what follows would be taken for its end."""
+    data = bytearray(made[1])
+    at = data.rindex(b"PK\x01\x02", 0, data.rindex(name.encode()))
+    data[at + 24:at + 28] = size.to_bytes(4, "little")
+    return made[0], bytes(data)
+
+
 def sdist(name, version, setup):
     out, top = io.BytesIO(), f"{name}-{version}"
     with tarfile.open(fileobj=out, mode="w:gz") as t:
@@ -70,11 +78,32 @@ def fill():
     add("infant", wheel("infant", "0.1", {"infant.py": ""}), time="now")
     add("opencv-python-headless", wheel("opencv-python-headless", "4.1", {"cv2/__init__.py": "__version__ = '4.1'\n"}))
     add("fighter", wheel("fighter", "1.0", {"fighter.py": ""}, ["pear<1"]))
+    # For interpreters that wait: what an import leaves, and those that nobody can wait with.
+    add("marker", wheel("marker", "1.0", {"marker.py": """import os
+places = '/tmp/marker', '/home/user/marker', '/dev/shm/marker', '/usr/local/marker'
+seen = [p for p in places if os.path.exists(p)]
+for p in places:
+    try:
+        open(p, 'w').write('x')
+    except OSError:
+        pass
+born = os.urandom(8).hex()
+secret = []
+"""}))
+    for name, text in {"sleeper": "import signal\nsignal.pause()\n",
+                       "forker": "import os, signal\nif os.fork() == 0:\n    signal.pause()\n",
+                       "talker": "print('hello from talker')\n",
+                       "restless": "import threading\ndef turn():\n    while True:\n        pass\n"
+                                   "threading.Thread(target=turn, daemon=True).start()\n",
+                       "faulty": "import sys\nif 'layer' in sys.orig_argv:\n    raise ValueError('x')\n"}.items():
+        add(name, wheel(name, "1.0", {f"{name}.py": text}))
     # Attacks.
     add("climber", wheel("climber", "1.0", {"climber.py": ""}, extra=[("../../../../../../home/user/evil", "x"),
                                                                         ("/etc/evil", "x")]))
     add("liar", wheel("apple", "9.0", {"liar.py": ""})[0:1] and ("liar-1.0-py3-none-any.whl",
                                                                   wheel("other", "1.0", {"liar.py": ""})[1]))
+    add("padded", padded(wheel("padded", "1.0", {"padded/__init__.py": "", "padded/data.bin": "x" * 100,
+                                                 "padded/more.bin": "y" * 4000}), "padded/data.bin", 1124))
     add("changed", wheel("changed", "1.0", {"changed.py": ""}), hash="0" * 64)
     add("secretive", sdist("secretive", "1.0", SETUP.format(name="secretive", version="1.0", before="""
 import os, socket

@@ -315,6 +315,18 @@ def packages(argv):
     check("it ends", s.end() == 0)
 
 
+def apt(argv):
+    """With an archive of the test's own: tests/deps/11-apt-api.sh."""
+    s = Server(argv, modern={})
+    made = s.result("create", sandbox="dev", apt=["pf-tool=1.0"])
+    check("one with packages of the distribution says which",
+          ["%(language)s %(name)s" % p for p in made.get("structuredContent", {}).get("packages", [])] ==
+          ["apt pf-lib", "apt pf-tool"], made)
+    has("and has them", s.tool("exec", sandbox="dev", command="pf-tool"), "tool text conf state")
+    has("no option", s.tool("create", sandbox="no", apt=["--evil"]), "[invalid_argument")
+    check("it ends", s.end() == 0)
+
+
 LOOK = "for h in a.test b.test x.b.test c.test; do getent ahostsv4 $h >/dev/null && echo +$h; done; true"
 
 

@@ -92,6 +92,24 @@ static void costs(void)
 	is_int(d.cost / MIB, 15, "less by and by");
 }
 
+static void often(void)
+{
+	struct demand_uses u = {.turn = 0};
+	uint64_t now = 5000000;
+
+	ok(!demand_is_often(&u, now), "what nobody used is not used often");
+	demand_used(&u, now);
+	demand_used(&u, now + 1);
+	ok(!demand_is_often(&u, now + 1), "nor what was used twice");
+	demand_used(&u, now + 2);
+	ok(demand_is_often(&u, now + 2), "three times is often");
+	ok(demand_is_often(&u, now + DEMAND_OFTEN_US - 1), "for some minutes,");
+	ok(!demand_is_often(&u, now + DEMAND_OFTEN_US), "and no longer");
+	demand_used(&u, now + DEMAND_OFTEN_US);
+	ok(demand_is_often(&u, now + DEMAND_OFTEN_US), "unless it is used again");
+	is_int(demand_last_used(&u), now + DEMAND_OFTEN_US, "the last time");
+}
+
 int main(void)
 {
 	TAP_RUN(grows);
@@ -99,5 +117,6 @@ int main(void)
 	TAP_RUN(fades);
 	TAP_RUN(ceiling);
 	TAP_RUN(costs);
+	TAP_RUN(often);
 	return tap_done();
 }
