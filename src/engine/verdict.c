@@ -23,6 +23,7 @@ void error_public(const struct err *e, struct pinfold_error *ret)
 	(void)snprintf(ret->remedy, sizeof(ret->remedy), "%s",
 		       e->remedy[0]			      ? e->remedy
 		       : e->num == ENOSPC || e->num == EDQUOT ? FULL_REMEDY
+		       : e->num == EFBIG		      ? "raise ulimit -f, or lift it"
 							      : "");
 	ret->retry_after_ms = e->retry_ms;
 }
