@@ -437,7 +437,7 @@ help:
 	@echo 'make check-fresh    the commands of the README in a clean system (root, debootstrap)'
 	@echo 'make SAN=address,undefined check'
 	@echo 'make soak           long runs: kills at random moments, thousands of sandboxes, overload'
-	@echo 'make check-vm       cgroup v2 and systemd, in QEMU guests'
+	@echo 'make check-vm       cgroup v2, quotas and systemd, in QEMU guests'
 	@echo 'make fuzz           libFuzzer on the parsers (clang), FUZZ_SECONDS=60 each'
 	@echo 'make check-replay   38 programs, each run and run again'
 	@echo 'make check-compat   MCP: the official suite, inspector, two agents; by npm'

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/hold.h"
 
 #define TRIES 16
 #define PATH_BYTES 4096u
@@ -17,8 +18,9 @@ int beneath_dir(int dir, const char *path)
 	/* A mount below the directory was never part of what a workspace saw. */
 	struct open_how how = {
 		.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS |
-			   RESOLVE_NO_XDEV,
+		.resolve = HOLD_APPLY_BENEATH ? RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
+							RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV
+					      : 0,
 	};
 	long fd = -1;
 

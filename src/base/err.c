@@ -77,6 +77,7 @@ static enum err_kind kind_of_errno(int num)
 	case ENOMEM:
 	case ENOSPC:
 	case EDQUOT:
+	case EFBIG:
 	case EUSERS: return ERR_LIMIT;
 	default: return ERR_INTERNAL;
 	}

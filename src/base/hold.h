@@ -97,6 +97,12 @@
 #else
 #define HOLD_TRANSFER_BENEATH 1
 #endif
+/* changes are written to a directory through no link that leads out of it */
+#ifdef DROP_APPLY_BENEATH
+#define HOLD_APPLY_BENEATH 0
+#else
+#define HOLD_APPLY_BENEATH 1
+#endif
 /* what looks like a secret is not in the record */
 #ifdef DROP_RECORD_REDACT
 #define HOLD_RECORD_REDACT 0

@@ -25,6 +25,24 @@ static bool repeats(const struct opt *o)
 	return o->type == OPT_LIST || o->type == OPT_ENV;
 }
 
+/* Verbs whose first word is the name of a workspace that is there; and how to learn those. */
+#define OF_WORKSPACES                                                                              \
+	"exec shell info rm cp push pull watch snap log diff undo rollback fork review apply "     \
+	"export limit"
+/* The same within single quotes. */
+#define NAMES_ZSH "pinfold ls 2>/dev/null | sed -n \"2,\\$s/ .*//p\""
+#define NAMES "pinfold ls 2>/dev/null | sed -n '2,$s/ .*//p'"
+
+static bool of_workspaces(const struct verb *v)
+{
+	const char *at = strstr(" " OF_WORKSPACES " ", v->name);
+	size_t n = strlen(v->name);
+
+	while (at && (at[-1] != ' ' || at[n] != ' '))
+		at = strstr(at + 1, v->name);
+	return at != NULL;
+}
+
 static void put_verb_names(const char *separator, uint64_t bits)
 {
 	bool first = true;
@@ -123,7 +141,11 @@ void docs_bash(void)
 				printf(" %s%s", opt_dashes(o), o->name);
 		printf("' ;;\n");
 	}
-	printf("\tesac\n\tif [[ $cur != -* && ' ");
+	printf("\tesac\n\tif [[ $cur != -* && ' " OF_WORKSPACES
+	       " ' == *\" $verb \"* ]] && ((start == 0 || start == COMP_CWORD)); then\n"
+	       "\t\tmapfile -t COMPREPLY < <(compgen -W \"$(" NAMES ")\" -- \"$cur\")\n"
+	       "\t\treturn\n\tfi\n");
+	printf("\tif [[ $cur != -* && ' ");
 	put_verb_names(" ", RUNS_COMMAND);
 	printf(" ' != *\" $verb \"* ]]; then\n\t\treturn\n\tfi\n%s", bash_end);
 }
@@ -191,6 +213,9 @@ void docs_zsh(void)
 				zsh_option(o);
 		if (v->bit & RUNS_COMMAND)
 			printf("%s", zsh_command);
+		else if (of_workspaces(v))
+			printf("\t\t\t'1:workspace:($(" NAMES_ZSH "))' \\\n"
+			       "\t\t\t'*:file:_files' \\\n");
 		printf("\t\t\t&& return\n\t\t;;\n");
 	}
 	printf("\tesac\n}\n"
@@ -244,6 +269,9 @@ void docs_fish(void)
 	printf("'\ncomplete -c pinfold -n '__fish_seen_subcommand_from ");
 	put_verb_names(" ", RUNS_COMMAND);
 	printf("' -F -a '(__fish_complete_command)'\n");
+	printf("complete -c pinfold -n '__fish_seen_subcommand_from " OF_WORKSPACES
+	       "' -F -a '(pinfold ls 2>/dev/null | string replace -rf \"^([a-z0-9-]+) .*\" "
+	       "\"\\$1\")'\n");
 	for (const struct opt *o = opt_table; o->name; o++)
 		if (offered(o, VERB_ALL))
 			fish_option(o);

@@ -11,9 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
+#include "base/id.h"
 #include "base/parse.h"
 #include "cmd/allow.h"
 #include "cmd/help.h"
+#include "cmd/job.h"
 #include "cmd/noted.h"
 #include "cmd/say.h"
 #include "cmd/session.h"
@@ -27,17 +30,16 @@ bool is_sandbox_id(const char *word)
 
 /* Nothing of the caller's goes inside a command that outlives the call, and its output is kept by
  * the daemon, in its way. */
-static int check_detached(const struct request *r, struct err *e)
+static int check_detached(const struct request *r, bool in_workspace, struct err *e)
 {
-	const char *what = r->stdin_path	 ? "--stdin"
-			   : r->no_daemon	 ? "--no-daemon"
-			   : r->raw		 ? "--raw"
-			   : r->record		 ? "--record"
-			   : r->run.replay	 ? "--answers"
-			   : r->run.name	 ? "--name"
-			   : r->run.output_bytes ? "--output"
-			   : r->run.keep_ms	 ? "--keep"
-						 : NULL;
+	const char *what = r->stdin_path		   ? "--stdin"
+			   : r->no_daemon && !in_workspace ? "--no-daemon"
+			   : r->raw			   ? "--raw"
+			   : r->record			   ? "--record"
+			   : r->run.replay		   ? "--answers"
+			   : r->run.output_bytes	   ? "--output"
+			   : r->run.keep_ms		   ? "--keep"
+							   : NULL;
 
 	if (!what)
 		return 0;
@@ -71,8 +73,10 @@ int detach_run(struct request *r)
 	struct err e = ERR_INIT;
 	char id[PINFOLD_ID_SIZE];
 
-	if (check_detached(r, &e) < 0)
+	if (check_detached(r, r->run.name, &e) < 0)
 		return say_failure(&e, r->json);
+	if (r->run.name)
+		return job_start(r, r->run.name, 0, true);
 	set_terminal(r);
 	pinfold_policy_attend();
 	if (pinfold_sandbox_create(&r->run, id, &error) < 0)
@@ -109,6 +113,9 @@ static const char *const exec_paragraphs[] = {
 	"the same files and the same limits; its time limit is its own. When it ends, what it started in "
 	"the background goes on until the sandbox ends. With --detach it runs in the background and its "
 	"number inside is printed, for logs.",
+	"With --detach in a workspace the command goes on in the background, minded by a process of the "
+	"caller's, and its sandbox's ID is printed, for ps, logs, attach and kill. What it changed is kept when it "
+	"ends; until then the workspace is busy.",
 	NULL,
 };
 
@@ -172,7 +179,7 @@ static int exec_detached(struct request *r, const char *id)
 	struct err e = ERR_INIT;
 	uint32_t pid = 0;
 
-	if (check_detached(r, &e) < 0)
+	if (check_detached(r, false, &e) < 0)
 		return say_failure(&e, r->json);
 	set_terminal(r);
 	if (pinfold_sandbox_spawn(id, &r->run, &pid, &error) < 0)
@@ -185,13 +192,12 @@ static int exec_workspace(struct request *r, const char *name)
 {
 	struct err e = ERR_INIT;
 
-	if (r->detach) {
-		(void)err_set(&e, ERR_UNSUPPORTED, "--detach: not in a workspace");
-		(void)err_remedy(&e,
-				 "pinfold run --detach keeps a sandbox; let the shell wait for it");
+	uint32_t flags = r->share ? PINFOLD_WORKSPACE_SHARE : 0;
+
+	if (r->detach && check_detached(r, true, &e) < 0)
 		return say_failure(&e, r->json);
-	}
-	return session_workspace(r, name, r->share ? PINFOLD_WORKSPACE_SHARE : 0, false);
+	return r->detach ? job_start(r, name, flags, false)
+			 : session_workspace(r, name, flags, false);
 }
 
 /* Options may stand before the name or id and behind it. */
@@ -224,12 +230,14 @@ int cmd_exec(const struct verb *v, int argc, char **argv)
 
 static const char *const logs_paragraphs[] = {
 	"Prints what the command of a detached run printed, or with a PID that of a background command "
-	"of exec. The first 64 KiB and the last 8 MiB are kept, for an hour after its end.",
+	"of exec. The first 64 KiB and the last 8 MiB are kept, for an hour after its end; of a command in a "
+	"workspace the first 64 MiB of each stream. With the id of a RUN: what did not fit into its result and is "
+	"kept as an artifact.",
 	NULL,
 };
 
 const struct verb_doc logs_doc = {
-	.usage = {"[options] ID [PID]"},
+	.usage = {"[options] ID [PID]", "RUN"},
 	.paragraphs = logs_paragraphs,
 	.examples =
 		{
@@ -281,17 +289,24 @@ static int follow(const struct verb *v, int argc, char **argv,
 
 	if (!request_begin(&r, v, argc, argv, &used, &status))
 		return status;
-	if (take_id(argc - used, argv + used, &id, &e) < 0 ||
-	    take_pid(argc - used - 1, argv + used + 1, &pid, &e) < 0)
+	argv += used;
+	argc -= used;
+	auto_close int job = argc > 0 ? job_open(argv[0]) : FD_NONE;
+	bool run = argc > 0 && id_is("run", argv[0]) && how == as_logs;
+	if (job >= 0 || run)
+		id = argv[0];
+	if ((!id && take_id(argc, argv, &id, &e) < 0) || take_pid(argc - 1, argv + 1, &pid, &e) < 0)
 		return say_failure(&e, r.json);
 	if (r.offset_text && parse_offset(r.offset_text, &r.offset, &e) < 0)
 		return say_failure(&e, r.json);
 	/* What it printed leaves the sandbox here. */
 	struct noted n = {.kind = how == as_logs ? "sandbox.logs" : "sandbox.attach",
-			  .sandbox = id};
+			  .sandbox = run ? NULL : id};
 	if (noted_begin(&n, &e) < 0)
 		return say_failure(&e, r.json);
-	status = session_follow(&r, id, pid, how(&r));
+	status = job >= 0 ? job_follow(&r, job, r.follow || how != as_logs, how != as_logs)
+		 : run	  ? job_artifacts(id)
+			  : session_follow(&r, id, pid, how(&r));
 	(void)noted_over(&n, status == EXIT_PINFOLD ? -1 : 0, "failed");
 	return status;
 }
@@ -381,6 +396,14 @@ static int each(int argc, char **argv, int (*what)(const char *, int, struct pin
 	return status;
 }
 
+static int signal_one(const char *id, int signo, struct pinfold_error *error)
+{
+	auto_close int job = job_open(id);
+
+	return job >= 0 ? job_signal(job, id, signo, error)
+			: pinfold_sandbox_signal(id, signo, error);
+}
+
 int cmd_kill(const struct verb *v, int argc, char **argv)
 {
 	auto_request struct request r = REQUEST_INIT;
@@ -391,7 +414,7 @@ int cmd_kill(const struct verb *v, int argc, char **argv)
 		return status;
 	if (r.signal_name && parse_signal(r.signal_name, &signo, &e) < 0)
 		return say_failure(&e, false);
-	return each(argc - used, argv + used, pinfold_sandbox_signal, signo);
+	return each(argc - used, argv + used, signal_one, signo);
 }
 
 static const char *const pause_paragraphs[] = {

@@ -6,6 +6,7 @@
  * library through include/pinfold/pinfold.h; it knows nothing else of how a sandbox is made.
  */
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -42,7 +43,7 @@ const struct verb verb_table[] = {
 	{"info", "say how a workspace stands", cmd_info, VERB_DATA, &info_doc},
 	{"limit", "change what a workspace, or all together, may hold", cmd_limit, VERB_LIMIT,
 	 &limit_doc},
-	{"rm", "remove a workspace", cmd_rm, VERB_DATA, &rm_doc},
+	{"rm", "remove a workspace", cmd_rm, VERB_RM, &rm_doc},
 	{"exec", "run a command in a workspace, or in a sandbox that lives", cmd_exec, VERB_EXEC,
 	 &exec_doc},
 	{"cp", "copy files into a workspace or out of it", cmd_cp, VERB_CP, &cp_doc},
@@ -128,12 +129,21 @@ static int fill_standard_descriptors(void)
 	return 0;
 }
 
+/* With ulimit -f a write beyond it is to fail, not to end us. A handler, not SIG_IGN, which what we
+ * start would inherit. */
+static void on_too_large(int signo)
+{
+	(void)signo;
+}
+
 int main(int argc, char **argv)
 {
+	const struct sigaction too_large = {.sa_handler = on_too_large, .sa_flags = SA_RESTART};
 	struct err e = ERR_INIT;
 
 	if (fill_standard_descriptors() < 0)
 		return EXIT_PINFOLD;
+	(void)sigaction(SIGXFSZ, &too_large, NULL); /* cannot fail for this signal */
 	if (argc < 2)
 		return help_overview();
 	const struct verb *v = verb_find(argv[1], &e);

@@ -173,10 +173,11 @@ const struct opt opt_table[] = {
 
 	{"json", NULL, OPT_FLAG, GROUP_OUTPUT,
 	 RUN_EXEC | VERB_DOCTOR | VERB_VERSION | VERB_PS | VERB_LOGS | VERB_BENCH | VERB_NEW |
-		 VERB_DATA | VERB_LOG | VERB_FORK | VERB_DIFF | VERB_CP | VERB_PUSH | VERB_PULL |
-		 VERB_REVIEW | VERB_APPLY | VERB_IMPORT | VERB_FSCK | VERB_TOKEN | VERB_IMAGE |
-		 VERB_ALLOW | VERB_TRUST | VERB_SECRET | VERB_DEPS | VERB_TENANT | VERB_TOP |
-		 VERB_VERIFY | VERB_RECEIPT | VERB_GC | VERB_LS | VERB_REPLAY | VERB_LIMIT,
+		 VERB_DATA | VERB_RM | VERB_LOG | VERB_FORK | VERB_DIFF | VERB_CP | VERB_PUSH |
+		 VERB_PULL | VERB_REVIEW | VERB_APPLY | VERB_IMPORT | VERB_FSCK | VERB_TOKEN |
+		 VERB_IMAGE | VERB_ALLOW | VERB_TRUST | VERB_SECRET | VERB_DEPS | VERB_TENANT |
+		 VERB_TOP | VERB_VERIFY | VERB_RECEIPT | VERB_GC | VERB_LS | VERB_REPLAY |
+		 VERB_LIMIT,
 	 AT(json), .help = "Print one JSON document instead of text"},
 	{"json", NULL, OPT_FLAG, GROUP_OUTPUT, VERB_AUDIT, AT(json),
 	 .help = "Print the events themselves, one line of JSON each"},
@@ -201,6 +202,9 @@ const struct opt opt_table[] = {
 	 .help = "Also what .gitignore and .pinfoldignore name"},
 	{"force", NULL, OPT_FLAG, GROUP_OTHER, VERB_PULL, AT(force),
 	 .help = "Overwrite what changed in DIR since the last pull"},
+	{"force", NULL, OPT_FLAG, GROUP_OTHER, VERB_RM, AT(force),
+	 .help = "One that is not there is no error"},
+	{"f", NULL, OPT_FLAG, GROUP_OTHER, VERB_RM, AT(force), .help = "The same as --force"},
 	{"names", NULL, OPT_FLAG, GROUP_OUTPUT, VERB_DIFF | VERB_REVIEW, AT(names),
 	 .help = "Names only, no text"},
 	{"dry-run", NULL, OPT_FLAG, GROUP_OTHER, VERB_APPLY, AT(dry_run),

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "cmd/help.h"
+#include "cmd/job.h"
 #include "cmd/request.h"
 #include "cmd/say.h"
 #include "cmd/show.h"
@@ -12,7 +13,8 @@
 
 static const char *const paragraphs[] = {
 	"Lists the sandboxes that live in the daemon: detached ones, those that runs of other callers "
-	"wait for, and for an hour those that have ended. Everybody sees his own, root all.",
+	"wait for, and for an hour those that have ended. Everybody sees his own, root all. Commands of exec "
+	"--detach in workspaces are listed where their data directory is.",
 	"With the ID of one that lives by itself: the processes in it. * marks commands of exec.",
 	NULL,
 };
@@ -181,12 +183,16 @@ static int show_processes(const char *id, bool json)
 static int show_sandboxes(bool json)
 {
 	struct pinfold_sandbox_info *list = NULL;
-	struct pinfold_error error;
+	struct pinfold_error error = {.code = "internal", .message = "out of memory"};
 	size_t n = 0;
 	int bad = 0;
 
-	if (pinfold_sandbox_list(&list, &n, &error) < 0)
+	int k = pinfold_sandbox_list(&list, &n, &error);
+	/* Commands in workspaces live without the daemon, too. */
+	if (job_list(&list, &n) < 0 || (k < 0 && n == 0)) {
+		pinfold_sandbox_list_free(list);
 		return say_library_failure(&error, json);
+	}
 	if (json)
 		bad = print_json(list, n);
 	else

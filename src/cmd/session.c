@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/job.h"
 #include "cmd/relay.h"
 #include "cmd/say.h"
 #include "cmd/sig.h"
@@ -174,7 +175,7 @@ static int stay(struct request *r, int started, struct pinfold_run *run,
 		pinfold_run_set_retried(run, r->missed);
 	free_ptr(&r->missed);
 	relay_started(run);
-	int status = attend(r, run);
+	int status = r->detach ? job_mind(r, run) : attend(r, run);
 	r->has_run = did_run(run);
 	if (status != EXIT_AGAIN)
 		request_forget_code(r);

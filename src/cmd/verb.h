@@ -52,6 +52,7 @@
 #define VERB_GC VERB_BIT(40)
 #define VERB_LS VERB_BIT(41)
 #define VERB_LIMIT VERB_BIT(42)
+#define VERB_RM VERB_BIT(43)
 #define VERB_ALL UINT64_MAX
 
 #define EXIT_PINFOLD 125 /* Pinfold itself failed: nothing of the command ran */

@@ -318,12 +318,12 @@ int cmd_info(const struct verb *v, int argc, char **argv)
 
 static const char *const rm_paragraphs[] = {
 	"Removes workspaces with their history and gives their space back. Workspaces that were forked from "
-	"one stay as they are.",
+	"one stay as they are. One in which a command runs is not removed: it is busy.",
 	NULL,
 };
 
 const struct verb_doc rm_doc = {
-	.usage = {"NAME..."},
+	.usage = {"[options] NAME..."},
 	.paragraphs = rm_paragraphs,
 	.examples = {{"Away with it:", "pinfold rm demo"}},
 };
@@ -338,7 +338,8 @@ int cmd_rm(const struct verb *v, int argc, char **argv)
 		return status;
 	/* All are tried; as data there is one error, and so the first ends it. */
 	for (char **name = n.words - 1; *name && !(status && n.r.json); name++)
-		if (pinfold_workspace_remove(n.store, *name, &error) < 0)
+		if (pinfold_workspace_remove(n.store, *name, &error) < 0 &&
+		    !(n.r.force && strcmp(error.code, "not_found") == 0))
 			status = say_library_failure(&error, n.r.json);
 	return status;
 }

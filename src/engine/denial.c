@@ -159,6 +159,25 @@ void run_hidden_arguments(struct pinfold_run *run)
 				      "or copy it into the one that you show");
 }
 
+/* A command that failed and said EXDEV, where it had directories of lower layers before it: nothing
+ * of ours sees the call, which overlayfs refuses by itself. */
+void run_refused_rename(struct pinfold_run *run)
+{
+	static const char *const words[] = {"cross-device link", "EXDEV"};
+	bool said = false;
+
+	if (!run->upper && run->req.spec.dir_fd < 0 && !spec_on_image(&run->req.spec))
+		return;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		said = said || memmem(run->tail, run->tail_len, words[i], strlen(words[i]));
+	if (said)
+		run_deny_path(
+			run, "rename of a directory",
+			"one that was there before this command cannot be renamed in one "
+			"call: use mv or shutil.move(), which copy it then; git mv: mkdir NEW, "
+			"then git mv OLD/* NEW");
+}
+
 void run_deny_secrets(struct pinfold_run *run)
 {
 	const struct secrets *s = &run->req.secrets;

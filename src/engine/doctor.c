@@ -20,6 +20,7 @@
 #include "egress/vault.h"
 #include "engine/run_int.h"
 #include "kernel/landlock.h"
+#include "kernel/quota.h"
 #include "sandbox/scope.h"
 #include "sandbox/volume.h"
 
@@ -157,6 +158,31 @@ static int open_near(char *path)
 	}
 }
 
+static void probe_quota(struct doctor *d, int fd)
+{
+	bool enforced = quota_enforced(fd), marked = quota_is_marked(fd), root = geteuid() == 0;
+	bool held = enforced && root && !marked;
+	struct row *r = add(d, "disk quotas", true); /* a weaker limit, not one that is missing */
+
+	if (held) {
+		(void)snprintf(r->what, sizeof(r->what),
+			       "project quotas hold the disk limits of workspaces");
+		return;
+	}
+	(void)snprintf(r->what, sizeof(r->what), "the disk limits of workspaces are polled: %s",
+		       !root	? "an ordinary user cannot set quotas"
+		       : marked ? "the data directory belongs to a project already"
+				: "its filesystem enforces no project quotas");
+	(void)snprintf(
+		r->remedy, sizeof(r->remedy), "%s%s",
+		root ? "" : "run pinfold as root, for whom the kernel holds them, with ",
+		marked && root
+			? "clear it there with chattr -P and chattr -p 0, or name another with "
+			  "PINFOLD_HOME"
+			: "the data directory on ext4 (mkfs.ext4 or tune2fs -O project,quota) mounted "
+			  "with prjquota, or on xfs mounted with pquota");
+}
+
 /* An upper needs attributes of the user's. */
 static void probe_workspaces(struct doctor *d)
 {
@@ -170,7 +196,8 @@ static void probe_workspaces(struct doctor *d)
 		(void)snprintf(
 			r->what, sizeof(r->what),
 			"kept; a directory of an earlier command is renamed by copying, hard "
-			"links between commands part, the disk limit is polled");
+			"links between commands part");
+		probe_quota(d, fd);
 		return;
 	}
 	(void)snprintf(r->what, sizeof(r->what), "cannot be kept in the data directory");

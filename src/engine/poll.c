@@ -7,10 +7,13 @@
 
 #include "engine/run_int.h"
 #include "store/measure.h"
+#include "store/project.h"
 #include "warden/usage.h"
 
 #define POLL_US 20000u
 #define ANYWAY_US 1000000u
+#define NEAR_BYTES (64u << 10) /* of a quota: as good as full, as the guest sees it, too */
+#define NEAR_FILES 8u
 #define MEASURE_SHARE 20u /* of the time, one part at most is spent on looking */
 
 static void judge_cpu(struct pinfold_run *run, uint64_t used_us)
@@ -54,7 +57,7 @@ static void judge_disk(struct pinfold_run *run)
 	uint64_t now = now_us();
 	struct measure m;
 
-	if (!run->upper || now < run->measure_us)
+	if (!run->upper || run->req.held.disk == HELD_QUOTA || now < run->measure_us)
 		return;
 	bool grown = may_have_grown(run);
 	if (!grown && now < run->looked_us + ANYWAY_US)
@@ -65,9 +68,22 @@ static void judge_disk(struct pinfold_run *run)
 	run->measure_us = now + MEASURE_SHARE * (now_us() - now);
 	if (m.bytes <= room->bytes && m.files <= room->files && !(m.beyond && grown))
 		return;
-	run->disk_full = m.bytes > room->bytes || m.files <= room->files;
+	run->room_full = run->disk_full = m.bytes > room->bytes || m.files <= room->files;
 	run->files_full = !run->disk_full;
 	run_stop(run, STOP_DISK, true);
+}
+
+/* The guest says that there is no room: by the quota, or is the host's disk full? */
+void run_judge_quota(struct pinfold_run *run)
+{
+	struct space left;
+
+	if (!run->upper || !run->disk_full || run->req.held.disk != HELD_QUOTA ||
+	    !project_left(run->upper, &left))
+		return;
+	run->room_full = left.bytes < NEAR_BYTES;
+	run->files_full = left.files < NEAR_FILES;
+	run->disk_full = run->room_full || !run->files_full;
 }
 
 void run_poll_usage(struct pinfold_run *run)

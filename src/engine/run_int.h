@@ -212,6 +212,7 @@ struct pinfold_run {
 	uint64_t polled_memory_peak, polled_pids_peak;
 	uint64_t disk_bytes;
 	bool disk_full, tmp_full, pids_full, files_full;
+	bool room_full;	  /* of a workspace: its own disk limit, not the disk of the host */
 	bool room_of_all; /* what its workspace may take is bounded by what all may */
 
 	struct capture capture[2];
@@ -441,6 +442,7 @@ void run_deny_command(struct pinfold_run *run, const char *kind, const char *wha
 		      const char *hint);
 void run_deny_path(struct pinfold_run *run, const char *what, const char *hint);
 void run_hidden_arguments(struct pinfold_run *run);
+void run_refused_rename(struct pinfold_run *run);
 /* What of --dir is hidden. */
 void run_deny_secrets(struct pinfold_run *run);
 /* files.c */
@@ -453,6 +455,7 @@ void run_judge(struct pinfold_run *run);
 void run_fail(struct pinfold_run *run, const struct err *e, int exit_status);
 /* poll.c: limits of a run without control group. */
 void run_poll_usage(struct pinfold_run *run);
+void run_judge_quota(struct pinfold_run *run);
 /* Bytes that are free where a workspace's layers are. */
 struct space run_disk_free(const struct pinfold_run *run);
 /* artifact.c */

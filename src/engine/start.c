@@ -166,7 +166,7 @@ static int make_all(struct pinfold_run *run, struct err *e)
 		r = live_make(l, &run->req.spec, &run->req.cgroups, stdio, e);
 	for (int i = 0; i < 3; i++)
 		fd_close(&stdio[i]);
-	if (r >= 0 && run->req.held.disk == HELD_QUOTA && !run->req.spec.on_volume)
+	if (r >= 0 && run->req.held.disk == HELD_QUOTA && !run->req.spec.on_volume && !run->upper)
 		run->req.held.disk = HELD_TMPFS;
 	/* Before the ids: systemd moves a user's own processes only. And before the plan, which
 	 * depends on what holds the limits. */
@@ -199,7 +199,8 @@ int run_start(struct pinfold_run *run, struct err *e)
 	if (run->started_us > now_us() || now_us() - run->started_us > 60000000)
 		run->started_us = now_us();
 	run->deadline_us = HOLD_TIME ? run->started_us + run->req.spec.limits.time_ms * 1000 : 0;
-	if (ours && (!run->live.cgroup.ops || run->req.spec.limits.cpu_time_ms || run->upper))
+	if (ours && (!run->live.cgroup.ops || run->req.spec.limits.cpu_time_ms ||
+		     (run->upper && run->req.held.disk == HELD_POLLED)))
 		run->poll_us = run->started_us + 5000;
 	run->settle_us = run->record.begun ? now_us() + RECORD_LIVES_US : 0;
 	run_arm_timer(run);

@@ -109,7 +109,9 @@ static int push_open(struct store *s, const struct transfer *t, struct pushing *
 		if (p->tree < 0)
 			return err_sys(e, "%s", p->real);
 	}
-	k = donor_state(s, &p->w, p->key, p->path, sizeof(p->path), &p->state, &p->donor, e);
+	struct donor_place place = {p->path, sizeof(p->path), FD_NONE};
+	k = donor_state(s, &p->w, p->key, t->to, &place, &p->donor, e);
+	p->state = place.fd;
 	return k < 0 || t->far ? k : sync_state(s, "send", p->key, &p->mine, e);
 }
 

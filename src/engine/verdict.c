@@ -23,6 +23,7 @@ void error_public(const struct err *e, struct pinfold_error *ret)
 	(void)snprintf(ret->remedy, sizeof(ret->remedy), "%s",
 		       e->remedy[0]			      ? e->remedy
 		       : e->num == ENOSPC || e->num == EDQUOT ? FULL_REMEDY
+		       : e->num == EFBIG		      ? "raise ulimit -f, or lift it"
 							      : "");
 	ret->retry_after_ms = e->retry_ms;
 }
@@ -165,14 +166,13 @@ static void limit_tmp(struct pinfold_run *run)
 	set_limit(run, "disk", bytes, "bytes", hint);
 }
 
-/* Of a workspace the kernel knows no limit: where it says that there is no room, the host's disk is
- * full. */
+/* Of a workspace: where no limit of ours was reached and there is no room, the host's disk is full. */
 static void limit_disk(struct pinfold_run *run)
 {
 	const struct sandbox_limits *l = &run->req.spec.limits;
 	char hint[160], size[LIMIT_TEXT];
 
-	if (run->upper && run->stop != STOP_DISK)
+	if (run->upper && !run->room_full)
 		(void)snprintf(hint, sizeof(hint),
 			       "the disk with the data directory is full; pinfold rm and pinfold "
 			       "gc give room back");
@@ -204,6 +204,7 @@ static void judge_soft_limits(struct pinfold_run *run)
 			       (unsigned long long)l->pids);
 		set_limit(run, "pids", l->pids, "processes", hint);
 	}
+	run_judge_quota(run);
 	if (run->req.held.disk != HELD_ABSENT && run->disk_full)
 		limit_disk(run);
 	if (run->tmp_full)
@@ -295,7 +296,9 @@ void run_judge(struct pinfold_run *run)
 	judge_soft_limits(run);
 	if (strcmp(run->status, "exited") == 0 && run->exit_status != 0 && !run->follows)
 		run_hidden_arguments(run);
-	if (strcmp(run->status, "exited") == 0 && run->exit_status != 0 && !run->req.spec.tool)
+	if (strcmp(run->status, "exited") == 0 && run->exit_status != 0 && !run->req.spec.tool) {
 		deps_find_missing(run);
+		run_refused_rename(run);
+	}
 	write_notes(run);
 }

@@ -16,6 +16,7 @@
 #include "engine/said.h"
 #include "engine/workspace_int.h"
 #include "store/origin.h"
+#include "store/project.h"
 #include "store/total.h"
 
 /* What a person recognises in the log. */
@@ -105,6 +106,13 @@ static bool fits(const struct space *used, const struct space *most)
 	return used->bytes < most->bytes && used->files < most->files;
 }
 
+/* Less than an eighth of it is left: what can be had back is needed. */
+static bool is_tight(const struct space *used, const struct space *most)
+{
+	return !fits(used, most) || most->bytes - used->bytes < most->bytes / 8 ||
+	       most->files - used->files < most->files / 8;
+}
+
 /* What all workspaces may still take, together. */
 static int find_total(struct upper *u, uint64_t *ret, struct err *e)
 {
@@ -126,7 +134,7 @@ static int find_room(struct pinfold_run *run, struct upper *u, struct err *e)
 	uint64_t total = 0;
 	int r = 0;
 
-	if (!fits(&used, &most)) {
+	if (is_tight(&used, &most)) {
 		r = store_collect_undone(u->store, u->w.id, e);
 		if (r >= 0)
 			r = upper_used(u, &used, e);
@@ -141,6 +149,8 @@ static int find_room(struct pinfold_run *run, struct upper *u, struct err *e)
 	run->room_of_all = total < run->room.bytes;
 	if (run->room_of_all)
 		run->room.bytes = total;
+	if (project_limit(u, &run->room))
+		run->req.held.disk = HELD_QUOTA;
 	run->free = run_disk_free(run);
 	return 0;
 }

@@ -294,11 +294,11 @@ uint64_t guest_used(const struct guest *g)
 	return (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
 }
 
-/* No block or no name left? */
+/* No block or no name left? Filesystems that make names as they go count none. */
 static int is_full(const struct statfs *fs)
 {
 	return (uint64_t)fs->f_bavail * (uint64_t)fs->f_bsize < FULL_BYTES ||
-	       fs->f_ffree < FULL_FILES;
+	       (fs->f_files > 0 && fs->f_ffree < FULL_FILES);
 }
 
 /* Of the layer, and of /tmp where that is not in the same filesystem: a workspace, a volume. */

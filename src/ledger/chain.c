@@ -27,6 +27,8 @@ static int cannot(struct err *e)
 {
 	(void)err_wrap(e, "the ledger cannot be written");
 	(void)err_detail(e, "ledger");
+	if (e->num == EFBIG)
+		return err_remedy(e, "nothing runs without a record: raise ulimit -f, or lift it");
 	return err_remedy(e, "nothing runs without a record: make room (pinfold rm and pinfold gc "
 			     "do), or make the data directory writable");
 }

@@ -66,10 +66,18 @@ static void note(struct donor *d, const struct manifest_entry *f)
 static void donor_open(struct donor *d, int state, const char *view, const char *to)
 {
 	struct manifest_limits limits = MANIFEST_LIMITS;
+	char his[4096];
+	size_t len = 0;
 	struct err ignored = ERR_INIT;
 	auto_close int top = open(view, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
+	auto_close int said = openat(state, "donor.to", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
 	*d = (struct donor){.root = FD_NONE, .open = FD_NONE};
+	if (said >= 0 && fd_read_max(said, his, sizeof(his) - 1, &len) >= 0 && len > 0) {
+		his[len] = '\0';
+		to = his[0] == '/' ? his + 1 : his;
+	}
 	if (top < 0 || tree_open_dir(top, to, strlen(to), &d->root, &ignored) < 0 ||
 	    index_load(state, "donor", &limits, &d->index) <= 0)
 		return;

@@ -14,6 +14,7 @@
 #include "store/depset.h"
 #include "store/donor.h"
 #include "store/origin.h"
+#include "store/project.h"
 #include "store/upper.h"
 #include "store/used.h"
 
@@ -134,6 +135,8 @@ int store_collect(struct store *s, uint64_t *ret_bytes, struct err *e)
 		r = remove_dead(s, ret_bytes, e);
 	if (r >= 0)
 		r = donor_collect(s, e);
+	if (r >= 0)
+		r = project_collect(s, e);
 	return r < 0 ? r : origin_collect(s, e);
 }
 

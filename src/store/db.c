@@ -18,7 +18,8 @@
  *	applied		files of the directory that we wrote ourselves last: this inode, changed then,
  *			is no change that a workspace does not know of
  *	sync		what a workspace got by its last push from one directory (`key`): the snapshot
- *	meta		`settled`: the last row of snap that a power cut cannot take back
+ *	meta		`settled`: the last row of snap that a power cut cannot take back; `project:`
+ *			and more (project.h), `changed:` and a layer (check.c)
  *	image		since version 2: a root file system by name. `stack` is its one layer, which
  *			the stacks of workspaces on it end with; `env`, `command` and `workdir` are
  *			what it says of itself
@@ -39,6 +40,7 @@
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #define VERSION 5
 #define WAIT_MS 10000
@@ -117,6 +119,14 @@ static const char since_4[] =
 static const char since_5[] = "ALTER TABLE workspace ADD COLUMN said TEXT NOT NULL DEFAULT '';"
 			      "PRAGMA user_version = 5;";
 
+/* SQLite does not always keep which error it was. */
+static bool files_are_limited(void)
+{
+	struct rlimit most;
+
+	return getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY;
+}
+
 static int fail(const struct db *db, int code, const char *what, struct err *e)
 {
 	int primary = code & 0xff;
@@ -124,6 +134,11 @@ static int fail(const struct db *db, int code, const char *what, struct err *e)
 	if (primary == SQLITE_BUSY || primary == SQLITE_LOCKED) {
 		(void)err_set(e, ERR_BUSY, "the store is in use: %s", what);
 		return err_remedy(e, "try again in a moment");
+	}
+	if (primary == SQLITE_IOERR && files_are_limited()) {
+		(void)err_set(e, ERR_LIMIT,
+			      "store.db would be larger than ulimit -f lets files be");
+		return err_remedy(e, "raise ulimit -f, or lift it");
 	}
 	if (primary == SQLITE_FULL) {
 		(void)err_set(e, ERR_LIMIT, "the disk with the data directory is full");

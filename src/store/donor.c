@@ -16,36 +16,42 @@
 #define KEPT "index." /* of earlier pushes, each with the number of its snapshot's row */
 #define KEPT_MAX 8u
 
-static int find(struct store *s, const struct workspace *w, const char *key, int64_t *ret_workspace,
-		struct donor *donor, struct err *e)
+static int find(struct store *s, const struct workspace *w, const char *key, struct donor *donor,
+		struct err *e)
 {
 	auto_rows struct db_rows *rows = NULL;
 	int r = db_query(
 		s->db, &rows, e,
-		"SELECT y.workspace, s.stack FROM sync y JOIN snap s ON s.id = y.snap WHERE"
-		" y.key = ?1 AND y.workspace <> ?2 ORDER BY y.made DESC LIMIT 1",
+		"SELECT y.workspace, s.stack, y.key FROM sync y JOIN snap s ON s.id = y.snap WHERE"
+		" y.workspace <> ?2 ORDER BY y.key = ?1 DESC, y.made DESC LIMIT 1",
 		"ti", key, w->id);
 
 	if (r >= 0)
 		r = db_next(rows, e);
 	if (r <= 0)
 		return r;
-	*ret_workspace = db_int(rows, 0);
+	donor->workspace = db_int(rows, 0);
+	(void)snprintf(donor->key, sizeof(donor->key), "%s", db_text(rows, 2));
 	donor->found = true;
 	return stack_parse(db_text(rows, 1), &donor->stack, e);
 }
 
 /* A link would let its owner change what the donor has; a copy is small and made once. */
-static void copy_index(const struct store *s, int64_t workspace, const char *key, int to,
-		       bool owned)
+static void copy_of(const struct store *s, const struct donor *d, const char *what, int to,
+		    const char *as)
 {
-	char name[80], buf[65536];
+	char name[96], buf[65536];
+	bool owned = s->owned;
 	ssize_t n = 0;
 
-	(void)snprintf(name, sizeof(name), "sync/%lld-%s/index", (long long)workspace, key);
+	(void)snprintf(name, sizeof(name), "sync/%lld-%s/%s", (long long)d->workspace, d->key,
+		       what);
+	(void)unlinkat(to, as, 0);
 	auto_close int from = openat(s->home_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	auto_close int out =
-		openat(to, "donor", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+		from < 0 ? FD_NONE
+			 : openat(to, as, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+				  0644);
 	while (from >= 0 && out >= 0 && (n = read(from, buf, sizeof(buf))) > 0)
 		if (fd_write_all(out, buf, (size_t)n) < 0)
 			break; /* a damaged one is no good, and no harm */
@@ -151,30 +157,42 @@ static int forget_undone(struct store *s, const struct workspace *w, const char 
 	return bring_back(s, w, key, fd, e);
 }
 
-int donor_state(struct store *s, const struct workspace *w, const char *key, char *path,
-		size_t size, int *ret_fd, struct donor *donor, struct err *e)
+/* For who looks for his pieces here. Without it none is found, and more travels. */
+static void keep_to(int fd, const char *to)
+{
+	auto_close int out =
+		openat(fd, "to", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (out >= 0)
+		(void)fd_write_all(out, to, strlen(to));
+}
+
+int donor_state(struct store *s, const struct workspace *w, const char *key, const char *to,
+		struct donor_place *place, struct donor *donor, struct err *e)
 {
 	char name[80];
-	int64_t other = 0;
 	int r = 0;
 
 	*donor = (struct donor){.found = false};
 	(void)snprintf(name, sizeof(name), "sync/%lld-%s", (long long)w->id, key);
-	(void)snprintf(path, size, "%s/%s", s->home, name);
+	(void)snprintf(place->path, place->size, "%s/%s", s->home, name);
 	if (mkdirat(s->home_fd, "sync", 0700) < 0 && errno != EEXIST)
 		return err_sys(e, "%s/sync", s->home);
 	bool fresh = mkdirat(s->home_fd, name, 0700) == 0;
 	auto_close int fd =
 		openat(s->home_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0 || (fresh && s->owned && fchown(fd, SANDBOX_UID, SANDBOX_UID) < 0))
-		return err_sys(e, "%s", path);
+		return err_sys(e, "%s", place->path);
+	keep_to(fd, to);
 	r = forget_undone(s, w, key, fd, e);
 	if (r == 0)
-		r = find(s, w, key, &other, donor, e);
-	if (r >= 0 && donor->found)
-		copy_index(s, other, key, fd, s->owned);
+		r = find(s, w, key, donor, e);
+	if (r >= 0 && donor->found) {
+		copy_of(s, donor, "index", fd, "donor");
+		copy_of(s, donor, "to", fd, "donor.to");
+	}
 	if (r >= 0)
-		*ret_fd = take_fd(&fd);
+		place->fd = take_fd(&fd);
 	return r;
 }
 

@@ -10,9 +10,11 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "kernel/quota.h"
 #include "kernel/remove.h"
 #include "store/check.h"
 #include "store/db.h"
+#include "store/project.h"
 #include "store/reserve.h"
 #include "store/used.h"
 
@@ -63,6 +65,9 @@ static int make_directories(struct upper *u, uint32_t which, struct err *e)
 	u->dir = openat(u->store->layers_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (u->dir < 0 || flock(u->dir, LOCK_EX | LOCK_NB) < 0)
 		return err_sys(e, "make a layer");
+	/* Before there is anything in it. Also where the kernel works: it renames from there. */
+	if (u->project && quota_mark(u->dir, u->project) < 0)
+		u->project = 0;
 	r = layer_make_parts(u->store, u->dir, which, e);
 	for (size_t i = 0; r >= 0 && i < PARTS; i++)
 		if ((which & parts[i].bit) && mkdirat(u->dir, parts[i].work, 0700) < 0)
@@ -111,6 +116,10 @@ int upper_open(struct store *s, const char *name, enum workspace_use use, bool u
 	int r = id_make("sbx", u->sandbox, e);
 	if (r >= 0)
 		r = write_down(u, name, use, e);
+	if (r >= 0)
+		r = project_find(s, u->w.id, &u->project, e);
+	if (r >= 0)
+		project_lift(u);
 	/* The /usr of an image is in its root. */
 	usr = usr && !stack_image(&u->w.stack);
 	if (r >= 0)

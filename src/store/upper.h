@@ -25,6 +25,7 @@ struct upper {
 	uint32_t number;
 	char sandbox[ID_SIZE]; /* the id of who will write to it */
 	struct space used;     /* by the layers of the workspace before it */
+	uint32_t project;      /* that its files belong to; 0: none (project.h) */
 	int lock, dir;
 };
 

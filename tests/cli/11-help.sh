@@ -131,6 +131,12 @@ completions()
 	completes pinfold run --lang '' python
 	completes pinfold run --isolation str strict
 	completes pinfold doctor --j --json
+	# Names of workspaces are asked for.
+	mkdir -p "$EVIDENCE/bin"
+	printf '#!/bin/sh\nprintf "NAME  STATUS\\ndemo  idle\\n"\n' >"$EVIDENCE/bin/pinfold"
+	chmod +x "$EVIDENCE/bin/pinfold"
+	PATH=$EVIDENCE/bin:$PATH completes pinfold exec d demo
+	PATH=$EVIDENCE/bin:$PATH completes pinfold rm --force d demo
 	pinfold docs klingon
 	refuses invalid_argument klingon "a document that is not there"
 }

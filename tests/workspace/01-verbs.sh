@@ -173,8 +173,6 @@ statuses()
 	exits 126 "not executable"
 	pinfold exec --memory lots demo -- true
 	refuses invalid_argument --memory "a bad value"
-	pinfold exec --detach demo -- true
-	refuses unsupported --detach "--detach"
 	[ "$MODE" = R ] || {
 		pinfold exec --user root demo -- true
 		refuses unsupported --user "--user root of an ordinary user"
@@ -496,6 +494,23 @@ inodes()
 	pinfold rm few
 }
 
+# A limit of the caller's on the size of files is an error of ours, not our end.
+file_limit()
+{
+	pinfold new small
+	CALL_WRAP=(/bin/sh -c 'ulimit -f 1; exec "$@"' sh)
+	ws small true
+	check "ulimit -f: an error" test "$RC" = 125
+	check "that says so" grep -q 'ulimit -f' "$ERR"
+	CALL_WRAP=()
+	pinfold rm --force small nosuch
+	exits 0 "rm --force: one that is not there is no error"
+	pinfold rm -f small
+	exits 0 "nor is one that is gone"
+	pinfold rm small
+	refuses not_found small "without it, it is"
+}
+
 checks()
 {
 	making
@@ -506,6 +521,7 @@ checks()
 	documents
 	hostile_log
 	labels
+	file_limit
 	run_with_a_name
 	directories
 	full

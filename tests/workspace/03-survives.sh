@@ -103,6 +103,9 @@ renaming()
 	sh_in m 'mkdir -p a/b/c; echo 1 >a/one; echo 2 >a/b/two; ln a/one a/same'
 	pinfold exec m -- python3 -c "$RENAME"
 	check "rename works, or says EXDEV" grep -qE '^(renamed|EXDEV)$' "$OUT"
+	pinfold exec --json m -- python3 -c 'import os; os.rename("a", "b")'
+	doc_has 'd["exit_code"] == 0 or [x["kind"] for x in d["denials"] if "mv" in x["hint"]] == ["path"]' \
+		"and the result says what to do instead"
 	sh_in m '[ -e a ] || mv b a; mv a z'
 	exits 0 "mv works"
 	sh_in m 'find . -mindepth 1 | sort | tr "\n" " "; cat z/one z/b/two z/same'

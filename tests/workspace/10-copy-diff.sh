@@ -193,6 +193,33 @@ links_out()
 	rm -rf "$W/out" "$W/tree" "$W/outside" "$W/src/all"
 }
 
+# One file through - .
+standard_streams()
+{
+	local tmp=$W/tmp
+
+	mkdir -p "$tmp"
+	own "$tmp"
+	CALL_ENV+=("TMPDIR=$tmp")
+	head -c 300000 /dev/urandom >"$W/bytes"
+	pinfold cp - w:from-stdin <"$W/bytes"
+	exits 0 "standard input becomes a file"
+	pinfold cp w:from-stdin -
+	check "and standard output gets it, byte for byte" cmp "$W/bytes" "$OUT"
+	sh_in w 'mkdir -p tree/shut; echo x >tree/shut/f; chmod 500 tree/shut; ln -s /etc/passwd to-passwd; stat -c %a from-stdin'
+	prints 644 "its mode is an ordinary one"
+	pinfold cp w:tree -
+	refuses invalid_argument - "a directory on standard output"
+	pinfold cp w:to-passwd -
+	refuses invalid_argument - "a link on standard output"
+	pinfold cp w:nothing -
+	check "what is not there is said" test "$RC" = 125
+	check "and nothing of it is left in TMPDIR" test -z "$(ls -A "$tmp")"
+	sh_in w 'chmod 700 tree/shut; rm -rf tree to-passwd from-stdin'
+	unset 'CALL_ENV[-1]'
+	rm -rf "$tmp" "$W/bytes"
+}
+
 # raced CLAIM ARG...: the call again and again, while a directory in its target is swapped for a link.
 raced()
 {
@@ -513,6 +540,7 @@ checks()
 	targets
 	outward
 	links_out
+	standard_streams
 	symlink_race
 	other_parts
 	secrets

@@ -90,6 +90,16 @@ first_and_again()
 	ws second sha256sum large
 	prints "$(sha256sum <"$W/t/large" | cut -d' ' -f1)  large" "and is whole"
 	pinfold rm second
+	# The same content from elsewhere, below another name, to another place.
+	as_user mkdir -p "$W/copy"
+	as_user cp -a "$W/t" "$W/copy/moved"
+	fresh second
+	pinfold push --json --to /home/user/there second copy
+	check "a copy of it under other paths sends less than 1 %, too" test "$(wire)" -lt $((all / 100))
+	ws second sha256sum there/moved/large
+	prints "$(sha256sum <"$W/t/large" | cut -d' ' -f1)  there/moved/large" "and is whole"
+	pinfold rm second
+	rm -rf "$W/copy"
 	rm -rf "$W/back"
 }
 
