@@ -544,8 +544,12 @@ static int hold_image(const struct pinfold_run_options *o, int *ret_fd, char **r
 		      struct err *e)
 {
 	struct request *r = calloc(1, sizeof(*r));
-	int k = r ? request_image(r, o, e) : err_sys(e, "--image");
+	int k = r ? 0 : err_sys(e, "--image");
 
+	if (r) {
+		r->spec.dir_fd = FD_NONE; /* 0 is somebody's */
+		k = request_image(r, o, e);
+	}
 	if (k >= 0)
 		k = bundle_make(&r->spec, &r->image_lock, ret_fd, e);
 	if (k >= 0) {

@@ -149,12 +149,12 @@ int tool_create(struct call *c, struct err *e)
 		r = take_names(arg(c, "apt"), &apt, e);
 	o.packages = packages;
 	o.apt = apt;
+	o.image = arg_str(c, "image");
 	if (r >= 0)
 		r = packages_hold(c, &o, &had, e);
 	if (r < 0)
 		return r;
 	keeper_give(c, &secrets, &o);
-	o.image = arg_str(c, "image");
 	o.limits = tool_mcp(c)->options.limits;
 	o.cpus_milli = (uint64_t)arg_int(c, "cpus", 0);
 	o.memory_bytes = (uint64_t)arg_int(c, "memory_mb", 0) << 20;

@@ -5,6 +5,7 @@
 . "$(dirname "$0")/../lib/cli.sh"
 . "$(dirname "$0")/../lib/daemon.sh"
 . "$(dirname "$0")/../lib/api.sh"
+. "$(dirname "$0")/../lib/mcp.sh"
 
 IMAGES=$(dirname "$0")/../workspace/make-images.py
 HOST='for f in /etc/shadow /etc/fstab /etc/debian_version /usr/bin/perl /proc/1/root/etc/shadow; do
@@ -112,9 +113,11 @@ checks()
 	take links links.tar
 	runs
 	lives
+	play image # in the daemon that is there
 	foreign
 	daemon_stop
 	exits 0 "it ends"
+	play image # in one of its own
 }
 
 run_checks

@@ -315,6 +315,17 @@ def packages(argv):
     check("it ends", s.end() == 0)
 
 
+def image(argv):
+    """With an image of the test's own: tests/daemon/11-images.sh."""
+    s = Server(argv, modern={})
+    made = s.result("create", sandbox="dev", image="one")
+    check("one on an image says so", made.get("structuredContent", {}).get("image") == "one", made)
+    has("and has its files", s.tool("read_file", sandbox="dev", path="/usr/share/note"), "of the image")
+    has("one that is not there", s.tool("create", sandbox="no", image="nobody"), "[not_found")
+    has("what is no name", s.tool("create", sandbox="no", image="../one"), "[invalid_argument]")
+    check("it ends", s.end() == 0)
+
+
 def apt(argv):
     """With an archive of the test's own: tests/deps/11-apt-api.sh."""
     s = Server(argv, modern={})
