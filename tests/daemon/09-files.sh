@@ -235,7 +235,9 @@ changing()
 # What changed, and when.
 changes()
 {
-	sh_inside 'mkdir -p t/s; touch t/old t/s/old; until [ "$(stat -c %Z mark 2>/dev/null || echo 0)" -gt "$(stat -c %Z t/s/old)" ]; do touch mark; done; touch -d @0 t/s/new'
+	sh_inside 'mkdir -p t/s; touch t/old t/s/old; until [ "$(stat -c %Z mark 2>/dev/null || echo 0)" -gt "$(stat -c %Z t/s/old)" ]; do touch mark; done
+		until expr "$(stat -c %.9Z t/s/new 2>/dev/null || echo 0)" \> "$(stat -c %.9Z mark)" >/dev/null; do
+			rm -f t/s/new; touch -d @0 t/s/new; done' # not within the same tick of the clock
 	files since t mark
 	prints "$(printf '%s\n' "directory 755 $1 80 /home/user/t/s" "file 644 $1 0 /home/user/t/s/new")" "what changed since, by the time that nobody can set"
 	sh_inside 'rm -rf ./*'

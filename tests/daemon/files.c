@@ -216,7 +216,7 @@ static int verb_race(char **arg)
 	long opened = 0, refused = 0;
 	char buf[256];
 
-	for (int i = 0; i < 1000; i++) {
+	for (int i = 0; i < 1000 || (!(opened && refused) && i < 100000); i++) {
 		int fd;
 
 		if (pinfold_file_open(files, arg[0], &fd, NULL, &error) < 0) {
