@@ -41,8 +41,13 @@ void hash_bytes(const void *data, size_t len, uint8_t ret[HASH_BYTES])
 
 void hash_text(const uint8_t digest[HASH_BYTES], char ret[HASH_TEXT_SIZE])
 {
-	for (int i = 0; i < HASH_BYTES; i++)
-		(void)snprintf(ret + 2 * i, 3, "%02x", digest[i]);
+	static const char digits[] = "0123456789abcdef";
+
+	for (int i = 0; i < HASH_BYTES; i++) {
+		ret[2 * i] = digits[digest[i] >> 4];
+		ret[2 * i + 1] = digits[digest[i] & 15];
+	}
+	ret[2 * HASH_BYTES] = '\0';
 }
 
 void hash_sha1(const void *data, size_t len, uint8_t ret[HASH_SHA1_BYTES])

@@ -105,8 +105,7 @@ static bool take_message(struct pinfold_run *run)
 		run->guest_done = true;
 		if (!run->exec)
 			take_usage(run, ev.msg.cpu_us, ev.msg.peak_kb);
-		if (run->req.flags & PINFOLD_PROMPT)
-			remote_tell(run);
+		remote_tell(run);
 		break;
 	default: break; /* a guest gone wild is not believed */
 	}

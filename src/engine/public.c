@@ -35,6 +35,7 @@ struct pinfold_run *run_new(void)
 	live_init(&run->live);
 	record_init(&run->record);
 	run->link = run->epoll = run->timer = run->listener = run->terminal = run->oom = FD_NONE;
+	run->parting = FD_NONE;
 	run->gate_end = run->reports = run->guard_fd = run->guard_end = FD_NONE;
 	run->recorded_fd = run->policy_fd = run->changes = run->changes_box = FD_NONE;
 	run->out[0] = run->out[1] = run->input = FD_NONE;
@@ -312,6 +313,7 @@ void pinfold_run_free(struct pinfold_run *run)
 	for (unsigned i = 0; i < run->n_notes; i++)
 		free(run->notes[i]);
 	request_done(&run->req);
+	fd_close(&run->parting);
 	free(run);
 }
 

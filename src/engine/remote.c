@@ -170,6 +170,7 @@ static int ask(struct pinfold_run *run, const int stdio[3], struct err *e)
 {
 	struct link_ask msg = {.op = run->exec ? LINK_EXEC : LINK_RUN};
 
+	run->req.spec.prompt = !run->exec && (run->req.flags & PINFOLD_PROMPT);
 	if (run->exec)
 		(void)snprintf(msg.id, sizeof(msg.id), "%s", run->req.spec.id);
 	return remote_ask(run->link, &msg, &run->req, stdio, e);
@@ -237,6 +238,7 @@ static int take_started(struct pinfold_run *run, const struct link_started *s, i
 		take_description(run, s);
 	run->live.sb.control = take_fd(&fds[0]);
 	run->terminal = take_fd(&fds[1]);
+	run->awaited = run->exec || s->awaited;
 	run->started_us = s->started_ns / 1000;
 	run->cpu_before_us = s->cpu_before_us;
 	return 0;
@@ -329,6 +331,16 @@ enum run_stop remote_stop(uint32_t stop)
 	}
 }
 
+/* The guest's end may be in our way, so it comes last. */
+static void part_later(struct pinfold_run *run)
+{
+	if (!run->guest_done || run->live.sb.control < 0)
+		return;
+	(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->live.sb.control,
+			NULL); /* or it was not there */
+	run->parting = take_fd(&run->live.sb.control);
+}
+
 static void take_ended(struct pinfold_run *run, const struct link_ended *end)
 {
 	if (run->stop == STOP_NONE) {
@@ -355,6 +367,7 @@ static void take_ended(struct pinfold_run *run, const struct link_ended *end)
 		};
 	run->pids_full = run->pids_full || end->pids_full;
 	run->gave_up = end->stuck;
+	part_later(run);
 }
 
 bool remote_message(struct pinfold_run *run)
@@ -386,14 +399,18 @@ bool remote_message(struct pinfold_run *run)
 	return true;
 }
 
-/* Only of a command that ended by itself: the warden knows better why another did. */
+/* Only of a command that ended by itself: the warden knows better why another did, once the guest
+ * has gone. */
 void remote_tell(const struct pinfold_run *run)
 {
 	struct link_ask msg = {.magic = LINK_MAGIC, .version = LINK_VERSION, .op = LINK_TELL};
 
-	if (run->link >= 0 && !run->exec && run->stop == STOP_NONE && run->have_status &&
-	    WIFEXITED(run->wait_status))
+	if (!run->req.spec.prompt)
+		return;
+	if (run->stop == STOP_NONE && run->have_status && WIFEXITED(run->wait_status))
 		(void)passfd_send(run->link, &msg, sizeof(msg), NULL, 0); /* or all is over */
+	else
+		(void)shutdown(run->live.sb.control, SHUT_WR); /* or it is gone */
 }
 
 /* Did it say something on standard error, whether or not somebody read it yet? */

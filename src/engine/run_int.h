@@ -169,11 +169,13 @@ struct pinfold_run {
 	struct replay *replay; /* what is kept so that it can be run again; NULL: nothing */
 
 	int epoll, timer, listener, terminal, oom;
-	int link;		     /* to the daemon, FD_NONE: the sandbox is ours */
+	int link; /* to the daemon, FD_NONE: the sandbox is ours */
+	int parting; /* the control socket of a guest that waits until we hang up: the last thing to do */
 	unsigned warm;		     /* it was waiting ready-made; 2: with an interpreter */
 	uint64_t cpu_before_us;	     /* which had used this much of the processor */
 	bool refused;		     /* the daemon does not do this kind */
 	bool exec;		     /* in a sandbox that lives: what ends is the command alone */
+	bool awaited;		     /* in the daemon: the guest itself says when it starts */
 	enum alert_action box_alert; /* what an alert does to that sandbox */
 	uint64_t live_ms;	     /* how long that sandbox was to live */
 	bool outlived;		     /* and it did not live longer than the command */

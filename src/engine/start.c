@@ -186,7 +186,7 @@ int run_start(struct pinfold_run *run, struct err *e)
 	bool ours = run->link < 0;
 	int r = ours ? make_all(run, e) : remote_start(run, e);
 
-	if (r >= 0 && (ours || run->exec))
+	if (r >= 0 && (ours || run->awaited))
 		r = await_command(run, e);
 	if (r >= 0)
 		r = use_terminal(run, e);

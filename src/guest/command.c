@@ -29,6 +29,7 @@ struct launch {
 	int terminal; /* slave side, -1: pipes */
 	struct fate *fate;
 	int shared;		       /* it is in a page of its own */
+	int nursed;		       /* who starts it has restricted himself */
 	char *argv[PLAN_ARGS_MAX + 3]; /* room for "/bin/sh script" in front */
 	char *envp[PLAN_ARGS_MAX + 1];
 };
@@ -251,7 +252,7 @@ static __attribute__((noinline, noreturn)) void child_main(struct launch *l)
 		l->fate->step = MSG_STEP_WORKDIR;
 		r = child_workdir(l);
 	}
-	if (r >= 0 && l->g->ruleset >= 0) {
+	if (r >= 0 && l->g->ruleset >= 0 && !l->nursed) {
 		l->fate->step = MSG_STEP_LANDLOCK;
 		r = sys2(SYS_landlock_restrict_self, l->g->ruleset, 0);
 	}
@@ -287,8 +288,10 @@ static int share_fate(struct launch *l)
 }
 
 /* Linux 6.1 lets no child in another time namespace share our memory: there it is copied. */
-static long start_child(struct launch *l)
+static long clone_child(void *arg)
 {
+	struct launch *l = arg;
+
 	/* While a person is asked, PID 1 has others to look after; what became of it is its exit
 	 * status. */
 	if (is_guarded(l->g)) {
@@ -310,6 +313,14 @@ static long start_child(struct launch *l)
 	if (pid == 0)
 		child_main(l);
 	return pid;
+}
+
+/* Where there is no room for a thread it is in a domain of its own. */
+static long start_child(struct launch *l)
+{
+	l->nursed = (l->g->plan->flags & PLAN_SHARED) && l->g->ruleset >= 0 &&
+		    guest_nursery_open(l->g) > 0;
+	return l->nursed ? guest_nursery_start(clone_child, l) : clone_child(l);
 }
 
 int guest_command(struct guest *g, int *ret_step)

@@ -75,6 +75,11 @@ int guest_mount_step(struct guest *g, const struct plan_step *step);
 int guest_identity_step(struct guest *g, const struct plan_step *step);
 /* command.c: start the command; 0 with g->command set, or -errno with *ret_step (MSG_STEP_*). */
 int guest_command(struct guest *g, int *ret_step);
+/* nursery.c: a thread whose children are in one Landlock domain. Positive: it is there; -errno. */
+typedef long guest_start_fn(void *arg);
+int guest_nursery_open(const struct guest *g);
+/* Call this there, and wait for what it returns. */
+long guest_nursery_start(guest_start_fn *start, void *arg);
 /* Open the plan's working directory, or -errno. */
 long guest_workdir(const struct guest *g);
 /* driver.c: start the interpreter that waits; give it the program that was claimed. -errno: it is

@@ -4,9 +4,11 @@
 #include <linux/close_range.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/sys.h"
 #include "guest/guest.h"
@@ -94,6 +96,15 @@ static void let_plan_go(struct guest *g)
 	g->plan = NULL;
 }
 
+/* With this message: to whom the rest is said may be somebody else. */
+static void give_listener(struct guest *g, const struct msg_guest *msg)
+{
+	(void)guest_send(msg, NULL, g->listener); /* its absence shows when we wait for an answer */
+	if (g->listener >= 0)
+		(void)sys1(SYS_close, g->listener);
+	g->listener = -1;
+}
+
 /* Wait ready-made until somebody wants us, for as long as that takes. */
 static int await_claim(struct guest *g)
 {
@@ -102,8 +113,11 @@ static int await_claim(struct guest *g)
 	int fds[MSG_FDS_MAX];
 
 	let_plan_go(g);
-	if (guest_send(&ready, NULL, -1) < 0 || guest_receive(&msg, fds) != MSG_CLAIM_FDS ||
-	    msg.kind != MSG_PLAN)
+	if (g->driver < 0)
+		give_listener(g, &ready);
+	else if (guest_send(&ready, NULL, -1) < 0)
+		return -EPROTO;
+	if (guest_receive(&msg, fds) != MSG_CLAIM_FDS || msg.kind != MSG_PLAN)
 		return -EPROTO;
 	for (unsigned i = 0; i < MSG_CLAIM_FDS; i++)
 		g->claim[i] = fds[i];
@@ -235,6 +249,18 @@ static void reset_signals(void)
 		(void)sys4(SYS_rt_sigaction, sig, &standard, NULL, sizeof(standard.mask));
 }
 
+/* Our own end takes as long as half a command, and who reads what we said may need our processor. He
+ * goes first, also when he hangs up; but nobody keeps us for long. */
+static void linger(void)
+{
+	struct pollfd ctl = {.fd = GUEST_CTL, .events = POLLIN};
+	struct timespec most = {.tv_sec = 1};
+	const int priority = 0; /* struct sched_param */
+
+	(void)sys3(SYS_sched_setscheduler, 0, SCHED_BATCH, &priority); /* or we are in his way */
+	(void)sys5(SYS_ppoll, &ctl, 1, &most, NULL, 0);		       /* whatever it says */
+}
+
 void guest_main(void)
 {
 	static struct guest g = {.stage = -1,
@@ -277,15 +303,15 @@ void guest_main(void)
 				.step = g.by_driver ? MSG_BY_DRIVER : 0,
 				.value = g.started_ns,
 				.value2 = g.used_us};
-	(void)guest_send(&msg, NULL, g.listener); /* its absence shows at the next poll */
-	if (g.listener >= 0)
-		(void)sys1(SYS_close, g.listener);
+	give_listener(&g, &msg);
 	int status = guest_serve(&g);
 	msg = (struct msg_guest){
 		.kind = MSG_EXITED, .code = status, .value = g.ended_ns, .value2 = g.left};
 	(void)guest_send(&msg, NULL, -1);
 	guest_seen_tell();
 	guest_collect(&g);
+	if (g.plan->flags & PLAN_LINGER)
+		linger();
 	guest_end(0);
 }
 

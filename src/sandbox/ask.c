@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 
+#define COPIED_MAX (64u << 10)
 #define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)
 
 _Static_assert(ASK_PORTS_MAX == SANDBOX_PORTS_MAX, "the same number");
@@ -98,6 +99,7 @@ static void fill(struct block *b, const struct sandbox_spec *spec, bool best_eff
 			 (spec->alert_kills ? ASK_ALERT_KILL : 0) |
 			 (spec->alert_pauses ? ASK_ALERT_PAUSE : 0) |
 			 (spec->pinned.on ? ASK_PINNED : 0) | (spec->guard ? ASK_GUARD : 0) |
+			 (spec->prompt ? ASK_PROMPT : 0) |
 			 (spec->guard == GUARD_DELETES ? ASK_GUARD_DELETE : 0) |
 			 (spec_has_deps(spec) || spec_on_image(spec) || spec->deps.passed
 				  ? ASK_LAYERS
@@ -177,6 +179,30 @@ static int take_vectors(struct ask *ask, struct err *e)
 	return 0;
 }
 
+/* The usual one is small, and a copy of it cheaper than a mapping. It is sealed, so the two are the
+ * same. */
+static void *get_block(int fd, size_t size)
+{
+	if (size > COPIED_MAX) {
+		void *p = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
+
+		return p == MAP_FAILED ? NULL : p;
+	}
+	void *p = malloc(size);
+	if (p && pread(fd, p, size, 0) == (ssize_t)size)
+		return p;
+	free(p);
+	return NULL;
+}
+
+static void drop_block(void *p, size_t size)
+{
+	if (size > COPIED_MAX)
+		(void)munmap(p, size);
+	else
+		free(p);
+}
+
 int ask_open(int fd, struct ask *ret, struct err *e)
 {
 	struct stat st;
@@ -185,11 +211,11 @@ int ask_open(int fd, struct ask *ret, struct err *e)
 	if ((fcntl(fd, F_GET_SEALS) & SEALS) != SEALS || fstat(fd, &st) < 0 ||
 	    st.st_size < (off_t)sizeof(struct ask_head) || st.st_size > (off_t)ASK_SIZE_MAX)
 		return err_set(e, ERR_INVALID, "malformed request");
-	void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
-	if (p == MAP_FAILED)
+	void *p = get_block(fd, (size_t)st.st_size);
+	if (!p)
 		return err_sys(e, "request");
 	if (ask_check(p, (uint32_t)st.st_size) < 0) {
-		(void)munmap(p, (size_t)st.st_size);
+		drop_block(p, (size_t)st.st_size);
 		return err_set(e, ERR_INVALID, "malformed request, or of another version");
 	}
 	ret->head = p;
@@ -219,6 +245,7 @@ void ask_spec(const struct ask *ask, struct sandbox_spec *ret)
 	ret->guard_fd = FD_NONE;
 	ret->pty = h->flags & ASK_PTY;
 	ret->collect = h->flags & ASK_COLLECT;
+	ret->prompt = h->flags & ASK_PROMPT;
 	ret->as_root = h->flags & ASK_ROOT;
 	ret->as_user = h->flags & ASK_USER;
 	ret->open_stdin = h->flags & ASK_STDIN;
@@ -253,7 +280,7 @@ void ask_command(const struct ask *ask, char *text, size_t size)
 void ask_close(struct ask *ask)
 {
 	if (ask->head)
-		(void)munmap((void *)(uintptr_t)ask->head, ask->head->size);
+		drop_block((void *)(uintptr_t)ask->head, ask->head->size);
 	free((void *)ask->vectors);
 	*ask = (struct ask){0};
 }

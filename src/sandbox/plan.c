@@ -193,6 +193,10 @@ static uint32_t start_flags(const struct sandbox_spec *spec)
 		flags |= PLAN_COUNT;
 	if (spec->collect)
 		flags |= PLAN_COLLECT;
+	if (spec->shared)
+		flags |= PLAN_SHARED;
+	if (spec->prompt)
+		flags |= PLAN_LINGER;
 	if (spec_in_workspace(spec))
 		flags |= PLAN_ON_HOST;
 	if (spec->level == LEVEL_LANDLOCK || spec->zygote || !HOLD_PIDNS)

@@ -11,7 +11,8 @@
 
 static bool takes_fd(uint32_t kind)
 {
-	return kind == MSG_STARTED || kind == MSG_FORK || kind == MSG_TERMINAL || kind == MSG_FILE;
+	return kind == MSG_STARTED || kind == MSG_FORK || kind == MSG_TERMINAL ||
+	       kind == MSG_FILE || kind == MSG_READY;
 }
 
 /* At most one descriptor; more are closed, whoever sent them. */

@@ -482,6 +482,7 @@ int job_exec(struct warden *w, struct ward *ward, const struct ask *ask, int cli
 	if (r >= 0)
 		r = sandbox_give_exec(&ward->live.sb, plan, stdio, pair[1], e);
 	if (r >= 0) {
+		ward->nursed = true;
 		job->ctl = take_fd(&pair[0]);
 		r = warden_watch(w, job->ctl, &job->sources[2], e);
 	}

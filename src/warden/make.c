@@ -147,6 +147,7 @@ static int make_cold(struct warden *w, const struct ask *ask, const struct ucred
 		return err_sys(e, "run");
 	ward->state = WARD_STARTING;
 	ask_spec(ask, &ward->spec);
+	ward->spec.shared = ask->held;
 	ward->spec.dir_fd = fds->dir;	    /* borrowed until it is attached, */
 	ward->spec.egress.gate = fds->gate; /* and until the guest has it */
 	ward->spec.deps = packages->spec.deps;
@@ -203,6 +204,7 @@ void ward_command(const struct ward *ward, const struct ask *ask, struct sandbox
 		be_root(ask);
 	ask_spec(ask, ret);
 	variables_give(ward, ret);
+	ret->shared = ward->held || ask->held;
 	ret->guard = ward->spec.guard;
 	ret->as_user = ret->as_user && ward->spec.as_root; /* elsewhere everybody is */
 }
@@ -245,7 +247,7 @@ static int find_ward(struct warden *w, const struct ask *ask, const struct ucred
 	if (r >= 0 && ward && hold_layers(ward, fds->layers, e) < 0)
 		r = -EMFILE;
 	else if (r >= 0 && ward)
-		r = pool_claim(w, ward, ask, fds->stdio, e);
+		r = pool_claim(w, ward, ask, e);
 	else if (r >= 0)
 		r = make_cold(w, ask, who, fds, &packages, &ward, e);
 	bundle_forget(&packages.held, &packages.spec);
@@ -281,11 +283,18 @@ static int get_ward(struct warden *w, const struct ask *ask, const struct ucred 
 	return 0;
 }
 
-static int give_client(struct warden *w, struct ward *ward, int client, struct err *e)
+/* What was claimed begins last of all: it may have to wait for our processor. */
+static int give_client(struct warden *w, struct ward *ward, int client, const int stdio[3],
+		       struct err *e)
 {
 	ward->client = client;
 	int r = warden_watch(w, client, &ward->sources[SOURCE_CLIENT], e);
+	if (r >= 0)
+		r = ward->claim && ward->listener >= 0 && !ward->held
+			    ? ward_hand_over(w, ward, stdio, e)
+			    : pool_begin(ward, stdio, e);
 	if (r < 0) {
+		warden_unwatch(w, client);
 		ward->client = FD_NONE; /* still the asker's */
 		ward_end(w, ward);
 	}
@@ -299,7 +308,7 @@ int ward_run(struct warden *w, const struct ask *ask, const struct ucred *who,
 	struct asked all = sort_out(ask, fds);
 	int r = get_ward(w, ask, who, &all, &ward, e);
 
-	return r < 0 ? r : give_client(w, ward, client, e);
+	return r < 0 ? r : give_client(w, ward, client, all.stdio, e);
 }
 
 int ward_create(struct warden *w, const struct ask *ask, const struct ucred *who,
@@ -316,14 +325,15 @@ int ward_create(struct warden *w, const struct ask *ask, const struct ucred *who
 		r = job_new(ask, &job, all.stdio, e);
 	if (r >= 0)
 		r = get_ward(w, &held, who, &all, &ward, e);
+	if (r >= 0) {
+		ward->held = true;
+		if (job)
+			job_give(ward, job);
+		r = give_client(w, ward, client, all.stdio, e);
+	} else {
+		job_free(w, job);
+	}
 	if (job)
 		job_close_theirs(all.stdio);
-	if (r < 0) {
-		job_free(w, job);
-		return r;
-	}
-	ward->held = true;
-	if (job)
-		job_give(ward, job);
-	return give_client(w, ward, client, e);
+	return r;
 }

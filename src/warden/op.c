@@ -108,14 +108,16 @@ static int exec_attached(struct op *op, struct ward *ward, const struct ask *ask
 	if (r >= 0) {
 		ours = pair[0];
 		theirs = pair[1];
-		r = sandbox_give_exec(&ward->live.sb, plan, op->fds + 2, theirs, e);
-	}
-	plan_free(plan);
-	if (r >= 0)
 		r = visit(op->w, ward, op->fds[0], e);
+		op->kept = r >= 0;
+	}
+	/* Last: it may have to wait for our processor. */
+	if (r >= 0)
+		r = sandbox_give_exec(&ward->live.sb, plan, op->fds + 2, theirs, e);
+	plan_free(plan);
 	if (r < 0)
 		return r;
-	op->kept = true;
+	ward->nursed = true;
 	ward_describe(ward, &msg);
 	msg.started.warm = 0;
 	msg.started.alert_kills = ward->spec.alert_kills;
@@ -180,7 +182,8 @@ static void describe_usage(const struct ward *ward, bool known, struct link_item
 	cgroup_now(&ward->live.cgroup, &now);
 	item->memory_bytes = now.memory_bytes;
 	item->cpu_us = now.cpu_us;
-	item->processes = now.pids > 0 ? now.pids - 1 : 0; /* without the guest */
+	uint64_t guests = 1 + ward->nursed;
+	item->processes = now.pids > guests ? now.pids - guests : 0;
 }
 
 static void describe_item(const struct ward *ward, struct link_item *item)

@@ -255,25 +255,30 @@ struct ward *pool_choose(struct warden *w, const struct ask *ask)
 	return ward ? ward : want(w, KIND_PLAIN);
 }
 
-int pool_claim(struct warden *w, struct ward *ward, const struct ask *ask, const int stdio[3],
-	       struct err *e)
+int pool_claim(struct warden *w, struct ward *ward, const struct ask *ask, struct err *e)
 {
 	struct sandbox_spec spec;
-	struct plan *plan = NULL;
 
 	ward_command(ward, ask, &spec);
-	int r = plan_new_claim(&spec, &plan, e);
-	if (r >= 0 && geteuid() == 0) /* before it wakes, or others would come first */
-		(void)setpriority(PRIO_PROCESS, (id_t)ward->live.sb.pid, 0);
-	if (r >= 0)
-		r = sandbox_give_plan(&ward->live.sb, plan, stdio, e);
-	plan_free(plan);
+	int r = plan_new_claim(&spec, &ward->claim, e);
 	if (r < 0)
 		return r;
 	pool_forget(w, ward);
 	ward->state = WARD_STARTING;
 	ward->warm = true;
 	return 0;
+}
+
+int pool_begin(struct ward *ward, const int stdio[3], struct err *e)
+{
+	if (!ward->claim)
+		return 0;
+	if (geteuid() == 0) /* before it wakes, or others would come first */
+		(void)setpriority(PRIO_PROCESS, (id_t)ward->live.sb.pid, 0);
+	int r = sandbox_give_plan(&ward->live.sb, ward->claim, stdio, e);
+	plan_free(ward->claim);
+	ward->claim = NULL;
+	return r;
 }
 
 /* The kind that there is too little of, in proportion; KINDS: none. */

@@ -26,8 +26,9 @@ void pool_spec(struct sandbox_spec *spec);
 /* Bytes that one holds. */
 uint64_t pool_measure(const struct ward *ward);
 /* Give it to the request. The descriptors are borrowed. */
-int pool_claim(struct warden *w, struct ward *ward, const struct ask *ask, const int stdio[3],
-	       struct err *e);
+int pool_claim(struct warden *w, struct ward *ward, const struct ask *ask, struct err *e);
+/* And give it what it was claimed for; nothing where it was not. */
+int pool_begin(struct ward *ward, const int stdio[3], struct err *e);
 
 /* How long the loop may wait for events before pool_refill() is called; -1: for ever. */
 int pool_patience_ms(const struct warden *w);

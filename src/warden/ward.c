@@ -118,6 +118,7 @@ static void ward_free(struct warden *w, struct ward *ward)
 	fd_close(&ward->terminal);
 	fd_close(&ward->mounts);
 	fd_close(&ward->layers);
+	plan_free(ward->claim);
 	free(ward->metadata);
 	free(ward->variables);
 	free(ward);
@@ -409,10 +410,12 @@ static void watch_memory(struct warden *w, struct ward *ward)
 	struct err e = ERR_INIT;
 
 	/* Of one that lives only who is too large dies, not the sandbox with its files. */
-	if (ward->live.cgroup.ops && ward->held)
+	if (ward->live.cgroup.ops && ward->held) {
+		fd_close(&ward->oom);
 		(void)ward->live.cgroup.ops->kill_singly(&ward->live.cgroup); /* or all do */
-	else if (ward->live.cgroup.ops)
+	} else if (ward->live.cgroup.ops && ward->oom < 0) {
 		ward->oom = ward->live.cgroup.ops->watch_oom(&ward->live.cgroup);
+	}
 	if (ward->oom >= 0)
 		(void)warden_watch(w, ward->oom, &ward->sources[SOURCE_OOM], &e);
 	ward->polled = !ward->live.cgroup.ops || ward->spec.limits.cpu_time_ms;
@@ -431,15 +434,21 @@ void ward_describe(const struct ward *ward, struct link_msg *msg)
 	(void)snprintf(msg->started.sandbox, sizeof(msg->started.sandbox), "%s", ward->spec.id);
 }
 
-static void watch_listener(struct warden *w, struct ward *ward, struct control_event *ev)
+static void take_listener(struct ward *ward, struct control_event *ev)
+{
+	if (ev->fd < 0)
+		return;
+	fd_close(&ward->listener);
+	ward->listener = take_fd(&ev->fd);
+	notify_init(ward->listener);
+}
+
+static void watch_listener(struct warden *w, struct ward *ward)
 {
 	struct err e = ERR_INIT;
 
-	ward->listener = take_fd(&ev->fd);
-	if (ward->listener < 0)
-		return;
-	notify_init(ward->listener);
-	(void)warden_watch(w, ward->listener, &ward->sources[SOURCE_LISTENER], &e);
+	if (ward->listener >= 0)
+		(void)warden_watch(w, ward->listener, &ward->sources[SOURCE_LISTENER], &e);
 }
 
 /* Nobody stays with it. The caller learns its name. */
@@ -450,11 +459,13 @@ static void on_held_started(struct warden *w, struct ward *ward, struct control_
 	(void)snprintf(msg.ok.sandbox, sizeof(msg.ok.sandbox), "%s", ward->spec.id);
 	ward->state = WARD_RUNNING;
 	ward->grouped = ward->live.cgroup.ops != NULL;
-	watch_listener(w, ward, ev);
+	take_listener(ward, ev);
+	watch_listener(w, ward);
 	watch_memory(w, ward);
 	job_started(w, ward, ev->msg.code, &ward->terminal);
 	fd_close(&ward->terminal);
 	ward_set_deadline(w, ward, warden_now_us() + ward->spec.limits.time_ms * 1000);
+	ward->nursed = job_is_own(ward);
 	(void)tell(ward, &msg, NULL, 0); /* the first: there is room */
 	warden_unwatch(w, ward->client);
 	fd_close(&ward->client);
@@ -477,17 +488,40 @@ static void on_started(struct warden *w, struct ward *ward, struct control_event
 	fd_close(&ward->live.sb.control);
 	fd_close(&ward->terminal);
 	watch_memory(w, ward);
-	watch_listener(w, ward, ev);
+	take_listener(ward, ev);
+	watch_listener(w, ward);
 }
 
-/* A mount namespace takes a while to come apart. Held by us it does so after the caller was told
- * that all processes are gone, not before the kernel can say so. */
-static void hold_mounts(struct ward *ward)
+int ward_hand_over(struct warden *w, struct ward *ward, const int stdio[3], struct err *e)
+{
+	struct link_msg msg = {.kind = LINK_STARTED};
+
+	ward_describe(ward, &msg);
+	msg.started.awaited = 1;
+	watch_memory(w, ward);
+	watch_listener(w, ward);
+	warden_unwatch(w, ward->live.sb.control);
+	int r = pool_begin(ward, stdio, e);
+	if (r < 0)
+		return r;
+	ward->state = WARD_RUNNING;
+	(void)tell(ward, &msg, &ward->live.sb.control, 1); /* the first: there is room */
+	fd_close(&ward->live.sb.control);
+	return 0;
+}
+
+/* What can be done before somebody waits for it. A mount namespace takes a while to come apart: held
+ * by us it does so after the caller was told that all processes are gone, not before the kernel can
+ * say so. */
+static void be_ready(struct ward *ward, struct control_event *ev)
 {
 	char path[64];
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)ward->live.sb.pid);
 	ward->mounts = open(path, O_RDONLY | O_CLOEXEC); /* or it is slower */
+	take_listener(ward, ev);
+	if (ward->live.cgroup.ops)
+		ward->oom = ward->live.cgroup.ops->watch_oom(&ward->live.cgroup);
 }
 
 /* Take one message; false when there is none any more. */
@@ -505,7 +539,7 @@ static bool on_control(struct warden *w, struct ward *ward)
 	switch (ev.msg.kind) {
 	case MSG_READY:
 		if (ward->state == WARD_MAKING) {
-			hold_mounts(ward);
+			be_ready(ward, &ev);
 			if (ward->layered) {
 				layered_ready(w, ward, ev.msg.step == MSG_BY_DRIVER);
 				return false; /* it may be gone */
@@ -637,8 +671,10 @@ static void tell_early(struct warden *w, struct ward *ward)
 	if (ward->live.cgroup.ops) {
 		ward->live.cgroup.ops->usage(&ward->live.cgroup, &end.usage);
 		end.usage.cpu_us = cgroup_cpu_us(&ward->live.cgroup);
-		if (!end.usage.cpu_us)
+		if (!end.usage.cpu_us) {
+			ward_kill(ward, LINK_STOP_NONE); /* it waits for who waits for its end */
 			return;
+		}
 	}
 	note_end(ward, &end, true);
 	ward->told = tell(ward, &ward->pending, NULL, 0);

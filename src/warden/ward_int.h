@@ -93,8 +93,9 @@ struct ward {
 	struct live live;
 	struct sandbox_spec spec;
 	int client, listener, oom, terminal;
-	int mounts; /* its mount namespace */
-	int layers; /* by which its packages are held (wire/bundle.h) */
+	struct plan *claim; /* of one that was claimed, until the guest has it */
+	int mounts;	    /* its mount namespace */
+	int layers;	    /* by which its packages are held (wire/bundle.h) */
 	bool warm, polled;
 	bool resting;	     /* polled, but nobody is inside: not looked at until somebody may be */
 	unsigned seen_empty; /* polls in a row that found nobody */
@@ -106,7 +107,8 @@ struct ward {
 	bool asked;		 /* the caller wanted to know of its end before the guest's, */
 	bool told;		 /* and knows */
 	enum link_stop stop;
-	bool held; /* lives without a caller */
+	bool held;   /* lives without a caller */
+	bool nursed; /* a thread of its guest starts commands */
 	bool paused;
 	bool alarmed; /* an alert has ended or paused it */
 	uint32_t alerts;
@@ -231,6 +233,9 @@ int ward_spec(const struct warden *w, struct sandbox_spec *spec, struct err *e);
 /* ward.c: one sandbox. */
 struct ward *ward_new(struct warden *w);
 int ward_watch(struct warden *w, struct ward *ward, struct err *e);
+/* The caller gets the control socket with the claim itself, where the guest needs nothing of us any
+ * more: what follows is between the two. */
+int ward_hand_over(struct warden *w, struct ward *ward, const int stdio[3], struct err *e);
 /* Nobody's yet. */
 bool ward_waits(const struct ward *ward);
 /* By the id that its owner knows; not one that waits. NULL: there is none. */

@@ -34,7 +34,8 @@
 #define ASK_GUARD 0x10000u /* a socket comes along on which the asker decides (wire/guard.h) */
 #define ASK_GUARD_DELETE 0x20000u /* and with that, about what is deleted, too */
 #define ASK_LAYERS 0x40000u	  /* a bundle of layers comes along (wire/bundle.h) */
-#define ASK_FLAGS 0x7ffffu
+#define ASK_PROMPT 0x80000u /* the asker hangs up when he knows its end: the guest waits for that */
+#define ASK_FLAGS 0xfffffu
 #define ASK_PORTS_MAX 64u
 #define ASK_START_MAX_S INT64_C(4102444800) /* 2100: what old tools still take */
 

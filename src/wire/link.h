@@ -186,7 +186,8 @@ struct link_started {
 	uint8_t warm;			   /* the sandbox was waiting; 2: with an interpreter */
 	uint8_t terminal;		   /* a second descriptor came along */
 	uint8_t alert_kills, alert_pauses; /* EXEC: what an alert does to the sandbox */
-	uint8_t zero[2];
+	uint8_t awaited; /* whether it started the guest says itself, as of an EXEC */
+	uint8_t zero[1];
 	struct ask_limits limits; /* of the sandbox */
 };
 

@@ -63,7 +63,8 @@ enum msg_guest_kind {
 	MSG_FILE,   /* one changed file; fd when it is a regular one */
 	MSG_USAGE,  /* of one more command; value: CPU time in us, value2: peak memory in KiB */
 	MSG_FORK, /* fd: an interpreter's end of a socket to the guest; the zygote is to fork one */
-	MSG_READY, /* all but the command is there; a second PLAN is awaited */
+	MSG_READY, /* all but the command is there; a second PLAN is awaited; fd: the listener, if no
+			   * interpreter waits: STARTED has none then */
 	MSG_SEEN,  /* a letter, MSG_SEEN_*, for each package that the plan has watched; of a
 			   * sandbox that lives also behind a command, with what all did so far */
 	MSG_DONE,  /* value: files not reported, value2: bytes used in the layer, code:

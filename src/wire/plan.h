@@ -117,6 +117,8 @@ struct plan_step {
 #define PLAN_AS_USER 0x1000u /* the command is PLAN_USER's, where the guest is root inside */
 #define PLAN_GUARDED 0x2000u /* executing it may have to wait for a person; nobody waits for that */
 #define PLAN_MORE 0x4000u    /* only the first steps; another plan follows, with the rest */
+#define PLAN_LINGER 0x8000u  /* once all is said, wait until the host side hangs up */
+#define PLAN_SHARED 0x10000u /* of a sandbox that lives: its commands are in one Landlock domain */
 #define PLAN_USER 1000u
 
 /*
