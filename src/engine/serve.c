@@ -37,7 +37,7 @@
 /* Descriptors: the warden's own with those of one request, of a run, of a sandbox that waits. */
 #define FDS_OWN 32
 #define FDS_RUNNING 12 /* one that lives and has background commands */
-#define FDS_WAITING 7
+#define FDS_WAITING 8
 /* What most programs import, and what costs little to keep. */
 #define PRELOAD                                                                                    \
 	"json,re,math,random,datetime,time,collections,itertools,functools,pathlib,subprocess,"    \

@@ -33,6 +33,12 @@
 #else
 #define HOLD_COMMANDS 1
 #endif
+/* a network namespace is used again only if nothing was left in it */
+#ifdef DROP_NETNS_NEW
+#define HOLD_NETNS_NEW 0
+#else
+#define HOLD_NETNS_NEW 1
+#endif
 #ifdef DROP_CAPS
 #define HOLD_CAPS 0
 #else

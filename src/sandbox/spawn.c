@@ -28,6 +28,7 @@
 #include <sys/uio.h>
 
 #include "base/clone.h"
+#include "kernel/netns.h"
 #include "sandbox/hold.h"
 #include "wire/msg.h"
 
@@ -219,7 +220,8 @@ static int later_namespaces(const struct sandbox_spec *spec)
 {
 	if (spec->level == LEVEL_LANDLOCK || spec->zygote)
 		return 0;
-	return (HOLD_NETNS ? CLONE_NEWNET : 0) | (HOLD_IPCNS ? CLONE_NEWIPC : 0);
+	return (HOLD_NETNS && !spec->net.given ? CLONE_NEWNET : 0) |
+	       (HOLD_IPCNS ? CLONE_NEWIPC : 0);
 }
 
 static int explain_clone(long r, struct err *e)
@@ -370,7 +372,14 @@ int sandbox_spawn(const struct sandbox_spec *spec, const struct sandbox_fds *fds
 		c->from[c->n_from++] = spec->egress.gate; /* GUEST_GATE */
 		c->has_ports = 1;
 	}
-	return start(namespaces(spec), fds->cgroup, ret, e);
+	if (!spec->net.given)
+		return start(namespaces(spec), fds->cgroup, ret, e);
+	r = netns_enter(spec->net.fd, e);
+	if (r >= 0) {
+		r = start(namespaces(spec), fds->cgroup, ret, e);
+		netns_return(spec->net.own);
+	}
+	return r;
 }
 
 int sandbox_spawn_idle(struct sandbox *ret, struct err *e)

@@ -11,6 +11,7 @@
 #include "sandbox/environ.h"
 #include "warden/driver.h"
 #include "warden/layered.h"
+#include "warden/stock.h"
 #include "warden/usage.h"
 
 #define FAILURES_MAX 3u
@@ -142,6 +143,14 @@ static void spec_waiting(struct warden *w, struct ward *ward)
 	spec->workdir = spec->driver ? "/home/user" : "/";
 }
 
+static void give_network(struct warden *w, struct ward *ward)
+{
+	ward->net = stock_take(w);
+	ward->spec.net.given = ward->net >= 0;
+	ward->spec.net.fd = ward->net;
+	ward->spec.net.own = w->stock.own;
+}
+
 int pool_make(struct warden *w, enum ward_kind kind, struct err *e)
 {
 	auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -159,6 +168,9 @@ int pool_make(struct warden *w, enum ward_kind kind, struct err *e)
 	spec_waiting(w, ward);
 	if (r >= 0)
 		r = ward_spec(w, &ward->spec, e);
+	/* A fork of the zygote has to have rights over what it enters. */
+	if (r >= 0 && kind == KIND_PLAIN)
+		give_network(w, ward);
 	if (r >= 0)
 		r = live_make(&ward->live, &ward->spec, &w->cgroups, stdio, e);
 	if (r >= 0)

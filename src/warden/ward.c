@@ -21,6 +21,7 @@
 #include "warden/job.h"
 #include "warden/layered.h"
 #include "warden/pool.h"
+#include "warden/stock.h"
 #include "warden/zygote.h"
 #include "warden/usage.h"
 #include "warden/visit.h"
@@ -42,7 +43,7 @@ struct ward *ward_new(struct warden *w)
 	live_init(&ward->live);
 	ward->spec.dir_fd = FD_NONE;
 	ward->client = ward->listener = ward->oom = ward->terminal = ward->mounts = FD_NONE;
-	ward->layers = FD_NONE;
+	ward->layers = ward->net = FD_NONE;
 	for (int i = 0; i < SOURCE_WARD_KINDS; i++)
 		ward->sources[i] = (struct source){(enum source_kind)i, ward, NULL};
 	ward->next = w->wards;
@@ -118,6 +119,7 @@ static void ward_free(struct warden *w, struct ward *ward)
 	fd_close(&ward->terminal);
 	fd_close(&ward->mounts);
 	fd_close(&ward->layers);
+	fd_close(&ward->net);
 	plan_free(ward->claim);
 	free(ward->metadata);
 	free(ward->variables);
@@ -271,6 +273,7 @@ void ward_sweep_gone(struct warden *w)
 	w->last_gone = w->first_gone ? w->last_gone : NULL;
 	w->n_gone--;
 	(void)live_remove(&ward->live, &end);
+	stock_return(w, &ward->net);
 	ward_free(w, ward);
 }
 
@@ -280,6 +283,7 @@ static void ward_remove(struct warden *w, struct ward *ward, struct live_end *en
 	bool ran = ward->state == WARD_RUNNING;
 
 	(void)live_remove(&ward->live, end);
+	stock_return(w, &ward->net);
 	fd_close(&ward->mounts);
 	fd_close(&ward->layers);
 	ward->ended_ms = warden_now_ms();
@@ -340,6 +344,8 @@ void ward_end(struct warden *w, struct ward *ward)
 	ward_guard_end(w, ward);
 	struct live_end end = {.count = ward->state == WARD_RUNNING && !ward->told};
 	bool gone = live_reap(&ward->live, &end);
+	if (!gone || ward->held)
+		fd_close(&ward->net); /* somebody may still be there, or have a socket of it */
 	if (ward->state == WARD_RUNNING) {
 		if (ward->told) {
 			note_times(ward, &end.rusage); /* the queue learns from it (queue.c) */
@@ -513,13 +519,16 @@ int ward_hand_over(struct warden *w, struct ward *ward, const int stdio[3], stru
 /* What can be done before somebody waits for it. A mount namespace takes a while to come apart: held
  * by us it does so after the caller was told that all processes are gone, not before the kernel can
  * say so. */
-static void be_ready(struct ward *ward, struct control_event *ev)
+static void be_ready(struct warden *w, struct ward *ward, struct control_event *ev)
 {
 	char path[64];
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)ward->live.sb.pid);
 	ward->mounts = open(path, O_RDONLY | O_CLOEXEC); /* or it is slower */
 	take_listener(ward, ev);
+	/* A fork of the zygote has to have rights over what it enters. */
+	if (ward->kind == KIND_PLAIN && !ward->layered)
+		stock_note(w, ward);
 	if (ward->live.cgroup.ops)
 		ward->oom = ward->live.cgroup.ops->watch_oom(&ward->live.cgroup);
 }
@@ -539,7 +548,7 @@ static bool on_control(struct warden *w, struct ward *ward)
 	switch (ev.msg.kind) {
 	case MSG_READY:
 		if (ward->state == WARD_MAKING) {
-			be_ready(ward, &ev);
+			be_ready(w, ward, &ev);
 			if (ward->layered) {
 				layered_ready(w, ward, ev.msg.step == MSG_BY_DRIVER);
 				return false; /* it may be gone */

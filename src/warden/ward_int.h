@@ -95,6 +95,7 @@ struct ward {
 	int client, listener, oom, terminal;
 	struct plan *claim; /* of one that was claimed, until the guest has it */
 	int mounts;	    /* its mount namespace */
+	int net;	    /* its network namespace, if that is of the stock */
 	int layers;	    /* by which its packages are held (wire/bundle.h) */
 	bool warm, polled;
 	bool resting;	     /* polled, but nobody is inside: not looked at until somebody may be */
@@ -157,6 +158,18 @@ struct pool {
 	struct source stalls[2];
 };
 
+/* Network namespaces that are as new: stock.c. */
+#define STOCK_MAX 16u
+#define STOCK_LESSONS 2u /* how many new ones are looked at, to know what one shows */
+struct stock {
+	bool on;
+	int own; /* the warden's */
+	int fd[STOCK_MAX];
+	unsigned n, learned;
+	char *fresh, *seen; /* what a new one shows, and room for another */
+	size_t len;
+};
+
 /* Where Pythons are forked from (zygote.c). */
 struct zygote {
 	bool there;
@@ -185,6 +198,7 @@ struct warden {
 	struct shunned shunned;
 	struct source own[4];
 	struct pool pool;
+	struct stock stock;
 	struct queue queue;
 	struct ward *wards;
 	unsigned n_wards;   /* all of them */

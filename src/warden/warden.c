@@ -25,6 +25,7 @@
 #include "warden/layered.h"
 #include "warden/op.h"
 #include "warden/pool.h"
+#include "warden/stock.h"
 #include "warden/ward_int.h"
 #include "warden/zygote.h"
 
@@ -347,6 +348,7 @@ int warden_serve(const struct warden_config *config, struct err *e)
 	sweep();
 	int r = make_own(&w, e);
 	if (r >= 0) {
+		stock_init(&w);
 		pool_init(&w);
 		queue_init(&w);
 	}
@@ -360,6 +362,7 @@ int warden_serve(const struct warden_config *config, struct err *e)
 	while (w.wards)
 		ward_end(&w, w.wards);
 	pool_done(&w);
+	stock_done(&w);
 	zygote_end(&w);
 	layered_done(&w);
 	fd_close(&w.front);

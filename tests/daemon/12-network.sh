@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# red: netns-new
+# Network namespaces of root's daemon are used again: only those in which nothing was left.
+. "$(dirname "$0")/../lib/cli.sh"
+. "$(dirname "$0")/../lib/daemon.sh"
+
+not()
+{
+	! "$@"
+}
+
+# use WHAT: sets COOKIE, the namespace it was in; the next is ready soon.
+use()
+{
+	inside --daemon "${BEST[@]}" -- /usr/bin/python3 -c "$PROGRAM" "$1"
+	COOKIE=$(sed -n 's/^cookie //p' "$OUT")
+	wait_for 5 waiting_is 1
+}
+
+# comes_back COOKIE: within some runs.
+comes_back()
+{
+	local i
+
+	for i in 1 2 3 4 5 6; do
+		use nothing
+		[ "$COOKIE" != "$1" ] || return 0
+	done
+	return 1
+}
+
+shown()
+{
+	grep -v '^cookie ' "$OUT" >"$1"
+}
+
+# shows_as_new WHAT: one in which that was done, when it is there again.
+shows_as_new()
+{
+	local i
+
+	for i in 1 2 3 4 5 6; do
+		use show
+		[ "$COOKIE" != "$1" ] || break
+	done
+	shown "$EVIDENCE/again"
+	[ "$COOKIE" = "$1" ] && cmp "$EVIDENCE/again" "$EVIDENCE/new"
+}
+
+checks()
+{
+	local what
+
+	daemon_mode
+	PROGRAM=$(cat "$(dirname "$0")/network.py")
+	inside --no-daemon "${BEST[@]}" -- /usr/bin/python3 -c "$PROGRAM" show
+	shown "$EVIDENCE/new"
+	check "there is much to see" test "$(wc -l <"$EVIDENCE/new")" -gt 100
+	daemon_start --warm 1 --warm-python 0
+	use nothing # the first are looked at, to know what a new one shows
+	use nothing
+	use nothing
+	if [ "$MODE" = U ]; then
+		check "an ordinary user's are used once" not comes_back "$COOKIE"
+	else
+		check "one that nobody used is used again" comes_back "$COOKIE"
+		for what in nothing bind unix; do
+			use "$what"
+			check "after $what it shows what a new one does" shows_as_new "$COOKIE"
+		done
+	fi
+	for what in route6 packet outside connection lease; do
+		use "$what"
+		check "after $what it is not" not comes_back "$COOKIE"
+	done
+	daemon_stop
+	exits 0 "it ends"
+	check "and nothing is left" nothing_left
+}
+
+run_checks
