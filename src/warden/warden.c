@@ -23,6 +23,7 @@
 #include "base/passfd.h"
 #include "warden/job.h"
 #include "warden/layered.h"
+#include "warden/look.h"
 #include "warden/op.h"
 #include "warden/pool.h"
 #include "warden/ward_int.h"
@@ -264,6 +265,8 @@ static void on_event(struct warden *w, const struct source *source, uint32_t eve
 		queue_event(w, source);
 	else if (source->kind == SOURCE_ZYGOTE)
 		zygote_event(w);
+	else if (source->kind == SOURCE_LOOK)
+		look_event(w);
 	else
 		ward_event(w, source, events);
 	arm_timer(w);
@@ -342,6 +345,7 @@ int warden_serve(const struct warden_config *config, struct err *e)
 {
 	struct warden w = {.config = config, .front = FD_NONE};
 
+	look_init(&w);
 	cgroup_become_leaf();
 	cgroup_detect(&w.cgroups);
 	sweep();
@@ -359,6 +363,7 @@ int warden_serve(const struct warden_config *config, struct err *e)
 		turn(&w);
 	while (w.wards)
 		ward_end(&w, w.wards);
+	look_done(&w);
 	pool_done(&w);
 	zygote_end(&w);
 	layered_done(&w);
