@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# red: alerts, look-rights
+#
 # Of what still runs: its events are settled while it does, the sandbox that they name is the run's own,
 # and who follows hears of chains that begin later.
 . "$(dirname "$0")/../lib/cli.sh"
