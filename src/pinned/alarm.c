@@ -24,11 +24,11 @@ static struct timeval timeval(uint64_t ns)
 	return (struct timeval){(time_t)(ns / NS_PER_S), (suseconds_t)(ns % NS_PER_S / 1000)};
 }
 
-uint64_t pinned_rung(uint64_t true_ns)
+uint64_t pinned_rung(void)
 {
 	uint64_t at = bell.at_ns;
 
-	if (!at || true_ns < bell.true_ns)
+	if (!at || pinned_true_ns() < bell.true_ns)
 		return 0;
 	bell.at_ns = bell.every_ns ? at + bell.every_ns : 0;
 	bell.true_ns += bell.every_ns;

@@ -157,7 +157,7 @@ static int pause_for(clockid_t clock, int flags, const struct timespec *want, st
 		      &rest);
 	if (left && !(flags & TIMER_ABSTIME) && r == -EINTR)
 		*left = rest;
-	uint64_t rung = t && r == -EINTR ? pinned_rung(pinned_true_ns()) : 0;
+	uint64_t rung = t && r == -EINTR ? pinned_rung() : 0;
 	if (rung)
 		pinned_reach(t, rung);
 	else if (t && (r == 0 || r == -EINTR))

@@ -17,7 +17,8 @@
 #define PINNED_API __attribute__((visibility("default")))
 #define PINNED_TICK_NS 1000u
 #define PINNED_LAG_NS                                                                              \
-	(UINT64_C(10) * 1000000000) /* a clock that is so far behind goes on by that much */
+	(UINT64_C(10) * 1000000000) /* a clock that is so far behind goes on by that much... */
+#define PINNED_LATE 20u /* ... for who looks that often then: others compute, and do not wait */
 #define NS_PER_S UINT64_C(1000000000)
 /* Another name of the same function, as libc has it. */
 #define PINNED_ALSO(name, of) __asm__(".globl " #name "\n.set " #name ", " #of)
@@ -32,6 +33,7 @@ struct pinned_thread {
 	bool forks;	    /* what is made next is counted in `made` */
 	bool has_waited;    /* and not looked since */
 	bool was_free;	    /* the last look took no time */
+	unsigned late;	    /* looks while it was too far behind */
 	unsigned unseen;    /* looks that took no time, since the last sleep */
 };
 
@@ -58,7 +60,7 @@ void pinned_child(struct pinned_thread *by, struct pinned_thread *ret);
 void pinned_begin(const struct pinned_thread *as);
 
 /* alarm.c: the moment for which an alarm was set that has rung since somebody asked; 0: none. */
-uint64_t pinned_rung(uint64_t true_ns);
+uint64_t pinned_rung(void);
 void pinned_no_alarm(void);
 uint64_t pinned_true_ns(void);
 

@@ -237,15 +237,23 @@ uint64_t pinned_true_ns(void)
 void pinned_glance(struct pinned_thread *t)
 {
 	uint64_t after = atomic_load_explicit(&slept_ns, memory_order_relaxed);
-	uint64_t now = pinned_true_ns(), rung = pinned_rung(now);
+	uint64_t rung = pinned_rung();
 
 	if (t->now_ns < after)
 		t->now_ns = after;
 	if (t->now_ns < rung)
 		t->now_ns = rung;
-	if (t->now_ns + PINNED_LAG_NS < now)
-		t->now_ns += (now - t->now_ns) / PINNED_LAG_NS * PINNED_LAG_NS;
 	publish(t);
+}
+
+static void catch_up(struct pinned_thread *t)
+{
+	uint64_t now = pinned_true_ns();
+
+	if (t->now_ns + PINNED_LAG_NS >= now || ++t->late < PINNED_LATE)
+		return;
+	t->late = 0;
+	t->now_ns += (now - t->now_ns) / PINNED_LAG_NS * PINNED_LAG_NS;
 }
 
 uint64_t pinned_tick(struct pinned_thread *t)
@@ -253,6 +261,7 @@ uint64_t pinned_tick(struct pinned_thread *t)
 	t->was_free = t->has_waited && ++t->unseen <= UNSEEN_MAX;
 	t->has_waited = false;
 	pinned_glance(t);
+	catch_up(t);
 	if (!t->was_free) {
 		t->now_ns += PINNED_TICK_NS;
 		t->cpu_ns += PINNED_TICK_NS;
@@ -263,6 +272,7 @@ uint64_t pinned_tick(struct pinned_thread *t)
 
 void pinned_unlook(struct pinned_thread *t)
 {
+	t->late -= t->late > 0;
 	if (t->was_free) {
 		t->has_waited = true;
 	} else if (t->cpu_ns >= PINNED_TICK_NS && t->now_ns >= PINNED_TICK_NS) {
