@@ -346,7 +346,7 @@ check-vm: all
 	@tools/check-vm $(VM_ARGS)
 check-compat: all
 	@tools/check-compat
-# 38 programs, each run and run again; a minute or two.
+# 42 programs, each run and run again; a minute or two.
 check-replay: TESTS = $(sort $(wildcard tests/replay/*.sh))
 check-replay: all
 	@export REPLAY_CORPUS=all; $(RUN_TESTS)
@@ -439,7 +439,7 @@ help:
 	@echo 'make soak           long runs: kills at random moments, thousands of sandboxes, overload'
 	@echo 'make check-vm       cgroup v2, quotas and systemd, in QEMU guests'
 	@echo 'make fuzz           libFuzzer on the parsers (clang), FUZZ_SECONDS=60 each'
-	@echo 'make check-replay   38 programs, each run and run again'
+	@echo 'make check-replay   42 programs, each run and run again'
 	@echo 'make check-compat   MCP: the official suite, inspector, two agents; by npm'
 	@echo 'make bench          speed, against other sandboxes'
 	@echo 'make bench-http     what calls over HTTP and MCP cost'

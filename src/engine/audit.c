@@ -339,7 +339,8 @@ int record_instant(const char *name, const char *text, struct err *e)
 		if (form[i] == '0' ? digit : text[i] == form[i])
 			continue;
 		(void)err_set(e, ERR_INVALID, "%s: \"%.40s\" is no instant", name, text);
-		return err_remedy(e, "write it as 2026-01-31T12:00:00.000Z");
+		return err_remedy(e, "write it as 2026-01-31T12:00:00.000Z or 2026-01-31, or how "
+				     "long ago: 90d, 12h, 30s");
 	}
 	return 0;
 }

@@ -104,6 +104,8 @@ static void set_alert(struct value *v, const struct warden_news *n)
 	value_set(v, "rule", value_of_str(alert_name((enum alert_rule)(n->alert - 1))));
 	value_set(v, "what", record_redacted(n->what));
 	value_set(v, "action", value_of_str(n->action));
+	if (n->pid)
+		value_set(v, "pid", value_of_int(n->pid));
 }
 
 static void record(const struct message *m)

@@ -25,6 +25,7 @@
 #include "base/fd.h"
 #include "base/group.h"
 #include "engine/front.h"
+#include "engine/look.h"
 #include "engine/news.h"
 #include "engine/run_int.h"
 #include "warden/place.h"
@@ -50,7 +51,7 @@ struct serve {
 	char path[108];
 	int lock, listener;
 	bool passed; /* the listening socket is systemd's */
-	pid_t front;
+	pid_t front, look;
 	struct news news;
 };
 
@@ -81,14 +82,14 @@ static void keep_only(int a, int b)
 	(void)close_range(high + 1, ~0u, 0);
 }
 
-static void reap_front(struct serve *s)
+static void reap(pid_t *child)
 {
 	int status;
 
-	if (s->front > 0)
-		while (waitpid(s->front, &status, 0) < 0 && errno == EINTR)
+	if (*child > 0)
+		while (waitpid(*child, &status, 0) < 0 && errno == EINTR)
 			;
-	s->front = 0;
+	*child = 0;
 }
 
 static pid_t start_front(void *arg, int *ret_sock)
@@ -96,7 +97,7 @@ static pid_t start_front(void *arg, int *ret_sock)
 	struct serve *s = arg;
 	int pair[2];
 
-	reap_front(s);
+	reap(&s->front);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -1;
 	pid_t pid = fork();
@@ -113,6 +114,31 @@ static pid_t start_front(void *arg, int *ret_sock)
 		return -1;
 	}
 	s->front = pid;
+	*ret_sock = pair[0];
+	return pid;
+}
+
+static pid_t start_look(void *arg, int *ret_sock)
+{
+	struct serve *s = arg;
+	int pair[2];
+
+	reap(&s->look);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -1;
+	pid_t pid = fork();
+	if (pid == 0) {
+		keep_only(pair[1], pair[1]);
+		if (give_up_rights() < 0)
+			_exit(1);
+		look_run(pair[1]);
+	}
+	close(pair[1]);
+	if (pid < 0) {
+		close(pair[0]);
+		return -1;
+	}
+	s->look = pid;
 	*ret_sock = pair[0];
 	return pid;
 }
@@ -309,6 +335,7 @@ int pinfold_serve(const struct pinfold_serve_options *options, struct pinfold_er
 			   : geteuid() == 0 ? PRELOAD_FORKED
 					    : PRELOAD,
 		.start_front = start_front,
+		.start_look = start_look,
 		.arg = &s,
 		.ready = ready,
 		.stop_listening = stop_listening,
@@ -326,7 +353,8 @@ int pinfold_serve(const struct pinfold_serve_options *options, struct pinfold_er
 	}
 	tell_systemd("STOPPING=1");
 	stop_listening(&s);
-	reap_front(&s);
+	reap(&s.front);
+	reap(&s.look);
 	news_end(&s.news);
 	fd_close(&s.lock);
 	if (r >= 0)

@@ -67,12 +67,26 @@ static int write_list(int dir, const struct sink *list, int n, struct err *e)
 	return write_whole(dir, LIST, text, e);
 }
 
+/* A slip of the keyboard is noticed now, not on the day on which the copy is wanted. */
+static int check_there(const char *target, struct err *e)
+{
+	auto_close int fd =
+		target[0] == '/' ? open(target, O_PATH | O_DIRECTORY | O_CLOEXEC) : FD_NONE;
+
+	if (target[0] != '/' || (fd >= 0 && faccessat(fd, ".", W_OK, AT_EACCESS) == 0))
+		return 0;
+	(void)err_sys(e, "%s", target);
+	return err_remedy(e, "name a directory that is there and can be written, or make it first");
+}
+
 int sink_add(int dir, const char *target, struct sink *ret, struct err *e)
 {
 	auto_free struct sink *list = calloc(SINKS_MAX, sizeof(*list));
 	int n = list ? sink_list(dir, list, e) : err_sys(e, LIST);
 	int r = n < 0 ? n : sink_check(target, e);
 
+	if (r >= 0)
+		r = check_there(target, e);
 	for (int i = 0; r >= 0 && i < n; i++)
 		if (strcmp(list[i].target, target) == 0)
 			return err_set(e, ERR_CONFLICT, "%s is there already", target);

@@ -9,8 +9,7 @@
 #include "base/sys.h"
 #include "pinned/pinned.h"
 
-#define RSS_KB                                                                                     \
-	65536 /* how much memory any program had: whatever is rounded is on an edge some day */
+#define COARSE_NS 1000000
 
 bool pinned_show(const struct pinned_thread *t, clockid_t clock, struct timespec *ret)
 {
@@ -32,15 +31,33 @@ bool pinned_show(const struct pinned_thread *t, clockid_t clock, struct timespec
 	}
 }
 
+static bool is_coarse(clockid_t clock)
+{
+	return clock == CLOCK_REALTIME_COARSE || clock == CLOCK_MONOTONIC_COARSE;
+}
+
 PINNED_API int clock_gettime(clockid_t clock, struct timespec *ret)
 {
 	struct pinned_thread *t = pinned_thread();
 
-	if (t)
+	if (t && (is_coarse(clock) || pinned_is_engine(__builtin_frame_address(0))))
+		pinned_glance(t);
+	else if (t)
 		(void)pinned_tick(t);
 	if (t && pinned_show(t, clock, ret))
 		return 0;
 	return (int)pinned_result(sys2(SYS_clock_gettime, clock, ret));
+}
+
+/* How often the kernel's goes on differs from machine to machine. 1 ms is what node wants of one for
+ * its loop. */
+PINNED_API int clock_getres(clockid_t clock, struct timespec *ret)
+{
+	long r = sys2(SYS_clock_getres, clock, ret);
+
+	if (r >= 0 && ret && is_coarse(clock) && pinned_thread())
+		*ret = (struct timespec){0, COARSE_NS};
+	return (int)pinned_result(r);
 }
 
 static struct timespec wall(void)
@@ -101,7 +118,7 @@ PINNED_API clock_t times(struct tms *ret)
 /* What depends on the machine and the moment goes. */
 static void steady(const struct pinned_thread *t, struct rusage *u)
 {
-	*u = (struct rusage){.ru_maxrss = RSS_KB};
+	*u = (struct rusage){.ru_maxrss = PINNED_RSS_KB};
 	u->ru_utime = (struct timeval){(time_t)(t->cpu_ns / NS_PER_S),
 				       (suseconds_t)(t->cpu_ns % NS_PER_S / 1000)};
 }
@@ -140,7 +157,10 @@ static int pause_for(clockid_t clock, int flags, const struct timespec *want, st
 		      &rest);
 	if (left && !(flags & TIMER_ABSTIME) && r == -EINTR)
 		*left = rest;
-	if (t && (r == 0 || r == -EINTR))
+	uint64_t rung = t && r == -EINTR ? pinned_rung() : 0;
+	if (rung)
+		pinned_reach(t, rung);
+	else if (t && (r == 0 || r == -EINTR))
 		pinned_slept(t, pinned_ns(&asked) - pinned_ns(&rest));
 	return (int)r;
 }

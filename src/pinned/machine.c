@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How busy the machine is: not at all, and it began with the run. /proc/loadavg says the same, to
- * everybody (sandbox/image_host.c). */
+ * everybody (sandbox/image_host.c). Its one processor has the number 0. */
+#include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/sysinfo.h>
 
 #include "base/sys.h"
@@ -36,4 +39,37 @@ PINNED_API int getloadavg(double loads[], int n)
 	for (int i = 0; i < n; i++)
 		loads[i] = 0;
 	return n;
+}
+
+PINNED_API int sched_getaffinity(pid_t pid, size_t len, cpu_set_t *ret)
+{
+	long r = sys3(SYS_sched_getaffinity, pid, len, ret);
+
+	if (r < 0)
+		return (int)pinned_result(r);
+	memset((char *)ret + r, 0, len - (size_t)r); /* as libc does */
+	if (pinned_thread()) {
+		memset(ret, 0, len);
+		CPU_SET_S(0, len, ret);
+	}
+	return 0;
+}
+
+/* Whoever is given the one there is has it. */
+PINNED_API int sched_setaffinity(pid_t pid, size_t len, const cpu_set_t *want)
+{
+	if (!pinned_thread())
+		return (int)pinned_result(sys3(SYS_sched_setaffinity, pid, len, want));
+	if (CPU_ISSET_S(0, len, want))
+		return 0;
+	errno = EINVAL;
+	return -1;
+}
+
+PINNED_API int sched_getcpu(void)
+{
+	unsigned cpu = 0;
+	long r = sys3(SYS_getcpu, &cpu, NULL, NULL);
+
+	return r < 0 ? (int)pinned_result(r) : pinned_thread() ? 0 : (int)cpu;
 }

@@ -17,7 +17,8 @@
 #define PINNED_API __attribute__((visibility("default")))
 #define PINNED_TICK_NS 1000u
 #define PINNED_LAG_NS                                                                              \
-	(UINT64_C(10) * 1000000000) /* a clock that is so far behind goes on by that much */
+	(UINT64_C(10) * 1000000000) /* a clock that is so far behind goes on by that much... */
+#define PINNED_LATE 20u /* ... for who looks that often then: others compute, and do not wait */
 #define NS_PER_S UINT64_C(1000000000)
 /* Another name of the same function, as libc has it. */
 #define PINNED_ALSO(name, of) __asm__(".globl " #name "\n.set " #name ", " #of)
@@ -30,17 +31,25 @@ struct pinned_thread {
 	uint64_t made;	    /* threads and processes that it has started */
 	uint64_t ports;	    /* that it has tried */
 	bool forks;	    /* what is made next is counted in `made` */
+	bool has_waited;    /* and not looked since */
+	bool was_free;	    /* the last look took no time */
+	unsigned late;	    /* looks while it was too far behind */
+	unsigned unseen;    /* looks that took no time, since the last sleep */
 };
 
 /* NULL: nothing is pinned in this program. */
 struct pinned_thread *pinned_thread(void);
 const struct pinned_settings *pinned_settings(void);
-/* A look at the clock. */
+/* A look at the clock; and one that takes no time. */
 uint64_t pinned_tick(struct pinned_thread *t);
+void pinned_glance(struct pinned_thread *t);
 /* So long was slept; to this moment, at least. */
 void pinned_slept(struct pinned_thread *t, uint64_t ns);
 /* That last look was for nothing that anybody sees. */
 void pinned_unlook(struct pinned_thread *t);
+/* A wait for descriptors begins: no longer than `ms`, < 0 for ever. It has ended. */
+void pinned_waits(struct pinned_thread *t, int ms);
+void pinned_waited(struct pinned_thread *t, int ms);
 void pinned_reach(struct pinned_thread *t, uint64_t now_ns);
 /* The process of this number is gone: what it did was before now. */
 void pinned_take_over(struct pinned_thread *t, int child);
@@ -50,8 +59,38 @@ bool pinned_show(const struct pinned_thread *t, clockid_t clock, struct timespec
 void pinned_child(struct pinned_thread *by, struct pinned_thread *ret);
 void pinned_begin(const struct pinned_thread *as);
 
+/* alarm.c: the moment for which an alarm was set that has rung since somebody asked; 0: none. */
+uint64_t pinned_rung(void);
+void pinned_no_alarm(void);
+uint64_t pinned_true_ns(void);
+
+/* special.c: what is known of a program by its name. */
+struct pinned_special {
+	const char *name;
+	bool is_whole; /* else it only begins with that */
+	/* Of files: those are all the same for others. It prints none, and is left alone. */
+	bool compares_times;
+	/* Its loop looks once behind each wait, and before those that have a limit, twice where
+	 * that is not now; or behind and before each that is not over at once. */
+	bool is_asyncio, is_uv;
+	/* How names begin of what looks when it likes, and shows nobody. */
+	const char *engine[2];
+};
+const struct pinned_special *pinned_special(void);
+/* Whether who called, or his caller, is that. */
+bool pinned_is_engine(void **frame);
+
 /* fork() is about to return twice, or has returned here. */
 void pinned_forks(struct pinned_thread *t, bool begins);
+/* This process is about to become another program. */
+void pinned_executes(void);
+/* A process that has become one already. */
+void pinned_spawned(long child);
+
+/* How much memory any program had: whatever is rounded is on an edge some day. */
+#define PINNED_RSS_KB 65536
+/* proc.c: a steady copy of what is there; -1: it is none that would need one. */
+long pinned_open_proc(const char *path, int flags);
 
 /* random.c */
 void pinned_fill(struct pinned_thread *t, void *to, size_t len);

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -64,6 +65,45 @@ PINNED_API pid_t fork(void)
 		pinned_forks(t, false);
 	return r;
 }
+
+/* A child of vfork() is in its parent's memory until it executes something: the one moment in which
+ * both can be told of each other. libc's own ways from one of these to another do not come by. */
+#define EXEC(name, parameters, arguments)                                                          \
+	PINNED_API int name parameters                                                             \
+	{                                                                                          \
+		static int(*behind) parameters;                                                    \
+		if (!behind)                                                                       \
+			behind = pinned_behind(#name, NULL);                                       \
+		pinned_executes();                                                                 \
+		return behind arguments;                                                           \
+	}
+
+EXEC(execve, (const char *path, char *const argv[], char *const env[]), (path, argv, env))
+EXEC(execv, (const char *path, char *const argv[]), (path, argv))
+EXEC(execvp, (const char *file, char *const argv[]), (file, argv))
+EXEC(execvpe, (const char *file, char *const argv[], char *const env[]), (file, argv, env))
+
+/* The child finds its own way, but its clock begins where ours is now. */
+#define SPAWN(name)                                                                                \
+	PINNED_API int name(pid_t *restrict ret, const char *restrict path,                        \
+			    const posix_spawn_file_actions_t *restrict actions,                    \
+			    const posix_spawnattr_t *restrict attr, char *const argv[restrict],    \
+			    char *const env[restrict])                                             \
+	{                                                                                          \
+		static __typeof__(name) *behind;                                                   \
+		pid_t own = 0;                                                                     \
+		if (!behind)                                                                       \
+			behind = pinned_behind(#name, "GLIBC_2.15");                               \
+		int r = behind(&own, path, actions, attr, argv, env);                              \
+		if (r == 0)                                                                        \
+			pinned_spawned(own);                                                       \
+		if (r == 0 && ret)                                                                 \
+			*ret = own;                                                                \
+		return r;                                                                          \
+	}
+
+SPAWN(posix_spawn)
+SPAWN(posix_spawnp)
 
 /* What a child used depends on the machine and the moment. */
 static pid_t reap(pid_t pid, int *status, int options, struct rusage *usage)

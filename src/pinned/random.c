@@ -186,6 +186,8 @@ static int open_at(int dir, const char *path, int flags, mode_t mode)
 
 	if (fd >= 0 && !(flags & O_CLOEXEC))
 		(void)sys3(SYS_fcntl, fd, F_SETFD, 0); /* cannot fail for one of ours */
+	if (fd < 0 && !(flags & O_PATH))
+		fd = pinned_open_proc(path, flags);
 	if (fd >= 0)
 		return (int)fd;
 	has_device = has_device || names_device(path);
@@ -249,6 +251,12 @@ PINNED_API FILE *fopen(const char *restrict path, const char *restrict mode)
 
 	if (names_device(path) && pinned_thread())
 		return fopencookie(NULL, mode, (cookie_io_functions_t){.read = read_stream});
+	long fd = pinned_open_proc(path, strchr(mode, 'e') ? O_CLOEXEC : 0);
+	FILE *copy = fd >= 0 ? fdopen((int)fd, mode) : NULL;
+	if (copy)
+		return copy;
+	if (fd >= 0)
+		(void)sys1(SYS_close, fd);
 	if (!behind)
 		behind = pinned_behind("fopen", NULL);
 	return behind(path, mode);
@@ -317,6 +325,42 @@ PINNED_API int mkstemp(char *name)
 PINNED_API char *mkdtemp(char *name)
 {
 	return make_unique(name, 0, -1) < 0 ? NULL : name;
+}
+
+/* A name that is free now; what comes of it is the caller's risk. */
+static char *free_name(char *name)
+{
+	struct stat st;
+	char *at = blanks(name, 0);
+	long r = at ? 0 : -EINVAL;
+
+	for (unsigned i = 0; i < TRIES && r >= 0; i++) {
+		fill_in(pinned_thread(), at);
+		r = sys4(SYS_newfstatat, AT_FDCWD, name, &st, AT_SYMLINK_NOFOLLOW);
+	}
+	return r == -ENOENT ? name : NULL;
+}
+
+PINNED_API char *mktemp(char *name) /* tidy: programs call it */
+{
+	if (!free_name(name))
+		name[0] = '\0';
+	return name;
+}
+
+PINNED_API char *tmpnam_r(char to[L_tmpnam])
+{
+	if (!to)
+		return NULL;
+	memcpy(to, "/tmp/fileXXXXXX", sizeof("/tmp/fileXXXXXX"));
+	return free_name(to);
+}
+
+PINNED_API char *tmpnam(char to[L_tmpnam]) /* tidy: programs call it */
+{
+	static char own[L_tmpnam];
+
+	return tmpnam_r(to ? to : own);
 }
 PINNED_ALSO(mkostemps64, mkostemps);
 PINNED_ALSO(mkstemps64, mkstemps);

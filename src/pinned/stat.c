@@ -47,10 +47,25 @@ static void steady_time(struct timespec *ts)
 		*ts = (struct timespec){pinned_settings()->start_s, 0};
 }
 
+/* The kernel counts the whole host's processes as links of /proc. */
+#define PROC_ROOT_INO 1u
+#define PROC_ROOT_LINKS 2u
+
+static bool is_proc_root(uint64_t dev, uint64_t ino)
+{
+	struct stat st;
+
+	return ino == PROC_ROOT_INO &&
+	       sys4(SYS_newfstatat, AT_FDCWD, "/proc", &st, AT_SYMLINK_NOFOLLOW) >= 0 &&
+	       st.st_ino == ino && st.st_dev == dev;
+}
+
 static long steady(long r, struct stat *st)
 {
 	if (r < 0 || !pinned_thread())
 		return pinned_result(r);
+	if (is_proc_root(st->st_dev, st->st_ino))
+		st->st_nlink = PROC_ROOT_LINKS;
 	steady_time(&st->st_atim);
 	steady_time(&st->st_mtim);
 	steady_time(&st->st_ctim);
@@ -125,7 +140,10 @@ PINNED_API int statx(int dir, const char *restrict path, int flags, unsigned mas
 	steady_x(&ret->stx_btime);
 	steady_x(&ret->stx_ctime);
 	steady_x(&ret->stx_mtime);
-	uint64_t dev = numbered(makedev(ret->stx_dev_major, ret->stx_dev_minor));
+	uint64_t dev = makedev(ret->stx_dev_major, ret->stx_dev_minor);
+	if (is_proc_root(dev, ret->stx_ino))
+		ret->stx_nlink = PROC_ROOT_LINKS;
+	dev = numbered(dev);
 	ret->stx_dev_major = major(dev);
 	ret->stx_dev_minor = minor(dev);
 	return 0;

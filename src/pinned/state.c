@@ -4,32 +4,36 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 
 #include "base/sys.h"
 
+#define TURN_NS (NS_PER_S / 10) /* the longest that the kernel gives */
+#define UNSEEN_MAX 1000u
+
 static struct pinned_settings settings;
-static struct pinned_process *table;
+static struct pinned_table *table;
 static long pid;
 static _Atomic uint64_t slept_ns;	  /* the end of the latest sleep of this process */
 static _Atomic unsigned char *same_still; /* a page that is zero again in a child */
 static enum { UNKNOWN, PINNED, LEFT_ALONE } mode;
 static __thread __attribute__((tls_model("initial-exec"))) struct pinned_thread self;
 
-/* They compare times of files, which are all the same for others, and print none. */
-static bool compares_times(void)
+/* Who runs next is less of a chance when nobody is interrupted for somebody that has just been
+ * woken, and seldom at all. Children have it from us. */
+static void take_long_turns(void)
 {
-	static const char *const names[] = {"make", "gmake", "ninja", "samu"};
-	char name[16] = {0};
+	const struct { /* libc's header and the kernel's do not go together */
+		uint32_t size, policy;
+		uint64_t flags;
+		int32_t nice;
+		uint32_t priority;
+		uint64_t runtime, deadline, period;
+	} attr = {.size = sizeof(attr), .policy = SCHED_BATCH, .runtime = TURN_NS};
 
-	(void)sys5(SYS_prctl, PR_GET_NAME, name, 0, 0, 0); /* cannot fail */
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		for (size_t k = 0; name[k] == names[i][k]; k++)
-			if (!name[k])
-				return true;
-	return false;
+	(void)sys3(SYS_sched_setattr, 0, &attr, 0); /* where not, it is chance */
 }
 
 static bool read_settings(void)
@@ -56,15 +60,14 @@ static void map_table(void)
 
 	if (fd < 0)
 		return; /* removed: clocks are not carried on then */
-	if (sys3(SYS_lseek, fd, 0, 2 /* SEEK_END */) >=
-	    (long)(PINNED_PROCESSES * sizeof(struct pinned_process)))
-		table = map(PINNED_PROCESSES * sizeof(*table), MAP_SHARED, fd);
+	if (sys3(SYS_lseek, fd, 0, 2 /* SEEK_END */) >= (long)sizeof(*table))
+		table = map(sizeof(*table), MAP_SHARED, fd);
 	(void)sys1(SYS_close, fd);
 }
 
 static struct pinned_process *row(long of)
 {
-	return table ? &table[(unsigned long)of % PINNED_PROCESSES] : NULL;
+	return table ? &table->processes[(unsigned long)of % PINNED_PROCESSES] : NULL;
 }
 
 /* For who starts from here, or waits for us. */
@@ -76,6 +79,43 @@ static void publish(const struct pinned_thread *t)
 		own->now_ns = t->now_ns;
 }
 
+static uint64_t mix_text(uint64_t key, const char *text, long n)
+{
+	for (long i = 0; i < n; i++)
+		key = (key ^ (unsigned char)text[i]) * 0x100000001b3u;
+	return key;
+}
+
+/* Who was started by something that we do not stand before (vfork, posix_spawn, make) goes by its
+ * words, its directory and how many like it there were. Its number would depend on what else is
+ * started at the time. */
+static uint64_t key_by_command(void)
+{
+	char text[4096];
+	uint64_t key = mix_text(settings.seed, text, sys2(SYS_getcwd, text, sizeof(text)));
+	long fd = sys3(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		key = mix_text(key, text, sys3(SYS_read, fd, text, sizeof(text)));
+		(void)sys1(SYS_close, fd);
+	}
+	key = pinned_mix(settings.seed, key);
+	return table ? pinned_mix(key, __atomic_fetch_add(&table->commands[key % PINNED_COMMANDS],
+							  1, __ATOMIC_RELAXED))
+		     : key;
+}
+
+/* The command itself; PID 1 is none of ours. */
+static bool is_first(void)
+{
+	return sys0(SYS_getppid) == 1;
+}
+
+static uint64_t first_key(void)
+{
+	return is_first() ? pinned_mix(settings.seed, (uint64_t)pid) : key_by_command();
+}
+
 /* A program goes on where its process was, or else the one that started it. */
 static void begin_program(void)
 {
@@ -85,14 +125,14 @@ static void begin_program(void)
 	pid = sys0(SYS_getpid);
 	own = row(pid);
 
-	if (own && !own->now_ns)
+	if (own && !own->now_ns && !own->key)
 		*own = (struct pinned_process){.now_ns = parent ? parent->now_ns : 0};
 	if (own) {
 		self.now_ns = own->now_ns;
 		nth = own->programs++;
 		key = own->key;
 	}
-	self.key = pinned_mix(key ? key : pinned_mix(settings.seed, (uint64_t)pid), nth);
+	self.key = pinned_mix(key ? key : first_key(), nth);
 	self.begun = true;
 }
 
@@ -100,7 +140,7 @@ static __attribute__((constructor)) void begin(void)
 {
 	if (mode != UNKNOWN)
 		return;
-	if (compares_times() || !read_settings()) {
+	if (pinned_special()->compares_times || !read_settings()) {
 		mode = LEFT_ALONE;
 		return;
 	}
@@ -110,6 +150,8 @@ static __attribute__((constructor)) void begin(void)
 		*same_still = 1;
 	mode = PINNED;
 	begin_program();
+	if (is_first())
+		take_long_turns();
 	pinned_look_at_input();
 }
 
@@ -123,6 +165,7 @@ static void begin_child(void)
 	pid = sys0(SYS_getpid);
 	own = row(pid);
 	*same_still = 1;
+	pinned_no_alarm(); /* those are not inherited */
 	self.key = pinned_mix(pinned_mix(settings.seed, self.forks ? ~self.made : (uint64_t)pid),
 			      self.key);
 	self.used = self.made = self.ports = 0;
@@ -136,6 +179,31 @@ void pinned_forks(struct pinned_thread *t, bool begins)
 {
 	t->made += begins;
 	t->forks = begins;
+}
+
+void pinned_executes(void)
+{
+	struct pinned_thread *t = pinned_thread();
+	long as = t ? sys0(SYS_getpid) : pid;
+	struct pinned_process *own = row(as);
+
+	if (!t || as == pid || !own || own->key)
+		return; /* no child, or it tries once more */
+	*own = (struct pinned_process){
+		.now_ns = t->now_ns,
+		.key = pinned_mix(pinned_mix(settings.seed, ~++t->made), t->key),
+	};
+}
+
+void pinned_spawned(long child)
+{
+	struct pinned_thread *t = pinned_thread();
+	struct pinned_process *own = row(child);
+	uint64_t none = 0;
+
+	if (t && own) /* it may have begun: then from where we are still */
+		(void)__atomic_compare_exchange_n(&own->now_ns, &none, t->now_ns, false,
+						  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 struct pinned_thread *pinned_thread(void)
@@ -158,7 +226,7 @@ const struct pinned_settings *pinned_settings(void)
 	return &settings;
 }
 
-static uint64_t true_ns(void)
+uint64_t pinned_true_ns(void)
 {
 	struct timespec ts = {0};
 
@@ -166,32 +234,77 @@ static uint64_t true_ns(void)
 	return pinned_ns(&ts); /* the sandbox's own starts near zero */
 }
 
-uint64_t pinned_tick(struct pinned_thread *t)
+void pinned_glance(struct pinned_thread *t)
 {
-	uint64_t after = atomic_load_explicit(&slept_ns, memory_order_relaxed), now = true_ns();
+	uint64_t after = atomic_load_explicit(&slept_ns, memory_order_relaxed);
+	uint64_t rung = pinned_rung();
 
 	if (t->now_ns < after)
 		t->now_ns = after;
-	t->now_ns += PINNED_TICK_NS;
-	t->cpu_ns += PINNED_TICK_NS;
-	if (t->now_ns + PINNED_LAG_NS < now)
-		t->now_ns += (now - t->now_ns) / PINNED_LAG_NS * PINNED_LAG_NS;
+	if (t->now_ns < rung)
+		t->now_ns = rung;
 	publish(t);
+}
+
+static void catch_up(struct pinned_thread *t)
+{
+	uint64_t now = pinned_true_ns();
+
+	if (t->now_ns + PINNED_LAG_NS >= now || ++t->late < PINNED_LATE)
+		return;
+	t->late = 0;
+	t->now_ns += (now - t->now_ns) / PINNED_LAG_NS * PINNED_LAG_NS;
+}
+
+uint64_t pinned_tick(struct pinned_thread *t)
+{
+	t->was_free = t->has_waited && ++t->unseen <= UNSEEN_MAX;
+	t->has_waited = false;
+	pinned_glance(t);
+	catch_up(t);
+	if (!t->was_free) {
+		t->now_ns += PINNED_TICK_NS;
+		t->cpu_ns += PINNED_TICK_NS;
+		publish(t);
+	}
 	return t->now_ns;
 }
 
 void pinned_unlook(struct pinned_thread *t)
 {
-	if (t->cpu_ns >= PINNED_TICK_NS && t->now_ns >= PINNED_TICK_NS) {
+	t->late -= t->late > 0;
+	if (t->was_free) {
+		t->has_waited = true;
+	} else if (t->cpu_ns >= PINNED_TICK_NS && t->now_ns >= PINNED_TICK_NS) {
 		t->cpu_ns -= PINNED_TICK_NS;
 		t->now_ns -= PINNED_TICK_NS;
 	}
+}
+
+/* How often a loop turns before all that it waits for has come is chance: it may wake for each, or
+ * once for several. So its own looks take no time. But who waits by turning has to get on. */
+void pinned_waits(struct pinned_thread *t, int ms)
+{
+	const struct pinned_special *s = pinned_special();
+	unsigned looks = s->is_uv ? ms != 0 : s->is_asyncio ? (ms >= 0) + (ms > 0) : 0;
+
+	for (unsigned i = 0; i < looks && ++t->unseen <= UNSEEN_MAX; i++)
+		pinned_unlook(t);
+}
+
+void pinned_waited(struct pinned_thread *t, int ms)
+{
+	const struct pinned_special *s = pinned_special();
+
+	t->has_waited = (s->is_uv && ms != 0) || s->is_asyncio;
 }
 
 void pinned_reach(struct pinned_thread *t, uint64_t now_ns)
 {
 	uint64_t before = atomic_load(&slept_ns);
 
+	t->has_waited = false;
+	t->unseen = 0;
 	if (t->now_ns < now_ns)
 		t->now_ns = now_ns;
 	while (before < t->now_ns && !atomic_compare_exchange_weak(&slept_ns, &before, t->now_ns))

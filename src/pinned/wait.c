@@ -23,10 +23,12 @@
 
 static long waited(long r, bool limited, uint64_t ns)
 {
-	struct pinned_thread *t = r == 0 && limited && ns ? pinned_thread() : NULL;
+	struct pinned_thread *t = pinned_thread();
 
-	if (t)
+	if (t && r == 0 && limited && ns)
 		pinned_slept(t, ns);
+	else if (t)
+		pinned_waited(t, limited && !ns ? 0 : -1);
 	return pinned_result(r);
 }
 
@@ -91,9 +93,12 @@ PINNED_API int select(int n, fd_set *restrict in, fd_set *restrict out, fd_set *
 
 PINNED_API int epoll_pwait(int fd, struct epoll_event *events, int n, int ms, const sigset_t *mask)
 {
-	long r = sys6(SYS_epoll_pwait, fd, (long)events, n, ms, (long)mask, SIGSET_BYTES);
+	struct pinned_thread *t = pinned_thread();
 
-	return (int)waited(r, ms > 0, (uint64_t)(ms > 0 ? ms : 0) * MS_NS);
+	if (t)
+		pinned_waits(t, ms);
+	long r = sys6(SYS_epoll_pwait, fd, (long)events, n, ms, (long)mask, SIGSET_BYTES);
+	return (int)waited(r, ms >= 0, (uint64_t)(ms > 0 ? ms : 0) * MS_NS);
 }
 
 PINNED_API int epoll_wait(int fd, struct epoll_event *events, int n, int ms)

@@ -200,6 +200,11 @@
 #else
 #define HOLD_ALERTS 1
 #endif
+#ifdef DROP_LOOK_RIGHTS
+#define HOLD_LOOK_RIGHTS 0
+#else
+#define HOLD_LOOK_RIGHTS 1
+#endif
 #ifdef DROP_CLOCK
 #define HOLD_CLOCK 0
 #else

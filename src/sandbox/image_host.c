@@ -335,8 +335,10 @@ static void plan_proc(struct plan *p, const struct sandbox_spec *spec)
 	plan_write(p, "ro/cpuinfo", 0444, cpuinfo, strlen(cpuinfo));
 	plan_write(p, "ro/meminfo", 0444, meminfo, strlen(meminfo));
 	plan_write(p, "ro/stat", 0444, stat, strlen(stat));
-	if (pinned->on)
+	if (pinned->on) {
 		plan_write(p, "ro/loadavg", 0444, SYNTHETIC_LOADAVG, strlen(SYNTHETIC_LOADAVG));
+		plan_write(p, "ro/uptime", 0444, SYNTHETIC_UPTIME, strlen(SYNTHETIC_UPTIME));
+	}
 	plan_write(p, "ro/swaps", 0444, SYNTHETIC_SWAPS, strlen(SYNTHETIC_SWAPS));
 	plan_one(p, PLAN_SEAL, STEP_RDONLY | STEP_STAGE, "ro");
 	for (size_t i = 0; HOLD_MASKS && i < sizeof(proc_masks) / sizeof(proc_masks[0]); i++)
@@ -347,8 +349,10 @@ static void plan_proc(struct plan *p, const struct sandbox_spec *spec)
 	plan_two(p, PLAN_SHOW, 0, "ro/cpuinfo", "proc/cpuinfo");
 	plan_two(p, PLAN_SHOW, 0, "ro/meminfo", "proc/meminfo");
 	plan_two(p, PLAN_SHOW, 0, "ro/stat", "proc/stat");
-	if (pinned->on)
+	if (pinned->on) {
 		plan_two(p, PLAN_SHOW, 0, "ro/loadavg", "proc/loadavg");
+		plan_two(p, PLAN_SHOW, 0, "ro/uptime", "proc/uptime");
+	}
 	plan_two(p, PLAN_SHOW, STEP_OPTIONAL, "ro/swaps", "proc/swaps"); /* a kernel without swap */
 }
 

@@ -41,17 +41,17 @@ void plan_pinned_etc(struct plan *p, const struct sandbox_spec *spec)
 
 void plan_pinned_run(struct plan *p, const struct sandbox_spec *spec, bool layered)
 {
-	static const struct pinned_process none[PINNED_PROCESSES];
+	static const struct pinned_table none;
 	char at[64];
 
 	(void)snprintf(at, sizeof(at), "%s" PINNED_TABLE, plan_volatile_top(spec, layered));
 	if (spec_loads_pinned(spec))
-		plan_write(p, at, 0666, none, sizeof(none));
+		plan_write(p, at, 0666, &none, sizeof(none));
 }
 
 size_t plan_pinned_bytes(const struct sandbox_spec *spec)
 {
-	return spec_loads_pinned(spec) ? (size_t)(pinned_image_end - pinned_image) +
-						 PINNED_PROCESSES * sizeof(struct pinned_process)
-				       : 0;
+	return spec_loads_pinned(spec)
+		       ? (size_t)(pinned_image_end - pinned_image) + sizeof(struct pinned_table)
+		       : 0;
 }

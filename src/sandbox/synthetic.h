@@ -28,6 +28,7 @@ char *synthetic_meminfo(uint64_t bytes);
 char *synthetic_stat(uint64_t cpus_milli, int64_t start_s);
 /* /proc/loadavg of a machine that has nothing else to do. */
 #define SYNTHETIC_LOADAVG "0.00 0.00 0.00 1/2 2\n"
+#define SYNTHETIC_UPTIME "0.00 0.00\n"
 #define SYNTHETIC_SWAPS "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"
 
 #endif

@@ -14,10 +14,12 @@
 #include "sandbox/plan.h"
 #include "warden/control.h"
 #include "warden/job_int.h"
+#include "warden/look.h"
 
 #define BUDGET (2u << 20) /* what one may print between two ticks before it has to wait */
 #define RUNNING_MAX 64u	  /* the guest has no more places either */
-#define ENDED_MAX 64u	  /* that are remembered */
+#define LAST_LOOK_MS 10
+#define ENDED_MAX 64u /* that are remembered */
 
 static int make_pipe(int *ours, int *theirs, bool we_read, struct err *e)
 {
@@ -87,6 +89,7 @@ void job_free(struct warden *w, struct job *job)
 	job_close_fd(w, &job->out[1]);
 	job_close_fd(w, &job->ctl);
 	job_close_fd(w, &job->client);
+	look_over(w, job);
 	spool_done(&job->spool);
 	free(job);
 }
@@ -334,6 +337,7 @@ static bool take_output(struct warden *w, struct job *job, int i)
 		job_close_fd(w, &job->out[i]);
 		return false;
 	}
+	look_output(w, job, (unsigned)i, data, (size_t)n);
 	spool_add(&job->spool, (unsigned)i + 1, data, (size_t)n);
 	hash_add(&job->output[i], data, (size_t)n);
 	job->output_bytes[i] += (uint64_t)n;
@@ -347,7 +351,10 @@ static void on_output(struct warden *w, struct job *job, int i, uint32_t events)
 		feed_flush(w, job);
 	if (!(events & ~(uint32_t)EPOLLOUT))
 		return;
-	(void)take_output(w, job, i);
+	if (look_ready(w))
+		(void)take_output(w, job, i);
+	else
+		job->budget = 0;
 	followers_push(w, job);
 	if (!job->budget && !job->throttled)
 		throttle(w, job);
@@ -373,16 +380,26 @@ static void tell_record(const struct warden *w, struct job *job)
 	warden_tell(w, ward, &news);
 }
 
+/* The last of it. Who looks is seldom so busy that there is no room; then we wait for him, but not
+ * for long: what he has no room for is kept without a look. */
+static bool take_last(struct warden *w, struct job *job, int i)
+{
+	if (job->out[i] >= 0)
+		(void)look_ready_within(w, LAST_LOOK_MS);
+	return take_output(w, job, i);
+}
+
 /* No process of it is left that could print on; or those that are lose their reader. */
 static void finish(struct warden *w, struct job *job)
 {
 	if (job->over)
 		return;
 	for (int i = 0; i < 2; i++) {
-		for (int reads = 0; reads < 64 && take_output(w, job, i); reads++)
+		for (int reads = 0; reads < 64 && take_last(w, job, i); reads++)
 			;
 		job_close_fd(w, &job->out[i]);
 	}
+	look_over(w, job);
 	feed_close(w, job);
 	job_close_fd(w, &job->ctl);
 	job_close_fd(w, &job->client);

@@ -29,6 +29,8 @@ struct job {
 	struct spool spool;
 	struct hash output[2]; /* all of it, also what the spool has let go */
 	uint64_t output_bytes[2];
+	uint32_t look_place;	  /* 1 + where its output is looked at (look.c); 0: nowhere yet, */
+	unsigned look_generation; /* by whom */
 	size_t budget;
 	bool throttled;
 	struct follower *followers;

@@ -740,7 +740,8 @@ void ward_event(struct warden *w, const struct source *source, uint32_t events)
 	case SOURCE_JANITOR:
 	case SOURCE_PRESSURE:
 	case SOURCE_QUEUED:
-	case SOURCE_ZYGOTE: assert(0);
+	case SOURCE_ZYGOTE:
+	case SOURCE_LOOK: assert(0);
 	}
 }
 

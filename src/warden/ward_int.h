@@ -30,6 +30,7 @@
 #include "warden/queue.h"
 #include "warden/warden.h"
 #include "wire/link.h"
+#include "wire/look.h"
 
 enum ward_state {
 	WARD_MAKING,
@@ -62,6 +63,7 @@ enum source_kind {
 	SOURCE_PRESSURE,
 	SOURCE_QUEUED,
 	SOURCE_ZYGOTE, /* zygote.c */
+	SOURCE_LOOK,   /* look.c */
 };
 
 /* What an epoll event is about. */
@@ -216,6 +218,14 @@ struct warden {
 	unsigned failures; /* in a row, to make one that waits */
 	uint64_t retry_us; /* not before that, after some */
 	struct zygote zygote;
+	struct {
+		int sock; /* FD_NONE: nobody looks */
+		struct source source;
+		uint64_t started_us;
+		unsigned young; /* that died soon after their start, in a row */
+		unsigned generation;
+		bool taken[LOOK_PLACES];
+	} look;
 	struct layered layered[LAYERED_MAX];
 	unsigned n_watching;
 	bool draining;
@@ -289,6 +299,8 @@ int ward_set_paused(struct ward *ward, bool pause, struct err *e);
 /* alarm.c: something was refused in it. False: do not answer who is killed for it, nor yet who is
  * stopped, so that he cannot be faster than the signal. */
 bool ward_refused(const struct warden *w, struct ward *ward, const struct notify_event *ev);
+/* Something was found in what a command of the background printed. */
+void ward_printed(struct warden *w, const struct look_found *f);
 
 uint64_t warden_now_us(void);
 uint64_t warden_now_ms(void); /* since 1970 */

@@ -23,6 +23,7 @@
 #include "base/passfd.h"
 #include "warden/job.h"
 #include "warden/layered.h"
+#include "warden/look.h"
 #include "warden/op.h"
 #include "warden/pool.h"
 #include "warden/stock.h"
@@ -265,6 +266,8 @@ static void on_event(struct warden *w, const struct source *source, uint32_t eve
 		queue_event(w, source);
 	else if (source->kind == SOURCE_ZYGOTE)
 		zygote_event(w);
+	else if (source->kind == SOURCE_LOOK)
+		look_event(w);
 	else
 		ward_event(w, source, events);
 	arm_timer(w);
@@ -343,6 +346,7 @@ int warden_serve(const struct warden_config *config, struct err *e)
 {
 	struct warden w = {.config = config, .front = FD_NONE};
 
+	look_init(&w);
 	cgroup_become_leaf();
 	cgroup_detect(&w.cgroups);
 	sweep();
@@ -361,6 +365,7 @@ int warden_serve(const struct warden_config *config, struct err *e)
 		turn(&w);
 	while (w.wards)
 		ward_end(&w, w.wards);
+	look_done(&w);
 	pool_done(&w);
 	stock_done(&w);
 	zygote_end(&w);

@@ -58,6 +58,8 @@ struct warden_config {
 	/* Start (again) the process that talks to callers; returns its pid and our end of the
 	 * socket to it. */
 	pid_t (*start_front)(void *arg, int *ret_sock);
+	/* Start the process that looks at output (wire/look.h); the same. NULL: nobody looks. */
+	pid_t (*start_look)(void *arg, int *ret_sock);
 	void *arg;
 	/* Called once, when all is ready to serve; and when nobody is to be let in any more. */
 	void (*ready)(void *arg);

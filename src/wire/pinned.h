@@ -28,7 +28,14 @@ struct pinned_settings {
 struct pinned_process {
 	uint64_t now_ns;   /* since the start; 0: none */
 	uint64_t programs; /* how many it has executed */
-	uint64_t key;	   /* of its random numbers; 0: by its number */
+	uint64_t key;	   /* of its random numbers; 0: by what it is */
+};
+
+/* How often each command was begun by who has no say in its random numbers, by a hash of it. */
+#define PINNED_COMMANDS 4096u
+struct pinned_table {
+	struct pinned_process processes[PINNED_PROCESSES];
+	uint32_t commands[PINNED_COMMANDS];
 };
 
 #endif

@@ -52,6 +52,8 @@ process()
 	check "with nothing but sockets, and no file" test -z \
 		"$(find "/proc/$GATE/fd" -type l -printf '%l\n' | grep -vE '^(socket|pipe|anon_inode):')"
 	check "with an empty environment" test ! -s "/proc/$GATE/environ"
+	check "it leaves no core (L05)" grep -qE '^Max core file size +0 +0 ' "/proc/$GATE/limits"
+	check "and lets nobody look into it" test "$(stat -c %u "/proc/$GATE/environ")" = 0
 	kill -9 "$GATE"
 	inside_wait A
 	prints "connected

@@ -123,6 +123,9 @@ out()
 	inside_json --policy "$W/policy.yaml" -- "${BARE[@]}" curl -s https://four.test/echo https://four.test/files/x
 	json_is '[["/echo", false], ["/files/x", true]]' 'sorted((q["path"], n["rule"] == "files")
 		for n in d["network"] for q in n["requests"])' "a request is in the row of the rule that allowed it"
+	inside_json --policy "$W/policy.yaml" -- "${BARE[@]}" sh -c 'echo "$API_KEY"; env; curl -s -H "Authorization: Bearer $API_KEY" https://good.test/echo
+		curl -s https://good.test/'
+	json_is '[]' 'd["alerts"]' "where the secret belongs, or on the screen, the placeholder is no alert"
 	with_secret curl -s https://a.wild.test/
 	check "as basic auth" grep -qF "Basic $(printf 'user:%s' "$VALUE" | base64 -w0)" "$NET/far/keys"
 }

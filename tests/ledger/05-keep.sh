@@ -34,6 +34,10 @@ keys()
 
 formats()
 {
+	pinfold new ocsf
+	pinfold exec ocsf -- true
+	inside -- mount -t tmpfs x /mnt
+	inside --memory 1G --allow nowhere.test:80 -- true
 	inside -- sh -c 'exit 4'
 	pinfold audit --format jsonl --all
 	cp "$OUT" "$M/lines"
@@ -50,6 +54,24 @@ for e, line in zip(events, lines):
     for key in "severity_id metadata actor device".split():
         assert key in e, key
     assert e["metadata"]["version"] and e["metadata"]["product"]["name"], e
+# What the schema of 1.3 has for each class, with the profiles that are named, and what it wants.
+base = set("category_uid class_uid activity_id type_uid severity_id time metadata actor device status_id status_code "
+    "status_detail duration raw_data".split())
+own = {1007: {"process", "exit_code"}, 6003: {"api", "src_endpoint"}, 2004: {"finding_info"}}
+needs = {1007: "actor device process", 6003: "actor api src_endpoint", 2004: "finding_info"}
+activities = {1007: (1, 2, 99), 6003: (1, 2, 3, 4, 99), 2004: (1,)}
+for e in events:
+    kind = e["class_uid"]
+    assert set(e) <= base | own[kind], set(e) - base - own[kind]
+    assert all(k in e for k in needs[kind].split()) and e["activity_id"] in activities[kind], e
+    assert "host" in e["metadata"]["profiles"] and e["device"]["hostname"] and e["actor"]["user"]["uid"], e
+    if kind == 1007:
+        p = e["process"]
+        assert p.get("uid") or "pid" in p, e
+        assert ("container" in p) == ("container" in e["metadata"]["profiles"]) and p.get("container") != {}, e
+    if kind == 2004:
+        assert e["finding_info"]["title"] == "alert escape: mount" and e["finding_info"]["uid"] and e["severity_id"] == 4, e
+assert {e["class_uid"] for e in events} == {1007, 2004, 6003}
 run = [e for e in events if e["class_uid"] == 1007]
 assert [e["activity_id"] for e in run[-2:]] == [1, 2] and run[-1]["exit_code"] == 4, run
 assert run[-2]["process"]["cmd_line"] == "sh -c exit 4"' "$OUT" "$M/lines"

@@ -36,6 +36,8 @@ copies()
 	mkdir -p "$M/copy" && own "$M/copy"
 	pinfold audit sink add ftp://there
 	refuses invalid_argument ftp "what is no place"
+	pinfold audit sink add "$M/nowhere"
+	refuses not_found nowhere "a directory that is not there"
 	pinfold audit sink add http://example.org:80/
 	refuses invalid_argument example.org "a name that would be looked up"
 	pinfold audit sink add "$M/copy"

@@ -78,6 +78,18 @@ for i in range(40):
     try: socket.getaddrinfo("example.org", 443)
     except OSError: pass'
 	json_is '[]' 'd["alerts"]' "a program that looks a name up again and again"
+	inside_json -- /usr/bin/python3 -c "$connecting" 169.254.1.1 10.0.0.1 192.168.1.1 172.17.0.1 2001:db8::1 192.0.2.{1..10}
+	json_is '[]' 'd["alerts"]' "addresses that nobody tells secrets at, fewer than many"
+	inside_json -- sh -c 'ping -c1 -w1 192.0.2.1; date -s now; hostname x; renice -n -5 -p $$; chown 0 f; perf stat true; dmesg
+		strace -o /dev/null true; su -c true; crontab -l; ip addr; ls -la /proc/1/; kill -0 1'
+	json_is '[]' 'd["alerts"]' "what administrators try"
+	inside_json -- /usr/bin/python3 -c 'import ctypes, multiprocessing, os, resource, signal
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall(56, 0x10000000 | signal.SIGCHLD, 0, 0, 0, 0)  # clone(CLONE_NEWUSER), which browsers try
+libc.syscall(298, 0, 0, -1, -1, 0)  # perf_event_open
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)); os.nice(1)
+multiprocessing.Process(target=print).start()'
+	json_is '[]' 'd["alerts"]' "what browsers and profilers try"
 	cat >"$W/README.md" <<-'EOT'
 		# Prompt engineering
 		A system prompt says who the model is. Users may try to make it ignore its rules (OWASP LLM01).

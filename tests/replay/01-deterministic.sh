@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib/daemon.sh"
 
 STATUS='grep -E "^(Cap|NoNewPrivs|Seccomp|Uid|Gid|Groups)" /proc/self/status
-	cat /proc/self/attr/current 2>/dev/null; grep -vc " /proc/loadavg " /proc/self/mountinfo; ulimit -a
+	cat /proc/self/attr/current 2>/dev/null; grep -Evc " /proc/(loadavg|uptime) " /proc/self/mountinfo; ulimit -a
 	unshare -U true 2>&1; echo x 2>&1 >/etc/pinned; echo x 2>&1 >/etc/ld.so.preload; touch /usr/x 2>&1'
 
 PORTS='import multiprocessing as m, random, socket
@@ -45,6 +45,11 @@ pinned()
 	same_twice "times of files, in node" --lang node -c 'const fs = require("fs"); fs.writeFileSync("x", "");
 		console.log(fs.statSync("x").mtimeMs)'
 	same_twice "ports, and children that start threads" --lang python -c "$PORTS"
+	same_twice "what the machine has to do, and how much memory it took" -- sh -c 'ls -ld /proc; ps aux
+		cat /proc/uptime /proc/self/stat /proc/self/statm /proc/self/status'
+	same_twice "four that make starts at once" -- sh -c 'printf "all: a b c d\n%%:\n\tcat %s >\$@; date +%%N >>\$@\n" \
+		/proc/sys/kernel/random/uuid >Makefile; make -s -j4; cat a b c d'
+	check "each has its own numbers" test "$(grep -c - "$OUT")" = "$(grep - "$OUT" | sort -u | wc -l)"
 	same_twice "without a variable" -- env -i /bin/date +%s.%N
 	inside --deterministic -- sh -c 'a=$(date +%s); sleep 1; b=$(date +%s); echo $((b - a))'
 	prints 1 "what was slept has passed"

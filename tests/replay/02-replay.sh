@@ -44,7 +44,7 @@ same()
 
 different()
 {
-	repeatable -- sh -c 'echo first; cut -d" " -f22 /proc/self/stat; cat /proc/uptime >f; printf "\033[31mx" >&2'
+	repeatable -- sh -c 'echo first; cat /proc/self/schedstat; cat /proc/self/schedstat >f; printf "\033[31mx" >&2'
 	pinfold replay "$RUN"
 	exits 1 "what is not pinned differs"
 	check "the line is told" grep -q '^stdout, line 2:' "$OUT"
