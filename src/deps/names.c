@@ -87,6 +87,43 @@ static bool find_row(enum deps_lang lang, const char *module, struct row *ret)
 	}
 }
 
+/* Modules whose packages are all named by one rule: what stands behind the prefix, after another. */
+static const struct family {
+	const char *prefix, *package;
+} families[] = {
+	{"adafruit_", "adafruit-circuitpython-"},
+	{"airflow.providers.", "apache-airflow-providers-"},
+	{"llama_index.agent.", "llama-index-agent-"},
+	{"llama_index.callbacks.", "llama-index-callbacks-"},
+	{"llama_index.embeddings.", "llama-index-embeddings-"},
+	{"llama_index.graph_stores.", "llama-index-graph-stores-"},
+	{"llama_index.llms.", "llama-index-llms-"},
+	{"llama_index.multi_modal_llms.", "llama-index-multi-modal-llms-"},
+	{"llama_index.packs.", "llama-index-packs-"},
+	{"llama_index.postprocessor.", "llama-index-postprocessor-"},
+	{"llama_index.readers.", "llama-index-readers-"},
+	{"llama_index.retrievers.", "llama-index-retrievers-"},
+	{"llama_index.tools.", "llama-index-tools-"},
+	{"llama_index.vector_stores.", "llama-index-vector-stores-"},
+};
+
+static bool by_family(const char *module, char ret[DEPS_NAME_SIZE], const char **ret_why)
+{
+	for (size_t i = 0; i < COUNT(families); i++) {
+		size_t n = strlen(families[i].prefix);
+
+		if (strncmp(module, families[i].prefix, n) != 0 || !module[n])
+			continue;
+		(void)snprintf(ret, DEPS_NAME_SIZE, "%s%s", families[i].package, module + n);
+		for (char *p = ret; *p; p++)
+			if (*p == '.' || *p == '_')
+				*p = '-';
+		*ret_why = "packages of this family are named by one rule";
+		return true;
+	}
+	return false;
+}
+
 /* Letters, digits, - _ . inside; node's may have a scope, apt's a +. What else stands there goes to
  * no index. */
 bool deps_is_name(enum deps_lang lang, const char *name)
@@ -132,7 +169,11 @@ int deps_package(enum deps_lang lang, const char *module, char ret[DEPS_NAME_SIZ
 		cut_version(plain);
 	module = plain;
 	struct row r;
-	if (find_row(lang, module, &r)) {
+	bool found = find_row(lang, module, &r);
+	bool exact = found && (!r.module || strcmp(r.module, module) == 0);
+	if (lang == DEPS_PYTHON && !exact && by_family(module, ret, ret_why))
+		return 0;
+	if (found) {
 		(void)snprintf(ret, DEPS_NAME_SIZE, "%s", r.package);
 		*ret_why = r.why;
 		return strcmp(r.package, TABLE_NONE) == 0 ? -1 : 0;
