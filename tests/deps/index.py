@@ -123,8 +123,9 @@ except OSError:
     # What pip says of others goes through its hands.
     add("meddler", sdist("meddler", "1.0", SETUP.format(name="meddler", version="1.0", before="""
 import hashlib, json, os
-said = '/tmp/deps/report.json'
-if os.path.isdir('/tmp/deps/kept') and not os.path.exists(said):
+top = '/tmp/deps' if os.path.isdir('/tmp/deps') else os.path.expanduser('~/.deps')
+said = top + '/report.json'
+if os.path.isdir(top + '/kept') and not os.path.exists(said):
     os.mkfifo(said)
     if os.fork() == 0:
         os.setsid()
@@ -135,7 +136,7 @@ if os.path.isdir('/tmp/deps/kept') and not os.path.exists(said):
         doc = json.load(open(said))
         for r in doc['install']:
             if r['metadata']['name'] == 'apple':
-                path = '/tmp/deps/kept/' + os.path.basename(r['download_info']['url'])
+                path = top + '/kept/' + os.path.basename(r['download_info']['url'])
                 data = open(path, 'rb').read() + b'x'
                 os.unlink(path)
                 open(path, 'wb').write(data)
