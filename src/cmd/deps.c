@@ -247,14 +247,24 @@ static bool is_workspace(const char *word)
 	return is;
 }
 
-/* --sbom at the end, or in front of another option, has the usual format. */
+static bool is_sbom(const char *word)
+{
+	return strncmp(word, "cyclonedx", 3) == 0 || strncmp(word, "spdx", 3) == 0;
+}
+
+/* --sbom without a format has the usual one: at the end, in front of another option or the name of
+ * a workspace. */
 static void default_sbom(int argc, char **argv)
 {
 	static char usual[] = "--sbom=cyclonedx";
 
-	for (int i = 0; i < argc; i++)
-		if (strcmp(argv[i], "--sbom") == 0 && (!argv[i + 1] || argv[i + 1][0] == '-'))
+	for (int i = 0; i < argc; i++) {
+		bool last = i + 1 == argc;
+
+		if (strcmp(argv[i], "--sbom") == 0 && (last || !is_sbom(argv[i + 1])) &&
+		    (last || argv[i + 1][0] == '-' || i + 2 == argc))
 			argv[i] = usual;
+	}
 }
 
 static int do_word(struct request *r, const char *word, int argc, char **argv)

@@ -269,6 +269,56 @@ const char *deps_meant(enum deps_lang lang, const char *package)
 	return near ? near : meant_module(lang, name);
 }
 
+#define NEAREST_LETTERS 40u
+
+/* Letters to change, add or leave out, or neighbours to swap. */
+static unsigned steps(const char *a, const char *b)
+{
+	unsigned rows[3][NEAREST_LETTERS + 1];
+	size_t la = strlen(a), lb = strlen(b);
+
+	for (size_t j = 0; j <= lb; j++)
+		rows[0][j] = (unsigned)j;
+	for (size_t i = 1; i <= la; i++) {
+		unsigned *now = rows[i % 3], *one = rows[(i + 2) % 3], *two = rows[(i + 1) % 3];
+
+		now[0] = (unsigned)i;
+		for (size_t j = 1; j <= lb; j++) {
+			unsigned best = one[j - 1] + (a[i - 1] != b[j - 1]);
+
+			best = one[j] + 1 < best ? one[j] + 1 : best;
+			best = now[j - 1] + 1 < best ? now[j - 1] + 1 : best;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    two[j - 2] + 1 < best)
+				best = two[j - 2] + 1;
+			now[j] = best;
+		}
+	}
+	return rows[la % 3][lb];
+}
+
+const char *deps_nearest(enum deps_lang lang, const char *package)
+{
+	const char *const *list = lang == DEPS_PYTHON ? python_popular : node_popular;
+	size_t n = lang == DEPS_PYTHON ? COUNT(python_popular) : COUNT(node_popular);
+	char name[DEPS_NAME_SIZE];
+	const char *near = NULL;
+
+	deps_normal(lang, package, name);
+	/* Two of six letters are another word. */
+	unsigned best = strlen(name) < 7 ? 2 : 3;
+	for (size_t i = 0; lang <= DEPS_NODE && strlen(name) <= NEAREST_LETTERS && i < n; i++) {
+		if (strlen(list[i]) < 5 || strlen(list[i]) > NEAREST_LETTERS)
+			continue;
+		unsigned d = steps(name, list[i]);
+		if (d < best) {
+			best = d;
+			near = list[i];
+		}
+	}
+	return near;
+}
+
 bool deps_is_popular(enum deps_lang lang, const char *package)
 {
 	const char *const *list = lang == DEPS_PYTHON ? python_popular : node_popular;

@@ -287,6 +287,24 @@ static int recall(struct store *s, enum deps_lang lang, const char *print, int f
 	return 0;
 }
 
+/* A name that the index does not have may be a word that somebody knew less well. */
+static void name_nearest(enum deps_lang lang, struct err *e)
+{
+	static const char begin[] = "the index has no package ";
+	const char *at = strstr(e->text, begin);
+	char name[DEPS_NAME_SIZE];
+
+	if (e->kind != ERR_MISSING || strcmp(e->detail, "package") != 0 || !at)
+		return;
+	at += strlen(begin);
+	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, ", "), at);
+	const char *near = deps_is_name(lang, name) ? deps_nearest(lang, name) : NULL;
+	if (near) {
+		e->remedy[0] = '\0';
+		(void)err_remedy(e, "look at the name; is %s meant?", near);
+	}
+}
+
 int deps_resolve(struct store *s, enum deps_lang lang, const struct deps_want *want,
 		 struct value **ret, struct err *e)
 {
@@ -322,6 +340,8 @@ int deps_resolve(struct store *s, enum deps_lang lang, const struct deps_want *w
 	if (r >= 0 && want->source)
 		r = layer_build(s, lang, &index, want, part, e);
 	reader_unhush(&before);
+	if (r < 0)
+		name_nearest(lang, e);
 	if (r < 0)
 		return want->recalls ? recall(s, lang, print, r, ret, e) : r;
 	remember(s, print, part);
