@@ -219,11 +219,24 @@ class Index(http.server.BaseHTTPRequestHandler):
         self.wfile.write(b"<html><a href=")
         self.close_connection = True
 
+    def slow(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", "100000")
+        self.end_headers()
+        try:
+            while True:
+                self.wfile.write(b" ")
+                NEVER.wait(1)
+        except OSError:
+            pass
+
     def away(self):
         self.answer(302, "text/plain", b"", Location="http://192.0.2.1/simple/away/")
 
 
-ODD = {"huge": Index.huge, "short": Index.short, "away": Index.away}
+NEVER = threading.Event()
+ODD = {"huge": Index.huge, "short": Index.short, "away": Index.away, "slow": Index.slow}
 
 
 def main():
