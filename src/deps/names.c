@@ -29,6 +29,12 @@ static const char *const node_popular[] = {
 };
 #undef POPULAR
 
+#define KNOWN(name) name,
+static const char *const python_known[] = {
+#include "deps/python_known.def"
+};
+#undef KNOWN
+
 #define OWN(name) name,
 static const char *const own_names[] = {
 #include "deps/own_names.def"
@@ -246,6 +252,17 @@ static const char *meant_module(enum deps_lang lang, const char *name)
 	return near;
 }
 
+static int by_name(const void *key, const void *name)
+{
+	return strcmp(key, *(const char *const *)name);
+}
+
+/* `name` is in normal form. */
+static bool is_known(const char *name)
+{
+	return bsearch(name, python_known, COUNT(python_known), sizeof(python_known[0]), by_name);
+}
+
 const char *deps_meant(enum deps_lang lang, const char *package)
 {
 	const char *const *list = lang == DEPS_PYTHON ? python_popular : node_popular;
@@ -256,6 +273,8 @@ const char *deps_meant(enum deps_lang lang, const char *package)
 	if (lang != DEPS_PYTHON && lang != DEPS_NODE)
 		return NULL;
 	deps_normal(lang, package, name);
+	if (lang == DEPS_PYTHON && is_known(name))
+		return NULL;
 	for (size_t i = 0; i < n; i++) {
 		/* Short names are all near to each other. */
 		unsigned d = strlen(list[i]) < 5 ? (strcmp(list[i], name) != 0) * 2u
@@ -297,24 +316,35 @@ static unsigned steps(const char *a, const char *b)
 	return rows[la % 3][lb];
 }
 
+static void nearest_of(const char *name, const char *const *list, size_t n, unsigned *best,
+		       const char **near)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strlen(list[i]) < 5 || strlen(list[i]) > NEAREST_LETTERS)
+			continue;
+		unsigned d = steps(name, list[i]);
+		if (d < *best) {
+			*best = d;
+			*near = list[i];
+		}
+	}
+}
+
 const char *deps_nearest(enum deps_lang lang, const char *package)
 {
-	const char *const *list = lang == DEPS_PYTHON ? python_popular : node_popular;
-	size_t n = lang == DEPS_PYTHON ? COUNT(python_popular) : COUNT(node_popular);
 	char name[DEPS_NAME_SIZE];
 	const char *near = NULL;
 
 	deps_normal(lang, package, name);
 	/* Two of six letters are another word. */
 	unsigned best = strlen(name) < 7 ? 2 : 3;
-	for (size_t i = 0; lang <= DEPS_NODE && strlen(name) <= NEAREST_LETTERS && i < n; i++) {
-		if (strlen(list[i]) < 5 || strlen(list[i]) > NEAREST_LETTERS)
-			continue;
-		unsigned d = steps(name, list[i]);
-		if (d < best) {
-			best = d;
-			near = list[i];
-		}
+	if (strlen(name) > NEAREST_LETTERS)
+		return NULL;
+	if (lang == DEPS_NODE)
+		nearest_of(name, node_popular, COUNT(node_popular), &best, &near);
+	if (lang == DEPS_PYTHON) {
+		nearest_of(name, python_popular, COUNT(python_popular), &best, &near);
+		nearest_of(name, python_known, COUNT(python_known), &best, &near);
 	}
 	return near;
 }
@@ -369,6 +399,7 @@ void deps_names_add(struct hash *h)
 	for (size_t i = 0; i < COUNT(none_names); i++)
 		hash_add(h, none_names[i].module, strlen(none_names[i].module) + 1);
 	add_list(h, python_popular, COUNT(python_popular));
+	add_list(h, python_known, COUNT(python_known));
 	add_list(h, node_popular, COUNT(node_popular));
 	add_list(h, own_names, COUNT(own_names));
 }
