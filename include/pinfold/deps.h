@@ -84,6 +84,9 @@ PINFOLD_API int pinfold_deps_list(char **ret_json, struct pinfold_error *ret_err
 /* Remove layers and downloads that nobody used for so long and nobody holds. */
 PINFOLD_API int pinfold_deps_collect(uint64_t unused_ms, uint64_t *ret_layers, uint64_t *ret_files,
 				     struct pinfold_error *ret_error);
+/* Has this process installed packages that the disk need not have yet? pinfold_store_settle() writes
+ * them, when nobody waits; a machine that falls before installs them again. */
+PINFOLD_API int pinfold_deps_unsettled(void);
 
 /* After the result: the package that would have what the program did not find, as `packages` of the
  * options takes it; NULL: it did not end for that, or nobody should install it unasked: a module of

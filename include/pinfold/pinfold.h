@@ -142,17 +142,17 @@ struct pinfold_run_options {
 	 * 0: no limit. */
 	uint64_t egress_bytes, egress_connections, egress_requests;
 	int egress_purse; /* it is counted there, too: pinfold_purse_open(); 0: nowhere */
-	/* Packages of the distribution that are to be there, NAME or NAME=VERSION; NULL ends
-	 * them. */
+	/* Packages of the distribution, NAME or NAME=VERSION; NULL ends them. */
 	const char *const *apt;
 	/* Of a sandbox that lives: packages that pinfold_deps_hold() had; 0: none. Borrowed. */
 	int packages_fd;
-	/* What it is for, in the agent's own words, up to 200 bytes: shown to who is asked. NULL:
-	 * not said. */
+	/* What it is for, up to 200 bytes: shown to who is asked. NULL: not said. */
 	const char *reason;
 	/* Who has the values of what its policy injects: policy.h; NULL: the data directory's
 	 * vault. */
 	const struct pinfold_secrets_from *secrets;
+	/* Of one that lives, and commands in it: what pinfold_deps_hold() said, for results. */
+	const char *packages_json;
 };
 
 #ifdef __cplusplus

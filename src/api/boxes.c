@@ -58,6 +58,7 @@ static void free_box(struct box *b)
 	}
 	pinfold_files_close(b->files);
 	(void)pthread_mutex_destroy(&b->lock);
+	free(b->packages);
 	free(b);
 }
 
@@ -369,6 +370,7 @@ static struct box *create(struct api *api, const struct who *who, const char *na
 	else {
 		b->idle_ms = idle_ms;
 		b->until_ms = loop_now_ms() + own.time_ms;
+		b->packages = own.packages_json ? strdup(own.packages_json) : NULL;
 	}
 	return b;
 }
@@ -629,7 +631,12 @@ struct value *box_describe(struct api *api, struct box *b, struct err *e)
 		(void)(info ? api_error(e, &failure) : err_sys(e, "sandbox"));
 		return NULL;
 	}
-	return describe(info);
+	struct value *v = describe(info), *packages = NULL;
+	struct err none = ERR_INIT;
+	if (v && b->packages &&
+	    value_parse(b->packages, strlen(b->packages), &packages, &none) >= 0)
+		value_set(v, "packages", packages);
+	return v;
 }
 
 struct pinfold_files *box_files(struct box *b, struct err *e)

@@ -61,6 +61,7 @@ struct box {
 	bool told;	    /* by boxes_tell() */
 	bool is_open;	    /* its policy is all of the operator's ceiling */
 	uint64_t known_ms;  /* since when we know of it */
+	char *packages; /* that it was made with, as pinfold_deps_hold() says it; NULL: none known */
 	uint64_t extended_ms; /* when the daemon was last told that it is used; under lock */
 	struct box *next;
 };

@@ -53,7 +53,7 @@ static int open_ports(struct box *b, const struct value *list, struct err *e)
 int op_sandbox_create(struct call *c, struct err *e)
 {
 	char *metadata[16] = {NULL};
-	auto_value *packages = NULL;
+	auto_value *packages = NULL; /* box_describe() has them */
 	struct pinfold_secrets_from secrets;
 	struct box *b = NULL;
 	struct wanted w;
@@ -76,8 +76,6 @@ int op_sandbox_create(struct call *c, struct err *e)
 	}
 	if (r >= 0)
 		r = describe(c, b, e);
-	if (r >= 0 && packages)
-		value_set(c->reply.value, "packages", take_ptr(&packages));
 	box_put(c->api, b);
 	packages_drop(&w.o);
 	for (unsigned i = 0; metadata[i]; i++)
@@ -188,11 +186,12 @@ static int start_background(struct call *c, struct box *b, struct wanted *w, str
 	return 0;
 }
 
-static int wait_for_exec(struct call *c, struct box *b, const struct wanted *w, struct err *e)
+static int wait_for_exec(struct call *c, struct box *b, struct wanted *w, struct err *e)
 {
 	struct pinfold_run *run = NULL;
 	struct pinfold_error failure;
 
+	w->o.packages_json = b->packages;
 	if (pinfold_sandbox_exec(b->id, &w->o, &run, &failure) < 0)
 		return api_error(e, &failure);
 	struct record *rec = record_begin(c, pinfold_run_id(run), w->command, b->id, "", e);

@@ -79,6 +79,8 @@ int packages_hold(struct call *c, struct pinfold_run_options *o, struct value **
 		r = value_parse(json, strlen(json), ret_list, e);
 	if (fd >= 0)
 		o->packages_fd = fd;
+	if (r >= 0 && value_kind(*ret_list) == VALUE_ARRAY)
+		o->packages_json = take_ptr(&json);
 	return r;
 }
 
@@ -87,4 +89,6 @@ void packages_drop(struct pinfold_run_options *o)
 	if (o->packages_fd)
 		fd_close(&o->packages_fd);
 	o->packages_fd = 0;
+	free((char *)o->packages_json);
+	o->packages_json = NULL;
 }

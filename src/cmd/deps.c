@@ -50,20 +50,22 @@ static void print_need(const struct value *v, const char *prefix)
 {
 	const char *installed = value_str(value_get(v, "installed"));
 	const char *meant = value_str(value_get(v, "meant"));
+	const char *asked = value_str(value_get(v, value_get(v, "left") ? "left" : "asked"));
 	bool own = value_true(value_get(v, "own"));
 	char line[1024], package[160];
 
 	(void)snprintf(package, sizeof(package), "%s%s", prefix, text_of(v, "package"));
-	(void)snprintf(line, sizeof(line), "%c %-28s %s:%lld import %s%s%s%s%s%s",
+	(void)snprintf(line, sizeof(line), "%c %-28s %s:%lld %s%s%s%s%s%s%s",
 		       meant				      ? '!'
 		       : own				      ? '~'
 		       : installed			      ? '+'
 		       : value_true(value_get(v, "optional")) ? '?'
 							      : ' ',
 		       package, text_of(v, "file"), (long long)value_int(value_get(v, "line")),
-		       text_of(v, "import"), installed && *installed ? ", installed " : "",
-		       installed ? installed : "", meant ? ": did somebody mean " : "",
-		       meant ? meant : "", own ? ": a module of its own?" : "");
+		       asked ? "asks for " : "import ", asked ? asked : text_of(v, "import"),
+		       installed && *installed ? ", installed " : "", installed ? installed : "",
+		       meant ? ": did somebody mean " : "", meant ? meant : "",
+		       own ? ": a module of its own?" : "");
 	show_text(line);
 }
 
@@ -127,12 +129,30 @@ static int say_scan(const struct pinfold_deps_options *o, bool json)
 	return json ? (printf("%s\n", text) < 0 ? EXIT_PINFOLD : 0) : print_all(text);
 }
 
+/* Where `dir` (cut at `slash`) is inside a package, the file belongs to where that one lies: its
+ * modules are imported by their whole name. */
+static char *leave_packages(char *dir, char *slash)
+{
+	for (;;) {
+		char *init = NULL;
+
+		*slash = '\0';
+		bool inside = asprintf(&init, "%s/__init__.py", dir) > 0 && access(init, F_OK) == 0;
+		char *up = inside ? strrchr(dir, '/') : NULL;
+		free(init);
+		if (!up || up == dir)
+			return slash;
+		*slash = '/';
+		slash = up;
+	}
+}
+
 /* A file is read with its directory around it: what it imports may lie there. */
 static int scan(const char *path, const char *lang, bool json)
 {
 	struct pinfold_deps_options o = {.size = sizeof(o), .dir = path, .lang = lang};
 	const char *files[2] = {NULL, NULL};
-	auto_free char *dir = strdup(path);
+	auto_free char *dir = NULL;
 	struct err e = ERR_INIT;
 	struct stat st;
 
@@ -143,15 +163,14 @@ static int scan(const char *path, const char *lang, bool json)
 		(void)err_remedy(&e, "name a directory or a program, or a workspace with --name");
 		return say_failure(&e, json);
 	}
-	if (dir && !S_ISDIR(st.st_mode)) {
-		char *slash = strrchr(dir, '/');
+	if (!S_ISDIR(st.st_mode) &&
+	    asprintf(&dir, "%s%s", strchr(path, '/') ? "" : "./", path) > 0) {
+		char *slash = leave_packages(dir, strrchr(dir, '/'));
 
-		files[0] = slash ? slash + 1 : dir;
+		files[0] = slash + 1;
 		o.files = files;
 		o.lang = lang ? lang : lang_of(path);
-		o.dir = slash == dir ? "/" : slash ? dir : ".";
-		if (slash)
-			*slash = '\0';
+		o.dir = slash == dir ? "/" : dir;
 	}
 	return say_scan(&o, json);
 }
@@ -228,14 +247,24 @@ static bool is_workspace(const char *word)
 	return is;
 }
 
-/* --sbom at the end, or in front of another option, has the usual format. */
+static bool is_sbom(const char *word)
+{
+	return strncmp(word, "cyclonedx", 3) == 0 || strncmp(word, "spdx", 3) == 0;
+}
+
+/* --sbom without a format has the usual one: at the end, in front of another option or the name of
+ * a workspace. */
 static void default_sbom(int argc, char **argv)
 {
 	static char usual[] = "--sbom=cyclonedx";
 
-	for (int i = 0; i < argc; i++)
-		if (strcmp(argv[i], "--sbom") == 0 && (!argv[i + 1] || argv[i + 1][0] == '-'))
+	for (int i = 0; i < argc; i++) {
+		bool last = i + 1 == argc;
+
+		if (strcmp(argv[i], "--sbom") == 0 && (last || !is_sbom(argv[i + 1])) &&
+		    (last || argv[i + 1][0] == '-' || i + 2 == argc))
 			argv[i] = usual;
+	}
 }
 
 static int do_word(struct request *r, const char *word, int argc, char **argv)

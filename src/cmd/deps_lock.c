@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <ctype.h>
 #include <pinfold/deps.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,6 +105,18 @@ static const char *text_of(const struct value *v, const char *key)
 	return s ? s : "";
 }
 
+/* Names as the index compares them: ruamel.yaml is ruamel-yaml. */
+static bool is_same_name(const char *a, const char *b)
+{
+	for (; *a && *b; a++, b++) {
+		bool joint = strchr("-_.", *a) && strchr("-_.", *b);
+
+		if (!joint && tolower((unsigned char)*a) != tolower((unsigned char)*b))
+			return false;
+	}
+	return *a == *b;
+}
+
 /* Who asked for it: a program, a person or a manifest, or another package. */
 static void reason_of(const struct value *part, const struct value *p, char *to, size_t size)
 {
@@ -114,10 +127,12 @@ static void reason_of(const struct value *part, const struct value *p, char *to,
 	for (size_t i = 0; i < value_len(imports); i++) {
 		const struct value *row = value_at(imports, i);
 
-		if (strcasecmp(text_of(row, "package"), name) == 0)
-			(void)snprintf(to, size, "%.200s:%lld import %.100s", text_of(row, "file"),
+		const char *import = value_str(value_get(row, "import"));
+
+		if (is_same_name(text_of(row, "package"), name))
+			(void)snprintf(to, size, "%.200s:%lld%s%.100s", text_of(row, "file"),
 				       (long long)value_int(value_get(row, "line")),
-				       text_of(row, "import"));
+				       import ? " import " : "", import ? import : "");
 	}
 	if (value_len(by) && !value_true(value_get(p, "requested")))
 		(void)snprintf(to, size, "for %.200s%s", value_str(value_at(by, 0)),

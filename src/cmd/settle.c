@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <pinfold/deps.h>
 #include <pinfold/ledger.h>
 #include <pinfold/pinfold.h>
 #include <stdbool.h>
@@ -100,6 +101,7 @@ void settle_leave(void)
 	bool ledger = !done && pinfold_ledger_unsettled();
 
 	(void)fflush(NULL);
+	store_waits = store_waits || pinfold_deps_unsettled();
 	if (!ledger && !store_waits)
 		return;
 	(void)prctl(PR_SET_NAME, "pinfold-settle", 0, 0, 0); /* as above */

@@ -22,6 +22,7 @@ import re
 import subprocess
 import tarfile
 
+TMP = "/tmp/deps"
 TREE = "local/lib/pinfold/tree"
 LINKS_MAX = 64
 GROUND_DEPTH = 4 # of all directories; deeper ones if several packages have files there

@@ -10,8 +10,19 @@ import sys
 import tarfile
 
 OUT = os.fdopen(os.dup(1), "wb")
-TMP = "/tmp/deps"
 CHUNK = 1 << 20
+
+
+def roomy():
+    """Packages may be large: where a volume was made for them it is not in /tmp, which is memory."""
+    def room(path):
+        s = os.statvfs(path)
+        return s.f_bavail * s.f_frsize
+    home = os.path.expanduser("~")
+    return "/tmp/deps" if not os.access(home, os.W_OK) or room(home) < room("/tmp") * 2 else home + "/.deps"
+
+
+TMP = roomy()
 
 
 def send(kind, data):

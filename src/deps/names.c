@@ -29,6 +29,12 @@ static const char *const node_popular[] = {
 };
 #undef POPULAR
 
+#define KNOWN(name) name,
+static const char *const python_known[] = {
+#include "deps/python_known.def"
+};
+#undef KNOWN
+
 #define OWN(name) name,
 static const char *const own_names[] = {
 #include "deps/own_names.def"
@@ -87,6 +93,43 @@ static bool find_row(enum deps_lang lang, const char *module, struct row *ret)
 	}
 }
 
+/* Modules whose packages are all named by one rule: what stands behind the prefix, after another. */
+static const struct family {
+	const char *prefix, *package;
+} families[] = {
+	{"adafruit_", "adafruit-circuitpython-"},
+	{"airflow.providers.", "apache-airflow-providers-"},
+	{"llama_index.agent.", "llama-index-agent-"},
+	{"llama_index.callbacks.", "llama-index-callbacks-"},
+	{"llama_index.embeddings.", "llama-index-embeddings-"},
+	{"llama_index.graph_stores.", "llama-index-graph-stores-"},
+	{"llama_index.llms.", "llama-index-llms-"},
+	{"llama_index.multi_modal_llms.", "llama-index-multi-modal-llms-"},
+	{"llama_index.packs.", "llama-index-packs-"},
+	{"llama_index.postprocessor.", "llama-index-postprocessor-"},
+	{"llama_index.readers.", "llama-index-readers-"},
+	{"llama_index.retrievers.", "llama-index-retrievers-"},
+	{"llama_index.tools.", "llama-index-tools-"},
+	{"llama_index.vector_stores.", "llama-index-vector-stores-"},
+};
+
+static bool by_family(const char *module, char ret[DEPS_NAME_SIZE], const char **ret_why)
+{
+	for (size_t i = 0; i < COUNT(families); i++) {
+		size_t n = strlen(families[i].prefix);
+
+		if (strncmp(module, families[i].prefix, n) != 0 || !module[n])
+			continue;
+		(void)snprintf(ret, DEPS_NAME_SIZE, "%s%s", families[i].package, module + n);
+		for (char *p = ret; *p; p++)
+			if (*p == '.' || *p == '_')
+				*p = '-';
+		*ret_why = "packages of this family are named by one rule";
+		return true;
+	}
+	return false;
+}
+
 /* Letters, digits, - _ . inside; node's may have a scope, apt's a +. What else stands there goes to
  * no index. */
 bool deps_is_name(enum deps_lang lang, const char *name)
@@ -132,7 +175,11 @@ int deps_package(enum deps_lang lang, const char *module, char ret[DEPS_NAME_SIZ
 		cut_version(plain);
 	module = plain;
 	struct row r;
-	if (find_row(lang, module, &r)) {
+	bool found = find_row(lang, module, &r);
+	bool exact = found && (!r.module || strcmp(r.module, module) == 0);
+	if (lang == DEPS_PYTHON && !exact && by_family(module, ret, ret_why))
+		return 0;
+	if (found) {
 		(void)snprintf(ret, DEPS_NAME_SIZE, "%s", r.package);
 		*ret_why = r.why;
 		return strcmp(r.package, TABLE_NONE) == 0 ? -1 : 0;
@@ -205,6 +252,17 @@ static const char *meant_module(enum deps_lang lang, const char *name)
 	return near;
 }
 
+static int by_name(const void *key, const void *name)
+{
+	return strcmp(key, *(const char *const *)name);
+}
+
+/* `name` is in normal form. */
+static bool is_known(const char *name)
+{
+	return bsearch(name, python_known, COUNT(python_known), sizeof(python_known[0]), by_name);
+}
+
 const char *deps_meant(enum deps_lang lang, const char *package)
 {
 	const char *const *list = lang == DEPS_PYTHON ? python_popular : node_popular;
@@ -215,6 +273,8 @@ const char *deps_meant(enum deps_lang lang, const char *package)
 	if (lang != DEPS_PYTHON && lang != DEPS_NODE)
 		return NULL;
 	deps_normal(lang, package, name);
+	if (lang == DEPS_PYTHON && is_known(name))
+		return NULL;
 	for (size_t i = 0; i < n; i++) {
 		/* Short names are all near to each other. */
 		unsigned d = strlen(list[i]) < 5 ? (strcmp(list[i], name) != 0) * 2u
@@ -226,6 +286,67 @@ const char *deps_meant(enum deps_lang lang, const char *package)
 			near = list[i];
 	}
 	return near ? near : meant_module(lang, name);
+}
+
+#define NEAREST_LETTERS 40u
+
+/* Letters to change, add or leave out, or neighbours to swap. */
+static unsigned steps(const char *a, const char *b)
+{
+	unsigned rows[3][NEAREST_LETTERS + 1];
+	size_t la = strlen(a), lb = strlen(b);
+
+	for (size_t j = 0; j <= lb; j++)
+		rows[0][j] = (unsigned)j;
+	for (size_t i = 1; i <= la; i++) {
+		unsigned *now = rows[i % 3], *one = rows[(i + 2) % 3], *two = rows[(i + 1) % 3];
+
+		now[0] = (unsigned)i;
+		for (size_t j = 1; j <= lb; j++) {
+			unsigned best = one[j - 1] + (a[i - 1] != b[j - 1]);
+
+			best = one[j] + 1 < best ? one[j] + 1 : best;
+			best = now[j - 1] + 1 < best ? now[j - 1] + 1 : best;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    two[j - 2] + 1 < best)
+				best = two[j - 2] + 1;
+			now[j] = best;
+		}
+	}
+	return rows[la % 3][lb];
+}
+
+static void nearest_of(const char *name, const char *const *list, size_t n, unsigned *best,
+		       const char **near)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strlen(list[i]) < 5 || strlen(list[i]) > NEAREST_LETTERS)
+			continue;
+		unsigned d = steps(name, list[i]);
+		if (d < *best) {
+			*best = d;
+			*near = list[i];
+		}
+	}
+}
+
+const char *deps_nearest(enum deps_lang lang, const char *package)
+{
+	char name[DEPS_NAME_SIZE];
+	const char *near = NULL;
+
+	deps_normal(lang, package, name);
+	/* Two of six letters are another word. */
+	unsigned best = strlen(name) < 7 ? 2 : 3;
+	if (strlen(name) > NEAREST_LETTERS)
+		return NULL;
+	if (lang == DEPS_NODE)
+		nearest_of(name, node_popular, COUNT(node_popular), &best, &near);
+	if (lang == DEPS_PYTHON) {
+		nearest_of(name, python_popular, COUNT(python_popular), &best, &near);
+		nearest_of(name, python_known, COUNT(python_known), &best, &near);
+	}
+	return near;
 }
 
 bool deps_is_popular(enum deps_lang lang, const char *package)
@@ -278,6 +399,7 @@ void deps_names_add(struct hash *h)
 	for (size_t i = 0; i < COUNT(none_names); i++)
 		hash_add(h, none_names[i].module, strlen(none_names[i].module) + 1);
 	add_list(h, python_popular, COUNT(python_popular));
+	add_list(h, python_known, COUNT(python_known));
 	add_list(h, node_popular, COUNT(node_popular));
 	add_list(h, own_names, COUNT(own_names));
 }

@@ -27,6 +27,10 @@ bool deps_is_name(enum deps_lang lang, const char *name);
 /* The well-known package that this name was probably meant to be; NULL: it is fine as it is. */
 const char *deps_meant(enum deps_lang lang, const char *package);
 
+/* Of a name that no index has: the well-known package that is nearest to it, if any is near enough to
+ * be worth a word. */
+const char *deps_nearest(enum deps_lang lang, const char *package);
+
 /* Is it one of those well-known ones? */
 bool deps_is_popular(enum deps_lang lang, const char *package);
 

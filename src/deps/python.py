@@ -96,7 +96,7 @@ def pip(words, log):
     env = {**os.environ, "PIP_BREAK_SYSTEM_PACKAGES": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1",
            "PIP_NO_INPUT": "1", "PIP_CONFIG_FILE": "/dev/null", "PIP_ROOT_USER_ACTION": "ignore",
            "PIP_NO_CACHE_DIR": "1", "PIP_PROGRESS_BAR": "off", "PIP_RETRIES": "1",
-           "PIP_TIMEOUT": str(HTTP_SECONDS), "PYTHONDONTWRITEBYTECODE": "1"}
+           "PIP_TIMEOUT": str(HTTP_SECONDS), "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": TMP}
     with open(log, "wb") as f:
         return subprocess.run([sys.executable, "-c", KEEPING, KEPT, *words], stdin=subprocess.DEVNULL, stdout=f, stderr=f,
                               env=env, cwd=TMP, check=False, preexec_fn=bound).returncode

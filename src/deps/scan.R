@@ -8,8 +8,8 @@
 # Prints what scan.py prints, with "language": "r". R's own parser reads the files; nothing of them is
 # evaluated. Counted are library(x), require(x), requireNamespace("x"), loadNamespace("x"), pkg::name
 # and pkg:::name, pacman::p_load(x, y), box::use(x[...]). require() and requireNamespace() whose value
-# is looked at (in a condition) are optional, as is what stands in try() and tryCatch(); but not where the answer
-# "no" is met by install.packages() or stop(). A variable stands for the texts that it was given: pkgs <- c("a", "b");
+# is looked at (in a condition) are optional, with what is used of them behind it, as is what alone stands in try() and
+# tryCatch(); but not where the answer "no" is met by install.packages() or stop(). A variable stands for the texts that it was given: pkgs <- c("a", "b");
 # lapply(pkgs, library, character.only = TRUE), or for (p in pkgs) with the same inside.
 
 many <- c("p_load", "shelf") # take more than one
@@ -22,7 +22,10 @@ found <- list()
 unread <- list()
 sourced <- character() # other files that a program reads
 
+guarded <- character() # what an if around us asked for
+
 note <- function(name, file, line, optional) {
+	optional <- optional || name %in% guarded
 	old <- found[[name]]
 	if (is.null(old) || (old$optional && !optional))
 		found[[name]] <<- list(name = name, file = file, line = line, optional = optional)
@@ -96,6 +99,24 @@ insists <- function(e) {
 	not && any(all.names(e[[3]]) %in% ends)
 }
 
+# if (requireNamespace("x")): the names.
+asks_for <- function(e) {
+	if (!is.call(e))
+		return(character())
+	if (called(e) %in% c("requireNamespace", "is_installed"))
+		return(unlist(lapply(utils::head(given(e), 1), function(a) if (is.symbol(a)) as.character(a) else texts(a))))
+	unlist(lapply(given(e), asks_for))
+}
+
+# try(library(x)): nothing else is in it that would need the package.
+only_loads <- function(e) {
+	if (!is.call(e))
+		return(FALSE)
+	if (identical(word(e[[1]]), "{"))
+		return(all(vapply(given(e), only_loads, NA)))
+	called(e) %in% c(loads, "suppressPackageStartupMessages", "suppressWarnings")
+}
+
 # box::use(dplyr[filter], purrr, ./local), import::from(magrittr, "%>%")
 take_use <- function(e, f, file, line, optional) {
 	args <- given(e)
@@ -150,7 +171,11 @@ walk <- function(e, file, line, optional) {
 			next
 		# if (require(x)), !requireNamespace(x)
 		asked <- f %in% c("if", "while") && i == 2 && !(f == "if" && insists(e))
-		walk(x, file, line, optional || f %in% soft || asked)
+		before <- guarded
+		if (f == "if" && i > 2 && !insists(e))
+			guarded <<- c(guarded, asks_for(e[[2]]))
+		walk(x, file, line, optional || (f %in% soft && only_loads(x)) || asked)
+		guarded <<- before
 	}
 	invisible()
 }

@@ -16,7 +16,9 @@ as much as was written. `there` is the version of what has it installed already,
 says; `near` a file of that name that lies elsewhere below ROOT, where the program may look for it (sys.path). Only
 what is not of the standard library and not local is named, each name once: where it is
 first needed. optional: every use is one that the program can do without (try/except ImportError, or
-an else or a handler that imports something else, if find_spec()).
+an else or a handler that imports something else, if find_spec()). Of several that stand in for each other the first
+is needed where this Python has none of them. A program that says in itself what it needs (PEP 723) is believed: then
+its imports are not listed but what it asks for, `asked` as it wrote it.
 
 Nothing of the files is executed: they are parsed by this interpreter's own parser.
 """
@@ -34,8 +36,17 @@ SKIP = {"node_modules", "__pycache__", "site-packages", "dist-packages", "venv",
         ".git", ".hg", ".svn", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".ipynb_checkpoints"}
 # First parts that many packages share: the table of names decides by more of the name.
 SHARED = {"google", "azure", "zope", "ruamel", "jaraco", "backports", "sphinxcontrib", "opentelemetry", "mpl_toolkits",
-          "llama_index", "aws_cdk", "paste", "repoze", "plone", "snowflake", "databricks", "airflow", "infi"}
-LONGER = {"azure.ai.vision", "azure.cognitiveservices.vision", "azure.cognitiveservices.language", "google.cloud.sql"}
+          "llama_index", "aws_cdk", "paste", "repoze", "plone", "snowflake", "databricks", "airflow", "infi", "pyannote",
+          "luma", "autogluon", "PyQt5", "PyQt6", "coinbase", "fireworks"}
+LONGER = {"azure.ai.vision", "azure.ai.language", "azure.ai.translation", "azure.eventhub.extensions",
+          "azure.cognitiveservices.vision", "azure.cognitiveservices.language", "google.cloud.sql",
+          "google.cloud.alloydb", "google.cloud.billing", "google.cloud.devtools", "google.cloud.security", "google.cloud.video",
+          "opentelemetry.exporter.otlp", "opentelemetry.exporter.otlp.proto", "opentelemetry.exporter.jaeger",
+          "opentelemetry.exporter.zipkin",
+          "airflow.providers.apache", "airflow.providers.atlassian", "airflow.providers.cncf", "airflow.providers.common",
+          "airflow.providers.dbt", "airflow.providers.microsoft"}
+# Of two that stand in for each other, not the one that is only to be faster, mostly where there is such a device.
+FASTER = {"cupy", "cudf", "cuml", "cugraph", "pycuda", "torch_npu", "modin"}
 FILES_MAX = 20000
 BYTES_MAX = 4 << 20  # of one file
 IMPORT_FUNCTIONS = {"importlib.import_module", "import_module", "__import__", "importlib.util.find_spec",
@@ -62,6 +73,16 @@ def catches_missing(handler):
     return any((dotted(t) or "").rpartition(".")[2] in MISSING for t in types)
 
 
+def only_reports(node):
+    """try: import x; x.work(); except Exception as e: print(e): what it does without x is nothing."""
+    def is_broad(h):
+        types = [] if h.type is None else h.type.elts if isinstance(h.type, ast.Tuple) else [h.type]
+        return all((dotted(t) or "").rpartition(".")[2] in ("Exception", "BaseException") for t in types)
+    works = any(not isinstance(n, (ast.Import, ast.ImportFrom, ast.Assign)) for n in node.body)
+    return works and all(is_broad(h) and all(isinstance(n, ast.Expr) and isinstance(n.value, ast.Call) for n in h.body)
+                         for h in node.handlers if catches_missing(h))
+
+
 def gives_up(handler):
     """It only says what is missing and ends: then the import is needed after all."""
     last = handler.body[-1]
@@ -79,6 +100,25 @@ def imported(nodes):
         elif isinstance(n, ast.ImportFrom) and not n.level:
             names.add(n.module.split(".")[0])
     return names
+
+
+def stand_ins(node):
+    """The modules of a try and its handlers, a list for each; None: somewhere it does without."""
+    missed = [h for h in node.handlers if catches_missing(h)]
+    ways = [[name for n in node.body if isinstance(n, (ast.Import, ast.ImportFrom)) for name in modules(n)]]
+    for h in missed:
+        inner = [n for n in h.body if isinstance(n, TRIES)]
+        direct = [name for n in h.body if isinstance(n, (ast.Import, ast.ImportFrom)) for name in modules(n)]
+        more = [direct] if direct else stand_ins(inner[0]) if len(inner) == 1 else None
+        if not more:
+            return None
+        ways += more
+    return ways if missed and all(ways) else None
+
+
+def modules(node):
+    """What one statement imports; "" is local."""
+    return [a.name for a in node.names] if isinstance(node, ast.Import) else ["" if node.level else node.module]
 
 
 # What a condition may ask that is settled before the program runs: it runs here, with this Python.
@@ -157,6 +197,12 @@ class Found:
         if name or level:
             self.all.append((name, line + self.before, optional, level, tuple(parts)))
 
+    def choice(self, node):
+        """try: import x; except ImportError: import y. One of them is needed: level -1."""
+        ways = stand_ins(node)
+        if ways and len(ways) > 1:
+            self.all.append(("", node.lineno + self.before, True, -1, tuple(map(tuple, ways))))
+
     def call(self, node, optional):
         if dotted(node.func) not in IMPORT_FUNCTIONS or not node.args:
             return
@@ -182,6 +228,8 @@ class Found:
             elif kind is ast.ImportFrom:
                 self.add(node.module or "", node.lineno, opt, node.level, [a.name for a in node.names])
             elif kind in CHOICES:
+                if kind in TRIES and not opt:
+                    self.choice(node)
                 todo += [(n, o) for n, o in reversed(self.inside(node, opt, children))]
             else:
                 if kind is ast.Call:
@@ -196,7 +244,7 @@ class Found:
                                          + (node.orelse if holds is not True else [])]
         if isinstance(node, TRIES) and any(catches_missing(h) for h in node.handlers):
             missed = [h for h in node.handlers if catches_missing(h)]
-            needed = all(gives_up(h) for h in missed)
+            needed = all(gives_up(h) for h in missed) or only_reports(node)
             # try: from x.new import y; except ImportError: from x import y. Or pip install x, and import it again.
             again = set.intersection(*(imported(h.body) for h in missed))
             soft = [(n, opt if needed or again & imported([n]) else True) for n in node.body]
@@ -593,8 +641,10 @@ def is_there(name, there):
 
 
 def short(name):
-    words = name.split(".")
-    return ".".join(words[:3 + (".".join(words[:3]) in LONGER)]) if words[0] in SHARED else words[0]
+    words, n = name.split("."), 3
+    while ".".join(words[:n]) in LONGER and n < len(words):
+        n += 1
+    return ".".join(words[:n]) if words[0] in SHARED else words[0]
 
 
 def shared_names(name, parts):
@@ -604,8 +654,51 @@ def shared_names(name, parts):
     return [f"{name}.{p}" for p in parts or () if p != "*" and not p[:1].isupper()] or [name]
 
 
+def is_settled(tree, path, way):
+    """Are these modules there without a package of an index?"""
+    return all(not n or n.split(".")[0] in sys.stdlib_module_names or tree.lookup(path, n, 0, ()) is not None for n in way)
+
+
+def choose(names, choices):
+    """Of those that stand in for each other, where none is there, the first that is of use here."""
+    there = None
+    for ways in choices:
+        there = installed() if there is None else there
+        way = next((w for w in ways if all(is_there(n, there) is not None for n in w)), None) or next(
+            (w for w in ways if not any(n.split(".")[0] in FASTER for n in w)), ways[0])
+        for n in map(short, way):
+            if n in names:
+                names[n]["optional"] = False
+
+
+INLINE = re.compile(rb"^# /// script[ \t]*\r?\n((?:#(?: [^\n]*)?\r?\n)+?)# ///[ \t]*\r?$", re.M)
+
+
+def says_itself(path):
+    """(what a program says that it needs, in which line), or None (PEP 723)."""
+    try:
+        data = TEXTS[path] if path in TEXTS else read(path)
+        block = INLINE.search(data) if not path.endswith(".ipynb") else None
+        if not block:
+            return None
+        import tomllib
+        text = re.sub(r"^# ?", "", block.group(1).decode(), flags=re.M)
+        asked = tomllib.loads(text).get("dependencies")
+        if isinstance(asked, list) and all(isinstance(a, str) for a in asked):
+            return [a.strip() for a in asked], data.count(b"\n", 0, block.start()) + 1
+    except (OSError, ValueError, ImportError):
+        pass
+    return None
+
+
+def asked_names(root, path, said):
+    asked, line = said
+    return {a: {"name": re.split(r"[\s\[<>=!~;(@]", a)[0], "asked": a, "file": os.path.relpath(path, root), "line": line,
+                "optional": False, "there": None, "near": None} for a in asked}
+
+
 def scan(root, files):
-    tree, names, unread = Tree(root), {}, []
+    tree, names, unread, choices = Tree(root), {}, [], []
     todo = list(files) if files else list(programs(root))
     seen = set(todo)
     for path in todo:  # grows, where files were named
@@ -613,6 +706,9 @@ def scan(root, files):
         if complaint:
             unread.append(dict(complaint, file=os.path.relpath(path, root)))
         for name, line, optional, level, parts in found:
+            if level < 0:
+                choices += [parts] if not any(is_settled(tree, path, way) for way in parts) else []
+                continue
             local = tree.lookup(path, name, level, parts)
             if local is not None:
                 for f in local if files else ():
@@ -628,6 +724,7 @@ def scan(root, files):
                     names[key] = {"name": key, "file": os.path.relpath(path, root), "line": line, "optional": optional}
                 elif names[key]["optional"] and not optional:
                     names[key].update(file=os.path.relpath(path, root), line=line, optional=False)
+    choose(names, choices)
     return names, unread, len(todo)
 
 
@@ -642,9 +739,10 @@ def main():
     files = [os.path.join(root, f) for f in words]
     if maybe:
         files = [f for f in files if os.path.isfile(f)]
-    names, unread, n = scan(root, files)
-    there = installed() if names else {}
-    for i in names.values():
+    said = says_itself(files[0]) if len(files) == 1 else None
+    names, unread, n = (asked_names(root, files[0], said), [], 1) if said else scan(root, files)
+    there = installed() if names and not said else {}
+    for i in names.values() if not said else ():
         i["there"] = is_there(i["name"], there)
         i["near"] = near(root, i["name"]) if i["there"] is None else None
     json.dump({"language": "python", "version": "%d.%d" % sys.version_info[:2], "files": n,

@@ -153,11 +153,18 @@ static struct value *need(enum deps_lang lang, const struct value *i)
 	const char *module = value_str(value_get(i, "name")), *why = NULL;
 	char package[DEPS_NAME_SIZE];
 
-	if (!module || deps_package(lang, module, package, &why) < 0)
+	const char *asked = value_str(value_get(i, "asked"));
+	bool left = asked && !deps_is_asked(lang, asked); /* a URL, a path */
+
+	if (!asked && (!module || deps_package(lang, module, package, &why) < 0))
 		return NULL;
+	if (asked)
+		deps_asked_name(lang, asked, package);
 	struct value *v = value_object();
 	const char *meant = deps_meant(lang, package);
-	value_set(v, "import", value_of_str(module));
+	value_set(v, "import", value_of_str(asked ? NULL : module));
+	if (asked)
+		set_text(v, left ? "left" : "asked", i, "asked");
 	value_set(v, "package", value_of_str(package));
 	value_set(v, "why", value_of_str(why));
 	set_text(v, "file", i, "file");
@@ -165,7 +172,7 @@ static struct value *need(enum deps_lang lang, const struct value *i)
 	value_set(v, "optional", value_of_bool(value_true(value_get(i, "optional"))));
 	set_text(v, "installed", i, "there");
 	bool is_near = value_str(value_get(i, "near")) && !deps_is_popular(lang, package);
-	bool own = !why && (is_near || deps_is_own(lang, module));
+	bool own = !asked && !why && (is_near || deps_is_own(lang, module));
 	value_set(v, "meant", value_of_str(why || own ? NULL : meant));
 	value_set(v, "own", value_of_bool(own));
 	return v;

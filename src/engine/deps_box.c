@@ -56,7 +56,7 @@ int box_start(const struct box_ask *ask, struct box *ret, struct err *e)
 		.limits = "best-effort",
 		.time_ms = time_ms(),
 		.memory_bytes = MEMORY_BYTES,
-		.disk_bytes = DISK_BYTES,
+		.disk_bytes = ask->is_small ? MEMORY_BYTES / 2 : DISK_BYTES,
 		.pids = PIDS,
 		.flags = PINFOLD_LOCAL,
 	};

@@ -29,6 +29,7 @@ struct box_ask {
 	enum sandbox_host host;
 	const struct store *store; /* with `ground`: where that is; borrowed */
 	uint32_t ground;	   /* a layer on the host's /usr, or 0 */
+	bool is_small;		   /* what it writes fits into memory: no volume is made for it */
 };
 
 struct box {

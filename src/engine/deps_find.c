@@ -41,30 +41,10 @@ static struct value *imported_by(const struct value *need)
 	return v;
 }
 
-/* Packages that programs import and nobody has yet. */
-static int from_scan(enum deps_lang lang, const struct value *found, struct value *asked,
-		     struct value *imports, struct err *e)
-{
-	const struct value *needs = value_get(found, "needs");
-	char where[300];
-
-	for (size_t i = 0; i < value_len(needs); i++) {
-		const struct value *n = value_at(needs, i);
-		const char *file = value_str(value_get(n, "file"));
-
-		if (value_true(value_get(n, "optional")) || value_str(value_get(n, "installed")) ||
-		    value_true(value_get(n, "own")))
-			continue;
-		(void)snprintf(where, sizeof(where), "%.250s:%lld", file ? file : "?",
-			       (long long)value_int(value_get(n, "line")));
-		if (!value_str(value_get(n, "why")) &&
-		    deps_refuse_typo(lang, value_str(value_get(n, "package")), where, e) < 0)
-			return -EACCES;
-		value_add(asked, value_copy(value_get(n, "package")));
-		value_add(imports, imported_by(n));
-	}
-	return 0;
-}
+struct found {
+	struct value *manifest, *lock, *asked, *imports;
+	const struct value *part; /* of the lock, borrowed; NULL: it has none */
+};
 
 static int refuse_left(const char *file, const char *what, struct err *e)
 {
@@ -77,6 +57,40 @@ static int refuse_left(const char *file, const char *what, struct err *e)
 	(void)err_set(e, ERR_UNSUPPORTED, "%s: %.200s comes from no index", file,
 		      what ? what : "something");
 	return err_remedy(e, "name a package of the index instead, or bring it in with --dir");
+}
+
+static bool wants_imports(const struct deps_ask *ask)
+{
+	return strcmp(ask->mode, "auto") == 0;
+}
+
+/* Packages that programs import, or say that they need, and nobody has yet. */
+static int from_scan(const struct deps_ask *ask, const struct value *scanned, struct found *f,
+		     struct err *e)
+{
+	const struct value *needs = value_get(scanned, "needs");
+	char where[300];
+
+	for (size_t i = 0; i < value_len(needs); i++) {
+		const struct value *n = value_at(needs, i);
+		const char *file = value_str(value_get(n, "file"));
+
+		const struct value *words = value_get(n, "asked"), *left = value_get(n, "left");
+
+		if (value_true(value_get(n, "optional")) || value_str(value_get(n, "installed")) ||
+		    value_true(value_get(n, "own")) || (!words && !left && !wants_imports(ask)))
+			continue;
+		(void)snprintf(where, sizeof(where), "%.250s:%lld", file ? file : "?",
+			       (long long)value_int(value_get(n, "line")));
+		if (left)
+			return refuse_left(where, value_str(left), e);
+		if (!value_str(value_get(n, "why")) &&
+		    deps_refuse_typo(ask->lang, value_str(value_get(n, "package")), where, e) < 0)
+			return -EACCES;
+		value_add(f->asked, value_copy(words ? words : value_get(n, "package")));
+		value_add(f->imports, imported_by(n));
+	}
+	return 0;
 }
 
 /* Whoever wrote the file does not say where packages come from; nor are they taken from elsewhere
@@ -179,11 +193,6 @@ static bool add_packages(const struct deps_ask *ask, const struct value *part, s
 	return has;
 }
 
-struct found {
-	struct value *manifest, *lock, *asked, *imports;
-	const struct value *part; /* of the lock, borrowed; NULL: it has none */
-};
-
 static void found_done(struct found *f)
 {
 	value_free(f->manifest);
@@ -225,10 +234,13 @@ static int ask_all(const struct deps_ask *ask, const struct deps_place *place, s
 
 	if (value_str(value_get(f->manifest, "file")))
 		return from_manifest(ask->lang, f->manifest, f->asked, e);
-	if (strcmp(ask->mode, "auto") != 0 || (!ask->text && !place->dir && !place->workspace))
+	if (!ask->text && !place->dir && !place->workspace)
+		return 0;
+	/* A program of Python's may have a manifest of its own, in itself. */
+	if (!wants_imports(ask) && (ask->lang != DEPS_PYTHON || (!ask->text && !ask->file)))
 		return 0;
 	int r = deps_scan(place, ask->lang, &program, &found, e);
-	return r < 0 ? r : from_scan(ask->lang, found, f->asked, f->imports, e);
+	return r < 0 ? r : from_scan(ask, found, f, e);
 }
 
 /* Everything that a part was asked for goes on being asked for. */

@@ -2,6 +2,8 @@
 #include "engine/deps_layer_int.h"
 
 #include <fcntl.h>
+#include <pinfold/deps.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +21,15 @@
 #define LAYER_BYTES (16ull << 30)
 #define LAYER_ENTRIES (1ull << 20)
 #define PUMP_BYTES (256u << 10)
+#define SMALL_BYTES (128ll << 20) /* of all archives, which may be eight times as much unpacked */
 #define FETCH_REMEDY "fetch it where there is a network: pinfold deps fetch"
+
+static atomic_bool unsettled;
+
+int pinfold_deps_unsettled(void)
+{
+	return unsettled;
+}
 
 static int start_with(struct box_ask ask, enum deps_lang lang, struct box *ret, struct err *e)
 {
@@ -41,11 +51,20 @@ int layer_start(enum deps_lang lang, const char *policy, struct box *ret, struct
 	return start_with((struct box_ask){.policy = policy}, lang, ret, e);
 }
 
-/* One that installs. */
-static int start_on(const struct store *s, enum deps_lang lang, uint32_t ground, struct box *ret,
-		    struct err *e)
+/* Making a volume takes longer than unpacking a few packages. The distribution's and R's are built. */
+static bool is_small(enum deps_lang lang, const struct value *part)
 {
-	return start_with((struct box_ask){.store = s, .ground = ground}, lang, ret, e);
+	const struct value *list = value_get(part, "packages");
+	int64_t all = 0;
+
+	if (lang != DEPS_PYTHON && lang != DEPS_NODE)
+		return false;
+	for (size_t i = 0; i < value_len(list) && all <= SMALL_BYTES; i++) {
+		int64_t bytes = value_int(value_get(value_at(list, i), "size"));
+
+		all = bytes <= 0 || bytes > SMALL_BYTES ? SMALL_BYTES + 1 : all + bytes;
+	}
+	return all <= SMALL_BYTES;
 }
 
 /* Is it the hash of a file that this part has? */
@@ -268,6 +287,24 @@ static int recall(struct store *s, enum deps_lang lang, const char *print, int f
 	return 0;
 }
 
+/* A name that the index does not have may be a word that somebody knew less well. */
+static void name_nearest(enum deps_lang lang, struct err *e)
+{
+	static const char begin[] = "the index has no package ";
+	const char *at = strstr(e->text, begin);
+	char name[DEPS_NAME_SIZE];
+
+	if (e->kind != ERR_MISSING || strcmp(e->detail, "package") != 0 || !at)
+		return;
+	at += strlen(begin);
+	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, ", "), at);
+	const char *near = deps_is_name(lang, name) ? deps_nearest(lang, name) : NULL;
+	if (near) {
+		e->remedy[0] = '\0';
+		(void)err_remedy(e, "look at the name; is %s meant?", near);
+	}
+}
+
 int deps_resolve(struct store *s, enum deps_lang lang, const struct deps_want *want,
 		 struct value **ret, struct err *e)
 {
@@ -303,6 +340,8 @@ int deps_resolve(struct store *s, enum deps_lang lang, const struct deps_want *w
 	if (r >= 0 && want->source)
 		r = layer_build(s, lang, &index, want, part, e);
 	reader_unhush(&before);
+	if (r < 0)
+		name_nearest(lang, e);
 	if (r < 0)
 		return want->recalls ? recall(s, lang, print, r, ret, e) : r;
 	remember(s, print, part);
@@ -350,18 +389,13 @@ static int pass_on(struct box *b, int to, struct value **ret_more, struct err *e
 	}
 }
 
-/* What comes out of `b` becomes the part usr of the layer. */
-static int plant(struct making *m, struct box *b, struct depset *set, struct value **ret_more,
-		 struct err *e)
+/* The reader that makes the part usr of the layer of what it is fed. */
+static int start_plant(struct making *m, struct reader *ret, struct err *e)
 {
 	char bytes[24], entries[24];
 	const char *argv[] = {"import",	   "--owners", "--bytes",    bytes,
 			      "--entries", entries,    "/v/out/usr", NULL};
 	struct reader_ask ask = {.argv = argv, .peek = PEEK_COPY, .out = m->number, .fed = true};
-	struct reader r = READER_INIT;
-	union tree_answer answer = {0};
-	struct err theirs = ERR_INIT;
-	struct archive_stats stats;
 
 	(void)snprintf(bytes, sizeof(bytes), "%llu", LAYER_BYTES);
 	(void)snprintf(entries, sizeof(entries), "%llu", LAYER_ENTRIES);
@@ -369,11 +403,20 @@ static int plant(struct making *m, struct box *b, struct depset *set, struct val
 		argv[1] = argv[0]; /* one id is all that he has */
 		ask.argv = argv + 1;
 	}
-	int k = reader_look(m->store, &ask, &r, e);
-	if (k >= 0)
-		k = pass_on(b, r.in, ret_more, e);
-	fd_close(&r.in);
-	if (k >= 0 && tree_answer_read(r.out, &answer, &theirs) < 0) {
+	return reader_look(m->store, &ask, ret, e);
+}
+
+/* What comes out of `b` is what it is fed. */
+static int plant(struct box *b, struct reader *r, struct depset *set, struct value **ret_more,
+		 struct err *e)
+{
+	union tree_answer answer = {0};
+	struct err theirs = ERR_INIT;
+	struct archive_stats stats;
+	int k = pass_on(b, r->in, ret_more, e);
+
+	fd_close(&r->in);
+	if (k >= 0 && tree_answer_read(r->out, &answer, &theirs) < 0) {
 		*e = theirs;
 		k = -EINVAL;
 	}
@@ -382,7 +425,7 @@ static int plant(struct making *m, struct box *b, struct depset *set, struct val
 		set->files = stats.files + stats.dirs + stats.symlinks + stats.links;
 		set->bytes = stats.bytes;
 	}
-	return reader_end(&r, k, e);
+	return k;
 }
 
 /* What is written down of a layer: the part, which names outside /usr lead into it, and which files
@@ -415,6 +458,7 @@ struct wanted {
 static int make(struct store *s, const struct wanted *w, struct depset *set, struct err *e)
 {
 	auto_value *ask = layer_question(w->part ? "install" : "ground", NULL), *more = NULL;
+	struct reader reader = READER_INIT;
 	struct making m;
 	struct box b = {.run = NULL};
 	int r = depset_begin(s, &m, e);
@@ -423,19 +467,26 @@ static int make(struct store *s, const struct wanted *w, struct depset *set, str
 		return r;
 	if (w->part)
 		value_set(ask, "packages", value_copy(value_get(w->part, "packages")));
-	r = start_on(s, w->lang, w->ground, &b, e);
+	struct box_ask how = {
+		.store = s, .ground = w->ground, .is_small = is_small(w->lang, w->part)};
+	r = start_with(how, w->lang, &b, e);
+	if (r >= 0) /* while the driver's interpreter starts */
+		r = start_plant(&m, &reader, e);
 	if (r >= 0)
 		r = box_say(&b, ask, e);
 	if (r >= 0)
 		r = layer_give(s, &b, w->part, e);
 	box_said(&b);
 	if (r >= 0)
-		r = plant(&m, &b, set, &more, e);
+		r = plant(&b, &reader, set, &more, e);
+	r = reader_end(&reader, r, e);
 	r = box_end(&b, r, e);
 	if (r >= 0)
 		r = describe(w->part, more, set, e);
 	if (r >= 0)
 		r = depset_commit(&m, set, e);
+	if (r >= 0)
+		unsettled = true;
 	making_end(&m);
 	return r;
 }

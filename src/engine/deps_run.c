@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/parse.h"
 #include "deps/lock.h"
+#include "deps/shell.h"
 #include "deps/words.h"
 #include "engine/deps_int.h"
 #include "engine/deps_kind.h"
@@ -144,9 +145,30 @@ static void find_words(const struct pinfold_run_options *o, struct deps_ask *ask
 	}
 }
 
+/* sh -c TEXT, --lang bash: the programs that the text starts. */
+static bool find_in_shell(const struct pinfold_run_options *o, struct deps_ask *ask,
+			  struct deps_shell *shell, char file[PATH_MAX])
+{
+	bool bash = o->lang && strcmp(o->lang, "bash") == 0 && o->code;
+	const char *text = bash ? o->code
+			   : !o->lang && o->argv && o->argv[0] && deps_is_shell(o->argv[0])
+				   ? deps_shell_text(o->argv + 1)
+				   : NULL;
+
+	if (!text || !deps_shell(text, deps_kind_of, shell))
+		return false;
+	const char *root = shell->file ? root_of(ask) : NULL;
+	ask->lang = shell->lang;
+	ask->text = shell->text;
+	ask->text_len = shell->text ? strlen(shell->text) : 0;
+	if (root && find_file(root, o->workdir, shell->file, file))
+		ask->file = file;
+	return true;
+}
+
 /* By what is started; of a command that says nothing of its language, by what its directory has. */
 static void find_program(const struct pinfold_run_options *o, struct deps_ask *ask,
-			 char file[PATH_MAX])
+			 struct deps_shell *shell, char file[PATH_MAX])
 {
 	bool takes = false;
 
@@ -162,7 +184,7 @@ static void find_program(const struct pinfold_run_options *o, struct deps_ask *a
 		   deps_kind_of(o->argv[0], &ask->lang, &takes)) {
 		if (takes)
 			find_words(o, ask, file);
-	} else {
+	} else if (!find_in_shell(o, ask, shell, file)) {
 		ask->lang = deps_guess(ask->dir);
 	}
 }
@@ -447,6 +469,7 @@ static int prepare_programs(const struct pinfold_run_options *o, const char *wor
 		.age_hours = deps_age_hours(),
 		.only_binary = o->flags & PINFOLD_ONLY_BINARY,
 	};
+	__attribute__((cleanup(deps_shell_done))) struct deps_shell shell = {.text = NULL};
 	struct deps_named named = {.n = {0}};
 	char file[PATH_MAX];
 
@@ -454,7 +477,7 @@ static int prepare_programs(const struct pinfold_run_options *o, const char *wor
 		return err_sys(e, "--dir %s", o->dir);
 	if (ask.mode && ask.mode[0] == DEPS_AGAIN)
 		return take_layers(d, o->deps + 1, e);
-	find_program(o, &ask, file);
+	find_program(o, &ask, &shell, file);
 	int r = deps_take_named(o->packages, ask.lang, &named, e);
 	if (r >= 0 && is_mode(ask.mode)) {
 		ask.packages = named.n[ask.lang] ? named.list[ask.lang] : NULL;

@@ -165,6 +165,21 @@ static int check_packages(const struct pinfold_run_options *o, bool idle, struct
 	return err_remedy(e, "name what it is to have: packages, --package NAME");
 }
 
+/* Somebody else had them installed, and says what they are. */
+static int say_packages(struct pinfold_run *run, const char *json, struct err *e)
+{
+	auto_value *said = NULL;
+
+	if (!json || run->req.deps.packages)
+		return 0;
+	int r = value_parse(json, strlen(json), &said, e);
+	if (r >= 0 && value_kind(said) != VALUE_ARRAY)
+		r = err_set(e, ERR_INVALID, "packages: no list");
+	if (r >= 0)
+		run->req.deps.packages = take_ptr(&said);
+	return r;
+}
+
 static int create_request(struct pinfold_run *run, struct pinfold_run_options *o, bool idle,
 			  struct err *e)
 {
@@ -186,7 +201,7 @@ static int create_request(struct pinfold_run *run, struct pinfold_run_options *o
 	deps_attach(&run->req, &deps);
 	run->req.layers_fd = o->packages_fd;
 	run->req.spec.deps.passed = o->packages_fd > 0;
-	return 0;
+	return say_packages(run, o->packages_json, e);
 }
 
 int pinfold_sandbox_create(const struct pinfold_run_options *options, char ret_id[PINFOLD_ID_SIZE],
@@ -270,6 +285,8 @@ static int prepare(const char *id, const struct pinfold_run_options *options,
 		r = pin_refuse(&o, "a sandbox that lives", e);
 	if (r >= 0)
 		r = request_init(&run->req, &o, NULL, true, e);
+	if (r >= 0)
+		r = say_packages(run, o.packages_json, e);
 	run->req.spec.as_user = o.user && strcmp(o.user, "user") == 0;
 	if (r >= 0)
 		(void)snprintf(run->req.spec.id, sizeof(run->req.spec.id), "%s", id);

@@ -162,8 +162,6 @@ int tool_create(struct call *c, struct err *e)
 	struct box *b = make(c, name, &o, e);
 	packages_drop(&o);
 	r = b ? describe(c, b, &v, e) : -EIO;
-	if (r >= 0 && had)
-		value_set(v, "packages", take_ptr(&had));
 	if (r >= 0)
 		r = tool_reply_json(c, v, e);
 	box_put(c->api, b);

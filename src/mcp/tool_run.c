@@ -314,6 +314,7 @@ static int foreground(struct call *c, struct box *b, struct command *cmd, struct
 	struct running asked;
 	int64_t began = show_now_ns();
 
+	cmd->o.packages_json = b->packages;
 	if (pinfold_sandbox_exec(b->id, &cmd->o, &run, &failure) < 0)
 		return api_error(e, &failure);
 	(void)snprintf(c->run, sizeof(c->run), "%s", pinfold_run_id(run));

@@ -19,7 +19,8 @@
  *			is no change that a workspace does not know of
  *	sync		what a workspace got by its last push from one directory (`key`): the snapshot
  *	meta		`settled`: the last row of snap that a power cut cannot take back; `project:`
- *			and more (project.h), `changed:` and a layer (check.c)
+ *			and more (project.h), `changed:` and a layer (check.c), `depset:` and a set
+ *			that may not be on disk yet (depset.c)
  *	image		since version 2: a root file system by name. `stack` is its one layer, which
  *			the stacks of workspaces on it end with; `env`, `command` and `workdir` are
  *			what it says of itself

@@ -20,6 +20,65 @@ void depset_done(struct depset *d)
 	free_ptr(&d->lock);
 }
 
+/* A set that was just installed need not be on disk before it is used: it can be made again. Until
+ * it is known to be there, a row of meta (depset:ID) says in which boot of the machine it was made;
+ * one of another boot may be half of what it was, and is forgotten. 0: this cannot be known. */
+static int64_t boot_now(void)
+{
+	static const char path[] = "/proc/sys/kernel/random/boot_id";
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char text[64];
+	size_t n = 0;
+	uint64_t sum = 0xcbf29ce484222325u; /* FNV-1a: to tell two apart, not to hide anything */
+
+	if (fd < 0 || fd_read_max(fd, text, sizeof(text), &n) < 0 || n < 32)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		sum = (sum ^ (unsigned char)text[i]) * 0x100000001b3u;
+	return (int64_t)(sum >> 1) | 1;
+}
+
+/* 1: it may have been lost with another boot. */
+static int is_doubtful(struct store *s, int64_t id, struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	int r = db_query(s->db, &rows, e, "SELECT value FROM meta WHERE key = 'depset:' || ?1", "i",
+			 id);
+
+	if (r >= 0)
+		r = db_next(rows, e);
+	return r <= 0 ? r : db_int(rows, 0) != boot_now();
+}
+
+static int forget_doubt(struct store *s, int64_t id, struct err *e)
+{
+	return db_run(s->db, e, "DELETE FROM meta WHERE key = 'depset:' || ?1", "i", id);
+}
+
+int depset_settle(struct store *s, struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	int64_t last = 0;
+	int r = db_query(s->db, &rows, e,
+			 "SELECT max(CAST(substr(key, 8) AS INTEGER)) FROM meta"
+			 " WHERE key > 'depset:' AND key < 'depset;' AND value = ?1",
+			 "i", boot_now());
+
+	if (r >= 0)
+		r = db_next(rows, e);
+	if (r > 0)
+		last = db_int(rows, 0);
+	db_done(&rows);
+	if (r < 0 || last == 0)
+		return r < 0 ? r : 0;
+	if (syncfs(s->layers_fd) < 0)
+		return err_sys(e, "write the layers to disk");
+	return db_run(s->db, e,
+		      "DELETE FROM meta WHERE key > 'depset:' AND key < 'depset;' AND value = ?1"
+		      " AND CAST(substr(key, 8) AS INTEGER) <= ?2",
+		      "ii", boot_now(), last);
+}
+
 static int fill(struct db_rows *rows, struct depset *to, struct err *e)
 {
 	struct stack stack;
@@ -71,7 +130,12 @@ int depset_hold(struct store *s, const char *key, struct depset *ret, int *ret_l
 		r = find(s, key, ret, e);
 	if (r <= 0)
 		return r;
-	if (store_now_ms() - ret->used_ms > FRESH_MS)
+	r = is_doubtful(s, ret->id, e);
+	if (r > 0) {
+		r = db_run(s->db, e, "DELETE FROM depset WHERE id = ?1", "i", ret->id);
+		return r < 0 ? r : forget_doubt(s, ret->id, e);
+	}
+	if (r >= 0 && store_now_ms() - ret->used_ms > FRESH_MS)
 		r = db_run(s->db, e, "UPDATE depset SET used = ?2 WHERE id = ?1", "ii", ret->id,
 			   store_now_ms());
 	if (r < 0)
@@ -100,7 +164,7 @@ int depset_begin(struct store *s, struct making *ret, struct err *e)
 	return making_begin(s, DEPSET_LOCK, LAYER_USR, ret, e);
 }
 
-static int write_down(struct making *m, const struct depset *set, struct err *e)
+static int write_down(struct making *m, const struct depset *set, int64_t boot, struct err *e)
 {
 	struct stack stack = {.n = 1, .layer[0] = {m->number, LAYER_USR}};
 	struct db *db = m->store->db;
@@ -114,6 +178,9 @@ static int write_down(struct making *m, const struct depset *set, struct err *e)
 			   " VALUES(?1, ?2, ?3, ?4, ?4, ?5, ?6, ?7)",
 			   "tttiiit", set->key, set->lang, text, store_now_ms(),
 			   (int64_t)set->files, (int64_t)set->bytes, set->lock);
+	if (r >= 0 && boot)
+		r = db_run(db, e, "REPLACE INTO meta(key, value) VALUES('depset:' || ?1, ?2)", "ii",
+			   db_last_id(db), boot);
 	return r;
 }
 
@@ -121,18 +188,20 @@ int depset_commit(struct making *m, const struct depset *set, struct err *e)
 {
 	auto_depset twin = {.lock = NULL};
 
-	int r = making_sync(m, e), found = 0;
+	int64_t boot = boot_now();
+	int r = boot ? 0 : making_sync(m, e), found = 0;
 	if (r >= 0)
-		r = db_begin(m->store->db, true, e);
+		r = db_begin(m->store->db, !boot, e);
 	if (r >= 0)
 		r = found = find(m->store, set->key, &twin, e);
 	if (r == 0)
-		r = write_down(m, set, e);
+		r = write_down(m, set, boot, e);
 	if (r >= 0)
 		r = db_commit(m->store->db, e);
 	db_rollback(m->store->db);
 	if (r >= 0 && !found)
 		making_keep(m);
+	m->store->changed |= r >= 0 && boot;
 	return r;
 }
 
@@ -166,6 +235,8 @@ int depset_forget(struct store *s, int64_t unused_ms, unsigned *ret_n, struct er
 		if (apart_lock(s, DEPSET_LOCK, id, USE_ALONE, &lock, &busy) < 0)
 			continue;
 		r = db_run(s->db, e, "DELETE FROM depset WHERE id = ?1", "i", id);
+		if (r >= 0)
+			r = forget_doubt(s, id, e);
 		if (r < 0)
 			return r;
 		(void)snprintf(path, sizeof(path), "locks/%lld", (long long)(DEPSET_LOCK - id));

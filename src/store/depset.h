@@ -36,8 +36,12 @@ void depset_done(struct depset *d);
 #define auto_depset __attribute__((cleanup(depset_done))) struct depset
 
 int depset_begin(struct store *s, struct making *ret, struct err *e);
-/* key, lang, lock, files and bytes say what it is. Where another was faster, his is the one. */
+/* key, lang, lock, files and bytes say what it is. Where another was faster, his is the one. It
+ * need not be on disk: should the machine fall before depset_settle(), there is none. */
 int depset_commit(struct making *m, const struct depset *set, struct err *e);
+
+/* Write to disk what was committed since the last time. */
+int depset_settle(struct store *s, struct err *e);
 
 /* Find it, and hold it while something runs on it. 1, or 0: there is none. */
 int depset_hold(struct store *s, const char *key, struct depset *ret, int *ret_lock, struct err *e);

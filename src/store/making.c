@@ -2,7 +2,9 @@
 #include "store/making.h"
 
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +20,19 @@ int apart_lock(struct store *s, int64_t kind, int64_t id, enum workspace_use use
 	return workspace_lock(s, &one, use, ret_fd, e);
 }
 
+/* ext4 puts what is in a directory near to it. Thousands of files at once are better off where there
+ * is much room: beside much that was just removed, one without a journal looks at all of that for
+ * each new file. This is what chattr +T says; other file systems know nothing of it. */
+static void spread(int dir)
+{
+	int flags = 0;
+
+	if (ioctl(dir, FS_IOC_GETFLAGS, &flags) == 0) {
+		flags |= FS_TOPDIR_FL;
+		(void)ioctl(dir, FS_IOC_SETFLAGS, &flags); /* slower without */
+	}
+}
+
 static int make_directory(const struct making *m, uint32_t part, struct err *e)
 {
 	char name[16];
@@ -27,7 +42,10 @@ static int make_directory(const struct making *m, uint32_t part, struct err *e)
 		return err_sys(e, "make a layer");
 	auto_close int dir =
 		openat(m->store->layers_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	return dir < 0 ? err_sys(e, "make a layer") : layer_make_parts(m->store, dir, part, e);
+	if (dir < 0)
+		return err_sys(e, "make a layer");
+	spread(dir);
+	return layer_make_parts(m->store, dir, part, e);
 }
 
 int making_begin(struct store *s, int64_t kind, uint32_t part, struct making *ret, struct err *e)

@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "store/db.h"
+#include "store/depset.h"
 #include "store/reserve.h"
 #include "store/upper.h"
 
@@ -107,6 +108,8 @@ int store_settle(struct store *s, int (*merge)(struct store *s, struct err *e), 
 	fd_close(&next);
 	if (r >= 0)
 		r = store_sync(s, e);
+	if (r >= 0)
+		r = depset_settle(s, e);
 	if (r >= 0)
 		r = tidy(s, e);
 	if (r >= 0)

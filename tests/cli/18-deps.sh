@@ -57,7 +57,7 @@ corpus()
 	own "$W"
 	pinfold deps scan --json "$W/sourced/main.R"
 	says_needs "[('part.R', 'zoo')]" '[(n["file"], n["package"]) for n in d["needs"]]' "what R's source() reads counts"
-	check "every program of the corpus" grep -qx "71 of 71" "$EVIDENCE/differs"
+	check "every program of the corpus" grep -qx "86 of 86" "$EVIDENCE/differs"
 }
 
 project()
@@ -127,6 +127,17 @@ project()
 		pinfold deps scan --lang node "$W/scripts"
 		check "or of one that is named" test "$(awk '{print $1}' "$OUT" | tr '\n' ' ')" = "left-pad "
 	fi
+	mkdir -p "$W/packed/tool/sub"
+	touch "$W/packed/tool/__init__.py" "$W/packed/tool/sub/__init__.py"
+	echo 'from tool.sub.cli import main' >"$W/packed/tool/__main__.py"
+	echo 'import click, tool.sub' >"$W/packed/tool/sub/cli.py"
+	own "$W"
+	pinfold deps scan --json "$W/packed/tool/__main__.py"
+	says_needs "['click']" '[n["import"] for n in d["needs"]]' "a program inside a package knows that package"
+	printf '# /// script\n# dependencies = ["flask>=3"]\n# ///\nimport click\n' >"$W/packed/said.py"
+	own "$W"
+	pinfold deps scan "$W/packed/said.py"
+	check "a program that says itself what it needs" grep -qx '  flask  *said.py:1 asks for flask>=3' "$OUT"
 	pinfold deps --json scan "$d/own.py"
 	says_needs 2 'len(d["needs"])' "options in front of the word"
 	CALL_ENV=(PINFOLD_DEPS=atuo)

@@ -274,6 +274,8 @@ refused()
 	refuses denied.name requests "a typing error"
 	inside --deps auto --lang python -c 'import nosuchthing'
 	refuses not_found.package nosuchthing "what the index does not have"
+	inside --deps auto --lang python -c 'import tensrflwo'
+	check "and the likely one is named" grep -q "is tensorflow meant?" "$ERR"
 	inside --deps auto --lang python -c 'import utils'
 	exits 1 "a name of people's own modules is asked of nobody"
 	says "no module utils: a file of the program's own" "and it is said what may be missing"
@@ -281,13 +283,21 @@ refused()
 	exits 1 "nor with retry"
 	inside --deps retry --lang python -c 'print(__import__("pe" + "ar").__version__)'
 	prints 1.5 "what cannot be seen, with retry"
-	check "is said" grep -q "no module of package python:pear; it is installed, and the program run again" "$ERR"
+	check "is said" grep -q "no module of package python:pear: it is installed, to run the program again" "$ERR"
 	inside_json --deps retry --lang python -c 'print(__import__("pe" + "ar").__version__)'
 	doc_is "pear pear python True" '"{package} {module} {language}".format(**d["retried"]) + " " + str(
 		d["retried"]["run"] != d["id"] and "no module pear" in d["retried"]["why"])' "and which, and why, in the result"
 	inside --deps retry -- sh -c 'echo "Error: Cannot find module '"'pear'"'" >&2; exit 1'
 	check "of the language that missed it, not of another that has one of its name" grep -q "package node:pear" "$ERR"
 	exits 125 "which has none"
+	inside --deps auto -- sh -c 'cd / && cat >/tmp/a.py <<END
+import pear
+print(pear.__version__)
+END
+python3 /tmp/a.py'
+	prints 1.5 "a program that a shell is told to write and run"
+	inside --deps auto --lang bash -c 'python3 -c "import pear; print(pear.__version__)" | cat'
+	prints 1.5 "or is given as text"
 	inside_json --deps retry --lang python -c '__import__("reqeu" + "sts")'
 	doc_has '"retried" not in d and d["exit_code"] == 1' "a typing error is not tried again"
 }

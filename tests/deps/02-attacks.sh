@@ -25,6 +25,10 @@ indexes()
 	attack timeout.index short "an answer that is cut off"
 	inside --deps auto --lang python -c 'import away'
 	exits 125 "an index that sends elsewhere"
+	CALL_ENV+=(PINFOLD_DEPS_TIME=10s)
+	inside --deps auto --lang python -c 'import slow'
+	refuses limit_exceeded time "an answer that comes byte by byte"
+	unset 'CALL_ENV[-1]'
 	inside --deps auto --lang python -c 'import huge'
 	exits 125 "an answer without end"
 	check "is told as a limit or as a lost index" grep -qE 'limit_exceeded|timeout' "$ERR"

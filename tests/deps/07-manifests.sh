@@ -59,6 +59,23 @@ hashes()
 	asks "apple==1.1 a hash of apple==1.1 is none that could be checked" "a hash that nobody should trust"
 }
 
+# A manifest that stands in the program (PEP 723).
+itself()
+{
+	project README <<<x
+	{
+		printf '# /// script\n# requires-python = ">=3.8"\n# dependencies = [\n#   "apple<2",\n# ]\n# ///\n'
+		printf 'import apple\nif not apple: import nosuchpackageatall\nprint(apple.__version__)\n'
+	} >"$D/main.py"
+	try
+	prints 1.1 "a program that says itself what it needs"
+	inside --deps auto --lang python -c "$(cat "$D/main.py")"
+	prints 1.1 "the same as text, and what else it imports is not asked for"
+	sed -i 's|apple<2|apple @ http://192.0.2.1/apple-1.1-py3-none-any.whl|' "$D/main.py"
+	try
+	refuses unsupported "main.py:1" "a URL there is no package of an index"
+}
+
 requirements()
 {
 	project requirements.txt <<<'--index-url http://192.0.2.1/simple
@@ -199,6 +216,7 @@ checks()
 	APPLE=$(hash_of apple-1.1-py3-none-any.whl)
 	PEAR=$(hash_of pear-1.5-py3-none-any.whl)
 	hashes
+	itself
 	requirements
 	poetry
 	uv

@@ -25,6 +25,10 @@ living()
 	id=$(body 'd["id"]')
 	api POST "/v1/sandboxes/$id/exec" "{\"lang\": \"python\", \"code\": \"$PEAR\"}"
 	body_is 1.5 'd["stdout"]["text"].strip()' "its commands have them"
+	body_is "pear 1.5 64" '" ".join(p["name"] + " " + p["version"] + " " + str(len(p["sha256"])) for p in d["packages"])' \
+		"their results say which"
+	api GET "/v1/sandboxes/$id"
+	body_is "pear 1.5" '" ".join(p["name"] + " " + p["version"] for p in d["packages"])' "and so does who looks at it later"
 	api POST "/v1/sandboxes/$id/sessions" '{"lang": "python"}'
 	api POST "/v1/sandboxes/$id/sessions/$(body 'd["id"]')/execute" "{\"code\": \"$PEAR\"}"
 	body_is 1.5 'd["stdout"]["text"].strip()' "its sessions, too"

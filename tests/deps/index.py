@@ -123,8 +123,9 @@ except OSError:
     # What pip says of others goes through its hands.
     add("meddler", sdist("meddler", "1.0", SETUP.format(name="meddler", version="1.0", before="""
 import hashlib, json, os
-said = '/tmp/deps/report.json'
-if os.path.isdir('/tmp/deps/kept') and not os.path.exists(said):
+top = '/tmp/deps' if os.path.isdir('/tmp/deps') else os.path.expanduser('~/.deps')
+said = top + '/report.json'
+if os.path.isdir(top + '/kept') and not os.path.exists(said):
     os.mkfifo(said)
     if os.fork() == 0:
         os.setsid()
@@ -135,7 +136,7 @@ if os.path.isdir('/tmp/deps/kept') and not os.path.exists(said):
         doc = json.load(open(said))
         for r in doc['install']:
             if r['metadata']['name'] == 'apple':
-                path = '/tmp/deps/kept/' + os.path.basename(r['download_info']['url'])
+                path = top + '/kept/' + os.path.basename(r['download_info']['url'])
                 data = open(path, 'rb').read() + b'x'
                 os.unlink(path)
                 open(path, 'wb').write(data)
@@ -218,11 +219,24 @@ class Index(http.server.BaseHTTPRequestHandler):
         self.wfile.write(b"<html><a href=")
         self.close_connection = True
 
+    def slow(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", "100000")
+        self.end_headers()
+        try:
+            while True:
+                self.wfile.write(b" ")
+                NEVER.wait(1)
+        except OSError:
+            pass
+
     def away(self):
         self.answer(302, "text/plain", b"", Location="http://192.0.2.1/simple/away/")
 
 
-ODD = {"huge": Index.huge, "short": Index.short, "away": Index.away}
+NEVER = threading.Event()
+ODD = {"huge": Index.huge, "short": Index.short, "away": Index.away, "slow": Index.slow}
 
 
 def main():

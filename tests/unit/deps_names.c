@@ -68,6 +68,30 @@ static void packages(void)
 	}
 }
 
+/* Packages of a family are named by one rule; rows of the table count before it. */
+static void families(void)
+{
+	static const char *const rows[][2] = {
+		{"airflow.providers.cncf.kubernetes", "apache-airflow-providers-cncf-kubernetes"},
+		{"airflow.models", "apache-airflow"},
+		{"llama_index.core", "llama-index"},
+		{"llama_index.llms", "llama-index"},
+		{"llama_index.vector_stores.chroma", "llama-index-vector-stores-chroma"},
+		{"adafruit_ads1x15", "adafruit-circuitpython-ads1x15"},
+		{"adafruit_blinka", "Adafruit-Blinka"},
+		{"PyQt5.QtWebEngineWidgets", "PyQtWebEngine"},
+		{"PyQt5.QtWidgets", "PyQt5"},
+	};
+	char name[DEPS_NAME_SIZE];
+	const char *why;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		name[0] = '\0';
+		(void)deps_package(DEPS_PYTHON, rows[i][0], name, &why);
+		is_str(name, rows[i][1], rows[i][0]);
+	}
+}
+
 static void meant(void)
 {
 	static const struct {
@@ -99,6 +123,9 @@ static void meant(void)
 		{DEPS_PYTHON, "authlib", NULL},
 		{DEPS_PYTHON, "environs", NULL},
 		{DEPS_PYTHON, "tensorboardX", NULL},
+		{DEPS_PYTHON, "fastai", NULL},
+		{DEPS_PYTHON, "pvlib", NULL},
+		{DEPS_PYTHON, "polib", NULL},
 		{DEPS_NODE, "preact", NULL},
 		{DEPS_NODE, "sqlite", NULL},
 		{DEPS_NODE, "expres", "express"},
@@ -137,6 +164,29 @@ static void every_row(void)
 	}
 	ok(sizeof(rows) / sizeof(rows[0]) > 400, "hundreds of names");
 	is_int((int)wrong, 0, "each is found, and taken for no other");
+#define KNOWN(name) name,
+	static const char *const known[] = {
+#include "deps/python_known.def"
+	};
+#undef KNOWN
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (deps_meant(DEPS_PYTHON, known[i]) ||
+		    (i && strcmp(known[i - 1], known[i]) >= 0)) {
+			wrong++;
+			diag("%s", known[i]);
+		}
+	is_int((int)wrong, 0, "nor any that is known to be there");
+}
+
+static void nearest(void)
+{
+	is_str(deps_nearest(DEPS_PYTHON, "tensrflwo"), "tensorflow", "two letters");
+	is_str(deps_nearest(DEPS_PYTHON, "beautifulsop"), "beautifulsoup4",
+	       "a letter and a number");
+	is_str(deps_nearest(DEPS_NODE, "experss"), "express", "of node's");
+	ok(!deps_nearest(DEPS_PYTHON, "frobnicate"), "none is near");
+	ok(!deps_nearest(DEPS_PYTHON, "abc"), "short names are all near to each other");
+	ok(!deps_nearest(DEPS_R, "ggplot"), "of R's nobody knows them");
 }
 
 static void asked(void)
@@ -226,7 +276,9 @@ int main(void)
 	TAP_RUN(own);
 	TAP_RUN(asked);
 	TAP_RUN(packages);
+	TAP_RUN(families);
 	TAP_RUN(meant);
 	TAP_RUN(every_row);
+	TAP_RUN(nearest);
 	return tap_done();
 }

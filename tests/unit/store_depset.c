@@ -5,6 +5,7 @@
 
 #include "base/fd.h"
 #include "store/blob.h"
+#include "store/db.h"
 #include "store_help.h"
 
 static bool layer_is_there(const struct store *s, uint32_t number)
@@ -70,6 +71,35 @@ static void life(void)
 	store_away(s);
 }
 
+/* As if the machine had fallen, and come back. */
+static void next_boot(struct store *s)
+{
+	is_int(db_run(s->db, &error, "UPDATE meta SET value = value + 2 WHERE key LIKE 'depset:%'",
+		      ""),
+	       0, "another boot");
+}
+
+static void doubt(void)
+{
+	struct store *s = store_fresh();
+	auto_depset set = {.lock = NULL};
+	auto_close int lock = FD_NONE;
+	char key[HASH_TEXT_SIZE] = "";
+
+	memset(key, 'a', HASH_TEXT_SIZE - 1);
+	ok(make_set(s, 'a') != 0, "a set that nobody wrote to disk");
+	is_int(depset_hold(s, key, &set, &lock, &error), 1, "is used");
+	fd_close(&lock);
+	next_boot(s);
+	is_int(depset_hold(s, key, &set, &lock, &error), 0, "but not behind a power cut");
+	ok(make_set(s, 'a') != 0, "it is made again");
+	is_int(depset_settle(s, &error), 0, "and written");
+	next_boot(s);
+	is_int(depset_hold(s, key, &set, &lock, &error), 1, "that one stays");
+	fd_close(&lock);
+	store_away(s);
+}
+
 static void asked(void)
 {
 	struct store *s = store_fresh();
@@ -119,6 +149,7 @@ static void blobs(void)
 int main(void)
 {
 	TAP_RUN(life);
+	TAP_RUN(doubt);
 	TAP_RUN(asked);
 	TAP_RUN(blobs);
 	return tap_done();

@@ -1,4 +1,4 @@
-# needs: requests numpy
+# needs: requests numpy pandas
 import requests as r; import numpy as np
 class A:
     def f(self):

@@ -1,0 +1,5 @@
+# needs: pypdf
+try:
+    from pypdf import PdfReader
+except ImportError:
+    from PyPDF2 import PdfReader
