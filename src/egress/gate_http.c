@@ -139,28 +139,51 @@ static enum egress_protocol spoken(const struct conn *c)
 	return c->protocol == EGRESS_HTTPS ? EGRESS_HTTPS : EGRESS_HTTP;
 }
 
-/* A method that stands in a field counts as much as the one that is spoken: the rules must allow
- * both.
- * *q becomes the one that decides. */
+/* What decides if the request is also this one: the stricter of both. */
+static void also(const struct conn *c, const struct egress_request *other, struct egress_request *q,
+		 struct egress_verdict *v, char method[TARGET_METHOD_SIZE])
+{
+	struct egress_verdict w;
+
+	policy_decide(c->box->policy, other, &w);
+	if (w.action == EGRESS_ALLOW || w.action > v->action)
+		return;
+	*v = w;
+	q->path = other->path;
+	q->path_len = other->path_len;
+	if (other->method != q->method) { /* it may be in a buffer that changes */
+		q->method_len =
+			other->method_len < HTTP_METHOD_MAX ? other->method_len : HTTP_METHOD_MAX;
+		q->method = memcpy(method, other->method, q->method_len);
+	}
+}
+
+/* A method or a path that stands in a field counts as much as the one that is spoken: the rules
+ * must allow both. *q becomes the one that decides. */
 static void decide(const struct conn *c, const struct http_head *h, struct egress_request *q,
 		   struct egress_verdict *v, char method[TARGET_METHOD_SIZE])
 {
+	const struct egress_request spoken = *q;
 	struct egress_request other = *q;
-	struct egress_verdict w;
 	char name[TARGET_METHOD_SIZE];
-	unsigned at = 0;
+	unsigned path_at = 0;
 
 	policy_decide(c->box->policy, q, v);
-	while (HOLD_GATE_OVERRIDE && target_override(h, &at, name)) {
-		other.method = name;
-		other.method_len = strlen(name);
-		policy_decide(c->box->policy, &other, &w);
-		if (w.action == EGRESS_ALLOW || w.action > v->action)
-			continue;
-		*v = w;
-		q->method = memcpy(method, name, sizeof(name));
-		q->method_len = other.method_len;
-	}
+	if (!HOLD_GATE_OVERRIDE)
+		return;
+	do {
+		unsigned at = 0;
+
+		other.method = spoken.method;
+		other.method_len = spoken.method_len;
+		if (path_at)
+			also(c, &other, q, v, method);
+		while (target_override(h, &at, name)) {
+			other.method = name;
+			other.method_len = strlen(name);
+			also(c, &other, q, v, method);
+		}
+	} while (target_override_path(h, &path_at, &other.path, &other.path_len));
 }
 
 /* False: he was not, or said no. */
