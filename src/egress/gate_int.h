@@ -528,6 +528,9 @@ void conn_refuse_http(struct conn *c, unsigned status, const char *text);
 void dns_datagram(struct listener *l);
 void dns_stream_run(struct conn *c);
 
+/* gate_stray.c */
+void stray_datagrams(struct listener *l);
+
 /* gate_resolve.c */
 int resolve_init(struct err *e);
 int resolve_servers(const char *csv, struct err *e);

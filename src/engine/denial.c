@@ -48,9 +48,31 @@ int pinfold_run_denial(const struct pinfold_run *run, struct pinfold_denial *ret
 	return 0;
 }
 
+/* A datagram on a socket whose connect() was told: one thing, which the gate has a row for. */
+static bool is_told(struct pinfold_run *run, const char *what, const char *hint)
+{
+	size_t n = sizeof(GATE_SENT) - 1, m = sizeof("connect ") - 1;
+
+	if (strncmp(what, GATE_SENT, n) != 0)
+		return false;
+	for (unsigned i = 0; i < run->n_denials; i++) {
+		struct run_denial *d = &run->denials[i];
+
+		if (strncmp(d->what, "connect ", m) != 0 || strcmp(d->what + m, what + n) != 0)
+			continue;
+		d->by_gate = true;
+		(void)snprintf(d->hint, sizeof(d->hint), "%s",
+			       hint); /* what it sent is known now */
+		return true;
+	}
+	return false;
+}
+
 void run_deny_by_gate(struct pinfold_run *run, const char *kind, const struct notify_event *ev,
 		      const char *what, uint64_t count)
 {
+	if (is_told(run, what, ev->hint))
+		return;
 	struct run_denial *d = find(run, kind, what);
 
 	alerts_denial(run, ev, what, count);

@@ -287,8 +287,12 @@ void egress_name(struct pinfold_run *run, struct notify_event *ev)
 		;
 	if (!run->names[n - 1][0])
 		return;
+	int call = (int)strcspn(ev->what, " ");
+	char text[16];
+
+	(void)snprintf(text, sizeof(text), "%.*s", call < 15 ? call : 15, ev->what);
 	(void)snprintf(ev->host, sizeof(ev->host), "%.63s", run->names[n - 1]);
-	(void)snprintf(ev->what, sizeof(ev->what), "connect %.63s:%u", ev->host, ev->port);
+	(void)snprintf(ev->what, sizeof(ev->what), "%s %.63s:%u", text, ev->host, ev->port);
 }
 
 void egress_end(struct pinfold_run *run)

@@ -23,4 +23,5 @@ void plan_network(struct plan *p, const struct sandbox_spec *spec)
 	plan_num(p, PLAN_LISTEN, 0, GATE_DNS_PORT, GATE_UDP);
 	plan_num(p, PLAN_LISTEN, 0, GATE_DNS_PORT, GATE_TCP);
 	plan_num(p, PLAN_LISTEN, 0, GATE_PROXY_PORT, GATE_PROXY);
+	plan_num(p, PLAN_LISTEN, 0, 0, GATE_STRAYS);
 }
