@@ -139,7 +139,7 @@ bool notify_is_gated(const struct sandbox_egress *out, const struct notify_event
 	if (ev->port == GATE_DNS_PORT || ev->port == 0)
 		return true;
 	if (strncmp(ev->what, "connect", strlen("connect")) != 0)
-		return true; /* datagrams, which it hears, whoever sends them */
+		return false; /* datagrams */
 	for (unsigned i = 0; i < out->n_ports; i++)
 		if (out->ports[i] == ev->port)
 			return true;
