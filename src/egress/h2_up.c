@@ -170,8 +170,8 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *f, vo
 
 	(void)session;
 	h->n_continuations = 0;
-	if (h->has_answer || f->hd.stream_id != h->id)
-		return 0; /* trailers */
+	if (h->has_answer || f->hd.stream_id != h->id || f->hd.type != NGHTTP2_HEADERS)
+		return 0; /* trailers; what is pushed, which nobody asked for */
 	free(h->room);
 	h->room = malloc(HTTP_HEAD_MAX);
 	if (!h->room)
@@ -182,6 +182,17 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *f, vo
 	return 0;
 }
 
+/* 0: none that there is; nghttp2 takes some of those. */
+static unsigned status_of(const uint8_t *value, size_t len)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < len && i < 4; i++)
+		n = value[i] >= '0' && value[i] <= '9' ? 10 * n + (unsigned)(value[i] - '0')
+						       : 10000;
+	return len == 3 && n >= 100 && n <= 599 ? n : 0;
+}
+
 static int on_header(nghttp2_session *session, const nghttp2_frame *f, const uint8_t *name,
 		     size_t name_len, const uint8_t *value, size_t len, uint8_t flags, void *arg)
 {
@@ -190,13 +201,13 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *f, const uin
 
 	(void)session;
 	(void)flags;
-	if (!h->room || f->hd.stream_id != h->id)
+	if (!h->room || f->hd.stream_id != h->id || f->hd.type != NGHTTP2_HEADERS)
 		return 0;
 	if (is(":status", name, name_len)) {
-		for (size_t i = 0; i < len && i < 3; i++)
-			h->status = 10 * h->status + (unsigned)(value[i] - '0');
-		http_out_status(&h->head, h->status);
-		return 0;
+		h->status = status_of(value, len);
+		if (h->status)
+			http_out_status(&h->head, h->status);
+		return h->status ? 0 : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 	}
 	if (name_len == 0 || name[0] == ':' || name_len >= sizeof(text) ||
 	    is_framing(name, name_len))

@@ -232,6 +232,15 @@ static void ends(void)
 	ok(!s.goes_on && s.answered.len == 0, "101 is none");
 	scene_done(&s);
 
+	static const char *const odd[] = {"099", "000", "600", "999"};
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		scene_init(&s, 0);
+		ask(&s, GET);
+		answer(&s, odd[i], "x-a", "b", 3);
+		ok(!s.goes_on && s.answered.len == 0, "a status that there is not");
+		scene_done(&s);
+	}
+
 	scene_init(&s, 0);
 	ask(&s, GET);
 	answer(&s, "200", "x-a", "b", 3);
