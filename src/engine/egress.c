@@ -203,6 +203,7 @@ int egress_begin(struct pinfold_run *run, struct err *e)
 	run->reports = pair[0];
 	reports = pair[1];
 	req->spec.egress.gate = run->gate_end;
+	req->spec.egress.is_heard = !run->lives;
 	int fds[GATE_OPEN_FDS_MAX] = {policy, intake, reports, FD_NONE, FD_NONE, FD_NONE};
 	add_more(fds, (int[]){roots, secrets, req->egress_purse ? req->egress_purse : FD_NONE});
 	if (req->egress_purse)

@@ -47,7 +47,8 @@
 #define GATE_REQUESTS_MAX 256u /* told of a sandbox in a minute, and kept of a run */
 #define GATE_NAMES_MAX 256u    /* of those that have addresses, the first are told */
 
-/* STRAYS: a raw socket that hears datagrams to every port but that of name servers. */
+/* STRAYS: a raw socket that hears datagrams to every port but that of name servers; or connections
+ * to ports that nobody listens on. Its `port` is the protocol. */
 enum gate_listen_kind { GATE_TCP = 1, GATE_UDP, GATE_PROXY, GATE_STRAYS };
 #define GATE_STRAY_BYTES 96u /* that it gives of each: the longest headers */
 
