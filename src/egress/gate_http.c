@@ -13,6 +13,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/fd.h"
 #include "egress/gate_int.h"
@@ -577,6 +578,18 @@ static int write_response(struct http_stage *s, struct stage_io *io)
 	return n < 0 ? n : stage_put(&io->to_client, buf, (size_t)n);
 }
 
+/* What is packed, or a part, cannot be looked into; nobody asked for it. */
+static bool hides(const struct http_head *h)
+{
+	const struct http_field *f = http_head_field(h, "content-encoding");
+
+	for (; f; f = http_head_next(h, f))
+		if (f->value_len != strlen("identity") ||
+		    strncasecmp(f->value, "identity", f->value_len) != 0)
+			return true;
+	return h->status == 206;
+}
+
 /* 1: there is one. 0: not yet. -1: the server makes no sense. */
 static int take_response(struct http_stage *s, struct stage_io *io)
 {
@@ -594,9 +607,7 @@ static int take_response(struct http_stage *s, struct stage_io *io)
 			return used < 0 ? -1 : 0;
 		forget_again(s);
 		bool informal = s->head->status < 200;
-		/* What is packed cannot be looked into; nobody asked for it. */
-		if (s->redact && http_head_field(s->head, "content-encoding") &&
-		    !http_head_lists(s->head, "content-encoding", "identity"))
+		if (s->redact && hides(s->head))
 			return -1;
 		if (s->head->status == 101) {
 			s->tunnel.is_open = tunnel_is_agreed(&s->tunnel, s->head, s->redact);
