@@ -551,7 +551,7 @@ static int refuse_item(const char *item, const char *why, struct err *e)
 				   : why);
 	if (n == 0 || n >= 80 || (!at && item[0] >= '0' && item[0] <= '9'))
 		return err_remedy(e, "give HOST or HOST:PORT, such as example.org:443");
-	return err_remedy(e, "give --allow %.*s; paths belong into a file for --policy", (int)n,
+	return err_remedy(e, "give --allow %.*s; paths belong into --policy", (int)n,
 			  at ? at + 3 : item);
 }
 
