@@ -215,7 +215,7 @@ __attribute__((noreturn, format(printf, 1, 2))) static void die(const char *fmt,
 
 int main(int argc, char **argv)
 {
-	static const char *const names[] = {"strict", "landlock", "guard", "guard_delete"};
+	static const char *const names[] = {"strict", "landlock", "guard", "guard_delete", "gated"};
 	static struct level level;
 	static struct prog prog;
 	const struct arch *arch = NULL;

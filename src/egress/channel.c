@@ -46,6 +46,8 @@ struct channel {
 	/* What our BIO reads from and writes to; borrowed. */
 	struct stage_buf *in, *out;
 	const bool *ended;
+	void *carried; /* owned, by free_carried */
+	void (*free_carried)(void *what);
 };
 
 static const unsigned char http11[] = "\x08http/1.1", both[] = "\x02h2\x08http/1.1";
@@ -356,12 +358,15 @@ static bool expect_host(SSL *ssl, const struct name *host)
 	return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host->text) == 1;
 }
 
-struct channel *channel_connect(struct channel_roots *roots, const struct name *host, bool is_http)
+struct channel *channel_connect(struct channel_roots *roots, const struct name *host,
+				enum channel_offer offer)
 {
 	assert(roots && host);
 	struct channel *c = new_channel(roots, roots->as_client, host);
+	const unsigned char *list = offer == CHANNEL_HTTP2 ? both : http11;
+	unsigned len = (unsigned)(offer == CHANNEL_HTTP2 ? sizeof(both) : sizeof(http11)) - 1;
 	if (!c || !expect_host(c->ssl, host) ||
-	    (is_http && SSL_set_alpn_protos(c->ssl, http11, sizeof(http11) - 1) != 0)) {
+	    (offer != CHANNEL_NOTHING && SSL_set_alpn_protos(c->ssl, list, len) != 0)) {
 		channel_free(c);
 		return NULL;
 	}
@@ -379,8 +384,22 @@ void channel_free(struct channel *c)
 {
 	if (!c)
 		return;
+	if (c->carried)
+		c->free_carried(c->carried);
 	SSL_free(c->ssl);
 	free(c);
+}
+
+void channel_carry(struct channel *c, void *what, void (*free_it)(void *what))
+{
+	assert(!c->carried && what && free_it);
+	c->carried = what;
+	c->free_carried = free_it;
+}
+
+void *channel_carried(const struct channel *c)
+{
+	return c->carried;
 }
 
 void channel_bind(struct channel *c, struct stage_buf *in, struct stage_buf *out, const bool *ended)

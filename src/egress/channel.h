@@ -37,9 +37,13 @@ void channel_sessions_free(struct channel_sessions *s);
  * lives longer. */
 struct channel *channel_accept(struct channel_roots *roots, struct authority *a,
 			       const struct name *host, bool takes_h2);
-/* The client's end, for a server. `is_http`: HTTP/1.1 is offered; else nothing is. The same
- * holds. */
-struct channel *channel_connect(struct channel_roots *roots, const struct name *host, bool is_http);
+/* The client's end, for a server, and what is offered to it. The same holds. */
+enum channel_offer { CHANNEL_NOTHING, CHANNEL_HTTP1, CHANNEL_HTTP2 }; /* 2: and 1.1 */
+struct channel *channel_connect(struct channel_roots *roots, const struct name *host,
+				enum channel_offer offer);
+/* What belongs to it goes where it goes, and is freed with it. It has one at most. */
+void channel_carry(struct channel *c, void *what, void (*free_it)(void *what));
+void *channel_carried(const struct channel *c); /* NULL: nothing */
 /* Of a server, before its handshake: use what it gave, and keep what it will give; `s` is borrowed.
  * A server that knows us again shows no certificate, so only one that was valid for this very name,
  * at this port, and still is, is remembered. TLS 1.3 alone, whose keys are new each time. */
@@ -54,7 +58,7 @@ void channel_bind(struct channel *c, struct stage_buf *in, struct stage_buf *out
 
 /* 1: done. 0: it needs more bytes. -1: failed. */
 int channel_shake(struct channel *c);
-/* Of a client, once that is done: it speaks HTTP/2. */
+/* Once that is done: HTTP/2 is what both speak. */
 bool channel_is_h2(const struct channel *c);
 /* Of a server: it has shown a valid certificate, and that it holds its key. One that wants a
  * certificate of ours, too, has done so although the handshake fails. */

@@ -55,8 +55,11 @@ static bool is_listener(int fd, const struct gate_listen *msg)
 	uint16_t port;
 	bool udp = msg->kind == GATE_UDP;
 
-	if (msg->magic != GATE_MAGIC || msg->kind < GATE_TCP || msg->kind > GATE_PROXY)
+	if (msg->magic != GATE_MAGIC || msg->kind < GATE_TCP || msg->kind > GATE_STRAYS)
 		return false;
+	if (msg->kind == GATE_STRAYS)
+		return option(fd, SO_TYPE) == SOCK_RAW && option(fd, SO_PROTOCOL) == msg->port &&
+		       (msg->port == IPPROTO_UDP || msg->port == IPPROTO_TCP);
 	return option(fd, SO_TYPE) == (udp ? SOCK_DGRAM : SOCK_STREAM) &&
 	       (udp || option(fd, SO_ACCEPTCONN) == 1) && getsockname(fd, &at.any, &len) == 0 &&
 	       address_of_sockaddr(&at.any, &a, &port) && port == msg->port;
@@ -71,6 +74,8 @@ static void on_listener(struct source *s, uint32_t events)
 		return;
 	if (l->kind == GATE_UDP)
 		dns_datagram(l);
+	else if (l->kind == GATE_STRAYS)
+		stray_packets(l);
 	else
 		conn_accept(l);
 }
@@ -198,6 +203,9 @@ void box_end(struct box *b)
 {
 	if (b->is_ending)
 		return;
+	for (unsigned i = 0; i < b->n_listeners; i++) /* what was refused a moment ago */
+		if (b->listeners[i].kind == GATE_STRAYS)
+			stray_packets(&b->listeners[i]);
 	b->is_ending = true;
 	gate_forget(&b->intake);
 	for (unsigned i = 0; i < b->n_listeners; i++)

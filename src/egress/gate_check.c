@@ -121,7 +121,7 @@ static void connected(struct check *k)
 	if (getpeername(k->source.fd, (struct sockaddr *)&peer, &peer_len) < 0)
 		return; /* not yet */
 	struct channel_roots *roots = inspect_roots(&e);
-	k->channel = roots ? channel_connect(roots, &k->host, false) : NULL;
+	k->channel = roots ? channel_connect(roots, &k->host, CHANNEL_NOTHING) : NULL;
 	if (!k->channel) {
 		settle(k, CHECK_BAD, "there is nothing to check certificates by");
 		return;

@@ -104,11 +104,21 @@ static struct conn *conn_new(struct listener *l, int *fd)
 	return c;
 }
 
+/* Where several share the gate, nobody has more than four times what is left for the others: who
+ * comes last finds room, however many the first ones open. */
+static bool is_full(const struct box *b)
+{
+	unsigned left = gate.conns_max > gate.n_conns ? gate.conns_max - gate.n_conns : 0;
+	bool alone = gate.boxes == b && !b->next;
+
+	return left == 0 || b->n_conns >= BOX_CONNS_MAX ||
+	       (HOLD_GATE_SHARE && !alone && b->n_conns >= 4 * left);
+}
+
 struct conn *conn_lane(const struct conn *of)
 {
-	bool full = gate.n_conns >= gate.conns_max || of->box->n_conns >= BOX_CONNS_MAX ||
-		    (of->account && of->limits.connections &&
-		     of->account->conns >= of->limits.connections);
+	bool full = is_full(of->box) || (of->account && of->limits.connections &&
+					 of->account->conns >= of->limits.connections);
 	struct conn *c = full ? NULL : calloc(1, sizeof(*c));
 
 	if (!c)
@@ -414,7 +424,7 @@ void conn_accept(struct listener *l)
 
 		if (fd < 0)
 			return;
-		if (gate.n_conns >= gate.conns_max || l->box->n_conns >= BOX_CONNS_MAX) {
+		if (is_full(l->box)) {
 			struct name any = {.kind = NAME_DNS, .len = 1, .text = "*"};
 
 			box_deny(l->box, &any, l->port, "too many connections at once", NULL,

@@ -3,8 +3,8 @@
  * HTTP/2 of a client in the gate: each stream is a lane, which is a connection of its own in all
  * but its client's socket. It has its own server, deadline, question to a person and row in the
  * record, and reads HTTP/1.1 as any other (gate_http.c), so there is nothing that a stream could
- * have judged otherwise. Servers are spoken to by HTTP/1.1, over TLS, on as many connections as
- * there are streams at once; a lane that is done waits for the next.
+ * have judged otherwise. Servers are spoken to by HTTP/2, too, where they can (h2_up.c), on
+ * as many connections as there are streams at once; a lane that is done waits for the next.
  *
  * A lane that ends tells its client's connection; a connection that ends leaves its lanes as
  * orphans, who close in their own turn: whoever walks the list of connections may close this one.
@@ -66,7 +66,7 @@ static struct stage_io *open_lane(void *arg, bool *ret_never)
 	c->lane_of = m;
 	m->lanes[free_at] = c;
 	m->is_idle[free_at] = false;
-	struct inspect_inner inner = {read_lane, c, false, c->box->sessions, c->port};
+	struct inspect_inner inner = {read_lane, c, false, true, c->box->sessions, c->port};
 	if (stage_begin(c, inspect_new(NULL, gate.roots, &c->host, &inner)) < 0) {
 		conn_abort(c);
 		*ret_never = true;

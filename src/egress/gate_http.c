@@ -13,6 +13,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/fd.h"
 #include "egress/gate_int.h"
@@ -139,28 +140,51 @@ static enum egress_protocol spoken(const struct conn *c)
 	return c->protocol == EGRESS_HTTPS ? EGRESS_HTTPS : EGRESS_HTTP;
 }
 
-/* A method that stands in a field counts as much as the one that is spoken: the rules must allow
- * both.
- * *q becomes the one that decides. */
+/* What decides if the request is also this one: the stricter of both. */
+static void also(const struct conn *c, const struct egress_request *other, struct egress_request *q,
+		 struct egress_verdict *v, char method[TARGET_METHOD_SIZE])
+{
+	struct egress_verdict w;
+
+	policy_decide(c->box->policy, other, &w);
+	if (w.action == EGRESS_ALLOW || w.action > v->action)
+		return;
+	*v = w;
+	q->path = other->path;
+	q->path_len = other->path_len;
+	if (other->method != q->method) { /* it may be in a buffer that changes */
+		q->method_len =
+			other->method_len < HTTP_METHOD_MAX ? other->method_len : HTTP_METHOD_MAX;
+		q->method = memcpy(method, other->method, q->method_len);
+	}
+}
+
+/* A method or a path that stands in a field counts as much as the one that is spoken: the rules
+ * must allow both. *q becomes the one that decides. */
 static void decide(const struct conn *c, const struct http_head *h, struct egress_request *q,
 		   struct egress_verdict *v, char method[TARGET_METHOD_SIZE])
 {
+	const struct egress_request spoken = *q;
 	struct egress_request other = *q;
-	struct egress_verdict w;
 	char name[TARGET_METHOD_SIZE];
-	unsigned at = 0;
+	unsigned path_at = 0;
 
 	policy_decide(c->box->policy, q, v);
-	while (HOLD_GATE_OVERRIDE && target_override(h, &at, name)) {
-		other.method = name;
-		other.method_len = strlen(name);
-		policy_decide(c->box->policy, &other, &w);
-		if (w.action == EGRESS_ALLOW || w.action > v->action)
-			continue;
-		*v = w;
-		q->method = memcpy(method, name, sizeof(name));
-		q->method_len = other.method_len;
-	}
+	if (!HOLD_GATE_OVERRIDE)
+		return;
+	do {
+		unsigned at = 0;
+
+		other.method = spoken.method;
+		other.method_len = spoken.method_len;
+		if (path_at)
+			also(c, &other, q, v, method);
+		while (target_override(h, &at, name)) {
+			other.method = name;
+			other.method_len = strlen(name);
+			also(c, &other, q, v, method);
+		}
+	} while (target_override_path(h, &path_at, &other.path, &other.path_len));
 }
 
 /* False: he was not, or said no. */
@@ -554,6 +578,18 @@ static int write_response(struct http_stage *s, struct stage_io *io)
 	return n < 0 ? n : stage_put(&io->to_client, buf, (size_t)n);
 }
 
+/* What is packed, or a part, cannot be looked into; nobody asked for it. */
+static bool hides(const struct http_head *h)
+{
+	const struct http_field *f = http_head_field(h, "content-encoding");
+
+	for (; f; f = http_head_next(h, f))
+		if (f->value_len != strlen("identity") ||
+		    strncasecmp(f->value, "identity", f->value_len) != 0)
+			return true;
+	return h->status == 206;
+}
+
 /* 1: there is one. 0: not yet. -1: the server makes no sense. */
 static int take_response(struct http_stage *s, struct stage_io *io)
 {
@@ -571,9 +607,7 @@ static int take_response(struct http_stage *s, struct stage_io *io)
 			return used < 0 ? -1 : 0;
 		forget_again(s);
 		bool informal = s->head->status < 200;
-		/* What is packed cannot be looked into; nobody asked for it. */
-		if (s->redact && http_head_field(s->head, "content-encoding") &&
-		    !http_head_lists(s->head, "content-encoding", "identity"))
+		if (s->redact && hides(s->head))
 			return -1;
 		if (s->head->status == 101) {
 			s->tunnel.is_open = tunnel_is_agreed(&s->tunnel, s->head, s->redact);

@@ -71,7 +71,7 @@ static struct stage *read_inside(void *arg, bool is_h2)
 
 struct stage *inspect_stage_new(struct conn *c)
 {
-	struct inspect_inner inner = {read_inside, c, true, c->box->sessions, c->port};
+	struct inspect_inner inner = {read_inside, c, true, false, c->box->sessions, c->port};
 	struct err e = ERR_INIT;
 
 	if (!c->box->authority || !inspect_roots(&e)) {

@@ -324,10 +324,11 @@ struct conn {
 
 	struct address addresses[CONN_ADDRESSES_MAX];
 	unsigned n_addresses, tried;
-	struct query *query;	/* of the resolver, which owns it; NULL: none */
-	const char *no_address; /* why there is none */
-	bool is_resolved;	/* the resolver has answered */
-	bool names_itself;	/* a rule names the address, whatever kind it is of */
+	struct query *query;	   /* of the resolver, which owns it; NULL: none */
+	struct conn *next_waiting; /* for the same; borrowed */
+	const char *no_address;	   /* why there is none */
+	bool is_resolved;	   /* the resolver has answered */
+	bool names_itself;	   /* a rule names the address, whatever kind it is of */
 
 	uint8_t *hello; /* first bytes of the client, that belong to the server */
 	size_t hello_len, hello_sent, hello_cap;
@@ -527,6 +528,9 @@ void conn_refuse_http(struct conn *c, unsigned status, const char *text);
 /* gate_dns.c */
 void dns_datagram(struct listener *l);
 void dns_stream_run(struct conn *c);
+
+/* gate_stray.c */
+void stray_packets(struct listener *l);
 
 /* gate_resolve.c */
 int resolve_init(struct err *e);

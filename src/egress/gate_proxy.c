@@ -61,6 +61,16 @@ static void took(struct conn *c, size_t n)
 	memmove(c->hello, c->hello + n, c->hello_len);
 }
 
+/* Clients that look names up themselves say the address that they were given for one. */
+static void find_name(struct conn *c)
+{
+	struct name name;
+
+	if (c->host.kind != NAME_DNS && synthetic_is(&c->host.address) &&
+	    synthetic_name(c->box->names, &c->host.address, &name))
+		c->host = name;
+}
+
 static void connect_http(struct conn *c, const struct http_head *h, size_t used)
 {
 	static const char yes[] = "HTTP/1.1 200 Connection established\r\n\r\n";
@@ -73,6 +83,7 @@ static void connect_http(struct conn *c, const struct http_head *h, size_t used)
 		return;
 	}
 	c->port = q.port;
+	find_name(c);
 	if (!conn_decide(c, &v)) {
 		if (!c->is_asking)
 			conn_refuse_http(c, 403, v.hint[0] ? v.hint : "not allowed");
@@ -127,6 +138,7 @@ static void socks_connect(struct conn *c)
 	}
 	c->host = q.host;
 	c->port = q.port;
+	find_name(c);
 	if (!conn_decide(c, &v)) {
 		if (!c->is_asking)
 			refuse_socks(c, SOCKS_DENIED);

@@ -18,11 +18,16 @@
 #define SOCKETS_MAX 256u
 #define ANSWER_S_MAX 300 /* an answer is kept no longer, whatever it says */
 
+/* One question, of all connections of a sandbox that want the name while it is under way. */
 struct query {
-	struct conn *conn; /* borrowed; NULL: nobody waits for it any more */
+	struct query *next;
+	const struct box *box; /* borrowed; there as long as somebody waits */
+	struct name host;
+	struct conn *first; /* borrowed; NULL: nobody waits for it any more */
 };
 
 static ares_channel channel;
+static struct query *asked; /* all of them */
 
 /* Descriptors of c-ares that the loop waits for. */
 static struct source sockets[SOCKETS_MAX];
@@ -158,36 +163,63 @@ static void take(struct conn *c, const struct ares_addrinfo *list)
 	}
 }
 
+static void settle(struct conn *c, int status, const struct ares_addrinfo *list)
+{
+	c->query = NULL;
+	c->n_addresses = 0;
+	c->no_address = status == ARES_ENOTFOUND || status == ARES_ENODATA
+				? "the name has no address"
+			: status == ARES_SUCCESS ? NULL
+						 : "the name servers do not answer";
+	if (status == ARES_SUCCESS && list)
+		take(c, list);
+	c->is_resolved = true;
+	conn_busy(c);
+}
+
 static void on_answer(void *arg, int status, int timeouts, struct ares_addrinfo *list)
 {
 	struct query *q = arg;
-	struct conn *c = q->conn;
 
 	(void)timeouts;
-	free(q);
-	if (c) {
-		c->query = NULL;
-		c->n_addresses = 0;
-		c->no_address = status == ARES_ENOTFOUND || status == ARES_ENODATA
-					? "the name has no address"
-				: status == ARES_SUCCESS ? NULL
-							 : "the name servers do not answer";
-		if (status == ARES_SUCCESS && list) {
-			take(c, list);
-			keep(c, seconds_of(list));
+	for (struct query **at = &asked; *at; at = &(*at)->next)
+		if (*at == q) {
+			*at = q->next;
+			break;
 		}
-		c->is_resolved = true;
-		conn_busy(c);
+	for (struct conn *c = q->first, *next; c; c = next) {
+		next = c->next_waiting;
+		settle(c, status, list);
+		if (c == q->first && list)
+			keep(c, seconds_of(list));
 	}
+	free(q);
 	if (list)
 		ares_freeaddrinfo(list);
+}
+
+/* Somebody of the same sandbox has asked, and waits. */
+static struct query *under_way(const struct conn *c)
+{
+	struct query *q = asked;
+
+	while (q && !(q->first && q->box == c->box && name_equal(&q->host, &c->host)))
+		q = q->next;
+	return q;
+}
+
+static void wait_for(struct query *q, struct conn *c)
+{
+	c->query = q;
+	c->next_waiting = q->first;
+	q->first = c;
 }
 
 void resolve_begin(struct conn *c)
 {
 	struct ares_addrinfo_hints hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
 	const struct answer *known = recall(c);
-	struct query *q = known ? NULL : malloc(sizeof(*q));
+	struct query *q = known ? NULL : under_way(c);
 
 	if (known) {
 		memcpy(c->addresses, known->addresses, sizeof(c->addresses));
@@ -196,21 +228,31 @@ void resolve_begin(struct conn *c)
 		conn_busy(c);
 		return;
 	}
+	if (q) {
+		wait_for(q, c);
+		return;
+	}
+	q = malloc(sizeof(*q));
 	if (!q) {
 		c->no_address = "no memory";
 		c->is_resolved = true;
 		conn_busy(c);
 		return;
 	}
-	q->conn = c;
-	c->query = q;
+	*q = (struct query){.next = asked, .box = c->box, .host = c->host};
+	asked = q;
+	wait_for(q, c);
 	ares_getaddrinfo(channel, c->host.text, NULL, &hints, on_answer, q);
 }
 
 void resolve_forget(struct conn *c)
 {
-	if (c->query)
-		c->query->conn = NULL;
+	struct conn **at = c->query ? &c->query->first : NULL;
+
+	while (at && *at && *at != c)
+		at = &(*at)->next_waiting;
+	if (at && *at)
+		*at = c->next_waiting;
 	c->query = NULL;
 }
 

@@ -201,7 +201,10 @@ static bool is_fit(const struct spare *s, const struct conn *c)
 {
 	bool same = s->rule == c->errand.rule || !HOLD_GATE_ERRAND;
 
-	return same && s->port == c->port && name_equal(&s->host, &c->host) &&
+	/* Who speaks HTTP/1.1 may want to open a WebSocket on it. */
+	bool spoken = c->is_lane || !channel_is_h2(s->channel);
+
+	return same && spoken && s->port == c->port && name_equal(&s->host, &c->host) &&
 	       gate.now_ms < s->until_ms && gate.now_ms - s->since_ms < SPARE_LIFE_MS;
 }
 

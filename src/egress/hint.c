@@ -51,7 +51,7 @@ static void say_near(const struct policy *p, const struct opinion *o,
 		(void)snprintf(ret->hint, sizeof(ret->hint),
 			       "rule \"%.100s\" allows %.100s here, not %.*s; ask the person to "
 			       "change the policy if that is not enough",
-			       rule, *methods ? methods : "no such method",
+			       rule, *methods ? methods : "all but TRACE and CONNECT",
 			       (int)(q->method_len < 32 ? q->method_len : 32), q->method);
 		return;
 	case MISS_PATH:
@@ -78,12 +78,31 @@ static void say_near(const struct policy *p, const struct opinion *o,
 	}
 }
 
+/* A question for the name of an address. */
+static bool is_reverse(const struct name *n)
+{
+	static const char *const zones[] = {".in-addr.arpa", ".ip6.arpa"};
+
+	for (size_t i = 0; i < sizeof(zones) / sizeof(zones[0]); i++) {
+		size_t len = strlen(zones[i]);
+
+		if (n->len > len && memcmp(n->text + n->len - len, zones[i], len) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void say_unknown(const struct opinion *o, const struct egress_request *q,
 			struct egress_verdict *ret)
 {
 	char text[NAME_SIZE + 16];
 
 	ret->why = o->miss == MISS_PORT ? "no rule names this port of it" : "no rule names it";
+	if (q->stage == EGRESS_LOOKUP && is_reverse(q->host)) {
+		(void)snprintf(ret->hint, sizeof(ret->hint),
+			       "addresses have no names here; go on without, nothing needs it");
+		return;
+	}
 	(void)snprintf(ret->hint, sizeof(ret->hint),
 		       "ask the person to run again with --allow %s, if it is needed",
 		       where(q, text, sizeof(text)));
@@ -95,9 +114,12 @@ static void say_ceiling(const struct egress_request *q, struct egress_verdict *r
 
 	if (ret->rule == -1)
 		ret->why = "the operator's ceiling does not have it";
+	bool is_request = q->stage == EGRESS_REQUEST && q->method;
 	(void)snprintf(
 		ret->hint, sizeof(ret->hint),
-		"who runs this machine does not allow %s; no option of a run can change that",
+		"who runs this machine does not allow %.*s%s%s; no option of a run can change that",
+		is_request ? (int)(q->method_len < 32 ? q->method_len : 32) : 0,
+		is_request ? q->method : "", is_request ? " at this path of " : "",
 		where(q, text, sizeof(text)));
 }
 

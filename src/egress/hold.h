@@ -7,6 +7,12 @@
 #ifndef EGRESS_HOLD_H
 #define EGRESS_HOLD_H
 
+/* a sandbox leaves connections to the others of a gate */
+#ifdef DROP_GATE_SHARE
+#define HOLD_GATE_SHARE 0
+#else
+#define HOLD_GATE_SHARE 1
+#endif
 /* every connection is held against the policy */
 #ifdef DROP_GATE_POLICY
 #define HOLD_GATE_POLICY 0

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "egress/channel.h"
+#include "egress/h2_up.h"
 #include "egress/hold.h"
 
 struct inspect {
@@ -16,7 +17,10 @@ struct inspect {
 	const struct name *host; /* borrowed */
 	struct channel_roots *roots;
 	struct channel *client,
-		*server; /* owned; client: NULL in the clear; server: until wanted */
+		*server;  /* owned; client: NULL in the clear; server: until wanted */
+	struct h2_up *h2; /* borrowed from `server`, which carries it; NULL: HTTP/1.1 is spoken */
+	struct stage_buf frames_in, frames_out; /* of h2 */
+	bool frames_ended;
 	bool server_ready;
 	bool is_ending, wants_server;
 	const char *why;
@@ -40,11 +44,24 @@ static enum stage_next end_with(struct inspect *s, enum stage_next next)
 	return STAGE_ON;
 }
 
+/* The server speaks HTTP/2: somebody has to, on our side. */
+static bool speak_h2(struct inspect *s)
+{
+	s->h2 = channel_carried(s->server);
+	if (s->h2 || !channel_is_h2(s->server))
+		return true;
+	s->h2 = h2_up_new();
+	if (s->h2)
+		channel_carry(s->server, s->h2, h2_up_free);
+	return s->h2;
+}
+
 /* The server was wanted: its handshake, before anything of a request goes there. */
 static enum stage_next reach_server(struct inspect *s, struct stage_io *io)
 {
 	if (!s->server) {
-		s->server = channel_connect(s->roots, s->host, true);
+		s->server = channel_connect(s->roots, s->host,
+					    s->with.asks_h2 ? CHANNEL_HTTP2 : CHANNEL_HTTP1);
 		if (!s->server)
 			return STAGE_ABORT;
 		if (s->with.sessions)
@@ -53,6 +70,8 @@ static enum stage_next reach_server(struct inspect *s, struct stage_io *io)
 	bind_sides(s, io);
 	int r = channel_shake(s->server);
 	if (r > 0 && channel_is_proven(s->server)) {
+		if (!speak_h2(s))
+			return STAGE_ABORT;
 		s->server_ready = s->plain.server_open = true;
 	} else if (r != 0) {
 		s->why = channel_why(s->server);
@@ -121,9 +140,47 @@ static enum stage_next last_words(struct inspect *s, struct stage_io *io)
 	return STAGE_END;
 }
 
+/* Between the inner stage, which knows HTTP/1.1, and a server that speaks HTTP/2. */
+static void translate(struct inspect *s)
+{
+	struct stage_io *p = &s->plain;
+	const struct h2_up_io io = {&p->to_server, &p->from_server, &s->frames_in, &s->frames_out};
+	bool goes_on = h2_up_run(s->h2, &io);
+
+	if (!goes_on || (s->frames_ended && s->frames_in.len == 0 && h2_up_is_dry(s->h2)))
+		p->server_ended = true;
+}
+
+static void hear_server(struct inspect *s)
+{
+	struct stage_io *p = &s->plain;
+
+	if (!s->h2) {
+		(void)channel_take(s->server, &p->from_server, &p->server_ended, &p->server_cut);
+		return;
+	}
+	bool cut = false; /* an answer in frames says itself where it ends */
+	(void)channel_take(s->server, &s->frames_in, &s->frames_ended, &cut);
+	translate(s);
+}
+
+/* A server that takes no more may still have answered why. */
+static void tell_server(struct inspect *s)
+{
+	struct stage_buf *out = s->h2 ? &s->frames_out : &s->plain.to_server;
+
+	if (s->h2)
+		translate(s);
+	if (channel_give(s->server, out) < 0)
+		stage_buf_done(out);
+}
+
 static size_t held(const struct inspect *s, const struct stage_io *io)
 {
-	return s->plain.from_client.len + 3 * s->plain.to_client.len +
+	size_t h2 =
+		s->h2 ? 23 * s->frames_in.len + 29 * s->frames_out.len + 31 * h2_up_held(s->h2) : 0;
+
+	return h2 + s->plain.from_client.len + 3 * s->plain.to_client.len +
 	       5 * s->plain.from_server.len + 7 * s->plain.to_server.len +
 	       11 * io->from_client.len + 13 * io->to_client.len + 17 * io->from_server.len +
 	       19 * io->to_server.len + s->plain.client_ended + 2 * s->plain.server_ended;
@@ -132,11 +189,9 @@ static size_t held(const struct inspect *s, const struct stage_io *io)
 /* One round. *ret_next is for the gate when it is not STAGE_ON. */
 static void round_once(struct inspect *s, struct stage_io *io, enum stage_next *ret_next)
 {
-	struct stage_io *p = &s->plain;
-
 	hear_client(s, io);
 	if (s->server_ready)
-		(void)channel_take(s->server, &p->from_server, &p->server_ended, &p->server_cut);
+		hear_server(s);
 	*ret_next = run_inner(s);
 	if (*ret_next == STAGE_ON && s->wants_server && io->server_open && !s->server_ready &&
 	    !s->is_ending)
@@ -145,9 +200,8 @@ static void round_once(struct inspect *s, struct stage_io *io, enum stage_next *
 		return;
 	if (tell_client(s, io) < 0)
 		*ret_next = STAGE_ABORT;
-	/* A server that takes no more may still have answered why. */
-	else if (s->server_ready && channel_give(s->server, &p->to_server) < 0)
-		stage_buf_done(&p->to_server);
+	else if (s->server_ready)
+		tell_server(s);
 }
 
 static enum stage_next run(struct stage *stage, struct stage_io *io)
@@ -204,9 +258,15 @@ static bool part(struct stage *stage, struct stage_io *io, struct channel **ret)
 
 	if (HOLD_GATE_SPARE)
 		good = good && io->from_server.len == 0 && io->to_server.len == 0 &&
-		       !io->server_ended && channel_is_quiet(s->server);
+		       !io->server_ended && channel_is_quiet(s->server) && s->frames_in.len == 0 &&
+		       s->frames_out.len == 0 && !s->frames_ended &&
+		       (!s->h2 || h2_up_is_idle(s->h2));
 	*ret = s->server;
 	s->server = NULL;
+	s->h2 = NULL;
+	s->frames_ended = false;
+	stage_buf_done(&s->frames_in);
+	stage_buf_done(&s->frames_out);
 	s->server_ready = p->server_open = p->server_ended = p->server_cut = false;
 	stage_buf_done(&p->from_server);
 	stage_buf_done(&io->to_server); /* its own records */
@@ -236,6 +296,8 @@ static void inspect_free(struct stage *stage)
 	stage_buf_done(&s->plain.to_client);
 	stage_buf_done(&s->plain.from_server);
 	stage_buf_done(&s->plain.to_server);
+	stage_buf_done(&s->frames_in);
+	stage_buf_done(&s->frames_out);
 	free(s);
 }
 

@@ -19,7 +19,8 @@
 struct inspect_inner {
 	struct stage *(*make)(void *arg, bool is_h2); /* NULL: it cannot be */
 	void *arg;
-	bool takes_h2;
+	bool takes_h2; /* of the client */
+	bool asks_h2;  /* of the server, which may speak HTTP/1.1 all the same */
 	struct channel_sessions *sessions; /* of servers at this port; NULL: none are kept */
 	uint16_t port;
 };

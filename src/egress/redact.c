@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of secrets, taken out of what a server sends: see secret.h. */
+/*
+ * Values of secrets, taken out of what a server sends: see secret.h. A form is looked for as it is.
+ * One that is spelt may have an escape in the place of each of its characters: which of them a
+ * server escapes in a URL, in JSON or in HTML is its own affair.
+ */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,47 +11,28 @@
 
 #include "egress/secret.h"
 
-static bool add(struct redact *r, const char *text, size_t len)
+#define SPELT_MAX 8 /* bytes of one character: &#x002F; */
+
+static bool add(struct redact *r, const char *text, size_t len, bool is_spelt)
 {
 	if (len < SECRET_VALUE_MIN || len >= REDACT_FORM_MAX ||
 	    r->n == sizeof(r->form) / sizeof(r->form[0]))
 		return true; /* too short to be told from other text, or there is none */
 	for (unsigned i = 0; i < r->n; i++)
-		if (r->form[i].len == len && memcmp(r->form[i].text, text, len) == 0)
+		if (r->form[i].len == len && r->form[i].is_spelt == is_spelt &&
+		    memcmp(r->form[i].text, text, len) == 0)
 			return true;
 	r->form[r->n].text = malloc(len);
 	if (!r->form[r->n].text)
 		return false;
 	memcpy(r->form[r->n].text, text, len);
+	r->form[r->n].is_spelt = is_spelt;
 	r->form[r->n++].len = len;
+	if (is_spelt)
+		len *= SPELT_MAX;
 	if (len > r->longest)
 		r->longest = len;
 	return true;
-}
-
-static size_t in_url(const char *in, size_t len, bool lower, char *out)
-{
-	char *at = out;
-
-	for (size_t i = 0; i < len; i++)
-		if (isalnum((unsigned char)in[i]) || strchr("-._~", in[i]))
-			*at++ = in[i];
-		else
-			at += snprintf(at, 4, lower ? "%%%02x" : "%%%02X", (unsigned char)in[i]);
-	return (size_t)(at - out);
-}
-
-/* PHP and others write a slash as \/ . */
-static size_t in_json(const char *in, size_t len, bool slash, char *out)
-{
-	char *at = out;
-
-	for (size_t i = 0; i < len; i++) {
-		if (in[i] == '"' || in[i] == '\\' || (slash && in[i] == '/'))
-			*at++ = '\\';
-		*at++ = in[i];
-	}
-	return (size_t)(at - out);
 }
 
 /* Without the digits at its ends that depend on what stands beside it. */
@@ -81,16 +66,14 @@ static bool add_forms(struct redact *r, const struct secret *one)
 	char text[REDACT_FORM_MAX];
 	const char *in = one->value;
 	size_t len = one->len;
-	bool good = add(r, in, len);
+	bool good = add(r, in, len, false) && add(r, in, len, true);
 
 	for (int other = 0; other < 2 && good; other++)
-		good = add(r, text, in_url(in, len, other, text)) &&
-		       add(r, text, in_json(in, len, other, text)) &&
-		       add(r, text, in_hex(in, len, other, text));
+		good = add(r, text, in_hex(in, len, other, text), false);
 	/* It may begin at any of three places of a group. */
 	for (size_t skip = 0; skip < 3 && good; skip++)
-		good = add(r, text, in_base64(in, len, skip, "+/", text)) &&
-		       add(r, text, in_base64(in, len, skip, "-_", text));
+		good = add(r, text, in_base64(in, len, skip, "+/", text), false) &&
+		       add(r, text, in_base64(in, len, skip, "-_", text), false);
 	explicit_bzero(text, sizeof(text));
 	return good;
 }
@@ -102,7 +85,7 @@ struct redact *redact_new(const struct secret_set *s)
 
 	for (unsigned i = 0; good && i < s->n; i++)
 		good = add_forms(r, &s->list[i]);
-	if (good)
+	if (good && (r->held = malloc(r->longest + 1)))
 		return r;
 	redact_free(r);
 	return NULL;
@@ -116,8 +99,113 @@ void redact_free(struct redact *r)
 		explicit_bzero(r->form[i].text, r->form[i].len);
 		free(r->form[i].text);
 	}
-	explicit_bzero(r->held, sizeof(r->held));
+	if (r->held)
+		explicit_bzero(r->held, r->longest + 1);
+	free(r->held);
 	free(r);
+}
+
+/* `n` hexadecimal digits that are `c`; 0: they are not. -1: as far as they are there. */
+static int spelt_hex(unsigned char c, const char *text, size_t len, size_t n)
+{
+	unsigned number = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (i == len)
+			return -1;
+		if (!isxdigit((unsigned char)text[i]))
+			return 0;
+		number = number << 4 |
+			 (unsigned)(isdigit((unsigned char)text[i]) ? text[i] - '0'
+								    : (text[i] | 32) - 'a' + 10);
+	}
+	return number == c;
+}
+
+/* Of HTML, from & to ; with both. */
+static int spelt_entity(unsigned char c, const char *text, size_t len)
+{
+	static const struct {
+		const char *text;
+		char c;
+	} names[] = {{"&quot;", '"'},  {"&amp;", '&'}, {"&lt;", '<'},	{"&gt;", '>'},
+		     {"&apos;", '\''}, {"&sol;", '/'}, {"&plus;", '+'}, {"&equals;", '='}};
+	const char *end = memchr(text, ';', len < SPELT_MAX ? len : SPELT_MAX);
+	unsigned number = 0;
+	char rest[SPELT_MAX + 1] = "", after = 0;
+
+	if (!end)
+		return len < SPELT_MAX ? -1 : 0;
+	size_t n = (size_t)(end - text) + 1;
+	memcpy(rest, text, n);
+	bool is_number = sscanf(rest, "&#x%4x%c", &number, &after) == 2 ||
+			 sscanf(rest, "&#X%4x%c", &number, &after) == 2 ||
+			 sscanf(rest, "&#%4u%c", &number, &after) == 2;
+	if (is_number && after == ';')
+		return number == c ? (int)n : 0;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (names[i].c == (char)c && strcmp(names[i].text, rest) == 0)
+			return (int)n;
+	return 0;
+}
+
+/* How many bytes spell `c` here; 0: it is another; -1: what is there may be its beginning. */
+static int spelt(unsigned char c, const char *text, size_t len)
+{
+	int r = 0;
+
+	if (text[0] == '%')
+		r = 3 * spelt_hex(c, text + 1, len - 1, 2);
+	else if (text[0] == '&')
+		r = spelt_entity(c, text, len);
+	else if (text[0] == '\\' && len == 1)
+		r = -1;
+	else if (text[0] == '\\' && text[1] == 'u')
+		r = 6 * spelt_hex(c, text + 2, len - 2, 4);
+	else if (text[0] == '\\' && text[1] == 'x')
+		r = 4 * spelt_hex(c, text + 2, len - 2, 2);
+	else if (text[0] == '\\' && (unsigned char)text[1] == c)
+		r = 2;
+	else if (text[0] == '+' && c == ' ')
+		r = 1;
+	if (r == 0 && (unsigned char)text[0] == c)
+		r = 1;
+	return r < 0 ? -1 : r;
+}
+
+/* The same for a whole form; 0: it is not here. */
+static int fits(const char *form, size_t form_len, const char *text, size_t len)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < form_len; i++) {
+		int n = at < len ? spelt((unsigned char)form[i], text + at, len - at) : -1;
+
+		if (n <= 0)
+			return n;
+		at += (size_t)n;
+	}
+	return (int)at;
+}
+
+static bool may_begin(char c, char first)
+{
+	return c == first || c == '%' || c == '&' || c == '\\';
+}
+
+static bool redact_spelt(const char *form, size_t form_len, char *text, size_t len)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < len; i++) {
+		int n = may_begin(text[i], form[0]) ? fits(form, form_len, text + i, len - i) : 0;
+
+		if (n <= 0)
+			continue;
+		memset(text + i, '*', (size_t)n);
+		any = true;
+	}
+	return any;
 }
 
 bool redact_whole(const struct redact *r, char *text, size_t len)
@@ -128,6 +216,10 @@ bool redact_whole(const struct redact *r, char *text, size_t len)
 		char *at = text;
 		size_t left = len;
 
+		if (r->form[i].is_spelt) {
+			any |= redact_spelt(r->form[i].text, r->form[i].len, text, len);
+			continue;
+		}
 		while ((at = memmem(at, left, r->form[i].text, r->form[i].len))) {
 			memset(at, '*', r->form[i].len);
 			left = len - (size_t)(at - text);
@@ -137,6 +229,15 @@ bool redact_whole(const struct redact *r, char *text, size_t len)
 	return any;
 }
 
+/* Could this, to the end, be the beginning of a form? */
+static bool is_begun(const struct redact *r, unsigned i, const char *text, size_t n)
+{
+	if (r->form[i].is_spelt)
+		return may_begin(text[0], r->form[i].text[0]) &&
+		       fits(r->form[i].text, r->form[i].len, text, n) < 0;
+	return n < r->form[i].len && memcmp(text, r->form[i].text, n) == 0;
+}
+
 /* How many bytes at the end could be the beginning of one. */
 static size_t begun(const struct redact *r, const char *text, size_t len)
 {
@@ -144,7 +245,7 @@ static size_t begun(const struct redact *r, const char *text, size_t len)
 
 	for (size_t n = len < most ? len : most; n > 0; n--)
 		for (unsigned i = 0; i < r->n; i++)
-			if (n < r->form[i].len && memcmp(text + len - n, r->form[i].text, n) == 0)
+			if (is_begun(r, i, text + len - n, n))
 				return n;
 	return 0;
 }

@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/fd.h"
 #include "egress/policy_int.h"
+#include "egress/secret.h"
 
 #define METHOD_MAX 32u
 #define WORD_MAX 128u /* of a secret's name and of where it goes */
@@ -209,22 +211,54 @@ static bool is_printable(const char *text, size_t max)
 	return n <= max;
 }
 
+/* Fields by which the gate and the server understand one another; a value there would be read as
+ * something else than a credential. */
+static bool is_framing(const char *header)
+{
+	static const char *const fields[] = {
+		"host",	      "content-length",	 "transfer-encoding",
+		"connection", "upgrade",	 "te",
+		"trailer",    "expect",		 "range",
+		"keep-alive", "accept-encoding", "proxy-authorization",
+	};
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (strcasecmp(header, fields[i]) == 0)
+			return true;
+	return false;
+}
+
+int rule_check_inject(const struct egress_inject *in, struct err *e)
+{
+	if (!in->secret || !secret_is_name(in->secret)) {
+		(void)err_set(e, ERR_INVALID, "\"%.63s\" is no name of a secret",
+			      in->secret ? in->secret : "");
+		return err_remedy(e, "use letters, digits and _: it is a variable's name inside");
+	}
+	if (in->where > EGRESS_BASIC || !in->key || !is_token(in->key, WORD_MAX)) {
+		(void)err_set(e, ERR_INVALID, "no usable name of a header, parameter or user");
+		return err_remedy(e, "use up to %u letters, digits, - and _", WORD_MAX);
+	}
+	if (in->where == EGRESS_HEADER && is_framing(in->key)) {
+		(void)err_set(e, ERR_INVALID, "header %s is no place for a secret", in->key);
+		return err_remedy(e, "name the one that the server reads keys from, such as "
+				     "Authorization or X-Api-Key");
+	}
+	if (in->prefix && !is_printable(in->prefix, WORD_MAX)) {
+		(void)err_set(e, ERR_INVALID, "no usable prefix");
+		return err_remedy(e, "write a few printable characters, such as \"Bearer \"");
+	}
+	return 0;
+}
+
 static int check_inject(const struct rule_draft *d, const struct name *host, enum host_kind kind,
 			struct err *e)
 {
 	if (d->n_inject > EGRESS_INJECTS_MAX)
 		return err_set(e, ERR_LIMIT, "inject: more than %u", EGRESS_INJECTS_MAX);
-	for (unsigned i = 0; i < d->n_inject; i++) {
-		const struct egress_inject *in = &d->inject[i];
-
-		if (!in->secret || !is_token(in->secret, WORD_MAX))
-			return err_set(e, ERR_INVALID, "inject: the secret has no usable name");
-		if (in->where > EGRESS_BASIC || !in->key || !is_token(in->key, WORD_MAX))
-			return err_set(e, ERR_INVALID,
-				       "inject: no usable name of a header, parameter or user");
-		if (in->prefix && !is_printable(in->prefix, WORD_MAX))
-			return err_set(e, ERR_INVALID, "inject: no usable prefix");
-	}
+	for (unsigned i = 0; i < d->n_inject; i++)
+		if (rule_check_inject(&d->inject[i], e) < 0)
+			return err_wrap(e, "inject");
 	if (d->n_inject && (kind != HOST_EXACT || host->kind != NAME_DNS)) {
 		(void)err_set(e, ERR_INVALID, "inject: a secret goes to one name");
 		return err_remedy(e, "write one rule for each host, without *");
@@ -505,6 +539,22 @@ int policy_add(struct policy *p, const struct rule_draft *d, struct err *e)
 	return 0;
 }
 
+/* What people paste is a URL; the part of it that is meant is told. */
+static int refuse_item(const char *item, const char *why, struct err *e)
+{
+	const char *at = strstr(item, "://"), *slash = strchr(item, '/');
+	size_t n = at ? strcspn(at + 3, "/?#@") : slash ? (size_t)(slash - item) : 0;
+
+	(void)err_set(e, ERR_INVALID, "--allow: \"%.80s\": %s", item,
+		      at	   ? "a URL, not a host"
+		      : slash && n ? "a path or a range, not a host"
+				   : why);
+	if (n == 0 || n >= 80 || (!at && item[0] >= '0' && item[0] <= '9'))
+		return err_remedy(e, "give HOST or HOST:PORT, such as example.org:443");
+	return err_remedy(e, "give --allow %.*s; paths belong into --policy", (int)n,
+			  at ? at + 3 : item);
+}
+
 int policy_allow(struct policy *p, const char *item, struct err *e)
 {
 	struct rule_draft d = {.action = EGRESS_ALLOW, .source = "--allow"};
@@ -518,8 +568,7 @@ int policy_allow(struct policy *p, const char *item, struct err *e)
 		const char *text = item + (is_below ? 2 : 0);
 
 		if (name_parse_port(text, strlen(text), &name, &number, &why) < 0) {
-			(void)err_set(e, ERR_INVALID, "--allow: \"%.80s\": %s", item, why);
-			return err_remedy(e, "give HOST or HOST:PORT, such as example.org:443");
+			return refuse_item(item, why, e);
 		}
 		(void)snprintf(host, sizeof(host), "%s%s", is_below ? "*." : "", name.text);
 	} else {

@@ -49,5 +49,6 @@ int policy_add(struct policy *p, const struct rule_draft *d, struct err *e);
 /* Parts of it, for who wants to say where just that stands. */
 int rule_check_method(const char *method, struct err *e);
 int rule_check_host(const char *host, enum egress_action action, struct err *e);
+int rule_check_inject(const struct egress_inject *in, struct err *e);
 
 #endif

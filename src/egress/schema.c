@@ -73,7 +73,15 @@ static int want(const struct item *it, const struct doc_node *n, enum doc_kind k
 		return 0;
 	(void)snprintf(why, sizeof(why), "is %s; it has to be %s", doc_kind_name(n->kind),
 		       doc_kind_name(kind));
-	return fail_node(it, n, why, e);
+	int r = fail_node(it, n, why, e);
+	if (kind == DOC_LIST)
+		return err_remedy(e, "write it in brackets: %.40s: [ONE, TWO]",
+				  doc_key(it->l->doc, n));
+	if (kind == DOC_INT && n->kind == DOC_STRING)
+		return err_remedy(e, "write the number without quotes");
+	if (kind == DOC_STRING && n->kind != DOC_LIST && n->kind != DOC_MAP)
+		return err_remedy(e, "write a text; in quotes where it looks like something else");
+	return r;
 }
 
 static int take_text(struct item *it, const struct doc_node *n, const char **ret, struct err *e)
@@ -354,6 +362,8 @@ static int take_one_inject(struct item *it, const struct doc_node *n, struct err
 	}
 	if (inject_of(it)->prefix && inject_of(it)->where != EGRESS_HEADER)
 		return fail_node(it, n, "has a prefix, which only a header can", e);
+	if (rule_check_inject(inject_of(it), e) < 0)
+		return wrap_node(it, n, e);
 	it->draft.n_inject++;
 	return 0;
 }
@@ -455,8 +465,12 @@ static int add_list(struct load *l, const struct doc_node *list, enum egress_act
 	unsigned i = 0;
 
 	if (list->kind != DOC_LIST) {
-		(void)fail(l, list, doc_key(l->doc, list), "is not a list", e);
-		return err_remedy(e, "write [] for an empty one");
+		const char *key = doc_key(l->doc, list);
+
+		(void)fail(l, list, key, "is not a list", e);
+		return list->kind == DOC_STRING && *doc_text(l->doc, list)
+			       ? err_remedy(e, "write %s: [%.80s]", key, doc_text(l->doc, list))
+			       : err_remedy(e, "write %s: [HOST], or [] for an empty one", key);
 	}
 	for (const struct doc_node *n = doc_node(l->doc, list->first); n;
 	     n = doc_node(l->doc, n->next)) {
@@ -570,6 +584,7 @@ int schema_load(struct policy *p, const struct doc *d, const char *source,
 	}
 	for (const struct doc_node *n = doc_node(d, root->first); n; n = doc_node(d, n->next))
 		if (add_all(&l, n, e) < 0)
-			return -EINVAL;
+			/* Where nothing better is said. */
+			return err_remedy(e, "docs/egress.md says what may stand there");
 	return 0;
 }

@@ -84,20 +84,21 @@ bool secret_scan(struct secret_scan *c, const char *data, size_t len);
 
 /*
  * Taking values out of what a server sends: each is overwritten with stars, so lengths stay. The
- * value itself, and what it looks like in a URL, in JSON, in base64 and in hexadecimal. What could
- * be the beginning of one is held until more comes.
+ * value itself, with any of its characters escaped as in a URL, in JSON or in HTML, in base64 and
+ * in hexadecimal. What could be the beginning of one is held until more comes.
  */
 #define REDACT_FORMS 16u
-#define REDACT_FORM_MAX (3 * SECRET_VALUE_MAX + 64)
+#define REDACT_FORM_MAX (8 * SECRET_VALUE_MAX + 64)
 
 struct redact {
 	struct {
-		char *text;
+		char *text; /* owned */
 		size_t len;
+		bool is_spelt; /* with escapes in the place of any of its characters */
 	} form[SECRET_SET_MAX * REDACT_FORMS];
 	unsigned n;
 	size_t longest;
-	char held[REDACT_FORM_MAX];
+	char *held; /* owned; as long as that */
 	size_t n_held;
 };
 

@@ -115,6 +115,23 @@ bool target_override(const struct http_head *h, unsigned *at, char name[TARGET_M
 	return false;
 }
 
+bool target_override_path(const struct http_head *h, unsigned *at, const char **ret, size_t *len)
+{
+	for (; *at < h->n_fields; (*at)++) {
+		const struct http_field *f = &h->fields[*at];
+
+		if (!http_field_is(f, "x-original-url") && !http_field_is(f, "x-rewrite-url"))
+			continue;
+		const char *query = memchr(f->value, '?', f->value_len);
+
+		*ret = f->value;
+		*len = query ? (size_t)(query - f->value) : f->value_len;
+		(*at)++;
+		return true;
+	}
+	return false;
+}
+
 static const struct {
 	const char *prefix;
 	enum egress_protocol protocol;

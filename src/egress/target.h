@@ -30,6 +30,8 @@ int target_of_request(const struct http_head *h, const struct name *expected, ui
  */
 #define TARGET_METHOD_SIZE (HTTP_METHOD_MAX + 1)
 bool target_override(const struct http_head *h, unsigned *at, char name[TARGET_METHOD_SIZE]);
+/* The same for a path (X-Original-URL, X-Rewrite-URL), without its query; borrowed from the head. */
+bool target_override_path(const struct http_head *h, unsigned *at, const char **ret, size_t *len);
 /* Is that the request's method? It is what rules call the opening of a WebSocket, and no other
  * thing. */
 bool target_is_websocket(const struct http_head *h);

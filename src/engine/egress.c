@@ -203,6 +203,7 @@ int egress_begin(struct pinfold_run *run, struct err *e)
 	run->reports = pair[0];
 	reports = pair[1];
 	req->spec.egress.gate = run->gate_end;
+	req->spec.egress.is_heard = !run->lives;
 	int fds[GATE_OPEN_FDS_MAX] = {policy, intake, reports, FD_NONE, FD_NONE, FD_NONE};
 	add_more(fds, (int[]){roots, secrets, req->egress_purse ? req->egress_purse : FD_NONE});
 	if (req->egress_purse)
@@ -287,8 +288,12 @@ void egress_name(struct pinfold_run *run, struct notify_event *ev)
 		;
 	if (!run->names[n - 1][0])
 		return;
+	int call = (int)strcspn(ev->what, " ");
+	char text[16];
+
+	(void)snprintf(text, sizeof(text), "%.*s", call < 15 ? call : 15, ev->what);
 	(void)snprintf(ev->host, sizeof(ev->host), "%.63s", run->names[n - 1]);
-	(void)snprintf(ev->what, sizeof(ev->what), "connect %.63s:%u", ev->host, ev->port);
+	(void)snprintf(ev->what, sizeof(ev->what), "%s %.63s:%u", text, ev->host, ev->port);
 }
 
 void egress_end(struct pinfold_run *run)

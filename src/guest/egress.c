@@ -6,6 +6,7 @@
  * Where the host has no IPv6 there is none inside.
  */
 #include <errno.h>
+#include <linux/filter.h>
 #include <linux/if_addr.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -19,6 +20,7 @@
 
 #define LO_INDEX 1 /* the first interface of every namespace */
 #define BACKLOG 1024
+#define STRAYS_BYTES 16384 /* more at a time are not told one by one */
 
 #ifndef IPV6_FREEBIND
 #define IPV6_FREEBIND 78
@@ -179,8 +181,85 @@ static long hand_over(long sock, const struct plan_step *step)
 	return sys3(SYS_sendmsg, GUEST_GATE, &hdr, MSG_NOSIGNAL);
 }
 
+#define FILTER_MAX (GATE_PORTS_MAX + 24)
+#define SYN_ACK 0x12 /* of TCP's flags */
+#define SYN 0x02
+
+static uint16_t taken[GATE_PORTS_MAX + 4]; /* ports that somebody listens on */
+static unsigned n_taken;
+
+static struct sock_filter op(unsigned code, uint32_t k)
+{
+	return (struct sock_filter){(uint16_t)code, 0, 0, k};
+}
+
+/* What is not from or to name servers, nor, as far as is easily seen, between programs inside; of
+ * TCP what opens a connection to a port that nobody has. Of IPv4 a raw socket has the header in
+ * front. Each test that decides jumps over one instruction. */
+static unsigned strays_filter(struct sock_filter *f, int family, int protocol)
+{
+	unsigned at = family == AF_INET ? BPF_IND : BPF_ABS, n = 0;
+
+	if (family == AF_INET) {
+		f[n++] = op(BPF_LD | BPF_W | BPF_ABS, 16);
+		f[n++] = op(BPF_ALU | BPF_AND | BPF_K, 0xff000000);
+		f[n++] = (struct sock_filter){BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 127u << 24};
+		f[n++] = op(BPF_RET | BPF_K, 0);
+		f[n++] = op(BPF_LDX | BPF_B | BPF_MSH, 0);
+	}
+	if (protocol == IPPROTO_TCP) {
+		f[n++] = op(BPF_LD | BPF_B | at, 13);
+		f[n++] = op(BPF_ALU | BPF_AND | BPF_K, SYN_ACK);
+		f[n++] = (struct sock_filter){BPF_JMP | BPF_JEQ | BPF_K, 1, 0, SYN};
+		f[n++] = op(BPF_RET | BPF_K, 0);
+	} else {
+		f[n++] = op(BPF_LD | BPF_H | at, 0);
+		f[n++] = (struct sock_filter){BPF_JMP | BPF_JEQ | BPF_K, 0, 1, GATE_DNS_PORT};
+		f[n++] = op(BPF_RET | BPF_K, 0);
+	}
+	f[n++] = op(BPF_LD | BPF_H | at, 2);
+	if (protocol == IPPROTO_UDP) {
+		f[n++] = (struct sock_filter){BPF_JMP | BPF_JEQ | BPF_K, 0, 1, GATE_DNS_PORT};
+		f[n++] = op(BPF_RET | BPF_K, 0);
+	}
+	for (unsigned i = 0; protocol == IPPROTO_TCP && i < n_taken; i++)
+		f[n++] = (struct sock_filter){BPF_JMP | BPF_JEQ | BPF_K, (uint8_t)(n_taken - i), 0,
+					      taken[i]};
+	f[n++] = op(BPF_RET | BPF_K, GATE_STRAY_BYTES);
+	f[n++] = op(BPF_RET | BPF_K, 0);
+	return n;
+}
+
+static long hear_others(long sock, int family, int protocol)
+{
+	struct sock_filter code[FILTER_MAX];
+	struct sock_fprog prog = {(uint16_t)strays_filter(code, family, protocol), code};
+	int bytes = STRAYS_BYTES;
+	long r = sys5(SYS_setsockopt, sock, SOL_SOCKET, SO_ATTACH_FILTER, &prog, sizeof(prog));
+
+	if (r >= 0)
+		r = sys5(SYS_setsockopt, sock, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+	return r < 0 || family == AF_INET ? r : set(sock, IPPROTO_IPV6, IPV6_RECVPKTINFO);
+}
+
+/* Whom packets were meant for that nobody takes. */
+static long hear_strays(int family, const struct plan_step *step)
+{
+	long sock = sys3(SYS_socket, family, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, (int)step->a);
+
+	if (sock < 0)
+		return sock;
+	long r = hear_others(sock, family, (int)step->a);
+	if (r >= 0)
+		r = hand_over(sock, step);
+	(void)sys1(SYS_close, sock);
+	return r;
+}
+
 static long listen_on(int family, const struct plan_step *step)
 {
+	if (step->b == GATE_STRAYS)
+		return hear_strays(family, step);
 	int type = step->b == GATE_UDP ? SOCK_DGRAM : SOCK_STREAM;
 	long sock = sys3(SYS_socket, family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
@@ -200,6 +279,10 @@ static long listen_on(int family, const struct plan_step *step)
 static int do_listen(const struct plan_step *step)
 {
 	long r = listen_on(AF_INET, step);
+
+	if ((step->b == GATE_TCP || step->b == GATE_PROXY) &&
+	    n_taken < sizeof(taken) / sizeof(taken[0]))
+		taken[n_taken++] = (uint16_t)step->a;
 
 	if (r >= 0 && step->b != GATE_PROXY) {
 		r = listen_on(AF_INET6, step);

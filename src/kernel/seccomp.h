@@ -29,6 +29,9 @@ const struct seccomp_filter *seccomp_landlock(void);
 /* strict, where it is asked about what is executed, and about what is deleted. */
 const struct seccomp_filter *seccomp_guard(bool deletes);
 
+/* strict, where nobody is asked about addresses. */
+const struct seccomp_filter *seccomp_gated(void);
+
 /* For the number in a notification. NULL: no filter of ours asks about it. */
 const char *seccomp_report_name(int nr);
 const char *seccomp_report_hint(int nr);

@@ -230,7 +230,8 @@ void ask_spec(const struct ask *ask, struct sandbox_spec *ret)
 	const struct ask_head *h = ask->head;
 
 	memcpy(&ret->limits, &h->limits, sizeof(ret->limits));
-	ret->egress = (struct sandbox_egress){.n_ports = h->n_ports, .gate = FD_NONE};
+	ret->egress = (struct sandbox_egress){
+		.n_ports = h->n_ports, .gate = FD_NONE, .is_heard = h->n_ports && !ask->held};
 	memcpy(ret->egress.ports, h->ports, sizeof(ret->egress.ports));
 	ret->egress.ca = ask_str(h, h->ca);
 	ret->egress.certs = ask_str(h, h->certs);

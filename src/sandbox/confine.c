@@ -87,7 +87,8 @@ void plan_filter(struct plan *p, const struct sandbox_spec *spec)
 	const struct seccomp_filter *f = spec->level == LEVEL_LANDLOCK ? seccomp_landlock()
 					 : spec->guard && HOLD_COMMANDS
 						 ? seccomp_guard(spec->guard == GUARD_DELETES)
-						 : seccomp_strict();
+					 : spec->egress.is_heard ? seccomp_gated()
+								 : seccomp_strict();
 	struct plan_step *step = plan_add(p, PLAN_SECCOMP, 0);
 
 	step->len = (uint32_t)(f->len * sizeof(f->code[0]));

@@ -4,6 +4,8 @@
  * every address is the loopback's, and what listens there are sockets that were handed to the gate:
  * a port that no rule names is refused by the kernel, at once, and nothing leaves by an interface.
  */
+#include <netinet/in.h>
+
 #include "sandbox/hold.h"
 #include "sandbox/plan_int.h"
 #include "wire/gate.h"
@@ -23,4 +25,7 @@ void plan_network(struct plan *p, const struct sandbox_spec *spec)
 	plan_num(p, PLAN_LISTEN, 0, GATE_DNS_PORT, GATE_UDP);
 	plan_num(p, PLAN_LISTEN, 0, GATE_DNS_PORT, GATE_TCP);
 	plan_num(p, PLAN_LISTEN, 0, GATE_PROXY_PORT, GATE_PROXY);
+	plan_num(p, PLAN_LISTEN, 0, IPPROTO_UDP, GATE_STRAYS);
+	if (out->is_heard)
+		plan_num(p, PLAN_LISTEN, 0, IPPROTO_TCP, GATE_STRAYS);
 }

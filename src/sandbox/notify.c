@@ -135,6 +135,8 @@ bool notify_is_gated(const struct sandbox_egress *out, const struct notify_event
 {
 	if (!ev->network || !out->n_ports)
 		return false;
+	if (out->is_heard)
+		return true;
 	/* Port 0 is how libc finds out which address it would come from. */
 	if (ev->port == GATE_DNS_PORT || ev->port == 0)
 		return true;

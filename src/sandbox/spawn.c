@@ -50,8 +50,9 @@ static const unsigned char plan_caps[] = {
 #endif
 };
 
-/* Of a sandbox with a policy: to listen on the ports of the Internet's services. */
-#define PORT_CAP CAP_NET_BIND_SERVICE
+/* Of a sandbox with a policy: to listen on the ports of the Internet's services, and to hear
+ * datagrams that nobody takes. Given up with the others before anybody's program is there. */
+static const unsigned char policy_caps[] = {CAP_NET_BIND_SERVICE, CAP_NET_RAW};
 
 struct child {
 	int from[GUEST_GATE + 1]; /* what goes to descriptor i */
@@ -84,8 +85,8 @@ IN_CHILD static long child_caps(const struct child *c)
 		r = sys2(SYS_capset, &head, data);
 	for (unsigned i = 0; i < sizeof(plan_caps) && r >= 0; i++)
 		r = sys5(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, plan_caps[i], 0, 0);
-	if (r >= 0 && c->has_ports)
-		r = sys5(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, PORT_CAP, 0, 0);
+	for (unsigned i = 0; c->has_ports && i < sizeof(policy_caps) && r >= 0; i++)
+		r = sys5(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, policy_caps[i], 0, 0);
 	return r;
 }
 

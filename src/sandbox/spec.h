@@ -128,6 +128,7 @@ struct sandbox_egress {
 	unsigned n_ports; /* 0: no network at all */
 	uint16_t ports[SANDBOX_PORTS_MAX];
 	int gate;	   /* where they are handed to; borrowed */
+	bool is_heard;	   /* the gate tells all that is refused: one run is all there is */
 	bool inspects;	   /* connections may be: */
 	const char *ca;	   /* the authority that it has to trust for that (PEM) */
 	const char *certs; /* the host's authorities, and this one behind them */

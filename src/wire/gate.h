@@ -42,11 +42,15 @@
 #define GATE_RULE_SECRET "secret"	 /* a placeholder where none belongs */
 #define GATE_RULE_OTHERS "(others)"	 /* of a row for what found none of its own; host `*` */
 #define GATE_LOOKUP "name lookup (DNS) " /* how `what` of one that is refused begins, */
+#define GATE_SENT "sendto "		 /* of a datagram; */
 #define GATE_STRAY "placeholder of a secret in a " /* how `what` of one begins */
 #define GATE_REQUESTS_MAX 256u /* told of a sandbox in a minute, and kept of a run */
 #define GATE_NAMES_MAX 256u    /* of those that have addresses, the first are told */
 
-enum gate_listen_kind { GATE_TCP = 1, GATE_UDP, GATE_PROXY };
+/* STRAYS: a raw socket that hears datagrams to every port but that of name servers; or connections
+ * to ports that nobody listens on. Its `port` is the protocol. */
+enum gate_listen_kind { GATE_TCP = 1, GATE_UDP, GATE_PROXY, GATE_STRAYS };
+#define GATE_STRAY_BYTES 96u /* that it gives of each: the longest headers */
 
 struct gate_listen {
 	uint32_t magic;

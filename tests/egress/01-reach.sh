@@ -26,6 +26,7 @@ clients()
 		inside --policy "$W/tcp.yaml" -- curl -s http://four.test/
 		check "curl by the proxy, where anything may be said" grep -q "^hello four.test" "$OUT"
 		gets "curl by SOCKS" curl -sk -x socks5h://127.0.0.1:3128 https://good.test/
+		gets "curl by SOCKS, which looks the name up itself" curl -sk -x socks5://127.0.0.1:3128 https://good.test/
 	}
 	needs wget "wget" && gets "wget" "${BARE[@]}" wget -qO- http://good.test/
 	gets "python" "${BARE[@]}" /usr/bin/python3 -c \

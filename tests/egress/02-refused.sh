@@ -25,6 +25,14 @@ places()
 	attack "other ports and datagrams are refused" ports --allow good.test
 	json_has 'any(x["what"] == "connect good.test:8080" for x in d["denials"])' \
 		"a refused port is told with the name"
+	json_is '["203.0.113.9:4001", "203.0.113.9:4002", "[2001:db8:9::9]:4001", "[2001:db8:9::9]:4002", "[2001:db8:9::9]:443", "good.test:123", "good.test:443", "good.test:5353", "good.test:5355", "good.test:80"]' \
+		'sorted(x["what"][7:] for x in d["denials"] if x["what"].startswith("sendto "))' \
+		"datagrams are told, whichever call sent them"
+	json_has 'all(("UDP" in x["hint"]) == x["what"].startswith("sendto") for x in d["denials"])' "with what would help"
+	inside_json --allow good.test -- bash -c 'echo >/dev/udp/203.0.113.9/4003; echo >/dev/tcp/203.0.113.9/4004'
+	json_is '["connect 203.0.113.9:4004", "sendto 203.0.113.9:4003"]' 'sorted(x["what"] for x in d["denials"])' \
+		"also of who ends at once"
+	json_is '[1, 1]' '[x["count"] for x in d["denials"]]' "each once"
 	check "nothing came to a server" test ! -s "$NET/far/tcp" -a ! -s "$NET/far/http"
 	check "nobody was asked for a name" test ! -s "$NET/far/dns"
 	untouched "spellings"

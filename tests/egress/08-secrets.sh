@@ -143,6 +143,9 @@ inside_of_it()
 		curl -s -r 0-60 https://good.test/echo; curl -s --compressed https://good.test/echo.gzip'
 	check "what the server echoes comes back" grep -q '^Authorization: Bearer \*\*\*' "$OUT"
 	nowhere "without the value: in fields, bodies, pieces"
+	with_secret sh -c 'for p in gzip gzip.too part; do
+		curl -s --compressed -o /dev/null -w "%{http_code} " "https://good.test/echo.$p"; done'
+	prints "502 502 502 " "what is packed or a part, which nobody asked for, does not come back"
 	check "nor in parts: ranges are not asked for" test "$(seen http 'range|accept-encoding')" = 0
 	with_secret sh -c 'curl -s https://four.test/echo; curl -s https://a.wild.test/echo'
 	check "nor as URL or base64" grep -q '\*\*\*' "$OUT"

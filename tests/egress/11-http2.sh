@@ -131,6 +131,41 @@ no preface refused" '"\n".join(l.replace(":", "").rstrip("0123456789 ") for l in
 	check "nothing of it came to the server" test -z "$(grep -v "^GET good.test / 0 443 host$" "$NET/far/http")"
 }
 
+# A server that speaks HTTP/2, too: who asks by it is asked for by it. Nothing else differs.
+servers()
+{
+	local get="${BARE[*]} curl -s -m 20 --http2" at=https://good.test:445
+
+	if [ ! -e "$NET/far/h2" ]; then
+		in_net "$FAR" setpriv --pdeathsig KILL node "$EGRESS_DIR/h2-server.js" "$NET/cert.pem" "$NET/key.pem" \
+			"$NET/far/h2" >>"$NET/log" 2>&1 {LIVE_FD}>&- &
+		NET_PIDS+=("$!")
+		wait_for 20 test -e "$NET/far/h2"
+	fi
+	: >"$NET/far/h2"
+	printf 'allow: [{host: good.test, port: 445, protocol: https, inject: {secret: H2_KEY, header: Authorization}}]\n' \
+		>"$W/h2.yaml"
+	printf 'sk-live/0123456789+abc' >"$W/value"
+	own "$W"
+	pinfold secret set H2_KEY --file "$W/value"
+	rm "$W/value"
+	inside --policy "$W/h2.yaml" -- sh -c "$get $at/a $at/b; $get --http1.1 $at/c; $get -d xyz $at/d
+		head -c 2000000 /dev/zero | $get -T - -X POST $at/e; $get $at/big/20000000 | wc -c
+		$get -o /dev/null -w '%{http_code} ' -I $at/f; $get -w '%{http_code} ' $at/none; $get $at/hints"
+	prints "2.0 GET good.test:445 /a 0
+2.0 GET good.test:445 /b 0
+1.1 GET good.test:445 /c 0
+2.0 POST good.test:445 /d 3
+2.0 POST good.test:445 /e 2000000
+20000000
+200 204 hints" "HTTP/2 on both sides, where the client asks for it"
+	inside --policy "$W/h2.yaml" -- sh -c "$get $at/echo; for p in reset half lies; do
+		$get -o /dev/null -w ' %{http_code}:%{exitcode}' $at/\$p; done; $get $at/bye $at/bye"
+	check "answers that are not whole are none" grep -q ' 502:0 200:92 200:92byebye$' "$OUT"
+	check "its secret has gone out" test "$(grep -vc ' sk-live/0123456789+abc$' "$NET/far/h2")" = 0
+	check "and does not come back" grep -q '"authorization":"\*\*\*' "$OUT"
+}
+
 checks()
 {
 	network || return
@@ -140,6 +175,7 @@ checks()
 		judged
 		held
 		hostile
+		servers
 	}
 	untouched "HTTP/2"
 }

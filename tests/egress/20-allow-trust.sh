@@ -72,6 +72,15 @@ mistakes()
 	refuses invalid_argument 'line 3, column 5: allow[0].prot' "a key that is none, by its place"
 	inside --policy "$W/bad.yaml" -- echo ran
 	refuses invalid_argument 'line 3, column 5' "and no run starts with it"
+	pinfold allow --allow https://a.test/b --explain a.test
+	check "the host of a URL is offered" grep -qF -e '--allow a.test;' "$ERR"
+	for text in 'allow: a.test' 'allow: [{host: a.test, methods: GET}]' 'allow: [{host: a.test, connections: -1}]' \
+		'allow: [{host: a.test, inject: {secret: K, header: Host}}]'; do
+		echo "$text" >"$W/bad.yaml"
+		pinfold allow --policy "$W/bad.yaml" --explain a.test
+		refuses invalid_argument 'line 1, column' "$text"
+		check "and what helps is said" test "$(grep -c 'remedy: .*help VERB' "$ERR")" = 0
+	done
 	: >"$W/empty.yaml"
 	inside --policy "$W/empty.yaml" -- echo ran
 	refuses invalid_argument 'empty' "an empty file is no policy"

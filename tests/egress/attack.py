@@ -111,6 +111,11 @@ def ports():
             pass
         except OSError as e:
             print("not refused: datagram", port, e)
+    for family, host in (socket.AF_INET, "203.0.113.9"), (socket.AF_INET6, "2001:db8:9::9"):
+        s = socket.socket(family, socket.SOCK_DGRAM)
+        s.sendto(b"x", (host, 4001))
+        s.sendmsg([b"x"], [], 0, (host, 4002))
+        s.sendmsg([b"x"], [], 0, (socket.gethostbyname("good.test") if family == socket.AF_INET else host, 443))
 
 
 def covert():

@@ -31,5 +31,11 @@ for first in "POST", "get", "Get", "DELETE", "PROPFIND":
 for name in "X-HTTP-Method-Override", "X-Method-Override", "x-http-method":
     if ask("/open/a", more=f"{name}: DELETE\r\n"):
         print("method in", name)
+for name in "X-Original-URL", "x-rewrite-url":
+    for path in "/secret", "/open/admin/x", "/open/../secret", "https://b.wild.test/secret", "open/a":
+        if ask("/open/a", more=f"{name}: {path}\r\n"):
+            print("path in", name, path)
+if not ask("/open/a", more="X-Rewrite-URL: /open/a?b\r\n"):
+    print("a path in a field that is allowed is refused")
 if ask("/open/a", more="Content-Length: 2\r\n", body="ab"):
     print("body passed")

@@ -188,14 +188,15 @@ class Http(http.server.BaseHTTPRequestHandler):
                 return
 
     def echo(self, text):
-        """What was asked, in the answer; .chunks: byte by byte; .gzip: packed."""
+        """What was asked, in the answer; .chunks: byte by byte; .gzip: packed; .gzip.too: and says both; .part: as
+        a part."""
         packed = self.path.startswith("/echo.gzip")
         chunks = self.path.startswith("/echo.chunks")
         text = gzip.compress(text) if packed else text
-        self.send_response(200)
+        self.send_response(206 if self.path.startswith("/echo.part") else 200)
         self.send_header("X-Echo", self.headers.get("Authorization", "none"))
         if packed:
-            self.send_header("Content-Encoding", "gzip")
+            self.send_header("Content-Encoding", "identity, gzip" if ".too" in self.path else "gzip")
         if chunks:
             self.send_header("Transfer-Encoding", "chunked")
         else:

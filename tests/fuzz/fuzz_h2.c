@@ -4,6 +4,8 @@
  *	- of one stream a lane has one request, or less; never more, whatever its fields and lengths say;
  *	- what is in the buffers stays within them;
  *	- who is heard in one piece is heard in many.
+ * And as frames of a server (egress/h2_up.h): to one request there is one answer, or less; what reads
+ * it finds nothing behind it.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -11,6 +13,7 @@
 #include <string.h>
 
 #include "egress/h2.h"
+#include "egress/h2_up.h"
 #include "http/body.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
@@ -105,6 +108,58 @@ static void play(const uint8_t *data, size_t len, size_t piece, struct scene *s)
 	stage_buf_done(&s->io.to_client);
 }
 
+/* The last of the heads, and its body. */
+static void judge_answer(const struct stage_buf *b)
+{
+	const char *at = b->len ? b->data + b->start : "", *slice;
+	struct http_head h;
+	struct http_body body;
+	struct http_error e;
+	size_t left = b->len, used = 0, len = 0;
+	int n, r = 0;
+
+	do {
+		http_head_init(&h);
+		n = http_head_parse(&h, at, left, HTTP_RESPONSE, &e);
+		if (n <= 0)
+			return; /* the reader refuses it, and reads no further */
+		at += n;
+		left -= (size_t)n;
+	} while (h.status < 200);
+	if (http_body_of_response(&body, &h, HTTP_GET, UINT64_MAX, &e) < 0)
+		return;
+	do {
+		r = http_body_feed(&body, left ? at : "", left, &used, &slice, &len, &e);
+		NEED(r >= 0);
+		at += used;
+		left -= used;
+	} while (r == 0 && left && used);
+	NEED(left == 0 && body.kind != HTTP_BODY_TO_END);
+}
+
+static void play_server(const uint8_t *data, size_t len, size_t piece)
+{
+	static const char ask[] = "GET / HTTP/1.1\r\nHost: good.test\r\n\r\n";
+	struct stage_buf asked = {0}, answered = {0}, in = {0}, out = {0};
+	const struct h2_up_io io = {&asked, &answered, &in, &out};
+	struct h2_up *h = h2_up_new();
+
+	NEED(h && stage_put(&asked, ask, sizeof(ask) - 1) == 0);
+	bool more = h2_up_run(h, &io);
+	for (size_t at = 0, n; more && at < len; at += n) {
+		n = piece < len - at ? piece : len - at;
+		if (stage_put(&in, data + at, n) < 0)
+			break;
+		more = h2_up_run(h, &io);
+		stage_buf_done(&out);
+	}
+	judge_answer(&answered);
+	h2_up_free(h);
+	stage_buf_done(&asked);
+	stage_buf_done(&answered);
+	stage_buf_done(&in);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	static struct scene whole, cut;
@@ -115,6 +170,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	memset(&cut, 0, sizeof(cut));
 	play(data, len, len, &whole);
 	play(data, len, 3, &cut);
+	play_server(data, len, len);
+	play_server(data, len, 3);
 	NEED(whole.n == 0 || cut.n > 0 || whole.n == LANES);
 	return 0;
 }

@@ -323,7 +323,7 @@ static void proof(int version, struct authority *by, bool proven, const char *na
 	SSL_set_min_proto_version(s.server, version);
 	SSL_set_max_proto_version(s.server, version);
 	SSL_set_verify(s.server, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
-	struct channel *c = channel_connect(roots, &at, false);
+	struct channel *c = channel_connect(roots, &at, CHANNEL_NOTHING);
 	channel_bind(c, &in, &out, &ended);
 	for (int i = 0; i < 8 && r == 0; i++) {
 		r = channel_shake(c);
@@ -374,7 +374,7 @@ static void meet_again(struct known *k, const char *host, uint16_t port, const c
 	SSL_use_certificate(server, cert);
 	SSL_use_PrivateKey(server, key);
 	SSL_set_accept_state(server);
-	struct channel *c = channel_connect(roots, &at, true);
+	struct channel *c = channel_connect(roots, &at, CHANNEL_HTTP1);
 	channel_resume(c, k->ours, port);
 	channel_bind(c, &in, &out, &ended);
 	for (int i = 0; i < 6; i++) {

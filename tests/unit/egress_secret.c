@@ -287,6 +287,16 @@ static void redacted(void)
 		     "in base64 of URLs");
 	redacted_one("736b2d6c6976652f303132333435363738392b61626322646566", "30313233343536",
 		     "in hexadecimal");
+	redacted_one("/?k=sk-live/0123456789%2Babc%22def&", "0123456789",
+		     "in a URL that keeps its slashes");
+	redacted_one("{\"k\": \"sk-live\\u002f0123456789\\u002Babc\\u0022def\"}", "0123456789",
+		     "in JSON with \\u");
+	redacted_one("<b>sk-live&#x2F;0123456789&#43;abc&quot;def</b>", "0123456789", "in HTML");
+	redacted_one(
+		"%73%6b%2D%6c%69%76%65%2f%30%31%32%33%34%35%36%37%38%39%2b%61%62%63%22%64%65%66",
+		"%30%31%32", "with everything escaped");
+	out("100% & \\u00 &quot;sk-live%2F\\", 3, got);
+	is_str(got, "100% & \\u00 &quot;sk-live%2F\\", "escapes of other things stay");
 	out("nothing of the kind: sk-liv, sk-live/01234", 5, got);
 	is_str(got, "nothing of the kind: sk-liv, sk-live/01234", "what is not one stays");
 	out("a" VALUE "b", 3, got);

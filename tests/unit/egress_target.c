@@ -182,6 +182,24 @@ static void socks_requests(void)
 	ok(answer[0] == 5 && answer[1] == 2 && answer[3] == 1, "an answer");
 }
 
+static void override_path(void)
+{
+	static const char text[] = "GET / HTTP/1.1\r\nHost: a.test\r\nX-Original-URL: /b?c\r\n"
+				   "x-rewrite-url: d\r\n\r\n";
+	struct http_head h;
+	struct http_error e;
+	const char *path = NULL;
+	size_t len = 0;
+	unsigned at = 0;
+
+	http_head_init(&h);
+	http_head_parse(&h, text, sizeof(text) - 1, HTTP_REQUEST, &e);
+	ok(target_override_path(&h, &at, &path, &len) && len == 2 && !memcmp(path, "/b", 2),
+	   "a path in a field, without its query");
+	ok(target_override_path(&h, &at, &path, &len) && len == 1, "another");
+	ok(!target_override_path(&h, &at, &path, &len), "and no more");
+}
+
 static void overrides(void)
 {
 	char name[TARGET_METHOD_SIZE] = "";
@@ -197,6 +215,7 @@ static void overrides(void)
 	ok(target_override(&h, &at, name) && !strcmp(name, ""), "one that is empty");
 	ok(target_override(&h, &at, name) && strlen(name) == HTTP_METHOD_MAX, "one that is long");
 	ok(!target_override(&h, &at, name), "and no other");
+	override_path();
 }
 
 int main(void)

@@ -141,7 +141,12 @@ static void secrets(void)
 	bad("allow: [{host: a.test, inject: {secret: K, header: A, query: b}}]\n", "one place");
 	bad("allow: [{host: a.test, inject: {secret: K, query: b, prefix: x}}]\n", "prefix");
 	bad("allow: [{host: a.test, inject: {secret: K, header: 'A: b'}}]\n", "no usable name");
-	bad("allow: [{host: a.test, inject: {secret: '../k', header: A}}]\n", "no usable name");
+	bad("allow: [{host: a.test, inject: {secret: '../k', header: A}}]\n",
+	    "no name of a secret");
+	bad("allow: [{host: a.test, inject: {secret: K, header: Host}}]\n", "no place");
+	bad("allow: [{host: a.test, inject: {secret: K, header: content-Length}}]\n", "no place");
+	bad("allow: [{host: a.test, inject: {secret: K, header: Transfer-Encoding}}]\n",
+	    "no place");
 	bad("allow: [{host: a.test, inject: {secret: K, header: A, prefix: \"x\\r\\ny\"}}]\n",
 	    "prefix");
 	bad("allow: [{host: a.test, inject: {secrt: K}}]\n", "there is no such key");
