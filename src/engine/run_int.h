@@ -242,6 +242,7 @@ struct pinfold_run {
 	struct guard *guard; /* what its policy's commands are asked about; NULL: it has none */
 	int guard_fd;	     /* where the warden asks, FD_NONE: the sandbox is ours */
 	int guard_end;	     /* his end, until he has it */
+	struct moves *moves; /* renames of directories that are being helped with; or NULL */
 	struct run_shared *shared; /* a command in one that lives: the sandbox's rows, before it */
 	uint64_t shared_requests;  /* how many there were */
 	bool lives;		   /* it is not waited for: nobody would hear a question */

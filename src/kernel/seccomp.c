@@ -22,6 +22,7 @@ _Static_assert(ARRAY_LEN(seccomp_strict_filter) <= 4096, "filter too long to loa
 _Static_assert(ARRAY_LEN(seccomp_landlock_filter) <= 4096, "filter too long to load");
 _Static_assert(ARRAY_LEN(seccomp_guard_filter) <= 4096, "filter too long to load");
 _Static_assert(ARRAY_LEN(seccomp_guard_delete_filter) <= 4096, "filter too long to load");
+_Static_assert(ARRAY_LEN(seccomp_move_filter) <= 4096, "filter too long to load");
 
 static const struct seccomp_filter strict = {
 	seccomp_strict_filter,
@@ -43,6 +44,11 @@ static const struct seccomp_filter guard_delete = {
 	ARRAY_LEN(seccomp_guard_delete_filter),
 };
 
+static const struct seccomp_filter move = {
+	seccomp_move_filter,
+	ARRAY_LEN(seccomp_move_filter),
+};
+
 const struct seccomp_filter *seccomp_strict(void)
 {
 	return &strict;
@@ -56,6 +62,11 @@ const struct seccomp_filter *seccomp_landlock(void)
 const struct seccomp_filter *seccomp_guard(bool deletes)
 {
 	return deletes ? &guard_delete : &guard;
+}
+
+const struct seccomp_filter *seccomp_move(void)
+{
+	return &move;
 }
 
 static const struct seccomp_report *find(int nr)
