@@ -188,6 +188,8 @@ struct pinfold_run {
 	struct space room;	/* what is left of the workspace's limits, */
 	struct space free;	/* and of the filesystem, when it started */
 	uint64_t measure_us;	/* when the upper is looked at again */
+	uint64_t polled_us;	/* monotonic: when all limits were last looked at */
+	bool disk_near;		/* the room on disk may soon be taken */
 	uint64_t looked_us;	/* monotonic: when the layer was last measured */
 	uint64_t snapshot;	/* number of what came of it, 0: nothing */
 	bool socket;		/* standard input is a stream socket, for a tool of ours */
