@@ -212,7 +212,7 @@ $(B)/deps/scanners.o: $(wildcard src/deps/scan.*)
 $(B)/deps/drivers.o: $(wildcard src/deps/*.py src/deps/*.js src/deps/*.R)
 $(B)/kernel/seccomp.o: $(B)/gen/seccomp_filters.inc
 
-$(B)/gen-seccomp: tools/gen-seccomp.c src/kernel/seccomp.def | check-deps
+$(B)/gen-seccomp: tools/gen-seccomp.c src/kernel/seccomp.def src/kernel/seccomp.h | check-deps
 	@mkdir -p $(@D)
 	$(CC) -std=gnu17 -O1 $(WARN) -D_GNU_SOURCE -Isrc -o $@ $< -lseccomp
 $(B)/gen/seccomp_filters.inc: $(B)/gen-seccomp

@@ -44,6 +44,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../src/kernel/seccomp.h"
+
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define NR_MAX 1024u /* numbers above get the default */
 #define TESTS 3
@@ -215,7 +217,9 @@ __attribute__((noreturn, format(printf, 1, 2))) static void die(const char *fmt,
 
 int main(int argc, char **argv)
 {
-	static const char *const names[] = {"strict", "landlock", "guard", "guard_delete", "gated"};
+	static const char *const names[] = {"strict",	    "landlock", "guard",
+					    "guard_delete", "gated",	"move",
+					    "gated_move"};
 	static struct level level;
 	static struct prog prog;
 	const struct arch *arch = NULL;

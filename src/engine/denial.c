@@ -187,8 +187,8 @@ void run_hidden_arguments(struct pinfold_run *run)
 				      "or copy it into the one that you show");
 }
 
-/* A command that failed and said EXDEV, where it had directories of lower layers before it: nothing
- * of ours sees the call, which overlayfs refuses by itself. */
+/* A command that failed and said EXDEV, where it had directories of lower layers before it: one that
+ * nobody helped with (sandbox/move.h). */
 void run_refused_rename(struct pinfold_run *run)
 {
 	static const char *const words[] = {"cross-device link", "EXDEV"};

@@ -195,8 +195,8 @@ static void probe_workspaces(struct doctor *d)
 	if (good) {
 		(void)snprintf(
 			r->what, sizeof(r->what),
-			"kept; a directory of an earlier command is renamed by copying, hard "
-			"links between commands part");
+			"kept; a directory of an earlier command is renamed by copying it, hard "
+			"links between commands part when one is written to");
 		probe_quota(d, fd);
 		return;
 	}

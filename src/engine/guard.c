@@ -14,6 +14,7 @@
 #include "base/passfd.h"
 #include "egress/command.h"
 #include "engine/guard_text.h"
+#include "engine/moves.h"
 
 #define ASKS_MAX 32u /* different things that a person is asked for, in one sandbox */
 #define WHAT_MAX 900u
@@ -58,8 +59,10 @@ int guard_begin(struct pinfold_run *run, struct err *e)
 	bool remote = run->link >= 0 || run->lives;
 	int pair[2];
 
-	if (!spec->guard)
+	if (!spec->guard) {
+		moves_begin(run);
 		return 0;
+	}
 	if (run->lives && !egress_attended()) {
 		(void)err_set(e, ERR_UNSUPPORTED, "commands: nobody stays here who could decide");
 		return err_remedy(e, "call pinfold_policy_attend(), or leave commands out");
@@ -257,6 +260,8 @@ static void decide(struct pinfold_run *run, const struct guard_ask *a)
 
 int guard_event(struct pinfold_run *run, const struct notify_event *ev)
 {
+	if (!run->guard && run->req.spec.moves)
+		return moves_event(run, ev);
 	if (!run->guard)
 		return guard_reply(run->listener, ev->id, -EPERM);
 	int r = guard_read(run->listener, ev, &run->guard->now);
@@ -321,6 +326,8 @@ static void settle(struct pinfold_run *run, unsigned ask, enum pinfold_answer sa
 
 bool guard_answered(struct pinfold_run *run, int fd)
 {
+	if (moves_answered(run, fd))
+		return true;
 	for (unsigned i = 0; run->guard && i < ASKS_MAX; i++) {
 		struct guard_question *q = &run->guard->asks[i];
 		uint64_t seconds = 0;
@@ -348,6 +355,7 @@ void guard_end(struct pinfold_run *run)
 {
 	fd_close(&run->guard_fd);
 	fd_close(&run->guard_end);
+	moves_end(run);
 	if (!run->guard)
 		return;
 	for (unsigned i = 0; i < ASKS_MAX; i++)

@@ -28,7 +28,7 @@ int guard_begin(struct pinfold_run *run, struct err *e);
 int guard_event(struct pinfold_run *run, const struct notify_event *ev);
 /* One of the warden's; false: there will be no more. */
 bool guard_message(struct pinfold_run *run);
-/* A person's answer is there (false: no question has this fd). */
+/* A person's answer, or a file server's, is there (false: no question has this fd). */
 bool guard_answered(struct pinfold_run *run, int fd);
 /* Another policy for a sandbox that lives; takes it over. */
 void guard_change(struct pinfold_run *run, struct policy *taken);

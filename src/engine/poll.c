@@ -11,6 +11,7 @@
 #include "warden/usage.h"
 
 #define POLL_US 20000u
+#define NEAR_US 2000u /* while a layer fills */
 #define ANYWAY_US 1000000u
 #define NEAR_BYTES (64u << 10) /* of a quota: as good as full, as the guest sees it, too */
 #define NEAR_FILES 8u
@@ -36,12 +37,14 @@ struct space run_disk_free(const struct pinfold_run *run)
 	};
 }
 
-/* A filesystem without a number of files in it says 0, and tells nothing. */
-static bool may_have_grown(const struct pinfold_run *run)
+/* A filesystem without a number of files in it says 0, and tells nothing. *near: a quarter of the room
+ * may be taken, and a fast writer takes the rest of a small one between two looks. */
+static bool may_have_grown(const struct pinfold_run *run, bool *near)
 {
 	const struct space *before = &run->free, *room = &run->room;
 	struct space now = run_disk_free(run);
 
+	*near = now.bytes < before->bytes && before->bytes - now.bytes > room->bytes / 4;
 	return (now.bytes < before->bytes && before->bytes - now.bytes > room->bytes) ||
 	       (now.files < before->files && before->files - now.files > room->files) ||
 	       (now.files == 0 && before->files == 0);
@@ -59,7 +62,7 @@ static void judge_disk(struct pinfold_run *run)
 
 	if (!run->upper || run->req.held.disk == HELD_QUOTA || now < run->measure_us)
 		return;
-	bool grown = may_have_grown(run);
+	bool grown = may_have_grown(run, &run->disk_near);
 	if (!grown && now < run->looked_us + ANYWAY_US)
 		return;
 	run->looked_us = now;
@@ -88,10 +91,17 @@ void run_judge_quota(struct pinfold_run *run)
 
 void run_poll_usage(struct pinfold_run *run)
 {
+	uint64_t now = now_us();
 	struct usage t;
 
-	run->poll_us = now_us() + POLL_US;
+	run->poll_us = now + POLL_US;
 	judge_disk(run);
+	if (run->disk_near && run->poll_us) {
+		run->poll_us = now + NEAR_US;
+		if (now < run->polled_us + POLL_US)
+			return;
+	}
+	run->polled_us = now;
 	if (run->live.cgroup.ops && !run->req.spec.limits.cpu_time_ms)
 		return;
 	if (run->live.cgroup.ops) {

@@ -190,6 +190,8 @@ struct pinfold_run {
 	struct space room;	/* what is left of the workspace's limits, */
 	struct space free;	/* and of the filesystem, when it started */
 	uint64_t measure_us;	/* when the upper is looked at again */
+	uint64_t polled_us;	/* monotonic: when all limits were last looked at */
+	bool disk_near;		/* the room on disk may soon be taken */
 	uint64_t looked_us;	/* monotonic: when the layer was last measured */
 	uint64_t snapshot;	/* number of what came of it, 0: nothing */
 	bool socket;		/* standard input is a stream socket, for a tool of ours */
@@ -244,6 +246,7 @@ struct pinfold_run {
 	struct guard *guard; /* what its policy's commands are asked about; NULL: it has none */
 	int guard_fd;	     /* where the warden asks, FD_NONE: the sandbox is ours */
 	int guard_end;	     /* his end, until he has it */
+	struct moves *moves; /* renames of directories that are being helped with; or NULL */
 	struct run_shared *shared; /* a command in one that lives: the sandbox's rows, before it */
 	uint64_t shared_requests;  /* how many there were */
 	bool lives;		   /* it is not waited for: nobody would hear a question */

@@ -15,6 +15,7 @@
 
 #include "base/sys.h"
 #include "guest/guest.h"
+#include "kernel/seccomp.h"
 
 #define PATH_TRY_MAX 4096
 
@@ -254,7 +255,7 @@ static __attribute__((noinline, noreturn)) void child_main(struct launch *l)
 	}
 	if (r >= 0 && l->g->ruleset >= 0 && !l->nursed) {
 		l->fate->step = MSG_STEP_LANDLOCK;
-		r = sys2(SYS_landlock_restrict_self, l->g->ruleset, 0);
+		r = sys2(SYS_landlock_restrict_self, l->g->ruleset, SECCOMP_MOVE_FLAGS(0));
 	}
 	if (r >= 0) {
 		l->fate->step = MSG_STEP_SESSION;

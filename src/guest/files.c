@@ -23,6 +23,7 @@
 #include "base/sys.h"
 #include "guest/files_int.h"
 #include "guest/guest.h"
+#include "kernel/seccomp.h"
 
 #define CHANNEL GUEST_CTL /* the same place: what was there is not for us */
 #define WORKING_NS 1000000000u
@@ -33,7 +34,8 @@ static union {
 	char bytes[sizeof(struct files_ask) + 2 * FILES_PATH_SIZE];
 } question;
 
-static uint64_t heard_ns; /* when the other side last heard of us */
+static int given[2] = {-1, -1}; /* descriptors that came with the question */
+static uint64_t heard_ns;	/* when the other side last heard of us */
 
 static long send_answer(int sock, struct files_answer *answer, const void *data, int fd, int flags)
 {
@@ -277,17 +279,45 @@ static long do_ask(const struct files_ask *ask, struct files_answer *answer)
 	case FILES_SYMLINK: return make_link(ask);
 	case FILES_WATCH: return files_watch(ask, CHANNEL);
 	case FILES_CONNECT: r = connect_port(ask, answer); return r < 0 ? r : 1;
+	case FILES_RENAME: return files_rename(ask, given);
 	case FILES_SYNC: /* nobody watches here */
 	case FILES_OP_END: break;
 	}
 	return -EINVAL;
 }
 
+/* Those of the question before are closed. With room for two: the kernel drops what nobody wants. */
+static long receive(void)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(given))];
+	} control;
+	struct iovec iov = {.iov_base = &question, .iov_len = sizeof(question)};
+	struct msghdr hdr = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = &control,
+			     .msg_controllen = sizeof(control)};
+
+	control.head.cmsg_len = 0;
+	for (int i = 0; i < 2; i++) {
+		if (given[i] >= 0)
+			(void)sys1(SYS_close, given[i]);
+		given[i] = -1;
+	}
+	long n = sys3(SYS_recvmsg, CHANNEL, &hdr, MSG_CMSG_CLOEXEC);
+	if (n <= 0 || !hdr.msg_controllen || control.head.cmsg_type != SCM_RIGHTS)
+		return n;
+	unsigned got = (unsigned)((control.head.cmsg_len - CMSG_LEN(0)) / sizeof(int));
+	for (unsigned i = 0; i < got; i++)
+		given[i] = ((int *)(void *)CMSG_DATA(&control.head))[i];
+	return n;
+}
+
 static __attribute__((noreturn)) void serve(void)
 {
 	for (;;) {
-		/* Without room for descriptors: the kernel drops those that nobody wants. */
-		long n = sys6(SYS_recvfrom, CHANNEL, SYS_ARG(&question), sizeof(question), 0, 0, 0);
+		long n = receive();
 
 		if (n == -EINTR)
 			continue;
@@ -316,7 +346,7 @@ static __attribute__((noreturn)) void child(const struct guest *g, int sock)
 	(void)sys0(SYS_setsid);
 	(void)sys5(SYS_prctl, PR_SET_NAME, "pinfold-files", 0, 0, 0);
 	if (g->ruleset >= 0)
-		r = sys2(SYS_landlock_restrict_self, g->ruleset, 0);
+		r = sys2(SYS_landlock_restrict_self, g->ruleset, SECCOMP_MOVE_FLAGS(0));
 	if (r >= 0)
 		r = sys3(SYS_dup3, sock, CHANNEL, O_CLOEXEC);
 	(void)sys3(SYS_close_range, 0, CHANNEL - 1, 0);

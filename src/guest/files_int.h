@@ -42,6 +42,8 @@ long files_check_regular(int fd, struct stat *ret);
 /* The directory of a path and its last name; with `follow` of what a link there leads to, which
  * need not exist. With `parents` directories are made on the way. */
 long files_spot(const char *path, int follow, int parents, struct spot *ret);
+/* The same of a path that is seen from a directory, and without following. */
+long files_spot_from(int from, const char *path, struct spot *ret);
 void files_spot_done(struct spot *s);
 /* The directory itself, with all above it; the last gets `mode`. 0 or -errno. */
 long files_make_dirs(const char *path, uint32_t mode);
@@ -56,9 +58,13 @@ long files_abort(uint32_t writer);
 void files_abort_all(void);
 long files_move(const struct files_ask *ask);
 
+/* files_rename.c: `fds` as many as the question says, borrowed. */
+long files_rename(const struct files_ask *ask, const int fds[2]);
+
 /* files_tree.c */
 long files_list(const struct files_ask *ask);
 long files_remove(const char *path, int below);
+long files_remove_at(const struct spot *s, int below);
 
 /* files_watch.c: returns only when it cannot begin. */
 long files_watch(const struct files_ask *ask, int sock);

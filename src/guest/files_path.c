@@ -187,6 +187,11 @@ static long enter(int from, const char *path, int parents, struct spot *ret)
 	return -EACCES;
 }
 
+long files_spot_from(int from, const char *path, struct spot *ret)
+{
+	return enter(from, path, 0, ret);
+}
+
 long files_spot(const char *path, int follow, int parents, struct spot *ret)
 {
 	static char target[FILES_PATH_SIZE];

@@ -198,18 +198,14 @@ static long empty(int *fd)
 	}
 }
 
-long files_remove(const char *path, int below)
+long files_remove_at(const struct spot *s, int below)
 {
-	struct spot s;
-	long r = files_spot(path, 0, 0, &s);
+	long r = sys3(SYS_unlinkat, s->dir, s->name, 0);
 
-	if (r < 0)
-		return r;
-	r = sys3(SYS_unlinkat, s.dir, s.name, 0);
 	if (r == -EISDIR)
-		r = sys3(SYS_unlinkat, s.dir, s.name, AT_REMOVEDIR);
+		r = sys3(SYS_unlinkat, s->dir, s->name, AT_REMOVEDIR);
 	if (r == -ENOTEMPTY && below) {
-		long fd = sys3(SYS_openat, s.dir, s.name,
+		long fd = sys3(SYS_openat, s->dir, s->name,
 			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 		r = fd;
@@ -219,8 +215,19 @@ long files_remove(const char *path, int below)
 		if (top >= 0)
 			(void)sys1(SYS_close, top);
 		if (r >= 0)
-			r = sys3(SYS_unlinkat, s.dir, s.name, AT_REMOVEDIR);
+			r = sys3(SYS_unlinkat, s->dir, s->name, AT_REMOVEDIR);
 	}
+	return r;
+}
+
+long files_remove(const char *path, int below)
+{
+	struct spot s;
+	long r = files_spot(path, 0, 0, &s);
+
+	if (r < 0)
+		return r;
+	r = files_remove_at(&s, below);
 	files_spot_done(&s);
 	return r;
 }

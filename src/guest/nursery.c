@@ -12,6 +12,7 @@
 
 #include "base/clone.h"
 #include "guest/guest.h"
+#include "kernel/seccomp.h"
 
 static struct {
 	uint32_t asked, answered; /* how often */
@@ -40,7 +41,7 @@ static void thread_main(void *unused)
 	uint32_t served = 0;
 
 	(void)unused;
-	long r = sys2(SYS_landlock_restrict_self, nursery.ruleset, 0);
+	long r = sys2(SYS_landlock_restrict_self, nursery.ruleset, SECCOMP_MOVE_FLAGS(0));
 	nursery.there = r < 0 ? (int)r : 1;
 	count(&nursery.answered);
 	while (r >= 0) {

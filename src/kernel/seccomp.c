@@ -23,6 +23,8 @@ _Static_assert(ARRAY_LEN(seccomp_landlock_filter) <= 4096, "filter too long to l
 _Static_assert(ARRAY_LEN(seccomp_guard_filter) <= 4096, "filter too long to load");
 _Static_assert(ARRAY_LEN(seccomp_guard_delete_filter) <= 4096, "filter too long to load");
 _Static_assert(ARRAY_LEN(seccomp_gated_filter) <= 4096, "filter too long to load");
+_Static_assert(ARRAY_LEN(seccomp_move_filter) <= 4096, "filter too long to load");
+_Static_assert(ARRAY_LEN(seccomp_gated_move_filter) <= 4096, "filter too long to load");
 
 static const struct seccomp_filter strict = {
 	seccomp_strict_filter,
@@ -49,6 +51,16 @@ static const struct seccomp_filter gated = {
 	ARRAY_LEN(seccomp_gated_filter),
 };
 
+static const struct seccomp_filter move = {
+	seccomp_move_filter,
+	ARRAY_LEN(seccomp_move_filter),
+};
+
+static const struct seccomp_filter gated_move = {
+	seccomp_gated_move_filter,
+	ARRAY_LEN(seccomp_gated_move_filter),
+};
+
 const struct seccomp_filter *seccomp_strict(void)
 {
 	return &strict;
@@ -64,9 +76,14 @@ const struct seccomp_filter *seccomp_guard(bool deletes)
 	return deletes ? &guard_delete : &guard;
 }
 
-const struct seccomp_filter *seccomp_gated(void)
+const struct seccomp_filter *seccomp_gated(bool moves)
 {
-	return &gated;
+	return moves ? &gated_move : &gated;
+}
+
+const struct seccomp_filter *seccomp_move(void)
+{
+	return &move;
 }
 
 static const struct seccomp_report *find(int nr)

@@ -16,6 +16,7 @@
 
 #include <linux/filter.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct seccomp_filter {
 	const struct sock_filter *code;
@@ -29,15 +30,23 @@ const struct seccomp_filter *seccomp_landlock(void);
 /* strict, where it is asked about what is executed, and about what is deleted. */
 const struct seccomp_filter *seccomp_guard(bool deletes);
 
-/* strict, where nobody is asked about addresses. */
-const struct seccomp_filter *seccomp_gated(void);
+/* strict, where nobody is asked about addresses; with what seccomp_move() asks, or without. */
+const struct seccomp_filter *seccomp_gated(bool moves);
+
+/* strict, where it is asked about what is renamed, and about landlock_restrict_self(); but of that and
+ * of renameat2() not where this is in the upper half of the flags, which the kernel does not look
+ * at. */
+#define SECCOMP_MOVE_PASS 0x70666d76u
+#define SECCOMP_MOVE_FLAGS(flags) ((uint64_t)SECCOMP_MOVE_PASS << 32 | (flags))
+const struct seccomp_filter *seccomp_move(void);
 
 /* For the number in a notification. NULL: no filter of ours asks about it. */
 const char *seccomp_report_name(int nr);
 const char *seccomp_report_hint(int nr);
 /* An address is to be recorded and the call continued: connect, and sendto with an address. */
 bool seccomp_report_network(int nr);
-/* Somebody says whether it goes on: a program that is executed, a file that is deleted. */
+/* Somebody says whether it goes on: a program that is executed, a file that is deleted; or does it
+ * for the caller: a directory that is renamed. */
 bool seccomp_report_guard(int nr);
 
 #endif

@@ -19,6 +19,11 @@
 	(CAP_BIT(CAP_CHOWN) | CAP_BIT(CAP_DAC_OVERRIDE) | CAP_BIT(CAP_FOWNER) |                    \
 	 CAP_BIT(CAP_FSETID) | CAP_BIT(CAP_SETGID) | CAP_BIT(CAP_SETUID))
 
+uint64_t plan_caps(const struct sandbox_spec *spec)
+{
+	return spec->as_root ? ROOT_CAPS : 0;
+}
+
 void plan_rlimits(struct plan *p, const struct sandbox_spec *spec)
 {
 	const struct sandbox_limits *l = &spec->limits;
@@ -87,7 +92,8 @@ void plan_filter(struct plan *p, const struct sandbox_spec *spec)
 	const struct seccomp_filter *f = spec->level == LEVEL_LANDLOCK ? seccomp_landlock()
 					 : spec->guard && HOLD_COMMANDS
 						 ? seccomp_guard(spec->guard == GUARD_DELETES)
-					 : spec->egress.is_heard ? seccomp_gated()
+					 : spec->egress.is_heard ? seccomp_gated(spec->moves)
+					 : spec->moves		 ? seccomp_move()
 								 : seccomp_strict();
 	struct plan_step *step = plan_add(p, PLAN_SECCOMP, 0);
 
@@ -130,7 +136,7 @@ void plan_confine(struct plan *p, const struct sandbox_spec *spec)
 	plan_landlock(p, spec);
 	/* While CAP_SETPCAP is there: leaving uid 0 takes it. */
 	if (HOLD_CAPS)
-		plan_num(p, PLAN_BOUNDING, 0, 0, spec->as_root ? ROOT_CAPS : 0);
+		plan_num(p, PLAN_BOUNDING, 0, 0, plan_caps(spec));
 	if (spec->ids.range && !spec->as_root)
 		plan_num(p, PLAN_BECOME, 0, SANDBOX_UID, SANDBOX_UID);
 	plan_rlimits(p, spec);
@@ -139,7 +145,7 @@ void plan_confine(struct plan *p, const struct sandbox_spec *spec)
 	if (!HOLD_PIDNS)
 		plan_add(p, PLAN_SCOPE, 0);
 	if (HOLD_CAPS)
-		plan_num(p, PLAN_CAPS, 0, 0, spec->as_root ? ROOT_CAPS : 0);
+		plan_num(p, PLAN_CAPS, 0, 0, plan_caps(spec));
 	if (spec->pinned.on)
 		plan_add(p, PLAN_PIN, 0);
 	plan_num(p, PLAN_NO_DUMP, 0, !HOLD_DUMPABLE, 0);

@@ -15,9 +15,11 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "sandbox/guard_int.h"
 
 #define PAGE 4096u
 #define WORDS_MAX 4096u
+#define TRIES 1000u
 
 /* As far as the end of a page, so that a read is whole or fails. */
 static ssize_t peek(pid_t pid, uint64_t at, void *to, size_t max)
@@ -29,9 +31,7 @@ static ssize_t peek(pid_t pid, uint64_t at, void *to, size_t max)
 	return process_vm_readv(pid, &ours, 1, &theirs, 1, 0);
 }
 
-/* Its length, without NUL; -EFAULT; -ENAMETOOLONG: `max` bytes are filled, and none of them is
- * NUL. */
-static ssize_t peek_string(pid_t pid, uint64_t at, char *to, size_t max)
+ssize_t guard_string(pid_t pid, uint64_t at, char *to, size_t max)
 {
 	size_t len = 0;
 
@@ -68,8 +68,7 @@ static bool dir_text(pid_t pid, int dir, char *ret, size_t size)
 	return link_text(pid, name, ret, size);
 }
 
-/* Below the root of who asks; nothing is opened but a handle of the place. */
-static int open_place(pid_t pid, const char *path, int flags)
+int guard_open(pid_t pid, const char *path, int flags)
 {
 	struct open_how how = {.flags = (uint64_t)(O_PATH | O_CLOEXEC | flags),
 			       .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
@@ -79,7 +78,14 @@ static int open_place(pid_t pid, const char *path, int flags)
 	auto_close int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	int place = (int)syscall(SYS_openat2, fd, path, &how, sizeof(how));
+	int place = -1;
+	/* EAGAIN: of a path with .. the kernel was not sure, since somebody, anywhere, renamed or
+	 * mounted something meanwhile. */
+	for (unsigned i = 0; i < TRIES && place < 0; i++) {
+		place = (int)syscall(SYS_openat2, fd, path, &how, sizeof(how));
+		if (place < 0 && errno != EAGAIN)
+			break;
+	}
 	return place < 0 ? -errno : place;
 }
 
@@ -115,7 +121,7 @@ static bool place_text(int fd, char *ret, size_t size)
 	return n > 0 && ret[0] == '/';
 }
 
-static int absolute(pid_t pid, int dir, const char *path, char *ret, size_t size)
+int guard_absolute(pid_t pid, int dir, const char *path, char *ret, size_t size)
 {
 	char base[PATH_MAX] = "";
 
@@ -131,14 +137,14 @@ static int absolute(pid_t pid, int dir, const char *path, char *ret, size_t size
 static int find_program(pid_t pid, int dir, const char *path, char ret[PATH_MAX])
 {
 	char text[2 * PATH_MAX];
-	int r = absolute(pid, dir, path, text, sizeof(text));
+	int r = guard_absolute(pid, dir, path, text, sizeof(text));
 
 	if (r < 0)
 		return r;
 	/* Links of the kernel's, which are his and not ours. */
 	if (strncmp(text, "/proc/self/", 11) == 0 && link_text(pid, text + 11, ret, PATH_MAX))
 		return 0;
-	auto_close int fd = open_place(pid, text, 0);
+	auto_close int fd = guard_open(pid, text, 0);
 	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ENAMETOOLONG)
 		return fd;
 	if (fd >= 0 && place_text(fd, ret, PATH_MAX))
@@ -153,7 +159,7 @@ static int find_name(pid_t pid, int dir, const char *path, bool must_be, char re
 {
 	char text[2 * PATH_MAX], name[NAME_MAX + 1], at[PATH_MAX];
 	struct stat st;
-	int r = absolute(pid, dir, path, text, sizeof(text));
+	int r = guard_absolute(pid, dir, path, text, sizeof(text));
 
 	if (r < 0)
 		return r;
@@ -165,7 +171,7 @@ static int find_name(pid_t pid, int dir, const char *path, bool must_be, char re
 		return -ENAMETOOLONG;
 	(void)snprintf(name, sizeof(name), "%s", slash + 1);
 	slash[slash == text] = '\0';
-	auto_close int fd = open_place(pid, text, O_DIRECTORY);
+	auto_close int fd = guard_open(pid, text, O_DIRECTORY);
 	if (fd == -ENOENT || fd == -ENOTDIR)
 		return fd;
 	if (fd >= 0 && must_be && fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 &&
@@ -210,7 +216,7 @@ static int read_words(pid_t pid, uint64_t argv, struct guard_ask *ret)
 			return -EFAULT;
 		if (!at)
 			return 0;
-		ssize_t n = peek_string(pid, at, word, sizeof(word));
+		ssize_t n = guard_string(pid, at, word, sizeof(word));
 		if (n == -EFAULT)
 			return -EFAULT;
 		put(ret, word, n < 0 ? sizeof(word) : (size_t)n);
@@ -251,7 +257,7 @@ static int read_exec(const struct notify_event *ev, const struct shape *s, struc
 	char path[PATH_MAX], program[PATH_MAX];
 	pid_t pid = (pid_t)ev->pid;
 	int dir = dir_of(ev, s->dir), r = 0;
-	ssize_t n = peek_string(pid, ev->args[s->path], path, sizeof(path));
+	ssize_t n = guard_string(pid, ev->args[s->path], path, sizeof(path));
 
 	if (n < 0)
 		return (int)n;
@@ -271,7 +277,7 @@ static int read_names(const struct notify_event *ev, const struct shape *s, stru
 	char path[PATH_MAX], name[PATH_MAX];
 
 	for (int i = 0; i < 2 && paths[i] >= 0; i++) {
-		ssize_t n = peek_string((pid_t)ev->pid, ev->args[paths[i]], path, sizeof(path));
+		ssize_t n = guard_string((pid_t)ev->pid, ev->args[paths[i]], path, sizeof(path));
 
 		if (n <= 0)
 			return n < 0 ? (int)n : -ENOENT;

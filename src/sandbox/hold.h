@@ -39,6 +39,17 @@
 #else
 #define HOLD_NETNS_NEW 1
 #endif
+/* who renames a directory and has fewer rights than a command gets no help */
+#ifdef DROP_MOVE_RIGHTS
+#define HOLD_MOVE_RIGHTS 0
+#else
+#define HOLD_MOVE_RIGHTS 1
+#endif
+#ifdef DROP_MOVE_DOMAIN
+#define HOLD_MOVE_DOMAIN 0
+#else
+#define HOLD_MOVE_DOMAIN 1
+#endif
 #ifdef DROP_CAPS
 #define HOLD_CAPS 0
 #else

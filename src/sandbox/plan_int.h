@@ -140,5 +140,7 @@ void plan_confine(struct plan *p, const struct sandbox_spec *spec);
 void plan_rlimits(struct plan *p, const struct sandbox_spec *spec);
 void plan_allow(struct plan *p, const char *path, uint64_t access, unsigned flags);
 void plan_filter(struct plan *p, const struct sandbox_spec *spec);
+/* The capabilities of a command, all that it has. */
+uint64_t plan_caps(const struct sandbox_spec *spec);
 
 #endif

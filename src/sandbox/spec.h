@@ -200,6 +200,7 @@ struct sandbox_spec {
 	struct sandbox_egress egress;
 	struct sandbox_pinned pinned;
 	enum sandbox_guard guard;
+	bool moves;   /* who renames a directory is helped (move.h): without a guard */
 	int guard_fd; /* in the daemon, with a guard: who decides (wire/guard.h); borrowed */
 	enum sandbox_peek peek;
 	bool bare; /* PEEK_LOOK: only what the layers hold, not what they lie over */

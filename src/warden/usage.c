@@ -13,7 +13,7 @@
 
 #include "base/fd.h"
 
-#define PROCESSES_MAX 4096
+#define PROCESSES_MAX USAGE_PROCESSES_MAX
 
 static size_t read_proc(pid_t pid, const char *name, char *text, size_t size)
 {
@@ -87,6 +87,34 @@ static void walk_tree(pid_t guest, struct queue *q)
 		if (threads)
 			closedir(threads);
 	}
+}
+
+unsigned usage_list(pid_t guest, pid_t ret[USAGE_PROCESSES_MAX])
+{
+	auto_free struct queue *q = calloc(1, sizeof(*q));
+
+	if (!q)
+		return 0;
+	walk_tree(guest, q);
+	memcpy(ret, q->pid + 1, (q->tail - 1) * sizeof(ret[0]));
+	return q->tail - 1;
+}
+
+pid_t usage_parent(pid_t pid)
+{
+	char text[1024];
+	int parent = 0;
+
+	/* The name in parentheses may hold anything. */
+	const char *p = read_proc(pid, "stat", text, sizeof(text)) ? strrchr(text, ')') : NULL;
+	return p && sscanf(p + 1, " %*c %d", &parent) == 1 ? (pid_t)parent : 0;
+}
+
+bool usage_is_below(pid_t pid, pid_t guest)
+{
+	for (unsigned i = 0; i < PROCESSES_MAX && pid > 1 && pid != guest; i++)
+		pid = usage_parent(pid);
+	return pid == guest;
 }
 
 /* Resident pages count once for each process that maps them; where their sum is over the limit,

@@ -2,6 +2,7 @@
 #ifndef WARDEN_USAGE_H
 #define WARDEN_USAGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -17,5 +18,13 @@ void usage_of_tree(pid_t guest, uint64_t memory_max, struct usage *ret);
  * counted once; those in memory do not count. Nothing is resolved: /proc leads to the file
  * itself. */
 uint64_t usage_of_nameless(pid_t guest);
+
+#define USAGE_PROCESSES_MAX 4096u
+/* Those processes, without the guest. Returns how many there are. */
+unsigned usage_list(pid_t guest, pid_t ret[USAGE_PROCESSES_MAX]);
+/* 0: it is gone. */
+pid_t usage_parent(pid_t pid);
+/* Is this one a child of the guest's, or of one of those? */
+bool usage_is_below(pid_t pid, pid_t guest);
 
 #endif

@@ -33,6 +33,17 @@ const char *files_ask_path2(const struct files_ask *ask)
 	return files_ask_path(ask) + ask->path_len + 1;
 }
 
+/* What is seen from nowhere begins at the root. */
+static int check_rename(const struct files_ask *ask)
+{
+	const char *from = files_ask_path(ask), *to = files_ask_path2(ask);
+	int from_root = !(ask->flags & FILES_FROM_FD), to_root = !(ask->flags & FILES_TO_FD);
+
+	if (check_text(from, ask->path_len) < 0 || check_text(to, ask->path2_len) < 0)
+		return -EINVAL;
+	return (from[0] == '/') == from_root && (to[0] == '/') == to_root ? 0 : -EINVAL;
+}
+
 int files_ask_check(const struct files_ask *ask, uint32_t size)
 {
 	if (size < sizeof(*ask) || ask->magic != FILES_MAGIC || ask->op == 0 ||
@@ -45,6 +56,10 @@ int files_ask_check(const struct files_ask *ask, uint32_t size)
 				       ask->mode > 65535
 			       ? -EINVAL
 			       : 0;
+	if (ask->op == FILES_RENAME)
+		return check_rename(ask);
+	if ((ask->flags & (FILES_FROM_FD | FILES_TO_FD)))
+		return -EINVAL;
 	if (ask->mode > 07777 && !(ask->op == FILES_WRITE && ask->mode == FILES_MODE_OLD))
 		return -EINVAL;
 	if (ask->op == FILES_COMMIT || ask->op == FILES_ABORT || ask->op == FILES_SYNC)

@@ -13,6 +13,8 @@
  * stream of events, each with a path and the one it had before, relative to the directory, NUL
  * between; it ends when either side closes.
  *
+ * RENAME is asked for on behalf of a program that has called rename() (sandbox/move.h).
+ *
  * The server is our program but lives with hostile code, so the host side checks all that it says,
  * and looks at descriptors itself; the server checks what it is asked.
  */
@@ -43,6 +45,7 @@ enum files_op {
 	FILES_WATCH,
 	FILES_CONNECT, /* mode: a port of the loopback; answer: a socket, perhaps not connected yet */
 	FILES_SYNC, /* to one that watches, with the number of WATCH: an event SYNC behind all before it */
+	FILES_RENAME, /* a directory, by whatever name a program has for it; mode: flags of renameat2() */
 	FILES_OP_END,
 };
 
@@ -51,7 +54,9 @@ enum files_op {
 #define FILES_NEW 0x4u	    /* WRITE */
 #define FILES_PARENTS 0x8u  /* WRITE, MKDIR */
 #define FILES_BELOW 0x10u   /* REMOVE, WATCH: with all that is below */
-#define FILES_FLAGS 0x1fu
+#define FILES_FROM_FD 0x20u /* RENAME: the path is seen from a descriptor that came along */
+#define FILES_TO_FD 0x40u   /* RENAME: the same of the second path; its descriptor is the last */
+#define FILES_FLAGS 0x7fu
 #define FILES_MODE_OLD ~0u /* WRITE: as it was, 0644 where there was none */
 
 struct files_ask {
@@ -98,7 +103,7 @@ struct files_answer {
 	struct files_info info;
 };
 
-/* 0 when a question of `size` bytes is whole: its paths are absolute, end where they say, and are
+/* 0 when a question of `size` bytes is whole: its paths are absolute, but for RENAME, end where they say, and are
  * there where its op needs them. Else -EINVAL. */
 int files_ask_check(const struct files_ask *ask, uint32_t size);
 const char *files_ask_path(const struct files_ask *ask);

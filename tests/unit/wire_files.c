@@ -67,6 +67,28 @@ static void questions(void)
 	is_int(files_ask_check(&q.ask, n), -EINVAL, "flags that are none");
 }
 
+static void renames(void)
+{
+	union question q;
+	uint32_t n = make(&q, FILES_RENAME, "/a", "/b");
+
+	is_int(files_ask_check(&q.ask, n), 0, "from the root");
+	q.ask.flags = FILES_TO_FD;
+	is_int(files_ask_check(&q.ask, n), -EINVAL, "that, and from a descriptor");
+	n = make(&q, FILES_RENAME, "a", "../b");
+	is_int(files_ask_check(&q.ask, n), -EINVAL, "from nowhere");
+	q.ask.flags = FILES_FROM_FD;
+	is_int(files_ask_check(&q.ask, n), -EINVAL, "one of them from nowhere");
+	q.ask.flags = FILES_FROM_FD | FILES_TO_FD;
+	is_int(files_ask_check(&q.ask, n), 0, "both from descriptors");
+	n = make(&q, FILES_RENAME, "a", "");
+	q.ask.flags = FILES_FROM_FD | FILES_TO_FD;
+	is_int(files_ask_check(&q.ask, n), -EINVAL, "to nothing");
+	n = make(&q, FILES_MOVE, "/a", "/b");
+	q.ask.flags = FILES_FROM_FD;
+	is_int(files_ask_check(&q.ask, n), -EINVAL, "a descriptor that nobody wants");
+}
+
 static void ports(void)
 {
 	union question q;
@@ -163,6 +185,7 @@ static void entries(void)
 int main(void)
 {
 	TAP_RUN(questions);
+	TAP_RUN(renames);
 	TAP_RUN(ports);
 	TAP_RUN(answers);
 	TAP_RUN(entries);

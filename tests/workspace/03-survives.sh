@@ -87,38 +87,6 @@ removing()
 	pinfold rm w
 }
 
-RENAME='import os, errno
-try:
-    os.rename("a", "b")
-    print("renamed")
-except OSError as e:
-    print(errno.errorcode[e.errno])
-print(sorted(os.listdir()))'
-
-# Directories of a frozen layer: rename(2) may say EXDEV, and then mv copies. What is not allowed is to
-# lose something.
-renaming()
-{
-	fresh m
-	sh_in m 'mkdir -p a/b/c; echo 1 >a/one; echo 2 >a/b/two; ln a/one a/same'
-	pinfold exec m -- python3 -c "$RENAME"
-	check "rename works, or says EXDEV" grep -qE '^(renamed|EXDEV)$' "$OUT"
-	pinfold exec --json m -- python3 -c 'import os; os.rename("a", "b")'
-	doc_has 'd["exit_code"] == 0 or [x["kind"] for x in d["denials"] if "mv" in x["hint"]] == ["path"]' \
-		"and the result says what to do instead"
-	sh_in m '[ -e a ] || mv b a; mv a z'
-	exits 0 "mv works"
-	sh_in m 'find . -mindepth 1 | sort | tr "\n" " "; cat z/one z/b/two z/same'
-	prints './z ./z/b ./z/b/c ./z/b/two ./z/one ./z/same 1
-2
-1' "and the next command finds all of it"
-	sh_in m 'mkdir x; mv z/b x/; mv x y; mv y/b/two y/; rm -r z; mv y z'
-	exits 0 "several at once"
-	sh_in m 'find . -mindepth 1 | sort | tr "\n" " "; cat z/two'
-	prints './z ./z/b ./z/b/c ./z/two 2' "are kept, too"
-	pinfold rm m
-}
-
 # Within a command links are links. A write of a later one may break them (docs), and changes no
 # other name's content by half.
 hard_links()
@@ -224,7 +192,6 @@ checks()
 		everything user much
 	fi
 	removing
-	renaming
 	hard_links
 	holes
 	bits

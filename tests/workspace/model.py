@@ -161,7 +161,7 @@ class Model:
                          [6, 3, 6, 4, 2, 2, 2, 1, 1, 4])[0]
         extra = {"write": [f"{r.random()}\n"], "append": [f"{r.random()}\n"], "attribute": ["note"],
                  "chmod": [r.choice((0o644, 0o600, 0o755, 0o711, 0o777))], "move": [self.path()],
-                 "symlink": [r.choice(NAMES)], "link": [self.path()], "truncate": [r.choice((0, 3, 5000))]}
+                 "symlink": [r.choice(NAMES)], "link": [r.choice(NAMES)], "truncate": [r.choice((0, 3, 5000))]}
         return [kind, self.path(), *extra.get(kind, [])]
 
     def do_exec(self, name):
