@@ -260,6 +260,17 @@ static int take_command(struct request *r, int argc, char **argv, struct err *e)
 	return 0;
 }
 
+/* Neither -c nor FILE: as interpreters do, what is piped in, if it is anything. */
+static int take_piped(struct request *r, struct err *e)
+{
+	if (!isatty(STDIN_FILENO) && read_code(r, "-", e) < 0)
+		return -EINVAL;
+	if (r->run.code_len)
+		return 0;
+	(void)err_set(e, ERR_INVALID, "FILE: is missing behind --lang %s", r->run.lang);
+	return err_remedy(e, "give -c CODE, the FILE of a program, or - to read it");
+}
+
 static int take_program(struct request *r, int argc, char **argv, struct err *e)
 {
 	r->run.argv = (const char *const *)argv;
@@ -271,10 +282,8 @@ static int take_program(struct request *r, int argc, char **argv, struct err *e)
 		(void)fcntl((int)r->code_fd, F_SETFD, FD_CLOEXEC); /* reading it tells */
 		return read_code(r, NULL, e);
 	}
-	if (argc == 0) {
-		(void)err_set(e, ERR_INVALID, "FILE: is missing behind --lang %s", r->run.lang);
-		return err_remedy(e, "give -c CODE, the FILE of a program, or - to read it");
-	}
+	if (argc == 0)
+		return take_piped(r, e);
 	if (r->file_is_inside && strcmp(argv[0], "-") != 0)
 		return 0;
 	if (read_code(r, argv[0], e) < 0)
