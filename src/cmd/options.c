@@ -375,8 +375,9 @@ const struct opt opt_table[] = {
 	{"origin", "ORIGIN", OPT_LIST, GROUP_OTHER, VERB_SERVE, AT(origins),
 	 .help = "Let pages of this origin (https://HOST) call; may be repeated",
 	 .standard = "none"},
-	{"scope", "SCOPES", OPT_TEXT, GROUP_OTHER, VERB_TOKEN, AT(scope),
-	 .help = "What it may: run, files, workspaces, approve, admin or all, with commas",
+	{"scope", "SCOPES", OPT_LIST, GROUP_OTHER, VERB_TOKEN, AT(scopes),
+	 .help = "What it may: run, files, workspaces, approve, admin or all, with commas; may be "
+		 "repeated",
 	 .standard = "run,files,workspaces"},
 	{"tenant", "NAME", OPT_TEXT, GROUP_OTHER, VERB_RECEIPT, AT(tenant),
 	 .help = "Only if it is a run of this tenant of the HTTP API"},

@@ -140,8 +140,9 @@ void request_done(struct request *r)
 	free(r->hide.items);
 	free(r->metadata.items);
 	free(r->show.items);
+	free(r->scopes.items);
 	r->listen = r->hosts = r->origins = r->env = r->apt = r->allow = r->hide = r->show =
-		r->metadata = r->packages = r->give = (struct opt_list){.items = NULL};
+		r->metadata = r->packages = r->give = r->scopes = (struct opt_list){.items = NULL};
 	if (r->stdin_is_owned)
 		fd_close(&r->stdin_fd);
 }

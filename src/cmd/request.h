@@ -42,8 +42,8 @@ struct request {
 	uint64_t keep_bytes;
 	bool no_http;
 	const char *log;
-	struct opt_list listen, hosts, origins;
-	const char *scope, *tenant, *label; /* of token */
+	struct opt_list listen, hosts, origins, scopes;
+	const char *tenant, *label; /* of token */
 	const char *quota_live, *quota_runs, *quota_memory, *quota_disk, *quota_cpu, *quota_budget,
 		*quota_egress[3]; /* of tenant */
 	bool once;		  /* of top */

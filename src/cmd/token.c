@@ -88,9 +88,21 @@ static int remove_one(int dir, const char *id, struct err *e)
 	return result < 0 || !is_id ? result : note("token.remove", "end", id, NULL, e);
 }
 
+/* Of all --scope together; 0: one of them is wrong. */
+static unsigned scopes_of(const struct request *r, struct err *e)
+{
+	unsigned all = 0, one = 1;
+
+	if (!r->scopes.len)
+		return scope_parse(SCOPES, e);
+	for (size_t i = 0; i < r->scopes.len && one; i++)
+		all |= one = scope_parse(r->scopes.items[i], e);
+	return one ? all : 0;
+}
+
 static int make(int dir, const struct request *r, struct err *e)
 {
-	struct token wanted = {.scopes = scope_parse(r->scope ? r->scope : SCOPES, e)}, made;
+	struct token wanted = {.scopes = scopes_of(r, e)}, made;
 	char text[TOKEN_SIZE];
 
 	if (!wanted.scopes)
