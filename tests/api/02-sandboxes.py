@@ -5,7 +5,7 @@ import os
 import threading
 import time
 
-from api import BEST, Api, check, refused, run_tests, same, test, wait_until
+from api import BEST, MODE, Api, check, refused, run_tests, same, test, wait_until
 
 api = Api()
 one, two = Api(os.environ["TOKEN_ONE"]), Api(os.environ["TOKEN_TWO"])
@@ -101,6 +101,17 @@ def input_and_user():
     refused("root, where it was not made with it", api.post(box + "/exec", {"command": "id", "user": "root"}), 409,
             "conflict")
     same("user is who it is", api.post(box + "/exec", {"command": "id -u", "user": "user"}).json["stdout"]["text"],
+         "1000\n")
+    api.delete(box)
+    if MODE != "R":
+        refused("root inside needs root's daemon", api.post("/v1/sandboxes", dict(BEST, user="root")), 501, "unsupported")
+        return
+    for who in (api, one):
+        a = who.post("/v1/runs", {"command": "id -u; touch /usr/bin/new && echo made", "user": "root"})
+        same("root inside, in a run", a.json["stdout"]["text"], "0\nmade\n")
+    box = api.box(user="root")
+    same("and in a sandbox", api.post(box + "/exec", {"command": "id -u"}).json["stdout"]["text"], "0\n")
+    same("where user is one as well", api.post(box + "/exec", {"command": "id -u", "user": "user"}).json["stdout"]["text"],
          "1000\n")
     api.delete(box)
 
