@@ -302,6 +302,8 @@ const struct opt opt_table[] = {
 	{"signal", "SIGNAL", OPT_TEXT, GROUP_OTHER, VERB_KILL, AT(signal_name),
 	 .help = "Send this signal to every process, by name or number; KILL ends the sandbox",
 	 .standard = "KILL", .words = "TERM INT HUP QUIT USR1 USR2 STOP CONT KILL"},
+	{"s", "SIGNAL", OPT_TEXT, GROUP_OTHER, VERB_KILL, AT(signal_name),
+	 .help = "The same as --signal", .words = "TERM INT HUP QUIT USR1 USR2 STOP CONT KILL"},
 
 	{"socket", "PATH", OPT_ABSOLUTE, GROUP_OTHER, VERB_SERVE, AT(socket),
 	 .help = "Where to listen",

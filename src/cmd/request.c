@@ -76,11 +76,19 @@ static int take_approvals(struct request *r, struct err *e)
 	return 0;
 }
 
+/* Verbs whose words are none of a command: their options may stand behind them. */
+#define VERBS_OF_WORDS                                                                             \
+	(VERB_PLAIN | VERB_LOGS | VERB_KILL | VERB_APPROVE | VERB_TRUST | VERB_RECEIPT |           \
+	 VERB_VERIFY | VERB_REPLAY)
+
 bool request_begin(struct request *r, const struct verb *v, int argc, char **argv, int *ret_used,
 		   int *ret_status)
 {
 	struct pinfold_error ignored;
 	struct err e = ERR_INIT;
+
+	if (v->bit & VERBS_OF_WORDS)
+		opt_front(v->bit, argc, argv);
 	int used = opt_parse(v->bit, argc, argv, r, &e);
 
 	r->run.env = (const char *const *)r->env.items;
