@@ -345,6 +345,8 @@ const struct opt opt_table[] = {
 	{"structured", "WHEN", OPT_CHOICE, GROUP_OUTPUT, VERB_MCP, AT(structured),
 	 .help = "Structured results beside the text: auto where both are the same, always, never",
 	 .standard = "auto", .words = "always auto never"},
+	{"resource-links", NULL, OPT_FLAG, GROUP_OUTPUT, VERB_MCP, AT(resource_links),
+	 .help = "Links to files that changed behind a result's text; some clients fail on them"},
 	{"transfer-dir", "DIR", OPT_TEXT, GROUP_ISOLATION, VERB_MCP, AT(transfer_dir),
 	 .help = "Files below this directory may be copied into a sandbox and out of it",
 	 .standard = "none"},

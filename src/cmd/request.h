@@ -71,7 +71,7 @@ struct request {
 	uint64_t history_ms, last;   /* of gc */
 	bool undone, sizes;	     /* of gc, of ls */
 	const char *tools, *structured, *transfer_dir; /* of mcp */
-	bool ask;
+	bool ask, resource_links;
 	bool conformance; /* of serve, in test builds */
 	uint64_t idle_ms;
 	uint64_t warm, warm_python, warm_node, warm_r, warm_memory, max, queue;

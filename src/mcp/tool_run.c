@@ -315,8 +315,10 @@ static int show(struct call *c, struct box *b, struct record *rec, int64_t began
 	(void)snprintf(run, sizeof(run), "r%u", names_of_run(tool_mcp(c)->names, b->id, rec->id));
 	write_text(c, doc, &o, &t);
 	int r = tool_reply(c, &t, e);
-	if (r >= 0)
+	if (r >= 0) {
+		show_links(c, &o);
 		tool_add_meta(c, meta_of(doc, &o, status));
+	}
 	return r;
 }
 

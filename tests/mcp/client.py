@@ -436,6 +436,19 @@ def ceiling(argv):
     check("it ends", s.end() == 0)
 
 
+def links(argv):
+    s = Server(argv, modern={})
+    for tool, arguments in (("exec", {"command": "printf 12345 >'a b.csv'; mkdir d; true"}),
+                            ("run_code", {"code": "n = open('a b.csv', 'w').write('12345')"})):
+        found = [c for c in s.result(tool, **arguments)["content"] if c["type"] != "text"]
+        check(tool + ": a link to what changed", len(found) == 1 and found[0]["type"] == "resource_link" and
+              found[0]["uri"] == "pinfold://sandbox/default/files/home/user/a%20b.csv" and
+              (found[0]["name"], found[0]["size"], found[0]["mimeType"]) == ("a b.csv", 5, "text/csv"), found)
+    read = s.call("resources/read", {"uri": found[0]["uri"]})
+    has("by which it can be read", json.dumps(read), "12345")
+    check("it ends", s.end() == 0)
+
+
 def snapshots(argv):
     s = Server(argv, modern={})
     s.tool("create", sandbox="first")
