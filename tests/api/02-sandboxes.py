@@ -111,6 +111,10 @@ def input_and_user():
         same("root inside, in a run", a.json["stdout"]["text"], "0\nmade\n")
     box = api.box(user="root")
     same("and in a sandbox", api.post(box + "/exec", {"command": "id -u"}).json["stdout"]["text"], "0\n")
+    twin = "/v1/sandboxes/" + api.post(box + "/fork").json["id"]
+    same("a fork of it is the same", api.post(twin + "/exec", {"command": "id -u"}).json["stdout"]["text"], "0\n")
+    same("and none of this is the caller's metadata", api.get(twin).json["metadata"], {})
+    api.delete(twin)
     same("where user is one as well", api.post(box + "/exec", {"command": "id -u", "user": "user"}).json["stdout"]["text"],
          "1000\n")
     api.delete(box)
