@@ -92,7 +92,12 @@ def found_by_metadata():
 @test
 def input_and_user():
     box = api.box()
-    p = spawn(box, "od -An -tx1", keep_stdin=True)
+    for args, want in (({"stdin": "given"}, ["given", "exited"]), ({"keep_stdin": False}, ["", "exited"]),
+                       ({}, ["", "running"]), ({"stdin": "more", "keep_stdin": True}, ["more", "running"])):
+        p = spawn(box, "cat", **args)
+        check("what a process reads with %r" % args, wait_until(
+            lambda: [text(api.get(p + "/output").json["output"]), api.get(p).json["status"]] == want), api.get(p + "/output"))
+    p = spawn(box, "od -An -tx1")
     a = api.post(p + "/stdin", {"data": base64.b64encode(b"\xff\x00\x80").decode(), "encoding": "base64", "close": True})
     same("bytes to its input", a.json["written"], 3)
     check("arrive as they are", wait_until(
@@ -328,7 +333,7 @@ def input_and_user():
         "got c\neof\n")), api.get(p + "/output"))
     a = api.post(p + "/stdin", {"data": "x"})
     check("there is no more", a.status in (409, 404), a)
-    q = spawn(box, "sleep 100")
+    q = spawn(box, "sleep 100", keep_stdin=False)
     a = api.post(q + "/stdin", {"data": "x"})
     check("one that was started without has none", a.status in (409, 404), a)
     for way, body in (("/signal", {"signal": "INT"}), ("/stdin", {"data": "x"}), ("/resize", {"rows": 2, "cols": 2})):
