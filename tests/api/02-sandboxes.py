@@ -84,6 +84,8 @@ def found_by_metadata():
     same("what is ours is no metadata of his", ids(metadata="pinfold.tenant"), [])
     page = api.get("/v1/sandboxes", metadata="all", limit=2).json
     rest = api.get("/v1/sandboxes", metadata="all", limit=2, after=page["next"]).json
+    same("whose beginning may be called next", [b["id"] for b in api.get(
+        "/v1/sandboxes", metadata="all", limit=2, next=page["next"]).json["items"]], [b["id"] for b in rest["items"]])
     same("by pages", ([b["id"] for b in page["items"] + rest["items"]], rest["next"]), (made, None))
     for one in made:
         api.delete("/v1/sandboxes/" + one)
