@@ -224,7 +224,7 @@ static const char *take_lines(const struct edit *d, const char *hit, size_t *ret
 		text_add(now, d->to, d->to_len);
 		end = at = (size_t)(hit - d->old) + d->from_len;
 		++*shown;
-		if (now->len && now->data[now->len - 1] != '\n')
+		if (d->old[at - 1] != '\n' || (now->len && now->data[now->len - 1] != '\n'))
 			end = line_end(d->old, d->old_len, at);
 		hit = find(d, d->old + at);
 		if (!hit || (size_t)(hit - d->old) >= end)

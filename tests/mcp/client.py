@@ -239,6 +239,9 @@ def files(argv):
         "@@ -17,6 +16,5 @@\n 17\n 18\n-19\n-20\n+120\n 21\n 22\n"
         "@@ -27,4 +25,3 @@\n 27\n 28\n-29\n-30\n+230")
     s.tool("write_file", path="d", content="a\nb\na\na\nb\n" + "a\n" * 5)
+    s.tool("write_file", path="e", content="one two\nend\n")
+    has("a line made two", s.tool("edit_file", path="e", old_text="one", new_text="1\n"),
+        "@@ -1,2 +1,3 @@\n-one two\n+1\n+ two\n end")
     has("in one piece", s.tool("edit_file", path="d", old_text="a\n", new_text="c\nd\n", replace_all=True),
         "replaced 8 occurrences", "@@ -1,5 +1,8 @@\n-a\n+c\n+d\n b\n-a\n+c\n+d\n-a\n+c\n+d\n b\n", "[… 5 more …]")
     has("what is missing", s.tool("read_file", path="b.py"), "[not_found.file] /home/user/b.py does not exist",
