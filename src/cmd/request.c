@@ -78,8 +78,8 @@ static int take_approvals(struct request *r, struct err *e)
 
 /* Verbs whose words are none of a command: their options may stand behind them. */
 #define VERBS_OF_WORDS                                                                             \
-	(VERB_PLAIN | VERB_LOGS | VERB_KILL | VERB_APPROVE | VERB_TRUST | VERB_RECEIPT |           \
-	 VERB_VERIFY | VERB_REPLAY)
+	(VERB_PLAIN | VERB_LOGS | VERB_KILL | VERB_APPROVE | VERB_TRUST | VERB_TOKEN |             \
+	 VERB_RECEIPT | VERB_VERIFY | VERB_REPLAY)
 
 bool request_begin(struct request *r, const struct verb *v, int argc, char **argv, int *ret_used,
 		   int *ret_status)

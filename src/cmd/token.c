@@ -223,26 +223,8 @@ int cmd_token(const struct verb *v, int argc, char **argv)
 	auto_request struct request r = REQUEST_INIT;
 	struct err e = ERR_INIT;
 	int used = 0, status = 0;
-	char *words[8];
-	int n = 0;
 
-	/* Options may stand behind the word that says what to do. */
-	if (argc > 0 && argv[0][0] != '-' && argc < 64) {
-		char *moved[66];
-
-		for (int i = 1; i < argc; i++)
-			moved[i - 1] = argv[i];
-		moved[argc - 1] = NULL;
-		words[n++] = argv[0];
-		if (!request_begin(&r, v, argc - 1, moved, &used, &status))
-			return status;
-		for (int i = used; i < argc - 1 && n < 8; i++)
-			words[n++] = moved[i];
-	} else {
-		if (!request_begin(&r, v, argc, argv, &used, &status))
-			return status;
-		for (int i = used; i < argc && n < 8; i++)
-			words[n++] = argv[i];
-	}
-	return act(&r, n, words, &e) < 0 ? say_failure(&e, r.json) : 0;
+	if (!request_begin(&r, v, argc, argv, &used, &status))
+		return status;
+	return act(&r, argc - used, argv + used, &e) < 0 ? say_failure(&e, r.json) : 0;
 }
