@@ -18,7 +18,8 @@
 #define KEY_TENANT "pinfold.tenant"
 #define KEY_NAME "pinfold.name" /* of one with a time to live of its own */
 #define KEY_IMAGE "pinfold.image"
-#define OURS 3u /* of them at most */
+#define KEY_ROOT "pinfold.root" /* uid 0 inside */
+#define OURS 4u			/* of them at most */
 #define METADATA_MAX 16u
 #define KEY_USED "pinfold.used" /* the name of one that is kept while it is used */
 #define SWEEP_MS 60000u
@@ -93,6 +94,16 @@ static const char *name_of(const struct pinfold_sandbox_info *info)
 	const char *name = metadata_of(info, KEY_NAME);
 
 	return *name ? name : metadata_of(info, KEY_USED);
+}
+
+const char *sandbox_image(const struct pinfold_sandbox_info *info)
+{
+	return metadata_of(info, KEY_IMAGE);
+}
+
+bool sandbox_is_root(const struct pinfold_sandbox_info *info)
+{
+	return *metadata_of(info, KEY_ROOT);
 }
 
 const char *sandbox_tenant(const struct pinfold_sandbox_info *info)
@@ -301,9 +312,11 @@ static int check_name(struct api *api, const struct who *who, const char *name, 
 static int with_metadata(const struct pinfold_run_options *o, char ours[OURS][160],
 			 const char **list, struct err *e)
 {
-	const unsigned most = METADATA_MAX - (ours[OURS - 1][0] ? OURS : OURS - 1);
-	unsigned n = 0;
+	unsigned n = 0, used = 0;
 
+	for (unsigned i = 0; i < OURS; i++)
+		used += ours[i][0] != '\0';
+	const unsigned most = METADATA_MAX - (used > 2 ? used : 2); /* most have two */
 	for (; o->metadata && o->metadata[n]; n++) {
 		if (n == most)
 			return err_set(e, ERR_INVALID, "metadata: more than %u entries", most);
@@ -324,7 +337,7 @@ static struct box *create(struct api *api, const struct who *who, const char *na
 	struct pinfold_run_options own = *o;
 	struct pinfold_error failure;
 	const char *list[METADATA_MAX + 1];
-	char ours[OURS][160] = {"", "", ""}, id[PINFOLD_ID_SIZE];
+	char ours[OURS][160] = {""}, id[PINFOLD_ID_SIZE];
 
 	name = name ? name : "";
 	const uint64_t idle_ms = *name && !ttl_ms ? BOX_IDLE_MS : 0;
@@ -336,6 +349,8 @@ static struct box *create(struct api *api, const struct who *who, const char *na
 			       name);
 	if (o->image && strcmp(o->image, "host") != 0)
 		(void)snprintf(ours[2], sizeof(ours[2]), KEY_IMAGE "=%s", o->image);
+	if (o->user && strcmp(o->user, "root") == 0)
+		(void)snprintf(ours[3], sizeof(ours[3]), KEY_ROOT "=yes");
 	if (with_metadata(o, ours, list, e) < 0)
 		return NULL;
 	sweep(api->boxes);

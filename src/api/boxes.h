@@ -103,6 +103,9 @@ struct value *box_describe(struct api *api, struct box *b, struct err *e);
 struct pinfold_sandbox_info;
 /* Whose it is; "": not one of ours. */
 const char *sandbox_tenant(const struct pinfold_sandbox_info *info);
+/* Of one of ours: the image it is on, "" for the host's; whether it is uid 0 inside. */
+const char *sandbox_image(const struct pinfold_sandbox_info *info);
+bool sandbox_is_root(const struct pinfold_sandbox_info *info);
 
 /* The channel to its files, for the caller alone until box_files_put(). broken: an operation timed
  * out or the channel is gone; the next caller gets a new one. */

@@ -329,12 +329,10 @@ void conn_refuse(struct conn *c, int status, const char *why)
 		      : status == 408 ? ERR_TIMEOUT
 				      : ERR_INVALID,
 		      "%s", why);
-	char text[1024];
-	int n = snprintf(text, sizeof(text),
-			 "{\"error\":{\"code\":\"%s\",\"message\":\"%s\",\"remedy\":\"\"}}",
-			 err_code(e.kind), why);
-	char *copy = strndup(text, (size_t)n);
-	exchange_reply(&c->x, status, NULL, copy, copy ? (size_t)n : 0);
+	auto_value *v = error_value(&e);
+	size_t len = 0;
+	char *text = value_text(v, &len);
+	exchange_reply(&c->x, status, NULL, text, text ? len : 0);
 }
 
 /* A whole body, or the head of one that goes into a pipe. */

@@ -326,15 +326,31 @@ int op_file_list(struct call *c, struct err *e)
 	return leave(&p, r, e);
 }
 
+/* The library names the first of the two, whichever is not there. */
+static void blame_target(struct place *p, const char *from, const char *to)
+{
+	struct pinfold_file_info info;
+	struct pinfold_error none;
+
+	if (strcmp(p->failure.code, "not_found.file") != 0 ||
+	    pinfold_file_stat(p->files, from, 0, &info, &none) < 0)
+		return;
+	(void)snprintf(p->failure.message, sizeof(p->failure.message),
+		       "to: the directory of %.300s is not there", to);
+	(void)snprintf(p->failure.remedy, sizeof(p->failure.remedy), "make it first, with mkdir");
+}
+
 int op_file_move(struct call *c, struct err *e)
 {
+	const char *from = arg_str(c, "from"), *to = arg_str(c, "to");
 	struct place p;
 
 	if (enter(&p, c, e) < 0)
 		return -EIO;
-	return leave(&p,
-		     pinfold_file_move(p.files, arg_str(c, "from"), arg_str(c, "to"), &p.failure),
-		     e);
+	int r = pinfold_file_move(p.files, from, to, &p.failure);
+	if (r < 0)
+		blame_target(&p, from, to);
+	return leave(&p, r, e);
 }
 
 int op_file_mkdir(struct call *c, struct err *e)

@@ -7,6 +7,8 @@
 #include "api/api.h"
 #include "api/boxes.h"
 #include "api/handlers.h"
+#include "api/options.h"
+#include "api/packages.h"
 #include "base/fd.h"
 #include "pinfold/pinfold.h"
 
@@ -153,39 +155,55 @@ static int fill(struct call *c, struct box *from, struct box *to, struct err *e)
 	return r;
 }
 
-/* The same limits. */
-static int take_limits(const struct box *b, struct pinfold_run_options *o, struct err *e)
+/* The same limits, image and user. */
+static void be_like(const struct pinfold_sandbox_info *info, struct pinfold_run_options *o)
 {
-	auto_free struct pinfold_sandbox_info *info = malloc(sizeof(*info));
-	struct pinfold_error failure;
+	const char *image = sandbox_image(info);
 
-	if (!info)
-		return err_sys(e, "sandbox");
-	if (pinfold_sandbox_get(b->id, info, &failure) < 0)
-		return api_error(e, &failure);
 	o->memory_bytes = info->memory_limit;
 	o->pids = info->pids_limit;
 	o->disk_bytes = info->disk_limit;
 	o->cpus_milli = info->cpus_milli;
 	o->nofile = info->nofile;
 	o->limits = "best-effort"; /* what holds them here held those of the first */
-	return 0;
+	o->image = *image ? image : NULL;
+	o->user = sandbox_is_root(info) ? "root" : NULL;
+}
+
+/* An empty one that is like another. */
+static struct box *make_twin(struct call *c, const struct box *from, struct err *e)
+{
+	auto_free struct pinfold_sandbox_info *info = malloc(sizeof(*info));
+	struct wanted w = {.o = PINFOLD_RUN_OPTIONS_INIT, .env = calloc(2, sizeof(*w.env))};
+	auto_value *image = NULL;
+	struct pinfold_error failure;
+	struct box *to = NULL;
+	int r = info && w.env ? 0 : err_sys(e, "sandbox");
+
+	if (r >= 0 && pinfold_sandbox_get(from->id, info, &failure) < 0)
+		r = api_error(e, &failure);
+	if (r >= 0) {
+		be_like(info, &w.o);
+		w.o.env = (const char *const *)w.env;
+		r = packages_hold(c, &w.o, &image, e);
+	}
+	if (r >= 0 && packages_path(&image, &w, e) >= 0)
+		to = box_create(c->api, &c->who, arg_str(c, "name"), &w.o,
+				(uint64_t)arg_int(c, "ttl", 0), e);
+	packages_drop(&w.o);
+	wanted_done(&w);
+	return to;
 }
 
 int op_sandbox_fork(struct call *c, struct err *e)
 {
-	struct pinfold_run_options o = PINFOLD_RUN_OPTIONS_INIT;
-	struct box *from = box_find(c->api, &c->who, arg_str(c, "id"), e), *to = NULL;
+	struct box *from = box_find(c->api, &c->who, arg_str(c, "id"), e);
 	struct err ignored = ERR_INIT;
 
 	if (!from)
 		return -ENOENT;
-	int r = take_limits(from, &o, e);
-	if (r >= 0) {
-		to = box_create(c->api, &c->who, arg_str(c, "name"), &o,
-				(uint64_t)arg_int(c, "ttl", 0), e);
-		r = to ? fill(c, from, to, e) : -EIO;
-	}
+	struct box *to = make_twin(c, from, e);
+	int r = to ? fill(c, from, to, e) : -EIO;
 	if (r >= 0) {
 		c->reply.value = box_describe(c->api, to, e);
 		r = c->reply.value ? 0 : -EIO;

@@ -165,13 +165,32 @@ static bool wants_pty(const struct call *c)
 	return value_kind(pty) == VALUE_OBJECT || value_true(pty);
 }
 
+/* Unless told otherwise somebody may want to write there, if he has not said all of it. */
+static bool keeps_stdin(const struct call *c)
+{
+	return arg(c, "keep_stdin") ? arg_true(c, "keep_stdin") : !arg(c, "stdin");
+}
+
+/* What it is to read first. One that does not read is not waited for long. */
+static void feed(struct call *c, const struct box *b, uint32_t pid, const struct run_input *in)
+{
+	struct pinfold_error failure = {0};
+	size_t written = 0;
+
+	if (arg(c, "stdin") &&
+	    pinfold_process_write(b->id, pid, in->data ? in->data : "", in->len, !keeps_stdin(c),
+				  &written, &failure) < 0 &&
+	    written < in->len)
+		value_set(c->reply.value, "stdin_written", value_of_u64(written));
+}
+
 static int start_background(struct call *c, struct box *b, struct wanted *w, struct err *e)
 {
 	struct pinfold_error failure;
 	const struct value *pty = arg(c, "pty");
 	uint32_t pid = 0;
 
-	if (arg_true(c, "keep_stdin"))
+	if (!wants_pty(c) && (keeps_stdin(c) || arg(c, "stdin")))
 		w->o.flags = (w->o.flags & ~PINFOLD_NO_STDIN) | PINFOLD_SPAWN_STDIN;
 	if (wants_pty(c))
 		w->o.flags |= PINFOLD_PTY;
@@ -183,6 +202,7 @@ static int start_background(struct call *c, struct box *b, struct wanted *w, str
 	c->reply.status = 202;
 	value_set(c->reply.value, "sandbox", value_of_str(b->id));
 	value_set(c->reply.value, "pid", value_of_u64(pid));
+	feed(c, b, pid, &w->input);
 	return 0;
 }
 

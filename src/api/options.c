@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "api/api.h"
+#include "base/fd.h"
 
 static int take_words(const struct value *words, const char *const *before, const char ***ret,
 		      struct err *e)
@@ -29,8 +30,9 @@ static int take_words(const struct value *words, const char *const *before, cons
 /* A line is for the shell, as agents write them; words are a program and its arguments. */
 static int take_command(struct wanted *w, const struct call *c, struct err *e)
 {
-	const struct value *command = arg(c, "command");
-	const char *const shell[] = {"bash", "-c", value_str(command), NULL};
+	const struct value *command = arg(c, "command"), *args = arg(c, "args");
+	const char *const shell[] = {"bash", "-c", value_str(command), args ? "bash" : NULL, NULL};
+	auto_free const char **words = NULL;
 
 	w->o.lang = arg_str(c, "lang");
 	w->o.code = arg_str(c, "code");
@@ -42,12 +44,14 @@ static int take_command(struct wanted *w, const struct call *c, struct err *e)
 	if (w->o.code && !w->o.lang)
 		return err_set(e, ERR_INVALID, "lang is missing: which language is the code?");
 	if (w->o.lang)
-		return take_words(arg(c, "args"), NULL, &w->argv, e);
+		return take_words(args, NULL, &w->argv, e);
 	if (!command)
 		return 0;
 	if (value_str(command))
-		return take_words(NULL, shell, &w->argv, e);
-	return take_words(command, NULL, &w->argv, e);
+		return take_words(args, shell, &w->argv, e);
+	if (take_words(command, NULL, &words, e) < 0)
+		return -ENOMEM;
+	return take_words(args, words, &w->argv, e);
 }
 
 static int take_env(struct wanted *w, const struct value *env, struct err *e)

@@ -125,6 +125,9 @@ static int take_param(struct call *c, const char *name, const char *text, struct
 			       ? 0
 			       : err_set(e, ERR_INVALID, "stream: true or false is wanted");
 	}
+	/* What a list calls it who asks for the rest may call it, too. */
+	if (strcmp(name, "next") == 0 && arg_in(c->op, "after", IN_QUERY))
+		name = "after";
 	if (!arg_in(c->op, name, IN_QUERY)) {
 		(void)err_set(e, ERR_INVALID, "the query has an unknown parameter \"%.64s\"", name);
 		return err_detail(e, "unknown");

@@ -34,15 +34,19 @@ static const struct unit size_units[] = {
 	{"b", 1},
 	{"k", UINT64_C(1) << 10},
 	{"kb", UINT64_C(1) << 10},
+	{"ki", UINT64_C(1) << 10},
 	{"kib", UINT64_C(1) << 10},
 	{"m", UINT64_C(1) << 20},
 	{"mb", UINT64_C(1) << 20},
+	{"mi", UINT64_C(1) << 20},
 	{"mib", UINT64_C(1) << 20},
 	{"g", UINT64_C(1) << 30},
 	{"gb", UINT64_C(1) << 30},
+	{"gi", UINT64_C(1) << 30},
 	{"gib", UINT64_C(1) << 30},
 	{"t", UINT64_C(1) << 40},
 	{"tb", UINT64_C(1) << 40},
+	{"ti", UINT64_C(1) << 40},
 	{"tib", UINT64_C(1) << 40},
 	{NULL, 0},
 };
@@ -64,7 +68,7 @@ static const struct kind size_kind = {
 
 static const struct kind duration_kind = {
 	.not_one = "is not a duration",
-	.remedy = "give a time such as 500ms, 60s, 2m, 1h or a number of seconds",
+	.remedy = "give a time such as 500ms, 60s, 2m, 1h30m or a number of seconds",
 	.units = duration_units,
 	.max = PARSE_MS_MAX,
 };
@@ -111,11 +115,12 @@ static const char *scan_decimal(const char *p, struct decimal *ret)
 	return any ? p : NULL;
 }
 
-static const struct unit *find_unit(const struct unit *units, const char *name, bool fold)
+static const struct unit *find_unit(const struct unit *units, const char *name, size_t n, bool fold)
 {
 	for (; units->name; units++) {
-		bool same = fold ? !strcasecmp(units->name, name) : !strcmp(units->name, name);
-		if (same)
+		bool same =
+			fold ? !strncasecmp(units->name, name, n) : !strncmp(units->name, name, n);
+		if (same && strlen(units->name) == n)
 			return units;
 	}
 	return NULL;
@@ -127,25 +132,57 @@ static int refuse(const struct kind *k, const char *text, const char *why, struc
 	return err_remedy(e, "%s", k->remedy);
 }
 
-static int parse(const struct kind *k, const char *text, uint64_t *ret, struct err *e)
+/*
+ * One number and its unit, the first of text or one behind another. Returns where it ends, NULL when
+ * it is none; what is too large for v is its maximum.
+ */
+static const char *scan_part(const struct kind *k, const char *p, bool first, unsigned __int128 *v,
+			     bool *ret_fraction)
 {
 	struct decimal d;
+	const char *name = scan_decimal(p, &d);
+
+	if (!name)
+		return NULL;
+	size_t n = strcspn(name, k == &duration_kind ? ".0123456789" : "");
+	const struct unit *u = find_unit(k->units, name, n, k == &size_kind);
+	/* Half a byte and half a process do not exist; half a millisecond is cut. */
+	if (!u || (d.has_fraction && u->factor == 1 && k != &duration_kind))
+		return NULL;
+	/* Seconds may go without their unit where nothing stands beside them. */
+	if (n == 0 && !first)
+		return NULL;
+	*v = d.too_large ? UINT64_MAX
+			 : (unsigned __int128)d.whole * u->factor +
+				   (unsigned __int128)d.nano * u->factor / NANO;
+	*ret_fraction = d.nano != 0;
+	return name + n;
+}
+
+static int parse(const struct kind *k, const char *text, uint64_t *ret, struct err *e)
+{
+	unsigned __int128 sum = 0;
+	bool fraction = false;
+	const char *p = text;
 
 	assert(text && ret && e);
 	if (text[0] == '-' && (is_digit(text[1]) || text[1] == '.'))
 		return refuse(k, text, "is negative", e);
-	const char *end = scan_decimal(text, &d);
-	const struct unit *u = end ? find_unit(k->units, end, k == &size_kind) : NULL;
-	/* Half a byte and half a process do not exist; half a millisecond is cut below. */
-	if (!u || (d.has_fraction && u->factor == 1 && k != &duration_kind))
-		return refuse(k, text, k->not_one, e);
-	unsigned __int128 v = (unsigned __int128)d.whole * u->factor;
-	v += (unsigned __int128)d.nano * u->factor / NANO;
-	if (d.too_large || v > k->max)
-		return refuse(k, text, "is too large", e);
-	if (v == 0)
-		return refuse(k, text, d.nano ? "is too small" : "must be more than zero", e);
-	*ret = (uint64_t)v;
+	do {
+		unsigned __int128 v;
+		bool part;
+
+		p = scan_part(k, p, p == text, &v, &part);
+		if (!p)
+			return refuse(k, text, k->not_one, e);
+		fraction |= part;
+		sum += v;
+		if (sum > k->max)
+			return refuse(k, text, "is too large", e);
+	} while (*p);
+	if (sum == 0)
+		return refuse(k, text, fraction ? "is too small" : "must be more than zero", e);
+	*ret = (uint64_t)sum;
 	return 0;
 }
 

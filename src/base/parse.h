@@ -20,10 +20,10 @@
 #define PARSE_COUNT_MAX ((uint64_t)INT32_MAX)
 #define PARSE_CPUS_MILLI_MAX (UINT64_C(1000000) * 1000)
 
-/* "4096", "64k", "512M", "1.5G", "2T", each also with B or iB behind; the units are powers of 1024
- * and their case does not matter. */
+/* "4096", "64k", "512M", "1.5G", "2T", each also with B, i or iB behind; the units are powers of
+ * 1024 and their case does not matter. */
 int parse_size(const char *text, uint64_t *ret_bytes, struct err *e);
-/* "500ms", "60s", "2m", "1.5h", "1d"; a plain number is seconds. */
+/* "500ms", "60s", "2m", "1.5h", "1d", and several in a row, "1m30s"; a plain number is seconds. */
 int parse_duration(const char *text, uint64_t *ret_ms, struct err *e);
 /* A whole number without a unit. */
 int parse_count(const char *text, uint64_t *ret_count, struct err *e);

@@ -225,14 +225,14 @@ static int do_noted(size_t i, struct request *r, const char *const *names)
 	return status;
 }
 
-static int refuse_word(const char *word)
+static int refuse_word(const struct request *r, const char *word)
 {
 	struct err e = ERR_INIT;
 
 	(void)err_set(&e, ERR_INVALID, "deps: \"%.40s\" is nothing that can be done", word);
 	(void)err_remedy(&e,
 			 "use scan, add, rm, update, fetch, ls or gc; or no word, to see the lock");
-	return say_failure(&e, false);
+	return say_failure(&e, r->json);
 }
 
 static bool is_workspace(const char *word)
@@ -284,7 +284,7 @@ static int do_word(struct request *r, const char *word, int argc, char **argv)
 						       : do_noted(i, r, NULL);
 	}
 	if (word && !is_workspace(word))
-		return refuse_word(word);
+		return refuse_word(r, word);
 	if (word)
 		r->run.name = word;
 	return request_end(argc, argv, &e) < 0 ? say_failure(&e, r->json) : deps_show(r);

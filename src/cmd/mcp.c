@@ -98,6 +98,7 @@ int cmd_mcp(const struct verb *v, int argc, char **argv)
 	struct mcp_options o = {
 		.core = r.tools && !strcmp(r.tools, "core"),
 		.structured = structured_of(r.structured),
+		.resource_links = r.resource_links,
 		.transfer_dir = r.transfer_dir,
 		.ask = r.ask,
 		.idle_ms = r.idle_ms,

@@ -203,6 +203,32 @@ static int take(uint64_t verb, int argc, char **argv, void *into, struct err *e)
 	return used;
 }
 
+/* How many words of argv belong to the option at its front; 0: it is none. */
+static int length(uint64_t verb, int argc, char **argv)
+{
+	struct word w;
+
+	if (!split_word(argv[0], &w))
+		return 0;
+	const struct opt *o = find(verb, &w);
+	return o && o->type != OPT_FLAG && !w.value && argc > 1 ? 2 : 1;
+}
+
+void opt_front(uint64_t verb, int argc, char **argv)
+{
+	int front = 0;
+
+	for (int i = 0; i < argc && strcmp(argv[i], "--") != 0;) {
+		int n = length(verb, argc - i, argv + i);
+		char *option[2] = {argv[i], n > 1 ? argv[i + 1] : NULL};
+
+		memmove(argv + front + n, argv + front, (size_t)(i - front) * sizeof(*argv));
+		for (int k = 0; k < n; k++)
+			argv[front++] = option[k];
+		i += n ? n : 1;
+	}
+}
+
 int opt_parse(uint64_t verb, int argc, char **argv, void *into, struct err *e)
 {
 	int i = 0;

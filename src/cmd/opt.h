@@ -64,6 +64,8 @@ extern const char *const opt_group_titles[GROUP_COUNT];
 /* Parses the options in front of argv into the fields of *into. Returns the number of words used,
  * `--` included, or a negative value; the error names the option. */
 int opt_parse(uint64_t verb, int argc, char **argv, void *into, struct err *e);
+/* Brings options that stand behind other words, up to a `--`, in front of them. */
+void opt_front(uint64_t verb, int argc, char **argv);
 /* Whether `word` stands among the options; for when they could not be parsed. */
 bool opt_seen(int argc, char **argv, const char *word);
 /* "--time", "-c": for messages. */

@@ -76,11 +76,19 @@ static int take_approvals(struct request *r, struct err *e)
 	return 0;
 }
 
+/* Verbs whose words are none of a command: their options may stand behind them. */
+#define VERBS_OF_WORDS                                                                             \
+	(VERB_PLAIN | VERB_LOGS | VERB_KILL | VERB_APPROVE | VERB_TRUST | VERB_TOKEN |             \
+	 VERB_RECEIPT | VERB_VERIFY | VERB_REPLAY)
+
 bool request_begin(struct request *r, const struct verb *v, int argc, char **argv, int *ret_used,
 		   int *ret_status)
 {
 	struct pinfold_error ignored;
 	struct err e = ERR_INIT;
+
+	if (v->bit & VERBS_OF_WORDS)
+		opt_front(v->bit, argc, argv);
 	int used = opt_parse(v->bit, argc, argv, r, &e);
 
 	r->run.env = (const char *const *)r->env.items;
@@ -140,8 +148,9 @@ void request_done(struct request *r)
 	free(r->hide.items);
 	free(r->metadata.items);
 	free(r->show.items);
+	free(r->scopes.items);
 	r->listen = r->hosts = r->origins = r->env = r->apt = r->allow = r->hide = r->show =
-		r->metadata = r->packages = r->give = (struct opt_list){.items = NULL};
+		r->metadata = r->packages = r->give = r->scopes = (struct opt_list){.items = NULL};
 	if (r->stdin_is_owned)
 		fd_close(&r->stdin_fd);
 }
@@ -260,6 +269,17 @@ static int take_command(struct request *r, int argc, char **argv, struct err *e)
 	return 0;
 }
 
+/* Neither -c nor FILE: as interpreters do, what is piped in, if it is anything. */
+static int take_piped(struct request *r, struct err *e)
+{
+	if (!isatty(STDIN_FILENO) && read_code(r, "-", e) < 0)
+		return -EINVAL;
+	if (r->run.code_len)
+		return 0;
+	(void)err_set(e, ERR_INVALID, "FILE: is missing behind --lang %s", r->run.lang);
+	return err_remedy(e, "give -c CODE, the FILE of a program, or - to read it");
+}
+
 static int take_program(struct request *r, int argc, char **argv, struct err *e)
 {
 	r->run.argv = (const char *const *)argv;
@@ -271,10 +291,8 @@ static int take_program(struct request *r, int argc, char **argv, struct err *e)
 		(void)fcntl((int)r->code_fd, F_SETFD, FD_CLOEXEC); /* reading it tells */
 		return read_code(r, NULL, e);
 	}
-	if (argc == 0) {
-		(void)err_set(e, ERR_INVALID, "FILE: is missing behind --lang %s", r->run.lang);
-		return err_remedy(e, "give -c CODE, the FILE of a program, or - to read it");
-	}
+	if (argc == 0)
+		return take_piped(r, e);
 	if (r->file_is_inside && strcmp(argv[0], "-") != 0)
 		return 0;
 	if (read_code(r, argv[0], e) < 0)

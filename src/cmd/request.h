@@ -42,8 +42,8 @@ struct request {
 	uint64_t keep_bytes;
 	bool no_http;
 	const char *log;
-	struct opt_list listen, hosts, origins;
-	const char *scope, *tenant, *label; /* of token */
+	struct opt_list listen, hosts, origins, scopes;
+	const char *tenant, *label; /* of token */
 	const char *quota_live, *quota_runs, *quota_memory, *quota_disk, *quota_cpu, *quota_budget,
 		*quota_egress[3]; /* of tenant */
 	bool once;		  /* of top */
@@ -71,7 +71,7 @@ struct request {
 	uint64_t history_ms, last;   /* of gc */
 	bool undone, sizes;	     /* of gc, of ls */
 	const char *tools, *structured, *transfer_dir; /* of mcp */
-	bool ask;
+	bool ask, resource_links;
 	bool conformance; /* of serve, in test builds */
 	uint64_t idle_ms;
 	uint64_t warm, warm_python, warm_node, warm_r, warm_memory, max, queue;

@@ -88,9 +88,21 @@ static int remove_one(int dir, const char *id, struct err *e)
 	return result < 0 || !is_id ? result : note("token.remove", "end", id, NULL, e);
 }
 
+/* Of all --scope together; 0: one of them is wrong. */
+static unsigned scopes_of(const struct request *r, struct err *e)
+{
+	unsigned all = 0, one = 1;
+
+	if (!r->scopes.len)
+		return scope_parse(SCOPES, e);
+	for (size_t i = 0; i < r->scopes.len && one; i++)
+		all |= one = scope_parse(r->scopes.items[i], e);
+	return one ? all : 0;
+}
+
 static int make(int dir, const struct request *r, struct err *e)
 {
-	struct token wanted = {.scopes = scope_parse(r->scope ? r->scope : SCOPES, e)}, made;
+	struct token wanted = {.scopes = scopes_of(r, e)}, made;
 	char text[TOKEN_SIZE];
 
 	if (!wanted.scopes)
@@ -211,26 +223,8 @@ int cmd_token(const struct verb *v, int argc, char **argv)
 	auto_request struct request r = REQUEST_INIT;
 	struct err e = ERR_INIT;
 	int used = 0, status = 0;
-	char *words[8];
-	int n = 0;
 
-	/* Options may stand behind the word that says what to do. */
-	if (argc > 0 && argv[0][0] != '-' && argc < 64) {
-		char *moved[66];
-
-		for (int i = 1; i < argc; i++)
-			moved[i - 1] = argv[i];
-		moved[argc - 1] = NULL;
-		words[n++] = argv[0];
-		if (!request_begin(&r, v, argc - 1, moved, &used, &status))
-			return status;
-		for (int i = used; i < argc - 1 && n < 8; i++)
-			words[n++] = moved[i];
-	} else {
-		if (!request_begin(&r, v, argc, argv, &used, &status))
-			return status;
-		for (int i = used; i < argc && n < 8; i++)
-			words[n++] = argv[i];
-	}
-	return act(&r, n, words, &e) < 0 ? say_failure(&e, r.json) : 0;
+	if (!request_begin(&r, v, argc, argv, &used, &status))
+		return status;
+	return act(&r, argc - used, argv + used, &e) < 0 ? say_failure(&e, r.json) : 0;
 }

@@ -135,15 +135,15 @@ static enum sandbox_driver suits(const struct lang *lang, const struct pinfold_r
 				 bool text)
 {
 	if ((o->flags & PINFOLD_PTY) || (lang->driver == DRIVER_R && o->code_len == 0))
-		return DRIVER_NONE; /* Rscript has an opinion about no text */
+		return DRIVER_NONE; /* what waits there evaluates a text */
 	for (unsigned i = 0; o->env && o->env[i]; i++)
 		if (shapes_start(lang, o->env[i]))
 			return DRIVER_NONE;
 	/* node looks for what is imported by a text from where it was started. */
 	if (text && lang->driver == DRIVER_NODE && memmem(o->code, o->code_len, "import", 6))
 		return DRIVER_NONE;
-	/* node and R take options behind the text of a program for their own. */
-	for (unsigned i = 0; text && lang->driver != DRIVER_PYTHON && o->argv && o->argv[i]; i++)
+	/* R takes some options behind the text of a program for its own. */
+	for (unsigned i = 0; text && lang->driver == DRIVER_R && o->argv && o->argv[i]; i++)
 		if (o->argv[i][0] == '-')
 			return DRIVER_NONE;
 	return lang->driver;
@@ -160,11 +160,25 @@ int lang_program(const char *name, const char **ret, struct err *e)
 	return 0;
 }
 
-/* R's front end is a script of the shell, which takes a tab in what stands behind -e for the end of
- * it. */
+/* R's front end is a script of the shell: it takes a tab in what stands behind -e for the end of it,
+ * wants something to stand there, and takes an argument -e for more of the program. */
 static bool is_split(const struct lang *lang, const struct pinfold_run_options *o)
 {
-	return lang->driver == DRIVER_R && memchr(o->code, '\t', o->code_len);
+	if (lang->driver != DRIVER_R)
+		return false;
+	for (unsigned i = 0; o->argv && o->argv[i]; i++)
+		if (strcmp(o->argv[i], "-e") == 0)
+			return true;
+	return o->code_len == 0 || memchr(o->code, '\t', o->code_len);
+}
+
+/* What stands where a program's name would, before its arguments: bash takes the first for $0, node
+ * for the script, so that process.argv.slice(2) would lack it. */
+static const char *name_of_text(const struct lang *lang, const struct pinfold_run_options *o)
+{
+	if (!o->argv || !o->argv[0])
+		return NULL;
+	return lang->driver == DRIVER_NODE ? "-" : strcmp(lang->name, "bash") == 0 ? "bash" : NULL;
 }
 
 /* A program that is there already, as the first argument. */
@@ -215,8 +229,8 @@ int request_lang(struct request *r, const struct pinfold_run_options *o, struct 
 		argv[n++] = (char *)(uintptr_t)request_keep(r, code);
 		if (!code)
 			return err_set(e, ERR_INTERNAL, "out of memory");
-		if (strcmp(lang->name, "bash") == 0 && o->argv && o->argv[0])
-			argv[n++] = (char *)(uintptr_t) "bash";
+		argv[n] = (char *)(uintptr_t)name_of_text(lang, o);
+		n += argv[n] != NULL;
 	} else if (o->code) {
 		argv[n] = as_file(r, lang, o, e);
 		if (!argv[n++])

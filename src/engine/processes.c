@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "engine/run_int.h"
+#include "engine/session_int.h"
 
 #define PATIENCE_MS 5000
 #define PROCESSES_MAX 100000u
@@ -39,6 +40,16 @@ static void take_stat(const char *stat, struct pinfold_process *ret)
 	ret->memory_bytes = rss > 0 ? (uint64_t)rss * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
+/* Nobody wants to read our driver's text: the interpreter's name says more. */
+static void take_session(const char *words, uint32_t n, struct pinfold_process *ret)
+{
+	const char *name = memrchr(words, '/', strnlen(words, n));
+
+	name = name ? name + 1 : words;
+	(void)snprintf(ret->command, sizeof(ret->command), "%.*s (session)",
+		       (int)strnlen(name, n - (uint32_t)(name - words)), name);
+}
+
 /* Its words; without any, its name in brackets, as ps shows it. */
 static void take_command(const struct msg_process *p, const char *stat, struct pinfold_process *ret)
 {
@@ -46,6 +57,10 @@ static void take_command(const struct msg_process *p, const char *stat, struct p
 							       : sizeof(ret->command) - 1;
 	const char *open = strchr(stat, '('), *close = strrchr(stat, ')');
 
+	if (session_is_command(p->command, n)) {
+		take_session(p->command, n, ret);
+		return;
+	}
 	for (uint32_t i = 0; i < n; i++)
 		ret->command[i] = p->command[i] ? p->command[i] : ' ';
 	while (n > 0 && ret->command[n - 1] == ' ')

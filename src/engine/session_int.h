@@ -71,6 +71,8 @@ struct pinfold_session {
 /* session_start.c: which language; the interpreter's command; its end. */
 int session_find_lang(const char *name, const struct session_lang **ret, struct err *e);
 const char *session_lang_name(const struct session_lang *lang);
+/* Whether these words of a process are those of an interpreter with a driver of ours. */
+bool session_is_command(const char *words, size_t len);
 int session_start(struct pinfold_session *s, struct err *e);
 void session_kill(struct pinfold_session *s);
 

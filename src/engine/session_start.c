@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "engine/session_int.h"
 
+#define TELLING 64 /* so many bytes of a driver's text are found in no other command */
 #define LIVE_MS (7ull * 24 * 3600 * 1000) /* as long as any sandbox */
 
 extern const char session_python[], session_node[], session_bash[], session_r[];
@@ -49,6 +50,17 @@ int session_find_lang(const char *name, const struct session_lang **ret, struct 
 		}
 	(void)err_set(e, ERR_INVALID, "lang: unknown language \"%.40s\"", name ? name : "");
 	return err_remedy(e, "use python, node, bash or r");
+}
+
+bool session_is_command(const char *words, size_t len)
+{
+	for (size_t i = 0; i < sizeof(langs) / sizeof(langs[0]); i++) {
+		size_t n = strnlen(langs[i].text, TELLING);
+
+		if (len > n && memmem(words, len, langs[i].text, n))
+			return true;
+	}
+	return false;
 }
 
 const char *session_lang_name(const struct session_lang *lang)

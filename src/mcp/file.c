@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "base/suggest.h"
 #include "mcp/tools.h"
 #include "pinfold/pinfold.h"
 
@@ -19,8 +20,9 @@ static bool is_broken(const struct pinfold_error *failure)
 
 struct similar {
 	const char *name;
-	char found[256];
-	unsigned visits;
+	char found[256]; /* of the same name, elsewhere or in other letters */
+	char near[256];	 /* of one that may have been meant */
+	unsigned visits, distance;
 };
 
 static int look(const char *path, const struct pinfold_file_info *info, void *arg)
@@ -28,16 +30,23 @@ static int look(const char *path, const struct pinfold_file_info *info, void *ar
 	struct similar *s = arg;
 	const char *name = strrchr(path, '/');
 
+	struct nearest n = {NULL, s->distance};
+
 	(void)info;
 	if (name && strcasecmp(name + 1, s->name) == 0)
 		(void)snprintf(s->found, sizeof(s->found), "%s", path);
+	else if (name)
+		nearest_try(&n, s->name, strlen(s->name), name + 1);
+	if (n.name && strlen(path) < sizeof(s->near))
+		(void)snprintf(s->near, sizeof(s->near), "%s", path);
+	s->distance = n.distance;
 	return s->found[0] || ++s->visits > 5000;
 }
 
 int file_missing(struct box *b, const char *path, struct err *e)
 {
 	const char *name = strrchr(path, '/');
-	struct similar s = {.name = name ? name + 1 : path};
+	struct similar s = {.name = name ? name + 1 : path, .distance = UINT_MAX};
 	struct err ignored = ERR_INIT;
 	struct pinfold_error failure;
 	int r = err_remedy(e, "%s", "");
@@ -51,9 +60,9 @@ int file_missing(struct box *b, const char *path, struct err *e)
 	}
 	r = err_set(e, ERR_MISSING, "%s does not exist", path);
 	(void)err_detail(e, "file");
-	if (s.found[0])
-		return err_remedy(e, "Similar: %s. List with %s path=\"/home/user\"", s.found,
-				  tool_name(tool_list_files));
+	if (s.found[0] || s.near[0])
+		return err_remedy(e, "Similar: %s. List with %s path=\"/home/user\"",
+				  s.found[0] ? s.found : s.near, tool_name(tool_list_files));
 	return err_remedy(e, "List with %s path=\"/home/user\"", tool_name(tool_list_files));
 }
 

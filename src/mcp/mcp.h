@@ -25,6 +25,7 @@ struct mcp_options {
 	bool core; /* only the tools that small models need */
 	enum mcp_structured structured;
 	const char *transfer_dir; /* borrowed; what may be transferred, or NULL */
+	bool resource_links;	  /* to files that changed, in results */
 	bool ask;		  /* a person is asked before a transfer */
 	bool fixtures;		  /* what the conformance suite wants to find */
 	const char *limits; /* of sandboxes that are made: strict, best-effort; NULL: the default */

@@ -121,11 +121,24 @@ struct listing {
 	bool more;
 };
 
+struct value *resource_of(const char *sandbox, const char *path, const char *name, uint64_t size)
+{
+	struct value *v = value_object();
+	auto_text uri = TEXT_INIT;
+
+	text_fmt(&uri, URI "%s/files", sandbox);
+	encode(&uri, path);
+	value_set(v, "uri", value_of_str(uri.data));
+	value_set(v, "name", value_of_str(name));
+	value_set(v, "description", value_of_str("Made by a program in the sandbox"));
+	value_set(v, "mimeType", value_of_str(mime_of(path, true)));
+	value_set(v, "size", value_of_u64(size));
+	return v;
+}
+
 static int add_resource(const char *path, const struct pinfold_file_info *info, void *arg)
 {
 	struct listing *l = arg;
-	auto_text uri = TEXT_INIT;
-	struct value *v;
 
 	if (strcmp(info->type, "file") != 0 || l->seen++ < l->skip)
 		return 0;
@@ -134,15 +147,7 @@ static int add_resource(const char *path, const struct pinfold_file_info *info, 
 		l->seen--;
 		return 1;
 	}
-	text_fmt(&uri, URI "%s/files", l->sandbox);
-	encode(&uri, path);
-	v = value_object();
-	value_set(v, "uri", value_of_str(uri.data));
-	value_set(v, "name", value_of_str(path + strlen(OUT) + 1));
-	value_set(v, "description", value_of_str("Made by a program in the sandbox"));
-	value_set(v, "mimeType", value_of_str(mime_of(path, true)));
-	value_set(v, "size", value_of_u64(info->size));
-	value_add(l->list, v);
+	value_add(l->list, resource_of(l->sandbox, path, path + strlen(OUT) + 1, info->size));
 	return 0;
 }
 

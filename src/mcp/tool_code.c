@@ -167,8 +167,10 @@ static int reply(struct call *c, struct outcome *o, const struct value *result, 
 	int r = tool_reply(c, &t, e);
 	for (unsigned i = 0; r >= 0 && i < b.n_images; i++)
 		tool_add_image(c, value_share(b.images[i]), b.types[i]);
-	if (r >= 0)
+	if (r >= 0) {
+		show_links(c, o);
 		tool_add_meta(c, meta_of(result, o, status));
+	}
 	text_done(&b.value);
 	return r;
 }

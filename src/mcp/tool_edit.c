@@ -178,10 +178,12 @@ static int ambiguous(const struct edit *d, struct err *e)
 	return err_remedy(e, "Add surrounding lines, or set replace_all=true");
 }
 
-/* Lines of `data`, each behind a sign. */
-static void put_lines(struct text *t, char sign, const char *data, size_t len)
+/* Lines of `data`, each behind a sign. Returns how many. */
+static size_t put_lines(struct text *t, char sign, const char *data, size_t len)
 {
-	while (len) {
+	size_t lines = 0;
+
+	for (; len; lines++) {
 		const char *end = memchr(data, '\n', len);
 		size_t n = end ? (size_t)(end - data) : len;
 
@@ -191,6 +193,7 @@ static void put_lines(struct text *t, char sign, const char *data, size_t len)
 		data += n + (end ? 1 : 0);
 		len -= n + (end ? 1 : 0);
 	}
+	return lines;
 }
 
 static size_t line_start(const char *data, size_t at)
@@ -207,48 +210,82 @@ static size_t line_end(const char *data, size_t len, size_t at)
 	return at < len ? at + 1 : len;
 }
 
-/* One place, as a unified diff would have it. */
-static void put_hunk(struct text *t, const struct edit *d, size_t at, size_t line)
+/*
+ * The place at `hit`, with others in the same lines: where those lines end, and what they are now.
+ * Returns the place behind them, NULL: there is none.
+ */
+static const char *take_lines(const struct edit *d, const char *hit, size_t *ret_end,
+			      struct text *now, size_t *shown)
 {
-	size_t begin = line_start(d->old, at);
-	size_t end = at + d->from_len;
-	size_t top = begin, bottom;
+	size_t at = line_start(d->old, (size_t)(hit - d->old)), end;
 
-	if (!d->from_len || d->old[end - 1] != '\n' || (d->to_len && d->to[d->to_len - 1] != '\n'))
-		end = line_end(d->old, d->old_len, end);
-	bottom = end;
-	for (unsigned i = 0; i < CONTEXT; i++) {
-		top = top ? line_start(d->old, top - 1) : 0;
-		bottom = line_end(d->old, d->old_len, bottom);
+	for (;;) {
+		text_add(now, d->old + at, (size_t)(hit - d->old) - at);
+		text_add(now, d->to, d->to_len);
+		end = at = (size_t)(hit - d->old) + d->from_len;
+		++*shown;
+		if (d->old[at - 1] != '\n' || (now->len && now->data[now->len - 1] != '\n'))
+			end = line_end(d->old, d->old_len, at);
+		hit = find(d, d->old + at);
+		if (!hit || (size_t)(hit - d->old) >= end)
+			break;
 	}
-	auto_text now = TEXT_INIT;
-	text_add(&now, d->old + begin, at - begin);
-	text_add(&now, d->to, d->to_len);
-	text_add(&now, d->old + at + d->from_len, end - at - d->from_len);
-	text_fmt(t, "@@ line %zu @@\n", line);
-	put_lines(t, ' ', d->old + top, begin - top);
-	put_lines(t, '-', d->old + begin, end - begin);
-	put_lines(t, '+', now.data ? now.data : "", now.len);
-	put_lines(t, ' ', d->old + end, bottom - end);
+	text_add(now, d->old + at, end - at);
+	*ret_end = end;
+	return hit;
+}
+
+/* Places that are near each other. Returns the one behind them, NULL: there is none. */
+static const char *put_hunk(struct text *t, const struct edit *d, const char *hit, size_t *moved,
+			    size_t *shown)
+{
+	auto_text body = TEXT_INIT;
+	size_t begin = line_start(d->old, (size_t)(hit - d->old)), top = begin, end;
+
+	for (unsigned i = 0; i < CONTEXT; i++)
+		top = top ? line_start(d->old, top - 1) : 0;
+	size_t first = count_lines(d->old, top) + 1;
+	size_t same = put_lines(&body, ' ', d->old + top, begin - top), gone = 0, come = 0;
+	for (;;) {
+		auto_text now = TEXT_INIT;
+
+		hit = take_lines(d, hit, &end, &now, shown);
+		gone += put_lines(&body, '-', d->old + begin, end - begin);
+		come += put_lines(&body, '+', now.data, now.len);
+		begin = hit ? line_start(d->old, (size_t)(hit - d->old)) : d->old_len;
+		if (!hit || *shown >= SHOWN_MAX ||
+		    count_lines(d->old + end, begin - end) > 2 * CONTEXT)
+			break;
+		same += put_lines(&body, ' ', d->old + end, begin - end);
+	}
+	for (unsigned i = 0; i < CONTEXT && end < begin; i++) {
+		size_t next = line_end(d->old, d->old_len, end);
+
+		same += put_lines(&body, ' ', d->old + end, next - end);
+		end = next;
+	}
+	text_fmt(t, "@@ -%zu,%zu +%zu,%zu @@\n", first, same + gone, first + *moved, same + come);
+	text_add(t, body.data, body.len);
+	*moved += come - gone; /* may be less than nothing: sizes wrap around */
+	return hit;
 }
 
 static void show_edit(struct text *t, const struct edit *d)
 {
 	__attribute__((cleanup(text_done))) struct text diff = TEXT_INIT;
-	const char *at = d->old;
+	const char *hit = find(d, d->old);
 	struct stream s = {.name = "diff"};
+	size_t moved = 0, shown = 0;
 	bool cut = false;
 
 	text_fmt(t, "replaced %zu occurrence%s in %s\n", d->n, d->n == 1 ? "" : "s", d->path);
-	for (size_t i = 0; i < d->n && i < SHOWN_MAX; i++) {
-		const char *hit = find(d, at);
-
-		put_hunk(&diff, d, (size_t)(hit - d->old), d->lines[i]);
-		at = hit + d->from_len;
-	}
+	while (hit && shown < SHOWN_MAX)
+		hit = put_hunk(&diff, d, hit, &moved, &shown);
 	s.head = diff.data;
 	s.head_len = diff.len;
 	text_stream(t, &s, 4000, &cut);
+	if (d->n > shown)
+		text_fmt(t, "[… %zu more …]\n", d->n - shown);
 }
 
 static int replace(struct call *c, struct box *b, struct edit *d, struct err *e)

@@ -229,6 +229,19 @@ static struct value *meta_of(const struct value *doc, const struct outcome *o, c
 	return v;
 }
 
+/* The argument has another name here. */
+static int command_error(struct err *e, const struct pinfold_error *failure)
+{
+	static const char theirs[] = "workdir: ";
+	int r = api_error(e, failure);
+
+	if (strncmp(e->text, theirs, sizeof(theirs) - 1) != 0)
+		return r;
+	memmove(e->text + 5, e->text + sizeof(theirs) - 1, strlen(e->text) - sizeof(theirs) + 2);
+	memcpy(e->text, "cwd: ", 5);
+	return err_remedy(e, "Choose a directory that is there, such as /home/user");
+}
+
 /* A command that could not be started at all. */
 static int failed(const struct value *doc, struct err *e)
 {
@@ -241,7 +254,7 @@ static int failed(const struct value *doc, struct err *e)
 	(void)snprintf(from.code, sizeof(from.code), "%s", code ? code : "internal");
 	(void)snprintf(from.message, sizeof(from.message), "%s", message ? message : "it failed");
 	(void)snprintf(from.remedy, sizeof(from.remedy), "%s", remedy ? remedy : "");
-	return api_error(e, &from);
+	return command_error(e, &from);
 }
 
 /* All but what a result for programs has. */
@@ -302,8 +315,10 @@ static int show(struct call *c, struct box *b, struct record *rec, int64_t began
 	(void)snprintf(run, sizeof(run), "r%u", names_of_run(tool_mcp(c)->names, b->id, rec->id));
 	write_text(c, doc, &o, &t);
 	int r = tool_reply(c, &t, e);
-	if (r >= 0)
+	if (r >= 0) {
+		show_links(c, &o);
 		tool_add_meta(c, meta_of(doc, &o, status));
+	}
 	return r;
 }
 
@@ -316,7 +331,7 @@ static int foreground(struct call *c, struct box *b, struct command *cmd, struct
 
 	cmd->o.packages_json = b->packages;
 	if (pinfold_sandbox_exec(b->id, &cmd->o, &run, &failure) < 0)
-		return api_error(e, &failure);
+		return command_error(e, &failure);
 	(void)snprintf(c->run, sizeof(c->run), "%s", pinfold_run_id(run));
 	struct record *rec = record_new(c->api->runs, c->who.tenant, pinfold_run_id(run));
 	if (!rec) {
@@ -349,7 +364,7 @@ static int background(struct call *c, struct box *b, struct command *cmd, struct
 	cmd->o.time_ms = BACKGROUND_TIME_MS;
 	cmd->o.flags = PINFOLD_SPAWN_STDIN;
 	if (pinfold_sandbox_spawn(b->id, &cmd->o, &pid, &failure) < 0)
-		return api_error(e, &failure);
+		return command_error(e, &failure);
 	unsigned number = names_add_process(tool_mcp(c)->names, b->id, pid);
 	if (cmd->input.len || arg(c, "stdin"))
 		(void)pinfold_process_write(b->id, pid, cmd->input.data ? cmd->input.data : "",

@@ -20,6 +20,7 @@
 #define ERROR_CHARS 2000u   /* standard error gets at least so much */
 #define RUNS_PATH "/.pinfold/runs/"
 #define HOME "/home/user/"
+#define LINKS_MAX 20u /* blocks of a result */
 #define FILES_MAX 20u
 #define FILES_CHARS 1500u
 
@@ -122,6 +123,29 @@ static void show_files(struct text *t, const struct value *files)
 		text_fmt(t, shown ? " and %zu more" : "files changed: %zu", n - shown);
 	if (n)
 		text_put(t, "\n");
+}
+
+void show_links(struct call *c, const struct outcome *o)
+{
+	size_t n = 0;
+
+	if (!tool_mcp(c)->options.resource_links)
+		return;
+	for (size_t i = 0; i < value_len(o->files) && n < LINKS_MAX; i++) {
+		const struct value *f = value_at(o->files, i);
+		const char *path = value_str(value_get(f, "path"));
+		const char *type = value_str(value_get(f, "type"));
+
+		if (is_noise(path) || (type && strcmp(type, "file") != 0))
+			continue;
+		struct value *v =
+			resource_of(box_label(o->box), path,
+				    strncmp(path, HOME, strlen(HOME)) ? path : path + strlen(HOME),
+				    (uint64_t)value_int(value_get(f, "size")));
+		value_set(v, "type", value_of_str("resource_link"));
+		value_add(value_get(c->reply.value, "content"), v);
+		n++;
+	}
 }
 
 struct budget {

@@ -65,6 +65,8 @@ int tool_reply_json(struct call *c, struct value *json, struct err *e);
 void tool_add_image(struct call *c, struct value *base64, const char *mime);
 /* For programs: _meta, and structured content where it is always wanted. Taken. */
 void tool_add_meta(struct call *c, struct value *exec);
+/* resources.c: a file of a sandbox, as lists have it. */
+struct value *resource_of(const char *sandbox, const char *path, const char *name, uint64_t size);
 
 #define IMAGE_MAX 700000u
 #define IMAGES_MAX 4u
@@ -86,6 +88,8 @@ struct outcome {
 	bool cut;	     /* out: something was left out */
 };
 void show_run(struct text *t, struct outcome *o);
+/* Links to what changed, behind the text, where the server was told to give them. */
+void show_links(struct call *c, const struct outcome *o);
 /* tool_run.c: of a command that has ended, as its own call would have. False: it was none. */
 bool shown_run(struct call *c, struct box *b, struct record *rec, struct text *t);
 int64_t show_now_ns(void); /* by the clock of files */

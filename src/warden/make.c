@@ -41,21 +41,24 @@ int ward_spec(const struct warden *w, struct sandbox_spec *spec, struct err *e)
 }
 
 /* What an ordinary caller of root's daemon may not have: files that only root can read would show
- * through a mount that changes owners. */
-static int check_caller(const struct ask *ask, const struct ucred *who, struct sandbox_spec *spec,
-			struct err *e)
+ * through a mount that changes owners. Who serves HTTP brings no directory, and can have root inside
+ * by a workspace, too. */
+static int check_caller(const struct warden *w, const struct ask *ask, const struct ucred *who,
+			struct sandbox_spec *spec, struct err *e)
 {
 	const struct ask_head *h = ask->head;
+	bool as_root =
+		(h->flags & ASK_ROOT) && (who->uid != w->config->api_uid || (h->flags & ASK_DIR));
 
 	spec->dir_uid = who->uid; /* 0 is root, who may see all */
 	spec->dir_gid = who->gid;
 	if (who->uid == geteuid() || who->uid == 0)
 		return 0;
-	if (!(h->flags & ASK_ROOT) && h->limits.disk_bytes <= h->limits.memory_bytes / 2)
+	if (!as_root && h->limits.disk_bytes <= h->limits.memory_bytes / 2)
 		return 0;
 	(void)err_set(e, ERR_DENIED, "%s is for root alone in root's daemon",
-		      h->flags & ASK_ROOT ? "--user root" : "--disk above half of --memory");
-	return err_remedy(e, "run it with --no-daemon");
+		      as_root ? "--user root" : "--disk above half of --memory");
+	return err_remedy(e, "run it with --no-daemon%s", as_root ? "" : ", or raise --memory");
 }
 
 static int check_limits(const struct warden *w, const struct ask *ask, struct sandbox_spec *spec,
@@ -157,7 +160,7 @@ static int make_cold(struct warden *w, const struct ask *ask, const struct ucred
 	if (r >= 0)
 		r = ward_spec(w, &ward->spec, e);
 	if (r >= 0)
-		r = check_caller(ask, who, &ward->spec, e);
+		r = check_caller(w, ask, who, &ward->spec, e);
 	if (r >= 0)
 		r = check_limits(w, ask, &ward->spec, e);
 	if (r >= 0 && ward->spec.as_root && !ward->spec.ids.range)

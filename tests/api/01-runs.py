@@ -406,6 +406,15 @@ WRONG = [
 
 
 @test
+def arguments():
+    """What is given is used, whatever it stands beside."""
+    for body, want in (({"command": ["printf", "%s;"]}, "a;b c;"), ({"command": "printf '%s;' \"$@\""}, "a;b c;"),
+                       ({"lang": "bash", "code": "printf '%s;' \"$@\""}, "a;b c;"),
+                       ({"lang": "python", "code": "import sys; print(*sys.argv[1:], sep=';', end=';')"}, "a;b c;")):
+        same("arguments behind %r" % body, api.run(args=["a", "b c"], **body).json["stdout"]["text"], want)
+
+
+@test
 def words():
     """What the engine says to who typed a command is said of fields here."""
     for body in ({"isolation": "landlock"}, {"image": "no-such"}, {"user": "root"}, {"workdir": "x"},

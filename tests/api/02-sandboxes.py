@@ -5,7 +5,7 @@ import os
 import threading
 import time
 
-from api import BEST, Api, check, refused, run_tests, same, test, wait_until
+from api import BEST, MODE, Api, check, refused, run_tests, same, test, wait_until
 
 api = Api()
 one, two = Api(os.environ["TOKEN_ONE"]), Api(os.environ["TOKEN_TWO"])
@@ -84,6 +84,8 @@ def found_by_metadata():
     same("what is ours is no metadata of his", ids(metadata="pinfold.tenant"), [])
     page = api.get("/v1/sandboxes", metadata="all", limit=2).json
     rest = api.get("/v1/sandboxes", metadata="all", limit=2, after=page["next"]).json
+    same("whose beginning may be called next", [b["id"] for b in api.get(
+        "/v1/sandboxes", metadata="all", limit=2, next=page["next"]).json["items"]], [b["id"] for b in rest["items"]])
     same("by pages", ([b["id"] for b in page["items"] + rest["items"]], rest["next"]), (made, None))
     for one in made:
         api.delete("/v1/sandboxes/" + one)
@@ -92,7 +94,12 @@ def found_by_metadata():
 @test
 def input_and_user():
     box = api.box()
-    p = spawn(box, "od -An -tx1", keep_stdin=True)
+    for args, want in (({"stdin": "given"}, ["given", "exited"]), ({"keep_stdin": False}, ["", "exited"]),
+                       ({}, ["", "running"]), ({"stdin": "more", "keep_stdin": True}, ["more", "running"])):
+        p = spawn(box, "cat", **args)
+        check("what a process reads with %r" % args, wait_until(
+            lambda: [text(api.get(p + "/output").json["output"]), api.get(p).json["status"]] == want), api.get(p + "/output"))
+    p = spawn(box, "od -An -tx1")
     a = api.post(p + "/stdin", {"data": base64.b64encode(b"\xff\x00\x80").decode(), "encoding": "base64", "close": True})
     same("bytes to its input", a.json["written"], 3)
     check("arrive as they are", wait_until(
@@ -101,6 +108,21 @@ def input_and_user():
     refused("root, where it was not made with it", api.post(box + "/exec", {"command": "id", "user": "root"}), 409,
             "conflict")
     same("user is who it is", api.post(box + "/exec", {"command": "id -u", "user": "user"}).json["stdout"]["text"],
+         "1000\n")
+    api.delete(box)
+    if MODE != "R":
+        refused("root inside needs root's daemon", api.post("/v1/sandboxes", dict(BEST, user="root")), 501, "unsupported")
+        return
+    for who in (api, one):
+        a = who.post("/v1/runs", {"command": "id -u; touch /usr/bin/new && echo made", "user": "root"})
+        same("root inside, in a run", a.json["stdout"]["text"], "0\nmade\n")
+    box = api.box(user="root")
+    same("and in a sandbox", api.post(box + "/exec", {"command": "id -u"}).json["stdout"]["text"], "0\n")
+    twin = "/v1/sandboxes/" + api.post(box + "/fork").json["id"]
+    same("a fork of it is the same", api.post(twin + "/exec", {"command": "id -u"}).json["stdout"]["text"], "0\n")
+    same("and none of this is the caller's metadata", api.get(twin).json["metadata"], {})
+    api.delete(twin)
+    same("where user is one as well", api.post(box + "/exec", {"command": "id -u", "user": "user"}).json["stdout"]["text"],
          "1000\n")
     api.delete(box)
 
@@ -313,7 +335,7 @@ def input_and_user():
         "got c\neof\n")), api.get(p + "/output"))
     a = api.post(p + "/stdin", {"data": "x"})
     check("there is no more", a.status in (409, 404), a)
-    q = spawn(box, "sleep 100")
+    q = spawn(box, "sleep 100", keep_stdin=False)
     a = api.post(q + "/stdin", {"data": "x"})
     check("one that was started without has none", a.status in (409, 404), a)
     for way, body in (("/signal", {"signal": "INT"}), ("/stdin", {"data": "x"}), ("/resize", {"rows": 2, "cols": 2})):

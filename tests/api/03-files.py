@@ -61,7 +61,9 @@ def basics():
     a = api.post(box + "/files/move", {"from": "new", "to": "dir/moved"})
     same("moved", (a.status, api.get(box + at("dir/moved")).body), (204, b"x"))
     refused("what is not there cannot be", api.post(box + "/files/move", {"from": "no", "to": "x"}), 404,
-            "not_found")
+            "not_found", "no:")
+    refused("nor to where no directory is", api.post(box + "/files/move", {"from": "dir/moved", "to": "n/x"}), 404,
+            "not_found", "to:")
     same("a directory", api.post(box + "/files/mkdir", {"path": "x/y/z"}).status, 204)
     same("is one", api.get(box + "/files/stat?path=x/y/z").json["type"], "directory")
     a = api.delete(box + at("x"))

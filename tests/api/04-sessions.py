@@ -36,6 +36,20 @@ def main(r):
 
 
 @test
+def listed():
+    box = api.box()
+    langs = {"python": "python3", "bash": "bash", "node": "node", "r": "R"}
+    have = [lang for lang, name in langs.items() if shutil.which(name)]
+    for lang in have:
+        execute(session(box, lang=lang), "1")
+    names = [p["command"] for p in api.get(box + "/processes").json["items"]]
+    for lang in have:
+        check(lang + ": its process is named, not shown with our driver's text",
+              langs[lang] + " (session)" in names, names)
+    check("and nothing else of it is there", not [n for n in names if "SPDX" in n], names)
+
+
+@test
 def python():
     box = api.box()
     a = api.post(box + "/sessions", {"name": "main"})

@@ -24,6 +24,10 @@ tokens()
 {
 	local secret id
 
+	pinfold token new --scope files --scope run,approve --json
+	body_has 'd["scopes"] == ["run", "files", "approve"]' "scopes add up"
+	pinfold token rm "$(body 'd["id"]')" --json
+	exits 0 "options behind the words"
 	pinfold token new --tenant t --scope run,files --label 'for tests' --json
 	exits 0 "a token is made"
 	body_has 'd["scopes"] == ["run", "files"] and d["tenant"] == "t"' "with its scopes and tenant"

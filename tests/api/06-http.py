@@ -200,7 +200,8 @@ def smuggling():
         got = raw(data + evil, timeout=5)
         status = got[9:12]
         good = got.startswith(b"HTTP/1.1 ") and status[:1] in (b"4", b"5") and got.count(b"HTTP/1.1 ") == 1
-        check("refused: " + name, good and b"TimeoutError" not in got, got[:300])
+        body = json.loads(got.split(b"\r\n\r\n", 1)[1] if good else b"{}").get("error", {})
+        check("refused: " + name, body.get("message") and body.get("remedy"), got[:300])
 
 
 @test

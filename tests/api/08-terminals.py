@@ -81,7 +81,7 @@ def again():
     for ws in (other, second):
         events = ws.rest()[1]
         same("a signal ends it for both", (events[-1]["event"], events[-1]["signal"]), ("exit", 15))
-    p = spawn(box, "sleep 600")
+    p = spawn(box, "sleep 600", keep_stdin=False)
     ws = WebSocket(p + "/attach")
     ws.event("attached")
     ws.type("x")

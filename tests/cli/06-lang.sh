@@ -22,6 +22,13 @@ language()
 	prints "a,b c;in put" "$lang: - with --stdin"
 	inside --lang="$lang" -- "$file" -x --json
 	prints "-x,--json;" "$lang: arguments that look like options"
+	inside --lang "$lang" -c "$code" -- -e --version
+	prints "-e,--version;" "$lang: the same behind -c"
+	inside --lang "$lang" <"$file"
+	prints ";" "$lang: neither -c nor FILE, but something on standard input"
+	inside --lang "$lang" -c ''
+	prints "" "$lang: an empty program"
+	exits 0 "$lang: which ends well"
 	inside_json --lang "$lang" -c "$code" x
 	json_is 'x;' 'd["stdout"]["text"].strip()' "$lang: --json"
 }
@@ -43,8 +50,7 @@ all()
 		'import sys; print(",".join(sys.argv[1:]) + ";" + sys.stdin.read().strip())'
 	language node node js \
 		'const f = require("fs"); let s = ""; try { s = f.readFileSync(0, "utf8") }
-catch (e) {}; console.log(process.argv.slice(process.argv[1] && process.argv[1].endsWith(".js") ||
-process.argv[1] === "-" ? 2 : 1).join(",") + ";" + s.trim())'
+catch (e) {}; console.log(process.argv.slice(2).join(",") + ";" + s.trim())'
 	language bash bash sh 'IFS=,; printf "%s;" "$*"; cat'
 	language r Rscript R 'cat(paste(commandArgs(TRUE), collapse=","), ";",
 paste(readLines(file("stdin")), collapse=" "), "\n", sep="")'

@@ -85,9 +85,9 @@ values()
 	inside --memory 1k -- true
 	says 'remedy: give a value between 4M and 1024T$' "bounds of sizes"
 	good --memory 'd["limits"]["memory"]["value"]' 67108864 64M 64m 65536k 67108864 0.0625G \
-		64MiB 64MB 64mb
+		64MiB 64MB 64mb 64Mi
 	good --disk 'd["limits"]["disk"]["value"]' 1572864 1.5M 1536k 1536KiB 1572864
-	good --time 'd["limits"]["time"]["value"]' 90000 90 90s 1.5m 90000ms 0.025h
+	good --time 'd["limits"]["time"]["value"]' 90000 90 90s 1.5m 90000ms 0.025h 1m30s
 	good --time 'd["limits"]["time"]["value"]' 86400000 1d 24h 1440m
 	good --cpus 'd["limits"]["cpus"]["value"]' 0.5 0.5 .5 0.50
 	good --pids 'd["limits"]["pids"]["value"]' 77 77 077

@@ -314,9 +314,13 @@ detached()
 	check "for good" not is_listed "$ID"
 	live -- sh -c 'echo begin; read x </dev/null; tail -f /dev/null & wait'
 	wait_for 5 logs_begin
+	pinfold logs "$ID" --offset -3 --json
+	json_is in 'd["stdout"]["text"].strip()' "options behind the id"
+	pinfold logs "$ID" --jsn
+	refuses invalid_argument --jsn "and one that is none"
 	pinfold logs --json "$ID"
 	json_has '[d["status"], d["exit_code"], d["signal"]] == ["running", None, None]' "no end while it runs"
-	pinfold kill --signal USR1 "$ID"
+	pinfold kill "$ID" -s USR1
 	exits 0 "a signal for all of it"
 	check "ends it" wait_for 5 ps_is signaled status
 	live -- nosuch

@@ -14,6 +14,7 @@ checks()
 	play files
 	play boxes
 	play snapshots
+	play links --resource-links
 	mkdir -p "$W/top/sub"
 	echo good >"$W/top/good"
 	echo outside >"$W/outside"

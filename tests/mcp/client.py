@@ -224,16 +224,31 @@ def files(argv):
     has("executable", s.tool("exec", command="stat -c %a bin; wc -c <bin"), "755\n6\n")
     has("bad base64", s.tool("write_file", path="x", content="???", encoding="base64"), "[invalid_argument]")
     has("an edit", s.tool("edit_file", path="a/b.py", old_text="two", new_text="2"), "replaced 1 occurrence",
-        "-two\n+2\n")
+        "@@ -1,4 +1,4 @@\n one\n-two\n+2\n three\n four")
     has("not there", s.tool("edit_file", path="a/b.py", old_text="o ne", new_text=""), "[not_found.text]",
         "closest text is at line 1", "«one»")
     s.tool("write_file", path="c", content="x x x")
+    s.tool("write_file", path="z/readme.txt", content="x")
     has("too often", s.tool("edit_file", path="c", old_text="x", new_text="y"),
         "[conflict.ambiguous] old_text occurs 3 times (lines 1, 1, 1)")
     s.tool("edit_file", path="c", old_text="x", new_text="y", replace_all=True)
     has("all of them", s.tool("read_file", path="c"), "y y y")
+    s.tool("write_file", path="d", content="".join(f"{i}\n" for i in range(1, 31)))
+    has("near each other, and far", s.tool("edit_file", path="d", old_text="9\n", new_text="", replace_all=True),
+        "replaced 3 occurrences", "diff:\n@@ -7,5 +7,4 @@\n 7\n 8\n-9\n 10\n 11\n"
+        "@@ -17,6 +16,5 @@\n 17\n 18\n-19\n-20\n+120\n 21\n 22\n"
+        "@@ -27,4 +25,3 @@\n 27\n 28\n-29\n-30\n+230")
+    s.tool("write_file", path="d", content="a\nb\na\na\nb\n" + "a\n" * 5)
+    s.tool("write_file", path="e", content="one two\nend\n")
+    has("a line made two", s.tool("edit_file", path="e", old_text="one", new_text="1\n"),
+        "@@ -1,2 +1,3 @@\n-one two\n+1\n+ two\n end")
+    has("in one piece", s.tool("edit_file", path="d", old_text="a\n", new_text="c\nd\n", replace_all=True),
+        "replaced 8 occurrences", "@@ -1,5 +1,8 @@\n-a\n+c\n+d\n b\n-a\n+c\n+d\n-a\n+c\n+d\n b\n", "[… 5 more …]")
     has("what is missing", s.tool("read_file", path="b.py"), "[not_found.file] /home/user/b.py does not exist",
         "Similar: /home/user/a/b.py")
+    has("what was mistyped", s.tool("read_file", path="readme.tx"), "Similar: /home/user/z/readme.txt")
+    has("a directory that is missing", s.tool("exec", command="true", cwd="nope"),
+        "[not_found.workdir] cwd: /home/user/nope: No such file or directory. Choose a directory")
     listed = json.loads(s.tool("list_files", path=".", limit=2))
     check("a list, in pages", len(listed["entries"]) == 2 and listed["next_cursor"], listed)
     rest = json.loads(s.tool("list_files", path=".", cursor=listed["next_cursor"], pattern="*"))
@@ -421,6 +436,19 @@ def ceiling(argv):
     has("open", s.tool("create", sandbox="open", network="open"), '"network":"open"')
     has("is what it allows", s.tool("exec", sandbox="open", command=LOOK), "+a.test\n+x.b.test\nstderr")
     has("and no more", s.tool("request_access", sandbox="open", kind="network", target="c.test", reason="r"), "[denied.network]")
+    check("it ends", s.end() == 0)
+
+
+def links(argv):
+    s = Server(argv, modern={})
+    for tool, arguments in (("exec", {"command": "printf 12345 >'a b.csv'; mkdir d; true"}),
+                            ("run_code", {"code": "n = open('a b.csv', 'w').write('12345')"})):
+        found = [c for c in s.result(tool, **arguments)["content"] if c["type"] != "text"]
+        check(tool + ": a link to what changed", len(found) == 1 and found[0]["type"] == "resource_link" and
+              found[0]["uri"] == "pinfold://sandbox/default/files/home/user/a%20b.csv" and
+              (found[0]["name"], found[0]["size"], found[0]["mimeType"]) == ("a b.csv", 5, "text/csv"), found)
+    read = s.call("resources/read", {"uri": found[0]["uri"]})
+    has("by which it can be read", json.dumps(read), "12345")
     check("it ends", s.end() == 0)
 
 
