@@ -283,13 +283,15 @@ static void paper_gated(void)
 
 			d.args[i % 5] = values[i / 5];
 			d.args[(i + 1) % 5] = values[(i / 5 + i) % ARRAY_LEN(values)];
-			uint32_t verdict = verdict_by(seccomp_gated(false), &d);
-			other += nr == SYS_connect || nr == SYS_sendto
-					 ? verdict != PASS
-					 : verdict != verdict_of(STRICT, &d);
+			bool free = nr == SYS_connect || nr == SYS_sendto;
+			uint32_t want = free ? PASS : verdict_of(STRICT, &d);
+			uint32_t want_moved = free ? PASS : verdict_by(seccomp_move(), &d);
+
+			other += verdict_by(seccomp_gated(false), &d) != want ||
+				 verdict_by(seccomp_gated(true), &d) != want_moved;
 		}
 	}
-	ok(other == 0, "gated: strict, without questions about addresses");
+	ok(other == 0, "gated: strict, or move, without questions about addresses");
 }
 
 /* In the kernel */
