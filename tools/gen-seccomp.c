@@ -217,9 +217,8 @@ __attribute__((noreturn, format(printf, 1, 2))) static void die(const char *fmt,
 
 int main(int argc, char **argv)
 {
-	static const char *const names[] = {"strict",	    "landlock", "guard",
-					    "guard_delete", "gated",	"move",
-					    "gated_move"};
+	static const char *const names[] = {"strict", "landlock", "guard",     "guard_delete",
+					    "gated",  "move",	  "gated_move"};
 	static struct level level;
 	static struct prog prog;
 	const struct arch *arch = NULL;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # network.py USE: in a sandbox. Prints which network namespace it is in, by a number that is never given
 # twice, after it did something there; USE "show": all that the namespace shows, before that.
-import os, socket, struct, sys
+import os, re, socket, struct, sys
 
 # What is the whole host's, whatever namespace it is read in.
 HOSTS = {"softnet_stat", "protocols", "psched", "rt_acct", "ptype", "netlink", "stat", "netfilter"}
@@ -21,8 +21,8 @@ def show():
             below[:] = [] if where == "/proc/net" else below
             for name in sorted(set(files) - HOSTS):
                 lines = text(os.path.join(where, name))
-                if name == "sockstat":  # orphan, alloc and mem are the host's
-                    lines = " ".join(w for w in lines.split() if not w.isdigit() or w == "0")
+                if name == "sockstat":  # these are the host's
+                    lines = re.sub("(orphan|alloc|mem) [0-9]+", "", lines)
                 if name.startswith("nf_conntrack_") or name in ("inet_peer_threshold", "tcp_mem"):
                     continue
                 print(os.path.join(where, name), lines)
@@ -35,8 +35,7 @@ def use(what):
         s.bind(("127.0.0.1", 8000))
         s.listen()
     elif what == "unix":
-        a, b = socket.socketpair()
-        a.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", b.fileno()))])
+        socket.socketpair()[0].send(b"x")
         s = socket.socket(socket.AF_UNIX)
         s.bind("\0name")
         s.listen()
