@@ -17,8 +17,8 @@ def text(path):
 
 def show():
     for top in ("/proc/net", "/proc/sys/net"):
-        for where, below, files in sorted(os.walk(top)):
-            below[:] = [] if where == "/proc/net" else below
+        for where, below, files in os.walk(top):
+            below[:] = sorted(set(below) - HOSTS)
             for name in sorted(set(files) - HOSTS):
                 lines = text(os.path.join(where, name))
                 if name == "sockstat":  # these are the host's
@@ -35,7 +35,8 @@ def use(what):
         s.bind(("127.0.0.1", 8000))
         s.listen()
     elif what == "unix":
-        socket.socketpair()[0].send(b"x")
+        a, b = socket.socketpair()
+        a.send(b"x")
         s = socket.socket(socket.AF_UNIX)
         s.bind("\0name")
         s.listen()
