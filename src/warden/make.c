@@ -15,6 +15,7 @@
 #include "warden/layered.h"
 #include "warden/pool.h"
 #include "warden/queue.h"
+#include "warden/stock.h"
 #include "warden/variables.h"
 #include "warden/ward_int.h"
 
@@ -168,6 +169,9 @@ static int make_cold(struct warden *w, const struct ask *ask, const struct ucred
 		(void)err_remedy(e, "run it with --no-daemon");
 	if (r >= 0 && ward->spec.guard)
 		r = ward_guard(w, ward, fds->guard, e);
+	/* With a policy the guest needs rights over it, to route. */
+	if (r >= 0 && !ward->spec.egress.n_ports)
+		stock_give(w, ward);
 	if (r >= 0)
 		r = live_make(&ward->live, &ward->spec, &w->cgroups, fds->stdio, e);
 	if (r >= 0)

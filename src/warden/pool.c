@@ -143,14 +143,6 @@ static void spec_waiting(struct warden *w, struct ward *ward)
 	spec->workdir = spec->driver ? "/home/user" : "/";
 }
 
-static void give_network(struct warden *w, struct ward *ward)
-{
-	ward->net = stock_take(w);
-	ward->spec.net.given = ward->net >= 0;
-	ward->spec.net.fd = ward->net;
-	ward->spec.net.own = w->stock.own;
-}
-
 int pool_make(struct warden *w, enum ward_kind kind, struct err *e)
 {
 	auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -170,7 +162,7 @@ int pool_make(struct warden *w, enum ward_kind kind, struct err *e)
 		r = ward_spec(w, &ward->spec, e);
 	/* A fork of the zygote has to have rights over what it enters. */
 	if (r >= 0 && kind == KIND_PLAIN)
-		give_network(w, ward);
+		stock_give(w, ward);
 	if (r >= 0)
 		r = live_make(&ward->live, &ward->spec, &w->cgroups, stdio, e);
 	if (r >= 0)

@@ -65,11 +65,16 @@ void stock_note(struct warden *w, struct ward *ward)
 		learn(s, ward->net);
 }
 
-int stock_take(struct warden *w)
+void stock_give(struct warden *w, struct ward *ward)
 {
 	struct stock *s = &w->stock;
 
-	return s->on && s->n > 0 ? take_fd(&s->fd[--s->n]) : FD_NONE;
+	if (!s->on || s->n == 0)
+		return;
+	ward->net = take_fd(&s->fd[--s->n]);
+	ward->spec.net.given = true;
+	ward->spec.net.fd = ward->net;
+	ward->spec.net.own = s->own;
 }
 
 static bool is_as_new(struct stock *s, int fd)

@@ -19,8 +19,8 @@ struct warden;
 
 void stock_init(struct warden *w);
 void stock_done(struct warden *w);
-/* One for a sandbox, the caller's own from here on; or FD_NONE: the guest makes it. */
-int stock_take(struct warden *w);
+/* One for a sandbox that is about to be made, if there is one; else the guest makes it. */
+void stock_give(struct warden *w, struct ward *ward);
 /* A sandbox is ready, and nobody has used it: where its guest made the namespace, that is remembered. */
 void stock_note(struct warden *w, struct ward *ward);
 /* Its sandbox is gone: keep it or drop it. Takes the descriptor. */
