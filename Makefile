@@ -358,6 +358,7 @@ bench-http: all
 bench: all
 	@bench/run $(BENCH_ARGS)
 	@$(MAKE) -s bench-workspaces
+	@[ "$$(id -u)" != 0 ] || $(MAKE) -s bench-deps
 # What the ledger costs, and ten million events (EVENTS); some 6 GB below TMPDIR for a few minutes.
 bench-ledger: all
 	@/usr/bin/python3 -I bench/ledger.py build/pinfold $(or $(EVENTS),10000000) $(RUNS)

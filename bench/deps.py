@@ -24,27 +24,28 @@ HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LINE = 'print("ready", flush=True)\n'
 
 
-def load_index():
-    spec = importlib.util.spec_from_file_location("index", HERE + "/tests/deps/index.py")
-    index = importlib.util.module_from_spec(spec)
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, f"{HERE}/tests/deps/{name}.py")
+    module = importlib.util.module_from_spec(spec)
     sys.argv[1:] = [TOP + "/port"]
-    spec.loader.exec_module(index)
-    return index
+    spec.loader.exec_module(module)
+    return module
 
 
 def package(index, name, files, size, requires=()):
     """So many modules with something in them that does not compress, and one that has nothing."""
     rng = random.Random(name)
     content = {f"{name}/__init__.py": "", **{f"{name}/m{i}.py": f"x = {rng.randrange(10**9)}\n" * 40 for i in range(files)}}
-    content[f"{name}/data.bin"] = rng.randbytes(size)
+    # Not in one piece: that many bits are no int of C's.
+    content[f"{name}/data.bin"] = b"".join(rng.randbytes(min(1 << 24, size - at)) for at in range(0, size, 1 << 24))
     index.add(name, index.wheel(name, "1.0", content, requires))
 
 
-def serve(index):
-    server = index.http.server.ThreadingHTTPServer(("127.0.0.1", 0), index.Index)
+def serve(module, handler):
+    server = module.http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    return f"http://127.0.0.1:{server.server_address[1]}/simple/"
+    return f"http://127.0.0.1:{server.server_address[1]}/"
 
 
 def run(words, **more):
@@ -110,6 +111,41 @@ def installation():
     row("the same, full cache", f"{full:.2f} s: {full / pip:.2f} ×", "≤ 0.5 ×")
 
 
+def of_node():
+    """The same beside npm ci, which has the lock of npm install; a hundred packages of twenty files."""
+    if not shutil.which("npm", path=ENV["PATH"]):
+        row("first installation of node's", "npm is not there", "≤ 1.2 ×")
+        return
+    registry, usual, rng = load("registry"), ENV["PINFOLD_HOME"], random.Random(1)
+    names = [f"part{i}" for i in range(100)]
+    for name in names:
+        registry.add(name, "1.0.0", {"index.js": "", **{f"m{i}.js": f"exports.x = {rng.randrange(10**9)};\n" * 50 for i in range(20)}})
+    registry.add("whole", "1.0.0", {"index.js": ""}, dependencies={n: "^1.0.0" for n in names})
+    ENV["npm_config_registry"] = serve(registry, registry.Registry)
+    lock, project, times = TOP + "/node.lock", TOP + "/project-of-node", {"npm": [], "empty": [], "full": []}
+    npm = ["npm", "--no-audit", "--no-fund", "--silent"]
+    os.makedirs(project)
+    with open(project + "/package.json", "w", encoding="ascii") as f:
+        f.write('{"name": "p", "version": "1.0.0", "dependencies": {"whole": "^1.0.0"}}')
+    ENV["npm_config_cache"] = TOP + "/npm"
+    run([*npm, "install"], cwd=project)
+    run([PINFOLD, "deps", "add", "--lang", "node", "--lock", lock, "whole"])
+    for i in range(3):
+        ENV["npm_config_cache"] = f"{TOP}/npm{i}"
+        here = shutil.copytree(project, f"{TOP}/node{i}", ignore=shutil.ignore_patterns("node_modules"))
+        times["npm"].append(run([*npm, "ci"], cwd=here)[0])
+        ENV["PINFOLD_HOME"] = f"{TOP}/node-empty{i}"
+        times["empty"].append(run([PINFOLD, "deps", "fetch", "--lock", lock])[0])
+        ENV["PINFOLD_HOME"] = f"{TOP}/node-full{i}"
+        run([PINFOLD, "deps", "ls"])
+        shutil.copytree(f"{TOP}/node-empty{i}/deps/files", f"{TOP}/node-full{i}/deps/files", dirs_exist_ok=True)
+        times["full"].append(run([PINFOLD, "deps", "fetch", "--lock", lock])[0])
+    ENV["PINFOLD_HOME"] = usual
+    npm, empty, full = (statistics.median(times[k]) for k in ("npm", "empty", "full"))
+    row("first installation of node's, empty cache", f"{empty:.2f} s, npm ci {npm:.2f} s: {empty / npm:.2f} ×", "≤ 1.2 ×")
+    row("the same, full cache", f"{full:.2f} s: {full / npm:.2f} ×", "≤ 0.5 ×")
+
+
 def scan():
     project, have = TOP + "/project", []
     for here, _, files in os.walk(os.path.dirname(os.__file__)):
@@ -143,15 +179,16 @@ def crowd():
 
 
 def main():
-    index = load_index()
+    index = load("index")
     package(index, "likenumpy", 400, 18 << 20)
     package(index, "likepandas", 1200, 12 << 20, ["likenumpy"])
     package(index, "likelarge", 100, MEGABYTES * 1000 * 1000)
-    ENV["PIP_INDEX_URL"] = serve(index)
+    ENV["PIP_INDEX_URL"] = serve(index, index.Index) + "simple/"
     print("| what | measured | aim |\n|---|---|---|")
     scan()
     second()
     installation()
+    of_node()
     crowd()
 
 

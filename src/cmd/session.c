@@ -109,7 +109,7 @@ static bool is_tried_again(struct request *r, const struct pinfold_run *run)
 	more[r->packages.len++] = r->again;
 	more[r->packages.len] = NULL;
 	r->run.packages = more;
-	say("no module of package %s: it is installed, to run the program again", package);
+	say("no module of package %s: it is installed, for the program to be run again", package);
 	if (r->stdin_is_owned)
 		(void)lseek(r->stdin_fd, 0, SEEK_SET); /* what is no file cannot be read twice */
 	return true;

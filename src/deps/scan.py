@@ -311,8 +311,8 @@ TEXT = re.compile(rb"""#[^\n]*|\"""(?:[^"\\]+|\\.|"(?!""))*\"""|\'\'\'(?:[^'\\]+
                   rb"""|"[^"\\\n]*(?:\\.[^"\\\n]*)*"|'[^'\\\n]*(?:\\.[^'\\\n]*)*'|["']""", re.S)
 CODING = re.compile(rb"#[^\n]*coding[:=](?![ \t]*(?:utf-?8|ascii|us-ascii)\b)", re.I)
 # Statements of Python 2: this interpreter's parser is to say so.
-OLD = (re.compile(rb"print[ \t]+[\w\"'%]"), re.compile(rb"exec[ \t]+[\w\"']"),
-       re.compile(rb"except[ \t]+[\w.]+[ \t]*,"), re.compile(rb"raise[ \t]+[\w.]+[ \t]*,"))
+OLD = (((b"print ", b"print\t"), re.compile(rb"print[ \t]+[\w\"'%]")), ((b"exec ", b"exec\t"), re.compile(rb"exec[ \t]+[\w\"']")),
+       ((b"except",), re.compile(rb"except[ \t]+[\w.]+[ \t]*,")), ((b"raise",), re.compile(rb"raise[ \t]+[\w.]+[ \t]*,")))
 BEGINS = {}  # indentation -> where statements begin that have it
 
 
@@ -327,8 +327,8 @@ def is_odd(data):
     """Could indentation, or the encoding, mean something else than it seems to?"""
     if b"\0" in data or b"\f" in data or b"\r" in data or data[1:2] == b"\xff" or CODING.search(data, 0, 200):
         return True
-    for pattern in OLD:
-        for m in pattern.finditer(data):
+    for words, pattern in OLD:
+        for m in pattern.finditer(data) if any(w in data for w in words) else ():
             if not data[data.rfind(b"\n", 0, m.start()) + 1:m.start()].strip():
                 return True
     return False
@@ -345,7 +345,7 @@ def long_texts(data):
         if b'"' in before or b"'" in before or b"#" in before or data[line - 1:line] == b"\\":
             return None
         end = data.find(mark, here + 3)
-        if end < 0 or b"\\" in data[here:end]:
+        if end < 0 or data[end - 1:end] == b"\\":  # then that quote may be one of the text's own
             return None
         at = end + 3
         starts.append(here)

@@ -283,7 +283,7 @@ refused()
 	exits 1 "nor with retry"
 	inside --deps retry --lang python -c 'print(__import__("pe" + "ar").__version__)'
 	prints 1.5 "what cannot be seen, with retry"
-	check "is said" grep -q "no module of package python:pear: it is installed, to run the program again" "$ERR"
+	check "is said" grep -q "no module of package python:pear: it is installed, for the program to be run again" "$ERR"
 	inside_json --deps retry --lang python -c 'print(__import__("pe" + "ar").__version__)'
 	doc_is "pear pear python True" '"{package} {module} {language}".format(**d["retried"]) + " " + str(
 		d["retried"]["run"] != d["id"] and "no module pear" in d["retried"]["why"])' "and which, and why, in the result"

@@ -200,4 +200,5 @@ def main():
     server.serve_forever()
 
 
-main()
+if __name__ == "__main__":
+    main()
