@@ -81,6 +81,14 @@ static int stop_one(struct still *s, pid_t pid)
 	return 1;
 }
 
+/* A parent that waits would find its child stopped, if that came first. */
+static bool has_turn(const struct still *s, pid_t pid)
+{
+	pid_t parent = usage_parent(pid);
+
+	return parent == s->guest || all_still(parent);
+}
+
 /* 0: all stand still; 1: not yet; -errno. */
 static int look(struct still *s, bool stops)
 {
@@ -91,7 +99,7 @@ static int look(struct still *s, bool stops)
 	for (unsigned i = 0; i < n && r >= 0; i++) {
 		if (all_still(list[i]))
 			continue;
-		int one = stops ? stop_one(s, list[i]) : 1;
+		int one = stops && has_turn(s, list[i]) ? stop_one(s, list[i]) : 1;
 		r = one < 0 ? one : 1;
 	}
 	return r;
@@ -125,7 +133,8 @@ bool still_holds(const struct still *s)
 
 void still_end(struct still *s)
 {
-	for (unsigned i = 0; s && i < s->n; i++) {
+	/* Parents were stopped first and go on last: none finds its child stopped. */
+	for (unsigned i = s ? s->n : 0; i-- > 0;) {
 		/* ESRCH: he is gone. */
 		(void)syscall(SYS_pidfd_send_signal, s->pidfd[i], SIGCONT, NULL, 0);
 		fd_close(&s->pidfd[i]);

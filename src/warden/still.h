@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * All processes of a sandbox stand still for a moment, without a control group: each is sent SIGSTOP,
- * until one look finds nobody who could start another. Who waits for them with WUNTRACED sees it.
+ * until one look finds nobody who could start another. What they can see of it is SIGCONT.
  */
 #ifndef WARDEN_STILL_H
 #define WARDEN_STILL_H

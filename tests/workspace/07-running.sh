@@ -93,7 +93,7 @@ print("one instant" if a - b in (0, 1) and b > 0 else (a, b))'
 }
 
 # A counter that goes through two processes, one of them with threads; beside them one that starts others
-# without end, and one that had stopped itself before.
+# without end, one that had stopped itself before, and one that would see if its child stopped.
 FAMILY='import os, signal, threading
 files = [os.open(f"n{i}", os.O_RDWR | os.O_CREAT) for i in range(2)]
 (a, b), (c, d) = os.pipe(), os.pipe()
@@ -106,6 +106,14 @@ if os.fork() == 0:
         if os.fork() == 0:
             os._exit(0)
         os.wait()
+if os.fork() == 0:
+    child = os.fork()
+    if child == 0:
+        while True:
+            signal.pause()
+    os.waitpid(child, os.WUNTRACED)
+    open("saw-it", "w").close()
+    os._exit(0)
 if os.fork() == 0:
     n = 0
     while os.read(a, 1):
@@ -141,8 +149,11 @@ import sys
 a, b = (int(open(n).read()) for n in sys.argv[1:])
 assert a - b in (0, 1) and b > 0, (a, b)' "$W/n0" "$W/n1"
 	done
+	pinfold snap m last
 	kill "$BUSY_PID"
 	inside_wait BUSY
+	pinfold cp --at last m:saw-it -
+	refuses not_found saw-it "no parent saw its child stop"
 	pinfold cp m:n0 -
 	check "and they went on" test "$(cat "$OUT")" -gt "$(cat "$W/n0")"
 	pinfold exec m -- ls went-on
