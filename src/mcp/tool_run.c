@@ -369,12 +369,16 @@ static int background(struct call *c, struct box *b, struct command *cmd, struct
 	if (cmd->input.len || arg(c, "stdin"))
 		(void)pinfold_process_write(b->id, pid, cmd->input.data ? cmd->input.data : "",
 					    cmd->input.len, 1, &wrote, &failure);
+	uint64_t began = loop_now_ms();
 	text_fmt(&t, "started process p%u (%.120s)  [sandbox %s]\n", number, cmd->argv[2],
 		 box_label(b));
 	if (pinfold_process_read(b->id, pid, 0, BACKGROUND_LOOK_MS, call_cancelled_fd(c), &out,
 				 &failure) == 0) {
-		struct stream s = {.name = "output so far", .head = out.data, .head_len = out.len};
+		char name[64], took[32];
+		struct stream s = {.name = name, .head = out.data, .head_len = out.len};
 
+		(void)snprintf(name, sizeof(name), "output so far (%s)",
+			       text_seconds(loop_now_ms() - began, took));
 		text_stream(&t, &s, 4000, &cut);
 		names_set_offset(tool_mcp(c)->names, b->id, pid, out.offset + out.len);
 		pinfold_process_output_free(&out);

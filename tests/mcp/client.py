@@ -187,7 +187,7 @@ def processes(argv):
     s = Server(argv)
     s.initialize()
     text = s.tool("exec", command="echo begun; read a; echo got $a; read b; exit 3", background=True)
-    has("one in the background", text, "started process p1 (", "begun",
+    has("one in the background", text, "started process p1 (", "output so far (", "begun",
         'Poll: sandbox_process_read process_id="p1" wait_ms=20000')
     has("input", s.tool("process_write", process_id="p1", input="hello\n", wait_ms=5000), "running",
         "output:\ngot hello\n", "next_offset: 16 of 16 bytes")
