@@ -60,6 +60,14 @@ static int find_socket(char *path, size_t size, int *ret_fd)
 	return try_socket(path, ret_fd);
 }
 
+/* A socket that nobody listens on any more is as good as none. */
+static void say_why(int r, struct err *e)
+{
+	if (r == -ECONNREFUSED)
+		e->kind = ERR_MISSING;
+	(void)err_detail(e, "daemon");
+}
+
 int remote_open(int *ret_fd, struct err *e)
 {
 	char path[256] = "";
@@ -72,7 +80,7 @@ int remote_open(int *ret_fd, struct err *e)
 		return 0;
 	errno = -r;
 	(void)err_sys(e, "the daemon at %s", path);
-	(void)err_detail(e, "daemon");
+	say_why(r, e);
 	if (r == -EACCES)
 		return err_remedy(e, FOREIGN);
 	return err_remedy(e, "start one with `pinfold serve`: sandboxes that live are its own");
@@ -102,7 +110,7 @@ int remote_connect(const struct pinfold_run_options *o, int *ret_fd, struct err 
 		return 0;
 	errno = -r;
 	(void)err_sys(e, "--daemon: %s", path);
-	(void)err_detail(e, "daemon");
+	say_why(r, e);
 	if (r == -EACCES)
 		return err_remedy(e, FOREIGN);
 	return err_remedy(e, "start one with `pinfold serve`, or leave --daemon out");
