@@ -496,8 +496,8 @@ struct pinfold_session_options {
 	const char *lang;	/* python, node, bash, r */
 	const char *workdir;	/* absolute path inside, NULL: the default */
 	const char *const *env; /* "KEY=VALUE" in addition, or NULL */
+	const char *tenant;	/* whose it is, for the ledger; NULL: the user's own */
 };
-
 PINFOLD_API int pinfold_session_open(const char *sandbox_id,
 				     const struct pinfold_session_options *options,
 				     struct pinfold_session **ret, struct pinfold_error *ret_error);

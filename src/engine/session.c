@@ -133,6 +133,7 @@ int pinfold_session_open(const char *sandbox_id, const struct pinfold_session_op
 		r = make_set(s, &e);
 	if (r >= 0) {
 		(void)snprintf(s->sandbox, sizeof(s->sandbox), "%s", sandbox_id);
+		(void)snprintf(s->tenant, sizeof(s->tenant), "%s", o.tenant ? o.tenant : "");
 		r = session_start(s, &e);
 	}
 	if (r < 0)
