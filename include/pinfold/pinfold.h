@@ -523,9 +523,9 @@ enum pinfold_session_event_kind {
 	/* JSON object: status (ok, error, interrupted, timeout, died), execution_count, wall_ms,
 	 * exit_code (bash: of the code; died: of the interpreter; else null), signal (that ended
 	 * the interpreter, or null), reason (died, and killed after a timeout: exited, signaled,
-	 * oom, killed, timeout, failed, protocol, results; else null), alive (whether the session
-	 * goes on). */
+	 * oom, killed, timeout, failed, protocol, results; else null), alive (it goes on). */
 	PINFOLD_SESSION_DONE,
+	PINFOLD_SESSION_ALERT, /* as PINFOLD_EVENT_ALERT, for each piece of code anew */
 };
 
 struct pinfold_session_event {
