@@ -496,8 +496,8 @@ struct pinfold_session_options {
 	const char *lang;	/* python, node, bash, r */
 	const char *workdir;	/* absolute path inside, NULL: the default */
 	const char *const *env; /* "KEY=VALUE" in addition, or NULL */
+	const char *tenant;	/* whose it is, for the ledger; NULL: the user's own */
 };
-
 PINFOLD_API int pinfold_session_open(const char *sandbox_id,
 				     const struct pinfold_session_options *options,
 				     struct pinfold_session **ret, struct pinfold_error *ret_error);
@@ -523,9 +523,9 @@ enum pinfold_session_event_kind {
 	/* JSON object: status (ok, error, interrupted, timeout, died), execution_count, wall_ms,
 	 * exit_code (bash: of the code; died: of the interpreter; else null), signal (that ended
 	 * the interpreter, or null), reason (died, and killed after a timeout: exited, signaled,
-	 * oom, killed, timeout, failed, protocol, results; else null), alive (whether the session
-	 * goes on). */
+	 * oom, killed, timeout, failed, protocol, results; else null), alive (it goes on). */
 	PINFOLD_SESSION_DONE,
+	PINFOLD_SESSION_ALERT, /* as PINFOLD_EVENT_ALERT, for each piece of code anew */
 };
 
 struct pinfold_session_event {

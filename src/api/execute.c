@@ -18,7 +18,7 @@
 
 /* What one execution has given so far. */
 struct gathered {
-	struct value *results, *error, *done;
+	struct value *results, *error, *done, *alerts;
 };
 
 static void tell(struct record *rec, const char *event, const struct value *data)
@@ -71,6 +71,11 @@ static void take_event(struct record *rec, struct gathered *g,
 	case PINFOLD_SESSION_DONE:
 		value_free(g->done);
 		g->done = parse(ev);
+		return;
+	case PINFOLD_SESSION_ALERT:
+		v = record_pair("rule", ev->data, ev->len);
+		tell(rec, "alert", v);
+		value_add(g->alerts, v);
 		return;
 	case PINFOLD_SESSION_INPUT: return; /* by follow() */
 	}
@@ -190,6 +195,7 @@ static struct value *result_of(struct box *b, struct session *s, struct record *
 	value_set(o, "stdout", stream_value(rec, 0));
 	value_set(o, "stderr", stream_value(rec, 1));
 	value_set(o, "results", g->results);
+	value_set(o, "alerts", g->alerts);
 	value_set(o, "error", g->error ? g->error : value_of_null());
 	struct value *wall = value_get(g->done, "wall_ms");
 	value_set(usage, "wall_ms", wall ? value_share(wall) : value_of_null());
@@ -200,7 +206,7 @@ static struct value *result_of(struct box *b, struct session *s, struct record *
 
 int execute(struct call *c, struct box *b, struct session *s, struct execution *x, struct err *e)
 {
-	struct gathered g = {.results = value_array()};
+	struct gathered g = {.results = value_array(), .alerts = value_array()};
 	struct pinfold_error failure;
 	const char *id = x->run;
 
@@ -229,6 +235,7 @@ int execute(struct call *c, struct box *b, struct session *s, struct execution *
 				    x->input ? 0 : PINFOLD_EXECUTE_NO_INPUT, &failure) < 0) {
 		r = api_error(e, &failure);
 		value_free(g.results);
+		value_free(g.alerts);
 		record_end(c->api->runs, rec, "failed", NULL);
 	} else {
 		record_announce(c, rec); /* not before: an error must be the answer */

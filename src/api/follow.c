@@ -166,9 +166,7 @@ void record_denial(struct record *rec, const struct pinfold_denial *d)
 	tell(rec, "denial", o);
 }
 
-/* "WORD REST": the word has this key, the rest is `what`. */
-static void tell_pair(struct record *rec, const char *event, const char *key, const char *text,
-		      size_t len)
+struct value *record_pair(const char *key, const char *text, size_t len)
 {
 	const char *space = memchr(text, ' ', len);
 	size_t word = space ? (size_t)(space - text) : len;
@@ -177,17 +175,17 @@ static void tell_pair(struct record *rec, const char *event, const char *key, co
 
 	value_set(o, key, value_of_bytes(text, word));
 	value_set(o, "what", value_of_bytes(text + rest, len - rest));
-	tell(rec, event, o);
+	return o;
 }
 
 void record_question(struct record *rec, const char *text, size_t len)
 {
-	tell_pair(rec, "approval", "id", text, len);
+	tell(rec, "approval", record_pair("id", text, len));
 }
 
 void record_alert(struct record *rec, const char *text, size_t len)
 {
-	tell_pair(rec, "alert", "rule", text, len);
+	tell(rec, "alert", record_pair("rule", text, len));
 }
 
 void record_flush(struct record *rec, struct carry carry[2])

@@ -91,6 +91,8 @@ void record_output(struct record *rec, struct carry carry[2], int stream, const 
 		   size_t len);
 void record_tell_output(struct record *rec, int stream, const void *data, size_t len);
 void record_denial(struct record *rec, const struct pinfold_denial *d);
+/* Of "WORD REST": the word with this key, the rest as `what`. */
+struct value *record_pair(const char *key, const char *text, size_t len);
 void record_alert(struct record *rec, const char *text, size_t len);	/* "RULE WHAT" */
 void record_question(struct record *rec, const char *text, size_t len); /* "ID WHAT" */
 void record_flush(struct record *rec, struct carry carry[2]);

@@ -264,6 +264,15 @@ static struct value *run_event(const struct pinfold_run *run, const char *kind, 
 	return v;
 }
 
+/* Of an interpreter that stays its name: what follows is a program of ours, of many lines. */
+static struct value *asked_words(const struct pinfold_run *run)
+{
+	const struct pinfold_run_options *o = run->options;
+	const char *const name[] = {o->argv ? o->argv[0] : NULL, NULL};
+
+	return record_words(run->req.spec.session ? name : o->argv, o->env);
+}
+
 int record_run_begin(struct pinfold_run *run, struct err *e)
 {
 	struct record *rec = &run->record;
@@ -273,7 +282,7 @@ int record_run_begin(struct pinfold_run *run, struct err *e)
 	int r = record_open(run->upper ? run->upper->store : NULL, &rec->dir, e);
 	if (r < 0 || rec->dir < 0)
 		return r;
-	rec->words = record_words(run->options->argv, run->options->env);
+	rec->words = asked_words(run);
 	r = put(rec, run_event(run, kind_of(run), "begin", record_run_asked(run, run->options)), e);
 	rec->begun = r >= 0;
 	if (r >= 0)

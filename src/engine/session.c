@@ -133,6 +133,7 @@ int pinfold_session_open(const char *sandbox_id, const struct pinfold_session_op
 		r = make_set(s, &e);
 	if (r >= 0) {
 		(void)snprintf(s->sandbox, sizeof(s->sandbox), "%s", sandbox_id);
+		(void)snprintf(s->tenant, sizeof(s->tenant), "%s", o.tenant ? o.tenant : "");
 		r = session_start(s, &e);
 	}
 	if (r < 0)
@@ -190,6 +191,8 @@ int pinfold_session_execute(struct pinfold_session *s, const char *code, size_t 
 	s->timed_out = s->asking = false;
 	s->frames_bytes = 0;
 	s->exit_code = -1;
+	s->run->alerts.n = s->run->alerts.told =
+		0; /* who reads this result has not read the last */
 	s->count++;
 	s->began_us = now_us();
 	s->deadline_us = s->began_us + (time_ms ? time_ms : TIME_MS) * 1000;
@@ -428,6 +431,19 @@ static int tell_output(struct pinfold_session *s, int stream, size_t max,
 	return (int)n;
 }
 
+static int tell_alert(struct pinfold_session *s, struct pinfold_session_event *ret)
+{
+	struct run_alerts *all = &s->run->alerts;
+
+	if (all->told >= all->n)
+		return 0;
+	const struct run_alert *a = &all->list[all->told++];
+	int n = snprintf((char *)s->buf, sizeof(s->buf), "%s %s", alert_name(a->rule), a->what);
+	*ret = (struct pinfold_session_event){
+		.kind = PINFOLD_SESSION_ALERT, .data = s->buf, .len = (size_t)n};
+	return 1;
+}
+
 static int tell_before(struct pinfold_session *s, struct pinfold_session_event *ret)
 {
 	for (int i = 0; i < 2; i++) {
@@ -447,6 +463,8 @@ static int tell_before(struct pinfold_session *s, struct pinfold_session_event *
 static int pending(struct pinfold_session *s, struct pinfold_session_event *ret)
 {
 	for (;;) {
+		if (tell_alert(s, ret))
+			return 1;
 		if (s->in.whole && !s->in.told) {
 			if (tell_before(s, ret))
 				return 1;
@@ -491,9 +509,12 @@ static int on_run(struct pinfold_session *s, struct pinfold_session_event *ret)
 		(void)epoll_ctl(s->epoll, EPOLL_CTL_DEL, pinfold_run_fd(s->run), NULL);
 		s->ended = true;
 		return 0;
+	case PINFOLD_EVENT_ALERT:
+		*ret = (struct pinfold_session_event){
+			.kind = PINFOLD_SESSION_ALERT, .data = ev.data, .len = ev.len};
+		return 1;
 	case PINFOLD_EVENT_STARTED:
 	case PINFOLD_EVENT_ASK:
-	case PINFOLD_EVENT_ALERT:
 	case PINFOLD_EVENT_DENIAL: return 0;
 	}
 	return 0;

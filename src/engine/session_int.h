@@ -38,6 +38,7 @@ struct pinfold_session {
 	char sandbox[PINFOLD_ID_SIZE];
 	char *workdir;	     /* NULL: the default */
 	char **env;	     /* or NULL */
+	char tenant[64];     /* "": nobody's */
 	const char *argv[8]; /* the command looks at it to the end */
 
 	struct pinfold_run *run; /* the command */

@@ -92,6 +92,7 @@ static int start_command(struct pinfold_session *s, struct err *e)
 	argv[n] = NULL;
 	o.argv = argv;
 	o.workdir = s->workdir;
+	o.tenant = s->tenant[0] ? s->tenant : NULL;
 	o.env = (const char *const *)s->env;
 	return sandbox_exec(s->sandbox, &o, true, &s->run, e);
 }

@@ -105,6 +105,7 @@ static void add_notes(const struct value *result, const char *status, bool alive
 {
 	if (value_kind(value_get(result, "error")) == VALUE_OBJECT)
 		add_traceback(value_get(result, "error"), notes);
+	tool_add_alerts(notes, result);
 	if (b->images_left)
 		text_fmt(notes,
 			 "%u image%s left out: at most %u of up to 700 KB each are shown. Use "

@@ -128,7 +128,7 @@ static void add_denials(struct text *notes, const struct value *doc, const struc
 }
 
 /* A model that reads the output should know what it is about to read. */
-static void add_alerts(struct text *notes, const struct value *doc)
+void tool_add_alerts(struct text *notes, const struct value *doc)
 {
 	const struct value *list = value_get(doc, "alerts");
 
@@ -274,7 +274,7 @@ static void write_text(struct call *c, const struct value *doc, struct outcome *
 			tool_name(tool_process_read));
 	add_limit(&o->notes, doc);
 	add_denials(&o->notes, doc, o->box);
-	add_alerts(&o->notes, doc);
+	tool_add_alerts(&o->notes, doc);
 	note_package(&o->notes, value_str(value_get(value_get(doc, "missing"), "package")));
 	o->max_chars = (size_t)arg_int(c, "max_output_chars", 12000);
 	show_run(t, o);

@@ -90,6 +90,8 @@ struct outcome {
 void show_run(struct text *t, struct outcome *o);
 /* Links to what changed, behind the text, where the server was told to give them. */
 void show_links(struct call *c, const struct outcome *o);
+/* A note for each of `alerts` of a result. */
+void tool_add_alerts(struct text *notes, const struct value *doc);
 /* tool_run.c: of a command that has ended, as its own call would have. False: it was none. */
 bool shown_run(struct call *c, struct box *b, struct record *rec, struct text *t);
 int64_t show_now_ns(void); /* by the clock of files */
