@@ -6,13 +6,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <linux/if.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
 #include "base/clone.h"
+#include "guest/futex.h"
 #include "guest/guest.h"
 
 /* The thread's number: out of the way of those that the command and its children get, from 2 on. */
@@ -26,18 +26,6 @@ static struct {
 	int error;
 	_Alignas(16) char stack[8192];
 } maker;
-
-static void wait_while(uint32_t *word, uint32_t value)
-{
-	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == value)
-		(void)sys4(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL);
-}
-
-static void tell(uint32_t *word)
-{
-	__atomic_store_n(word, 1, __ATOMIC_RELEASE);
-	(void)sys3(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1);
-}
 
 static int lo_up(void)
 {
@@ -62,8 +50,8 @@ static void thread_main(void *unused)
 {
 	(void)unused;
 	maker.error = make();
-	tell(&maker.made);
-	wait_while(&maker.joined, 0); /* the namespace is found through us */
+	futex_count(&maker.made);
+	futex_wait_while(&maker.joined, 0); /* the namespace is found through us */
 	for (;;)
 		(void)sys1(SYS_exit, 0); /* this thread alone */
 }
@@ -104,9 +92,9 @@ int guest_network_join(const struct guest *g)
 {
 	if (!maker.running)
 		return maker.error;
-	wait_while(&maker.made, 0);
+	futex_wait_while(&maker.made, 0);
 	int r = maker.error < 0 ? maker.error : join(g);
-	tell(&maker.joined);
+	futex_count(&maker.joined);
 	/* The kernel's wake-up for a thread that is gone is not a private one. */
 	uint32_t running;
 	while ((running = __atomic_load_n(&maker.running, __ATOMIC_ACQUIRE)))

@@ -7,10 +7,8 @@
  *
  * PID 1 itself stays outside, and so does its file server: no command can end those.
  */
-#include <errno.h>
-#include <linux/futex.h>
-
 #include "base/clone.h"
+#include "guest/futex.h"
 #include "guest/guest.h"
 #include "kernel/seccomp.h"
 
@@ -24,18 +22,6 @@ static struct {
 	_Alignas(16) char stack[16384]; /* a child before its exec is on it, too */
 } nursery;
 
-static void wait_while(uint32_t *word, uint32_t value)
-{
-	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == value)
-		(void)sys4(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL);
-}
-
-static void count(uint32_t *word)
-{
-	__atomic_add_fetch(word, 1, __ATOMIC_RELEASE);
-	(void)sys3(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1);
-}
-
 static void thread_main(void *unused)
 {
 	uint32_t served = 0;
@@ -43,21 +29,15 @@ static void thread_main(void *unused)
 	(void)unused;
 	long r = sys2(SYS_landlock_restrict_self, nursery.ruleset, SECCOMP_MOVE_FLAGS(0));
 	nursery.there = r < 0 ? (int)r : 1;
-	count(&nursery.answered);
+	futex_count(&nursery.answered);
 	while (r >= 0) {
-		wait_while(&nursery.asked, served);
+		futex_wait_while(&nursery.asked, served);
 		nursery.result = nursery.start(nursery.arg);
 		served++;
-		count(&nursery.answered);
+		futex_count(&nursery.answered);
 	}
 	for (;;)
 		(void)sys1(SYS_exit, 0); /* this thread alone */
-}
-
-/* The next answer; nobody else asks meanwhile. */
-static void await_answer(uint32_t before)
-{
-	wait_while(&nursery.answered, before);
 }
 
 int guest_nursery_open(const struct guest *g)
@@ -73,7 +53,7 @@ int guest_nursery_open(const struct guest *g)
 	long r = sys_clone_thread(flags, nursery.stack + sizeof(nursery.stack), thread_main);
 	if (r < 0)
 		return (int)r; /* perhaps the next time */
-	await_answer(before);
+	futex_wait_while(&nursery.answered, before);
 	return nursery.there;
 }
 
@@ -83,7 +63,7 @@ long guest_nursery_start(guest_start_fn *start, void *arg)
 
 	nursery.start = start;
 	nursery.arg = arg;
-	count(&nursery.asked);
-	await_answer(before);
+	futex_count(&nursery.asked);
+	futex_wait_while(&nursery.answered, before);
 	return nursery.result;
 }
