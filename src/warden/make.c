@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -262,6 +263,17 @@ static int find_ward(struct warden *w, const struct ask *ask, const struct ucred
 	return r;
 }
 
+/* Could a program inside send descriptors to somebody outside by one of these? */
+static bool pass_descriptors(const int stdio[3])
+{
+	struct stat st;
+
+	for (int i = 0; i < 3; i++)
+		if (fstat(stdio[i], &st) < 0 || !(S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)))
+			return true;
+	return false;
+}
+
 static int get_ward(struct warden *w, const struct ask *ask, const struct ucred *who,
 		    const struct asked *fds, struct ward **ret, struct err *e)
 {
@@ -270,6 +282,9 @@ static int get_ward(struct warden *w, const struct ask *ask, const struct ucred 
 
 	if (r < 0)
 		return r;
+	/* A file of its /proc/net, passed out through a socket, would show the next one's network. */
+	if (pass_descriptors(fds->stdio))
+		fd_close(&ward->net);
 	/* The block is the asker's and goes with this call. */
 	memcpy(&ward->spec.limits, &ask->head->limits, sizeof(ward->spec.limits));
 	ward->spec.alert_kills = ask->head->flags & ASK_ALERT_KILL;

@@ -5,6 +5,8 @@
  *
  * One is used again only if it shows, to the last byte, what those showed that nobody had used yet
  * (kernel/netns.c says what that covers, and why it is enough), when no process of its sandbox is left.
+ * Nor may a descriptor have got out by which it could be looked at: so only of runs whose standard
+ * input, output and error carry bytes and nothing else (make.c).
  * It belongs to the user namespace of the sandbox that it was made for, which is empty by then: in the
  * next ones nobody has any right over it. Every other one is dropped, and so is that of a sandbox that
  * lived.
