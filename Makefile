@@ -89,7 +89,7 @@ SIGN_LIBS := -lsodium -lhogweed -lnettle -lgmp
 LIB_ARCHIVE := $(addprefix src/archive/,about.c export.c name.c pax.c pieces.c)
 # The gate is a program of its own, embedded in the library as the reader is.
 GATE_ONLY := $(sort $(wildcard src/egress/gate*.c)) \
-	$(addprefix src/egress/,stage.c authority.c channel.c roots.c inspect.c h2.c h2_up.c)
+	$(addprefix src/egress/,stage.c authority.c channel.c roots.c inspect.c h2.c h2_up.c h2_trailer.c)
 LIB_SRC := $(filter-out $(TLS_SRC) $(SIGN_SRC) $(GATE_ONLY),$(foreach r,$(LIB_ROOMS),$(sort $(wildcard src/$(r)/*.c)))) \
 	$(LIB_ARCHIVE)
 ARCHIVE_SRC := $(filter-out $(LIB_ARCHIVE),$(sort $(wildcard src/archive/*.c)))
@@ -245,9 +245,9 @@ $(B)/unit/%: tests/unit/%.c $(LIB_OBJ) $(CMD_OBJ) $(ARCHIVE_OBJ) $(B)/libpinfold
 		$(if $(filter egress_h2 egress_h2_up,$*),$(H2_OBJ) -lnghttp2) $(B)/cmd/nodl.o) $(LIBS)
 $(B)/unit/http_tls: $(TLS_OBJ)
 $(B)/unit/ledger_sign: $(SIGN_OBJ)
-INSPECT_OBJ := $(addprefix $(B)/egress/,stage.o authority.o channel.o roots.o inspect.o h2_up.o)
+INSPECT_OBJ := $(addprefix $(B)/egress/,stage.o authority.o channel.o roots.o inspect.o h2_up.o h2_trailer.o)
 $(B)/unit/egress_inspect: $(INSPECT_OBJ)
-H2_OBJ := $(addprefix $(B)/egress/,stage.o h2.o h2_up.o)
+H2_OBJ := $(addprefix $(B)/egress/,stage.o h2.o h2_up.o h2_trailer.o)
 $(B)/unit/egress_h2 $(B)/unit/egress_h2_up $(B)/fuzz/h2: $(H2_OBJ)
 .SECONDARY: $(INSPECT_OBJ) $(H2_OBJ)
 # Fuzz targets: ordinary builds replay the corpus, `make fuzz` lets libFuzzer look for more.
@@ -264,7 +264,7 @@ fuzz-%: tests/fuzz/fuzz_%.c
 	clang -std=gnu17 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 		$(CPPFLAGS_ALL) -U_FORTIFY_SOURCE -o build/fuzz/$* $< \
 		$(filter-out $(TLS_SRC) $(GATE_ONLY),$(sort $(wildcard src/base/*.c src/http/*.c src/$*/*.c))) \
-		$(if $(filter h2,$*),$(addprefix src/egress/,stage.c h2.c h2_up.c) -lnghttp2) $(LIBS)
+		$(if $(filter h2,$*),$(addprefix src/egress/,stage.c h2.c h2_up.c h2_trailer.c) -lnghttp2) $(LIBS)
 	build/fuzz/$* -max_total_time=$(FUZZ_SECONDS) -timeout=5 -artifact_prefix=build/fuzz/ \
 		build/fuzz/found/$* tests/fuzz/corpus/$*
 .PHONY: fuzz

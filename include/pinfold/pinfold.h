@@ -151,8 +151,8 @@ struct pinfold_run_options {
 	/* Who has the values of what its policy injects: policy.h; NULL: the data directory's
 	 * vault. */
 	const struct pinfold_secrets_from *secrets;
-	/* Of one that lives, and commands in it: what pinfold_deps_hold() said, for results. */
-	const char *packages_json;
+	/* What pinfold_deps_hold() said, for results; the id of the request, for the ledger. */
+	const char *packages_json, *request;
 };
 
 #ifdef __cplusplus
@@ -797,11 +797,11 @@ struct pinfold_archive_stats {
 	uint64_t owners;     /* whose owner became the sandbox's user */
 	uint64_t times;	     /* out of range, set to 1970 */
 	uint64_t snapshot;   /* import: the number of what it made */
+	uint64_t ours;	     /* import: 1: an export, that went to / since nobody said where to */
 };
 
-/* A tar of what differs from the base image in a snapshot (NULL: where it stands), written to
- * `fd`: paths relative to /, in order, owners as seen inside. The same snapshot is the same
- * bytes. */
+/* A tar of what differs from the base image in a snapshot (NULL: where it stands), to `fd`: paths
+ * relative to /, in order, owners as seen inside. The same snapshot is the same bytes. */
 #define PINFOLD_EXPORT_LAYER 0x1u /* only what that snapshot added, as a layer of an OCI image */
 PINFOLD_API int pinfold_workspace_export(struct pinfold_store *store, const char *name,
 					 const char *snapshot, uint32_t flags, int fd,
@@ -810,7 +810,7 @@ PINFOLD_API int pinfold_workspace_export(struct pinfold_store *store, const char
 
 struct pinfold_import_options {
 	size_t size;
-	const char *to;	    /* directory inside, made where it is not there; NULL: /home/user */
+	const char *to;	    /* directory, made; NULL: / for an export of ours, else /home/user */
 	const char *source; /* what the log calls it; NULL: "-" */
 };
 

@@ -370,6 +370,8 @@ static struct box *create(struct api *api, const struct who *who, const char *na
 	if (quota_take(api->quotas, who->tenant, &need, &lease, e) < 0)
 		return NULL;
 	int r = quota_purse(api, who->tenant, &own, &own.egress_purse, e);
+	/* Its time begins before we know of it: what is gone by then must not seem early. */
+	const uint64_t asked_ms = loop_now_ms();
 	if (r >= 0 && pinfold_sandbox_create(&own, id, &failure) < 0)
 		r = api_error(e, &failure);
 	if (own.egress_purse)
@@ -384,7 +386,7 @@ static struct box *create(struct api *api, const struct who *who, const char *na
 		(void)err_sys(e, "table of sandboxes");
 	else {
 		b->idle_ms = idle_ms;
-		b->until_ms = loop_now_ms() + own.time_ms;
+		b->until_ms = asked_ms + own.time_ms;
 		b->packages = own.packages_json ? strdup(own.packages_json) : NULL;
 	}
 	return b;

@@ -56,6 +56,7 @@ struct call {
 	bool stream;
 	bool detach;  /* who asked may leave */
 	bool counted; /* another process has counted it and written it down */
+	bool is_told; /* both events of its run are in our chain, with its request id */
 	bool refused; /* `error` says why: it is recorded and answered, and that is all */
 	char run[32]; /* what it runs, "" for nothing */
 	uint64_t last_event;

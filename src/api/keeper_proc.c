@@ -48,7 +48,7 @@ static const char *const passed[] = {"XDG_RUNTIME_DIR",	    "HOME",
 				     "PIP_EXTRA_INDEX_URL", "npm_config_registry",
 				     "NPM_CONFIG_REGISTRY", "CRAN",
 				     "PINFOLD_LEDGER",	    "PINFOLD_LEDGER_SYNC",
-				     "PINFOLD_EVIDENCE"};
+				     "PINFOLD_EVIDENCE",    "PINFOLD_DEPS_ARCHIVES"};
 #define PASSED (sizeof(passed) / sizeof(passed[0]))
 
 enum { FD_REPLY, FD_IN, FD_OUT, FD_ERR, FD_MORE };

@@ -5,15 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/words.h"
 #include "base/fd.h"
 #include "base/parse.h"
 #include "base/suggest.h"
 
 #define FLAGS(sign)                                                                                \
-	(OP_STREAM sign OP_RAW_BODY sign OP_RAW_REPLY sign OP_CREATED sign OP_OPEN sign OP_EVENTS  \
-		 sign OP_DETACHED sign OP_TAKES sign OP_BELOW sign OP_QUIET sign OP_STARTS sign    \
-			 OP_OUTLIVES sign OP_HOLDS sign OP_RUNS sign TOOL_READS sign TOOL_DESTROYS \
-				 sign TOOL_CORE sign TOOL_OPEN_WORLD)
+	(OP_STREAM sign OP_RAW_BODY sign OP_RAW_REPLY sign OP_CREATED sign OP_OPEN sign OP_PROBE   \
+		 sign OP_EVENTS sign OP_DETACHED sign OP_TAKES sign OP_BELOW sign OP_QUIET sign    \
+			 OP_STARTS sign OP_OUTLIVES sign OP_HOLDS sign OP_RUNS sign TOOL_READS     \
+				 sign TOOL_DESTROYS sign TOOL_CORE sign TOOL_OPEN_WORLD)
 static_assert(FLAGS(|) == FLAGS(+), "no two flags of operations are the same bit");
 
 static const char *const scopes[] = {"run", "files", "workspaces", "approve", "admin"};
@@ -157,8 +158,10 @@ static int check_amount(const struct op_arg *a, const struct value *v, int64_t *
 		r = a->type == ARG_SIZE	      ? parse_size(value_str(v), &n, e)
 		    : a->type == ARG_DURATION ? parse_duration(value_str(v), &n, e)
 					      : parse_cpus(value_str(v), &n, e);
-	if (r < 0)
+	if (r < 0) {
+		words_of_fields(e->remedy);
 		return err_wrap(e, "%s", a->name);
+	}
 	*ret = (int64_t)n;
 	return check_range(a, *ret, e);
 }

@@ -57,16 +57,17 @@ struct op_arg {
 #define SCOPE_ADMIN 0x10u
 #define SCOPE_ALL 0x1fu
 
-#define OP_STREAM 0x1u	  /* ?stream=1 answers with events */
-#define OP_RAW_BODY 0x2u  /* the body is bytes, not JSON */
-#define OP_RAW_REPLY 0x4u /* so is the answer */
-#define OP_CREATED 0x8u	  /* answers 201 */
-#define OP_OPEN 0x10u	  /* no token is needed */
-#define OP_EVENTS 0x20u	  /* always answers with events */
-#define OP_DETACHED 0x40u /* a caller who leaves does not end it */
-#define OP_TAKES 0x1000u  /* may take the connection (call_take): its body is not read before */
-#define OP_BELOW 0x2000u  /* all methods; all that is below stands for the last {name} */
-#define OP_QUIET 0x80u	  /* changes and reveals nothing: no line in the log */
+#define OP_STREAM 0x1u	   /* ?stream=1 answers with events */
+#define OP_RAW_BODY 0x2u   /* the body is bytes, not JSON */
+#define OP_RAW_REPLY 0x4u  /* so is the answer */
+#define OP_CREATED 0x8u	   /* answers 201 */
+#define OP_OPEN 0x10u	   /* any token is good; soon over */
+#define OP_PROBE 0x200000u /* and none is needed where the operator said so */
+#define OP_EVENTS 0x20u	   /* always answers with events */
+#define OP_DETACHED 0x40u  /* a caller who leaves does not end it */
+#define OP_TAKES 0x1000u   /* may take the connection (call_take): its body is not read before */
+#define OP_BELOW 0x2000u   /* all methods; all that is below stands for the last {name} */
+#define OP_QUIET 0x80u	   /* changes and reveals nothing: no line in the log */
 
 #define OP_STARTS 0x8000u    /* something that a tenant's quotas count */
 #define OP_OUTLIVES 0x10000u /* with `detach` it is the runner's: elders.h */

@@ -39,6 +39,7 @@ static int follow(struct call *c, struct pinfold_run *run, const struct wanted *
 			pinfold_run_on_file(run, kept_add, rec->kept);
 	}
 	record_follow(c, rec, run, &w->input);
+	c->is_told = true;
 	c->reply.text = rec->result ? strdup(rec->result) : NULL;
 	c->reply.text_len = c->reply.text ? strlen(c->reply.text) : 0;
 	record_unref(c->api->runs, rec);

@@ -221,6 +221,7 @@ static int wait_for_exec(struct call *c, struct box *b, struct wanted *w, struct
 	}
 	rec->box = b;
 	record_follow(c, rec, run, &w->input);
+	c->is_told = true;
 	c->reply.text = rec->result ? strdup(rec->result) : NULL;
 	c->reply.text_len = c->reply.text ? strlen(c->reply.text) : 0;
 	record_unref(c->api->runs, rec);

@@ -270,8 +270,13 @@ static struct value *operation(const struct op *op)
 	value_set(o, "tags", tags);
 	if (op->scope)
 		value_set(o, "x-scope", value_of_str(scope_name(op->scope)));
-	else
-		value_set(o, "security", value_array());
+	if (op->flags & OP_PROBE) { /* nothing is enough where the operator said so */
+		struct value *either = value_array();
+
+		value_add(either, object_of("token", value_array()));
+		value_add(either, value_object());
+		value_set(o, "security", either);
+	}
 	value_set(o, "parameters", parameters(op));
 	if (has_body(op))
 		value_set(o, "requestBody", body_of(op));

@@ -141,6 +141,7 @@ int wanted_take(struct wanted *w, const struct call *c, bool needs_command, stru
 	w->o.tenant = c->who.tenant;
 	w->o.token = c->who.token;
 	w->o.client = c->who.client;
+	w->o.request = c->request_id;
 	const struct value *input = arg(c, "stdin");
 	w->input = (struct run_input){value_str(input), value_len(input)};
 	if (!input)

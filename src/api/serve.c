@@ -235,8 +235,10 @@ static int obey(struct ordered *o, struct err *e)
 static int open_server(struct api *api, const struct api_config *config, struct server **ret,
 		       struct err *e)
 {
-	struct server_config sc = {
-		.hosts = config->hosts, .origins = config->origins, .open = config->open};
+	struct server_config sc = {.hosts = config->hosts,
+				   .origins = config->origins,
+				   .open = config->open,
+				   .open_probes = config->open_probes};
 	int r = server_new(api, &sc, ret, e);
 
 	if (r >= 0 && config->dir >= 0)

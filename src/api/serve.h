@@ -31,8 +31,8 @@ struct api_config {
 	int approvals;		      /* a box of questions, or FD_NONE */
 	int keeper;		      /* the keeper's socket; FD_NONE: there is none */
 	const char *const *hosts, *const *origins;
-	const char *log; /* text, json; NULL: nothing */
-	bool open;	 /* as in server.h */
+	const char *log;	/* text, json; NULL: nothing */
+	bool open, open_probes; /* as in server.h */
 	/* More paths, from rooms that we do not see; or NULL. */
 	void (*mount)(struct api *api, struct server *s, void *arg);
 	void *mount_arg;

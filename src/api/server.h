@@ -9,6 +9,7 @@ struct server_config {
 	unsigned connections_max; /* 0: 4096 */
 	const char *const *hosts; /* names that a Host field may have, beside loopback's; or NULL */
 	const char *const *origins; /* that browsers may come from; or NULL: none */
+	bool open_probes;	    /* OP_PROBE without a token */
 	bool open;		    /* test builds alone: nobody needs a token */
 };
 

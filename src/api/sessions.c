@@ -23,7 +23,9 @@ static int missing(const struct box *b, const char *name, struct err *e)
 {
 	(void)err_set(e, ERR_MISSING, "there is no session \"%.40s\" in sandbox %s", name,
 		      b->name[0] ? b->name : b->id);
-	return err_detail(e, "session");
+	(void)err_detail(e, "session");
+	return err_remedy(e,
+			  "make it first, with POST .../sessions, or name one that the list has");
 }
 
 static struct session *add_session(struct box *b, const char *name, struct err *e)

@@ -20,6 +20,22 @@ static const struct {
 	 "inside are the host's programs, in /usr"},
 	{"pinfold exec --detach runs one in the background", "exec starts one with background"},
 	{"pinfold resume ", "resume "},
+	{"pinfold ps lists", "the list has"},
+	{"pinfold ps tells whether", "look whether"},
+	{"pinfold ls lists", "the list has"},
+	{"make it with: pinfold new ", "make a workspace of name "},
+	{"remove it with: pinfold rm ", "remove workspace "},
+	{"remove them first: pinfold rm ", "remove them first: "},
+	{"pinfold log ", "the log of "},
+	{"pinfold undo, or allow more with pinfold limit",
+	 "undo; who runs the daemon may allow more"},
+	{"pinfold undo, or allow it more: pinfold limit ",
+	 "undo, or have it raised: pinfold limit "},
+	{"say it when the workspace is made: pinfold new NAME ",
+	 "say it when the workspace is made: "},
+	{"--package: ", "packages: "},
+	/* What is a number here is not what is one there. */
+	{"2m, 1h30m or a number of seconds", "1h30m as text, or ms as a number"},
 	{"wait for it, or run beside it with --share", "wait for it"},
 };
 
@@ -91,8 +107,7 @@ static size_t reword(char *to, const char *from, size_t len)
 
 void words_of_fields(char *text)
 {
-	if (strstr(text, "--"))
-		text[reword(text, text, strlen(text))] = '\0';
+	text[reword(text, text, strlen(text))] = '\0';
 }
 
 /* What is said to people. Text of a program cannot have these: its quotes are written with a

@@ -52,6 +52,11 @@ int export_open(struct export **ret, const struct export_opts *opts, pax_write_f
 		export_close(x);
 		return err_sys(e, "export");
 	}
+	int r = pax_begin(&x->out, e);
+	if (r < 0) {
+		export_close(x);
+		return r;
+	}
 	*ret = x;
 	return 0;
 }

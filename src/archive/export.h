@@ -14,6 +14,7 @@ struct export_opts {
 
 struct export;
 
+/* The archive's beginning is written. */
 int export_open(struct export **ret, const struct export_opts *opts, pax_write_fn *write,
 		void *context, struct err *e);
 /* All below `dirfd`, with `prefix` in front of its names; with one, also the directory itself. In

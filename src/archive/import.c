@@ -27,9 +27,10 @@
 #define HEAD_BYTES_MAX ((size_t)8 << 20) /* of an archive, until its first entry is known */
 
 struct source {
-	int fd;	   /* borrowed: where the archive comes from */
-	int spool; /* a copy of it */
-	int dir;   /* borrowed: what that is in */
+	int fd;			 /* borrowed: where the archive comes from */
+	int spool;		 /* a copy of it */
+	int dir;		 /* borrowed: what that is in */
+	const struct mark *mark; /* borrowed: what was read of it before; NULL: nothing is left */
 	uint8_t *buf;
 	bool keeps; /* what was read is kept in `head` */
 	uint8_t *head;
@@ -51,14 +52,16 @@ static ssize_t read_some(int fd, void *buf, struct err *e)
 static ssize_t from_input(void *context, const void **ret, struct err *e)
 {
 	struct source *s = context;
-	ssize_t n = read_some(s->fd, s->buf, e);
+	const struct mark *before = s->mark && s->mark->len ? s->mark : NULL;
+	ssize_t n = before ? (ssize_t)before->len : read_some(s->fd, s->buf, e);
 
-	*ret = s->buf;
+	*ret = before ? before->head : s->buf;
+	s->mark = NULL;
 	if (n <= 0 || !s->keeps)
 		return n;
 	if (s->head_len + (size_t)n > HEAD_BYTES_MAX)
 		return err_set(e, ERR_INVALID, "the archive begins with nothing");
-	memcpy(s->head + s->head_len, s->buf, (size_t)n);
+	memcpy(s->head + s->head_len, *ret, (size_t)n);
 	s->head_len += (size_t)n;
 	return n;
 }
@@ -352,6 +355,8 @@ static int plant_source(struct plant *p, struct source *s, struct err *e)
 	char path[TREE_PATH_MAX + 1];
 	struct tar_in *t = NULL;
 	struct tar_entry en;
+	/* A workspace in which nothing changed is one, too. */
+	bool ours = s->mark && s->mark->found;
 	int r = tar_in_open(&t, from_input, s, e);
 
 	do {
@@ -363,15 +368,15 @@ static int plant_source(struct plant *p, struct source *s, struct err *e)
 		if (r > 0 && !path[0])
 			r = plant_entry(p, t, &en, path, e) < 0 ? -EINVAL : 1;
 	} while (r > 0 && !path[0]);
-	if (r == 0) {
+	if (r == 0 && !ours) {
 		(void)err_set(e, ERR_INVALID, "the archive has nothing in it");
 		r = err_remedy(e, "tar -tf lists what an archive has");
 	}
-	bool keep = r > 0 && name_may_be_image(path);
+	bool keep = r > 0 && name_may_be_image(path), plain = r > 0 && !keep;
 	s->keeps = false;
-	if (r > 0 && !keep)
+	if (plain)
 		r = plant_entry(p, t, &en, path, e);
-	if (r >= 0 && !keep)
+	if (r >= 0 && plain)
 		r = plant_all(p, t, false, false, e);
 	tar_in_close(t);
 	return keep ? plant_spooled(p, s, e) : r;
@@ -384,6 +389,7 @@ int import_archive(int fd, int root, const struct import_opts *opts, struct arch
 		.fd = fd,
 		.spool = FD_NONE,
 		.dir = opts->spool_dir >= 0 ? opts->spool_dir : root,
+		.mark = opts->mark,
 		.keeps = true,
 		.buf = malloc(READ_BYTES),
 		.head = malloc(HEAD_BYTES_MAX),

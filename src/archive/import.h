@@ -2,6 +2,7 @@
 #ifndef ARCHIVE_IMPORT_H
 #define ARCHIVE_IMPORT_H
 
+#include "archive/mark.h"
 #include "archive/plant.h"
 
 struct import_opts {
@@ -9,6 +10,7 @@ struct import_opts {
 	bool whole;    /* it is a root file system to be an image (root.h) */
 	int spool_dir; /* borrowed: where an image is kept meanwhile; negative: in `root` */
 	struct plant_limits limits;
+	const struct mark *mark; /* borrowed: what was read of the archive before; or NULL */
 };
 
 /* Of an image: what it says of itself. */

@@ -5,6 +5,8 @@
  *	0 name 100	100 mode 8	108 uid 8	116 gid 8	124 size 12	136 mtime 12
  *	148 checksum 8	156 type 1	157 target 100	257 "ustar\0" "00"	345 prefix 155
  *
+ * The first one (type g) is about the whole archive and says PINFOLD.export=1, in two blocks.
+ *
  * An extended header (type x) is a file of lines "LENGTH KEY=VALUE\n", LENGTH counting itself. A
  * file with holes (GNU.sparse 1.0) begins with a map, in decimal lines: how many extents, then
  * offset and length of each, padded to 512; an extent of no bytes at the end of the file says how
@@ -225,18 +227,27 @@ static int put_header(struct pax_out *out, const struct header *h, struct err *e
 	return put(out, b, BLOCK, e);
 }
 
-static int put_ext(struct pax_out *out, const struct tar_entry *en, struct err *e)
+static int put_ext(struct pax_out *out, char type, int64_t mtime, struct err *e)
 {
-	struct header h = {.type = 'x',
-			   .name = "PaxHeaders/x",
+	struct header h = {.type = type,
+			   .name = type == 'g' ? "PaxHeaders/g" : "PaxHeaders/x",
 			   .mode = 0644,
 			   .size = out->ext_len,
-			   .mtime = en->mtime.tv_sec};
+			   .mtime = mtime};
 	int r = put_header(out, &h, e);
 
 	if (r >= 0)
 		r = put(out, out->ext, out->ext_len, e);
 	return r < 0 ? r : put_zeros(out, pad_of(out->ext_len), e);
+}
+
+int pax_begin(struct pax_out *out, struct err *e)
+{
+	assert(out->total == 0);
+	out->ext_len = 0;
+	int r = add_line(out, "PINFOLD.export", "1", 1, e);
+
+	return r < 0 ? r : put_ext(out, 'g', 0, e);
 }
 
 /* The map of a file with holes, padded, as text to be freed. */
@@ -302,7 +313,7 @@ int pax_entry(struct pax_out *out, const struct pax_file *f, struct err *e)
 	if (r >= 0)
 		r = add_all(out, f, map_len + data, e);
 	if (r >= 0 && out->ext_len)
-		r = put_ext(out, en, e);
+		r = put_ext(out, 'x', en->mtime.tv_sec, e);
 	struct header h = {type_of(en->kind), en->path,		 en->target,	 en->mode,
 			   (uint64_t)en->uid, (uint64_t)en->gid, map_len + data, en->mtime.tv_sec};
 	if (r >= 0)

@@ -40,6 +40,9 @@ struct pax_file {
 
 void pax_init(struct pax_out *out, pax_write_fn *write, void *context);
 void pax_done(struct pax_out *out);
+/* What every archive of ours begins with: a global header that says so, for import (mark.h). */
+#define PAX_MARK_BYTES 1024u
+int pax_begin(struct pax_out *out, struct err *e);
 /* Then its data follow, only those: what is in the extents, or all of it. */
 int pax_entry(struct pax_out *out, const struct pax_file *file, struct err *e);
 int pax_data(struct pax_out *out, const void *data, size_t len, struct err *e);

@@ -209,18 +209,9 @@ static int write_block(struct plant *p, int fd, const char *data, size_t len, ui
 		(void)err_remedy(e, LARGER);
 		return err_detail(e, "disk");
 	}
-	while (len > 0) {
-		ssize_t n = pwrite(fd, data, len, (off_t)at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return fail(e, "write", path);
-		data += n;
-		at += (uint64_t)n;
-		len -= (size_t)n;
-		p->stats.bytes += (uint64_t)n;
-	}
+	if (fd_pwrite_all(fd, data, len, at) < 0)
+		return fail(e, "write", path);
+	p->stats.bytes += len;
 	return 0;
 }
 

@@ -16,6 +16,7 @@ struct archive_stats {
 	uint64_t attrs;	   /* extended attributes and ACLs */
 	uint64_t owners;   /* whose owner became the sandbox's user */
 	uint64_t times;	   /* out of range */
+	uint64_t ours;	   /* 1: an export of ours, that went to / for want of another place */
 };
 
 _Static_assert(sizeof(struct archive_stats) <= 16 * sizeof(uint64_t), "fits into an answer");

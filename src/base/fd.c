@@ -24,6 +24,26 @@ int fd_write_all(int fd, const void *data, size_t len)
 	return 0;
 }
 
+int fd_pwrite_all(int fd, const void *data, size_t len, uint64_t at)
+{
+	const char *p = data;
+
+	while (len > 0) {
+		ssize_t n = pwrite(fd, p, len, (off_t)at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n == 0)
+			errno = EIO;
+		if (n <= 0)
+			return -errno;
+		p += n;
+		at += (uint64_t)n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
 int fd_read_max(int fd, void *data, size_t max, size_t *ret_len)
 {
 	char *p = data;

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -50,6 +51,8 @@ static inline void *take_ptr_any(void *p)
 
 /* Write all of it, waiting where the descriptor would block. 0 or -errno. */
 int fd_write_all(int fd, const void *data, size_t len);
+/* The same at an offset of a file. errno says the same. */
+int fd_pwrite_all(int fd, const void *data, size_t len, uint64_t at);
 /* Read until end of file or `max` bytes; *ret_len says how many. 0 or -errno. */
 int fd_read_max(int fd, void *data, size_t max, size_t *ret_len);
 

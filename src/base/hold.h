@@ -151,6 +151,12 @@
 #else
 #define HOLD_PACKAGE_HASH 1
 #endif
+/* what makes a package again of a layer runs nothing of that layer */
+#ifdef DROP_PACKAGE_BARE
+#define HOLD_PACKAGE_BARE 0
+#else
+#define HOLD_PACKAGE_BARE 1
+#endif
 /* names in a package stay below where it goes; package-names is taken out of the driver itself
  * (deps/drivers.c), the archive's names stand behind it. What looks like a typing error of another
  * package is not installed */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pinfold allow --explain: what a policy would say, and why, without running anything. Of sandboxes
  * that run: allow_live.c. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -254,7 +255,7 @@ static int explain(const struct request *r, struct err *e)
 	if (!r->json)
 		print_verdict(p, &a, r->explain);
 	else if (print_json(p, &a, r->explain) < 0)
-		return err_sys(e, "standard output");
+		return -EIO;
 	if (!r->json && help_flush() != 0)
 		return EXIT_PINFOLD;
 	return statuses[a.v.action];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pinfold allow --explain-command: what the commands of a policy would say. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -107,7 +108,7 @@ int allow_command(const struct request *r, const struct policy *p, struct err *e
 	if (!r->json)
 		print_text(&v, r->explain_command);
 	else if (print_json(&v, r->explain_command) < 0)
-		return err_sys(e, "standard output");
+		return -EIO;
 	if (!r->json && help_flush() != 0)
 		return EXIT_PINFOLD;
 	return statuses[v.action];

@@ -39,12 +39,9 @@ static int copy_part(int from, int to, off_t at, off_t end)
 			return -errno;
 		if (n == 0)
 			return 0; /* somebody cut it short */
-		for (ssize_t done = 0; done < n;) {
-			ssize_t r = pwrite(to, buf + done, (size_t)(n - done), at + done);
-			if (r < 0)
-				return -errno;
-			done += r;
-		}
+		int r = fd_pwrite_all(to, buf, (size_t)n, (uint64_t)at);
+		if (r < 0)
+			return r;
 		at += n;
 	}
 	return 0;

@@ -15,7 +15,7 @@
 static const char *const paragraphs[] = {
 	"Writes what differs from the base image in a workspace as a tar file, in pax format: "
 	"paths relative to /, in order, owners as inside, times with nanoseconds, holes as "
-	"holes. The same snapshot is the same bytes. With --layer it is what one command "
+	"holes. The same snapshot is the same bytes, and pinfold import takes it to where it was. With --layer it is what one command "
 	"changed, and what it removed, as a layer of an OCI image.",
 	"Works while commands run, and sees where the workspace stood before them.",
 	NULL,
@@ -28,7 +28,7 @@ const struct verb_doc export_doc = {
 		{
 			{"All of it:", "pinfold export -o demo.tar demo"},
 			{"Compressed:", "pinfold export demo | zstd >demo.tar.zst"},
-			{"Into another:", "pinfold export demo | pinfold import --to / twin -"},
+			{"Into another:", "pinfold export demo | pinfold import twin -"},
 			{"What command 7 did:", "pinfold export --layer --at 7 -o layer.tar demo"},
 		},
 };

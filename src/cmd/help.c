@@ -33,10 +33,7 @@ int help_flush(void)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return 0;
-	if (errno == EPIPE)
-		return 0;
-	say("internal: cannot write to standard output: %s", strerror(errno));
-	return EXIT_PINFOLD;
+	return say_unwritten(errno);
 }
 
 /* Prints words in lines of WIDTH; the cursor is at `column`, further lines begin at `indent`. */

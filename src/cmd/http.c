@@ -285,6 +285,7 @@ static int open_all(const struct http_options *o, struct side *s, struct http_si
 	c->hosts = o->hosts;
 	c->origins = o->origins;
 	c->open = o->conformance;
+	c->open_probes = o->open_probes;
 	c->log = o->log;
 	c->keep_ms = o->keep_ms;
 	s->mcp_policy = o->mcp_policy;

@@ -14,6 +14,7 @@ struct http_options {
 	const char *unix_path;	      /* NULL: beside the daemon's */
 	const char *const *addresses; /* HOST:PORT, or NULL */
 	const char *const *hosts, *const *origins;
+	bool open_probes;
 	bool conformance; /* test builds: what the MCP conformance suite wants, without tokens */
 	const char *log;  /* text, json; NULL: nothing */
 	uint64_t keep_ms, keep_bytes;	/* of results; 0: the standard */

@@ -14,7 +14,8 @@
 #include "cmd/workspace.h"
 
 static const char *const paragraphs[] = {
-	"Takes files into a workspace, below /home/user or --to PATH. SRC is a tar file (plain, "
+	"Takes files into a workspace, below --to PATH. Without it what pinfold export wrote goes to "
+	"where it was, and all else to /home/user. SRC is a tar file (plain, "
 	"or compressed with gzip, xz or zstd), an image as docker save and OCI tools write it, "
 	"whose layers are put on each other, a directory, or - for standard input. A workspace "
 	"that is not there is made.",
@@ -32,7 +33,7 @@ const struct verb_doc import_doc = {
 	.examples =
 		{
 			{"A project:", "pinfold import demo project.tar.gz"},
-			{"What was exported:", "pinfold import --to / demo demo.tar"},
+			{"What was exported:", "pinfold import demo demo.tar"},
 			{"The files of an image:",
 			 "docker save alpine | pinfold import --to rootfs demo -"},
 		},
@@ -45,11 +46,22 @@ static const struct {
 	const char *name;
 	size_t offset;
 } counts[] = {
-	{"snapshot", AT(snapshot)},	{"files", AT(files)},	  {"directories", AT(directories)},
-	{"symlinks", AT(symlinks)},	{"links", AT(links)},	  {"fifos", AT(fifos)},
-	{"bytes", AT(bytes)},		{"layers", AT(layers)},	  {"removed", AT(removed)},
-	{"replaced", AT(replaced)},	{"devices", AT(devices)}, {"setid", AT(setid)},
-	{"attributes", AT(attributes)}, {"owners", AT(owners)},	  {"times", AT(times)},
+	{"snapshot", AT(snapshot)},
+	{"files", AT(files)},
+	{"directories", AT(directories)},
+	{"symlinks", AT(symlinks)},
+	{"links", AT(links)},
+	{"fifos", AT(fifos)},
+	{"bytes", AT(bytes)},
+	{"layers", AT(layers)},
+	{"removed", AT(removed)},
+	{"replaced", AT(replaced)},
+	{"devices", AT(devices)},
+	{"setid", AT(setid)},
+	{"attributes", AT(attributes)},
+	{"owners", AT(owners)},
+	{"times", AT(times)},
+	{"ours", AT(ours)},
 };
 #define COUNTS (sizeof(counts) / sizeof(counts[0]))
 

@@ -5,9 +5,12 @@
  * One row a verb. A verb parses its options (options.c is the one table of them) and calls the
  * library through include/pinfold/pinfold.h; it knows nothing else of how a sandbox is made.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cmd/help.h"
@@ -16,6 +19,8 @@
 #include "cmd/settle.h"
 #include "base/suggest.h"
 #include "cmd/verb.h"
+
+#define FILES_WANTED 1024u
 
 const struct verb verb_table[] = {
 	{"run", "run a command or a program in a fresh sandbox", cmd_run, VERB_RUN, &run_doc},
@@ -136,6 +141,18 @@ static void on_too_large(int signo)
 	(void)signo;
 }
 
+/* The soft limit is there for programs that call select(), which we do not. What runs inside has
+ * --nofile. */
+static void raise_files(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur >= FILES_WANTED)
+		return;
+	files.rlim_cur = files.rlim_max < FILES_WANTED ? files.rlim_max : FILES_WANTED;
+	(void)setrlimit(RLIMIT_NOFILE, &files); /* or the error says what is too low */
+}
+
 int main(int argc, char **argv)
 {
 	const struct sigaction too_large = {.sa_handler = on_too_large, .sa_flags = SA_RESTART};
@@ -143,6 +160,7 @@ int main(int argc, char **argv)
 
 	if (fill_standard_descriptors() < 0)
 		return EXIT_PINFOLD;
+	raise_files();
 	(void)sigaction(SIGXFSZ, &too_large, NULL); /* cannot fail for this signal */
 	if (argc < 2)
 		return help_overview();
@@ -152,6 +170,8 @@ int main(int argc, char **argv)
 	say_as_run(v->bit & (VERB_RUN | VERB_SHELL | VERB_EXEC));
 	settle_begin(argc, argv);
 	int status = v->run(v, argc - 2, argv + 2);
+	if (fflush(stdout) != 0 && say_unwritten(errno) != 0 && status == 0)
+		status = EXIT_PINFOLD;
 	settle_leave();
 	return status;
 }

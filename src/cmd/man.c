@@ -140,14 +140,15 @@ static const struct entry environment[] = {
 	{"Ev XDG_DATA_HOME",
 	 "For an ordinary user without PINFOLD_HOME: the data directory is pinfold in it."},
 	{"Ev PINFOLD_CONFIG",
-	 "Configuration directory: policy.yaml, deps.names, and what was trusted. Else /etc/pinfold for root, "
+	 "Configuration directory: policy.yaml, settings.yaml, deps.names, and what was trusted. Else /etc/pinfold for root, "
 	 "and pinfold in XDG_CONFIG_HOME or ~/.config for others."},
 	{"Ev PINFOLD_DEPS",
 	 "What --deps is where nobody says it: auto, manifest, retry; never: nobody may use it. That of "
 	 "the daemon counts for requests over HTTP."},
 	{"Ev PINFOLD_LEDGER", "off: nothing is recorded, and results have no receipt."},
 	{"Ev PINFOLD_LEDGER_SYNC",
-	 "always: each event of the ledger is on disk before the answer; else it is within 50 ms."},
+	 "always: each event of the ledger is on disk before the answer; group: within 50 ms. Else what ledger.sync "
+	 "in settings.yaml of the configuration directory says; without it, group."},
 	{"Ev PINFOLD_CEILING", "A file with one more ceiling for policies; it can only narrow."},
 	{"Ev TERM", "Handed on to a command that has a terminal; xterm-256color when not set."},
 	{NULL, NULL},

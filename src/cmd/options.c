@@ -97,7 +97,8 @@ const struct opt opt_table[] = {
 	 .standard = "log", .words = "log kill pause"},
 	{"limits", "MODE", OPT_CHOICE, GROUP_LIMITS, LIMITS, AT(run.limits),
 	 .help = "Where a limit cannot be enforced: strict refuses, best-effort runs and says so",
-	 .standard = "strict for root, else best-effort", .words = "strict best-effort"},
+	 .standard = "strict for root and with --detach, else best-effort",
+	 .words = "strict best-effort"},
 
 	{"isolation", "LEVEL", OPT_TEXT, GROUP_ISOLATION, RUN_SHELL, AT(run.isolation),
 	 .help = "Level of isolation: strict, or landlock where user namespaces are forbidden",
@@ -376,6 +377,8 @@ const struct opt opt_table[] = {
 	{"host", "NAME", OPT_LIST, GROUP_OTHER, VERB_SERVE, AT(hosts),
 	 .help = "A name that requests to --listen may have as their Host; may be repeated",
 	 .standard = "localhost and loopback addresses"},
+	{"open-probes", NULL, OPT_FLAG, GROUP_OTHER, VERB_SERVE, AT(open_probes),
+	 .help = "GET /healthz and /readyz need no token on TCP, for load balancers"},
 	{"origin", "ORIGIN", OPT_LIST, GROUP_OTHER, VERB_SERVE, AT(origins),
 	 .help = "Let pages of this origin (https://HOST) call; may be repeated",
 	 .standard = "none"},

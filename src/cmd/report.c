@@ -9,7 +9,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "cmd/help.h"
-#include "cmd/say.h"
+#include "cmd/show.h"
 #include "cmd/verb.h"
 #include "measure/table.h"
 
@@ -71,13 +71,7 @@ static int print_json(const struct contest *t, double load)
 	json_close(&j, ']');
 	json_str(&j, "note", note);
 	json_close(&j, '}');
-	int bad = json_end(&j);
-	if (!bad)
-		bad = fd_write_all(STDOUT_FILENO, "\n", 1);
-	if (!bad || bad == -EPIPE)
-		return 0;
-	say("internal: cannot write the result: %s", strerror(-bad));
-	return EXIT_PINFOLD;
+	return show_end(&j) < 0 ? EXIT_PINFOLD : 0;
 }
 
 static int print_text(struct contest *t, double load)

@@ -72,6 +72,7 @@ struct request {
 	bool undone, sizes;	     /* of gc, of ls */
 	const char *tools, *structured, *transfer_dir; /* of mcp */
 	bool ask, resource_links;
+	bool open_probes; /* of serve */
 	bool conformance; /* of serve, in test builds */
 	uint64_t idle_ms;
 	uint64_t warm, warm_python, warm_node, warm_r, warm_memory, max, queue;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/say.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -77,10 +78,31 @@ int say_library_failure(const struct pinfold_error *error, bool json)
 	return EXIT_PINFOLD;
 }
 
+static bool unwritten;
+
+int say_unwritten(int error)
+{
+	struct err e = ERR_INIT;
+
+	if (error == EPIPE)
+		return 0;
+	if (unwritten)
+		return EXIT_PINFOLD;
+	errno = error;
+	(void)err_sys(&e, "cannot write to standard output");
+	(void)err_remedy(&e, error == ENOSPC ? "make room there, or write it to another place"
+					     : "write it to another place");
+	int status = say_failure(&e, false);
+	unwritten = true;
+	return status;
+}
+
 int say_failure(const struct err *e, bool json)
 {
 	struct pinfold_error error = {.code = ""};
 
+	if (unwritten) /* that is why, and it was said */
+		return EXIT_PINFOLD;
 	(void)snprintf(error.code, sizeof(error.code), "%s%s%s", err_code(e->kind),
 		       e->detail[0] ? "." : "", e->detail);
 	(void)snprintf(error.message, sizeof(error.message), "%s", e->text);

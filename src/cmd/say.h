@@ -17,6 +17,9 @@ void say_error(const struct pinfold_error *error);
 int say_failure(const struct err *e, bool json);
 /* Is that the document of a run (as long as nobody says), or {"error": …}? */
 void say_as_run(bool run);
+/* Standard output took nothing: says so, once, but of a reader who left. 0 for him, else
+ * EXIT_PINFOLD. */
+int say_unwritten(int error);
 int say_library_failure(const struct pinfold_error *error, bool json);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <pinfold/pinfold.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,7 +151,7 @@ static int list_all(const char *home, const struct request *r, struct err *e)
 	if (n < 0)
 		return n;
 	if (r->json)
-		return put_json(list, n) < 0 ? err_sys(e, "standard output") : 0;
+		return put_json(list, n) < 0 ? -EIO : 0;
 	put_text(list, n);
 	return 0;
 }

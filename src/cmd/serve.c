@@ -125,6 +125,7 @@ int cmd_serve(const struct verb *v, int argc, char **argv)
 	struct http_options http = {
 		.daemon_socket = r.socket,
 		.conformance = r.conformance,
+		.open_probes = r.open_probes,
 		.unix_path = r.http_socket,
 		.addresses = (const char *const *)r.listen.items,
 		.hosts = (const char *const *)r.hosts.items,

@@ -35,13 +35,16 @@ static void set_flags(struct request *r)
 /* Returns whether output was lost. */
 static bool say_lost_output(const struct stream *s)
 {
-	static const char *const names[] = {"standard output", "standard error"};
 	bool lost = false;
 
 	for (int i = 0; i < 2; i++) {
 		if (!s->sinks[i].error)
 			continue;
-		say("internal: cannot write to %s: %s", names[i], strerror(s->sinks[i].error));
+		if (i == 0)
+			(void)say_unwritten(s->sinks[i].error);
+		else
+			say("internal: cannot write to standard error: %s",
+			    strerror(s->sinks[i].error));
 		lost = true;
 	}
 	return lost;
@@ -69,10 +72,7 @@ static bool write_document(const struct pinfold_run *run)
 		bad = -errno;
 	if (!bad)
 		bad = fd_write_all(STDOUT_FILENO, "\n", 1);
-	if (!bad || bad == -EPIPE)
-		return false;
-	say("internal: cannot write the result: %s", strerror(-bad));
-	return true;
+	return bad && say_unwritten(-bad) != 0;
 }
 
 static int finish(const struct request *r, const struct stream *s)

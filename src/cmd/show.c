@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "base/value.h"
+#include "cmd/say.h"
 
 uint64_t show_now_ms(void)
 {
@@ -63,15 +64,16 @@ int show_list_end(struct json *j)
 	json_close(j, ']');
 	json_none(j, "next");
 	json_close(j, '}');
-	int bad = json_end(j);
-	return bad < 0 ? bad : fd_write_all(STDOUT_FILENO, "\n", 1);
+	return show_end(j);
 }
 
 int show_end(struct json *j)
 {
 	int bad = json_end(j);
 
-	return bad < 0 ? bad : fd_write_all(STDOUT_FILENO, "\n", 1);
+	if (bad >= 0)
+		bad = fd_write_all(STDOUT_FILENO, "\n", 1);
+	return bad < 0 && say_unwritten(-bad) != 0 ? bad : 0;
 }
 
 const char *show_size(uint64_t bytes, char *text, size_t size)

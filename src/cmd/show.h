@@ -19,7 +19,7 @@ const char *show_size(uint64_t bytes, char *text, size_t size);
 void show_text(const char *text);
 /* Milliseconds since 1970 as RFC 3339, 0 as null. */
 void show_time(struct json *j, const char *key, uint64_t ms);
-/* {"items": [ ... ], "next": null} on standard output; 0 or -errno. */
+/* {"items": [ ... ], "next": null} on standard output; 0, or -errno when that was said. */
 void show_list_begin(struct json *j);
 int show_list_end(struct json *j);
 /* Ends a document of another shape. */

@@ -243,6 +243,8 @@ static void tell_begin(const struct value *event, const struct value *data)
 	printf("%s  %s asked for: %s%s%s\n", text_of(event, "time"), safe(by, whom),
 	       safe(words, clean), *text_of(data, "code_sha256") ? ", sha256 " : "",
 	       text_of(data, "code_sha256"));
+	if (*text_of(data, "request"))
+		printf("    by request %s\n", safe(text_of(data, "request"), clean));
 	if (*text_of(w, "client"))
 		printf("    through %s\n", safe(text_of(w, "client"), clean));
 	if (*text_of(event, "sandbox") || *text_of(data, "image"))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pinfold trust: a person says that a project's pinfold.yaml may count. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -70,7 +71,7 @@ static int list(bool as_json, struct err *e)
 	show_list_begin(&j);
 	if (trust_list(put_one, &j, e) < 0)
 		return -EINVAL;
-	return show_list_end(&j) < 0 ? err_sys(e, "standard output") : 0;
+	return show_list_end(&j) < 0 ? -EIO : 0;
 }
 
 static int add(const char *path, bool as_json, struct err *e)
@@ -96,7 +97,7 @@ static int add(const char *path, bool as_json, struct err *e)
 	json_bytes(&j, "path", t.path, strlen(t.path));
 	json_str(&j, "state", state_word(t.state));
 	json_close(&j, '}');
-	return show_end(&j) < 0 ? err_sys(e, "standard output") : 0;
+	return show_end(&j) < 0 ? -EIO : 0;
 }
 
 static int forget(const char *path, struct err *e)

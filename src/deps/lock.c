@@ -235,6 +235,17 @@ int lock_check_modules(const struct value *part, const struct value *modules, st
 	return 0;
 }
 
+int lock_check_contents(const struct value *part, const struct value *contents, struct err *e)
+{
+	size_t n = value_len(contents);
+	bool good = value_kind(contents) == VALUE_ARRAY && n == lock_count(part);
+
+	for (size_t i = 0; good && i < n; i++)
+		good = value_kind(value_at(contents, i)) == VALUE_NULL ||
+		       is_hash(value_str(value_at(contents, i)));
+	return good ? 0 : err_set(e, ERR_INVALID, "the driver does not know what it installed");
+}
+
 int lock_parse(const char *text, size_t len, struct value **ret, struct err *e)
 {
 	auto_value *lock = NULL;

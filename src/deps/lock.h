@@ -59,6 +59,8 @@ int lock_check_links(const struct value *links, struct err *e);
  * /usr, which may be empty. */
 #define LOCK_MODULES_MAX 64u /* of one package */
 int lock_check_modules(const struct value *part, const struct value *modules, struct err *e);
+/* What became of each package, as a hash, or null. */
+int lock_check_contents(const struct value *part, const struct value *contents, struct err *e);
 /* One line a package, so that a diff shows what changed; malloced. NULL: no memory. */
 char *lock_text(const struct value *lock);
 

@@ -10,6 +10,7 @@ static const struct saying {
 	const char *before, *after;
 } sayings[] = {
 	{DEPS_PYTHON, "ModuleNotFoundError: No module named '", "'"},
+	{DEPS_PYTHON, "ImportError: Missing optional dependency '", "'"}, /* pandas */
 	{DEPS_NODE, "Error: Cannot find module '", "'"},
 	{DEPS_NODE, "Cannot find package '", "'"},
 	{DEPS_R, "there is no package called \xe2\x80\x98", "\xe2\x80\x99"},

@@ -60,6 +60,12 @@ function send(kind, data) {
 	write(data);
 }
 
+function send_file(digest, data) {
+	write(head("F", 64 + data.length));
+	write(Buffer.from(digest, "latin1"));
+	write(data);
+}
+
 class Failure extends Error {
 	constructor(code, message, remedy = "", detail = "") {
 		super(message);
@@ -113,16 +119,8 @@ class Files {
 	}
 
 	send(packages) {
-		const sent = new Set();
-		for (const p of packages) {
-			if (sent.has(p.sha256))
-				continue;
-			sent.add(p.sha256);
-			const data = this.get(p.sha256);
-			write(head("F", 64 + data.length));
-			write(Buffer.from(p.sha256, "latin1"));
-			write(data);
-		}
+		for (const digest of new Set(packages.map((p) => p.sha256)))
+			send_file(digest, this.get(digest));
 	}
 
 	receive(packages) {
@@ -278,8 +276,9 @@ function relative(url, home) {
 	return u.origin === new URL(home).origin ? u.pathname + u.search : u.href;
 }
 
-async function download(index, packages) {
-	const files = new Files(), first = new Map();
+/** Each file goes to `take`, once it is what its hash says. */
+async function download(index, packages, take) {
+	const first = new Map();
 	for (const p of packages)
 		first.set(p.name + "@" + p.version, p);
 	await each([...first.values()], async (p) => {
@@ -290,13 +289,12 @@ async function download(index, packages) {
 		p.sha256 = digest;
 		p.integrity = p.integrity || "sha512-" + hash("sha512", data, "base64");
 		p.size = data.length;
-		files.put(digest, data);
+		take(digest, data);
 	});
 	for (const p of packages) {
 		const { sha256, integrity, size, url } = first.get(p.name + "@" + p.version);
 		Object.assign(p, { sha256, integrity, size, url });
 	}
-	return files;
 }
 
 // --- npm -----------------------------------------------------------------------------------------
@@ -484,7 +482,8 @@ async function resolve_old(ask) {
 
 async function resolve(ask) {
 	const packages = await resolve_old(ask);
-	const files = await download(ask.index, packages);
+	const files = new Files();
+	await download(ask.index, packages, (digest, data) => files.put(digest, data));
 	send("J", Buffer.from(JSON.stringify({ interpreter: "node-" + process.versions.modules,
 		platform: process.platform + "-" + process.arch, packages })));
 	files.send(packages);
@@ -495,5 +494,14 @@ async function fetch_files(ask) {
 	if (built.length)
 		fail("missing", "what install scripts made is not in the cache any more: " + built.map((p) => p.name).join(", ").slice(0, 300),
 			"run them again with pinfold deps update --lang node --scripts");
-	(await download(ask.index, ask.packages)).send(ask.packages);
+	// Small ones while others are on their way; a large one would keep these waiting beyond their time.
+	const files = new Files(), sent = new Set();
+	await download(ask.index, ask.packages, (digest, data) => {
+		if (data.length > CHUNK)
+			return files.put(digest, data);
+		if (!sent.has(digest))
+			send_file(digest, data);
+		sent.add(digest);
+	});
+	files.send(ask.packages.filter((p) => !sent.has(p.sha256)));
 }

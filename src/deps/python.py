@@ -7,7 +7,8 @@
 	{"mode": "check", "packages": [...], "index": ..., "age_hours": 72}	-> D
 	{"mode": "build", "packages": [one], "index": ...} and its F	-> J {"file", "sha256", "size"}, F, D
 	{"mode": "fetch", "packages": [...], "index": ...}	-> F for each file, D
-	{"mode": "install", "packages": [...]} and an F for each	-> [J {"modules": [[...], ...]}], T..., D
+	{"mode": "install", "packages": [...]} and an F for each	-> T..., [J {"modules": [[...], ...], "contents": [...]}], D
+	{"mode": "repack", "packages": [one], "content": "..."}	-> T..., D: of what is installed here, a wheel again
 
 Resolving and fetching reach the index and nothing else. Installing reaches nothing: what it makes of the
 files follows from the files alone. Of a package nothing is executed, but for sources, which have to be allowed:
@@ -15,6 +16,7 @@ pip executes them while resolving, to ask what they need, and while building, wh
 """
 import calendar
 import configparser
+import csv
 import email.parser
 import importlib.util
 import io
@@ -23,6 +25,7 @@ import resource
 import subprocess
 import sysconfig
 import tarfile
+import time
 import warnings
 import zipfile
 import zlib
@@ -553,9 +556,21 @@ class Layer:
             self.tar.fileobj.write(bytes(-size % 512))
 
 
+class Hashed:
+    """A file that is hashed as it is read."""
+
+    def __init__(self, file):
+        self.file, self.hash = file, hashlib.sha256()
+
+    def read(self, n):
+        data = self.file.read(n)
+        self.hash.update(data)
+        return data
+
+
 def unpack(paths, tar):
     """Wheels as they lie there: no file is written on the way, and pip need not start. Raises Odd before
-    anything was said."""
+    anything was said. For each wheel, member -> line_of() of what became of it."""
     wheels = [zipfile.ZipFile(p) for p in paths]
     try:
         files = unpacked(wheels)
@@ -564,7 +579,7 @@ def unpack(paths, tar):
     parents = {os.path.dirname(n) for n in files}
     if any(n in parents or n + "/" in files for n in files) or any(len(n) > 4000 for n in files):
         raise Odd("a file where a directory is")
-    layer = Layer(tar)
+    layer, lines = Layer(tar), {z: {} for z in wheels}
     for name in sorted(files):
         if isinstance(files[name], bytes):
             layer.add(name, len(files[name]), io.BytesIO(files[name]), 1577934246, 0o755)
@@ -575,15 +590,79 @@ def unpack(paths, tar):
         mode = 0o755 if script or i.external_attr >> 16 & 0o100 else 0o644
         if not script and not name.endswith(".py"):
             with z.open(i) as f:
-                layer.add(name, i.file_size, f, mtime, mode)
+                hashed = Hashed(f)
+                layer.add(name, i.file_size, hashed, mtime, mode)
+            lines[z][i.filename] = line_of(i.filename, mode, mtime, hashed.hash)
             continue
         data = z.read(i)
         if script and data.startswith(b"#!python"):
             data = b"#!/usr/bin/python3" + data[data.index(b"\n") if b"\n" in data else len(data):]
         layer.add(name, len(data), io.BytesIO(data), mtime, mode)
+        lines[z][i.filename] = line_of(i.filename, mode, mtime, hashlib.sha256(data))
         code = None if script else compiled(name, data, mtime)
         if code:
             layer.add(importlib.util.cache_from_source(name), len(code), io.BytesIO(code), mtime)
+    return [(z, lines[z]) for z in wheels]
+
+
+def line_of(member, mode, mtime, digest):
+    return f"{member}\0{mode:o}\0{mtime}\0{digest.hexdigest()}\n".encode("utf-8", "surrogateescape")
+
+
+def content_of(lines):
+    return hashlib.sha256(b"".join(lines[m] for m in sorted(lines))).hexdigest()
+
+
+def record_of(p):
+    """Where a wheel says which files it has."""
+    return "-".join(p["file"].split("-")[:2]) + ".dist-info/RECORD"
+
+
+def members(record):
+    return {row[0] for row in csv.reader(io.StringIO(record.decode())) if row}
+
+
+def content(p, z, lines):
+    """A hash of all that became of a wheel, or None: it could not be made again of that."""
+    try:
+        of_dates = all(time.gmtime(calendar.timegm((*i.date_time, 0, 0, 0)))[:6] == i.date_time for i in z.infolist())
+        whole = {i.filename for i in z.infolist() if not i.is_dir()} == set(lines) == members(z.read(record_of(p)))
+        return content_of(lines) if whole and of_dates else None
+    except (KeyError, ValueError, csv.Error, zipfile.BadZipFile, zlib.error):
+        return None
+
+
+def place_of(member, where):
+    top, _, rest = member.partition("/")
+    kind, _, name = rest.partition("/") if top.endswith(".data") else ("", "", member)
+    return f"/usr/{where[kind]}/{name}"
+
+
+def repack(ask):
+    """The layer that a package is in lies on /usr here. Files of others are not there to be had: all of
+    it has to be what was installed."""
+    p, where, lines = ask["packages"][0], places(), {}
+    pieces = Pieces()
+    try:
+        with open(place_of(record_of(p), where), "rb") as f:
+            names = sorted(members(f.read()))
+        with zipfile.ZipFile(pieces, "w") as z:
+            for name in names:
+                if leads_out(name):
+                    raise ValueError(name)
+                with open(place_of(name, where), "rb") as f:
+                    st, hashed = os.fstat(f.fileno()), Hashed(f)
+                    info = zipfile.ZipInfo(name, time.gmtime(int(st.st_mtime))[:6])
+                    mode = st.st_mode & 0o777
+                    info.external_attr, info.file_size = mode << 16, st.st_size
+                    with z.open(info, "w") as to:
+                        shutil.copyfileobj(hashed, to, CHUNK)
+                lines[name] = line_of(name, mode, int(st.st_mtime), hashed.hash)
+    except (OSError, ValueError, KeyError, csv.Error, zipfile.LargeZipFile):
+        lines = {}
+    if not lines or (ask["content"] is not None and content_of(lines) != ask["content"]):
+        fail("conflict", f"{p['name']} {p['version']} is not what was installed", "", "layer")
+    pieces.flush()
 
 
 def importable(paths):
@@ -634,20 +713,24 @@ def modules(paths):
 
 
 def install(ask):
+    more = {}
     paths = take_files(ask["packages"])
     for p, path in zip(ask["packages"], paths):
         check_wheel(p, path)
     try:
-        send(b"J", json.dumps({"modules": modules(paths)}).encode())
+        more["modules"] = modules(paths)
     except Odd:
         pass  # then nobody knows
     with archive() as tar:
         try:
-            unpack(paths, tar)
+            made = unpack(paths, tar)
+            more["contents"] = [content(p, z, lines) for p, (z, lines) in zip(ask["packages"], made)]
         except Odd:
             install_by_pip(paths, tar)
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as e:
             fail("conflict", f"the packages could not be installed: {e}", "", "install")
+    if more:
+        send(b"J", json.dumps(more).encode())
 
 
 def install_by_pip(paths, tar):
@@ -688,4 +771,4 @@ def check_wheel(p, path):
 
 
 warnings.simplefilter("ignore")  # of packages' texts
-drive(resolve=online(resolve), check=online(check), build=online(build), fetch=online(fetch), install=install)
+drive(resolve=online(resolve), check=online(check), build=online(build), fetch=online(fetch), install=install, repack=repack)

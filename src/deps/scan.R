@@ -7,12 +7,12 @@
 #
 # Prints what scan.py prints, with "language": "r". R's own parser reads the files; nothing of them is
 # evaluated. Counted are library(x), require(x), requireNamespace("x"), loadNamespace("x"), pkg::name
-# and pkg:::name, pacman::p_load(x, y), box::use(x[...]). require() and requireNamespace() whose value
+# and pkg:::name, pacman::p_load(x, y), box::use(x[...]), use("x"). require() and requireNamespace() whose value
 # is looked at (in a condition) are optional, with what is used of them behind it, as is what alone stands in try() and
 # tryCatch(); but not where the answer "no" is met by install.packages() or stop(). A variable stands for the texts that it was given: pkgs <- c("a", "b");
 # lapply(pkgs, library, character.only = TRUE), or for (p in pkgs) with the same inside.
 
-many <- c("p_load", "shelf") # take more than one
+many <- c("p_load", "shelf", "pkg_attach", "pkg_attach2", "pkg_load", "pkg_load2") # take more than one
 loads <- c("library", "require", "requireNamespace", "loadNamespace", "attachNamespace", many)
 each <- c("lapply", "sapply", "vapply", "map", "walk", "Map", "mapply")
 ends <- c("install.packages", "stop", "quit", "q", "abort")
@@ -69,7 +69,7 @@ take_load <- function(e, f, file, line, optional) {
 		a <- args[[i]]
 		if (missing(a))
 			next
-		named <- is.symbol(a) && literal && f %in% c("library", "require", many) && !identical(names[i], "char")
+		named <- is.symbol(a) && literal && f %in% c("library", "require", "p_load", "shelf") && !identical(names[i], "char")
 		for (n in if (named) as.character(a) else texts(a))
 			if (is_name(n))
 				note(n, file, line, optional)
@@ -161,6 +161,10 @@ walk <- function(e, file, line, optional) {
 		take_load(e, f, file, line, optional)
 	if ((f == "use" && of_package(e, "box")) || (f %in% c("from", "here", "into") && of_package(e, "import")))
 		take_use(e, f, file, line, optional)
+	if (f == "needs" && of_package(e, "needs"))
+		take_load(e, "shelf", file, line, optional)
+	if (f == "use" && is.symbol(e[[1]]) && is.character(given(e)[[1]]))
+		take_use(e, "from", file, line, optional) # R's own, since 4.4
 	if (f %in% each && length(e) > 1)
 		take_each(e, file, line, optional)
 	if (is.call(e[[1]]))

@@ -176,13 +176,20 @@ function imports_of(text) {
 	return found;
 }
 
+/** import("x").Y and typeof import("x") are types; what a promise has is not. */
+function is_type(all, i, is) {
+	return is(i - 1, "id", "typeof") ||
+		(is(i + 3, "punct", ")") && is(i + 4, "punct", ".") && is(i + 5, "id") &&
+		 !["then", "catch", "finally"].includes(all[i + 5].text));
+}
+
 /** Where the name stands of the import or export that begins at i; 0: it imports nothing. */
 function clause(all, i, is) {
 	if (all[i].text === "import") {
 		if (is(i + 1, "string"))
 			return i + 1;
 		if (is(i + 1, "punct", "("))
-			return is(i + 2, "string") ? i + 2 : 0;
+			return is(i + 2, "string") && !is_type(all, i, is) ? i + 2 : 0;
 		if (is(i + 1, "punct", "."))
 			return 0; // import.meta
 	}

@@ -21,10 +21,11 @@
 #include "egress/target.h"
 #include "http/body.h"
 #include "http/target.h"
+#include "http/trailer.h"
 #include "http/write.h"
 
 #define HEAD_ROOM (HTTP_HEAD_MAX + 1024)
-#define CHUNK_ROOM 64u	/* around a chunk */
+#define CHUNK_ROOM 128u /* around a chunk, or the lines behind the last */
 #define INFORMAL_MAX 16 /* responses before the response */
 
 struct http_stage {
@@ -34,6 +35,9 @@ struct http_stage {
 	bool in_exchange;
 	struct http_head *head; /* of the request, then of the response; owned; NULL: none is read */
 	struct http_body up, down;
+	char *up_kept, *down_kept; /* their trailers; owned; NULL: they are dropped */
+	uint32_t head_max;	   /* of the request, by the rule; 0: any */
+	bool wants_trailers;	   /* the client does */
 	bool up_done, down_done, has_response;
 	bool keeps, is_old; /* the client's connection stays; it speaks HTTP/1.0 */
 	bool server_keeps;  /* so does the server's */
@@ -257,6 +261,7 @@ static enum stage_next judge(struct http_stage *s, struct stage_io *io, size_t h
 	memcpy(s->inject, v.inject, sizeof(s->inject));
 	s->n_inject = v.n_inject;
 	s->rule = v.name;
+	s->head_max = v.limits.header_bytes;
 	s->is_brokered = v.is_brokered;
 	errand_set(c, &v, s->head);
 	noted_begin(&s->noted, &q);
@@ -280,6 +285,19 @@ static bool is_set_cookie(const struct http_field *f)
 	return http_field_is(f, "set-cookie") || http_field_is(f, "set-cookie2");
 }
 
+/* What would frame for a reader that takes X_Y for X-Y, and did not for ours. */
+static bool is_disguised(const struct http_field *f)
+{
+	static const char *const names[] = {"content-length",	"transfer-encoding",
+					    "proxy-connection", "keep-alive",
+					    "http2-settings",	"proxy-authorization"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (http_field_reads_as(f, names[i]) && !http_field_is(f, names[i]))
+			return true;
+	return false;
+}
+
 static void copy_fields(const struct http_stage *s, struct http_out *o, const struct http_head *h)
 {
 	bool drops = s->redact && h->status == 0;
@@ -287,8 +305,9 @@ static void copy_fields(const struct http_stage *s, struct http_out *o, const st
 	for (unsigned i = 0; i < h->n_fields; i++) {
 		const struct http_field *f = &h->fields[i];
 
-		if (!(HOLD_GATE_HOP && http_field_is_hop(h, f)) && !http_field_is(f, "host") &&
-		    !http_field_is(f, "content-length") && !http_field_is(f, "expect") &&
+		if (!(HOLD_GATE_HOP && (http_field_is_hop(h, f) || is_disguised(f))) &&
+		    !http_field_is(f, "host") && !http_field_is(f, "content-length") &&
+		    !http_field_is(f, "expect") &&
 		    !(drops && (secret_drops(f, s->inject, s->n_inject) ||
 				http_field_is(f, "sec-websocket-extensions"))) &&
 		    !(s->is_brokered && h->status && is_set_cookie(f)))
@@ -439,6 +458,10 @@ static enum stage_next take_request(struct http_stage *s, struct stage_io *io)
 	s->method = s->head->method;
 	s->keeps = s->head->keep_alive && !s->is_proxy;
 	s->is_old = s->head->minor == 0;
+	s->wants_trailers = !s->is_old && http_head_lists(s->head, "te", "trailers");
+	/* Where the gate says who asks, nothing comes behind what was judged. */
+	if (s->up.kind == HTTP_BODY_CHUNKED && !s->is_brokered)
+		s->up.kept = s->up_kept = malloc(HTTP_TRAILERS_ROOM);
 	s->server_keeps = s->keeps || spare_may(s->conn);
 	if (write_request(s, io) < 0 ||
 	    !taped_begin(&s->taped, s->conn, s->head, egress_protocol_name(spoken(s->conn))))
@@ -481,14 +504,63 @@ static int put_redacted(struct http_stage *s, struct stage_buf *out, const char 
 	return put_part(out, room, n, chunks);
 }
 
+/* What may not pass, or may not be at all, behind a request. */
+static bool is_bad_end(struct http_stage *s, const struct http_body *b)
+{
+	struct conn *c = s->conn;
+
+	if (HOLD_GATE_TRAILER && mark_in(b->kept, b->kept_len)) {
+		secrets_alarm(c, "trailer");
+		return true;
+	}
+	if (s->head_max && b->kept_len > s->head_max) {
+		box_deny(c->box, &c->host, c->port, NULL, s->rule,
+			 "the trailers of a request are longer than the rule allows");
+		return true;
+	}
+	return false;
+}
+
+/* The last chunk, and of what stands behind it what may go on. */
+static int put_end(struct http_stage *s, const struct http_body *b, struct stage_buf *out)
+{
+	static char text[HTTP_TRAILERS_ROOM + CHUNK_ROOM];
+	enum http_side side = b == &s->up ? HTTP_REQUEST : HTTP_RESPONSE;
+	const char *lines = b->kept;
+	size_t left = b->kept ? b->kept_len : 0;
+	struct http_field f;
+	struct http_out o;
+
+	if (left && side == HTTP_REQUEST && is_bad_end(s, b))
+		return -1;
+	http_out_init(&o, text, sizeof(text));
+	while (http_trailer_next(&lines, &left, &f))
+		if (!HOLD_GATE_TRAILER || http_trailer_may(&f, side))
+			http_out_copy(&o, &f);
+	if (o.error)
+		return -1;
+	if (side == HTTP_RESPONSE && s->redact)
+		(void)redact_whole(s->redact, text, o.len);
+	if (side == HTTP_RESPONSE)
+		taped_trailers(&s->taped, s->conn, text, o.len);
+	return stage_put_end(out, text, o.len);
+}
+
+static void drop_trailers(struct http_stage *s)
+{
+	free(s->up_kept);
+	free(s->down_kept);
+	s->up_kept = s->down_kept = s->up.kept = s->down.kept = NULL;
+}
+
 /* As much of a body as there is and as fits, framed anew. 1: it is whole. 0: not yet. -1: bad. */
 static int pump(struct http_stage *s, struct http_body *b, struct stage_buf *in,
 		struct stage_buf *out, bool chunks)
 {
 	bool up = b == &s->up;
-	size_t around = CHUNK_ROOM + (!up && s->redact ? REDACT_FORM_MAX : 0);
 
 	for (;;) {
+		size_t around = CHUNK_ROOM + (!up && s->redact ? REDACT_FORM_MAX : 0) + b->kept_len;
 		struct http_error e;
 		const char *data;
 		size_t used = 0, len = 0;
@@ -514,8 +586,7 @@ static int pump(struct http_stage *s, struct http_body *b, struct stage_buf *in,
 			return -1;
 		if (used)
 			stage_took(in, used);
-		if (r > 0 && chunks &&
-		    stage_put(out, HTTP_CHUNK_END, sizeof(HTTP_CHUNK_END) - 1) < 0)
+		if (r > 0 && chunks && put_end(s, b, out) < 0)
 			return -1;
 		if (r > 0)
 			return 1;
@@ -581,12 +652,17 @@ static int write_response(struct http_stage *s, struct stage_io *io)
 /* What is packed, or a part, cannot be looked into; nobody asked for it. */
 static bool hides(const struct http_head *h)
 {
-	const struct http_field *f = http_head_field(h, "content-encoding");
+	static const char *const how[] = {"content-encoding", "grpc-encoding",
+					  "connect-content-encoding"};
 
-	for (; f; f = http_head_next(h, f))
-		if (f->value_len != strlen("identity") ||
-		    strncasecmp(f->value, "identity", f->value_len) != 0)
-			return true;
+	for (size_t i = 0; i < sizeof(how) / sizeof(how[0]); i++) {
+		const struct http_field *f = http_head_field(h, how[i]);
+
+		for (; f; f = http_head_next(h, f))
+			if (f->value_len != strlen("identity") ||
+			    strncasecmp(f->value, "identity", f->value_len) != 0)
+				return true;
+	}
 	return h->status == 206;
 }
 
@@ -622,6 +698,8 @@ static int take_response(struct http_stage *s, struct stage_io *io)
 		    (http_body_of_response(&s->down, s->head, s->method, UINT64_MAX, &e) < 0 ||
 		     write_response(s, io) < 0))
 			return -1;
+		if (!informal && s->wants_trailers && sends_chunks(s))
+			s->down.kept = s->down_kept = malloc(HTTP_TRAILERS_ROOM);
 		stage_took(in, (size_t)used);
 		drop_head(s);
 		if (!informal)
@@ -700,6 +778,7 @@ static enum stage_next exchange(struct http_stage *s, struct stage_io *io)
 	/* A server that answers before it has all will not take the rest. */
 	if (!s->up_done)
 		return STAGE_END;
+	drop_trailers(s);
 	s->in_exchange = false;
 	s->is_clean = s->server_keeps && s->down.kind != HTTP_BODY_TO_END;
 	return s->keeps ? STAGE_ON : STAGE_END;
@@ -718,6 +797,7 @@ static void http_stage_free(struct stage *stage)
 
 	forget_again(s);
 	drop_head(s);
+	drop_trailers(s);
 	noted_drop(&s->noted);
 	redact_free(s->redact);
 	free(s);

@@ -461,6 +461,7 @@ struct taped {
 bool taped_begin(struct taped *t, struct conn *c, const struct http_head *h, const char *scheme);
 void taped_head(struct taped *t, struct conn *c, const char *head, size_t len, bool bare);
 void taped_data(struct taped *t, struct conn *c, const char *data, size_t len);
+void taped_trailers(struct taped *t, struct conn *c, const char *lines, size_t len);
 void taped_end(struct taped *t, struct conn *c);
 /* Of a replay, when the request is whole: what a server would have sent. False: there is none,
  * which was told. */

@@ -112,6 +112,12 @@ void taped_data(struct taped *t, struct conn *c, const char *data, size_t len)
 		put(c->box, TAPE_DATA, t->exchange, data, len);
 }
 
+void taped_trailers(struct taped *t, struct conn *c, const char *lines, size_t len)
+{
+	if (t->is_on && len)
+		put(c->box, TAPE_TRAILERS, t->exchange, lines, len);
+}
+
 void taped_end(struct taped *t, struct conn *c)
 {
 	struct tape_end end = {.bare = t->is_bare};

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "egress/h2_trailer.h"
 #include "http/body.h"
 #include "http/write.h"
 
@@ -25,7 +26,7 @@ struct asked {
 	char method[HTTP_METHOD_MAX + 1], authority[AUTHORITY_SIZE], host[AUTHORITY_SIZE];
 	char path[HTTP_LINE_MAX + 1], cookie[COOKIE_MAX];
 	size_t path_len, cookie_len;
-	bool is_https, is_bad;
+	bool is_https, is_bad, takes_trailers;
 	struct http_out fields;
 	char room[HTTP_HEAD_MAX];
 };
@@ -40,6 +41,7 @@ struct stream {
 	size_t head_len;
 	enum http_method method;
 	struct stage_buf body;
+	struct h2_trailers trailers;
 	size_t dropped; /* bytes of it that nobody wanted */
 	int64_t left;	/* bytes that were announced and did not come; -1: none were */
 	bool is_chunked, has_head, has_end,
@@ -47,6 +49,7 @@ struct stream {
 
 	struct http_head answer;
 	struct http_body answer_body;
+	char *kept;						  /* its trailers; owned */
 	bool has_answer, is_whole, is_lost, is_cut, waits, keeps; /* cut: its end was sent */
 };
 
@@ -152,7 +155,9 @@ static void add_field(struct asked *a, const uint8_t *name, size_t name_len, con
 		copy_text(a->host, sizeof(a->host), value, len, &a->is_bad);
 	} else if (is("cookie", name, name_len)) {
 		add_cookie(a, value, len);
-	} else if (!is("te", name, name_len)) {
+	} else if (is("te", name, name_len)) {
+		a->takes_trailers = true; /* nghttp2 takes no other word */
+	} else {
 		copy_text(text, sizeof(text), name, name_len, &a->is_bad);
 		http_out_field_n(&a->fields, text, (const char *)value, len);
 	}
@@ -185,6 +190,8 @@ static int compose(struct stream *s, struct asked *a, char *buf, size_t size)
 	o.len += a->fields.len;
 	if (a->cookie_len)
 		http_out_field_n(&o, "Cookie", a->cookie, a->cookie_len);
+	if (a->takes_trailers)
+		http_out_field(&o, "TE", "trailers");
 	s->is_chunked = !s->has_end && s->left < 0;
 	if (s->is_chunked)
 		http_out_field(&o, "Transfer-Encoding", "chunked");
@@ -258,8 +265,13 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *f, const uin
 
 	(void)session;
 	(void)flags;
+	if (s && s->has_head && f->headers.cat == NGHTTP2_HCAT_HEADERS)
+		return h2_trailers_add(&s->trailers, (const char *)name, name_len,
+				       (const char *)value, len)
+			       ? 0
+			       : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 	if (!s || s->has_head || !h->asked || f->headers.cat != NGHTTP2_HCAT_REQUEST)
-		return 0; /* trailers */
+		return 0;
 	add_field(h->asked, name, name_len, value, len);
 	if (is("content-length", name, name_len))
 		keep_length(s, value, len);
@@ -340,6 +352,16 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *f, void *arg)
 	return 0;
 }
 
+static void drop(struct stream *s)
+{
+	free(s->head);
+	free(s->kept);
+	h2_trailers_done(&s->trailers);
+	stage_buf_done(&s->body);
+	stage_buf_done(&s->own);
+	free(s);
+}
+
 static int on_close(nghttp2_session *session, int32_t id, uint32_t code, void *arg)
 {
 	struct h2 *h = arg;
@@ -357,14 +379,11 @@ static int on_close(nghttp2_session *session, int32_t id, uint32_t code, void *a
 		free(h->asked);
 		h->asked = NULL;
 	}
-	free(s->head);
 	/* What it did not read any more counts towards the window of all. */
 	if (s->body.len)
 		(void)nghttp2_session_consume_connection(h->session, s->body.len);
-	stage_buf_done(&s->body);
-	stage_buf_done(&s->own);
 	h->streams[s->at] = NULL;
-	free(s);
+	drop(s);
 	h->n_streams--;
 	return 0;
 }
@@ -423,8 +442,7 @@ static void send_request(struct h2 *h, struct stream *s)
 	while (put_body(h, s))
 		moved = true;
 	if (s->has_end && s->body.len == 0 && !s->is_lost &&
-	    (!s->is_chunked ||
-	     stage_put(&s->lane->from_client, HTTP_CHUNK_END, sizeof(HTTP_CHUNK_END) - 1) == 0))
+	    (!s->is_chunked || h2_trailers_put(&s->trailers, &s->lane->from_client)))
 		moved = s->is_sent = true;
 	if (moved) {
 		h->has_moved = true;
@@ -445,8 +463,6 @@ static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *buf, siz
 	size_t used = 0, len = 0, all = 0;
 	int r = 0;
 
-	(void)session;
-	(void)id;
 	while (from && from->len && all < size && r == 0) {
 		size_t n = from->len < size - all ? from->len : size - all;
 
@@ -461,7 +477,11 @@ static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *buf, siz
 		from = source(s);
 	}
 	if (r > 0) {
-		*flags |= NGHTTP2_DATA_FLAG_EOF;
+		int sent = h2_trailers_send(session, id, &s->answer_body, NGHTTP2_NV_FLAG_NONE);
+
+		if (sent < 0)
+			return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+		*flags |= NGHTTP2_DATA_FLAG_EOF | (sent ? NGHTTP2_DATA_FLAG_NO_END_STREAM : 0u);
 		s->is_whole = true;
 		return (ssize_t)all;
 	}
@@ -511,6 +531,8 @@ static int submit(struct h2 *h, struct stream *s)
 							nv, n, NULL);
 	if (http_body_of_response(&s->answer_body, &s->answer, s->method, UINT64_MAX, &e) < 0)
 		return -1;
+	if (s->answer_body.kind == HTTP_BODY_CHUNKED)
+		s->answer_body.kept = s->kept = malloc(HTTP_TRAILERS_ROOM);
 	s->has_answer = true;
 	s->keeps = s->answer.keep_alive;
 	s->is_whole = http_body_feed(&s->answer_body, "", 0, &used, &data, &len, &e) > 0;
@@ -719,10 +741,7 @@ void h2_free(struct h2 *h)
 			continue;
 		if (s->lane)
 			h->ops->close(h->arg, s->lane, false);
-		free(s->head);
-		stage_buf_done(&s->body);
-		stage_buf_done(&s->own);
-		free(s);
+		drop(s);
 	}
 	free(h->asked);
 	nghttp2_session_del(h->session);

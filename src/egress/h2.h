@@ -9,7 +9,7 @@
  *	                        └─ lane ── …
  *
  * A stream waits for its lane, has one while it lasts, and gives it back; one on which all was
- * whole may be used again. Trailers are dropped. No CONNECT, no push, no h2c.
+ * whole may be used again. Trailers go both ways (h2_trailer.h). No CONNECT, no push, no h2c.
  *
  * Bounds: streams, bytes of a head (http/head.h), bytes of a body that its lane has not taken yet
  * (a buffer of stage.h, which is the stream's window), frames of CONTINUATION, streams that the

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "egress/h2.h"
+#include "egress/h2_trailer.h"
 #include "http/body.h"
 #include "http/write.h"
 
@@ -24,6 +25,7 @@ struct h2_up {
 	enum http_method method;
 	struct http_body up;
 	bool is_sent, waits; /* the request, whole; for more of it */
+	char *kept;	     /* its trailers; owned */
 	bool is_closed;	     /* the stream */
 
 	char *room; /* of a head while it comes; owned; NULL: none does */
@@ -31,8 +33,9 @@ struct h2_up {
 	unsigned status;
 	bool has_length;
 	struct stage_buf heads, body; /* of the answer, until they are taken */
-	bool has_answer, is_chunked;  /* the last head has come; its body is in chunks */
-	bool has_end, is_told;	      /* all of it has come; all was given */
+	struct h2_trailers trailers;
+	bool has_answer, is_chunked; /* the last head has come; its body is in chunks */
+	bool has_end, is_told;	     /* all of it has come; all was given */
 
 	unsigned n_continuations, n_idle, n_answered;
 	bool is_broken, has_moved;
@@ -50,8 +53,6 @@ static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *buf, siz
 	size_t used = 0, len = 0, all = 0;
 	int r = 0;
 
-	(void)session;
-	(void)id;
 	(void)src;
 	while (from->len && all < size && r == 0) {
 		size_t n = from->len < size - all ? from->len : size - all;
@@ -67,7 +68,11 @@ static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *buf, siz
 		h->has_moved = true;
 	}
 	if (r > 0) {
-		*flags |= NGHTTP2_DATA_FLAG_EOF;
+		int sent = h2_trailers_send(session, id, &h->up, NGHTTP2_NV_FLAG_NO_INDEX);
+
+		if (sent < 0)
+			return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+		*flags |= NGHTTP2_DATA_FLAG_EOF | (sent ? NGHTTP2_DATA_FLAG_NO_END_STREAM : 0u);
 		h->is_sent = true;
 		return (ssize_t)all;
 	}
@@ -92,6 +97,7 @@ static size_t fields_of(const struct http_head *head, char *names, nghttp2_nv *n
 	put_pair(&nv[n++], ":scheme", 7, "https", 5);
 	put_pair(&nv[n++], ":authority", 10, host ? host->value : "", host ? host->value_len : 0);
 	put_pair(&nv[n++], ":path", 5, head->target, head->target_len);
+	put_pair(&nv[n++], "te", 2, "trailers", 8); /* gRPC asks for it, and it is true */
 	for (unsigned i = 0; i < head->n_fields; i++) {
 		const struct http_field *f = &head->fields[i];
 
@@ -109,7 +115,7 @@ static size_t fields_of(const struct http_head *head, char *names, nghttp2_nv *n
 static int submit(struct h2_up *h, const struct http_head *head)
 {
 	static char names[HTTP_HEAD_MAX];
-	static nghttp2_nv nv[HTTP_FIELDS_MAX + 4];
+	static nghttp2_nv nv[HTTP_FIELDS_MAX + 5];
 	nghttp2_data_provider body = {.read_callback = read_body};
 	struct http_error e;
 	const char *data;
@@ -117,6 +123,9 @@ static int submit(struct h2_up *h, const struct http_head *head)
 
 	if (http_body_of_request(&h->up, head, UINT64_MAX, &e) < 0)
 		return -1;
+	if (h->up.kind == HTTP_BODY_CHUNKED && !h->kept)
+		h->kept = malloc(HTTP_TRAILERS_ROOM);
+	h->up.kept = h->kept;
 	h->is_sent = http_body_feed(&h->up, "", 0, &used, &data, &len, &e) > 0;
 	h->id = nghttp2_submit_request(h->session, NULL, nv, fields_of(head, names, nv),
 				       h->is_sent ? NULL : &body, NULL);
@@ -171,7 +180,7 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *f, vo
 	(void)session;
 	h->n_continuations = 0;
 	if (h->has_answer || f->hd.stream_id != h->id || f->hd.type != NGHTTP2_HEADERS)
-		return 0; /* trailers; what is pushed, which nobody asked for */
+		return 0; /* trailers are added; what is pushed nobody asked for */
 	free(h->room);
 	h->room = malloc(HTTP_HEAD_MAX);
 	if (!h->room)
@@ -193,6 +202,15 @@ static unsigned status_of(const uint8_t *value, size_t len)
 	return len == 3 && n >= 100 && n <= 599 ? n : 0;
 }
 
+static int add_trailer(struct h2_up *h, const uint8_t *name, size_t name_len, const uint8_t *value,
+		       size_t len)
+{
+	return !is_framing(name, name_len) && h2_trailers_add(&h->trailers, (const char *)name,
+							      name_len, (const char *)value, len)
+		       ? 0
+		       : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+}
+
 static int on_header(nghttp2_session *session, const nghttp2_frame *f, const uint8_t *name,
 		     size_t name_len, const uint8_t *value, size_t len, uint8_t flags, void *arg)
 {
@@ -201,7 +219,11 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *f, const uin
 
 	(void)session;
 	(void)flags;
-	if (!h->room || f->hd.stream_id != h->id || f->hd.type != NGHTTP2_HEADERS)
+	if (f->hd.stream_id != h->id || f->hd.type != NGHTTP2_HEADERS)
+		return 0;
+	if (h->has_answer)
+		return add_trailer(h, name, name_len, value, len);
+	if (!h->room)
 		return 0;
 	if (is(":status", name, name_len)) {
 		h->status = status_of(value, len);
@@ -345,7 +367,7 @@ static void give_answer(struct h2_up *h)
 		h->has_moved = true;
 	if (!h->has_end || h->is_told || h->body.len)
 		return;
-	if (h->is_chunked && stage_put(to, HTTP_CHUNK_END, sizeof(HTTP_CHUNK_END) - 1) < 0)
+	if (h->is_chunked && !h2_trailers_put(&h->trailers, to))
 		return;
 	h->is_told = h->has_moved = true;
 }
@@ -356,6 +378,7 @@ static void turn(struct h2_up *h)
 	if (!h->is_told || !h->is_sent || !h->is_closed)
 		return;
 	h->id = 0;
+	h2_trailers_done(&h->trailers);
 	h->is_closed = h->has_answer = h->is_chunked = h->has_end = h->is_told = h->is_sent =
 		h->waits = false;
 	h->n_answered++;
@@ -479,6 +502,8 @@ void h2_up_free(void *arg)
 	if (!h)
 		return;
 	free(h->room);
+	free(h->kept);
+	h2_trailers_done(&h->trailers);
 	stage_buf_done(&h->heads);
 	stage_buf_done(&h->body);
 	nghttp2_session_del(h->session);

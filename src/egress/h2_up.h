@@ -7,7 +7,7 @@
  *
  *	gate ── HTTP/1.1 ── h2_up ── frames ── TLS ── server
  *
- * Trailers are dropped, as everywhere. Fields are sent without being remembered by the server
+ * Trailers go both ways (h2_trailer.h). Fields are sent without being remembered by the server
  * (HPACK), since secrets are among them. Bounds: bytes of heads that wait, frames of CONTINUATION,
  * frames that carry nothing; a server that sends faster than its client reads is not read.
  */

@@ -61,6 +61,12 @@
 #else
 #define HOLD_GATE_HOP 1
 #endif
+/* nor do fields behind a body, but for a few */
+#ifdef DROP_GATE_TRAILER
+#define HOLD_GATE_TRAILER 0
+#else
+#define HOLD_GATE_TRAILER 1
+#endif
 /* no path with a second reading */
 #ifdef DROP_GATE_PATH
 #define HOLD_GATE_PATH 0

@@ -74,6 +74,15 @@ int stage_put(struct stage_buf *b, const void *data, size_t n)
 	return 0;
 }
 
+int stage_put_end(struct stage_buf *b, const char *trailers, size_t n)
+{
+	if (STAGE_BUF_MAX - b->len < n + strlen("0\r\n\r\n"))
+		return -ENOSPC;
+	if (stage_put(b, "0\r\n", 3) < 0 || (n && stage_put(b, trailers, n) < 0))
+		return -ENOSPC;
+	return stage_put(b, "\r\n", 2);
+}
+
 void stage_took(struct stage_buf *b, size_t n)
 {
 	assert(n <= b->len);

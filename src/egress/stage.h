@@ -63,6 +63,8 @@ size_t stage_room(struct stage_buf *b, char **ret);
 void stage_added(struct stage_buf *b, size_t n);
 /* All of it or none: 0 or -ENOSPC. */
 int stage_put(struct stage_buf *b, const void *data, size_t n);
+/* The last chunk of a body with these lines behind it, whole or not at all: -ENOSPC. */
+int stage_put_end(struct stage_buf *b, const char *trailers, size_t n);
 void stage_took(struct stage_buf *b, size_t n);
 void stage_buf_done(struct stage_buf *b);
 

@@ -8,6 +8,7 @@
  *	REQUEST	what was asked for: tape_request()
  *	HEAD	status line and fields of the answer, without what frames its body, without an end
  *	DATA	a piece of its body, without the framing of chunks; secrets are taken out already
+ *	TRAILERS	the fields behind the body, as lines
  *	END	struct tape_end: it is whole
  *	UNSEEN	a connection that is not HTTP, or that nobody looked into: "host:port"
  *	FULL	there is no more room; nothing is behind it
@@ -31,7 +32,15 @@
 #define TAPE_ENTRIES_MAX 4096u
 #define TAPE_REQUEST_MAX (HTTP_LINE_MAX + 512)
 
-enum tape_kind { TAPE_REQUEST = 1, TAPE_HEAD, TAPE_DATA, TAPE_END, TAPE_UNSEEN, TAPE_FULL };
+enum tape_kind {
+	TAPE_REQUEST = 1,
+	TAPE_HEAD,
+	TAPE_DATA,
+	TAPE_END,
+	TAPE_UNSEEN,
+	TAPE_FULL,
+	TAPE_TRAILERS
+};
 
 struct tape_frame {
 	uint32_t magic, kind;

@@ -89,7 +89,8 @@ bool target_is_websocket(const struct http_head *h)
 bool target_override(const struct http_head *h, unsigned *at, char name[TARGET_METHOD_SIZE])
 {
 	static const char *const fields[] = {"x-http-method-override", "x-http-method",
-					     "x-method-override"};
+					     "x-method-override", "x-original-method",
+					     "x-forwarded-method"};
 
 	for (; *at < h->n_fields; (*at)++) {
 		const struct http_field *f = &h->fields[*at];
@@ -101,7 +102,7 @@ bool target_override(const struct http_head *h, unsigned *at, char name[TARGET_M
 			return true;
 		}
 		for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-			if (!http_field_is(f, fields[i]))
+			if (!http_field_reads_as(f, fields[i]))
 				continue;
 			size_t n = f->value_len < HTTP_METHOD_MAX ? f->value_len : HTTP_METHOD_MAX;
 
@@ -115,17 +116,50 @@ bool target_override(const struct http_head *h, unsigned *at, char name[TARGET_M
 	return false;
 }
 
+static bool names_path(const struct http_field *f)
+{
+	static const char *const fields[] = {"x-original-url", "x-rewrite-url", "x-original-uri",
+					     "x-forwarded-uri", "x-forwarded-path"};
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (http_field_reads_as(f, fields[i]))
+			return true;
+	return false;
+}
+
+static bool is_moving(const struct http_head *h)
+{
+	return h->method_len == 4 &&
+	       (memcmp(h->method_text, "COPY", 4) == 0 || memcmp(h->method_text, "MOVE", 4) == 0);
+}
+
+/* Of a URL what is behind the host; as it is where it is none. */
+static void path_of_url(const char **at, size_t *len)
+{
+	const char *scheme = memmem(*at, *len, "://", 3);
+	const char *host = scheme ? scheme + 3 : NULL;
+
+	if (!host)
+		return;
+	const char *path = memchr(host, '/', *len - (size_t)(host - *at));
+	*len -= path ? (size_t)(path - *at) : *len;
+	*at = path ? path : *at;
+}
+
 bool target_override_path(const struct http_head *h, unsigned *at, const char **ret, size_t *len)
 {
 	for (; *at < h->n_fields; (*at)++) {
 		const struct http_field *f = &h->fields[*at];
 
-		if (!http_field_is(f, "x-original-url") && !http_field_is(f, "x-rewrite-url"))
+		bool is_target = is_moving(h) && http_field_reads_as(f, "destination");
+		if (!is_target && !names_path(f))
 			continue;
 		const char *query = memchr(f->value, '?', f->value_len);
 
 		*ret = f->value;
 		*len = query ? (size_t)(query - f->value) : f->value_len;
+		if (is_target)
+			path_of_url(ret, len);
 		(*at)++;
 		return true;
 	}

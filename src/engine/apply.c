@@ -54,22 +54,6 @@ static int feed(const struct apply_set *set, int fd, struct err *e)
 	return r < 0 && r != -EPIPE ? err_sys(e, "fetch changes") : 0;
 }
 
-static int write_at(int fd, const char *data, size_t len, uint64_t at)
-{
-	while (len > 0) {
-		ssize_t n = pwrite(fd, data, len, (off_t)at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -1;
-		data += n;
-		at += (uint64_t)n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 static int stage_bytes(struct tree_dec *dec, int fd, uint64_t size, struct err *e)
 {
 	const void *data;
@@ -78,7 +62,7 @@ static int stage_bytes(struct tree_dec *dec, int fd, uint64_t size, struct err *
 	int r;
 
 	while ((r = tree_dec_data(dec, &at, &data, &len, e)) > 0)
-		if (write_at(fd, data, len, at) < 0)
+		if (fd_pwrite_all(fd, data, len, at) < 0)
 			return err_sys(e, "write");
 	if (r >= 0 && ftruncate(fd, (off_t)size) < 0)
 		return err_sys(e, "write");

@@ -83,6 +83,7 @@ void archive_stats_show(const union tree_answer *answer, struct pinfold_archive_
 		.attributes = s.attrs,
 		.owners = s.owners,
 		.times = s.times,
+		.ours = s.ours,
 	};
 }
 
@@ -217,19 +218,21 @@ static bool is_below(const char *path, const char *dir)
 	return strncmp(path, dir, n) == 0 && (!path[n] || path[n] == '/');
 }
 
+/* Without a path an archive says itself where it goes, and what is not of ours is the user's. */
 static void make_in_words(const char *path, bool tree, struct in_words *w)
 {
 	w->argv[w->n++] = "import";
 	if (tree)
 		w->argv[w->n++] = "--tree";
 	/* Below his own directories everything is the user's. */
-	if (!tree && geteuid() == 0 && !is_below(path, HOME) && !is_below(path, WORK))
+	if (!tree && geteuid() == 0 && (!path || (!is_below(path, HOME) && !is_below(path, WORK))))
 		w->argv[w->n++] = "--owners";
 	w->argv[w->n++] = "--bytes";
 	w->argv[w->n++] = w->room.bytes;
 	w->argv[w->n++] = "--entries";
 	w->argv[w->n++] = w->room.files;
-	w->argv[w->n++] = *path ? path : "/";
+	if (path)
+		w->argv[w->n++] = *path ? path : "/";
 	w->argv[w->n] = NULL;
 }
 
@@ -254,10 +257,13 @@ static int import(struct store *s, const char *name, int fd, const char *path,
 
 	if (fstat(fd, &st) < 0)
 		return err_sys(e, "import");
-	bool tree = S_ISDIR(st.st_mode);
-	make_in_words(path, tree, &words);
-	(void)snprintf(what, sizeof(what), "%.250s %s", o->source ? o->source : "-",
-		       *path ? path : "/");
+	bool tree = S_ISDIR(st.st_mode), found = !o->to && !tree;
+	make_in_words(found ? NULL : path, tree, &words);
+	(void)snprintf(what, sizeof(what), "%.250s%s%s", o->source ? o->source : "-",
+		       found ? "" : " ",
+		       found   ? ""
+		       : *path ? path
+			       : "/");
 	struct workspace_how how = {
 		.kind = "import", .command = what, .socket = true, .room = &words.room};
 	how.user = strcmp(words.argv[1], "--owners") == 0 ? "root" : NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/deps_box.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,20 @@ static void put_on(struct sandbox_spec *spec, const struct box_ask *ask)
 	spec->deps.number[0] = ask->ground;
 }
 
+/* Packages can have python run something of theirs before any program (*.pth, sitecustomize); nor may an
+ * interpreter that waits have done so. */
+static void make_bare(struct request *r)
+{
+	static char isolated[] = "-I", no_site[] = "-S";
+
+	assert(r->spec.argv == (const char *const *)r->argv);
+	r->argv[3] = r->argv[1];
+	r->argv[1] = isolated;
+	r->argv[2] = no_site;
+	r->argv[4] = NULL;
+	r->spec.driver = DRIVER_NONE;
+}
+
 int box_start(const struct box_ask *ask, struct box *ret, struct err *e)
 {
 	static const char *const none[] = {NULL};
@@ -66,6 +81,8 @@ int box_start(const struct box_ask *ask, struct box *ret, struct err *e)
 	if (r >= 0) {
 		record_who(ret->run, &o);
 		put_on(&ret->run->req.spec, ask);
+		if (ask->is_bare && HOLD_PACKAGE_BARE)
+			make_bare(&ret->run->req);
 		r = run_begin(ret->run, e);
 	}
 	return r;
@@ -103,15 +120,12 @@ int box_say(struct box *b, const struct value *doc, struct err *e)
 	return r < 0 ? r : put(b, text, len, e);
 }
 
-int box_give(struct box *b, const char *sha256, int fd, uint64_t bytes, struct err *e)
+static int give(struct box *b, const char *sha256, int fd, uint64_t bytes, struct hash *h,
+		struct err *e)
 {
 	auto_free char *buf = malloc(PUMP_BYTES);
-	uint8_t digest[HASH_BYTES];
-	char text[HASH_TEXT_SIZE];
-	struct hash h;
 	int r = buf ? put_head(b, 'F', HASH_TEXT_SIZE - 1 + bytes, e) : err_sys(e, "deps");
 
-	hash_init(&h);
 	if (r >= 0)
 		r = put(b, sha256, HASH_TEXT_SIZE - 1, e);
 	while (r >= 0 && bytes > 0) {
@@ -120,16 +134,35 @@ int box_give(struct box *b, const char *sha256, int fd, uint64_t bytes, struct e
 		r = fd_read_max(fd, buf, bytes < PUMP_BYTES ? bytes : PUMP_BYTES, &n);
 		if (r < 0 || n == 0)
 			return err_set(e, ERR_CONFLICT, "a file of the cache became shorter");
-		hash_add(&h, buf, n);
+		hash_add(h, buf, n);
 		bytes -= n;
 		r = put(b, buf, n, e);
 	}
+	return r;
+}
+
+int box_give(struct box *b, const char *sha256, int fd, uint64_t bytes, struct err *e)
+{
+	uint8_t digest[HASH_BYTES];
+	char text[HASH_TEXT_SIZE];
+	struct hash h;
+
+	hash_init(&h);
+	int r = give(b, sha256, fd, bytes, &h, e);
 	hash_done(&h, digest);
 	hash_text(digest, text);
 	if (HOLD_PACKAGE_HASH && r >= 0 && strcmp(text, sha256) != 0)
 		r = err_set(e, ERR_CONFLICT, "a file of the cache is not what it was: %.16s...",
 			    sha256);
 	return r;
+}
+
+int box_give_for(struct box *b, const char *sha256, int fd, uint64_t bytes, struct err *e)
+{
+	struct hash h;
+
+	hash_init(&h);
+	return give(b, sha256, fd, bytes, &h, e);
 }
 
 void box_said(struct box *b)

@@ -7,8 +7,8 @@
  *
  *	J	a document (JSON): what is to be done; what came of it
  *	F	a file: 64 hexadecimal digits of its SHA-256, then what is in it
- *	T	a piece of a tar archive, whose names are relative to /usr; a J in front of the first has more
- *		to say about it
+ *	T	a piece of a tar archive, whose names are relative to /usr; a J beside them has more to say
+ *		about it. Or a piece of a package that was made of what is installed
  *	E	a document: {"code": "missing", "message": "...", "remedy": "..."}; nothing comes behind it
  *	D	done; nothing comes behind it
  *
@@ -29,6 +29,7 @@ struct box_ask {
 	enum sandbox_host host;
 	const struct store *store; /* with `ground`: where that is; borrowed */
 	uint32_t ground;	   /* a layer on the host's /usr, or 0 */
+	bool is_bare;		   /* on packages: a driver in python runs nothing of theirs */
 	bool is_small;		   /* what it writes fits into memory: no volume is made for it */
 };
 
@@ -49,6 +50,8 @@ int box_start(const struct box_ask *ask, struct box *ret, struct err *e);
 int box_say(struct box *b, const struct value *doc, struct err *e);
 /* A file of `bytes` bytes; ERR_CONFLICT where it is not what its hash says. */
 int box_give(struct box *b, const char *sha256, int fd, uint64_t bytes, struct err *e);
+/* The same of one that stands for another, whose hash it does not have: nobody compares. */
+int box_give_for(struct box *b, const char *sha256, int fd, uint64_t bytes, struct err *e);
 /* Nothing more is said to it. */
 void box_said(struct box *b);
 /* The head of the next frame; an E is the error that it is. */

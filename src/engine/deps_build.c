@@ -81,7 +81,7 @@ static int run_scripts(struct store *s, enum deps_lang lang, const struct deps_i
 	if (r >= 0)
 		r = box_say(&b, ask, e);
 	if (r >= 0)
-		r = layer_give(s, &b, part, e);
+		r = layer_give(s, lang, &b, part, e);
 	box_said(&b);
 	if (r >= 0)
 		r = take_built(lang, &b, part, e);
@@ -164,7 +164,7 @@ static int build_one(struct store *s, enum deps_lang lang, const struct deps_ind
 	if (r >= 0)
 		r = box_say(&b, ask, e);
 	if (r >= 0)
-		r = layer_give(s, &b, one, e);
+		r = layer_give(s, lang, &b, one, e);
 	box_said(&b);
 	if (r >= 0)
 		r = take_wheel(&b, value_at(list, 0), e);

@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/hold.h"
 #include "deps/lock.h"
+#include "engine/deps_donor.h"
 #include "engine/deps_kind.h"
 #include "engine/reader.h"
 #include "store/blob.h"
@@ -51,7 +52,15 @@ int layer_start(enum deps_lang lang, const char *policy, struct box *ret, struct
 	return start_with((struct box_ask){.policy = policy}, lang, ret, e);
 }
 
-/* Making a volume takes longer than unpacking a few packages. The distribution's and R's are built. */
+int layer_start_on(enum deps_lang lang, const struct store *s, uint32_t layer, struct box *ret,
+		   struct err *e)
+{
+	struct box_ask ask = {.store = s, .ground = layer, .is_bare = true, .is_small = true};
+
+	return start_with(ask, lang, ret, e);
+}
+
+/* Making a volume takes longer than fetching or unpacking a few packages. The distribution's and R's are built. */
 static bool is_small(enum deps_lang lang, const struct value *part)
 {
 	const struct value *list = value_get(part, "packages");
@@ -172,15 +181,15 @@ static int name_missing(const struct value *missing, int r, struct err *e)
 	return r;
 }
 
-/* What of the part is not in the cache, as a part. */
-static struct value *missing_of(const struct store *s, const struct value *part)
+/* What of the part is neither in the cache nor in a layer, as a part. */
+static struct value *missing_of(struct store *s, enum deps_lang lang, const struct value *part)
 {
 	struct value *v = value_object(), *list = value_array();
 	const struct value *all = value_get(part, "packages");
 
 	value_set(v, "packages", list);
 	for (size_t i = 0; i < value_len(all); i++)
-		if (!blob_is_there(s, lock_at(part, i).sha256))
+		if (!blob_is_there(s, lock_at(part, i).sha256) && !donor_has(s, lang, part, i))
 			value_add(list, value_copy(value_at(all, i)));
 	return v;
 }
@@ -188,7 +197,7 @@ static struct value *missing_of(const struct store *s, const struct value *part)
 int deps_fetch(struct store *s, enum deps_lang lang, const struct value *part, bool offline,
 	       struct err *e)
 {
-	auto_value *missing = missing_of(s, part), *ask = NULL;
+	auto_value *missing = missing_of(s, lang, part), *ask = NULL;
 	auto_index index = {.doc = NULL};
 	struct box b = {.run = NULL};
 	sigset_t before;
@@ -202,8 +211,9 @@ int deps_fetch(struct store *s, enum deps_lang lang, const struct value *part, b
 		return r;
 	ask = layer_question("fetch", &index);
 	value_set(ask, "packages", value_copy(value_get(missing, "packages")));
+	struct box_ask how = {.policy = index.policy, .is_small = is_small(lang, missing)};
 	reader_hush(&before);
-	r = layer_start(lang, index.policy, &b, e);
+	r = start_with(how, lang, &b, e);
 	if (r >= 0)
 		r = box_say(&b, ask, e);
 	box_said(&b);
@@ -214,25 +224,45 @@ int deps_fetch(struct store *s, enum deps_lang lang, const struct value *part, b
 	if (r < 0)
 		return name_missing(missing, r, e);
 	value_free_ptr(&missing);
-	missing = missing_of(s, part);
+	missing = missing_of(s, lang, part);
 	return lock_count(missing) ? refuse_offline(missing, e) : 0;
 }
 
-/* Files of the cache; one that is not what it was is forgotten, to be fetched again. */
-int layer_give(struct store *s, struct box *b, const struct value *part, struct err *e)
+/* A file of the cache; else one that is made of a layer. */
+static int give_one(struct store *s, enum deps_lang lang, struct box *b, const struct value *part,
+		    size_t i, struct err *e)
+{
+	struct lock_package p = lock_at(part, i);
+	auto_close int fd = FD_NONE;
+	uint64_t bytes = 0;
+	int r = blob_open(s, p.sha256, &fd, &bytes, e);
+
+	if (r > 0)
+		return box_give(b, p.sha256, fd, bytes, e);
+	if (r == 0)
+		r = donor_restore(s, lang, part, i, &fd, &bytes, e);
+	if (r > 0 && lseek(fd, 0, SEEK_SET) < 0)
+		r = err_sys(e, "deps");
+	if (r > 0)
+		return box_give_for(b, p.sha256, fd, bytes, e);
+	if (r == 0) {
+		r = err_set(e, ERR_MISSING, "%s %s is not in the cache", p.name, p.version);
+		(void)err_detail(e, "package");
+		(void)err_remedy(e, FETCH_REMEDY);
+	}
+	return r;
+}
+
+/* One that is not what it was is forgotten, to be fetched again. */
+int layer_give(struct store *s, enum deps_lang lang, struct box *b, const struct value *part,
+	       struct err *e)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < lock_count(part) && r >= 0; i++) {
 		struct lock_package p = lock_at(part, i);
-		auto_close int fd = FD_NONE;
-		uint64_t bytes = 0;
 
-		r = blob_open(s, p.sha256, &fd, &bytes, e);
-		if (r == 0)
-			r = err_set(e, ERR_MISSING, "%s %s is not in the cache", p.name, p.version);
-		if (r > 0)
-			r = box_give(b, p.sha256, fd, bytes, e);
+		r = give_one(s, lang, b, part, i, e);
 		if (r == -EEXIST || (r < 0 && e->kind == ERR_CONFLICT)) {
 			blob_drop(s, p.sha256);
 			(void)err_detail(e, "cache");
@@ -428,18 +458,23 @@ static int plant(struct box *b, struct reader *r, struct depset *set, struct val
 	return k;
 }
 
-/* What is written down of a layer: the part, which names outside /usr lead into it, and which files
- * tell that a package is used. */
+/* What is written down of a layer: the part, which names outside /usr lead into it, which files
+ * tell that a package is used, and what became of it (deps_donor.h). */
 static int describe(const struct value *part, const struct value *more, struct depset *set,
 		    struct err *e)
 {
 	const struct value *links = value_get(more, "links"), *modules = value_get(more, "modules");
+	const struct value *contents = value_get(more, "contents");
 	auto_value *all = part ? value_copy(part) : value_object();
 
 	if (links && lock_check_links(links, e) < 0)
 		return -EINVAL;
 	if (modules && lock_check_modules(all, modules, e) < 0)
 		return -EINVAL;
+	if (contents && lock_check_contents(all, contents, e) < 0)
+		return -EINVAL;
+	if (contents)
+		value_set(all, "contents", value_copy(contents));
 	if (links)
 		value_set(all, "links", value_copy(links));
 	if (modules)
@@ -475,7 +510,7 @@ static int make(struct store *s, const struct wanted *w, struct depset *set, str
 	if (r >= 0)
 		r = box_say(&b, ask, e);
 	if (r >= 0)
-		r = layer_give(s, &b, w->part, e);
+		r = layer_give(s, w->lang, &b, w->part, e);
 	box_said(&b);
 	if (r >= 0)
 		r = plant(&b, &reader, set, &more, e);

@@ -78,9 +78,10 @@ struct deps_ask {
 };
 /* deps_seen.c: the files of a layer's packages that tell whether they are used, `modules` of what
  * is written down of the layer, are watched from now on; and what came of it, a letter for each
- * package (wire/msg.h). */
+ * package (wire/msg.h). `so_far`: of a sandbox that lives, whichever command it was, which is the
+ * sandbox's to have on record. */
 int deps_watch(struct run_deps *d, const struct value *layer, struct err *e);
-void deps_seen(struct run_deps *d, const char *states, size_t n);
+void deps_seen(struct run_deps *d, const char *states, size_t n, bool so_far);
 
 /* deps_run.c: what it comes to is installed and held. */
 int deps_have(struct run_deps *d, const struct deps_ask *ask, struct err *e);

@@ -45,13 +45,16 @@ int deps_watch(struct run_deps *d, const struct value *layer, struct err *e)
 	return r;
 }
 
-void deps_seen(struct run_deps *d, const char *states, size_t n)
+void deps_seen(struct run_deps *d, const char *states, size_t n, bool so_far)
 {
+	const char *key = so_far ? "imported_so_far" : "imported";
+
 	if (d->imported || n != value_len(d->packages) || strspn(states, MSG_SEEN_ALL) != n)
 		return; /* a guest gone wild is not believed */
-	d->imported = value_of_str(states);
+	if (!so_far)
+		d->imported = value_of_str(states);
 	for (size_t i = 0; i < n; i++)
 		if (states[i] == MSG_SEEN_YES || states[i] == MSG_SEEN_NO)
-			value_set(value_at(d->packages, i), "imported",
+			value_set(value_at(d->packages, i), key,
 				  value_of_bool(states[i] == MSG_SEEN_YES));
 }

@@ -39,8 +39,8 @@ struct piece {
 
 struct exchange {
 	uint64_t number;
-	const char *request, *head;
-	size_t request_len, head_len, body_len;
+	const char *request, *head, *trailers;
+	size_t request_len, head_len, body_len, trailers_len;
 	struct piece *first, *last;
 	const struct tape_end *end; /* NULL: it never ended */
 };
@@ -130,6 +130,12 @@ static bool take_frame(const struct tape_frame *f, const char *data, struct exch
 		x->head_len = f->len;
 		return true;
 	case TAPE_DATA: return x && x->head && add_piece(x, data, f->len);
+	case TAPE_TRAILERS:
+		if (!x || !x->head || x->trailers_len)
+			return false;
+		x->trailers = data;
+		x->trailers_len = f->len;
+		return true;
 	case TAPE_END:
 		if (!x || !x->head || f->len != sizeof(struct tape_end))
 			return false;
@@ -179,25 +185,43 @@ static int keep(int dir, const char *data, size_t len, char ret[HASH_TEXT_SIZE],
 	return 0;
 }
 
+static void append(char *text, size_t *len, const char *from, size_t n)
+{
+	if (n)
+		memcpy(text + *len, from, n);
+	*len += n;
+}
+
 /* As a server sends it: one framing, whatever it had. */
 static int keep_answer(int dir, const struct exchange *x, char ret[HASH_TEXT_SIZE], struct err *e)
 {
-	char framing[64] = "\r\n";
+	const char *behind = "";
+	char framing[96] = "\r\n";
 	size_t len = 0;
 
-	if (!x->end->bare)
+	/* Behind a length there is no place for trailers: then the body is one chunk. */
+	if (!x->end->bare && x->trailers_len) {
+		(void)snprintf(framing, sizeof(framing),
+			       x->body_len ? "Transfer-Encoding: chunked\r\n\r\n%zx\r\n"
+					   : "Transfer-Encoding: chunked\r\n\r\n",
+			       x->body_len);
+		behind = x->body_len ? "\r\n0\r\n" : "0\r\n";
+	} else if (!x->end->bare) {
 		(void)snprintf(framing, sizeof(framing), "Content-Length: %zu\r\n\r\n",
 			       x->body_len);
-	auto_free char *text = malloc(x->head_len + strlen(framing) + x->body_len + 1);
+	}
+	auto_free char *text = malloc(x->head_len + strlen(framing) + x->body_len + strlen(behind) +
+				      x->trailers_len + 2);
 	if (!text)
 		return err_sys(e, "keep what was recorded");
-	memcpy(text, x->head, x->head_len);
-	len = x->head_len;
-	memcpy(text + len, framing, strlen(framing));
-	len += strlen(framing);
-	for (const struct piece *p = x->first; p; p = p->next) {
-		memcpy(text + len, p->at, p->len);
-		len += p->len;
+	append(text, &len, x->head, x->head_len);
+	append(text, &len, framing, strlen(framing));
+	for (const struct piece *p = x->first; p; p = p->next)
+		append(text, &len, p->at, p->len);
+	append(text, &len, behind, strlen(behind));
+	if (*behind) {
+		append(text, &len, x->trailers, x->trailers_len);
+		append(text, &len, "\r\n", 2);
 	}
 	return keep(dir, text, len, ret, e);
 }

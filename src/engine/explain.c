@@ -125,7 +125,8 @@ static int explain_missing(struct pinfold_run *run, const char *name, struct err
 				  "or #!/usr/bin/env python3, or start it with one: sh %.100s",
 				  name);
 	}
-	(void)err_set(e, ERR_MISSING, "%s: command not found in the sandbox", name);
+	(void)err_set(e, ERR_MISSING, "%s: command not found in the sandbox",
+		      name[0] ? name : "\"\"");
 	(void)err_detail(e, "command");
 	if (find_outside(run, name, found, sizeof(found)))
 		return explain_hidden(run, found, e);

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "apply/write.h"
@@ -15,19 +14,17 @@
 
 static int open_dir(struct host_dir *d, struct err *e)
 {
-	struct stat st;
-
 	if (!d->w.dir[0]) {
 		(void)err_set(e, ERR_INVALID, "workspace %s shows no directory of the host",
 			      d->w.name);
 		return err_remedy(e, "make one that does: pinfold new NAME --dir DIR");
 	}
 	d->fd = open(d->w.dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (d->fd < 0 || fstat(d->fd, &st) < 0) {
+	if (d->fd < 0) {
 		(void)err_sys(e, "the directory %s", d->w.dir);
 		return err_remedy(e, "put it back where it was");
 	}
-	if (st.st_ino == d->w.dir_ino && st.st_dev == d->w.dir_dev)
+	if (workspace_is_dir(&d->w, d->fd))
 		return 0;
 	(void)err_set(e, ERR_CONFLICT, "%s is another directory than the one that %s was made with",
 		      d->w.dir, d->w.name);

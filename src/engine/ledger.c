@@ -30,13 +30,6 @@ static int result(int r, const struct err *e, struct pinfold_error *ret_error)
 	return r < 0 ? -1 : 0;
 }
 
-unsigned record_flags(void)
-{
-	const char *sync = getenv("PINFOLD_LEDGER_SYNC");
-
-	return sync && strcmp(sync, "always") == 0 ? CHAIN_SYNC : 0;
-}
-
 static bool is_off(void)
 {
 	const char *text = getenv("PINFOLD_LEDGER");

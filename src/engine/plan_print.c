@@ -7,6 +7,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "engine/run_int.h"
+#include "engine/said.h"
 
 #define SHOWN_MAX 96
 
@@ -130,6 +131,8 @@ int pinfold_plan_write(const struct pinfold_run_options *options, int json, int 
 	struct err e = ERR_INIT;
 	int r = request_init(&req, options, NULL, false, &e);
 
+	if (r >= 0)
+		r = said_check(&(struct secrets_said){options->hide, options->show}, &e);
 	if (r >= 0)
 		r = plan_new(&req.spec, &plan, &e);
 	if (r >= 0) {

@@ -15,7 +15,8 @@
 #define ANYWAY_US 1000000u
 #define NEAR_BYTES (64u << 10) /* of a quota: as good as full, as the guest sees it, too */
 #define NEAR_FILES 8u
-#define MEASURE_SHARE 20u /* of the time, one part at most is spent on looking */
+#define MEASURE_SHARE 20u /* of the time, one part at most is spent on looking, */
+#define WRITTEN_SHARE 4u  /* and on files that are written to */
 
 static void judge_cpu(struct pinfold_run *run, uint64_t used_us)
 {
@@ -50,6 +51,19 @@ static bool may_have_grown(const struct pinfold_run *run, bool *near)
 	       (now.files == 0 && before->files == 0);
 }
 
+/* A layer with many files takes a tenth of a second and more to look at, and a gigabyte is written
+ * meanwhile, mostly to one file. */
+static bool is_full_of_written(struct pinfold_run *run)
+{
+	uint64_t now = now_us();
+
+	if (!run->disk_near || now < run->written_us)
+		return false;
+	bool full = usage_of_written(run->live.sb.pid) > run->room.bytes;
+	run->written_us = now + WRITTEN_SHARE * (now_us() - now);
+	return full;
+}
+
 /* The layer of a workspace. As long as its filesystem has lost little it has hardly grown; but
  * others may have given back what it took, so once a second it is looked at all the same. A
  * directory that we may not look into counts as too much only where the filesystem says that it may
@@ -60,9 +74,16 @@ static void judge_disk(struct pinfold_run *run)
 	uint64_t now = now_us();
 	struct measure m;
 
-	if (!run->upper || run->req.held.disk == HELD_QUOTA || now < run->measure_us)
+	if (!run->upper || run->req.held.disk == HELD_QUOTA)
 		return;
 	bool grown = may_have_grown(run, &run->disk_near);
+	if (is_full_of_written(run)) {
+		run->room_full = run->disk_full = true;
+		run_stop(run, STOP_DISK, true);
+		return;
+	}
+	if (now < run->measure_us)
+		return;
 	if (!grown && now < run->looked_us + ANYWAY_US)
 		return;
 	run->looked_us = now;

@@ -391,6 +391,9 @@ int pinfold_process_write(const char *id, uint32_t pid, const void *data, size_t
 	if (r >= 0 && close_stdin) {
 		ask.flags = LINK_CLOSE;
 		r = sandbox_ask(&ask, NULL, NULL, &msg, NULL, &e);
+		/* Who ended because of what he read has closed it himself. */
+		if (r < 0 && len > 0 && e.kind == ERR_CONFLICT)
+			r = 0;
 	}
 	return sandbox_result(r, &e, ret_error);
 }

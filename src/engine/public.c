@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "warden/control.h"
 #include "engine/run_int.h"
+#include "engine/said.h"
 #include "warden/place.h"
 #include "sandbox/hold.h"
 
@@ -35,7 +36,7 @@ struct pinfold_run *run_new(void)
 	live_init(&run->live);
 	record_init(&run->record);
 	run->link = run->epoll = run->timer = run->listener = run->terminal = run->oom = FD_NONE;
-	run->parting = FD_NONE;
+	run->parting = run->parting_link = FD_NONE;
 	run->gate_end = run->reports = run->guard_fd = run->guard_end = FD_NONE;
 	run->recorded_fd = run->policy_fd = run->changes = run->changes_box = FD_NONE;
 	run->out[0] = run->out[1] = run->input = FD_NONE;
@@ -115,6 +116,8 @@ static int start(struct pinfold_run *run, struct pinfold_run_options *o, struct 
 
 	record_who(run, o);
 	run->cancel_fd = o->cancel_fd;
+	if (r >= 0)
+		r = said_check(&(struct secrets_said){o->hide, o->show}, e);
 	if (r >= 0)
 		r = deps_prepare(o, NULL, NULL, &deps, e);
 	if (r >= 0)
@@ -313,6 +316,7 @@ void pinfold_run_free(struct pinfold_run *run)
 	for (unsigned i = 0; i < run->n_notes; i++)
 		free(run->notes[i]);
 	request_done(&run->req);
+	fd_close(&run->parting_link);
 	fd_close(&run->parting);
 	free(run);
 }

@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "engine/run_int.h"
+#include "engine/setting.h"
 
 #define EVENT_DATA_MAX (16u << 10)
 
@@ -89,8 +90,12 @@ static int put(struct record *r, struct value *event, struct err *e)
 	atomic_store(&written, true);
 	int fd = atomic_load(&wake);
 	/* Who listens for events stays and makes many. */
-	unsigned keep = fd >= 0 ? CHAIN_KEEP : 0;
-	int k = chain_append(r->dir, event, record_flags() | keep, &r->place, e);
+	unsigned flags = fd >= 0 ? CHAIN_KEEP : 0;
+	int k = setting_ledger_sync(e);
+
+	flags |= k > 0 ? CHAIN_SYNC : 0;
+	if (k >= 0)
+		k = chain_append(r->dir, event, flags, &r->place, e);
 
 	if (fd >= 0)
 		(void)eventfd_write(fd, 1); /* full: it is readable already */

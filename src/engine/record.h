@@ -97,7 +97,6 @@ struct value *record_redacted(const char *text); /* without what looks like a se
 
 /* ledger.c: the chain's directory, opened; FD_NONE and 0: there is none. */
 int record_open(const struct store *s, int *ret_fd, struct err *e);
-unsigned record_flags(void);
 /* Events were written and this process goes on for a while: whoever does that for it settles them
  * now. */
 void record_settle(void);

@@ -196,6 +196,8 @@ struct value *record_run_asked(const struct pinfold_run *run, const struct pinfo
 
 	set_command_hash(v, o->argv);
 	record_run_first(v, run);
+	if (o->request)
+		value_set(v, "request", record_word(o->request));
 	if (o->lang && o->code) {
 		hash_bytes(o->code, o->code_len, digest);
 		value_set(v, "code_sha256", of_hash(digest));

@@ -415,6 +415,7 @@ void remote_tell(const struct pinfold_run *run)
 
 	if (!run->req.spec.prompt)
 		return;
+	msg.arg = run_is_quiet(run) ? LINK_QUIET : 0;
 	if (run->stop == STOP_NONE && run->have_status && WIFEXITED(run->wait_status))
 		(void)passfd_send(run->link, &msg, sizeof(msg), NULL, 0); /* or all is over */
 	else

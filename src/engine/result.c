@@ -263,6 +263,8 @@ void result_network(struct json *j, const struct pinfold_run *run)
 /* What was there of packages; only where somebody asked for them. */
 static void write_packages(struct json *j, const struct run_deps *d)
 {
+	static const char *const seen[] = {"imported", "imported_so_far"};
+
 	if (!d->packages)
 		return;
 	json_open(j, "packages", '[');
@@ -274,8 +276,9 @@ static void write_packages(struct json *j, const struct run_deps *d)
 		json_str(j, "version", value_str(value_get(p, "version")));
 		json_str(j, "sha256", value_str(value_get(p, "sha256")));
 		json_str(j, "language", value_str(value_get(p, "language")));
-		if (value_kind(value_get(p, "imported")) == VALUE_BOOL)
-			json_bool(j, "imported", value_true(value_get(p, "imported")));
+		for (size_t k = 0; k < 2; k++)
+			if (value_kind(value_get(p, seen[k])) == VALUE_BOOL)
+				json_bool(j, seen[k], value_true(value_get(p, seen[k])));
 		json_close(j, '}');
 	}
 	json_close(j, ']');

@@ -171,6 +171,7 @@ struct pinfold_run {
 	int epoll, timer, listener, terminal, oom;
 	int link; /* to the daemon, FD_NONE: the sandbox is ours */
 	int parting; /* the control socket of a guest that waits until we hang up: the last thing to do */
+	int parting_link;	     /* and with it the link */
 	unsigned warm;		     /* it was waiting ready-made; 2: with an interpreter */
 	uint64_t cpu_before_us;	     /* which had used this much of the processor */
 	bool refused;		     /* the daemon does not do this kind */
@@ -189,7 +190,8 @@ struct pinfold_run {
 	char command[1024];	/* and what it says that it was */
 	struct space room;	/* what is left of the workspace's limits, */
 	struct space free;	/* and of the filesystem, when it started */
-	uint64_t measure_us;	/* when the upper is looked at again */
+	uint64_t measure_us;	/* when the upper is looked at again, */
+	uint64_t written_us;	/* and files that are written to alone */
 	uint64_t polled_us;	/* monotonic: when all limits were last looked at */
 	bool disk_near;		/* the room on disk may soon be taken */
 	uint64_t looked_us;	/* monotonic: when the layer was last measured */
@@ -332,6 +334,8 @@ const char *request_keep(struct request *r, char *s);
 int run_start(struct pinfold_run *run, struct err *e);
 int run_make_stdio(struct pinfold_run *run, int theirs[3], struct err *e);
 void run_clean_host(struct pinfold_run *run);
+/* Ended by itself, well, and nobody asked for a document: nobody wants to know what it used. */
+bool run_is_quiet(const struct pinfold_run *run);
 /* remote.c: *ret_fd is FD_NONE where there is no daemon and none is asked for by name. */
 int remote_connect(const struct pinfold_run_options *o, int *ret_fd, struct err *e);
 int remote_open(int *ret_fd, struct err *e);

@@ -40,6 +40,42 @@ int said_read(const char *text, const struct secrets_said *more, struct said *re
 	return r;
 }
 
+/* As paths below the directory are: names, and nothing between them but one slash. */
+static bool may_fit(const char *pattern)
+{
+	while (strncmp(pattern, "./", 2) == 0)
+		pattern += 2;
+	size_t len = strlen(pattern);
+	while (len > 1 && pattern[len - 1] == '/')
+		len--;
+	for (size_t at = 0, n; at <= len; at += n + 1) {
+		for (n = 0; at + n < len && pattern[at + n] != '/';)
+			n++;
+		if (n == 0 || (n <= 2 && memcmp(pattern + at, "..", n) == 0))
+			return false;
+	}
+	return true;
+}
+
+static int check(const char *const *list, const char *option, struct err *e)
+{
+	for (; list && *list; list++) {
+		if (may_fit(*list))
+			continue;
+		(void)err_set(e, ERR_INVALID, "%s %s: no path below the directory that is shown",
+			      option, *list);
+		return err_remedy(e, "name it from there on, such as etc/key, or by '*.key'");
+	}
+	return 0;
+}
+
+int said_check(const struct secrets_said *said, struct err *e)
+{
+	int r = check(said->hide, "--hide", e);
+
+	return r < 0 ? r : check(said->show, "--show", e);
+}
+
 static int add(char text[STORE_SAID_MAX], char sign, const char *pattern, struct err *e)
 {
 	char line[STORE_SAID_MAX];
@@ -64,7 +100,7 @@ static int add(char text[STORE_SAID_MAX], char sign, const char *pattern, struct
 
 int said_add(char text[STORE_SAID_MAX], const struct secrets_said *more, struct err *e)
 {
-	int r = 0;
+	int r = said_check(more, e);
 
 	for (const char *const *p = more->hide; r >= 0 && p && *p; p++)
 		r = add(text, '-', *p, e);

@@ -19,7 +19,10 @@ struct said {
 
 /* The lists of a workspace, and those of one command with them, or NULL. */
 int said_read(const char *text, const struct secrets_said *more, struct said *ret, struct err *e);
-/* Add to the text what it does not have. */
+/* A pattern that can fit nothing below the directory, as an absolute path, is an error: who gave it
+ * believes that something is hidden. */
+int said_check(const struct secrets_said *said, struct err *e);
+/* Add to the text what it does not have; with that check. */
 int said_add(char text[STORE_SAID_MAX], const struct secrets_said *more, struct err *e);
 
 #endif

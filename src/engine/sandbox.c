@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "engine/guard.h"
+#include "engine/said.h"
 
 #define LIVE_MS 600000u /* how long one lives when nobody says */
 
@@ -188,6 +189,8 @@ static int create_request(struct pinfold_run *run, struct pinfold_run_options *o
 
 	if (r >= 0)
 		r = pin_refuse(o, "--detach", e);
+	if (r >= 0)
+		r = said_check(&(struct secrets_said){o->hide, o->show}, e);
 	if (r >= 0)
 		r = check_packages(o, idle, e);
 	if (r >= 0)

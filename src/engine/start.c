@@ -112,7 +112,14 @@ static int watch(struct pinfold_run *run, int fd, struct err *e)
 	return 0;
 }
 
-/* With a terminal, its master side is standard input, output and error at once. */
+/* The listener comes when the command has been started. */
+static int watch_listener(struct pinfold_run *run, bool had, struct err *e)
+{
+	return had ? 0 : watch(run, run->listener, e);
+}
+
+/* With a terminal, its master side is standard input, output and error at once. Those that were there
+ * are closed, which is known to who watches. */
 static int use_terminal(struct pinfold_run *run, struct err *e)
 {
 	if (run->terminal < 0)
@@ -123,7 +130,8 @@ static int use_terminal(struct pinfold_run *run, struct err *e)
 		return err_sys(e, "terminal");
 	run->out[0] = fcntl(run->terminal, F_DUPFD_CLOEXEC, 3);
 	run->input = fcntl(run->terminal, F_DUPFD_CLOEXEC, 3);
-	return run->out[0] < 0 || run->input < 0 ? err_sys(e, "terminal") : 0;
+	return run->out[0] < 0 || run->input < 0 ? err_sys(e, "terminal")
+						 : watch(run, run->out[0], e);
 }
 
 static int make_loop(struct pinfold_run *run, struct err *e)
@@ -186,12 +194,16 @@ int run_start(struct pinfold_run *run, struct err *e)
 	bool ours = run->link < 0;
 	int r = ours ? make_all(run, e) : remote_start(run, e);
 
+	/* While it is being started. */
+	if (r >= 0)
+		r = make_loop(run, e);
+	bool had = run->listener >= 0;
 	if (r >= 0 && (ours || run->awaited))
 		r = await_command(run, e);
 	if (r >= 0)
-		r = use_terminal(run, e);
+		r = watch_listener(run, had, e);
 	if (r >= 0)
-		r = make_loop(run, e);
+		r = use_terminal(run, e);
 	if (r < 0)
 		return r;
 	run->state = RUN_RUNNING;
@@ -223,11 +235,14 @@ static void quarantine(struct pinfold_run *run)
 	run_fail(run, &e, 125);
 }
 
+bool run_is_quiet(const struct pinfold_run *run)
+{
+	return !(run->req.flags & PINFOLD_CAPTURE) && run->have_status && run->wait_status == 0;
+}
+
 void run_clean_host(struct pinfold_run *run)
 {
-	bool quiet =
-		!(run->req.flags & PINFOLD_CAPTURE) && run->have_status && run->wait_status == 0;
-	struct live_end end = {.count = !quiet, .hopeless = run->gave_up};
+	struct live_end end = {.count = !run_is_quiet(run), .hopeless = run->gave_up};
 	bool stuck =
 		run->link >= 0 && run->gave_up; /* in the daemon: there is nothing to look at */
 
@@ -237,6 +252,9 @@ void run_clean_host(struct pinfold_run *run)
 	guard_end(run);
 	fd_close(&run->listener);
 	fd_close(&run->oom);
+	/* Its end wakes the warden, who may be in our way until the result is out. */
+	if (run->parting >= 0)
+		run->parting_link = take_fd(&run->link);
 	fd_close(&run->link);
 	if (end.usage.memory_peak_bytes || end.usage.cpu_us)
 		run->usage = end.usage;

@@ -21,7 +21,7 @@
 #include "warden/still.h"
 #include "warden/usage.h"
 
-#define FREEZE_MS 3000
+#define FREEZE_MS 10000
 #define MOUNTS_MAX (256u << 10)
 
 /* How they are held. */

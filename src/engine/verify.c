@@ -2,6 +2,7 @@
 /* Are the chains of a data directory what was written? */
 #include <pinfold/ledger.h>
 #include <assert.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,6 +149,35 @@ static int verify_list(struct checking *c, struct record_chain *list, int n, str
 	return r;
 }
 
+/* A directory that was made for a chain of which no event was written yet. */
+static bool is_empty(int dir)
+{
+	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *all = copy < 0 ? NULL : fdopendir(copy);
+	unsigned n = 0;
+
+	if (!all) {
+		fd_close(&copy);
+		return false;
+	}
+	while (n <= 2 && readdir(all))
+		n++;
+	(void)closedir(all);
+	return n == 2; /* itself and the one above */
+}
+
+static int leave_out_empty(struct record_chain *list, int n)
+{
+	int kept = 0;
+
+	for (int i = 0; i < n; i++)
+		if (is_empty(list[i].fd))
+			fd_close(&list[i].fd);
+		else
+			list[kept++] = list[i];
+	return n < 0 ? n : kept;
+}
+
 int pinfold_ledger_verify(const struct pinfold_verify_options *options, pinfold_verify_fn *each,
 			  void *arg, struct pinfold_error *ret_error)
 {
@@ -175,7 +205,7 @@ int pinfold_ledger_verify(const struct pinfold_verify_options *options, pinfold_
 	}
 	int n = r < 0	? r
 		: o.dir ? open_named(o.dir, list, &e)
-			: record_chains(list, CHAINS_MAX, &e);
+			: leave_out_empty(list, record_chains(list, CHAINS_MAX, &e));
 	if (n >= 0) {
 		c->ask = (struct verify_ask){.key = o.key ? &c->keys.key[0] : NULL,
 					     .anchor = o.anchor ? &anchor : NULL,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Workspaces: the store's operations for the public, and a run in one. */
 #include <assert.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "engine/deps_donor.h"
 #include "engine/host_dir.h"
 #include "engine/said.h"
 #include "engine/workspace_int.h"
@@ -73,9 +75,10 @@ int pinfold_store_unsettled(const struct pinfold_store *store)
 int pinfold_store_settle(struct pinfold_store *store, struct pinfold_error *ret_error)
 {
 	struct err e = ERR_INIT;
-
 	int r = store_settle(store->store, workspace_merge_all, &e);
 
+	if (r >= 0)
+		r = donor_shed(store->store, &e);
 	if (r >= 0)
 		r = check_record_some(store->store, RECORD_MOST, layer_digest, &e);
 	return result(r, &e, ret_error);
@@ -97,8 +100,12 @@ static int take_dir(struct workspace *w, const char *dir, struct err *e)
 		(void)err_set(e, ERR_INVALID, "--dir %s: not a directory", dir);
 		return err_remedy(e, "name a directory that exists and that you may read");
 	}
-	w->dir_dev = st.st_dev;
-	w->dir_ino = st.st_ino;
+	auto_close int fd = open(real, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return err_sys(e, "--dir %s", dir);
+	int r = workspace_note_dir(w, fd, e);
+	if (r < 0)
+		return r;
 	int n = snprintf(w->dir, sizeof(w->dir), "%s", real);
 	return n < (int)sizeof(w->dir) ? 0 : err_set(e, ERR_INVALID, "--dir: the path is too long");
 }

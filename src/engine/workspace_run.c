@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/fd.h"
 #include "engine/run_int.h"
@@ -68,7 +67,12 @@ static int complete(struct pinfold_run_options *o, struct store *s, struct works
 		    struct said *said, struct err *e)
 {
 	const struct secrets_said asked = {o->hide, o->show}, hide = {.hide = o->hide};
-	int r = said_read(w->said, &asked, said, e);
+	int r = said_check(&asked, e);
+
+	if (r >= 0)
+		r = said_read(w->said, &asked, said, e);
+	if (r < 0)
+		return r;
 
 	o->hide = said->lists.hide;
 	o->show = said->lists.show;
@@ -76,7 +80,7 @@ static int complete(struct pinfold_run_options *o, struct store *s, struct works
 		o->disk_bytes = w->disk_bytes;
 	if (w->dir[0])
 		o->dir = w->dir;
-	if (r < 0 || !w->dir[0] || !hide.hide || !hide.hide[0])
+	if (!w->dir[0] || !hide.hide || !hide.hide[0])
 		return r;
 	/* What one command was not to see it may have written over: diff and apply have to know. */
 	r = said_add(w->said, &hide, e);
@@ -293,15 +297,13 @@ static void keep_origins(const struct pinfold_run *run, const struct upper *u)
 	auto_free const char **paths = calloc(run->n_files + 1, sizeof(*paths));
 	auto_free struct said *said = malloc(sizeof(*said));
 	struct err none = ERR_INIT;
-	struct stat st;
 	size_t n = 0, seen = 0;
 
 	if (!paths || !said || said_read(u->w.said, NULL, said, &none) < 0 || !u->w.dir[0] ||
 	    run->req.spec.tool)
 		return;
 	auto_close int dir = open(u->w.dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (dir < 0 || fstat(dir, &st) < 0 || st.st_ino != u->w.dir_ino ||
-	    st.st_dev != u->w.dir_dev)
+	if (dir < 0 || !workspace_is_dir(&u->w, dir))
 		return;
 	for (unsigned i = 0; i < run->n_files; i++) {
 		const char *path = run->files[i].path;

@@ -64,9 +64,12 @@ struct guest {
 
 /* walk.c: do all steps. 0, or -errno with *ret_step the step that failed. */
 int guest_walk(struct guest *g, int *ret_step);
-/* network.c: begin to make a network namespace; wait for it and join it. 0 or -errno. */
-void guest_network_begin(void);
+/* network.c: a network namespace is to be made; begin with it if the host side has said more, or what
+ * it said was `heard`; wait for it and join it: 0 or -errno; wait until who made it is gone. */
+void guest_network_want(void);
+void guest_network_step(int heard);
 int guest_network_join(const struct guest *g);
+void guest_network_alone(void);
 /* egress.c: the steps for a sandbox with a policy. 0 or -errno. */
 int guest_egress_step(const struct plan_step *step);
 /* mount.c: the steps that mount something. 0 or -errno. */
@@ -128,6 +131,8 @@ int guest_seen_step(const struct guest *g, const struct plan_step *step);
 void guest_seen_tell(void);
 /* The same, where there is something new: one that lives may be killed any time. */
 void guest_seen_more(void);
+/* To whom a command's end is told. */
+void guest_seen_tell_to(int sock);
 /* collect.c: report every changed file; how much the layer holds now; MSG_FULL_*. */
 void guest_collect(struct guest *g);
 uint64_t guest_used(const struct guest *g);

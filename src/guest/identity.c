@@ -176,10 +176,28 @@ static int do_seccomp(struct guest *g, const struct plan_step *step)
 	return 0;
 }
 
+#define KEYRING_TRIES 9
+
+/* Each sandbox has one, and all those of an ordinary user count as his: sysctl kernel.keys.maxkeys,
+ * 200 of them. The kernel gives those of dead ones back late (after RCU, a second when it is busy),
+ * so 200 runs in that time are enough to be refused: wait, 5 s in all. */
+static int do_keyring(void)
+{
+	struct timespec pause = {.tv_nsec = 20000000};
+	long r = sys2(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
+
+	for (int i = 1; i < KEYRING_TRIES && r == -EDQUOT; i++) {
+		(void)sys2(SYS_nanosleep, &pause, NULL);
+		pause.tv_nsec *= 2;
+		pause.tv_sec = pause.tv_sec * 2 + pause.tv_nsec / 1000000000;
+		pause.tv_nsec %= 1000000000;
+		r = sys2(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
+	}
+	return r < 0 && r != -ENOSYS ? (int)r : 0; /* no keyrings at all is as good */
+}
+
 int guest_identity_step(struct guest *g, const struct plan_step *step)
 {
-	long r;
-
 	switch ((enum plan_op)step->op) {
 	case PLAN_BECOME:
 		if (g->witness) /* one with other ids proves nothing */
@@ -187,9 +205,7 @@ int guest_identity_step(struct guest *g, const struct plan_step *step)
 		return do_become(step);
 	case PLAN_TIMENS: return do_timens();
 	case PLAN_CGROUPNS: return (int)sys1(SYS_unshare, CLONE_NEWCGROUP);
-	case PLAN_KEYRING:
-		r = sys2(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
-		return r < 0 && r != -ENOSYS ? (int)r : 0; /* no keyrings at all is as good */
+	case PLAN_KEYRING: return do_keyring();
 	case PLAN_RLIMIT: return do_rlimit(step);
 	case PLAN_OOM_SCORE: return do_oom_score(step);
 	case PLAN_BOUNDING: return do_bounding(step);

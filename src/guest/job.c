@@ -162,6 +162,7 @@ void guest_job_ended(const struct guest *g, int pid, int status, const struct ru
 	struct msg_guest done = {.kind = MSG_DONE, .code = guest_full(g)};
 
 	guest_seen_more();
+	guest_seen_tell_to(job->ctl);
 	(void)guest_send_to(job->ctl, &used, NULL, -1); /* he may be gone */
 	(void)guest_send_to(job->ctl, &exited, NULL, -1);
 	(void)guest_send_to(job->ctl, &done, NULL, -1);

@@ -95,6 +95,14 @@ static void tell(void)
 	(void)guest_send(&msg, seen.state, -1); /* the host side notices when we are cut off */
 }
 
+void guest_seen_tell_to(int sock)
+{
+	struct msg_guest msg = {.kind = MSG_SEEN, .len = seen.n};
+
+	if (seen.n)
+		(void)guest_send_to(sock, &msg, seen.state, -1); /* he may be gone */
+}
+
 void guest_seen_tell(void)
 {
 	if (seen.n == 0)

@@ -192,6 +192,7 @@ static int walk_plans(struct guest *g, int *step)
 		(void)sys5(SYS_prctl, PR_SET_NAME, "pinfold-zygote", 0, 0, 0);
 	if (g->plan->flags & PLAN_HOST_LEVEL)
 		(void)sys5(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	guest_network_step(1);
 	r = guest_walk(g, step);
 	if (r == 0)
 		r = leash(g->plan);
@@ -218,7 +219,7 @@ static int unshare_first(void)
 	if (guest_receive(&msg, fds) != 0 || msg.kind != MSG_UNSHARE)
 		return -EPROTO;
 	if (msg.arg & CLONE_NEWNET)
-		guest_network_begin();
+		guest_network_want();
 	msg.arg &= ~CLONE_NEWNET;
 	return msg.arg ? (int)sys1(SYS_unshare, msg.arg) : 0;
 }

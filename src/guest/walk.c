@@ -175,8 +175,13 @@ static int do_step(struct guest *g, const struct plan_step *step)
 int guest_walk(struct guest *g, int *ret_step)
 {
 	for (uint32_t i = 0; i < g->plan->n_steps; i++) {
+		/* The thread's end takes as long as to leave the host's tree, and is no matter there. */
+		if (g->plan->steps[i].op != PLAN_PIVOT)
+			guest_network_alone();
 		int r = do_step(g, &g->plan->steps[i]);
 
+		if (i % 8 == 7)
+			guest_network_step(0);
 		if (r < 0) {
 			*ret_step = (int)i;
 			return r;

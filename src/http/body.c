@@ -116,6 +116,12 @@ static int on_size_lf(struct http_body *b, char c, struct http_error *e)
 	return 0;
 }
 
+static void keep(struct http_body *b, char c)
+{
+	if (b->kept && b->kept_len < HTTP_TRAILERS_ROOM)
+		b->kept[b->kept_len++] = c;
+}
+
 static int on_trailer(struct http_body *b, char c, struct http_error *e)
 {
 	bool is_begin = b->state == HTTP_BODY_LINE;
@@ -138,6 +144,8 @@ static int on_trailer(struct http_body *b, char c, struct http_error *e)
 			return refuse(b, e, "there are more than 32 trailers");
 		b->state = HTTP_BODY_NAME;
 	}
+	if (b->state != HTTP_BODY_LAST_LF)
+		keep(b, c);
 	return 0;
 }
 
@@ -159,6 +167,8 @@ static int on_byte(struct http_body *b, char c, struct http_error *e)
 	case HTTP_BODY_LAST_LF:
 		if (c != '\n')
 			return refuse(b, e, "a CR stands alone in the framing of a body");
+		if (b->state == HTTP_BODY_VALUE_LF)
+			keep(b, c);
 		b->state = b->state == HTTP_BODY_DATA_LF    ? HTTP_BODY_SIZE
 			   : b->state == HTTP_BODY_VALUE_LF ? HTTP_BODY_LINE
 							    : HTTP_BODY_DONE;

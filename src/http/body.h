@@ -12,7 +12,8 @@
  *	}
  *
  * Chunks are read as strictly as heads: a size is one to sixteen hexadecimal digits, lines end with
- * CR LF, extensions and trailers are well-formed, small, and dropped.
+ * CR LF, extensions and trailers are well-formed and small. Extensions are dropped, and so are
+ * trailers, unless somebody gives room for them: who passes them on says which (http/trailer.h).
  */
 #ifndef HTTP_BODY_H
 #define HTTP_BODY_H
@@ -22,6 +23,7 @@
 #define HTTP_CHUNK_EXTENSIONS_MAX 4096 /* bytes, of all chunks of a body together */
 #define HTTP_TRAILERS_MAX 8192	       /* bytes */
 #define HTTP_TRAILER_FIELDS_MAX 32
+#define HTTP_TRAILERS_ROOM (HTTP_TRAILERS_MAX + HTTP_TRAILER_FIELDS_MAX) /* with each line's LF */
 
 enum http_body_kind { HTTP_BODY_NONE, HTTP_BODY_LENGTH, HTTP_BODY_CHUNKED, HTTP_BODY_TO_END };
 
@@ -57,6 +59,8 @@ struct http_body {
 	unsigned n_trailer_bytes;
 	unsigned n_trailers;
 	uint16_t status; /* with which it refuses what is wrong, 400 or 502 */
+	char *kept;	 /* borrowed, of HTTP_TRAILERS_ROOM: trailers, as lines; NULL: dropped */
+	size_t kept_len;
 };
 
 /* Of a request. Refused with 413 when it announces more than `bytes_max`; chunks are when they come

@@ -214,6 +214,23 @@ bool http_field_is(const struct http_field *f, const char *name)
 	return chars_same(f->name, f->name_len, name);
 }
 
+static char folded(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return (char)(c + 32);
+	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ? c : '-';
+}
+
+bool http_field_reads_as(const struct http_field *f, const char *name)
+{
+	if (strlen(name) != f->name_len)
+		return false;
+	for (uint32_t i = 0; i < f->name_len; i++)
+		if (folded(f->name[i]) != folded(name[i]))
+			return false;
+	return true;
+}
+
 const struct http_field *http_head_field(const struct http_head *h, const char *name)
 {
 	for (unsigned i = 0; i < h->n_fields; i++)

@@ -112,6 +112,9 @@ const struct http_field *http_head_field(const struct http_head *h, const char *
 const struct http_field *http_head_next(const struct http_head *h, const struct http_field *f);
 /* Is the field named so (in lower case)? */
 bool http_field_is(const struct http_field *f, const char *name);
+/* Or would it be for a reader that knows letters and digits alone, as those are that make variables of
+ * fields (CGI, WSGI, PHP): X_Api.Key is X-Api-Key? */
+bool http_field_reads_as(const struct http_field *f, const char *name);
 /* Is the word (in lower case) an element of any field of that name? */
 bool http_head_lists(const struct http_head *h, const char *name, const char *word);
 /* Belongs to this connection alone (Connection, what it names, Upgrade, Proxy-*, TE, …): a proxy

@@ -102,6 +102,23 @@ static int helper_map(const char *path, pid_t pid, const struct idmap_line *line
 	return run_helper(path, argv, e);
 }
 
+static bool is_own_proc(void)
+{
+	char self[24] = "", own[24];
+
+	(void)snprintf(own, sizeof(own), "%d", (int)getpid());
+	return readlink("/proc/self", self, sizeof(self) - 1) > 0 && strcmp(self, own) == 0;
+}
+
+static int no_map(struct err *e)
+{
+	if (!is_own_proc())
+		(void)err_remedy(e, "/proc is that of another process namespace: mount one of its "
+				    "own where pinfold runs, as unshare --mount-proc and bwrap "
+				    "--proc /proc do");
+	return err_wrap(e, "user namespace");
+}
+
 int idmap_write(pid_t pid, const struct idmap *map, struct err *e)
 {
 	if (map->helper) {
@@ -109,10 +126,10 @@ int idmap_write(pid_t pid, const struct idmap *map, struct err *e)
 		return r < 0 ? r : helper_map("/usr/bin/newgidmap", pid, map->gid, map->n_gid, e);
 	}
 	if (map->deny_setgroups && write_proc(pid, "setgroups", "deny", e) < 0)
-		return err_wrap(e, "user namespace");
+		return no_map(e);
 	if (write_map(pid, "uid_map", map->uid, map->n_uid, e) < 0 ||
 	    write_map(pid, "gid_map", map->gid, map->n_gid, e) < 0)
-		return err_wrap(e, "user namespace");
+		return no_map(e);
 	return 0;
 }
 

@@ -155,9 +155,12 @@ static int pause_for(clockid_t clock, int flags, const struct timespec *want, st
 		asked = pinned_timespec(until(t, clock, want));
 	long r = sys4(SYS_clock_nanosleep, t ? CLOCK_MONOTONIC : clock, t ? 0 : flags, &asked,
 		      &rest);
+	uint64_t rung = t && r == -EINTR ? pinned_rung() : 0;
+	uint64_t ends = t ? t->now_ns + pinned_ns(&asked) : 0;
+	if (rung && rung > t->now_ns && ends >= rung)
+		rest = pinned_timespec(ends - rung);
 	if (left && !(flags & TIMER_ABSTIME) && r == -EINTR)
 		*left = rest;
-	uint64_t rung = t && r == -EINTR ? pinned_rung() : 0;
 	if (rung)
 		pinned_reach(t, rung);
 	else if (t && (r == 0 || r == -EINTR))

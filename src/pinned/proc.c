@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What /proc tells of a process: how much memory and processor time it has used, and how often it
- * was interrupted, is chance. Who opens stat, statm or status of one gets a copy without that.
+ * was interrupted, is chance. Who opens stat, statm or status of one gets a copy without that; who
+ * opens vmstat, one in which the machine has done nothing.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -130,9 +131,26 @@ static void steady_status(struct text *t)
 	}
 }
 
+/* What the whole machine has done since it began. */
+static void steady_vmstat(struct text *t)
+{
+	const char *at = t->in, *end = t->in + t->in_len;
+
+	while (at < end) {
+		const char *nl = memchr(at, '\n', (size_t)(end - at));
+		const char *stop = nl ? nl : end, *blank = memchr(at, ' ', (size_t)(stop - at));
+
+		put(t, at, (size_t)((blank ? blank : stop) - at));
+		put(t, " 0\n", 3);
+		at = stop + 1;
+	}
+}
+
 /* What to do with the file behind /proc/NUMBER/ or /proc/self/. */
 static void (*way(const char *path))(struct text *)
 {
+	if (path && strcmp(path, "/proc/vmstat") == 0)
+		return steady_vmstat;
 	if (!path || strncmp(path, "/proc/", 6) != 0)
 		return NULL;
 	path += 6;

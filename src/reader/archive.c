@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>
+#include <grp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,10 +10,13 @@
 #include "archive/pieces.h"
 #include "archive/export.h"
 #include "archive/import.h"
+#include "archive/mark.h"
 #include "base/fd.h"
 #include "reader/reader.h"
 #include "tree/answer.h"
 #include "tree/walk.h"
+
+#define USER_ID 1000
 
 static int put_piece(void *context, const void *data, size_t len, struct err *e)
 {
@@ -113,6 +117,40 @@ static int import_tree(int root, const struct plant_limits *limits, struct archi
 	return r;
 }
 
+/* What is not ours goes to the user's home directory, and is read with his rights alone. */
+static int become_user(struct err *e)
+{
+	if (geteuid() != 0)
+		return 0;
+	if (setgroups(0, NULL) < 0 || setresgid(USER_ID, USER_ID, USER_ID) < 0 ||
+	    setresuid(USER_ID, USER_ID, USER_ID) < 0)
+		return err_sys(e, "give rights up");
+	return 0;
+}
+
+/* Nobody said where to: an export of ours to where it is from. */
+static int import_found(int home, struct import_opts *opts, struct archive_stats *ret,
+			struct err *e)
+{
+	struct mark mark = {0};
+	auto_close int root = FD_NONE;
+	int r = mark_find(STDIN_FILENO, &mark, e);
+
+	if (r >= 0 && !mark.found) {
+		opts->owners = false;
+		r = become_user(e);
+	}
+	if (r >= 0)
+		r = make_dir(mark.found ? "/" : "/home/user", &root, e);
+	opts->spool_dir = home;
+	opts->mark = &mark;
+	if (r >= 0)
+		r = import_archive(STDIN_FILENO, root, opts, ret, NULL, e);
+	ret->ours = mark.found;
+	mark_done(&mark);
+	return r;
+}
+
 int reader_import(char **args, bool *told, struct err *e)
 {
 	struct import_opts opts = {.limits = {UINT64_MAX, UINT64_MAX}};
@@ -128,11 +166,13 @@ int reader_import(char **args, bool *told, struct err *e)
 	int r = reader_number(&args, "--bytes", &opts.limits.bytes, e);
 	if (r >= 0)
 		r = reader_number(&args, "--entries", &opts.limits.entries, e);
-	if (r >= 0 && (!args[0] || args[1]))
-		r = err_set(e, ERR_INVALID, "import: PATH");
-	if (r >= 0)
+	if (r >= 0 && args[0] && args[1])
+		r = err_set(e, ERR_INVALID, "import: [PATH]");
+	if (r >= 0 && !args[0])
+		r = import_found(home, &opts, &stats, e);
+	else if (r >= 0)
 		r = make_dir(args[0], &root, e);
-	if (r >= 0)
+	if (r >= 0 && args[0])
 		r = tree ? import_tree(root, &opts.limits, &stats, e)
 			 : import_archive(STDIN_FILENO, root, &opts, &stats, NULL, e);
 	return r < 0 ? r : answer_with(&stats, e);

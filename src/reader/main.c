@@ -16,7 +16,7 @@
  *	reader receive [--mirror] [--links-out] PATH
  *	reader send [--skip-links-out] DIR PATH
  *	reader export [--layer] [--owner UID] [DIR PREFIX]...
- *	reader import [--tree] [--owners] [--bytes N] [--entries N] PATH
+ *	reader import [--tree] [--owners] [--bytes N] [--entries N] [PATH]
  *	reader image [--owners] [--bytes N] [--entries N] LAYER
  *
  * With --into, PATH is a directory to put NAME into, or the new name in its parent directory.

@@ -135,17 +135,23 @@ static void fill(struct block *b, const struct sandbox_spec *spec, bool best_eff
 		memcpy(b->data, &head, sizeof(head));
 }
 
+static int too_large(struct err *e)
+{
+	(void)err_set(e, ERR_LIMIT, "command, environment and code are too large: at most %u words",
+		      ASK_STRINGS_MAX);
+	return err_remedy(e, "give data on standard input or in a directory (--dir)");
+}
+
 int ask_write(const struct sandbox_spec *spec, bool best_effort, int *ret_fd, struct err *e)
 {
 	struct block b = {0};
 
 	if (spec->code_len > ASK_SIZE_MAX)
-		return err_set(e, ERR_LIMIT, "command, environment and code are too large"),
-		       err_remedy(e, "give data on standard input or in a directory (--dir)");
+		return too_large(e);
 	fill(&b, spec, best_effort);
 	auto_free char *data = b.data;
 	if (b.failed)
-		return err_set(e, ERR_LIMIT, "command, environment and code are too large");
+		return too_large(e);
 	auto_close int fd = memfd_create("ask", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0 || fd_write_all(fd, data, b.len) < 0 || fcntl(fd, F_ADD_SEALS, SEALS) < 0)
 		return err_sys(e, "write the request");

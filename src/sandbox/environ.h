@@ -24,6 +24,7 @@
 #define ENVIRON_TLS                                                                                \
 	"SSL_CERT_FILE=/etc/" ENVIRON_CERTS, "REQUESTS_CA_BUNDLE=/etc/" ENVIRON_CERTS,             \
 		"CURL_CA_BUNDLE=/etc/" ENVIRON_CERTS, "GIT_SSL_CAINFO=/etc/" ENVIRON_CERTS,        \
+		"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH=/etc/" ENVIRON_CA,                               \
 		"NODE_EXTRA_CA_CERTS=/etc/" ENVIRON_CA
 #define ENVIRON_USER "HOME=/home/user", "USER=user"
 #define ENVIRON_ROOT "HOME=/root", "USER=root"

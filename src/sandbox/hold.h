@@ -39,6 +39,12 @@
 #else
 #define HOLD_NETNS_NEW 1
 #endif
+/* nor if its user could have got a descriptor of it out */
+#ifdef DROP_NETNS_UNSEEN
+#define HOLD_NETNS_UNSEEN 0
+#else
+#define HOLD_NETNS_UNSEEN 1
+#endif
 /* who renames a directory and has fewer rights than a command gets no help */
 #ifdef DROP_MOVE_RIGHTS
 #define HOLD_MOVE_RIGHTS 0

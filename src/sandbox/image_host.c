@@ -65,6 +65,15 @@ int plan_owner(const struct sandbox_spec *spec)
 	return spec->ids.range && user && !spec->zygote ? (int)SANDBOX_UID : -1;
 }
 
+/* The home directory of a workspace stays the user's when a command of root's is the first to
+ * write there. */
+int plan_home_owner(const struct sandbox_spec *spec)
+{
+	bool kept = spec->ids.range && spec_in_workspace(spec);
+
+	return kept ? (int)SANDBOX_UID : plan_owner(spec);
+}
+
 /* Options of a tmpfs for what the sandbox may fill. */
 static const char *tmpfs_options(const struct sandbox_spec *spec, char text[96])
 {
@@ -169,7 +178,7 @@ static void plan_skeleton(struct plan *p, const struct sandbox_spec *spec, bool 
 	/* Root's own repositories have to be reached. */
 	bool below = spec->git.path && strncmp(spec->git.inside, "/root/", 6) == 0;
 	plan_mkdir(p, "r/root", below ? 0711 : 0700, -1);
-	plan_mkdir(p, "r/home/user", 0755, plan_owner(spec));
+	plan_mkdir(p, "r/home/user", 0755, plan_home_owner(spec));
 	plan_mkdir(p, "r/tmp", 01777, -1);
 	plan_mkdir(p, "r/run", 0755, plan_owner(spec));
 	plan_two(p, PLAN_SYMLINK, 0, "r/var/tmp", "/tmp");
@@ -536,8 +545,10 @@ void plan_image(struct plan *p, const struct sandbox_spec *spec)
 		plan_own_skeleton(p, spec, "r");
 	} else {
 		plan_skeleton(p, spec, layered);
-		if (layered) /* nothing changes below an overlay */
+		if (layered) { /* nothing changes below an overlay */
+			plan_give(p);
 			plan_etc(p, spec, &host.etc);
+		}
 	}
 	const char *base = plan_views_base(p, spec);
 	plan_layers(p, spec);

@@ -29,7 +29,7 @@ void plan_own_skeleton(struct plan *p, const struct sandbox_spec *spec, const ch
 	plan_mkdir(p, dir, 0755, -1);
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
 		plan_dir(p, dir, dirs[i], 0755, -1);
-	plan_dir(p, dir, "home/user", 0755, plan_owner(spec));
+	plan_dir(p, dir, "home/user", 0755, plan_home_owner(spec));
 	plan_dir(p, dir, "tmp", 01777, -1);
 	plan_dir(p, dir, "run", 0755, plan_owner(spec));
 	(void)snprintf(path, sizeof(path), "%s/var/tmp", dir);

@@ -275,9 +275,12 @@ static int finish(struct plan *p, const struct sandbox_spec *spec, struct plan *
 		errno = -r;
 		if (told)
 			return r;
-		return r == -E2BIG ? err_set(e, ERR_LIMIT,
-					     "command, environment and code are too large")
-				   : err_sys(e, "plan");
+		if (r != -E2BIG)
+			return err_sys(e, "plan");
+		(void)err_set(e, ERR_LIMIT,
+			      "command, environment and code are too large: at most %u words",
+			      PLAN_ARGS_MAX);
+		return err_remedy(e, "give data on standard input or in a directory (--dir)");
 	}
 	*ret = p;
 	return 0;

@@ -51,6 +51,7 @@ void plan_etc_names(struct plan *p, const struct sandbox_spec *spec, const char 
 void plan_network(struct plan *p, const struct sandbox_spec *spec);
 /* Whose a directory of the sandbox's user is in the plan's words. */
 int plan_owner(const struct sandbox_spec *spec);
+int plan_home_owner(const struct sandbox_spec *spec);
 /* image_own.c: what lies on an image that somebody brought, made at `dir` of the stage. */
 void plan_own_skeleton(struct plan *p, const struct sandbox_spec *spec, const char *dir);
 /* image_layers.c: of a workspace or an image: its layers, one part of them shown at `target` over

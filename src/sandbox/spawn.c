@@ -151,7 +151,15 @@ static int make_image(const unsigned char *image, const unsigned char *end)
 
 static int no_image(struct err *e)
 {
+	int bad = errno;
+
 	(void)err_sys(e, "put a program of ours into a memfd");
+	if (bad == EFBIG)
+		return err_remedy(e, "raise ulimit -f, or lift it");
+	if (bad == EMFILE)
+		return err_remedy(e, "raise that limit: ulimit -n 256");
+	if (bad != EACCES)
+		return -bad;
 	return err_remedy(e, "set the sysctl vm.memfd_noexec to 0 or 1");
 }
 
@@ -230,8 +238,9 @@ static int explain_clone(long r, struct err *e)
 	errno = (int)-r;
 	(void)err_sys(e, "make namespaces");
 	if (r == -EPERM)
-		return err_remedy(e, "user namespaces are forbidden here: see `pinfold doctor`, or "
-				     "choose the weaker --isolation landlock");
+		return err_remedy(e, "user namespaces are forbidden here, as they are in every "
+				     "chroot: see `pinfold doctor`, or choose the weaker "
+				     "--isolation landlock");
 	if (r == -ENOSYS)
 		return err_remedy(e,
 				  "a system call filter around pinfold forbids clone3, as Docker's "

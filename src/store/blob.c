@@ -40,7 +40,7 @@ int blob_begin(struct store *s, struct blob *ret, struct err *e)
 	if (make_place(s, e) < 0)
 		return -EIO;
 	/* Without a name: after a crash it never was. */
-	ret->fd = openat(s->home_fd, PLACE, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0400);
+	ret->fd = openat(s->home_fd, PLACE, O_TMPFILE | O_RDWR | O_CLOEXEC, 0400);
 	return ret->fd < 0 ? err_sys(e, "write to %s/" PLACE, s->home) : 0;
 }
 
@@ -81,13 +81,23 @@ void blob_end(struct blob *b)
 	fd_close(&b->fd);
 }
 
-bool blob_is_there(const struct store *s, const char *sha256)
+bool blob_size(const struct store *s, const char *sha256, uint64_t *ret)
 {
 	char path[96];
 	struct stat st;
 
 	path_of(sha256, path);
-	return fstatat(s->home_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+	if (fstatat(s->home_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	*ret = (uint64_t)st.st_size;
+	return true;
+}
+
+bool blob_is_there(const struct store *s, const char *sha256)
+{
+	uint64_t bytes;
+
+	return blob_size(s, sha256, &bytes);
 }
 
 int blob_open(const struct store *s, const char *sha256, int *ret_fd, uint64_t *ret_bytes,

@@ -27,10 +27,11 @@ int blob_keep(struct blob *b, const char *sha256, struct err *e);
 void blob_end(struct blob *b);
 
 bool blob_is_there(const struct store *s, const char *sha256);
+bool blob_size(const struct store *s, const char *sha256, uint64_t *ret); /* false: none */
 /* Open it to be read; it counts as used. 1, or 0: there is none. */
 int blob_open(const struct store *s, const char *sha256, int *ret_fd, uint64_t *ret_bytes,
 	      struct err *e);
-/* It is not what its name says. */
+/* It is not what its name says, or nobody needs it. */
 void blob_drop(const struct store *s, const char *sha256);
 /* Remove those that were not used for so long. */
 int blob_collect(const struct store *s, int64_t unused_ms, unsigned *ret_n, uint64_t *ret_bytes,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables, version 4:
+ * Tables, version 6:
  *
  *	workspace	a name and where it stands: `head` is a row of snap; `seq` the last number
  *			given out
@@ -43,7 +43,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#define VERSION 5
+#define VERSION 6
 #define WAIT_MS 10000
 #define STEP_MS 5
 #define CHECKPOINT_FRAMES 64
@@ -119,6 +119,10 @@ static const char since_4[] =
 
 static const char since_5[] = "ALTER TABLE workspace ADD COLUMN said TEXT NOT NULL DEFAULT '';"
 			      "PRAGMA user_version = 5;";
+
+static const char since_6[] =
+	"ALTER TABLE workspace ADD COLUMN dir_born INTEGER NOT NULL DEFAULT 0;"
+	"PRAGMA user_version = 6;";
 
 /* SQLite does not always keep which error it was. */
 static bool files_are_limited(void)
@@ -221,6 +225,8 @@ static int migrate(struct db *db, struct err *e)
 		r = simple(db, since_4, e);
 	if (r >= 0 && version < 5)
 		r = simple(db, since_5, e);
+	if (r >= 0 && version < 6)
+		r = simple(db, since_6, e);
 	if (r >= 0)
 		r = db_commit(db, e);
 	db_rollback(db);

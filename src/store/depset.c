@@ -12,7 +12,9 @@
 #include "store/db.h"
 #include "store/upper.h"
 
-#define COLUMNS "SELECT id, key, lang, stack, made, used, files, bytes, lock FROM depset "
+#define COLUMNS                                                                                    \
+	"SELECT id, key, lang, stack, made, used, files, bytes, lock,"                             \
+	" NOT EXISTS(SELECT 1 FROM meta WHERE meta.key = 'depset:' || depset.id) FROM depset "
 #define FRESH_MS (INT64_C(24) * 3600 * 1000) /* how exact `used` is: not every run writes */
 
 void depset_done(struct depset *d)
@@ -79,6 +81,14 @@ int depset_settle(struct store *s, struct err *e)
 		      "ii", boot_now(), last);
 }
 
+int depset_disown(struct store *s, int64_t id, struct err *e)
+{
+	return db_run(
+		s->db, e,
+		"UPDATE depset SET key = 'disowned ' || id, lang = '-', used = 0 WHERE id = ?1",
+		"i", id);
+}
+
 static int fill(struct db_rows *rows, struct depset *to, struct err *e)
 {
 	struct stack stack;
@@ -91,6 +101,7 @@ static int fill(struct db_rows *rows, struct depset *to, struct err *e)
 		.files = (uint64_t)db_int(rows, 6),
 		.bytes = (uint64_t)db_int(rows, 7),
 		.lock = strdup(db_text(rows, 8)),
+		.on_disk = db_int(rows, 9),
 	};
 	(void)snprintf(to->key, sizeof(to->key), "%s", db_text(rows, 1));
 	(void)snprintf(to->lang, sizeof(to->lang), "%s", db_text(rows, 2));

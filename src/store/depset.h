@@ -30,7 +30,8 @@ struct depset {
 	uint32_t number; /* of its layer */
 	int64_t made_ms, used_ms;
 	uint64_t files, bytes;
-	char *lock; /* what is in it (deps/lock.h); owned */
+	bool on_disk; /* it survives whatever becomes of the machine */
+	char *lock;   /* what is in it (deps/lock.h); owned */
 };
 void depset_done(struct depset *d);
 #define auto_depset __attribute__((cleanup(depset_done))) struct depset
@@ -42,6 +43,9 @@ int depset_commit(struct making *m, const struct depset *set, struct err *e);
 
 /* Write to disk what was committed since the last time. */
 int depset_settle(struct store *s, struct err *e);
+
+/* What is in it is not what was put there: nobody finds it any more; who runs on it goes on. */
+int depset_disown(struct store *s, int64_t id, struct err *e);
 
 /* Find it, and hold it while something runs on it. 1, or 0: there is none. */
 int depset_hold(struct store *s, const char *key, struct depset *ret, int *ret_lock, struct err *e);

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "base/fd.h"
 #include "store/db.h"
@@ -14,7 +16,45 @@
 
 #define COLUMNS                                                                                    \
 	"SELECT w.id, w.name, w.created, w.head, w.seq, w.disk, w.inodes, w.dir, w.dir_dev,"       \
-	" w.dir_ino, s.stack, w.said FROM workspace w JOIN snap s ON s.id = w.head "
+	" w.dir_ino, s.stack, w.said, w.dir_born FROM workspace w JOIN snap s ON s.id = w.head "
+
+static int look_at_dir(int fd, struct statx *ret)
+{
+	return statx(fd, "", AT_EMPTY_PATH, STATX_TYPE | STATX_INO | STATX_BTIME, ret);
+}
+
+static uint64_t dev_of(const struct statx *x)
+{
+	return makedev(x->stx_dev_major, x->stx_dev_minor);
+}
+
+static int64_t born_of(const struct statx *x)
+{
+	return x->stx_mask & STATX_BTIME ? x->stx_btime.tv_sec * 1000000000 + x->stx_btime.tv_nsec
+					 : 0;
+}
+
+int workspace_note_dir(struct workspace *w, int fd, struct err *e)
+{
+	struct statx x;
+
+	if (look_at_dir(fd, &x) < 0)
+		return err_sys(e, "--dir");
+	w->dir_dev = dev_of(&x);
+	w->dir_ino = x.stx_ino;
+	w->dir_born_ns = born_of(&x);
+	return 0;
+}
+
+bool workspace_is_dir(const struct workspace *w, int fd)
+{
+	struct statx x;
+
+	if (look_at_dir(fd, &x) < 0 || x.stx_ino != w->dir_ino || dev_of(&x) != w->dir_dev)
+		return false;
+	int64_t born = born_of(&x);
+	return !born || !w->dir_born_ns || born == w->dir_born_ns;
+}
 
 static int fill(struct db_rows *rows, struct workspace *w, struct err *e)
 {
@@ -29,6 +69,7 @@ static int fill(struct db_rows *rows, struct workspace *w, struct err *e)
 	w->dir_dev = (uint64_t)db_int(rows, 8);
 	w->dir_ino = (uint64_t)db_int(rows, 9);
 	(void)snprintf(w->said, sizeof(w->said), "%s", db_text(rows, 11));
+	w->dir_born_ns = db_int(rows, 12);
 	return stack_parse(db_text(rows, 10), &w->stack, e);
 }
 
@@ -53,10 +94,11 @@ static int insert(struct store *s, struct workspace *w, const char *from, struct
 	stack_print(&w->stack, text);
 	int r = db_run(s->db, e,
 		       "INSERT INTO workspace(name, created, head, seq, disk, inodes, dir, dir_dev,"
-		       " dir_ino, said) VALUES(?1, ?2, 0, 1, ?3, ?4, ?5, ?6, ?7, ?8)",
-		       "tiiitiit", w->name, w->created_ms, (int64_t)w->disk_bytes,
+		       " dir_ino, said, dir_born)"
+		       " VALUES(?1, ?2, 0, 1, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+		       "tiiitiiti", w->name, w->created_ms, (int64_t)w->disk_bytes,
 		       (int64_t)w->inodes, w->dir[0] ? w->dir : NULL, (int64_t)w->dir_dev,
-		       (int64_t)w->dir_ino, w->said);
+		       (int64_t)w->dir_ino, w->said, w->dir_born_ns);
 	w->id = db_last_id(s->db);
 	if (r >= 0)
 		r = db_run(
@@ -118,8 +160,8 @@ static int missing(struct store *s, const char *name, struct err *e)
 	if (r >= 0)
 		r = db_next(rows, &ignored);
 	if (r > 0 && db_int(rows, 0) > 0)
-		return err_remedy(e, "pinfold ls lists those that are; pinfold new %s makes one",
-				  name);
+		return err_remedy(
+			e, "pinfold ls lists those that are; make it with: pinfold new %s", name);
 	return err_remedy(e, "make it with: pinfold new %s", name);
 }
 

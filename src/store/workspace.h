@@ -22,6 +22,7 @@ struct workspace {
 	uint64_t disk_bytes, inodes;
 	char dir[STORE_PATH_MAX];  /* of the host, shown at /work; "" for none */
 	uint64_t dir_dev, dir_ino; /* what that was when the workspace was made */
+	int64_t dir_born_ns;	   /* 0: the filesystem does not say */
 	char said[STORE_SAID_MAX]; /* what of it is hidden and shown: engine/said.h */
 	struct stack stack;	   /* of head */
 };
@@ -35,6 +36,11 @@ int workspace_insert(struct store *s, struct workspace *w, const char *from, str
 int workspace_limit(struct store *s, const struct workspace *w, struct err *e);
 /* Remember w->said. */
 int workspace_say(struct store *s, const struct workspace *w, struct err *e);
+/* The open directory `fd` is what w->dir is from now on. */
+int workspace_note_dir(struct workspace *w, int fd, struct err *e);
+/* Is it that one still? The number of one that is gone is soon another's: where the filesystem says
+ * when a directory was made, that counts, too. */
+bool workspace_is_dir(const struct workspace *w, int fd);
 /* ERR_MISSING, with the nearest name. */
 int workspace_find(struct store *s, const char *name, struct workspace *ret, struct err *e);
 /* The workspace that has what a run changed; 0: none has, or it was taken back there. */

@@ -101,22 +101,6 @@ int chunk_read(struct receiver *r, uint32_t chunk, uint8_t *to)
 	return memcmp(hash, ref->hash, HASH_BYTES) != 0;
 }
 
-static int write_all_at(int fd, const uint8_t *data, size_t len, uint64_t offset)
-{
-	while (len > 0) {
-		ssize_t n = pwrite(fd, data, len, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		data += n;
-		offset += (uint64_t)n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 static int dress(const struct receiver *r, int fd, const struct manifest_entry *entry)
 {
 	struct timespec times[2] = {
@@ -149,7 +133,7 @@ int partial_put(struct receiver *r, uint32_t chunk, const uint8_t *data, struct 
 	auto_close int fd = is_own ? create(r, name) : openat(r->partial, name, HOME_FLAGS, 0600);
 	if (fd < 0)
 		return err_sys(e, "keep what arrived");
-	int result = write_all_at(fd, data, ref->len, is_own ? 0 : need->home_at);
+	int result = fd_pwrite_all(fd, data, ref->len, is_own ? 0 : need->home_at);
 	if (result == 0 && is_own)
 		result = dress(r, fd, &r->tree.entries[need->owner]);
 	if (result < 0) {
@@ -344,7 +328,7 @@ static int write_chunks(struct receiver *r, size_t number, int fd, struct err *e
 		hash_add(&whole, r->buffer, len);
 		/* Zeros stay a hole: a large and empty file takes no room, here as there. */
 		if (result == 0 && !is_there && !is_zero(r->buffer, len))
-			result = write_all_at(fd, r->buffer, len, offset);
+			result = fd_pwrite_all(fd, r->buffer, len, offset);
 		errno = -result;
 		if (result != 0)
 			return result < 0 ? err_sys(e, "%.200s", entry->path)

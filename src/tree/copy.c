@@ -47,18 +47,7 @@ int tree_copy_meta(int from, const struct stat *st, int to, uint64_t *lost, stru
 
 static int write_at(int fd, const char *p, size_t len, uint64_t at, struct err *e)
 {
-	while (len > 0) {
-		ssize_t n = pwrite(fd, p, len, (off_t)at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return err_sys(e, "write");
-		p += n;
-		at += (uint64_t)n;
-		len -= (size_t)n;
-	}
-	return 0;
+	return fd_pwrite_all(fd, p, len, at) < 0 ? err_sys(e, "write") : 0;
 }
 
 static int copy_bytes(int from, int to, uint64_t size, uint64_t *ret_bytes, struct err *e)

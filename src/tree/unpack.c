@@ -210,20 +210,10 @@ static int write_data(struct unpack *u, int fd, uint64_t size, const char *path,
 	int r;
 
 	while ((r = tree_dec_data(&u->dec, &at, &data, &len, e)) > 0) {
-		const char *p = data;
-
-		while (len > 0) {
-			ssize_t n = pwrite(fd, p, len, (off_t)at);
-
-			if (n < 0 && errno == EINTR)
-				continue;
-			if (n <= 0)
-				return fail(e, "write", path);
-			p += n;
-			at += (uint64_t)n;
-			len -= (size_t)n;
-			u->stats.bytes += (uint64_t)n;
-		}
+		if (fd_pwrite_all(fd, data, len, at) < 0)
+			return fail(e, "write", path);
+		at += len;
+		u->stats.bytes += len;
 	}
 	/* A hole at the end. */
 	if (r >= 0 && at != size && ftruncate(fd, (off_t)size) < 0)

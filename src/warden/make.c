@@ -283,7 +283,7 @@ static int get_ward(struct warden *w, const struct ask *ask, const struct ucred 
 	if (r < 0)
 		return r;
 	/* A file of its /proc/net, passed out through a socket, would show the next one's network. */
-	if (pass_descriptors(fds->stdio))
+	if (HOLD_NETNS_UNSEEN && pass_descriptors(fds->stdio))
 		fd_close(&ward->net);
 	/* The block is the asker's and goes with this call. */
 	memcpy(&ward->spec.limits, &ask->head->limits, sizeof(ward->spec.limits));

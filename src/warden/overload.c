@@ -4,7 +4,7 @@
 #define FULL_US 100000u /* a crowd comes within less */
 #define QUIET_US 1000000u
 #define PATIENCE_US_MIN 10000u
-#define LONG_TIMES 4u
+#define LONG_TIMES 16u
 #define GROW_US 20000u
 #define WINDOW_MAX 65536u
 
@@ -23,14 +23,19 @@ static unsigned enough(const struct overload *o)
 	return runs < WINDOW_MAX ? (unsigned)runs : WINDOW_MAX;
 }
 
-static void grow(struct overload *o, uint64_t now_us)
+bool overload_wants_look(const struct overload *o, uint64_t now_us)
+{
+	return o->window > 0 && o->window < WINDOW_MAX && now_us - o->window_us >= GROW_US;
+}
+
+static void grow(struct overload *o, uint64_t now_us, unsigned busy)
 {
 	if (!o->window)
 		o->window = enough(o);
-	else if (now_us - o->window_us >= GROW_US && o->window < WINDOW_MAX)
-		o->window += o->window / 2 + 1;
-	else
+	else if (!overload_wants_look(o, now_us))
 		return;
+	else if (busy <= o->processors)
+		o->window += o->window / 2 + 1;
 	o->window_us = now_us;
 }
 
@@ -44,11 +49,13 @@ void overload_ran(struct overload *o, uint64_t begun_us, uint64_t now_us, uint64
 }
 
 /* In an overload nobody waits now and then: those who would were sent away. */
-void overload_waiting(struct overload *o, unsigned n, uint64_t now_us)
+void overload_waiting(struct overload *o, unsigned n, bool next, uint64_t now_us, unsigned busy)
 {
+	if (next)
+		return;
 	if (n > 0) {
 		o->waited_us = now_us;
-		grow(o, now_us);
+		grow(o, now_us, busy);
 		return;
 	}
 	if (now_us - o->waited_us > QUIET_US)
@@ -81,6 +88,10 @@ unsigned overload_runs(const struct overload *o, unsigned most)
 
 	if (o->on && !o->took_us)
 		return most;
+	/* The one more has its share of the processors from the others, and nothing is idle in an
+	 * overload: who is sent away costs, too. */
+	if (o->on && runs > o->processors)
+		runs--;
 	return runs < most ? runs : most;
 }
 

@@ -2,6 +2,8 @@
 #include "warden/queue.h"
 
 #include <assert.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -357,7 +359,7 @@ int queue_take(struct warden *w, const struct link_ask *ask, const struct ucred 
 
 	note_asker(&w->queue, key);
 	if (w->queue.n == 0) /* the first of a crowd, perhaps, after a while in which we slept */
-		overload_waiting(&w->queue.overload, 0, warden_now_us());
+		overload_waiting(&w->queue.overload, 0, false, warden_now_us(), 0);
 	int r = enter(w, ask, who, fds, e);
 	if (r < 0)
 		drop_idle(&w->queue, key);
@@ -376,7 +378,8 @@ static void note_served(struct queue *q)
 
 static void serve_next(struct warden *w, struct tenant *t)
 {
-	struct queued *x = t->first;
+	/* In an overload the oldest has nearly waited too long: with it, so would everybody. */
+	struct queued *x = w->queue.overload.on ? t->last : t->first;
 	struct err e = ERR_INIT;
 
 	leave(w, x);
@@ -408,15 +411,31 @@ int queue_patience_ms(const struct warden *w)
 										       : -1;
 }
 
+/* How many want a processor just now: the first number of "running/all" in /proc/loadavg. */
+static unsigned busy_now(void)
+{
+	auto_close int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+	char text[64] = "";
+	unsigned busy = 0;
+
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		return 0;
+	return sscanf(text, "%*s %*s %*s %u/", &busy) == 1 ? busy : 0;
+}
+
 void queue_tend(struct warden *w)
 {
 	struct overload *o = &w->queue.overload;
+	uint64_t now = warden_now_us();
 
 	/* Who can be served is, however long we were busy with something else. */
 	if (o->on && !queue_can_serve(w))
 		queue_expire(w);
-	if (w->queue.n > 0 || o->full_us || o->window)
-		overload_waiting(o, w->queue.n, warden_now_us());
+	if (!w->queue.n && !o->full_us && !o->window)
+		return;
+	bool next = queue_can_serve(w);
+	bool look = w->queue.n > 0 && !next && overload_wants_look(o, now);
+	overload_waiting(o, w->queue.n, next, now, look ? busy_now() : 0);
 }
 
 /* --- the end of waiting

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,16 +106,28 @@ static int look(struct still *s, bool stops)
 	return r;
 }
 
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail for this clock */
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
 int still_begin(pid_t guest, unsigned patience_ms, struct still **ret)
 {
 	const struct timespec pause = {.tv_nsec = LOOK_NS};
 	struct still *s = calloc(1, sizeof(*s));
 	int r = s ? 1 : -ENOMEM;
+	uint64_t end_ms = now_ms() + patience_ms;
 
 	if (s)
 		s->guest = guest;
-	for (unsigned i = 0; r > 0 && i < patience_ms * 2; i++) {
+	/* By the clock: a look takes milliseconds where there are many processes or others are busy. */
+	while (r > 0) {
 		r = look(s, true);
+		if (r > 0 && now_ms() >= end_ms)
+			break;
 		if (r > 0)
 			(void)nanosleep(&pause, NULL);
 	}

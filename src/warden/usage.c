@@ -135,39 +135,63 @@ static uint64_t proportional(const struct queue *q)
 	return total;
 }
 
-#define NAMELESS_MAX 256u /* different ones, together; of more the first count */
+#define OPEN_MAX 256u /* different ones, together; of more the first count */
 
-struct nameless {
+/* Of files that are open in the processes: those without a name, or those that are written to. */
+struct open_files {
 	struct {
 		dev_t dev;
 		ino_t ino;
-	} seen[NAMELESS_MAX];
+	} seen[OPEN_MAX];
 	unsigned n;
 	uint64_t bytes;
+	bool written;
 };
 
-static void add_nameless(struct nameless *all, int fds, const char *name)
+static bool is_written(pid_t pid, const char *fd)
+{
+	char name[40], text[512];
+	unsigned flags = 0;
+
+	(void)snprintf(name, sizeof(name), "fdinfo/%.20s", fd);
+	const char *p = read_proc(pid, name, text, sizeof(text)) ? strstr(text, "flags:") : NULL;
+	return p && sscanf(p, "flags: %o", &flags) == 1 && (flags & O_ACCMODE) != O_RDONLY;
+}
+
+/* What is written to on an overlay lies in its upper directory. */
+static bool counts(const struct open_files *all, const struct stat *st, int fds, pid_t pid,
+		   const char *name)
 {
 	char path[64];
 	struct statfs fs;
+
+	if (!S_ISREG(st->st_mode) || (!all->written && st->st_nlink > 0))
+		return false;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d/%.20s", fds, name);
+	if (statfs(path, &fs) < 0)
+		return false;
+	if (!all->written)
+		return fs.f_type != TMPFS_MAGIC;
+	return fs.f_type == OVERLAYFS_SUPER_MAGIC && is_written(pid, name);
+}
+
+static void add_open(struct open_files *all, int fds, pid_t pid, const char *name)
+{
 	struct stat st;
 
-	if (fstatat(fds, name, &st, 0) < 0 || !S_ISREG(st.st_mode) || st.st_nlink > 0)
-		return;
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d/%.20s", fds, name);
-	if (statfs(path, &fs) < 0 || fs.f_type == TMPFS_MAGIC)
+	if (fstatat(fds, name, &st, 0) < 0 || !counts(all, &st, fds, pid, name))
 		return;
 	for (unsigned i = 0; i < all->n; i++)
 		if (all->seen[i].dev == st.st_dev && all->seen[i].ino == st.st_ino)
 			return;
-	if (all->n == NAMELESS_MAX)
+	if (all->n == OPEN_MAX)
 		return;
 	all->seen[all->n].dev = st.st_dev;
 	all->seen[all->n++].ino = st.st_ino;
 	all->bytes += (uint64_t)st.st_blocks * 512;
 }
 
-static void add_nameless_of(struct nameless *all, pid_t pid)
+static void add_open_of(struct open_files *all, pid_t pid)
 {
 	char path[64];
 	const struct dirent *d;
@@ -176,21 +200,31 @@ static void add_nameless_of(struct nameless *all, pid_t pid)
 	DIR *fds = opendir(path);
 	while (fds && (d = readdir(fds)))
 		if (d->d_name[0] != '.')
-			add_nameless(all, dirfd(fds), d->d_name); /* tidy: the kernel wrote it */
+			add_open(all, dirfd(fds), pid, d->d_name); /* tidy: the kernel wrote it */
 	if (fds)
 		closedir(fds);
 }
 
-uint64_t usage_of_nameless(pid_t guest)
+static uint64_t usage_of_open(pid_t guest, bool written)
 {
 	static __thread struct queue q;
-	struct nameless all = {.n = 0};
+	struct open_files all = {.written = written};
 
 	q.head = q.tail = 0;
 	walk_tree(guest, &q);
 	for (unsigned i = 1; i < q.tail; i++) /* the guest has none */
-		add_nameless_of(&all, q.pid[i]);
+		add_open_of(&all, q.pid[i]);
 	return all.bytes;
+}
+
+uint64_t usage_of_nameless(pid_t guest)
+{
+	return usage_of_open(guest, false);
+}
+
+uint64_t usage_of_written(pid_t guest)
+{
+	return usage_of_open(guest, true);
 }
 
 /* The guest itself uses nothing worth counting, but inherits the time of orphans. */

@@ -19,6 +19,9 @@ void usage_of_tree(pid_t guest, uint64_t memory_max, struct usage *ret);
  * itself. */
 uint64_t usage_of_nameless(pid_t guest);
 
+/* The same of files on overlays that are open for writing, with a name or without. */
+uint64_t usage_of_written(pid_t guest);
+
 #define USAGE_PROCESSES_MAX 4096u
 /* Those processes, without the guest. Returns how many there are. */
 unsigned usage_list(pid_t guest, pid_t ret[USAGE_PROCESSES_MAX]);

@@ -12,7 +12,7 @@
 #define ASK_MAGIC 0x70696e61u
 #define ASK_VERSION 7u
 #define ASK_SIZE_MAX (40u << 20)
-#define ASK_STRINGS_MAX 8192u
+#define ASK_STRINGS_MAX 65536u
 #define ASK_HIDDEN_MAX 256u
 
 #define ASK_PTY 0x1u

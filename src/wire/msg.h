@@ -66,7 +66,8 @@ enum msg_guest_kind {
 	MSG_READY, /* all but the command is there; a second PLAN is awaited; fd: the listener, if no
 			   * interpreter waits: STARTED has none then */
 	MSG_SEEN,  /* a letter, MSG_SEEN_*, for each package that the plan has watched; of a
-			   * sandbox that lives also behind a command, with what all did so far */
+			   * sandbox that lives also behind a command, with what all did so far: to
+			   * the sandbox's owner, and to who waits for the command */
 	MSG_DONE,  /* value: files not reported, value2: bytes used in the layer, code:
 			   * MSG_FULL_* */
 };

@@ -19,7 +19,7 @@
 #define PLAN_VERSION 1u
 #define PLAN_SIZE_MAX (40u << 20)
 #define PLAN_STEPS_MAX 2048u
-#define PLAN_ARGS_MAX 8192u
+#define PLAN_ARGS_MAX 65536u
 
 /*
  * What each step does and which fields it uses. `s`, `t` are strings, `a`, `b` numbers.

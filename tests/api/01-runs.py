@@ -478,6 +478,8 @@ def policies():
 def wrong_fields():
     a = api.post("/v1/runs", {"command": ["nothing-here"], **BEST}).json["error"]
     check("what a result says is for the API", "--" not in a["message"] + a["remedy"], a)
+    a = api.post("/v1/runs", {"command": "true", "time": "soon"}).json["error"]
+    check("a number is not what it is on the command line", "ms as a number" in a["remedy"], a)
     for body, word in WRONG:
         for key in ("command", "lang"):
             if key in body and body.get("limits") is None:

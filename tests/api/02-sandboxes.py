@@ -233,6 +233,8 @@ def paused():
     p = spawn(box, "i=0; while :; do i=$((i+1)); echo $i; sleep 0.05; done")
     check("it prints", wait_until(lambda: api.get(p + "/output").json["next_offset"] > 10))
     same("paused", (api.post(box + "/pause").json["status"]), "paused")
+    a = api.post(box + "/exec", {"command": "true"}).json["error"]
+    check("what to do is said for HTTP", a["remedy"].startswith("resume "), a)
     at = api.get(p).json["output_bytes"]
     check("nothing goes on",
           not wait_until(lambda: api.get(p).json["output_bytes"] - at > 20, 0.5))
@@ -335,6 +337,9 @@ def input_and_user():
         "got c\neof\n")), api.get(p + "/output"))
     a = api.post(p + "/stdin", {"data": "x"})
     check("there is no more", a.status in (409, 404), a)
+    # What it read may be its end, before we have closed what it read from.
+    ends = [api.post(spawn(box, "read l") + "/stdin", {"data": "x\n", "close": True}).status for _ in range(60)]
+    same("the last that it reads, and closed", set(ends), {200})
     q = spawn(box, "sleep 100", keep_stdin=False)
     a = api.post(q + "/stdin", {"data": "x"})
     check("one that was started without has none", a.status in (409, 404), a)

@@ -71,9 +71,11 @@ def matrix():
     things = Things(own)
     wrong, n = [], 0
     for method, path, op in OPERATIONS:
-        name, scope, is_open = op["operationId"], op.get("x-scope"), op.get("security") == []
-        if is_open == bool(scope):
-            wrong.append((name, "either open or with a scope"))
+        name, scope, is_open = op["operationId"], op.get("x-scope"), not op.get("x-scope")
+        if is_open != (name in ("system.healthz", "system.readyz", "system.openapi", "system.version")):
+            wrong.append((name, "a scope, or one of the few that any token may have"))
+        if ({} in op.get("security", [])) != (name in ("system.healthz", "system.readyz")):
+            wrong.append((name, "only probes can be open"))
         where = things.fill(path) + query(op)
         got = {"none": status(nobody, method, where, op)}
         for s in SCOPES:
@@ -83,10 +85,10 @@ def matrix():
         got["own"] = status(tokens[scope or "run"], method, where, op)
         n += len(got)
         for who, (code, text) in got.items():
-            if is_open:
-                good = code == 200
-            elif who == "none":
+            if who == "none":
                 good = code == 401
+            elif is_open:
+                good = code == 200
             elif who in SCOPES:
                 good = code == 403 and json.loads(text)["error"]["code"] == "denied.scope" and \
                     '"%s"' % scope in json.loads(text)["error"]["message"]

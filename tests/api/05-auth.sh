@@ -101,6 +101,33 @@ strangers()
 	answers 204 "its user ends it"
 }
 
+# without_token PATH: the status on TCP.
+without_token()
+{
+	curl -s -m 10 -o /dev/null -w '%{http_code}' "http://127.0.0.1:$PORT$1"
+}
+
+# On TCP every call needs a token, probes too, unless the operator opens those.
+probes()
+{
+	local path
+
+	for path in /healthz /readyz /openapi.json /v1/version /nothing; do
+		check "no token: $path is refused [$MODE]" test "$(without_token "$path")" = 401
+	done
+	check "on the Unix socket probes need none" test "$(curl -s -m 5 -o /dev/null -w '%{http_code}' \
+		--unix-socket "$HTTP" http://localhost/readyz)" = 200
+	serve_stop
+	serve_start --open-probes
+	check "--open-probes: /healthz" test "$(without_token /healthz)" = 200
+	check "--open-probes: /readyz" test "$(without_token /readyz)" = 200
+	for path in /openapi.json /v1/version /metrics /v1/runs /nothing; do
+		check "--open-probes opens $path to nobody" test "$(without_token "$path")" = 401
+	done
+	check "nor probes of another Host" test "$(curl -s -m 5 -o /dev/null -w '%{http_code}' \
+		-H 'Host: evil.test' "http://127.0.0.1:$PORT/healthz")" = 403
+}
+
 # A second daemon at the same place.
 second()
 {
@@ -124,6 +151,7 @@ checks()
 	token --tenant foreign --scope all
 	API_ENV+=("TOKEN_FOREIGN=$SECRET")
 	api_run 05-auth.py
+	probes
 	serve_stop
 }
 

@@ -202,7 +202,7 @@ checks()
 	certificate two
 	wrong_files
 	tls_files one
-	serve_start --tls-cert "$PEM/cert" --tls-key "$PEM/key" --log text
+	serve_start --tls-cert "$PEM/cert" --tls-key "$PEM/key" --open-probes --log text
 	check "HTTPS is served" wait_for 10 serves
 	token --tenant one
 	protocols

@@ -53,6 +53,25 @@ stream()
 	exits 125 "stream.mjs: a request that is refused"
 }
 
+# These lines, one after the other. For grep they would be as many patterns, each of which is enough.
+printed()
+{
+	[[ $(cat "$OUT"; echo .) == *"$1"* ]]
+}
+
+# Over TCP, with a token, as most agents come.
+agent()
+{
+	token --tenant agent --ttl 1h
+	example env PINFOLD_TOKEN="$SECRET" /usr/bin/python3 -I "$W/agent.py" "http://127.0.0.1:$PORT"
+	check "agent.py: a background process, answered and followed to its end" printed \
+		$'built one\nbuilt two\nship?\nyou said yes\nexited with 0\n' "$OUT"
+	check "agent.py: a workspace taken back, and its file to the byte" printed \
+		$'2 notes\n[\'/home/user/notes deleted\']\nb\'a\\nb\\n\'\n' "$OUT"
+	check "agent.py: an error that says what to do" grep -q '^invalid_argument.unknown: "timeout" .*Did you mean "time"?)$' "$OUT"
+	check "agent.py: and that is all" test "$(wc -l <"$OUT")$(cat "$ERR")" = 9
+}
+
 has()
 {
 	check "$2" grep -qE -e "$1" "$OUT"
@@ -66,6 +85,7 @@ checks()
 	serve_start --warm-python 0 --warm-node 0
 	analyst
 	stream
+	agent
 	daemon_stop
 }
 

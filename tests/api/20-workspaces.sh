@@ -23,6 +23,12 @@ hold_in()
 	wait_for 15 grep -q ready "${!out}" || not_ok "$1 is ready [$MODE]"
 }
 
+# for_http NAME: who calls has no command line.
+for_http()
+{
+	check "$1: the remedy can be done by HTTP" test -z "$(body 'd["error"]["remedy"]' | grep pinfold)"
+}
+
 status_is()
 {
 	api GET "$V/$1"
@@ -42,6 +48,16 @@ made()
 	body_is idle 'd["status"]' "and what there is to know of it"
 	api POST $V '{"name": "demo"}'
 	answers_error 409 conflict "not twice"
+	for_http "not twice"
+	api POST $V/demo/undo
+	answers_error 400 invalid_argument "nothing to undo"
+	for_http "nothing to undo"
+	api POST $V/demo/rollback '{"snapshot": 77}'
+	answers_error 404 not_found "no such snapshot"
+	for_http "no such snapshot"
+	api GET $V/nope
+	answers_error 404 not_found "no such workspace"
+	for_http "no such workspace"
 	api POST $V '{"name": "small", "disk": 1}'
 	answers_error 400 invalid_argument "no room for anything"
 	api POST $V '{"name": "small", "disk": "1G"}'

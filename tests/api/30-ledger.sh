@@ -49,14 +49,18 @@ is_rest_of()
 
 recorded()
 {
-	local all late id box n behind secret=canary-7d4c1b9e2f5a6038
+	local all late id box n behind request secret=canary-7d4c1b9e2f5a6038
 
 	stream all '/v1/events?from=0'
 	api POST /v1/runs "{\"command\": [\"echo\", \"hi\"], \"env\": {\"KEY\": \"$secret\"}, \"stdin\": \"$secret\"$BEST}"
 	check "a run over HTTP" test "$RC" = 200
 	id=$(/usr/bin/python3 -I -c 'import json, sys; print(json.load(open(sys.argv[1]))["id"])' "$OUT")
+	request=$(tr -d '\r' <"$HEAD" | sed -n 's/^Request-Id: //p')
 	check "its end is heard" wait_for 5 has "$all" "\"phase\":\"end\",\"run\":\"$id\""
-	check "and the call's" wait_for 5 has "$all" '"kind":"api.run.create","phase":"end"'
+	check "and which request it was" test "$(events "$all" | grep -F "\"run\":\"$id\"" | grep -cF "\"request\":\"$request\"")" = 1
+	check "by two events, not three" test "$(events "$all" | grep -cF "\"run\":\"$id\"")" = 2
+	pinfold audit --run "$id"
+	check "audit says it" has "$OUT" "    by request $request"
 	check "with who called" has "$all" "\"tenant\":\"uid-$CALLER\""
 	api POST /v1/runs '{"no-such": 1}'
 	check "a refusal, too" wait_for 5 has "$all" '"kind":"api.run.create","phase":"refused"'

@@ -104,6 +104,7 @@ readers()
 	CALL_OUTER=()
 	exits 1 "output that cannot be written is a failure"
 	says 'standard output.*No space left' "which is said"
+	says '^pinfold: remedy: make room' "with what helps"
 	CALL_OUTER=(sh -c 'exec "$@" >/dev/full' sh)
 	inside -- sh -c 'echo lost; exit 7'
 	CALL_OUTER=()
@@ -112,6 +113,24 @@ readers()
 	inside -- sh -c 'echo out; echo err >&2; exit 4'
 	CALL_OUTER=()
 	exits 4 "with standard output and error closed"
+}
+
+# What every verb prints may be lost, as text and as JSON.
+lost()
+{
+	local verb words
+
+	CALL_OUTER=(sh -c 'exec "$@" >/dev/full' sh)
+	for verb in ls "ls --json" "token ls" "token ls --json" "secret ls" "secret ls --json" \
+		"trust --list --json" "image ls --json" "approvals" "approvals --json" \
+		"tenant ls --json" "allow --explain --json http://example.org/" "verify --json" \
+		"version" "help"; do
+		read -ra words <<<"$verb"
+		pinfold "${words[@]}"
+		refuses limit_exceeded "cannot write to standard output" "$verb that is lost"
+		check "$verb that is lost: once" test "$(wc -l <"$ERR")" = 2
+	done
+	CALL_OUTER=()
 }
 
 # Far more than any buffer, at full speed.
@@ -157,6 +176,7 @@ checks()
 	exact
 	streams
 	readers
+	lost
 	flood
 	terminal
 }

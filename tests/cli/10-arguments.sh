@@ -151,7 +151,8 @@ syntax()
 	inside --
 	refuses invalid_argument COMMAND "no command behind --"
 	inside ''
-	check "an empty command is not found" test "$RC" = 127 -o "$RC" = 125
+	exits 127 "an empty command is not found"
+	says '"": command not found' "and can be seen in the message"
 	inside --memory=64M --time=5s -- echo '--memory=1'
 	prints --memory=1 "--option=value, and data behind --"
 	inside echo --json --no-such-option
@@ -168,6 +169,11 @@ syntax()
 		'import sys; print(len(sys.argv), sum(map(len, sys.argv[1:])))' \
 		$(seq 1000 1900)
 	prints "902 3604" "901 arguments"
+	inside -- sh -c 'echo $#' sh $(seq 40000)
+	prints 40000 "40,000 arguments"
+	inside -- true $(seq 70000)
+	refuses limit_exceeded "at most 65536 words" "70,000 are too many"
+	says '^pinfold: remedy: give data' "and what helps is said"
 	inside -- /usr/bin/python3 -c 'import sys; print(len(sys.argv[1]))' \
 		"$(printf '%0100000d' 0)"
 	prints 100000 "an argument of 100 KB"

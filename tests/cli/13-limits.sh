@@ -157,6 +157,56 @@ rate()
 	fi
 }
 
+# Keyrings count per user of the host. That of a sandbox that is gone is given back late, so many
+# short runs can use all of them up for a moment.
+keyrings()
+{
+	local holder
+
+	[ "$MODE" = U ] || return
+	holder=("$LAUNCHER" -t 20 -d "$W")
+	[ "$EUID" = 0 ] && holder+=(-u "$USER_ID")
+	"${holder[@]}" -- /usr/bin/python3 -I -c '
+import ctypes, os, platform, sys, time
+add_key = 248 if platform.machine() == "x86_64" else 217
+call = ctypes.CDLL(None, use_errno=True).syscall
+n = 0
+while call(add_key, b"user", b"pinfold-test-%d" % n, b"x", 1, -2) >= 0 and n < 5000:
+    n += 1
+print(ctypes.get_errno(), flush=True)
+time.sleep(0.7)' >"$EVIDENCE/keys" &
+	wait_for 10 test -s "$EVIDENCE/keys"
+	if [ "$(cat "$EVIDENCE/keys")" != 122 ]; then
+		skip "a user without keyrings left" "they have no quota here"
+		wait $!
+		return
+	fi
+	# As after a login; who has no keyring of his session is never refused one.
+	CALL_WRAP=(/usr/bin/python3 -I -c '
+import ctypes, os, platform, sys
+keyctl = 250 if platform.machine() == "x86_64" else 219
+ctypes.CDLL(None).syscall(keyctl, 1, None)
+os.execv(sys.argv[1], sys.argv[1:])')
+	inside -- echo ran
+	CALL_WRAP=()
+	wait $!
+	prints ran "a user without keyrings left: it waits for one"
+}
+
+# The soft limit of whoever calls is not ours.
+few_files()
+{
+	CALL_OUTER=(sh -c 'ulimit -S -n 24; exec "$@"' sh)
+	inside -- sh -c 'ulimit -n'
+	CALL_OUTER=()
+	prints 1024 "a low soft limit of open files"
+	CALL_OUTER=(sh -c 'ulimit -n 10; exec "$@"' sh)
+	inside -- true
+	CALL_OUTER=()
+	exits 125 "a low hard limit of open files"
+	check "a low hard limit: the remedy is no other one" test "$(grep -c memfd_noexec "$ERR")" = 0
+}
+
 strictness()
 {
 	local held
@@ -212,6 +262,8 @@ checks()
 	counts
 	disk
 	rate
+	keyrings
+	few_files
 	strictness
 	levels
 }

@@ -160,11 +160,23 @@ programs()
 	json_has '"may not enter" in d["error"]["remedy"] and d["denials"] == []' "nor is /root for all"
 }
 
+# In a container of somebody's making, /proc may show other processes than ours.
+foreign_proc()
+{
+	[ "$EUID" = 0 ] || return
+	CALL_OUTER=(/usr/bin/unshare --pid --fork)
+	inside -- true
+	CALL_OUTER=()
+	refuses denied "user namespace" "a /proc of another process namespace"
+	says '^pinfold: remedy: .*--mount-proc' "a /proc of another process namespace: what helps"
+}
+
 checks()
 {
 	network
 	system_calls
 	hidden
+	foreign_proc
 }
 
 run_checks

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: netns-new
+# red: netns-new, netns-unseen
 # Network namespaces of root's daemon are used again: only those in which nothing was left.
 . "$(dirname "$0")/../lib/cli.sh"
 . "$(dirname "$0")/../lib/daemon.sh"
@@ -48,6 +48,14 @@ shows_as_new()
 	[ "$COOKIE" = "$1" ] && cmp "$EVIDENCE/again" "$EVIDENCE/new"
 }
 
+# by_socket WHAT: as use, by a caller whom a program inside could pass descriptors.
+by_socket()
+{
+	PINFOLD_COPY=$M/sockets pinfold /usr/bin/python3 -c "$PROGRAM" "$1"
+	COOKIE=$(sed -n 's/^cookie //p' "$OUT")
+	wait_for 5 waiting_is 1
+}
+
 checks()
 {
 	local what
@@ -57,6 +65,9 @@ checks()
 	inside --no-daemon "${BEST[@]}" -- /usr/bin/python3 -c "$PROGRAM" show
 	shown "$EVIDENCE/new"
 	check "there is much to see" test "$(wc -l <"$EVIDENCE/new")" -gt 100
+	find_library
+	check "the caller with sockets compiles" cc -I"$PROJECT_DIR/include" -Wl,--wrap=pipe2 -o "$M/sockets" \
+		"$(dirname "$0")/sockets.c" "${LINK[@]}"
 	daemon_start --warm 1 --warm-python 0
 	use nothing # the first are looked at, to know what a new one shows
 	use nothing
@@ -74,6 +85,11 @@ checks()
 		use "$what"
 		check "after $what it is not" not comes_back "$COOKIE"
 	done
+	if [ "$MODE" = R ]; then
+		by_socket nothing
+		check "a caller with sockets has his run" test -n "$COOKIE"
+		check "after it is not, by which it could be looked at" not comes_back "$COOKIE"
+	fi
 	daemon_stop
 	exits 0 "it ends"
 	check "and nothing is left" nothing_left

@@ -112,6 +112,25 @@ locked()
 	check "nothing is left" test "$(cat "$d/pinfold.lock")" = '{"version": 1}'
 }
 
+# Nothing is in the cache: small files come before large ones, and all of them once.
+fetched()
+{
+	local d=$W/fetched
+
+	mkdir -p "$d"
+	own "$d"
+	pinfold deps add --lang node --lock "$d/pinfold.lock" boulder
+	exits 0 "a lock with a large package"
+	pinfold deps gc --all
+	rm -rf "$M/home/deps"
+	pinfold deps fetch --lock "$d/pinfold.lock"
+	exits 0 "is fetched whole"
+	echo 'console.log(require("boulder").bytes, require("plum").version)' >"$d/main.js"
+	own "$d"
+	inside --deps auto --dir "$d" --workdir /work -- node main.js
+	prints "3145728 1.2.0" "and what came is what was asked for"
+}
+
 refused()
 {
 	inside --deps auto --lang node -c 'require("expresss")'
@@ -142,6 +161,7 @@ checks()
 	project
 	manifest
 	locked
+	fetched
 	refused
 	offline
 }

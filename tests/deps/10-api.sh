@@ -14,6 +14,9 @@ run_code()
 	api POST "/v1/runs${2:-}" "{\"lang\": \"python\", \"code\": \"$PEAR\", $1$LIMITS}"
 }
 
+# Of a sandbox that lives nobody knows which command it was.
+SO_FAR='" ".join(str(d["packages"][0].get(k, "absent")) for k in ("imported_so_far", "imported"))'
+
 # A sandbox that the API makes has packages that the keeper had.
 living()
 {
@@ -23,10 +26,15 @@ living()
 	answers 201 "a sandbox that lives, with packages"
 	body_is "pear 1.5" '" ".join(p["name"] + " " + p["version"] for p in d["packages"])' "says so"
 	id=$(body 'd["id"]')
+	api POST "/v1/sandboxes/$id/exec" '{"command": "true"}'
+	body_is "False absent" "$SO_FAR" "a command that imports nothing"
 	api POST "/v1/sandboxes/$id/exec" "{\"lang\": \"python\", \"code\": \"$PEAR\"}"
+	body_is "True absent" "$SO_FAR" "what was imported in the sandbox is said"
 	body_is 1.5 'd["stdout"]["text"].strip()' "its commands have them"
 	body_is "pear 1.5 64" '" ".join(p["name"] + " " + p["version"] + " " + str(len(p["sha256"])) for p in d["packages"])' \
 		"their results say which"
+	api POST "/v1/sandboxes/$id/exec" '{"command": "true"}'
+	body_is "True absent" "$SO_FAR" "and stays said"
 	api GET "/v1/sandboxes/$id"
 	body_is "pear 1.5" '" ".join(p["name"] + " " + p["version"] for p in d["packages"])' "and so does who looks at it later"
 	api POST "/v1/sandboxes/$id/sessions" '{"lang": "python"}'

@@ -98,6 +98,24 @@ secret = []
                        "faulty": "import sys\nif 'layer' in sys.orig_argv:\n    raise ValueError('x')\n"}.items():
         add(name, wheel(name, "1.0", {f"{name}.py": text}))
     # Attacks.
+    # What is started on a layer that has this runs it, before anything of its own.
+    add("poisoner", wheel("poisoner", "1.0", {"poisoner.pth": "import poisoner\n", "poisoner.py": """import sys, zipfile
+class Evil:
+    def __init__(self, to):
+        self.to = to
+    def __enter__(self):
+        return self
+    def __exit__(self, *error):
+        self.to.close()
+    def write(self, data):
+        self.to.write(b'value = 666\\n')
+        return len(data)
+def evil(self, name, mode='r', *more, **named):
+    to = real(self, name, mode, *more, **named)
+    return Evil(to) if mode == 'w' and getattr(name, 'filename', '') == 'lone.py' else to
+if any('driver' in a for a in sys.orig_argv):
+    real, zipfile.ZipFile.open = zipfile.ZipFile.open, evil
+"""}))
     add("climber", wheel("climber", "1.0", {"climber.py": ""}, extra=[("../../../../../../home/user/evil", "x"),
                                                                         ("/etc/evil", "x")]))
     add("liar", wheel("apple", "9.0", {"liar.py": ""})[0:1] and ("liar-1.0-py3-none-any.whl",

@@ -12,6 +12,7 @@ import http.server
 import io
 import json
 import os
+import random
 import re
 import sys
 import tarfile
@@ -85,6 +86,8 @@ def fill():
     add("sapling", "1.0.0", {"index.js": "exports.version = '1.0.0';"})
     add("sapling", "1.1.0", {"index.js": "exports.version = '1.1.0';"}, meta={"time": "now"})
     add("infant", "0.1.0", {"index.js": ""}, meta={"time": "now"})
+    add("boulder", "1.0.0", {"index.js": "exports.bytes = require('fs').statSync(__dirname + '/data').size;",
+                             "data": random.Random(1).randbytes(3 << 19).hex()}, dependencies={"plum": "^1.0.0"})
     # Attacks.
     add("climber", "1.0.0", {"index.js": ""}, [plain("package/../../../../home/user/evil")])
     add("rooted", "1.0.0", {"index.js": ""}, [plain("/etc/evil")])

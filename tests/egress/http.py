@@ -98,7 +98,8 @@ both = talk(get % 4 + evil + get % 5)
 print("pipeline with a bad one:", good(both), b" 403 " in both, b"hello other" in both)
 hop = (b"GET /hop HTTP/1.1\r\n" + HOST + b"Connection: X-Inject, Upgrade, HTTP2-Settings\r\n"
        b"X-Inject: 1\r\nProxy-Authorization: Basic YTpi\r\nTE: trailers\r\nUpgrade: h2c\r\n"
-       b"HTTP2-Settings: AA\r\nTrailer: X\r\nKeep-Alive: 5\r\nX-Kept: 1\r\n\r\n")
+       b"HTTP2-Settings: AA\r\nTrailer: X\r\nKeep-Alive: 5\r\nX-Kept: 1\r\nTransfer_Encoding: chunked\r\n"
+       b"Content.Length: 5\r\n\r\n")
 print("hop by hop:", good(talk(hop)))
 print("old:", talk(b"GET /chunks HTTP/1.0\r\n" + HOST + b"\r\n").split(b"\r\n\r\n", 1)[1])
 for path in ("both", "two", "switch", "flood", "bomb", "short", "none", "nonsense", "split", "fold",

@@ -147,7 +147,7 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* A little longer than the middle one of a few runs. */
+/* Half as long again as the shortest of a few runs: a longer one was in somebody's way. */
 static void calibrate(struct job *j)
 {
 	uint64_t took[CALIBRATE];
@@ -160,7 +160,7 @@ static void calibrate(struct job *j)
 		took[i] = now_us() - begin;
 	}
 	qsort(took, CALIBRATE, sizeof(took[0]), by_size);
-	j->window_us = took[CALIBRATE / 2] * 6 / 5;
+	j->window_us = took[0] * 3 / 2;
 }
 
 static void parse(int argc, char **argv, struct job *j)

@@ -59,6 +59,35 @@ runs()
 	CALL_ENV=(PINFOLD_LEDGER_SYNC=always)
 	inside -- true
 	exits 0 "each event to disk before the answer"
+	CALL_ENV=(PINFOLD_LEDGER_SYNC=sometimes)
+	inside -- true
+	refuses invalid_argument ledger "a way to write it that there is not"
+	CALL_ENV=()
+	settings
+}
+
+# with_setting TEXT WORD...: pinfold with that settings.yaml, and how often it wrote to disk.
+with_setting()
+{
+	mkdir -p "$M/settings"
+	printf '%s\n' "$1" >"$M/settings/settings.yaml"
+	CALL_ENV=("PINFOLD_CONFIG=$M/settings")
+	inside -- true
+}
+
+settings()
+{
+	with_setting 'ledger.sync: always'
+	exits 0 "ledger.sync in settings.yaml"
+	with_setting $'# ours\n\nledger.sync : group # the default'
+	exits 0 "with comments"
+	with_setting 'ledger.sync: often'
+	refuses invalid_argument ledger "no way to write it"
+	with_setting 'ledger.sink: always'
+	refuses invalid_argument ledger.sink "no setting"
+	chmod o+w "$M/settings/settings.yaml"
+	inside -- true
+	refuses denied settings.yaml "anybody could have written it"
 	CALL_ENV=()
 }
 
@@ -154,6 +183,21 @@ workspaces()
 	word=$(cat "$OUT")
 	check "a token is not in the ledger" test -z "$(grep -rl "$word" "$M/home/ledger")"
 	events 'l[-1]["kind"] == "token.new" and l[-1]["data"]["token"].startswith("tok")' "its id is"
+}
+
+# A daemon that never served, or whose arguments were wrong, leaves the place of a chain.
+places()
+{
+	local home PLACES=()
+
+	for home in "$M/home/api/ledger" "$M/home/tenants/early/ledger"; do
+		[ -e "$home" ] || { mkdir -p "$home" && PLACES+=("$home"); }
+	done
+	[ "$MODE" = U ] && [ "$EUID" = 0 ] && chown -R "$USER_ID" "$M/home/api" "$M/home/tenants"
+	pinfold verify
+	exits 0 "places of chains that have not begun"
+	check "they are not spoken of" test "$(grep -c '^tenants/early' "$OUT")" = 0
+	rmdir "${PLACES[@]}"
 }
 
 # The commands of docs/ledger.md, in their order.
@@ -304,6 +348,7 @@ checks()
 	injection
 	secrets
 	workspaces
+	places
 	stock
 	key_stays
 	whole

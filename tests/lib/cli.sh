@@ -163,12 +163,24 @@ find_library()
 
 # --- saying what must hold -----------------------------------------------------------------------
 
+# excerpt FILE: its beginning and its end, which is where a program says why it failed.
+excerpt()
+{
+	if [ "$(stat -c %s "$1")" -le 1500 ]; then
+		cat "$1"
+	else
+		head -c 400 "$1"
+		printf ' [...] '
+		tail -c 1100 "$1"
+	fi | tr -d '\0'
+}
+
 # explain: what the last call was and printed, below a failed check.
 explain()
 {
 	diag "call: $(head -c 300 "$EVIDENCE/$CALLS.cmd")"
-	diag "status $RC; stdout: $(head -c 600 "$OUT" | tr -d '\0')"
-	diag "stderr: $(head -c 600 "$ERR" | tr -d '\0')"
+	diag "status $RC; stdout: $(excerpt "$OUT")"
+	diag "stderr: $(excerpt "$ERR")"
 }
 
 # check NAME COMMAND...: the command succeeds.

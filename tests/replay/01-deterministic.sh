@@ -20,6 +20,37 @@ for p in [m.Process(target=f, args=(q, i)) for i in range(4)]:
     p.start()
 print(sorted(q.get() for i in range(4)))'
 
+POOL='import multiprocessing as m
+def f(i):
+    sum(range(200000))
+    return m.current_process().name
+print(len(set(m.Pool(4).map(f, range(8), chunksize=1))))'
+
+NAMES='import ctypes, os
+c = ctypes.CDLL(None)
+c.opendir.restype = c.readdir.restype = ctypes.c_void_p
+c.telldir.restype = ctypes.c_long
+os.mkdir("d")
+for i in range(1099, 999, -1):
+    open("d/%d" % i, "w")
+d = ctypes.c_void_p(c.opendir(b"d"))
+def names(n):
+    return [ctypes.string_at(c.readdir(d) + 19).decode() for i in range(n)]
+first = names(52)
+at = c.telldir(d)
+rest = names(50)
+assert not c.readdir(d)
+c.seekdir(d, ctypes.c_long(at))
+assert names(50) == rest
+c.rewinddir(d)
+assert names(52) == first
+for n in first[2:] + rest:
+    os.remove("d/" + n)
+assert names(50) == rest and not c.readdir(d)
+c.rewinddir(d)
+assert names(2) == [".", ".."] and not c.readdir(d) and c.closedir(d) == 0
+print(*first[2:] + rest)'
+
 # same_twice NAME [OPTION...]: two runs print the same.
 same_twice()
 {
@@ -47,6 +78,15 @@ pinned()
 	same_twice "ports, and children that start threads" --lang python -c "$PORTS"
 	same_twice "what the machine has to do, and how much memory it took" -- sh -c 'ls -ld /proc; ps aux
 		cat /proc/uptime /proc/self/stat /proc/self/statm /proc/self/status'
+	same_twice "the order of names on a disk" --disk 1G -- sh -c 'mkdir d; for i in 1 2 3 4 5 6 7 8 9; do echo >d/$i; done
+		ls -U d; find d; tar c d | sha256sum; cat /proc/vmstat'
+	check "it is theirs" test "$(head -9 "$OUT" | tr -d '\n')" = 123456789
+	inside --deterministic --lang python -c "$NAMES"
+	prints "$(seq 1000 1099 | tr '\n' ' ' | sed 's/ $//')" "many names, gone back to, and removed meanwhile"
+	inside --deterministic --lang python -c "$POOL"
+	prints 4 "every worker of a pool gets some of the tasks"
+	inside --deterministic -- perl -MTime::HiRes=nanosleep,alarm -e '$SIG{ALRM} = sub {}; alarm 0.2; print nanosleep(1e9), "\n"'
+	prints 200000000 "a sleep that an alarm ends has lasted to the alarm"
 	same_twice "four that make starts at once" -- sh -c 'printf "all: a b c d\n%%:\n\tcat %s >\$@; date +%%N >>\$@\n" \
 		/proc/sys/kernel/random/uuid >Makefile; make -s -j4; cat a b c d'
 	check "each has its own numbers" test "$(grep -c - "$OUT")" = "$(grep - "$OUT" | sort -u | wc -l)"

@@ -13,6 +13,9 @@ static void said(void)
 	} rows[] = {
 		{"ModuleNotFoundError: No module named 'cv2'\n", "opencv-python-headless"},
 		{"ModuleNotFoundError: No module named 'requests'\n", "requests"},
+		{"ImportError: Missing optional dependency 'openpyxl'.  Use pip or conda to install "
+		 "openpyxl.\n",
+		 "openpyxl"},
 		{"ModuleNotFoundError: No module named 'a'\n...\nModuleNotFoundError: No module named "
 		 "'b'\n",
 		 "b"},

@@ -175,7 +175,8 @@ static void exchanges(size_t piece)
 
 	scene_init(&s, piece);
 	ask(&s, GET);
-	is_str(s.seen, ":method=GET!:scheme=https!:authority=api.test!:path=/a?b!x-key=k!",
+	is_str(s.seen,
+	       ":method=GET!:scheme=https!:authority=api.test!:path=/a?b!te=trailers!x-key=k!",
 	       "a request, that nobody keeps in a table");
 	ok(!h2_up_is_idle(s.h), "it waits for the answer");
 	answer(&s, "200", "x-a", "b", 3);
@@ -197,6 +198,44 @@ static void exchanges(size_t piece)
 	got(&s, "HTTP/1.1 200 OK\r\nx-a: b\r\nContent-Length: 0\r\n\r\n", "one without a body");
 	ok(h2_up_is_idle(s.h), "four, on one connection");
 	scene_done(&s);
+}
+
+static ssize_t read_with_trailers(nghttp2_session *c, int32_t id, uint8_t *buf, size_t size,
+				  uint32_t *flags, nghttp2_data_source *src, void *arg)
+{
+	ssize_t n = read_body(c, id, buf, size, flags, src, arg);
+	nghttp2_nv nv[] = {NV("grpc-status", "7"), NV("x-t", "a b")};
+
+	if (*flags & NGHTTP2_DATA_FLAG_EOF) {
+		*flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
+		nghttp2_submit_trailer(c, id, nv, 2);
+	}
+	return n;
+}
+
+static void trailers(void)
+{
+	nghttp2_nv nv[] = {NV(":status", "200"), NV("x-a", "b")};
+	nghttp2_data_provider from = {.read_callback = read_with_trailers};
+
+	for (size_t piece = 0; piece < 2; piece++) {
+		struct scene s;
+
+		scene_init(&s, piece);
+		ask(&s, "POST / HTTP/1.1\r\nHost: api.test\r\nTransfer-Encoding: chunked\r\n\r\n"
+			"2\r\nab\r\n0\r\nDigest: c\r\n\r\n");
+		ok(strstr(s.seen, "digest=c!") && s.body_bytes == 2, "behind a request");
+		s.body_left = 1;
+		nghttp2_submit_response(s.server, s.id, nv, 2, &from);
+		play(&s);
+		got(&s, CHUNKED "1\r\nx\r\n0\r\ngrpc-status: 7\r\nx-t: a b\r\n\r\n",
+		    "behind an answer");
+		ok(h2_up_is_idle(s.h), "and it takes another");
+		ask(&s, GET);
+		answer(&s, "200", "x-a", "b", 1);
+		got(&s, CHUNKED "1\r\nx\r\n0\r\n\r\n", "which has none of them");
+		scene_done(&s);
+	}
 }
 
 static void whole(void)
@@ -288,6 +327,7 @@ int main(void)
 {
 	TAP_RUN(whole);
 	TAP_RUN(pieces);
+	TAP_RUN(trailers);
 	TAP_RUN(ends);
 	TAP_RUN(slow);
 	TAP_RUN(floods);

@@ -131,6 +131,8 @@ static void findings(void)
 	is_int(check(NULL, "/files", "Authorization: Bearer mine\r\n"), SECRET_FOREIGN,
 	       "but not where another rule of the host has one");
 	is_int(check(NULL, "/files", "Cookie: session=mine\r\n"), SECRET_FOREIGN, "nor a cookie");
+	is_int(check(NULL, "/files", "X_Api_Key: mine\r\n"), SECRET_FOREIGN,
+	       "nor one that only some readers take for a key");
 	is_int(check(NULL, "/files?a=b&access_token=mine", ""), SECRET_FOREIGN, "nor a parameter");
 	is_int(check(NULL, "/files?%61pi_KEY=mine", ""), SECRET_FOREIGN, "however it is spelt");
 	is_int(check(NULL, "/files?page_token=2", "Accept: */*\r\n"), SECRET_FINE,

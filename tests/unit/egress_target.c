@@ -184,8 +184,8 @@ static void socks_requests(void)
 
 static void override_path(void)
 {
-	static const char text[] = "GET / HTTP/1.1\r\nHost: a.test\r\nX-Original-URL: /b?c\r\n"
-				   "x-rewrite-url: d\r\n\r\n";
+	static const char asked[] = "GET / HTTP/1.1\r\nHost: a.test\r\nX-Original-URL: /b?c\r\n"
+				    "x-rewrite-url: d\r\n\r\n";
 	struct http_head h;
 	struct http_error e;
 	const char *path = NULL;
@@ -193,11 +193,33 @@ static void override_path(void)
 	unsigned at = 0;
 
 	http_head_init(&h);
-	http_head_parse(&h, text, sizeof(text) - 1, HTTP_REQUEST, &e);
+	http_head_parse(&h, asked, sizeof(asked) - 1, HTTP_REQUEST, &e);
 	ok(target_override_path(&h, &at, &path, &len) && len == 2 && !memcmp(path, "/b", 2),
 	   "a path in a field, without its query");
 	ok(target_override_path(&h, &at, &path, &len) && len == 1, "another");
 	ok(!target_override_path(&h, &at, &path, &len), "and no more");
+	static const struct {
+		const char *line, *field, *want;
+	} moves[] = {
+		{"MOVE /a", "Destination: http://a.test/b?c\r\n", "/b"},
+		{"COPY /a", "Destination: /b\r\n", "/b"},
+		{"COPY /a", "destination: https://a.test\r\n", ""},
+		{"GET /a", "Destination: /b\r\n", NULL},
+		{"GET /a", "X_Original_URL: /b\r\n", "/b"},
+		{"GET /a", "X-Original-URI: http://a.test/b\r\n", "http://a.test/b"},
+	};
+	for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
+		char fields[128];
+
+		at = 0;
+		(void)snprintf(fields, sizeof(fields), "Host: a.test\r\n%s", moves[i].field);
+		bool good = head(&h, moves[i].line, fields);
+		bool found = target_override_path(&h, &at, &path, &len);
+		ok(good && found == (moves[i].want != NULL) &&
+			   (!found || (len == strlen(moves[i].want) &&
+				       memcmp(path, moves[i].want, len) == 0)),
+		   moves[i].field);
+	}
 }
 
 static void overrides(void)
@@ -215,6 +237,10 @@ static void overrides(void)
 	ok(target_override(&h, &at, name) && !strcmp(name, ""), "one that is empty");
 	ok(target_override(&h, &at, name) && strlen(name) == HTTP_METHOD_MAX, "one that is long");
 	ok(!target_override(&h, &at, name), "and no other");
+	at = 0;
+	ok(head(&h, "POST /", "Host: a\r\nX_HTTP.Method_Override: put\r\n") &&
+		   target_override(&h, &at, name) && !strcmp(name, "PUT"),
+	   "one that only some readers take for it");
 	override_path();
 }
 

@@ -191,12 +191,13 @@ static const char *const newer[] = {
 	"ALTER TABLE apply_item DROP COLUMN new_origin",
 	"ALTER TABLE apply_item DROP COLUMN new_known",
 	"ALTER TABLE workspace DROP COLUMN said",
+	"ALTER TABLE workspace DROP COLUMN dir_born",
 };
 
 static void versions(void)
 {
 	db_close(fresh());
-	set_version(6);
+	set_version(7);
 	ok(!again() && e.kind == ERR_UNSUPPORTED, "a newer one is refused");
 	has_str(e.text, "newer", "and it is said");
 	ok(e.remedy[0], "with a remedy");

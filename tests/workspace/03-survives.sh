@@ -176,6 +176,10 @@ system_files()
 	ws u sh -c 'echo y >/etc/mine; echo y >/usr/local/tool; rm -rf /opt; echo y >/f'
 	sh_in u 'cat /etc/mine /usr/local/tool /opt/x/f /f'
 	prints $'tool\n1' "but cannot change it"
+	fresh home
+	pinfold exec --user root home -- touch /home/user/roots
+	ws home sh -c 'touch mine; stat -c "%u %n" . *'
+	prints $'1000 .\n1000 mine\n0 roots' "a home directory that root wrote to first is the user's"
 	pinfold undo u 4
 	ws u sh -c 'ls /etc/new.conf /opt/x /usr/local/tool; ls /usr/bin/env'
 	prints /usr/bin/env "undone, it is the host's again"

@@ -61,18 +61,20 @@ mapped()
 	local i
 
 	pinfold new m
-	call_start MAPPER exec m -- python3 -c '
+	CALL_SECONDS=300
+	call_start MAPPER exec --time 5m m -- python3 -c '
 import mmap, os, struct
 f = os.open("map", os.O_RDWR | os.O_CREAT)
 os.ftruncate(f, 8 << 20)
 m = mmap.mmap(f, 8 << 20)
 last = (8 << 20) - 8
-print("ready", flush=True)
 n = 0
 while True:
     n += 1
     m[0:8] = struct.pack("<Q", n)
-    m[last:last + 8] = struct.pack("<Q", n)'
+    m[last:last + 8] = struct.pack("<Q", n)
+    if n == 100:
+        print("ready", flush=True)'
 	ready MAPPER
 	for i in 1 2 3; do
 		pinfold snap m "at$i"
@@ -80,6 +82,7 @@ while True:
 	done
 	kill "$MAPPER_PID"
 	inside_wait MAPPER
+	CALL_SECONDS=60
 	for i in 1 2 3; do
 		pinfold exec "m$i" -- python3 -c '
 import struct
@@ -136,7 +139,10 @@ several()
 	local i
 
 	fresh m
-	call_start BUSY exec m -- python3 -c "$FAMILY"
+	# A minute is little where each snapshot waits for a disk that others write to: pinfold would be
+	# killed itself, and nothing is kept then.
+	CALL_SECONDS=300
+	call_start BUSY exec --time 5m m -- python3 -c "$FAMILY"
 	ready BUSY
 	for i in 1 2 3; do
 		pinfold snap m "at$i"
@@ -152,6 +158,8 @@ assert a - b in (0, 1) and b > 0, (a, b)' "$W/n0" "$W/n1"
 	pinfold snap m last
 	kill "$BUSY_PID"
 	inside_wait BUSY
+	CALL_SECONDS=60
+	exits 143 "SIGTERM ends it"
 	pinfold cp --at last m:saw-it -
 	refuses not_found saw-it "no parent saw its child stop"
 	pinfold cp m:n0 -

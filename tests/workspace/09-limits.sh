@@ -118,8 +118,35 @@ bytes()
 	exits 0 "fsck is clean"
 }
 
+# Looking at many files takes long, so they are looked at seldom; what is written to is looked at all the same.
+many_files_then_one()
+{
+	local most=$((200 << 20)) taken
+
+	fresh late --disk 200M
+	CALL_SECONDS=300
+	pinfold exec --json --time 4m late -- /usr/bin/python3 -c '
+import os, time
+for d in range(50):
+    os.mkdir(str(d))
+    for f in range(500):
+        os.close(os.open(f"{d}/{f}", os.O_CREAT))
+data = b"x" * (1 << 20)
+f = os.open("big", os.O_WRONLY | os.O_CREAT)
+for _ in range(2000):
+    os.write(f, data)
+    time.sleep(0.001)'
+	doc_is '["killed", "disk"]' '[d["status"], d["limit"]["kind"]]' "a large file beside many is too much"
+	CALL_SECONDS=60
+	taken=$(($(du -sk "$M/home/layers" | cut -f1) << 10))
+	diag "$((taken >> 20)) MiB of $((most >> 20))"
+	check "and was stopped soon" test "$taken" -lt "$((most + (256 << 20)))"
+	pinfold rm late
+}
+
 checks()
 {
+	many_files_then_one
 	refused
 	changed
 	number

@@ -134,8 +134,6 @@ checks()
 	pinfold apply d
 	exits 0 "a change is applied"
 	sh_in d 'cd /work/top/sub/deep && echo new >new'
-	# A revert that the race above cut short is finished by the next apply, which may have made it.
-	rm -f "$W/race/top/sub/deep/new"
 	mv "$W/race/top/sub" "$W/elsewhere"
 	ln -s ../../elsewhere "$W/race/top/sub"
 	pinfold apply --revert d

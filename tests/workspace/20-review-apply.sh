@@ -211,6 +211,22 @@ conflicts()
 	mv "$D.old" "$D"
 	pinfold apply other
 	exits 0 "back in its place"
+	# A filesystem soon gives the number of a directory that is gone to another.
+	on_host 'mkdir -p ../again'
+	pinfold new --dir "$D/../again" again
+	was=$(stat -c %i "$D/../again")
+	sh_in again 'echo mine >/work/file'
+	pinfold apply again
+	for _ in $(seq 100); do
+		on_host 'rm -rf ../again; mkdir ../again'
+		[ "$(stat -c %i "$D/../again")" = "$was" ] && break
+	done
+	echo "# its number: $was, then $(stat -c %i "$D/../again")"
+	pinfold apply again
+	refuses conflict "another directory" "another directory with its number"
+	check "and nothing is written there" test -z "$(ls -A "$D/../again")"
+	pinfold rm again
+	on_host 'rm -r ../again'
 	pinfold new none
 	pinfold apply none
 	refuses invalid_argument "no directory" "a workspace without one"
@@ -464,6 +480,22 @@ remembers()
 	refuses invalid_argument --hide "without a directory it is refused"
 	pinfold new none --dir "$D" --hide $'a\nb'
 	refuses invalid_argument --hide "a line is one pattern"
+	# One that can fit nothing would hide nothing, and who wrote it would not know.
+	local odd
+	for odd in "$D/two.txt" /work/two.txt /two.txt ../two.txt src/../two.txt two.txt/. src//two . ..; do
+		pinfold run --dir "$D" --hide "$odd" -- true
+		refuses invalid_argument --hide "run --hide $odd"
+		pinfold new none --dir "$D" --hide "$odd"
+		refuses invalid_argument --hide "new --hide $odd"
+	done
+	pinfold run --dir "$D" --show "$D/.env" -- true
+	refuses invalid_argument --show "run --show of a host's path"
+	pinfold exec said --show /work/two.txt -- true
+	refuses invalid_argument --show "and exec"
+	for odd in ./two.txt two.txt/ "two*"; do
+		pinfold run --dir "$D" --hide "$odd" -- cat /work/two.txt
+		check "--hide $odd hides it" test "$RC" = 1
+	done
 }
 
 names()

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "warden/still.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "tap.h"
+
+#define MANY 150
+#define PATIENCE_MS 500
+
+static long now_ms(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void stay(void)
+{
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		pause();
+}
+
+/* A child that waits for what it started by vfork() hears no signal until that is a program. */
+static void be_deaf(void)
+{
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (vfork() == 0)
+		stay();
+	_exit(0);
+}
+
+/* A process with children that is no sandbox: who starts them says so when all are there. */
+static pid_t make_guest(unsigned n, bool deaf)
+{
+	int there[2];
+	char c;
+
+	if (pipe(there) < 0)
+		return 0;
+	pid_t pid = fork();
+	if (pid == 0) {
+		for (unsigned i = 0; i < n; i++)
+			if (fork() == 0)
+				stay();
+		if (deaf && fork() == 0)
+			be_deaf();
+		(void)!write(there[1], "x", 1);
+		stay();
+	}
+	(void)!read(there[0], &c, 1);
+	close(there[0]);
+	close(there[1]);
+	return pid;
+}
+
+static void end(pid_t guest)
+{
+	kill(guest, SIGKILL);
+	while (wait(NULL) > 0 || errno == EINTR)
+		;
+}
+
+static void holds(void)
+{
+	struct still *s = NULL;
+
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+	pid_t guest = make_guest(5, false);
+	is_int(still_begin(guest, 20000, &s), 0, "five processes stand still");
+	ok(s && still_holds(s), "and still do");
+	if (s)
+		still_end(s);
+	end(guest);
+}
+
+/* Patience is time, however long one look takes: whoever could be stopped stands still meanwhile. */
+static void gives_up(void)
+{
+	struct still *s = NULL;
+
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+	pid_t guest = make_guest(MANY, true);
+	long began = now_ms();
+	is_int(still_begin(guest, PATIENCE_MS, &s), -ETIMEDOUT, "one who does not stop");
+	long took = now_ms() - began;
+	diag("%ld ms", took);
+	ok(took >= PATIENCE_MS && took < 4 * PATIENCE_MS, "is waited for as long as was said");
+	end(guest);
+}
+
+int main(void)
+{
+	TAP_RUN(holds);
+	TAP_RUN(gives_up);
+	return tap_done();
+}
