@@ -102,7 +102,7 @@ checks()
 	daemon_mode
 	LIMITS=
 	[ "$MODE" = R ] || LIMITS=', "limits": "best-effort"'
-	CALL_SECONDS=60
+	CALL_SECONDS=120
 	mkdir -p "$W/images"
 	/usr/bin/python3 -I "$IMAGES" "$W/images" || not_ok "images are made"
 	own "$W/images"

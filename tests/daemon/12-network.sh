@@ -30,6 +30,20 @@ comes_back()
 	return 1
 }
 
+# some_come_back: of those that we get, one is met twice. What of a sandbox may be left behind is learned from the
+# first ones, however many that are.
+some_come_back()
+{
+	local met=" " i
+
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+		use nothing
+		[[ "$met" != *" $COOKIE "* ]] || return 0
+		met+="$COOKIE "
+	done
+	return 1
+}
+
 shown()
 {
 	grep -v '^cookie ' "$OUT" >"$1"
@@ -75,7 +89,7 @@ checks()
 	if [ "$MODE" = U ]; then
 		check "an ordinary user's are used once" not comes_back "$COOKIE"
 	else
-		check "one that nobody used is used again" comes_back "$COOKIE"
+		check "one that nobody used is used again" some_come_back
 		for what in nothing bind unix; do
 			use "$what"
 			check "after $what it shows what a new one does" shows_as_new "$COOKIE"

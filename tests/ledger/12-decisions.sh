@@ -38,12 +38,12 @@ for i in range(REFUSED):
     counts[status] = counts.get(status, 0) + 1
     s.close()
 for i in range(REFUSED):
-    s, f = open_one("198.51.100.3")
-    try:
+    try: # refused, which is heard when we connect, or when we read
+        s, f = open_one("198.51.100.3")
         f.read()
+        s.close()
     except OSError:
         pass
-    s.close()
 print(counts.get(200), counts.get(403))
 '
 

@@ -19,23 +19,30 @@ static long now_ms(void)
 	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static void stay(void)
+/* Who is killed before this would leave us behind, for ever: so it is told when it is done. */
+static void end_with_parent(int told)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)!write(told, "x", 1);
+}
+
+static void stay(int told)
+{
+	end_with_parent(told);
 	for (;;)
 		pause();
 }
 
 /* A child that waits for what it started by vfork() hears no signal until that is a program. */
-static void be_deaf(void)
+static void be_deaf(int told)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (vfork() == 0)
-		stay();
+		stay(told);
 	_exit(0);
 }
 
-/* A process with children that is no sandbox: who starts them says so when all are there. */
+/* A process with children that is no sandbox: each says so when it is there. */
 static pid_t make_guest(unsigned n, bool deaf)
 {
 	int there[2];
@@ -47,13 +54,13 @@ static pid_t make_guest(unsigned n, bool deaf)
 	if (pid == 0) {
 		for (unsigned i = 0; i < n; i++)
 			if (fork() == 0)
-				stay();
+				stay(there[1]);
 		if (deaf && fork() == 0)
-			be_deaf();
-		(void)!write(there[1], "x", 1);
-		stay();
+			be_deaf(there[1]);
+		stay(there[1]);
 	}
-	(void)!read(there[0], &c, 1);
+	for (unsigned i = 0; i < n + deaf + 1; i++)
+		(void)!read(there[0], &c, 1);
 	close(there[0]);
 	close(there[1]);
 	return pid;

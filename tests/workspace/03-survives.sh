@@ -188,7 +188,7 @@ system_files()
 
 checks()
 {
-	CALL_SECONDS=60
+	CALL_SECONDS=120
 	if [ "$MODE" = R ]; then
 		everything root much
 		everything user

@@ -164,7 +164,7 @@ o" "remove nothing"
 checks()
 {
 	A=$W/archives
-	CALL_SECONDS=60
+	CALL_SECONDS=120
 	mkdir "$A"
 	/usr/bin/python3 -I "$TEST_DIR/hostile-archives.py" "$A" || not_ok "archives are made"
 	own "$A"

@@ -368,7 +368,7 @@ user:x:1000:" "set-id bits and devices have not come in"
 checks()
 {
 	A=$W/images
-	CALL_SECONDS=60
+	CALL_SECONDS=120
 	mkdir "$A"
 	/usr/bin/python3 -I "$TEST_DIR/make-images.py" "$A" || not_ok "images are made"
 	own "$A"

@@ -49,7 +49,7 @@ class Killer(model.Model):
         running.kill()
         if self.random.random() < 0.3:
             self.kill_children()
-        out, err = running.communicate(timeout=60)
+        out, err = self.end_of(running)
         self.history.append((words, running.returncode))
         if running.returncode == -signal.SIGKILL:
             self.kills += 1
@@ -72,7 +72,7 @@ class Killer(model.Model):
 
     def reap(self):
         """Everything that is left becomes our child, and has to end by itself."""
-        until = time.monotonic() + 10
+        until = time.monotonic() + model.PATIENCE
         while True:
             try:
                 if os.waitpid(-1, os.WNOHANG) == (0, 0):

@@ -25,6 +25,7 @@ import operations  # noqa: E402
 WORKSPACES_MAX = 4
 NAMES = ["a", "b", "c", "d", "new\nline", "é", "x" * 40]
 COMPARE_EVERY = 4
+PATIENCE = 120  # seconds: longer than that is for ever
 
 
 class Different(Exception):
@@ -103,9 +104,17 @@ class Model:
         return subprocess.Popen([self.args.pinfold, *words], stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/", **who)
 
+    @staticmethod
+    def end_of(call):
+        try:
+            return call.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired as e:
+            stack = pathlib.Path(f"/proc/{call.pid}/stack")
+            raise Different(f"hung: {call.args[1:]}: {stack.read_text()}") from e
+
     def pinfold(self, *words, fails=False):
         done = self.start(words)
-        out, err = done.communicate(timeout=60)
+        out, err = self.end_of(done)
         self.history.append((words, done.returncode))
         if (done.returncode != 0) != fails:
             raise Different(f"status {done.returncode}: {err.decode(errors='replace')}")
