@@ -22,9 +22,10 @@ static inline long sys_clone_call(const struct clone_args *args, clone_fn *fn, v
 	__asm__ volatile("syscall\n\t"
 			 "test %%rax, %%rax\n\t"
 			 "jnz 1f\n\t"
-			 "xor %%ebp, %%ebp\n\t"
 			 "mov %[arg], %%rdi\n\t"
-			 "call *%[fn]\n\t"
+			 "mov %[fn], %%rax\n\t"
+			 "xor %%ebp, %%ebp\n\t" /* last: either may be in it */
+			 "call *%%rax\n\t"
 			 "hlt\n"
 			 "1:"
 			 : "=a"(ret)
@@ -44,9 +45,10 @@ static inline long sys_clone_thread(unsigned long flags, void *stack_end, clone_
 	__asm__ volatile("syscall\n\t"
 			 "test %%rax, %%rax\n\t"
 			 "jnz 1f\n\t"
+			 "mov %[fn], %%rax\n\t"
 			 "xor %%ebp, %%ebp\n\t"
 			 "xor %%edi, %%edi\n\t"
-			 "call *%[fn]\n\t"
+			 "call *%%rax\n\t"
 			 "hlt\n"
 			 "1:"
 			 : "=a"(ret)

@@ -326,9 +326,7 @@ const struct opt opt_table[] = {
 	 .help = "Rs that wait in the same way, for --lang r", .standard = "0", .zero = true},
 	{"preload", "MODULES", OPT_TEXT, GROUP_OTHER, VERB_SERVE, AT(preload),
 	 .help = "Modules that a waiting Python has imported, with commas between them",
-	 .standard =
-		 "the usual ones of its library; for root, whose share them, also numpy, pandas "
-		 "and matplotlib"},
+	 .standard = "the usual ones of its library, numpy, pandas and matplotlib"},
 	{"max", "COUNT", OPT_COUNT, GROUP_OTHER, VERB_SERVE, AT(max),
 	 .help = "Runs at once; one more waits", .standard = "64"},
 	{"samples", "COUNT", OPT_COUNT, GROUP_OTHER, VERB_BENCH, AT(samples),

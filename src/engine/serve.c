@@ -44,7 +44,7 @@
 	"json,re,math,random,datetime,time,collections,itertools,functools,pathlib,subprocess,"    \
 	"tempfile,csv,statistics,textwrap,hashlib,uuid,typing,dataclasses,traceback,string"
 
-/* Root's are forks: they share what these hold. */
+/* Forks share what these hold. */
 #define PRELOAD_FORKED PRELOAD ",numpy,pandas,matplotlib"
 
 struct serve {
@@ -331,9 +331,8 @@ int pinfold_serve(const struct pinfold_serve_options *options, struct pinfold_er
 		.live_max = o->max ? o->max : 64,
 		.queue_max = count(o->queue, 256),
 		.api_uid = PINFOLD_API_ID,
-		.preload = o->preload	    ? o->preload
-			   : geteuid() == 0 ? PRELOAD_FORKED
-					    : PRELOAD,
+		.preload = o->preload ? o->preload : PRELOAD_FORKED,
+		.preload_alone = o->preload ? o->preload : PRELOAD,
 		.start_front = start_front,
 		.start_look = start_look,
 		.arg = &s,

@@ -5,8 +5,9 @@
  *
  * Where we are, process by process, each a copy of the one before:
  *
- *	zygote	the host's user and pid namespaces, uid 0, no capability; a mount namespace of its own
- *		with a tree like a sandbox's. It never runs anybody's program.
+ *	zygote	the host's pid namespace, no capability; a mount namespace of its own with a tree like a
+ *		sandbox's. Of root's daemon it is in the host's user namespace, with uid 0; of an ordinary
+ *		user's in a pool of its own, with the one id that is his. It never runs anybody's program.
  *	A	loader_enter(): joins the namespaces of a guest. Nothing stands against that: who has
  *		the uid that made a user namespace, one level above it, may do everything in it.
  *	B	the first in the sandbox's pid namespace and its control groups; ends at once, so that
@@ -89,6 +90,8 @@ static int give_up_rights(struct guest *g)
 #ifdef DROP_FORK_RIGHTS
 	return 0;
 #endif
+	/* Our own entry in /proc is root's otherwise, and a step writes to it. Nobody's program is here yet. */
+	(void)sys5(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
 	for (uint32_t i = 0; i < g->plan->n_steps; i++) {
 		const struct plan_step *step = &g->plan->steps[i];
 		long r = 0;
@@ -96,8 +99,7 @@ static int give_up_rights(struct guest *g)
 		switch (step->op) {
 		case PLAN_BECOME:
 			r = guest_identity_step(g, step);
-			/* Our own entry in /proc is root's otherwise. */
-			if (r >= 0)
+			if (r >= 0) /* that has changed it */
 				r = sys5(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
 			break;
 		case PLAN_KEYRING:

@@ -2,8 +2,7 @@
 /*
  * An idmapped mount of a host directory. Ids on disk are given a meaning inside the sandbox's
  * range: the directory's owner becomes the sandbox's user, every other id keeps its number. The
- * kernel takes such a map from a user namespace, so one is made for the moment, held by a child
- * that does nothing.
+ * kernel takes such a map from a user namespace, so one is made for the moment.
  */
 #include "sandbox/attach.h"
 
@@ -16,10 +15,10 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "base/clone.h"
 #include "base/fd.h"
 #include "base/sys.h"
 #include "kernel/idmap.h"
+#include "kernel/userns.h"
 #include "sandbox/hold.h"
 
 #ifndef AT_RECURSIVE
@@ -57,69 +56,6 @@ static void swap_map(struct idmap_line *line, unsigned *n, uint32_t owner, uint3
 	add(line, n, high + 1, base + high + 1, SANDBOX_IDS - high - 1);
 }
 
-/* Where it is: our memory, a stack of its own, a new user namespace. Without instrumentation: what a
- * sanitizer notes about that stack would outlive it. */
-__attribute__((noinline, no_sanitize("address", "undefined", "thread"))) static void
-holder_main(void *arg)
-{
-	const int *lifeline = arg;
-	char c;
-
-	(void)sys1(SYS_close, lifeline[1]);
-	(void)sys3(SYS_read, lifeline[0], &c, 1);
-	for (;;)
-		(void)sys1(SYS_exit_group, 0);
-}
-
-/* A child in a new user namespace that is there until the other end of `lifeline` is closed: by
- * us, or by the kernel when we die. It copies no memory, which takes longer than all else here. */
-static long clone_holder(int lifeline[2], char *stack, size_t size)
-{
-	struct clone_args args = {
-		.flags = CLONE_NEWUSER | CLONE_VM,
-		.stack = (uint64_t)(uintptr_t)stack,
-		.stack_size = size,
-		.exit_signal = SIGCHLD,
-	};
-	sigset_t all, old;
-
-	/* A handler must not run in the child: it would run on our memory. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &old);
-	long pid = sys_clone_call(&args, holder_main, lifeline);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return pid;
-}
-
-static int open_userns(const struct idmap *map, struct err *e)
-{
-	_Alignas(16) char stack[4096];
-	char path[64];
-	int lifeline[2];
-
-	if (pipe2(lifeline, O_CLOEXEC) < 0)
-		return err_sys(e, "pipe");
-	long pid = clone_holder(lifeline, stack, sizeof(stack));
-	close(lifeline[0]);
-	int fd = -EAGAIN;
-	if (pid < 0) {
-		errno = (int)-pid;
-		fd = err_sys(e, "make a user namespace");
-	} else {
-		fd = idmap_write((pid_t)pid, map, e);
-	}
-	if (fd >= 0) {
-		(void)snprintf(path, sizeof(path), "/proc/%ld/ns/user", pid);
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (fd < 0)
-			fd = err_sys(e, "open %s", path);
-	}
-	close(lifeline[1]);
-	while (pid > 0 && waitpid((pid_t)pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	return fd;
-}
-
 /* Only root has a range to map to and the right to map. */
 static bool can_map(const struct sandbox_spec *spec)
 {
@@ -130,7 +66,7 @@ static bool can_map(const struct sandbox_spec *spec)
 /* A clone of `dir` whose files have the owners that `map` says. */
 static int clone_mapped(int dir, const struct idmap *map, bool writable, int *ret_fd, struct err *e)
 {
-	auto_close int userns = open_userns(map, e);
+	auto_close int userns = userns_make(map, e);
 
 	if (userns < 0)
 		return userns;

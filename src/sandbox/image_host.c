@@ -333,7 +333,8 @@ static void plan_proc(struct plan *p, const struct sandbox_spec *spec)
 		p->error = p->error ? p->error : -ENOMEM;
 		return;
 	}
-	if (HOLD_PIDNS)
+	/* Only root can mount that of the host's process namespace, in which a zygote is. */
+	if (HOLD_PIDNS && !(spec->zygote && spec->pool.given))
 		plan_one(p, PLAN_PROC, STEP_OWN, "proc");
 	else
 		plan_two(p, PLAN_BIND_HOST, STEP_OWN | STEP_RECURSIVE, "/proc", "proc");

@@ -29,6 +29,7 @@
 
 #include "base/clone.h"
 #include "kernel/netns.h"
+#include "kernel/userns.h"
 #include "sandbox/hold.h"
 #include "wire/msg.h"
 
@@ -251,22 +252,30 @@ static int explain_clone(long r, struct err *e)
 	return -(int)-r;
 }
 
-static int start(uint64_t flags, int cgroup, struct sandbox *sb, struct err *e)
+struct start {
+	uint64_t flags;
+	int cgroup;
+	struct sandbox *sb;
+};
+
+static int start_here(void *arg, struct err *e)
 {
+	const struct start *s = arg;
+	struct sandbox *sb = s->sb;
 	struct sandbox_birth *birth = sb->birth;
 	struct clone_args args = {
-		.flags = flags | CLONE_VM | CLONE_PIDFD | CLONE_CHILD_CLEARTID,
+		.flags = s->flags | CLONE_VM | CLONE_PIDFD | CLONE_CHILD_CLEARTID,
 		.pidfd = (uint64_t)(uintptr_t)&sb->pidfd,
 		.child_tid = (uint64_t)(uintptr_t)&birth->busy,
 		.stack = (uint64_t)(uintptr_t)birth->stack,
 		.stack_size = sizeof(birth->stack),
-		.exit_signal = SIGCHLD,
+		.exit_signal = s->flags & CLONE_PARENT ? 0 : SIGCHLD, /* it has its sibling's */
 	};
 	sigset_t all, old;
 
-	if (cgroup >= 0) {
+	if (s->cgroup >= 0) {
 		args.flags |= CLONE_INTO_CGROUP;
-		args.cgroup = (uint64_t)cgroup;
+		args.cgroup = (uint64_t)s->cgroup;
 	}
 	/* A handler must not run in the child: it would run on our memory. */
 	sigfillset(&all);
@@ -280,6 +289,25 @@ static int start(uint64_t flags, int cgroup, struct sandbox *sb, struct err *e)
 	}
 	sb->pid = (pid_t)pid;
 	return 0;
+}
+
+static int start(uint64_t flags, int cgroup, struct sandbox *sb, struct err *e)
+{
+	struct start s = {flags, cgroup, sb};
+
+	return start_here(&s, e);
+}
+
+/* Who is to be below a pool's user namespace is started from within, as our child all the same. */
+static int start_guest(const struct sandbox_spec *spec, int cgroup, struct sandbox *sb,
+		       struct err *e)
+{
+	struct start s = {namespaces(spec), cgroup, sb};
+
+	if (!spec->pool.given)
+		return start_here(&s, e);
+	s.flags |= CLONE_PARENT;
+	return userns_inside(spec->pool.fd, start_here, &s, e);
 }
 
 /* Descriptors have to be moved out of the way, which a low limit does not allow. */
@@ -373,7 +401,7 @@ int sandbox_spawn(const struct sandbox_spec *spec, const struct sandbox_fds *fds
 	if (r < 0)
 		return r;
 	struct child *c = &ret->birth->child;
-	c->in_user_namespace = spec->level == LEVEL_STRICT && !spec->zygote;
+	c->in_user_namespace = spec->level == LEVEL_STRICT && (!spec->zygote || spec->pool.given);
 	for (int i = 0; i < 3; i++)
 		c->from[i] = fds->stdio[i];
 	for (int i = 0; i < GUEST_EXTRA_MAX; i++)
@@ -383,10 +411,10 @@ int sandbox_spawn(const struct sandbox_spec *spec, const struct sandbox_fds *fds
 		c->has_ports = 1;
 	}
 	if (!spec->net.given)
-		return start(namespaces(spec), fds->cgroup, ret, e);
+		return start_guest(spec, fds->cgroup, ret, e);
 	r = netns_enter(spec->net.fd, e);
 	if (r >= 0) {
-		r = start(namespaces(spec), fds->cgroup, ret, e);
+		r = start_guest(spec, fds->cgroup, ret, e);
 		netns_return(spec->net.own);
 	}
 	return r;
@@ -410,7 +438,7 @@ int sandbox_spawn_gate(struct sandbox *ret, struct err *e)
 	return r < 0 ? r : sandbox_started(ret, e); /* the image is ours only until here */
 }
 
-void sandbox_idmap(const struct sandbox_spec *spec, struct idmap *ret)
+static void idmap_of(const struct sandbox_spec *spec, struct idmap *ret)
 {
 	const struct sandbox_ids *ids = &spec->ids;
 
@@ -420,13 +448,37 @@ void sandbox_idmap(const struct sandbox_spec *spec, struct idmap *ret)
 	if (!ids->range) {
 		uint32_t inside = spec->as_root ? 0 : SANDBOX_UID;
 
-		ret->uid[0] = (struct idmap_line){inside, ids->caller_uid, 1};
-		ret->gid[0] = (struct idmap_line){inside, ids->caller_gid, 1};
+		bool below = spec->pool.given; /* where the caller is that number already */
+
+		ret->uid[0] = (struct idmap_line){inside, below ? SANDBOX_UID : ids->caller_uid, 1};
+		ret->gid[0] = (struct idmap_line){inside, below ? SANDBOX_UID : ids->caller_gid, 1};
 		ret->deny_setgroups = true;
 		return;
 	}
 	ret->uid[0] = (struct idmap_line){0, ids->uid_base, SANDBOX_IDS};
 	ret->gid[0] = (struct idmap_line){0, ids->gid_base, SANDBOX_IDS};
+}
+
+struct map {
+	pid_t pid;
+	const struct idmap *map;
+};
+
+static int write_map(void *arg, struct err *e)
+{
+	const struct map *m = arg;
+
+	return idmap_write(m->pid, m->map, e);
+}
+
+/* The kernel wants who writes a map to be one level above. */
+int sandbox_map_ids(const struct sandbox *sb, const struct sandbox_spec *spec, struct err *e)
+{
+	struct idmap map;
+	struct map m = {sb->pid, &map};
+
+	idmap_of(spec, &map);
+	return spec->pool.given ? userns_inside(spec->pool.fd, write_map, &m, e) : write_map(&m, e);
 }
 
 int sandbox_give_first(const struct sandbox *sb, const struct plan_head *first, struct err *e)

@@ -56,8 +56,8 @@ int sandbox_give_exec(const struct sandbox *sb, const struct plan *plan, const i
 int sandbox_ask_processes(const struct sandbox *sb, int file, int about, struct err *e);
 /* A file server for the other end of this socket, borrowed. */
 int sandbox_serve_files(const struct sandbox *sb, int about, struct err *e);
-/* The maps that fit the spec's ids. */
-void sandbox_idmap(const struct sandbox_spec *spec, struct idmap *ret);
+/* Give its user namespace the maps that fit the spec's ids. */
+int sandbox_map_ids(const struct sandbox *sb, const struct sandbox_spec *spec, struct err *e);
 /* Let the guest go on, with descriptors for it (FD_NONE ends the list; borrowed), or NULL. */
 int sandbox_proceed(const struct sandbox *sb, enum plan_await part, const int *fds, struct err *e);
 

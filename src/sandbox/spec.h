@@ -169,9 +169,13 @@ struct sandbox_spec {
 		bool given;
 		int fd, own; /* a network namespace to be in, and the way back; borrowed */
 	} net;		     /* else the guest makes one */
-	bool shared;	     /* a sandbox that lives: its commands may signal each other */
-	bool prompt;	     /* in the daemon: the caller does not wait for the guest's own end */
-	bool memory_unheld;  /* no cgroup: rlimits are all there is */
+	struct {
+		bool given;
+		int fd; /* a user namespace with the one id that is the sandbox's user; borrowed */
+	} pool;		/* its own is below that one; else below ours */
+	bool shared;	/* a sandbox that lives: its commands may signal each other */
+	bool prompt;	/* in the daemon: the caller does not wait for the guest's own end */
+	bool memory_unheld; /* no cgroup: rlimits are all there is */
 	uint16_t rows, cols;
 	/* All borrowed. */
 	const char *const *metadata; /* of a sandbox that lives: "key=value"; or NULL */

@@ -22,10 +22,12 @@ void driver_spec(struct warden *w, struct ward *ward)
 	case KIND_PYTHON:
 		ward->spec.driver = DRIVER_PYTHON;
 		ward->spec.forked = zygote_ready(w);
+		if (ward->spec.forked)
+			zygote_pool(w, &ward->spec);
 		ward->argv[0] = "/usr/bin/python3";
 		ward->argv[1] = "-c";
 		ward->argv[2] = driver_python;
-		ward->argv[3] = w->config->preload;
+		ward->argv[3] = ward->spec.forked ? w->config->preload : w->config->preload_alone;
 		break;
 	case KIND_NODE:
 		ward->spec.driver = DRIVER_NODE;

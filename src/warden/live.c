@@ -122,14 +122,11 @@ static int give_ids_and_plan(struct live *l, const struct sandbox_spec *of, stru
 {
 	struct sandbox_spec with = *of, *spec = &with;
 	struct plan *plan = NULL;
-	struct idmap map;
 	char runtime[512];
 	int r = 0;
 
-	if (spec->level == LEVEL_STRICT && !spec->zygote) {
-		sandbox_idmap(spec, &map);
-		r = idmap_write(l->sb.pid, &map, e);
-	}
+	if (spec->level == LEVEL_STRICT && !spec->zygote)
+		r = sandbox_map_ids(&l->sb, spec, e);
 	if (geteuid() != 0 && place_runtime(runtime, sizeof(runtime), e) >= 0)
 		with.runtime = runtime;
 	if (r >= 0)

@@ -176,6 +176,8 @@ struct stock {
 struct zygote {
 	bool there;
 	struct live live;
+	bool pooled;	   /* where we are not root: */
+	int pool;	   /* the user namespace that it is in, and its forks' sandboxes below */
 	int sock;	   /* requests (wire/fork.h) */
 	bool proved;	   /* one of its forks was ready */
 	unsigned forks;	   /* that it was asked for */

@@ -48,13 +48,14 @@ struct warden_news {
 };
 
 struct warden_config {
-	unsigned waiting[KINDS]; /* how many sandboxes of each kind wait ready-made, at least */
-	uint64_t warm_memory;	 /* what all that wait may hold; 0: the default */
-	unsigned waiting_max;	 /* of all kinds, whatever the demand: each has descriptors */
-	const char *preload;	 /* modules that a waiting Python has imported, with commas */
-	unsigned live_max;	 /* how many runs at once */
-	unsigned queue_max;	 /* how many requests wait for that */
-	uid_t api_uid;		 /* who asks for others, by HTTP */
+	unsigned waiting[KINDS];   /* how many sandboxes of each kind wait ready-made, at least */
+	uint64_t warm_memory;	   /* what all that wait may hold; 0: the default */
+	unsigned waiting_max;	   /* of all kinds, whatever the demand: each has descriptors */
+	const char *preload;	   /* modules that a waiting Python has imported, with commas */
+	const char *preload_alone; /* and one that is no fork, so that they are its own */
+	unsigned live_max;	   /* how many runs at once */
+	unsigned queue_max;	   /* how many requests wait for that */
+	uid_t api_uid;		   /* who asks for others, by HTTP */
 	/* Start (again) the process that talks to callers; returns its pid and our end of the
 	 * socket to it. */
 	pid_t (*start_front)(void *arg, int *ret_sock);

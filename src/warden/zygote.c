@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "base/passfd.h"
+#include "kernel/userns.h"
 #include "sandbox/environ.h"
 #include "wire/fork.h"
 
@@ -44,6 +45,30 @@ static void fill_spec(const struct warden *w, struct sandbox_spec *spec, const c
 	};
 }
 
+/* Whom an ordinary user's zygote may enter is below a user namespace that is its own. */
+static int make_pool(struct zygote *z, struct err *e)
+{
+	const struct idmap map = {
+		.uid = {{SANDBOX_UID, geteuid(), 1}},
+		.gid = {{SANDBOX_UID, getegid(), 1}},
+		.n_uid = 1,
+		.n_gid = 1,
+		.deny_setgroups = true,
+	};
+
+	if (geteuid() == 0 || z->pooled)
+		return 0;
+	z->pool = userns_make(&map, e);
+	z->pooled = z->pool >= 0;
+	return z->pooled ? 0 : z->pool;
+}
+
+void zygote_pool(const struct warden *w, struct sandbox_spec *spec)
+{
+	spec->pool.given = w->zygote.pooled;
+	spec->pool.fd = w->zygote.pool;
+}
+
 static int start(struct warden *w, struct err *e)
 {
 	struct zygote *z = &w->zygote;
@@ -65,7 +90,10 @@ static int start(struct warden *w, struct err *e)
 	z->started_us = warden_now_us();
 	z->source = (struct source){SOURCE_ZYGOTE, NULL, NULL};
 	fill_spec(w, &spec, argv);
-	int r = ward_spec(w, &spec, e);
+	int r = make_pool(z, e);
+	zygote_pool(w, &spec);
+	if (r >= 0)
+		r = ward_spec(w, &spec, e);
 	if (r >= 0)
 		r = live_make(&z->live, &spec, &w->cgroups, stdio, e);
 	if (r >= 0)
@@ -112,7 +140,7 @@ bool zygote_ready(struct warden *w)
 	struct zygote *z = &w->zygote;
 	struct err e = ERR_INIT;
 
-	if (geteuid() != 0 || z->failures >= FAILURES_MAX)
+	if (z->failures >= FAILURES_MAX)
 		return false;
 	if (is_worn(w))
 		zygote_end(w);

@@ -107,7 +107,7 @@ print(hits, sorted(int(p) for p in os.listdir("/proc") if p.isdigit()),
       [os.readlink(f)[:6] for f in ("/proc/self/fd/" + n for n in os.listdir("/proc/self/fd"))
        if os.path.lexists(f)].count("socket"))'
 	check "M05: nobody else is there to be signalled or traced" test "$(json 'd["stdout"]["text"].strip()')" = "[] [1, 2] 0"
-	[ "$MODE" != R ] || check "M05: the zygote is the same" test "$(children_of "$(zygote)")" = "$before"
+	check "M05: the zygote is the same" test "$(children_of "$(zygote)")" = "$before"
 	python -c '
 import os, time
 n = 0
@@ -137,7 +137,6 @@ print(attempt(os.open, "/proc/self/exe", os.O_WRONLY), attempt(os.truncate, "/pr
       {l.split(None, 5)[5].strip().split("/")[1] for l in open("/proc/self/maps") if "/" in l})'
 	check "no file of the zygote's can be written or mapped again" test "$(json 'd["stdout"]["text"].strip()')" = \
 		"refused refused {'refused'} True / / [] {'usr'}"
-	[ "$MODE" = R ] || return
 	python -c '
 import os
 try: os.open("/proc/self/exe", os.O_RDONLY); print("opened")
@@ -203,7 +202,6 @@ renewal()
 # A zygote that dies is replaced; nobody notices.
 death()
 {
-	[ "$MODE" = R ] || return
 	kill -9 "$(children_of "$(zygote)" | tr -d ' ')"
 	python -c 'print(6 * 7)'
 	json_is 'interpreter 42' '"%s %s" % (d["start"], d["stdout"]["text"].strip())' "the zygote was killed"
@@ -226,13 +224,12 @@ all_gone()
 # The warden is killed: so are the zygote and its forks.
 orphans()
 {
-	local pids zygotes=0
+	local pids
 
-	[ "$MODE" != R ] || zygotes=2
 	daemon_start --warm 0 --warm-python $WARM
 	wait_for 30 pythons_wait
 	pids="$(guests) $(zygote) $(children_of "$(zygote)") $(waiting_pythons)"
-	check "all of them are there" test "$(wc -w <<<"$pids")" = $((2 * WARM + zygotes))
+	check "all of them are there" test "$(wc -w <<<"$pids")" = $((2 * WARM + 2))
 	kill -9 "$DAEMON"
 	wait "$DAEMON_CALL" 2>/dev/null
 	sed -i '/^signal 9/d' "$EVIDENCE/report" # that was us
@@ -247,7 +244,7 @@ checks()
 	daemon_mode
 	daemon_start --warm 0 --warm-python $WARM
 	check "they wait" wait_for 30 waiting_is $WARM
-	[ "$MODE" != R ] || check "there is a zygote" test -n "$(zygote)"
+	check "there is a zygote" test -n "$(zygote)"
 	outside
 	leftovers
 	secrets
