@@ -160,21 +160,56 @@ int policy_of_file(int fd, struct policy **ret, struct err *e)
 	return r;
 }
 
-/* Those that are there, one behind the other. */
-static void add_more(int fds[GATE_OPEN_FDS_MAX], const int more[3])
+/* What use_gate() will be given. */
+static void note_opening(struct pinfold_run *run, const struct gate_open *msg, int *policy,
+			 int *intake, int *reports, int *more[3])
 {
-	for (unsigned i = 0, n = GATE_OPEN_FDS; i < 3; i++)
-		if (more[i] >= 0)
-			fds[n++] = more[i];
+	int *fds = run->opening.fds;
+
+	run->opening.due = true;
+	run->opening.msg = *msg;
+	fds[0] = take_fd(policy);
+	fds[1] = take_fd(intake);
+	fds[2] = take_fd(reports);
+	unsigned n = GATE_OPEN_FDS;
+	for (unsigned i = 0; i < 3; i++)
+		if (*more[i] >= 0)
+			fds[n++] = take_fd(more[i]);
+	while (n < GATE_OPEN_FDS_MAX)
+		fds[n++] = FD_NONE;
+}
+
+static void forget_opening(struct pinfold_run *run)
+{
+	for (unsigned i = 0; run->opening.due && i < GATE_OPEN_FDS_MAX; i++)
+		fd_close(&run->opening.fds[i]);
+	run->opening.due = false;
+}
+
+int egress_open(struct pinfold_run *run, struct err *e)
+{
+	if (!run->opening.due)
+		return 0;
+	run->uses_gate = true;
+	int r = use_gate(&run->opening.msg, run->opening.fds, e);
+	forget_opening(run);
+	return r < 0 ? r : egress_record_begin(run, e);
 }
 
 int egress_begin(struct pinfold_run *run, struct err *e)
+{
+	int r = egress_prepare(run, e);
+
+	return r < 0 ? r : egress_open(run, e);
+}
+
+int egress_prepare(struct pinfold_run *run, struct err *e)
 {
 	struct request *req = &run->req;
 	struct gate_open msg = {.magic = GATE_MAGIC, .version = GATE_VERSION};
 	const char *resolver = getenv("PINFOLD_RESOLVER");
 	auto_close int policy = FD_NONE, intake = FD_NONE, reports = FD_NONE, roots = FD_NONE;
-	auto_close int secrets = FD_NONE;
+	auto_close int secrets = FD_NONE, purse = FD_NONE;
 	int pair[2];
 
 	if (!req->spec.egress.n_ports)
@@ -204,16 +239,19 @@ int egress_begin(struct pinfold_run *run, struct err *e)
 	reports = pair[1];
 	req->spec.egress.gate = run->gate_end;
 	req->spec.egress.is_heard = !run->lives;
-	int fds[GATE_OPEN_FDS_MAX] = {policy, intake, reports, FD_NONE, FD_NONE, FD_NONE};
-	add_more(fds, (int[]){roots, secrets, req->egress_purse ? req->egress_purse : FD_NONE});
-	if (req->egress_purse)
+	if (req->egress_purse) {
 		msg.flags |= GATE_SHARES;
-	run->uses_gate = true;
+		purse = fcntl(req->egress_purse, F_DUPFD_CLOEXEC, 3);
+		if (purse < 0)
+			return err_sys(e, "gate");
+	}
 	run->policy_fd = fcntl(policy, F_DUPFD_CLOEXEC, 3);
-	int r = use_gate(&msg, fds, e);
-	if (r >= 0)
-		r = egress_record_begin(run, e);
-	return r >= 0 && req->spec.egress.inspects ? egress_trust(run, e) : r;
+	note_opening(run, &msg, &policy, &intake, &reports, (int *[]){&roots, &secrets, &purse});
+	/* Its answer is a part of the tree. */
+	if (!req->spec.egress.inspects)
+		return 0;
+	int r = egress_open(run, e);
+	return r < 0 ? r : egress_trust(run, e);
 }
 
 static void deny(struct pinfold_run *run, const struct gate_report *r, uint64_t before)
@@ -301,6 +339,7 @@ void egress_end(struct pinfold_run *run)
 	struct pollfd pfd = {.fd = run->reports, .events = POLLIN};
 
 	fd_close(&run->gate_end);
+	forget_opening(run);
 	egress_share_end(run);
 	egress_live_close(run);
 	egress_ask_end(run);

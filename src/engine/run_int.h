@@ -223,7 +223,12 @@ struct pinfold_run {
 
 	struct capture capture[2];
 	char artifact[2][320];
-	bool uses_gate;	 /* with a policy: */
+	bool uses_gate; /* with a policy: */
+	struct {
+		bool due;
+		struct gate_open msg;
+		int fds[GATE_OPEN_FDS_MAX];
+	} opening;	 /* what the gate is still to be told */
 	int gate_end;	 /* the guest's end of a socket to the gate, until it has it */
 	int reports;	 /* what the gate tells */
 	int recorded_fd; /* what is being recorded, FD_NONE: nothing */
@@ -399,6 +404,10 @@ int request_policy(struct request *r, const struct pinfold_run_options *o, struc
 int request_ceiling(struct request *r, struct err *e);
 /* Before the sandbox is made; nothing without a policy. */
 int egress_begin(struct pinfold_run *run, struct err *e);
+/* The same in two: to start a gate takes as long as the guest needs until it can be given its command.
+ * Before the second part was called, nothing that it starts may run. */
+int egress_prepare(struct pinfold_run *run, struct err *e);
+int egress_open(struct pinfold_run *run, struct err *e);
 /* egress_trust.c: the certificates by which the gate believes servers, as a sealed file; what the
  * sandbox has to trust, from the gate. */
 int roots_file(struct pinfold_run *run, int *ret_fd, struct err *e);

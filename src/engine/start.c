@@ -152,9 +152,12 @@ static int make_loop(struct pinfold_run *run, struct err *e)
 	return 0;
 }
 
-static int record_meanwhile(void *run, struct err *e)
+static int meanwhile(void *with, struct err *e)
 {
-	return record_run_begin(run, e);
+	struct pinfold_run *run = with;
+	int r = egress_open(run, e);
+
+	return r < 0 ? r : record_run_begin(run, e);
 }
 
 static int make_all(struct pinfold_run *run, struct err *e)
@@ -164,7 +167,7 @@ static int make_all(struct pinfold_run *run, struct err *e)
 	int r = scratch_name(run, e);
 
 	if (r >= 0)
-		r = egress_begin(run, e);
+		r = egress_prepare(run, e);
 	if (r >= 0)
 		r = guard_begin(run, e);
 	if (r >= 0)
@@ -181,7 +184,7 @@ static int make_all(struct pinfold_run *run, struct err *e)
 	if (r >= 0 && run->req.scope &&
 	    scope_enter(&l->scope, &l->sb, run->req.spec.id, &l->limits, &l->cgroup, e) < 0)
 		r = request_lose_scope(&run->req, e);
-	l->meanwhile = record_meanwhile;
+	l->meanwhile = meanwhile;
 	l->with = run;
 	if (r >= 0)
 		r = live_enter(l, &run->req.spec, e);
