@@ -58,6 +58,8 @@ else
 LDFLAGS_ALL += -static-pie
 endif
 endif
+# A static libcrypto may be one that compresses certificates (Debian 13).
+CRYPTO_LIBS := -lcrypto -lz -lzstd
 LIBS := -lcrypto -lsqlite3 -lzstd -lz -ljansson -lyaml -lm
 # Static libarchive leaves it to us to name what its filters need; of its formats only tar is linked.
 ARCHIVE_LIBS := -larchive -ljansson -llzma -lz -lzstd
@@ -193,7 +195,7 @@ $(B)/sandbox/reader_image.o: $(B)/reader
 
 # Static and not instrumented for the same reason: it runs without any right, and is carried along.
 $(B)/pinfold-tls: $(ENDS_TLS_OBJ)
-	$(LINK) $(READER_CFLAGS) $(READER_LDFLAGS) -o $@ $^ $(TLS_LIBS) -lcrypto
+	$(LINK) $(READER_CFLAGS) $(READER_LDFLAGS) -o $@ $^ $(TLS_LIBS) $(CRYPTO_LIBS)
 $(B)/tls/image.o: CPPFLAGS_ALL += -DTLS_IMAGE='"$(B)/pinfold-tls"'
 $(B)/tls/image.o: $(B)/pinfold-tls
 $(B)/gate: $(GATE_OBJ)

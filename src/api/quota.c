@@ -30,7 +30,7 @@ const char *quota_name(enum quota q)
 		[QUOTA_EGRESS + PINFOLD_PURSE_REQUESTS] = "egress_requests",
 	};
 
-	return names[q];
+	return q < QUOTAS ? names[q] : "";
 }
 
 static uint64_t wall_s(void)

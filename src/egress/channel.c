@@ -192,6 +192,15 @@ static int keep_session(SSL *ssl, SSL_SESSION *given)
 	return 0; /* what was given stays OpenSSL's */
 }
 
+static time_t given_at(const SSL_SESSION *given)
+{
+#if OPENSSL_VERSION_NUMBER >= 0x30300000L
+	return SSL_SESSION_get_time_ex(given);
+#else
+	return (time_t)SSL_SESSION_get_time(given);
+#endif
+}
+
 /* Whom it was given by, then, is who he was, and still may be. */
 static bool is_still_good(SSL_SESSION *given, const struct name *host)
 {
@@ -199,7 +208,7 @@ static bool is_still_good(SSL_SESSION *given, const struct name *host)
 
 	if (!HOLD_GATE_RESUME)
 		return true;
-	if (!cert || time(NULL) - (time_t)SSL_SESSION_get_time(given) > SESSION_S ||
+	if (!cert || time(NULL) - given_at(given) > SESSION_S ||
 	    X509_cmp_current_time(X509_get0_notAfter(cert)) <= 0)
 		return false;
 	return host->kind == NAME_DNS

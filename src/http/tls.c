@@ -209,7 +209,7 @@ int tls_new(struct tls_server *s, int fd, struct tls **ret, struct err *e)
 	ERR_clear_error();
 	t->ssl = SSL_new(s->ctx);
 	if (!t->ssl || SSL_set_fd(t->ssl, fd) != 1) {
-		tls_free(t);
+		tls_end(t);
 		return err_set(e, ERR_INTERNAL, "make a TLS connection: %s", reason());
 	}
 	SSL_set_accept_state(t->ssl);
@@ -217,7 +217,7 @@ int tls_new(struct tls_server *s, int fd, struct tls **ret, struct err *e)
 	return 0;
 }
 
-void tls_free(struct tls *t)
+void tls_end(struct tls *t)
 {
 	if (!t)
 		return;

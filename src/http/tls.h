@@ -32,9 +32,9 @@ struct tls;	   /* one connection */
 int tls_server_new(int cert_fd, int key_fd, struct tls_server **ret, struct err *e);
 void tls_server_free(struct tls_server *s);
 
-/* `fd` is borrowed and is closed by who opened it, after tls_free(). */
+/* `fd` is borrowed and is closed by who opened it, after tls_end(). */
 int tls_new(struct tls_server *s, int fd, struct tls **ret, struct err *e);
-void tls_free(struct tls *t);
+void tls_end(struct tls *t);
 
 /*
  * All return TLS_WANT_* as above, or a negative errno after which the connection is of no use:

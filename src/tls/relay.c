@@ -104,7 +104,7 @@ static void gone(struct relay *r, struct conn *c)
 {
 	if (c->client.fd < 0)
 		return;
-	tls_free(c->tls);
+	tls_end(c->tls);
 	fd_close(&c->client.fd);
 	fd_close(&c->inner.fd);
 	free(c->up.data);

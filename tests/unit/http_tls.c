@@ -116,7 +116,7 @@ static void pair_init(struct pair *p, int version, const char *protocols)
 
 static void pair_done(struct pair *p)
 {
-	tls_free(p->tls);
+	tls_end(p->tls);
 	tls_server_free(p->server);
 	SSL_free(p->client);
 	SSL_CTX_free(p->ctx);
