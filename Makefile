@@ -290,7 +290,7 @@ clean:
 	rm -rf build
 
 .PHONY: check check-root check-daemon check-red check-fresh check-vm check-compat check-replay tidy soak bench bench-http bench-egress bench-workspaces bench-ledger bench-deps check-packages phases
-.PHONY: install uninstall
+.PHONY: install install-strip uninstall
 
 JOBS ?= $(shell echo $$((2 * $$(nproc) + 1)))
 
@@ -423,6 +423,9 @@ install: all
 		{ [ -n '$(DESTDIR)' ] || ! command -v apparmor_parser >/dev/null || \
 			apparmor_parser -r $(PROFILE); }; \
 	fi
+# Without the names and lines that a debugger wants: two thirds of the size.
+install-strip: install
+	strip '$(DESTDIR)$(BINDIR)/pinfold'
 uninstall:
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
 	@[ ! -e '$(DESTDIR)$(PROFILE)' ] || { \
@@ -452,7 +455,7 @@ help:
 	@echo 'make bench-deps    what packages cost, beside pip (root)'
 	@echo 'make phases         docs/phases.svg: where the time of one run goes (root)'
 	@echo 'make tidy           rooms, lengths, banned calls, headers alone'
-	@echo 'make install        PREFIX (/usr/local), DESTDIR; make uninstall'
+	@echo 'make install        PREFIX (/usr/local), DESTDIR; make install-strip, make uninstall'
 	@echo 'make DROP=name      build/drop-name/pinfold, without one protection (src/sandbox/hold.h)'
 	@echo 'make DEV=1          warnings are errors'
 
