@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../lib/oracle.sh"
 
 SEED=${PINFOLD_TEST_SEED:-4}
-KILLS=${PINFOLD_TEST_KILLS:-60}
+KILLS=${PINFOLD_TEST_KILLS:-40}
 
 no_mounts()
 {

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib/cli.sh"
 . "$(dirname "$0")/../lib/workspace.sh"
 
-KILLS=${KILLS:-20}
+KILLS=${KILLS:-12}
 
 # as_caller COMMAND...: on the host, in the directory $D, as who calls pinfold.
 as_caller()
@@ -552,7 +552,7 @@ huge()
 {
 	project huge
 	pinfold exec huge --memory 512M -- sh -c 'cd /work; head -c 40M /dev/urandom >big
-		truncate -s 300M holes; echo end >>holes; sha256sum big holes'
+		truncate -s 100M holes; echo end >>holes; sha256sum big holes'
 	sums=$(cat "$OUT")
 	pinfold apply huge
 	exits 0 "large files"
