@@ -118,7 +118,7 @@ wardens()
 	check "warden: every process of its ends with it" test "$alive" = 0
 	daemon_stop
 	check "warden: nothing is left" nothing_left
-	sed -i '/^signal 9/d' "$EVIDENCE/report" # that was us
+	forget_report '^signal 9' # that was us
 }
 
 # The caller holds the guest's control socket: were it for that alone, the sandbox would live on.
@@ -138,7 +138,7 @@ sleeping_caller()
 	inside_wait HELD
 	exits 125 "warden: the caller is told"
 	says '^pinfold: internal: the daemon ended' "warden: in words"
-	sed -i '/^signal 9/d' "$EVIDENCE/report" # that was us
+	forget_report '^signal 9' # that was us
 	inside --no-daemon -- true
 }
 

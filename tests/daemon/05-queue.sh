@@ -90,7 +90,7 @@ leaves()
 	wait_for 10 queued_are 1
 	kill -KILL "$C_PID"
 	inside_wait C
-	sed -i '/^signal 9/d' "$EVIDENCE/report" # that was us
+	forget_report '^signal 9' # that was us
 	wait_for 5 queued_are 0
 	inside_start D "${BEST[@]}" --daemon -- echo runs
 	wait_for 10 queued_are 1

@@ -98,20 +98,20 @@ for column in zip(*rows):
 
 other_ways()
 {
-	wait_for 10 waiting_is "$WARM"
+	wait_for 10 waiting_beyond $((WARM - 1))
 	inside_json --daemon "${BEST[@]}" --env NODE_OPTIONS=--no-warnings --lang node -c 'console.log(process.env.NODE_OPTIONS)'
 	json_is warm 'd["start"]' "a variable that shapes the start gets another"
-	wait_for 10 waiting_is "$WARM"
+	wait_for 10 waiting_beyond $((WARM - 1))
 	inside_json --daemon "${BEST[@]}" --lang node -c 'console.log(process.argv[2])' -- --version
 	json_is 'interpreter --version' '"%s %s" % (d["start"], d["stdout"]["text"].strip())' \
 		"an option behind the text is the program's"
-	wait_for 10 waiting_is "$WARM"
+	wait_for 10 waiting_beyond $((WARM - 1))
 	inside_json --daemon "${BEST[@]}" --lang node -c 'import fs from "fs"; console.log(await 6 * 7)'
 	json_is 'warm 42' '"%s %s" % (d["start"], d["stdout"]["text"].strip())' "and so does a module"
-	wait_for 10 waiting_is "$WARM"
+	wait_for 10 waiting_beyond $((WARM - 1))
 	inside_json --daemon "${BEST[@]}" --lang r -c ''
 	json_is 'warm 0' '"%s %s" % (d["start"], d["exit_code"])' "no text of R is a file without any"
-	wait_for 10 waiting_is "$WARM"
+	wait_for 10 waiting_beyond $((WARM - 1))
 	inside_json --daemon "${BEST[@]}" --workdir /nowhere --lang node -c 'console.log(1)'
 	exits 125 "a directory that is not there is said as ever"
 }

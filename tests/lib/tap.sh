@@ -62,14 +62,19 @@ done_testing()
 	[ "$TAP_FAILED" = 0 ]
 }
 
+# pause_open: a pipe that nobody writes to, PAUSE_FD: what waits for it starts no process.
+pause_open()
+{
+	[ -n "${PAUSE_FD:-}" ] || exec {PAUSE_FD}<> <(:)
+}
+
 # wait_for SECONDS COMMAND...: until the command succeeds; never a fixed pause.
 wait_for()
 {
 	# From 5 s on it is patience, not a promise: a busy machine gets more of it.
 	local until=$((${EPOCHREALTIME/[.,]/} + $1 * ($1 < 5 ? 1 : 3) * 1000000)) pause=0.01 looks=0
 
-	# A pipe that nobody writes to: what waits for it starts no process.
-	[ -n "${PAUSE_FD:-}" ] || exec {PAUSE_FD}<> <(:)
+	pause_open
 	shift
 	until "$@"; do
 		[ "${EPOCHREALTIME/[.,]/}" -lt "$until" ] || return 1

@@ -405,7 +405,7 @@ watches()
 	kill -INT "$WATCH_PID"
 	inside_wait WATCH
 	check "SIGINT ends it" test "$RC" = 130 -o "$RC" = 0
-	sed -i '/^signal 2$/d' "$EVIDENCE/report"
+	forget_report '^signal 2$'
 	check "without a word" not grep -v '^pinfold: limits are best-effort' "$WATCH_ERR"
 	ws v cat later
 	prints later "the workspace is there"

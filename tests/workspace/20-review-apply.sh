@@ -597,7 +597,7 @@ killing()
 		[ -z "$(status)" ] || wrong=$((wrong + 1))
 		[ "$wrong" = 0 ] || break
 	done
-	sed -i '/^signal 9/d' "$EVIDENCE/report"
+	forget_report '^signal 9'
 	diag "$KILLS kills: $none with nothing, $halves in the middle, $whole at the end"
 	check "kill -9 at any moment leaves all or nothing" test "$wrong" = 0
 	pinfold apply kill
@@ -605,7 +605,7 @@ killing()
 	call_start run apply --revert kill
 	kill -KILL "$run_PID" 2>/dev/null
 	inside_wait run
-	sed -i '/^signal 9/d' "$EVIDENCE/report"
+	forget_report '^signal 9'
 	pinfold review kill
 	check "a revert that is killed is whole or not at all" test "$(status | wc -l)" = 155 -o -z "$(status)"
 	pinfold rm kill
