@@ -130,7 +130,7 @@ are_dead()
 	local pid
 
 	for pid; do
-		! grep -sq '^State:[[:space:]]*[^ZX]' "/proc/$pid/status" || return 1
+		[ ! -e "/proc/$pid" ] || grep -sq '^State:.[ZX]' "/proc/$pid/status" || return 1
 	done
 }
 

@@ -68,7 +68,8 @@ pause_open()
 	[ -n "${PAUSE_FD:-}" ] || exec {PAUSE_FD}<> <(:)
 }
 
-# wait_for SECONDS COMMAND...: until the command succeeds; never a fixed pause.
+# wait_for SECONDS COMMAND...: until the command succeeds; never a fixed pause. What was waited for in vain is written to
+# the file PINFOLD_TEST_WAITS: where nobody minds that, the wait is of no use, or for the wrong thing.
 wait_for()
 {
 	# From 5 s on it is patience, not a promise: a busy machine gets more of it.
@@ -77,7 +78,10 @@ wait_for()
 	pause_open
 	shift
 	until "$@"; do
-		[ "${EPOCHREALTIME/[.,]/}" -lt "$until" ] || return 1
+		if [ "${EPOCHREALTIME/[.,]/}" -ge "$until" ]; then
+			[ -z "${PINFOLD_TEST_WAITS:-}" ] || echo "$0: $*" >>"$PINFOLD_TEST_WAITS"
+			return 1
+		fi
 		[ $((++looks)) != 50 ] || pause=0.05 # it takes long: a look costs others time, too
 		read -rt $pause -u "$PAUSE_FD"
 	done
