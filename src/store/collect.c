@@ -136,6 +136,8 @@ int store_collect(struct store *s, uint64_t *ret_bytes, struct err *e)
 	if (r >= 0)
 		r = donor_collect(s, e);
 	if (r >= 0)
+		r = workspace_collect_locks(s, e);
+	if (r >= 0)
 		r = project_collect(s, e);
 	return r < 0 ? r : origin_collect(s, e);
 }

@@ -237,14 +237,6 @@ int donor_note(struct store *s, const struct workspace *w, const char *key, uint
 	return r < 0 ? r : 0;
 }
 
-static int is_workspace(struct store *s, int64_t id, struct err *e)
-{
-	auto_rows struct db_rows *rows = NULL;
-	int r = db_query(s->db, &rows, e, "SELECT 1 FROM workspace WHERE id = ?1", "i", id);
-
-	return r < 0 ? r : db_next(rows, e);
-}
-
 /* W-KEY and pull-W-KEY; else 0. */
 static int64_t whose(const char *name)
 {
@@ -269,7 +261,7 @@ int donor_collect(struct store *s, struct err *e)
 	while (r >= 0 && (d = readdir(all))) {
 		int64_t id = whose(d->d_name);
 
-		r = id > 0 ? is_workspace(s, id, e) : 1;
+		r = id > 0 ? workspace_exists(s, id, e) : 1;
 		if (r == 0)
 			(void)remove_tree_at(dirfd(all), d->d_name); /* or the next time */
 	}

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/workspace.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "store/db.h"
@@ -313,6 +316,49 @@ int workspace_remove(struct store *s, const char *name, struct err *e)
 		(void)unlinkat(s->home_fd, path, 0); /* its number is never given again */
 	}
 	return r;
+}
+
+int workspace_exists(struct store *s, int64_t id, struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	int r = db_query(s->db, &rows, e, "SELECT 1 FROM workspace WHERE id = ?1", "i", id);
+
+	return r < 0 ? r : db_next(rows, e);
+}
+
+/* Its number, of a workspace's lock; 0 of any other file there. */
+static int64_t lock_id(const char *name)
+{
+	long long id = 0;
+	int n = 0;
+
+	if (!isdigit((unsigned char)name[0]) || sscanf(name, "%18lld%n", &id, &n) != 1 || name[n])
+		return 0;
+	return id;
+}
+
+int workspace_collect_locks(struct store *s, struct err *e)
+{
+	const struct dirent *d = NULL;
+	int fd = openat(s->home_fd, "locks", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	DIR *all = fd < 0 ? NULL : fdopendir(fd);
+	int r = 0;
+
+	if (!all) {
+		fd_close(&fd);
+		return 0; /* there is none */
+	}
+	while (r >= 0 && (d = readdir(all))) {
+		int64_t id = lock_id(d->d_name);
+
+		/* A workspace is there before its lock is. Who still has this one open, or makes it
+		 * again, finds that there is no such workspace. */
+		r = id > 0 ? workspace_exists(s, id, e) : 1;
+		if (r == 0)
+			(void)unlinkat(dirfd(all), d->d_name, 0); /* or the next time */
+	}
+	(void)closedir(all); /* only read */
+	return r < 0 ? r : 0;
 }
 
 int workspace_sizes(struct store *s, const struct workspace *w, uint64_t *ret_own,

@@ -70,6 +70,11 @@ int workspace_lock(struct store *s, const struct workspace *w, enum workspace_us
 		   struct err *e);
 /* Does anybody hold it? One that was removed is held by nobody. */
 bool workspace_is_used(struct store *s, int64_t id);
+/* 1 or 0: is there one of this number? */
+int workspace_exists(struct store *s, int64_t id, struct err *e);
+/* Remove the locks of those that are gone: of one who was killed while he removed it, or looked for it
+ * meanwhile. */
+int workspace_collect_locks(struct store *s, struct err *e);
 /* Forget it. Its space is given back by store_collect(). */
 int workspace_remove(struct store *s, const char *name, struct err *e);
 

@@ -189,7 +189,7 @@ struct zygote {
 #define WARD_HASH 1024u
 
 struct warden;
-/* ward.c: who keeps the record hears of it; which sandbox and whose is filled in. */
+/* ward_end.c: who keeps the record hears of it; which sandbox and whose is filled in. */
 void warden_tell(const struct warden *w, const struct ward *ward, struct warden_news *news);
 
 struct warden {
@@ -258,16 +258,42 @@ int ward_spec(const struct warden *w, struct sandbox_spec *spec, struct err *e);
 
 /* ward.c: one sandbox. */
 struct ward *ward_new(struct warden *w);
+/* Nothing of it is on the host any more. */
+void ward_free(struct warden *w, struct ward *ward);
 int ward_watch(struct warden *w, struct ward *ward, struct err *e);
-/* The caller gets the control socket with the claim itself, where the guest needs nothing of us any
- * more: what follows is between the two. */
-int ward_hand_over(struct warden *w, struct ward *ward, const int stdio[3], struct err *e);
 /* Nobody's yet. */
 bool ward_waits(const struct ward *ward);
 /* By the id that its owner knows; not one that waits. NULL: there is none. */
 struct ward *ward_find(const struct warden *w, const char *id);
 void ward_index(struct warden *w, struct ward *ward);
+void ward_unindex(struct warden *w, struct ward *ward);
+/* Let it die; ward_end() follows when it has. */
+void ward_kill(struct ward *ward, enum link_stop why);
+/* Say no on a connection. */
+void ward_refuse(int client, const struct err *e);
+/* False: the caller does not read, and is told when he does (ward_await_reader). */
+bool ward_tell(const struct ward *ward, const struct link_msg *msg, const int *fds, unsigned n);
+void ward_await_reader(const struct warden *w, struct ward *ward);
+/* What kind of sandbox it is. */
+void ward_describe(const struct ward *ward, struct link_msg *msg);
+
+/* ward_event.c: what is heard of it. */
 void ward_event(struct warden *w, const struct source *source, uint32_t events);
+/* The caller gets the control socket with the claim itself, where the guest needs nothing of us any
+ * more: what follows is between the two. */
+int ward_hand_over(struct warden *w, struct ward *ward, const int stdio[3], struct err *e);
+
+/* ward_end.c: kill it and remove all of it; tells the caller, if there is one. */
+void ward_end(struct warden *w, struct ward *ward);
+/* All but the guest were waited for, says the guest, and it is about to end: the caller need not
+ * wait for that. The accounts are a group's, or what the guest has told him; reading them takes a
+ * tenth of a short run, so not for who needs none. */
+void ward_tell_early(struct warden *w, struct ward *ward, bool count);
+/* Remove what the one that ended first still has on the host. */
+void ward_sweep_gone(struct warden *w);
+
+/* ward_limit.c: it is about to run, and has a group if it ever will. */
+void ward_watch_memory(struct warden *w, struct ward *ward);
 /* Limits that no group holds. */
 void ward_poll(struct warden *w);
 /* Somebody may get in: its limits are looked at again. */
@@ -277,14 +303,6 @@ void ward_expire(struct warden *w);
 void ward_set_deadline(struct warden *w, struct ward *ward, uint64_t at_us);
 /* SIGTERM to all in one that is held. */
 void ward_ask_to_end(struct ward *ward);
-/* Let it die; ward_end() follows when it has. */
-void ward_kill(struct ward *ward, enum link_stop why);
-/* Kill it and remove all of it; tells the caller, if there is one. */
-void ward_end(struct warden *w, struct ward *ward);
-/* Remove what the one that ended first still has on the host. */
-void ward_sweep_gone(struct warden *w);
-/* Say no on a connection. */
-void ward_refuse(int client, const struct err *e);
 /* How many of its processes were killed for want of memory so far. */
 uint64_t ward_oom_kills(const struct ward *ward);
 /* How many could not be started for its limit of processes; 0 where no control group counts
@@ -293,8 +311,6 @@ uint64_t ward_pids_refused(const struct ward *ward);
 /* Was that the end of a command which ended with this wait status? `before`: as it was when it
  * began. A shell passes on what became of the last program that it started. */
 bool ward_was_oom(const struct ward *ward, uint64_t before, int status);
-/* What kind of sandbox it is. */
-void ward_describe(const struct ward *ward, struct link_msg *msg);
 
 /* op.c. 1: by a signal, which is on its way. */
 int ward_set_paused(struct ward *ward, bool pause, struct err *e);

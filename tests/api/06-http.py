@@ -11,7 +11,7 @@ import time
 import urllib.error
 import urllib.request
 
-from api import (BEST, MIB, PAUSE, PID, PORT, SOCKET, Api, check, memory, raw, run_tests, same, skip, test,
+from api import (BEST, MIB, MODE, PAUSE, PID, PORT, SOCKET, Api, check, memory, raw, run_tests, same, skip, test,
                  wait_until)
 
 api = Api()
@@ -19,6 +19,7 @@ TOKEN = os.environ["TOKEN"]
 GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 LAST = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 OK = b'{"status":"ok"}'
+LATE = 15  # seconds that a busy machine may be
 
 
 def connect(tcp=False):
@@ -29,8 +30,8 @@ def connect(tcp=False):
     return s
 
 
-def served(seconds=3):
-    """Is somebody else served meanwhile, and soon?"""
+def served(seconds=10):
+    """Is somebody else served meanwhile, and soon? Who waits for one of those would wait for half a minute."""
     began = time.monotonic()
     return Api(timeout=seconds).get("/healthz").status == 200 and time.monotonic() - began < seconds
 
@@ -63,6 +64,8 @@ class Slow:
             "no byte at all": [connect(), b"", b"", 18],
             self.unread: [connect(), get, b"", 40],
         }
+        if MODE == "U":  # it is the same clock, whoever started it
+            self.kinds = {name: kind for name, kind in self.kinds.items() if kind[3] < 20}
         self.ended = {}
         for s, first, _, _ in self.kinds.values():
             s.sendall(first)
@@ -71,7 +74,7 @@ class Slow:
 
     def drip(self):
         at = 0
-        while len(self.ended) < len(self.kinds) and time.monotonic() - self.began < 60:
+        while len(self.ended) < len(self.kinds) and time.monotonic() - self.began < 90:
             for name, (s, _, rest, _) in self.kinds.items():
                 if name in self.ended:
                     continue
@@ -91,10 +94,10 @@ class Slow:
             PAUSE.wait(0.2)
 
     def check(self):
-        self.thread.join(max(0.1, 45 - (time.monotonic() - self.began)))
+        self.thread.join(max(0.1, 75 - (time.monotonic() - self.began)))
         for name, (_, _, _, most) in self.kinds.items():
             took = self.ended.get(name)
-            check("%s is given up on" % name, took is not None and took < most, took)
+            check("%s is given up on" % name, took is not None and took < most + LATE, took)
 
 
 slow = Slow()

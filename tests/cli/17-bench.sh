@@ -111,7 +111,7 @@ endings()
 	bench_wait
 	check "SIGKILL: nothing is left in a moment" wait_for 15 nothing_is_left
 	# That it was killed is what was asked for; whether its processes are gone stays a question.
-	sed -i '/^signal 9$/d' "$EVIDENCE/report"
+	forget_report '^signal 9$'
 	on_terminal 'expect:1 of 4 rounds' -- bench --samples 1
 	check "progress on a terminal" test "$RC" = 0
 	pinfold bench --samples 1

@@ -154,7 +154,7 @@ signals()
 	wait_for 5 grep -q ready "$TWO_OUT"
 	kill -KILL "$TWO_PID"
 	inside_wait TWO
-	sed -i '/^signal 9/d' "$EVIDENCE/report" # that was us
+	forget_report '^signal 9' # that was us
 	check "a caller who dies takes his sandbox with him" wait_for 30 waiting_is "$WARM"
 }
 

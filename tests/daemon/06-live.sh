@@ -284,7 +284,7 @@ caller_leaves()
 own_kill()
 {
 	wait_for 5 grep -q '^signal 9' "$EVIDENCE/report"
-	sed -i '/^signal 9/d' "$EVIDENCE/report"
+	forget_report '^signal 9'
 }
 
 inside_is_quiet()

@@ -70,6 +70,20 @@ by_socket()
 	wait_for 5 waiting_is 1
 }
 
+# In which something is left, or could be looked at from outside.
+returns_nothing_used()
+{
+	local what
+
+	for what in route6 packet outside connection lease; do
+		use "$what"
+		check "after $what it is not" not comes_back "$COOKIE"
+	done
+	by_socket nothing
+	check "a caller with sockets has his run" test -n "$COOKIE"
+	check "after it is not, by which it could be looked at" not comes_back "$COOKIE"
+}
+
 checks()
 {
 	local what
@@ -95,15 +109,7 @@ checks()
 			check "after $what it shows what a new one does" shows_as_new "$COOKIE"
 		done
 	fi
-	for what in route6 packet outside connection lease; do
-		use "$what"
-		check "after $what it is not" not comes_back "$COOKIE"
-	done
-	if [ "$MODE" = R ]; then
-		by_socket nothing
-		check "a caller with sockets has his run" test -n "$COOKIE"
-		check "after it is not, by which it could be looked at" not comes_back "$COOKIE"
-	fi
+	[ "$MODE" = U ] || returns_nothing_used
 	daemon_stop
 	exits 0 "it ends"
 	check "and nothing is left" nothing_left

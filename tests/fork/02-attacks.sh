@@ -232,7 +232,7 @@ orphans()
 	check "all of them are there" test "$(wc -w <<<"$pids")" = $((2 * WARM + 2))
 	kill -9 "$DAEMON"
 	wait "$DAEMON_CALL" 2>/dev/null
-	sed -i '/^signal 9/d' "$EVIDENCE/report" # that was us
+	forget_report '^signal 9' # that was us
 	# shellcheck disable=SC2086
 	check "the warden is killed, and nobody outlives it" wait_for 10 all_gone $pids
 	daemon_start --warm 0 --warm-python 0

@@ -14,7 +14,7 @@ checks()
 	/usr/bin/python3 -I "$TEST_DIR/kill.py" "$KILLS" "${PINFOLD_TEST_SEED:-5}" "$M/home/ledger/events" \
 		"${CALL[@]}" >"$OUT" 2>"$ERR" {LIVE_FD}>&-
 	RC=$?
-	sed -i '/^signal 9/d' "$EVIDENCE/report" # that was us
+	forget_report '^signal 9' # that was us
 	exits 0 "after each of $KILLS kills what was told is on record"
 	inside -- true
 	pinfold verify

@@ -54,15 +54,18 @@ waiting_is()
 	[ "$(guests | wc -w)" = "$1" ]
 }
 
-# waited LANG ARG...: a run in an interpreter that waits; WARM sandboxes are there again in a moment.
+# waited LANG ARG...: a run in an interpreter that waits; WARM sandboxes are there again in a moment. Which of
+# them are still being made cannot be seen, and at low priority: who asks again and again would be in their way.
 waited()
 {
 	local tries=0
 
+	pause_open
 	while [ $((tries++)) -lt 50 ]; do
 		inside_json --daemon "${BEST[@]}" --lang "$@"
 		[ "$(json 'd["start"]')" = interpreter ] && return
-		wait_for 5 waiting_is "$WARM"
+		wait_for 5 waiting_beyond $((WARM - 1)) # more, if one was missing
+		read -rt "$((tries / 4)).$((25 * (tries % 4)))" -u "$PAUSE_FD"
 	done
 }
 

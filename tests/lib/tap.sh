@@ -62,16 +62,28 @@ done_testing()
 	[ "$TAP_FAILED" = 0 ]
 }
 
-# wait_for SECONDS COMMAND...: until the command succeeds; never a fixed pause.
+# pause_open: a pipe that nobody writes to, PAUSE_FD: what waits for it starts no process.
+pause_open()
+{
+	[ -n "${PAUSE_FD:-}" ] || exec {PAUSE_FD}<> <(:)
+}
+
+# wait_for SECONDS COMMAND...: until the command succeeds; never a fixed pause. What was waited for in vain is written to
+# the file PINFOLD_TEST_WAITS: where nobody minds that, the wait is of no use, or for the wrong thing.
 wait_for()
 {
 	# From 5 s on it is patience, not a promise: a busy machine gets more of it.
-	local until=$((${EPOCHREALTIME/[.,]/} + $1 * ($1 < 5 ? 1 : 3) * 1000000))
+	local until=$((${EPOCHREALTIME/[.,]/} + $1 * ($1 < 5 ? 1 : 3) * 1000000)) pause=0.01 looks=0
 
+	pause_open
 	shift
 	until "$@"; do
-		[ "${EPOCHREALTIME/[.,]/}" -lt "$until" ] || return 1
-		read -rt 0.01 <> <(:)
+		if [ "${EPOCHREALTIME/[.,]/}" -ge "$until" ]; then
+			[ -z "${PINFOLD_TEST_WAITS:-}" ] || echo "$0: $*" >>"$PINFOLD_TEST_WAITS"
+			return 1
+		fi
+		[ $((++looks)) != 50 ] || pause=0.05 # it takes long: a look costs others time, too
+		read -rt $pause -u "$PAUSE_FD"
 	done
 	return 0
 }

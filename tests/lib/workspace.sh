@@ -92,7 +92,7 @@ not()
 own_kill()
 {
 	wait_for 5 grep -q '^signal 9' "$EVIDENCE/report"
-	sed -i '/^signal 9/d' "$EVIDENCE/report"
+	forget_report '^signal 9'
 }
 
 # sql STATEMENT: its rows, from the store of this mode, as the user whose it is.

@@ -106,7 +106,7 @@ killed_replay()
 		wait_for 10 test -s "$EVIDENCE/replay.pid"
 		kill -9 "$(cat "$EVIDENCE/replay.pid")"
 		wait "$pid"
-		sed -i '/^signal 9/d' "$EVIDENCE/report" # that was us
+		forget_report '^signal 9' # that was us
 		check "a killed replay leaves something ($turn)" left_behind
 		if [ "$turn" = gc ]; then pinfold gc; else pinfold replay "$RUN_BEFORE"; fi
 		exits 0 "$turn after a killed replay"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What nobody needs is removed, and nothing else: whatever died in the middle, whoever still
  * runs. */
+#include "base/fd.h"
 #include "store_help.h"
 
 static void collect(struct store *s)
@@ -104,6 +105,37 @@ static void removed(void)
 	collect(s);
 	is_int(ask(s, "SELECT count(*) FROM layer"), 0, "nothing stays");
 	ok(!layer_there(s, shared), "nor on disk");
+	store_away(s);
+}
+
+static int touch_in(const struct store *s, const char *name)
+{
+	auto_close int fd = openat(s->home_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	return fd < 0 ? -errno : 0;
+}
+
+/* Of who was killed in the middle of removing one, or asked for one that was just removed. */
+static void locks(void)
+{
+	struct store *s = store_fresh();
+	struct upper *u = NULL;
+
+	(void)make(s, "w");
+	(void)make(s, "v");
+	is_int(upper_open(s, "w", USE_ALONE, false, &u, &error), 0, "somebody holds a workspace");
+	is_int(touch_in(s, "locks/2") | touch_in(s, "locks/77") | touch_in(s, "locks/-77") |
+		       touch_in(s, "locks/77x"),
+	       0, "locks of one that is there, of one that is gone, and others");
+	collect(s);
+	ok(faccessat(s->home_fd, "locks/77", F_OK, 0) < 0, "that of one that is gone goes");
+	ok(faccessat(s->home_fd, "locks/1", F_OK, 0) == 0 && workspace_is_used(s, 1),
+	   "one that is held stays");
+	ok(faccessat(s->home_fd, "locks/2", F_OK, 0) == 0, "so does one of who is there");
+	ok(faccessat(s->home_fd, "locks/-77", F_OK, 0) == 0 &&
+		   faccessat(s->home_fd, "locks/77x", F_OK, 0) == 0,
+	   "and what is no workspace's");
+	upper_drop(u);
 	store_away(s);
 }
 
@@ -229,6 +261,7 @@ int main(void)
 	TAP_RUN(abandoned);
 	TAP_RUN(halves);
 	TAP_RUN(removed);
+	TAP_RUN(locks);
 	TAP_RUN(under_way);
 	TAP_RUN(regrets);
 	TAP_RUN(hostile);

@@ -380,7 +380,7 @@ crowd()
 # F06: many children of one snapshot. PINFOLD_TEST_FORKS says how many.
 many()
 {
-	local i n=${PINFOLD_TEST_FORKS:-60} wrong=0 size
+	local i n=${PINFOLD_TEST_FORKS:-30} wrong=0 size
 
 	fresh o
 	sh_in o 'mkdir d; seq 1000 >d/a; ln d/a b; head -c 1M /dev/urandom >big; sha256sum b big d/a >sums'

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib/workspace.sh"
 
 SEED=${PINFOLD_TEST_SEED:-20261116}
-STEPS=${PINFOLD_TEST_STEPS:-150}
+STEPS=${PINFOLD_TEST_STEPS:-100}
 
 checks()
 {

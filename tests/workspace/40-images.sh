@@ -367,10 +367,9 @@ user:x:1000:" "set-id bits and devices have not come in"
 
 checks()
 {
-	A=$W/images
+	A=$T/images # the same for both modes: they are only read
 	CALL_SECONDS=120
-	mkdir "$A"
-	/usr/bin/python3 -I "$TEST_DIR/make-images.py" "$A" || not_ok "images are made"
+	[ -d "$A" ] || { mkdir -m 0755 "$A" && /usr/bin/python3 -I "$TEST_DIR/make-images.py" "$A"; } || not_ok "images are made"
 	own "$A"
 	forms
 	names

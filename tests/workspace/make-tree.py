@@ -27,8 +27,8 @@ def files():
     os.mkdir("linked")
     os.link("one", "linked/three")
     with open("sparse", "wb") as f:
-        f.truncate(1 << 30)
-        f.seek(512 << 20)
+        f.truncate(64 << 20)
+        f.seek(32 << 20)
         f.write(b"island")
     write("empty", b"")
     write("large", os.urandom(1 << 20) * 3)
