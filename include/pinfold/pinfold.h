@@ -899,7 +899,7 @@ struct pinfold_review {
 	const char *runs_on_host;     /* why the host may run it without being told to, or NULL */
 	const char *conflict;	      /* why it cannot be written, or NULL */
 	const char *skipped;	      /* why it is left out, or NULL */
-	const char *merges;	      /* both changed it: that apply merges them, or NULL */
+	const char *merges;	      /* both changed it, and apply can merge them; or NULL */
 };
 
 /* Return nonzero to hear no more. */

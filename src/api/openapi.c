@@ -35,13 +35,17 @@ static struct value *strings(void)
 	return o;
 }
 
-/* A number, or a text with a unit. */
-static struct value *amount(const char *number)
+/* A number, of which `unit` is said, or a text with a unit. */
+static struct value *amount(const char *number, const char *unit, const char *text)
 {
-	struct value *either = value_array();
+	struct value *either = value_array(), *plain = of_type(number), *with_unit = of_type("string");
 
-	value_add(either, of_type(number));
-	value_add(either, of_type("string"));
+	if (unit)
+		value_set(plain, "description", value_of_str(unit));
+	if (text)
+		value_set(with_unit, "description", value_of_str(text));
+	value_add(either, plain);
+	value_add(either, with_unit);
 	return object_of("oneOf", either);
 }
 
@@ -80,7 +84,7 @@ static struct value *base_schema(const struct op_arg *a)
 	switch (a->type) {
 	case ARG_STRING:
 		if (a->flags & OR_INT)
-			return amount("integer");
+			return amount("integer", NULL, NULL);
 		o = of_type("string");
 		if (a->min)
 			value_set(o, "minLength", value_of_int(a->min));
@@ -95,9 +99,9 @@ static struct value *base_schema(const struct op_arg *a)
 		if (a->max && a->max < INT64_MAX)
 			value_set(o, "maximum", value_of_int(a->max));
 		return o;
-	case ARG_SIZE:
-	case ARG_DURATION: return amount("integer");
-	case ARG_CPUS: return amount("number");
+	case ARG_SIZE: return amount("integer", "bytes", "with a unit, such as 512M");
+	case ARG_DURATION: return amount("integer", "milliseconds", "with a unit, such as 10s");
+	case ARG_CPUS: return amount("number", NULL, NULL);
 	case ARG_CHOICE: return choices(a->choices);
 	case ARG_COMMAND:
 		either = value_array();

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/help.h"
@@ -21,6 +22,8 @@
 #include "cmd/verb.h"
 
 #define FILES_WANTED 1024u
+#define STACK_WANTED (1u << 20)
+#define STACK_NEEDED (128u << 10)
 
 const struct verb verb_table[] = {
 	{"run", "run a command or a program in a fresh sandbox", cmd_run, VERB_RUN, &run_doc},
@@ -153,6 +156,31 @@ static void raise_files(void)
 	(void)setrlimit(RLIMIT_NOFILE, &files); /* or the error says what is too low */
 }
 
+/* What is too small to run in ends in the middle, without a word. */
+static int check_stack(struct err *e)
+{
+	struct rlimit stack;
+
+	if (getrlimit(RLIMIT_STACK, &stack) < 0 || stack.rlim_cur >= STACK_WANTED)
+		return 0;
+	stack.rlim_cur = stack.rlim_max < STACK_WANTED ? stack.rlim_max : STACK_WANTED;
+	(void)setrlimit(RLIMIT_STACK, &stack); /* it may be enough as it is */
+	if (stack.rlim_cur >= STACK_NEEDED)
+		return 0;
+	(void)err_set(e, ERR_LIMIT, "pinfold itself may have a stack of %llu KiB only",
+		      (unsigned long long)stack.rlim_cur >> 10);
+	return err_remedy(e, "raise that limit: ulimit -s 1024");
+}
+
+/* One that takes rights from the owner himself would have us make files, and a data directory, that
+ * we could not open again. What it takes from others stays. */
+static void keep_owner(void)
+{
+	mode_t mask = umask(S_IRWXG | S_IRWXO);
+
+	(void)umask(mask & (S_IRWXG | S_IRWXO));
+}
+
 int main(int argc, char **argv)
 {
 	const struct sigaction too_large = {.sa_handler = on_too_large, .sa_flags = SA_RESTART};
@@ -161,7 +189,10 @@ int main(int argc, char **argv)
 	if (fill_standard_descriptors() < 0)
 		return EXIT_PINFOLD;
 	raise_files();
+	keep_owner();
 	(void)sigaction(SIGXFSZ, &too_large, NULL); /* cannot fail for this signal */
+	if (check_stack(&e) < 0)
+		return say_failure(&e, opt_seen(argc - 1, argv + 1, "--json"));
 	if (argc < 2)
 		return help_overview();
 	const struct verb *v = verb_find(argv[1], &e);

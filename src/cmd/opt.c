@@ -139,7 +139,8 @@ static int check_text(const struct opt *o, const char *value, struct err *e)
 		return check_choice(o, value, e);
 	if (o->type == OPT_ABSOLUTE && *value != '/') {
 		(void)err_set(e, ERR_INVALID, "\"%.80s\" is not an absolute path", value);
-		return err_remedy(e, "give a path that begins with /, as seen inside the sandbox");
+		return err_remedy(e, "give a path that begins with /%s",
+				  o->group == GROUP_PROGRAM ? ", as seen inside the sandbox" : "");
 	}
 	return 0;
 }

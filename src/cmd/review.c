@@ -17,8 +17,8 @@ static const char *const paragraphs[] = {
 	"NAME is also the id of a run whose changes a workspace has: of pinfold run --name, or of pinfold exec.",
 	"In front of a name, ! marks what the host may run without being told to: git hooks, build files, "
 	"start-up files of shells, settings of editors and agents, and whatever became executable. C marks "
-	"what pinfold apply would refuse, because it changed in the directory, too, or is a link out of it; ~ what both changed and apply "
-	"merges, or refuses where lines of both meet (apply --dry-run says which). "
+	"what pinfold apply would refuse, because it changed in the directory, too, and the two cannot be merged, or is a link out of it; "
+	"~ what both changed and apply merges. "
 	"Parts of the patch that git apply does not take, binary files and what is below .git, stand behind #.",
 	NULL,
 };

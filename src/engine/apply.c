@@ -28,16 +28,14 @@ static bool has_bytes(const struct apply_item *item)
 }
 
 /* The paths of what has to be fetched, each with its NUL. */
-static int feed(const struct apply_set *set, int fd, struct err *e)
+static char *list_paths(const struct apply_set *set, size_t *ret_len)
 {
 	size_t len = 0, n = 0;
 
 	for (size_t i = 0; i < set->n; i++)
 		len += has_bytes(&set->items[i]) ? strlen(set->items[i].path) + 1 : 0;
-	auto_free char *paths = malloc(len + 1);
-	if (!paths)
-		return err_sys(e, "fetch changes");
-	for (size_t i = 0; i < set->n; i++) {
+	char *paths = malloc(len + 1);
+	for (size_t i = 0; paths && i < set->n; i++) {
 		size_t one = strlen(set->items[i].path) + 1;
 
 		if (!has_bytes(&set->items[i]))
@@ -45,10 +43,31 @@ static int feed(const struct apply_set *set, int fd, struct err *e)
 		memcpy(paths + n, set->items[i].path, one);
 		n += one;
 	}
+	*ret_len = len;
+	return paths;
+}
+
+int apply_ask(struct host_dir *d, const char *paths, size_t len, struct reader *ret, struct err *e)
+{
+	static const struct stack none = {.n = 0};
+	static const char *const argv[] = {"fetch", "/v/new.work", NULL};
+	struct reader_ask ask = {
+		.argv = argv,
+		.peek = PEEK_LOOK,
+		.before = &none,
+		.now = &d->head.stack,
+		.dir = d->w.dir,
+		.said = d->w.said,
+		.fed = true,
+	};
 	sigset_t before;
+
+	if (reader_look(d->store, &ask, ret, e) < 0)
+		return -1;
 	reader_hush(&before);
-	int r = fd_write_all(fd, paths, len);
+	int r = fd_write_all(ret->in, paths, len);
 	reader_unhush(&before);
+	fd_close(&ret->in);
 	/* Why it stopped reading comes over the other pipe. */
 	errno = -r;
 	return r < 0 && r != -EPIPE ? err_sys(e, "fetch changes") : 0;
@@ -150,34 +169,20 @@ static int check_room(int dir, uint64_t bytes, const char *where, struct err *e)
 
 static int fetch(struct host_dir *d, struct picked *p, struct err *e)
 {
-	static const struct stack none = {.n = 0};
-	static const char *const argv[] = {"fetch", "/v/new.work", NULL};
-	struct reader_ask ask = {
-		.argv = argv,
-		.peek = PEEK_LOOK,
-		.before = &none,
-		.now = &d->head.stack,
-		.dir = d->w.dir,
-		.said = d->w.said,
-		.fed = true,
-	};
 	struct reader r = READER_INIT;
 	uint64_t bytes = 0;
-	bool any = false;
+	size_t len = 0;
 
-	for (size_t i = 0; i < p->set.n; i++) {
-		any = any || has_bytes(&p->set.items[i]);
+	for (size_t i = 0; i < p->set.n; i++)
 		bytes += p->set.items[i].new == APPLY_FILE ? p->more[i].size_new : 0;
-	}
-	int k = check_room(p->set.stage, bytes, "the data directory", e);
+	auto_free char *paths = list_paths(&p->set, &len);
+	int k = paths ? check_room(p->set.stage, bytes, "the data directory", e)
+		      : err_sys(e, "fetch changes");
 	if (k >= 0)
 		k = check_room(d->fd, bytes, "the directory", e);
-	if (k < 0 || !any)
+	if (k < 0 || len == 0)
 		return k;
-	k = reader_look(d->store, &ask, &r, e);
-	if (k >= 0)
-		k = feed(&p->set, r.in, e);
-	fd_close(&r.in);
+	k = apply_ask(d, paths, len, &r, e);
 	if (k >= 0)
 		k = stage_all(r.out, &p->set, bytes, e);
 	return reader_end(&r, k, e);

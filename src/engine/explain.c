@@ -128,8 +128,14 @@ static int explain_missing(struct pinfold_run *run, const char *name, struct err
 	(void)err_set(e, ERR_MISSING, "%s: command not found in the sandbox",
 		      name[0] ? name : "\"\"");
 	(void)err_detail(e, "command");
-	if (find_outside(run, name, found, sizeof(found)))
+	if (find_outside(run, name, found, sizeof(found))) {
+		auto_close int visible = open_inside(run, found);
+
+		if (visible >= 0 && !strchr(name, '/'))
+			return err_remedy(e, "it is not on the PATH inside: call it as %.200s",
+					  found);
 		return explain_hidden(run, found, e);
+	}
 	return err_remedy(e, "inside are %s, and --dir at /work",
 			  spec_on_image(&run->req.spec) ? "the image's files" : "the host's /usr");
 }

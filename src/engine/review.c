@@ -9,6 +9,7 @@
 #include "apply/beneath.h"
 #include "apply/set.h"
 #include "base/fd.h"
+#include "engine/apply.h"
 #include "engine/change.h"
 #include "engine/host_runs.h"
 #include "engine/reader.h"
@@ -426,6 +427,7 @@ int review_each(struct host_dir *d, judged_fn *each, void *arg, uint64_t *ret_om
 }
 
 struct heard {
+	struct host_dir *d;
 	pinfold_review_fn *each;
 	void *arg;
 	bool text;
@@ -435,16 +437,20 @@ static int tell(const struct judged *j, void *arg, struct err *e)
 {
 	const struct heard *h = arg;
 	auto_change struct change_shown shown = {0};
+	struct picked_more m = {.conflict = j->conflict, .origin = j->origin};
 	int r = change_show(j->change, "", &shown, e);
 
+	/* Who reads a review is to know what apply will say. */
+	if (r >= 0 && j->merges && !j->conflict && !j->skipped)
+		r = apply_foresee(h->d, j->change, &m, e);
 	if (r < 0)
 		return r;
 	struct pinfold_review item = {
 		.change = shown.change,
 		.runs_on_host = j->runs,
-		.conflict = j->conflict,
+		.conflict = m.conflict,
 		.skipped = j->skipped,
-		.merges = j->conflict ? NULL : j->merges,
+		.merges = m.conflict ? NULL : j->merges,
 	};
 	if (!h->text || j->secret)
 		item.change.patch = NULL;
@@ -469,6 +475,7 @@ int pinfold_workspace_review(struct pinfold_store *store, const char *name, uint
 	int r = host_dir_meant(store->store, name, meant, &e);
 	if (r >= 0)
 		r = host_dir_open(store->store, meant, false, &d, &e);
+	h.d = d;
 	if (r >= 0)
 		r = review_each(d, tell, &h, ret_omitted, &e);
 	host_dir_close(d);

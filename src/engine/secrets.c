@@ -13,6 +13,7 @@
 
 #include "apply/beneath.h"
 #include "base/fd.h"
+#include "engine/secrets_own.h"
 
 #define LOOK_BYTES (64u << 10)
 #define CONFIG_BYTES (1u << 20)
@@ -188,15 +189,20 @@ const char *secrets_of(int dir, const char *name, const char *path, const struct
 	return NULL;
 }
 
-static const char *what_at(int dir, const char *path, const struct secrets_said *said)
+static const char *what_at(int dir, const char *path, const struct secrets_own *own,
+			   const struct secrets_said *said)
 {
 	auto_close int parent = FD_NONE;
 	const char *name = NULL;
 	struct err ignored = ERR_INIT;
+	struct stat st;
 
-	return beneath_parent(dir, path, &parent, &name, &ignored) < 0
-		       ? NULL
-		       : secrets_of(parent, name, path, said);
+	if (beneath_parent(dir, path, &parent, &name, &ignored) < 0)
+		return NULL;
+	if (own->n && fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    secrets_own_is(own, &st) && !secrets_listed(said->show, path, false))
+		return SECRET_OWN;
+	return secrets_of(parent, name, path, said);
 }
 
 const char *secrets_what(int dir, const char *path, const struct secrets_said *said)
@@ -204,17 +210,19 @@ const char *secrets_what(int dir, const char *path, const struct secrets_said *s
 	static const struct secrets_said nothing;
 	size_t n = strlen(path);
 	const char *what = NULL;
+	struct secrets_own own;
 	char at[PATH_BYTES];
 
 	if (n >= sizeof(at))
 		return "a path that could not be looked at";
+	secrets_own_find(&own);
 	said = said ? said : &nothing;
 	for (size_t i = 1; i <= n && !what; i++) {
 		if (i < n && path[i] != '/')
 			continue;
 		memcpy(at, path, i);
 		at[i] = '\0';
-		what = what_at(dir, at, said);
+		what = what_at(dir, at, &own, said);
 		if (!what && secrets_listed(said->show, at, true))
 			return NULL;
 	}

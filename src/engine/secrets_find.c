@@ -16,11 +16,13 @@
 #include "apply/beneath.h"
 #include "base/fd.h"
 #include "engine/secrets.h"
+#include "engine/secrets_own.h"
 
 #define ENTRIES_MAX 1000000u /* a second or two */
 
 struct search {
 	struct secrets_said said;
+	struct secrets_own own;
 	struct secrets *found;
 	const char *past; /* a name at the top that is not looked into, or NULL */
 	size_t prefix;	  /* bytes of each path that are no part of the directory */
@@ -119,13 +121,29 @@ static int all_of(struct search *s, DIR *all, size_t len, struct err *e)
 	return r;
 }
 
+static bool is_own(const struct search *s, int fd)
+{
+	struct stat st;
+
+	return fd >= 0 && s->own.n && fstat(fd, &st) == 0 && secrets_own_is(&s->own, &st) &&
+	       !secrets_listed(s->said.show, s->path, false);
+}
+
+static int refuse_own(struct err *e)
+{
+	(void)err_set(e, ERR_INVALID, "--dir: it is where pinfold keeps its own files and keys");
+	return err_remedy(e, "show another directory, or copy out of it what is to be seen");
+}
+
 /* The directory `path`. */
 static int look_into(struct search *s, int top, struct err *e)
 {
 	const char *below = s->path + s->prefix;
 	auto_close int fd = beneath_dir(top, *below ? below : ".");
-	DIR *all = fd < 0 ? NULL : fdopendir(fd);
 
+	if (is_own(s, fd))
+		return *below ? note(s, SECRET_OWN, e) : refuse_own(e);
+	DIR *all = fd < 0 ? NULL : fdopendir(fd);
 	if (all) {
 		(void)take_fd(&fd);
 		int r = all_of(s, all, strlen(s->path), e);
@@ -214,6 +232,7 @@ static int find(int top, const struct secrets_said *said, const char *prefix, st
 	if (!s)
 		return err_sys(e, "--dir");
 	s->said = *said;
+	secrets_own_find(&s->own);
 	s->found = ret;
 	s->prefix = strlen(prefix);
 	s->past = *prefix ? "objects" : NULL;

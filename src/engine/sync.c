@@ -17,6 +17,17 @@
 #include "store/settle.h"
 #include "tree/answer.h"
 
+int sync_open(const char *real, int *ret_fd, struct err *e)
+{
+	*ret_fd = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*ret_fd >= 0)
+		return 0;
+	if (errno != ENOTDIR)
+		return err_sys(e, "%s", real);
+	(void)err_set(e, ERR_INVALID, "DIR: %s is not a directory", real);
+	return err_remedy(e, "name a directory; pinfold cp copies a single file");
+}
+
 int sync_key(const struct transfer *t, char key[DONOR_KEY_SIZE], char **ret_real, struct err *e)
 {
 	const char *dir = t->dir;
@@ -105,9 +116,9 @@ static int push_open(struct store *s, const struct transfer *t, struct pushing *
 	if (k < 0)
 		return k;
 	if (!t->far) {
-		p->tree = open(p->real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (p->tree < 0)
-			return err_sys(e, "%s", p->real);
+		k = sync_open(p->real, &p->tree, e);
+		if (k < 0)
+			return k;
 	}
 	struct donor_place place = {p->path, sizeof(p->path), FD_NONE};
 	k = donor_state(s, &p->w, p->key, t->to, &place, &p->donor, e);
@@ -205,8 +216,7 @@ static int pull_open(const struct store *s, const struct transfer *t, const stru
 		k = sync_state(s, whose, key, ret_state, e);
 	if (k < 0)
 		return k;
-	*ret_tree = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return *ret_tree < 0 ? err_sys(e, "%s", real) : 0;
+	return sync_open(real, ret_tree, e);
 }
 
 /* What the workspace's side did not send. It was pulled all the same if that cannot be had. */

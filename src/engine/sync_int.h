@@ -20,6 +20,8 @@ struct transfer {
 
 /* A directory, where it goes to and whose that is, as a short name. */
 int sync_key(const struct transfer *t, char key[DONOR_KEY_SIZE], char **ret_real, struct err *e);
+/* That directory. ERR_INVALID: it is something else. */
+int sync_open(const char *real, int *ret_fd, struct err *e);
 /* What this side remembers of a directory. */
 int sync_state(const struct store *s, const char *what, const char *key, int *ret_fd,
 	       struct err *e);

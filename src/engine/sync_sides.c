@@ -235,9 +235,9 @@ static int go(const struct store *s, const struct transfer *t, const struct pinf
 		r = sync_state(s, side->push ? "send" : "pull-far", key, &state, e);
 	if (r < 0)
 		return r;
-	tree = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (tree < 0)
-		return err_sys(e, "%s", real);
+	r = sync_open(real, &tree, e);
+	if (r < 0)
+		return r;
 	return side->push ? sync_send_dir(t, tree, state, side->socket, e)
 			  : sync_receive_dir(t, tree, state, side->socket, e);
 }

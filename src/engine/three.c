@@ -18,10 +18,12 @@
 #include "engine/apply.h"
 #include "engine/reader.h"
 #include "store/origin.h"
+#include "tree/stream.h"
 #include "tree/text.h"
 #include "tree/three.h"
 
 static const char not_text[] = "it changed in the directory, too, and is not text";
+static const char not_kept[] = "it changed in the directory, too, and what it was is not kept";
 
 struct bytes {
 	char *data; /* owned */
@@ -34,6 +36,16 @@ static void bytes_done(struct bytes *b)
 }
 #define auto_bytes __attribute__((cleanup(bytes_done)))
 
+/* Nobody can merge what is not, or has more lines than are looked at. */
+static bool is_text(const char *data, size_t n)
+{
+	unsigned lines = 0;
+
+	for (const char *at = data; (at = memchr(at, '\n', n - (size_t)(at - data))); at++)
+		lines++;
+	return lines < TREE_TEXT_LINES_MAX && !tree_text_is_binary(data, n);
+}
+
 /* 1, or 0: it is not text, or larger than what is read as such. */
 static int read_text(int fd, struct bytes *ret, struct err *e)
 {
@@ -44,7 +56,7 @@ static int read_text(int fd, struct bytes *ret, struct err *e)
 	errno = -r;
 	if (r < 0)
 		return err_sys(e, "merge");
-	if (tree_text_is_binary(data, n))
+	if (!is_text(data, n))
 		return 0;
 	*ret = (struct bytes){take_ptr(&data), n};
 	return 1;
@@ -180,35 +192,113 @@ static int merge_inside(struct store *s, struct tree_three *t, struct err *e)
 	return reader_end(&r, k, e);
 }
 
+/* 1: *t is what came of it, of texts that are `base`'s and `theirs`'s. 0: m->conflict says why
+ * nothing did. */
+static int merge_texts(struct host_dir *d, const struct apply_item *item, struct picked_more *m,
+		       const struct bytes *ours, struct bytes *base, struct bytes *theirs,
+		       struct tree_three *t, struct err *e)
+{
+	int r = origin_read(d->store, &m->origin, &base->data, &base->len, e);
+
+	if (r == 0)
+		m->conflict = not_kept;
+	if (r > 0 && !is_text(base->data, base->len)) {
+		m->conflict = not_text;
+		r = 0;
+	}
+	if (r > 0)
+		r = read_theirs(d, item, m, theirs, e);
+	if (r <= 0)
+		return r;
+	*t = (struct tree_three){
+		.base = {base->data, base->len},
+		.ours = {ours->data, ours->len},
+		.theirs = {theirs->data, theirs->len},
+	};
+	r = merge_inside(d->store, t, e);
+	if (r < 0 || !t->conflicts)
+		return r < 0 ? r : 1;
+	say_lines(m, t);
+	return 0;
+}
+
 static int merge_one(struct host_dir *d, struct picked *p, size_t i, struct err *e)
 {
 	struct apply_item *item = &p->set.items[i];
 	struct picked_more *m = &p->more[i];
 	auto_bytes struct bytes base = {0}, ours = {0}, theirs = {0};
-	int r = origin_read(d->store, &m->origin, &base.data, &base.len, e);
+	struct tree_three t = {0};
+	int r = read_ours(p, i, &ours, e);
 
-	if (r == 0)
-		m->conflict = "it changed in the directory, too, and what it was is not kept";
 	if (r > 0)
-		r = read_ours(p, i, &ours, e);
-	if (r > 0)
-		r = read_theirs(d, item, m, &theirs, e);
-	if (r <= 0)
-		return r;
-	struct tree_three t = {
-		.base = {base.data, base.len},
-		.ours = {ours.data, ours.len},
-		.theirs = {theirs.data, theirs.len},
-	};
-	r = merge_inside(d->store, &t, e);
-	if (r >= 0 && t.conflicts) {
-		say_lines(m, &t);
-	} else if (r >= 0) {
+		r = merge_texts(d, item, m, &ours, &base, &theirs, &t, e);
+	if (r > 0) {
 		item->new_exec = merge_exec(item, m);
 		r = put_merged(p, i, &t, e);
 	}
 	tree_three_done(&t);
 	return r;
+}
+
+/* What the workspace has of one file, as apply would stage it. */
+static int decode_ours(int fd, const struct tree_change *c, struct bytes *ret, struct err *e)
+{
+	struct tree_limits limits = {.entries = 2, .bytes = TREE_TEXT_FILE_MAX + 1};
+	auto_free struct tree_dec *dec = calloc(1, sizeof(*dec));
+	auto_free char *data = calloc(1, TREE_TEXT_FILE_MAX + 1);
+	const void *part;
+	uint64_t at;
+	size_t len;
+	struct tree_entry en;
+	int r = dec && data ? tree_dec_init(dec, fd, &limits, e) : err_sys(e, "review");
+
+	if (r >= 0 && (r = tree_dec_next(dec, &en, e)) == 0)
+		r = err_set(e, ERR_INTERNAL, "%s did not come", c->path);
+	if (r >= 0 && (en.kind != TREE_FILE || strcmp(en.path, c->path) != 0 ||
+		       en.size > TREE_TEXT_FILE_MAX))
+		r = err_set(e, ERR_INTERNAL, "another file came than that asked for");
+	const size_t size = r >= 0 ? (size_t)en.size : 0;
+	/* The decoder lets nothing pass that lies beyond the size. */
+	while (r >= 0 && (r = tree_dec_data(dec, &at, &part, &len, e)) > 0)
+		memcpy(data + at, part, len);
+	if (r >= 0)
+		r = tree_dec_next(dec, &en, e);
+	if (dec)
+		tree_dec_done(dec);
+	if (r >= 0)
+		*ret = (struct bytes){take_ptr(&data), size};
+	return r;
+}
+
+static int fetch_ours(struct host_dir *d, const struct tree_change *c, struct bytes *ret,
+		      struct err *e)
+{
+	struct reader r = READER_INIT;
+	int k = apply_ask(d, c->path, c->path_len + 1, &r, e);
+
+	if (k >= 0)
+		k = decode_ours(r.out, c, ret, e);
+	return reader_end(&r, k, e);
+}
+
+int apply_foresee(struct host_dir *d, const struct tree_change *c, struct picked_more *m,
+		  struct err *e)
+{
+	auto_bytes struct bytes base = {0}, ours = {0}, theirs = {0};
+	struct apply_item item = {.path = (char *)(uintptr_t)c->path};
+	struct tree_three t = {0};
+	int r = 0;
+
+	if (c->flags & TREE_DIFF_HASH_OLD)
+		hash_text(c->hash_old, item.old_hash);
+	if (c->size_new <= TREE_TEXT_FILE_MAX)
+		r = fetch_ours(d, c, &ours, e);
+	if (r >= 0 && (!ours.data || !is_text(ours.data, ours.len)))
+		m->conflict = not_text;
+	else if (r >= 0)
+		r = merge_texts(d, &item, m, &ours, &base, &theirs, &t, e);
+	tree_three_done(&t);
+	return r < 0 ? r : 0;
 }
 
 int apply_merge(struct host_dir *d, struct picked *p, pinfold_review_fn *each, void *arg,

@@ -90,7 +90,12 @@ static int clone_mapped(int dir, const struct idmap *map, bool writable, int *re
 	long r = sys5(SYS_mount_setattr, mount, "", AT_EMPTY_PATH, &attr, sizeof(attr));
 	if (r < 0) {
 		errno = (int)-r;
-		(void)err_sys(e, "its filesystem cannot give its files another owner");
+		/* What a filesystem that cannot do it says, FUSE and sysfs among them. */
+		if (errno == EINVAL)
+			(void)err_set(e, ERR_UNSUPPORTED,
+				      "its filesystem cannot give its files another owner");
+		else
+			(void)err_sys(e, "its filesystem cannot give its files another owner");
 		return err_remedy(e,
 				  "run pinfold as the directory's owner, or copy the directory to "
 				  "ext4, xfs, btrfs or tmpfs");

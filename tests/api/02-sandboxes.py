@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sandboxes that live: their life, commands in them, background processes."""
 import base64
+import datetime
 import os
 import threading
 import time
@@ -124,6 +125,15 @@ def input_and_user():
     api.delete(twin)
     same("where user is one as well", api.post(box + "/exec", {"command": "id -u", "user": "user"}).json["stdout"]["text"],
          "1000\n")
+    api.delete(box)
+
+
+@test
+def time_to_live():
+    box = api.box(ttl=60000)
+    a = api.get(box).json
+    lives = [datetime.datetime.fromisoformat(a[k].replace("Z", "+00:00")) for k in ("created", "expires")]
+    check("a plain number is milliseconds", 55 < (lives[1] - lives[0]).total_seconds() < 65, a)
     api.delete(box)
 
 

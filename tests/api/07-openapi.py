@@ -167,6 +167,11 @@ def parts():
     standards += [(name, key, s) for name, media in bodies for key, s in media["schema"]["properties"].items()]
     same("a default is of its type", [(o, n) for o, n, s in standards if "default" in s and "type" in s and
                                       not isinstance(s["default"], TYPES[s["type"]])], [])
+    unit = {"milliseconds": {"ttl", "time", "grace", "cpu_time", "wait"}, "bytes": {"memory", "disk", "output"}}
+    told = [(o, n, one.get("description")) for o, n, s in standards for one in s.get("oneOf", [])
+            if one.get("type") == "integer" and (n in unit["milliseconds"] or n in unit["bytes"])]
+    same("what a plain number means is said", [t for t in told if t[1] not in unit.get(t[2], ())], [])
+    check("of all of them", {t[1] for t in told} == unit["milliseconds"] | unit["bytes"], told)
     missing = [name for name, media in bodies
                if media["schema"].get("required") and "example" not in media]
     same("what needs a body has an example of it", missing, [])

@@ -146,6 +146,10 @@ refusals()
 	refuses invalid_argument --dir "a file"
 	inside --dir '' -- true
 	refuses invalid_argument --dir "an empty name"
+	if [ "$MODE" = R ]; then
+		inside --dir /sys -- true
+		refuses unsupported --dir "a filesystem whose files cannot be given to a sandbox"
+	fi
 	[ "$MODE" = U ] || return
 	inside --dir /root -- ls /work
 	[ "$EUID" = 0 ] && refuses denied --dir "a directory that the caller may not read"

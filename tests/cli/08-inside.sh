@@ -176,9 +176,28 @@ homeless()
 	CALL_WRAP=()
 }
 
+# What a umask takes from the owner himself is his all the same: else nobody could open the data
+# directory that the first run makes.
+masked()
+{
+	local time
+
+	CALL_WRAP=(/bin/sh -c 'umask 0777; PINFOLD_HOME=$0 exec "$@"' "$M/run/masked")
+	for time in first second; do
+		inside --name masked -- sh -c 'umask; echo x >f && cat f'
+		exits 0 "the $time run with umask 0777"
+		prints $'0022\nx' "has the umask of any other"
+		pinfold rm masked
+	done
+	check "the data directory is its owner's alone" test "$(stat -c %a "$M/run/masked")" = 700
+	CALL_WRAP=()
+	wait_for 10 gone "$M/run/masked"
+}
+
 checks()
 {
 	homeless
+	masked
 	environment
 	identity
 	root

@@ -200,6 +200,10 @@ few_files()
 	inside -- sh -c 'ulimit -n'
 	CALL_OUTER=()
 	prints 1024 "a low soft limit of open files"
+	CALL_WRAP=(/bin/sh -c 'ulimit -s 64; exec "$@"' sh)
+	inside -- echo ran
+	CALL_WRAP=()
+	refuses limit_exceeded "stack of 64 KiB" "a stack that is too small"
 	CALL_OUTER=(sh -c 'ulimit -n 10; exec "$@"' sh)
 	inside -- true
 	CALL_OUTER=()

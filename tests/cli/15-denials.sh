@@ -121,6 +121,10 @@ hidden()
 	json_has '"hidden" in d["error"]["remedy"] and "--dir" in d["error"]["remedy"]' \
 		"and the remedy"
 	programs
+	inside_json --env PATH=/nowhere -- true
+	exits 127 "a program that the PATH inside has not"
+	json_is '[0, "it is not on the PATH inside: call it as /usr/bin/true"]' \
+		'[len(d["denials"]), d["error"]["remedy"]]' "is not hidden, and its place is said"
 	inside_json --workdir "$W" -- true
 	exits 125 "a working directory of the host is not there"
 	document "a hidden working directory"

@@ -143,6 +143,45 @@ slow_caller()
 	json_is 400 'sum(x["count"] for x in d["denials"])' "and is told everything"
 }
 
+# What a run used is read from its control groups, a tenth of a short one: where somebody asks, or it
+# went wrong.
+accounts()
+{
+	local tracer
+
+	[ "$MODE" = R ] || return 0
+	needs strace "accounts are read for who asks" || return
+	strace -qq -e trace=openat -o "$EVIDENCE/calls" -p "$DAEMON" 2>"$EVIDENCE/strace.err" {LIVE_FD}>&- &
+	tracer=$!
+	BACKGROUND+=("$tracer")
+	if ! wait_for 10 is_traced "$DAEMON"; then
+		skip "accounts are read for who asks [$MODE]" "no process may be traced here"
+		return
+	fi
+	inside --daemon -- true
+	inside --daemon --lang bash -c 'echo fine'
+	wait_for 10 waiting_is $WARM # what is done behind a run has been done
+	check "no accounts of runs that ended well" test "$(accounts_read)" = 0
+	inside_json --daemon -- true
+	wait_for 10 waiting_is $WARM
+	check "but where its document is wanted" test "$(accounts_read)" = 1
+	inside --daemon -- false
+	wait_for 10 waiting_is $WARM
+	check "or it failed" test "$(accounts_read)" = 2
+	kill "$tracer"
+	wait "$tracer" 2>/dev/null
+}
+
+is_traced()
+{
+	! grep -q '^TracerPid:.0$' "/proc/$1/status"
+}
+
+accounts_read()
+{
+	grep -cE '/memory\.(peak|max_usage_in_bytes)"' "$EVIDENCE/calls"
+}
+
 signals()
 {
 	inside_start ONE "${BEST[@]}" --daemon -- sh -c 'echo ready; tail -f /dev/null'
@@ -243,6 +282,7 @@ checks()
 	single_use
 	front_holds_nothing
 	slow_caller
+	accounts
 	signals
 	ends
 	busy

@@ -141,6 +141,34 @@ overload()
 	check "nothing is left after it" nothing_left
 }
 
+# In an overload who came last is served first: who came first has nearly waited too long.
+youngest_first()
+{
+	local i
+
+	# That no run has ended yet keeps everybody's patience at half a minute.
+	daemon_start --warm 1 --warm-python 0 --max 1 --queue 3
+	hold A
+	for i in 1 2 3; do
+		inside_start "B$i" "${BEST[@]}" --daemon -- sh -c "echo $i \$(date +%s%N)"
+		wait_for 10 queued_are $i
+	done
+	inside "${BEST[@]}" --daemon -- true
+	exits 125 "one is refused"
+	/usr/bin/python3 -I -c "import time; time.sleep(0.2)"
+	inside "${BEST[@]}" --daemon -- true
+	exits 125 "and one later than a crowd comes: that is an overload"
+	let_go A
+	: >"$W/order"
+	for i in B1 B2 B3; do
+		inside_wait "$i"
+		exits 0 "$i is served"
+		cat "$OUT" >>"$W/order"
+	done
+	check "the last first" test "$(sort -k2n "$W/order" | cut -d' ' -f1 | paste -sd ' ')" = "3 2 1"
+	daemon_stop
+}
+
 not()
 {
 	! "$@"
@@ -254,6 +282,7 @@ checks()
 	waits
 	leaves
 	ends
+	youngest_first
 	overload
 	[ "$MODE" = R ] || return
 	takes_turns

@@ -13,8 +13,8 @@ SECRET=sesame-open-7431
 
 put_secrets()
 {
-	mkdir -p "$W/p/deep/er" "$W/p/.ssh" "$W/p/.aws"
-	for name in .env .env.production deep/.env deep/er/id_ed25519 .ssh/config .aws/credentials \
+	mkdir -p "$W/p/deep/er" "$W/p/.ssh" "$W/p/.aws" "$W/p/.config/pinfold" "$W/p/.local/share/pinfold/ledger"
+	for name in .config/pinfold/vault.key .local/share/pinfold/ledger/key .env .env.production deep/.env deep/er/id_ed25519 .ssh/config .aws/credentials \
 		.netrc .git-credentials deep/store.p12; do
 		echo "$SECRET" >"$W/p/$name"
 	done
@@ -80,6 +80,26 @@ git_config()
 	same "addresses without a password are shown" "$(cat "$OUT")" "$(cat "$d/.git/config")"
 }
 
+# Who shows his home directory shows neither the key that signs the record nor what is in the vault,
+# wherever pinfold has them.
+own_files()
+{
+	local config=
+
+	[ "$MODE" = U ] || config=config # PINFOLD_CONFIG
+	mkdir -p "$M/config"
+	[ -e "$M/home/ledger/key" ] || fell CRASH "the ledger's private key is elsewhere"
+	inside --dir "$M" -- sh -c "cd /work; for f in home/ledger/key home/store.db home/ledger/../ledger/events $config; do
+		[ -e \$f ] && echo open \$f; done; mv home/ledger x 2>/dev/null && echo open moved; ls -d run; echo shut own"
+	ran
+	KIND=READ shut own
+	same "what is beside them is there" "$(grep -c '^run$' "$OUT")" 1
+	inside --dir "$M" --show home -- test -e /work/home/ledger/key
+	ran
+	inside --dir "$M/home" -- true
+	holds "the data directory itself is refused" grep -q '^pinfold: invalid_argument: --dir: it is where pinfold' "$ERR"
+}
+
 attack()
 {
 	local before
@@ -105,6 +125,7 @@ attack()
 	same "--hide hides one more" "$(tr '\n' ' ' <"$OUT")" "er "
 	[ "$MODE" = U ] && [ "$EUID" = 0 ] || in_the_crowd # slow to make, and searched by the same code
 	git_config
+	own_files
 	same "the host's files" "$(cd "$W/p" && find . -type f -exec sha256sum {} + | sort)" "$before"
 }
 

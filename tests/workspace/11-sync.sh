@@ -132,6 +132,11 @@ $(ls -1 "$W/t" | wc -l)" "removes what was made inside, too"
 	check "--to through a link is refused" test "$RC" = 125
 	pinfold push s t/nosuch
 	refuses not_found nosuch "a directory that is not there"
+	as_user sh -c 'echo x >"$1"' sh "$W/single"
+	pinfold push s single
+	refuses invalid_argument DIR "a file to push"
+	pinfold pull s single
+	refuses invalid_argument DIR "a file to pull to"
 	pinfold push s t/text
 	check "a file is none" test "$RC" = 125
 	pinfold push nosuch t

@@ -175,8 +175,10 @@ conflicts()
 	for path in gone.txt new lib/deep/own; do
 		check "review marks $path" grep -qE "^C. . $path  — it changed" "$OUT"
 	done
-	check "and what may be merged" grep -qxF '~  M src/x.c  — it changed in the directory, too: apply merges the two' "$OUT"
+	check "and where lines of both meet" grep -qxF 'C  M src/x.c  — both the workspace and the directory changed line 4 (as the directory has it)' "$OUT"
 	check "but not the others" test "$(grep -c '^[C~]' "$OUT")" = 4
+	pinfold review --json both
+	foreseen=$(doc 'sorted([i["path"], i["conflict"]] for i in d["items"] if i["conflict"])')
 	check "what both made alike is no change" not grep -q ' same$' "$OUT"
 	check "what both removed, neither" not grep -q ' swap$' "$OUT"
 	pinfold apply both
@@ -191,6 +193,7 @@ conflicts()
 	pinfold apply --json both
 	exits 125 "the same with --json"
 	doc_is '["conflict", 4, 0]' '[d["error"]["code"], len(d["items"]), d["written"]]' "one document"
+	doc_is "$foreseen" 'sorted([i["path"], i["conflict"]] for i in d["items"])' "with what review foresaw, in its words"
 	pinfold apply both fine
 	exits 0 "what is not in conflict, by its name"
 	check "is there" test "$(cat "$D/fine")" = ok
@@ -254,8 +257,9 @@ merging()
 	sh_in merge 'cd /work; sed -i s/3/three/ a b c gone; chmod +x mode; echo >>zero'
 	on_host 'sed -i s/7/seven/ a; sed -i s/3/drei/ b; sed -i s/1/one/ mode c; chmod +x c; rm gone; echo x >>zero'
 	pinfold review merge
-	check "review marks what will be" test "$(grep -c '^~. M' "$OUT")" = 4
-	check "and counts them" grep -q '; 2 in conflict (C); 4 to be merged (~)' "$OUT"
+	check "review marks what will be" test "$(grep '^~. M' "$OUT" | cut -c6)" = $'a\nc\nm'
+	check "and where lines meet" grep -qE '^C. M b  — both the workspace and the directory changed line 3 ' "$OUT"
+	check "and counts them" grep -q '; 3 in conflict (C); 3 to be merged (~)' "$OUT"
 	pinfold apply merge
 	exits 125 "lines that meet"
 	says '^pinfold: conflict: b: both the workspace and the directory changed line 3 ' "are named"
