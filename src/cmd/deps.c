@@ -50,13 +50,14 @@ static void print_need(const struct value *v, const char *prefix)
 {
 	const char *installed = value_str(value_get(v, "installed"));
 	const char *meant = value_str(value_get(v, "meant"));
+	const struct value *many = value_get(v, "candidates");
 	const char *asked = value_str(value_get(v, value_get(v, "left") ? "left" : "asked"));
 	bool own = value_true(value_get(v, "own"));
 	char line[1024], package[160];
 
 	(void)snprintf(package, sizeof(package), "%s%s", prefix, text_of(v, "package"));
 	(void)snprintf(line, sizeof(line), "%c %-28s %s:%lld %s%s%s%s%s%s%s",
-		       meant				      ? '!'
+		       meant || value_len(many)		      ? '!'
 		       : own				      ? '~'
 		       : installed			      ? '+'
 		       : value_true(value_get(v, "optional")) ? '?'
@@ -66,6 +67,9 @@ static void print_need(const struct value *v, const char *prefix)
 		       installed && *installed ? ", installed " : "", installed ? installed : "",
 		       meant ? ": did somebody mean " : "", meant ? meant : "",
 		       own ? ": a module of its own?" : "");
+	for (size_t i = 0, n = strlen(line); i < value_len(many) && n < sizeof(line); i++)
+		n += (size_t)snprintf(line + n, sizeof(line) - n, "%s%.100s",
+				      i ? " or " : ": several have it: ", value_str(value_at(many, i)));
 	show_text(line);
 }
 

@@ -30,22 +30,10 @@ static int result(int r, const struct err *e, struct pinfold_error *ret_error)
 	return r < 0 ? -1 : 0;
 }
 
-/* Is it about the same package? */
-static bool is_same(enum deps_lang lang, const char *a, const char *b)
-{
-	char x[DEPS_NAME_SIZE], y[DEPS_NAME_SIZE], name[DEPS_NAME_SIZE];
-
-	deps_asked_name(lang, a, name);
-	deps_normal(lang, name, x);
-	deps_asked_name(lang, b, name);
-	deps_normal(lang, name, y);
-	return strcmp(x, y) == 0;
-}
-
 static bool names(enum deps_lang lang, const char *const *list, const char *asked)
 {
 	for (; list && *list; list++)
-		if (is_same(lang, *list, asked))
+		if (deps_is_same(lang, *list, asked))
 			return true;
 	return false;
 }
@@ -55,7 +43,7 @@ static bool asks_for(enum deps_lang lang, const struct value *part, const char *
 	const struct value *asked = value_get(part, "asked");
 
 	for (size_t i = 0; i < value_len(asked); i++)
-		if (is_same(lang, name, value_str(value_at(asked, i))))
+		if (deps_is_same(lang, name, value_str(value_at(asked, i))))
 			return true;
 	return false;
 }
