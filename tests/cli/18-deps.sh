@@ -157,6 +157,8 @@ project()
 	CALL_ENV=()
 	pinfold deps
 	refuses not_found pinfold.lock "no lock"
+	pinfold deps help
+	check "help" grep -q '^Usage: pinfold deps ' "$OUT"
 	pinfold deps frob
 	refuses invalid_argument frob "nothing that can be done"
 	pinfold deps scan --lang bash "$d"

@@ -236,6 +236,17 @@ versions()
 	sed -i 's/"apple==1.1"/"apple"/' "$1"
 	pinfold deps update --json --lock "$1"
 	doc_is "apple 2.0 pear 1.5" "$list" "update moves versions"
+	pinfold deps add --lock "$1" apple==1.0 lone
+	sed -i 's/"apple==1.0"/"apple"/' "$1"
+	pinfold deps update --json --lock "$1" lone
+	doc_is "apple 1.0 lone 1.0 pear 1.5" "$list" "of what is named alone"
+	pinfold deps update --json --lock "$1" Apple
+	doc_is "apple 2.0 lone 1.0 pear 1.5" "$list" "however it is spelt"
+	pinfold deps update --lock "$1" plum
+	refuses not_found "plum is not locked" "what is not there is not updated"
+	pinfold deps update --lock "$1" 'apple<2'
+	refuses invalid_argument "no name of a package" "nor versions"
+	pinfold deps rm --lock "$1" lone
 }
 
 locked()
