@@ -270,8 +270,12 @@ locked()
 	check "who needs what" grep -qE '^pear +1.5 .* for apple ' "$OUT"
 	pinfold deps --lock "$d/pinfold.lock" --sbom cyclonedx
 	doc_is "pkg:pypi/apple@1.1" 'd["components"][0]["purl"]' "as CycloneDX"
+	check "of its format" /usr/bin/python3 -I "$TEST_DIR/sbom.py" cyclonedx "$OUT" 2
 	pinfold deps --lock "$d/pinfold.lock" --sbom spdx
 	doc_is "SPDX-2.3" 'd["spdxVersion"]' "as SPDX"
+	check "of its format, too" /usr/bin/python3 -I "$TEST_DIR/sbom.py" spdx "$OUT" 2
+	doc_is "SPDXRef-Package-1 SPDXRef-Package-2" '" ".join(r["spdxElementId"] + " " + r["relatedSpdxElement"]
+		for r in d["relationships"] if r["relationshipType"] == "DEPENDS_ON")' "with who needs whom"
 	versions "$d/pinfold.lock"
 	pinfold deps rm --lock "$d/pinfold.lock" apple
 	check "nothing is left" test "$(cat "$d/pinfold.lock")" = '{"version": 1}'
