@@ -47,6 +47,7 @@ struct pinfold_deps_change {
 	const char *const *remove; /* names, or NULL */
 	uint32_t flags;
 	int age_hours; /* younger versions are refused; 0: none are; < 0: as the environment says */
+	const char *const *update; /* with PINFOLD_DEPS_UPDATE: of these alone; NULL: of all */
 };
 
 /* Change a lock (pinfold.lock; NULL: there is none yet) and resolve it anew. *ret_lock is its new

@@ -201,6 +201,10 @@ static struct value *result_of(struct box *b, struct session *s, struct record *
 	value_set(usage, "wall_ms", wall ? value_share(wall) : value_of_null());
 	value_set(o, "usage", usage);
 	value_set(o, "files", session_changes(b, s, began));
+	struct value *packages = NULL;
+	struct err none = ERR_INIT; /* it is our own text */
+	if (b->packages && value_parse(b->packages, strlen(b->packages), &packages, &none) >= 0)
+		value_set(o, "packages", packages);
 	return o;
 }
 

@@ -342,7 +342,7 @@ static const char *const shapes[][2] = {
 	{"Execution",
 	 "id:string sandbox:string status:string execution_count:integer? "
 	 "exit_code:integer? signal:integer? reason:string? alive:boolean stdout:Stream "
-	 "stderr:Stream results:any alerts:any error:any usage:object files:any"},
+	 "stderr:Stream results:any alerts:any error:any usage:object files:any packages:any"},
 	{"Workspace", "name:string status:string snapshot:integer created:string layers:integer "
 		      "own_bytes:integer shared_bytes:integer disk_limit_bytes:integer "
 		      "inode_limit:integer disk_held_by:string image:string dir:string?"},

@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/value.h"
 #include "cmd/deps.h"
+#include "cmd/help.h"
 #include "cmd/noted.h"
 #include "cmd/request.h"
 #include "cmd/say.h"
@@ -21,7 +22,7 @@ static const char *const paragraphs[] = {
 	"directory. They are read by the language's own parser in a sandbox, never executed, and "
 	"nothing is fetched. ? marks what the program can do without, + what a sandbox has already, ! a "
 	"name that may be a typing error of a well-known one, ~ one that programs give to modules of their own.",
-	"add and rm change the lock, and keep the versions of what is not named; update takes the newest of all. "
+	"add and rm change the lock, and keep the versions of what is not named; update takes the newest, of all or of those named. "
 	"Versions and hashes come from the index that the package manager's configuration names. fetch has all of a lock in the cache and as a layer. ls lists "
 	"layers, gc removes those that nobody used for 30 days.",
 	"A workspace has a lock, too: exec --deps auto writes it, WORKSPACE shows it, and --name WORKSPACE is "
@@ -32,7 +33,7 @@ static const char *const paragraphs[] = {
 const struct verb_doc deps_doc = {
 	.usage = {"[--lock FILE | WORKSPACE] [--sbom FORMAT] [--json]",
 		  "scan [--lang LANG] [--json] [DIR | FILE | --name WORKSPACE]",
-		  "add NAME... | rm NAME... | update | fetch | ls | gc"},
+		  "add NAME... | rm NAME... | update [NAME...] | fetch | ls | gc"},
 	.paragraphs = paragraphs,
 	.examples = {{"What does this project need?", "pinfold deps scan ."},
 		     {"Lock a package:", "pinfold deps add 'pandas>=2'"},
@@ -50,13 +51,14 @@ static void print_need(const struct value *v, const char *prefix)
 {
 	const char *installed = value_str(value_get(v, "installed"));
 	const char *meant = value_str(value_get(v, "meant"));
+	const struct value *many = value_get(v, "candidates");
 	const char *asked = value_str(value_get(v, value_get(v, "left") ? "left" : "asked"));
 	bool own = value_true(value_get(v, "own"));
 	char line[1024], package[160];
 
 	(void)snprintf(package, sizeof(package), "%s%s", prefix, text_of(v, "package"));
 	(void)snprintf(line, sizeof(line), "%c %-28s %s:%lld %s%s%s%s%s%s%s",
-		       meant				      ? '!'
+		       meant || value_len(many)		      ? '!'
 		       : own				      ? '~'
 		       : installed			      ? '+'
 		       : value_true(value_get(v, "optional")) ? '?'
@@ -66,6 +68,9 @@ static void print_need(const struct value *v, const char *prefix)
 		       installed && *installed ? ", installed " : "", installed ? installed : "",
 		       meant ? ": did somebody mean " : "", meant ? meant : "",
 		       own ? ": a module of its own?" : "");
+	for (size_t i = 0, n = strlen(line); i < value_len(many) && n < sizeof(line); i++)
+		n += (size_t)snprintf(line + n, sizeof(line) - n, "%s%.100s",
+				      i ? " or " : ": several have it: ", value_str(value_at(many, i)));
 	show_text(line);
 }
 
@@ -201,7 +206,7 @@ static const struct {
 	int (*named)(struct request *r, const char *const *names);
 	const char *event; /* its kind; NULL: it changes nothing */
 } words[] = {
-	{"update", deps_update, NULL, "deps.update"},
+	{"update", NULL, deps_update, "deps.update"},
 	{"fetch", deps_fetch, NULL, "deps.fetch"},
 	{"ls", deps_ls, NULL, NULL},
 	{"gc", deps_gc, NULL, "deps.collect"},
@@ -267,7 +272,7 @@ static void default_sbom(int argc, char **argv)
 	}
 }
 
-static int do_word(struct request *r, const char *word, int argc, char **argv)
+static int do_word(const struct verb *v, struct request *r, const char *word, int argc, char **argv)
 {
 	struct err e = ERR_INIT;
 
@@ -283,6 +288,8 @@ static int do_word(struct request *r, const char *word, int argc, char **argv)
 		return request_end(argc, argv, &e) < 0 ? say_failure(&e, r->json)
 						       : do_noted(i, r, NULL);
 	}
+	if (word && strcmp(word, "help") == 0 && argc == 0 && !is_workspace(word))
+		return help_verb(v);
 	if (word && !is_workspace(word))
 		return refuse_word(r, word);
 	if (word)
@@ -310,5 +317,5 @@ int cmd_deps(const struct verb *v, int argc, char **argv)
 		argc -= used;
 		argv += used;
 	}
-	return do_word(&r, word, argc, argv);
+	return do_word(v, &r, word, argc, argv);
 }

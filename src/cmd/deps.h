@@ -8,7 +8,7 @@
 int deps_show(struct request *r);
 int deps_add(struct request *r, const char *const *names); /* ended by NULL */
 int deps_rm(struct request *r, const char *const *names);
-int deps_update(struct request *r);
+int deps_update(struct request *r, const char *const *names);
 int deps_fetch(struct request *r);
 int deps_ls(struct request *r);
 int deps_gc(struct request *r);

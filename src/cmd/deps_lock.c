@@ -269,9 +269,10 @@ int deps_rm(struct request *r, const char *const *names)
 	return names[0] ? change(r, &c) : refuse_nameless("rm", r->json);
 }
 
-int deps_update(struct request *r)
+int deps_update(struct request *r, const char *const *names)
 {
-	struct pinfold_deps_change c = {.flags = PINFOLD_DEPS_UPDATE};
+	struct pinfold_deps_change c = {.flags = PINFOLD_DEPS_UPDATE,
+					.update = names[0] ? names : NULL};
 
 	return change(r, &c);
 }

@@ -47,6 +47,12 @@ static const struct row none_names[] = {
 };
 #undef NONE
 
+#define MANY(module, packages, why) {module, packages, why},
+static const struct row many_names[] = {
+#include "deps/many_names.def"
+};
+#undef MANY
+
 #define MODULE_LETTERS 6u /* shorter names are all near to each other */
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -68,6 +74,12 @@ static int by_module(const void *key, const void *row)
 	return strcmp(key, ((const struct row *)row)->module);
 }
 
+static const struct row *find_python(const char *module)
+{
+	return bsearch(module, python_names, COUNT(python_names), sizeof(python_names[0]),
+		       by_module);
+}
+
 /* The longest name in the tables that the module's is, or is below; the user's before ours. */
 static bool find_row(enum deps_lang lang, const char *module, struct row *ret)
 {
@@ -77,10 +89,7 @@ static bool find_row(enum deps_lang lang, const char *module, struct row *ret)
 	(void)snprintf(name, sizeof(name), "%s", module);
 	for (;;) {
 		const struct table_row *mine = table_find(lang, name);
-		const struct row *r = lang == DEPS_PYTHON && !mine
-					      ? bsearch(name, python_names, COUNT(python_names),
-							sizeof(python_names[0]), by_module)
-					      : NULL;
+		const struct row *r = lang == DEPS_PYTHON && !mine ? find_python(name) : NULL;
 		char *dot = lang == DEPS_PYTHON ? strrchr(name, '.') : NULL;
 
 		if (mine)
@@ -99,6 +108,7 @@ static const struct family {
 } families[] = {
 	{"adafruit_", "adafruit-circuitpython-"},
 	{"airflow.providers.", "apache-airflow-providers-"},
+	{"livekit.plugins.", "livekit-plugins-"},
 	{"llama_index.agent.", "llama-index-agent-"},
 	{"llama_index.callbacks.", "llama-index-callbacks-"},
 	{"llama_index.embeddings.", "llama-index-embeddings-"},
@@ -194,6 +204,34 @@ int deps_package(enum deps_lang lang, const char *module, char ret[DEPS_NAME_SIZ
 			*ret_why = "packages of this namespace are named by their parts";
 	}
 	return 0;
+}
+
+const char *deps_many(enum deps_lang lang, const char *module, const char **ret_why)
+{
+	const struct row *r = lang != DEPS_PYTHON || table_find(lang, module)
+				      ? NULL
+				      : bsearch(module, many_names, COUNT(many_names),
+						sizeof(many_names[0]), by_module);
+
+	if (r)
+		*ret_why = r->why;
+	return r ? r->package : NULL;
+}
+
+bool deps_told(enum deps_lang lang, const char *module, const char *part, char ret[DEPS_NAME_SIZE],
+	       const char **ret_why)
+{
+	char name[DEPS_NAME_SIZE];
+
+	if (lang != DEPS_PYTHON || table_find(lang, module) ||
+	    snprintf(name, sizeof(name), "%s.%s", module, part) >= (int)sizeof(name))
+		return false;
+	const struct row *r = find_python(name);
+	if (!r)
+		return false;
+	(void)snprintf(ret, DEPS_NAME_SIZE, "%s", r->package);
+	*ret_why = r->why;
+	return true;
 }
 
 void deps_normal(enum deps_lang lang, const char *package, char ret[DEPS_NAME_SIZE])
@@ -396,6 +434,10 @@ void deps_names_add(struct hash *h)
 		hash_add(h, python_names[i].module, strlen(python_names[i].module) + 1);
 		hash_add(h, python_names[i].package, strlen(python_names[i].package) + 1);
 	}
+	for (size_t i = 0; i < COUNT(many_names); i++) {
+		hash_add(h, many_names[i].module, strlen(many_names[i].module) + 1);
+		hash_add(h, many_names[i].package, strlen(many_names[i].package) + 1);
+	}
 	for (size_t i = 0; i < COUNT(none_names); i++)
 		hash_add(h, none_names[i].module, strlen(none_names[i].module) + 1);
 	add_list(h, python_popular, COUNT(python_popular));
@@ -416,6 +458,17 @@ void deps_asked_name(enum deps_lang lang, const char *asked, char ret[DEPS_NAME_
 	size_t scope = lang == DEPS_NODE && asked[0] == '@';
 	size_t n = scope + strcspn(asked + scope, lang == DEPS_NODE ? "@ " : " [<>=!~;(@");
 	(void)snprintf(ret, DEPS_NAME_SIZE, "%.*s", (int)(n < 200 ? n : 200), asked);
+}
+
+bool deps_is_same(enum deps_lang lang, const char *a, const char *b)
+{
+	char x[DEPS_NAME_SIZE], y[DEPS_NAME_SIZE], name[DEPS_NAME_SIZE];
+
+	deps_asked_name(lang, a, name);
+	deps_normal(lang, name, x);
+	deps_asked_name(lang, b, name);
+	deps_normal(lang, name, y);
+	return strcmp(x, y) == 0;
 }
 
 bool deps_is_asked(enum deps_lang lang, const char *asked)

@@ -21,6 +21,14 @@ int deps_lang_of(const char *name, enum deps_lang *ret);
 int deps_package(enum deps_lang lang, const char *module, char ret[DEPS_NAME_SIZE],
 		 const char **ret_why);
 
+/* A module whose name several packages have: "a, b", the likeliest first, and what they are. NULL: its
+ * name says which it is, or the user's table does. */
+const char *deps_many(enum deps_lang lang, const char *module, const char **ret_why);
+
+/* Does a part of it that the program uses (`Bot` of discord) say which package has the module? */
+bool deps_told(enum deps_lang lang, const char *module, const char *part, char ret[DEPS_NAME_SIZE],
+	       const char **ret_why);
+
 /* Could an index have it? */
 bool deps_is_name(enum deps_lang lang, const char *name);
 
@@ -47,6 +55,9 @@ void deps_names_add(struct hash *h);
 
 /* How an index compares names: Python's in lower case, with - for runs of - _ and . */
 void deps_normal(enum deps_lang lang, const char *package, char ret[DEPS_NAME_SIZE]);
+
+/* Are both, with versions or without, about one package? */
+bool deps_is_same(enum deps_lang lang, const char *a, const char *b);
 
 /* What is asked for, in the package manager's words: pandas>=2, express@^4, alias@npm:express@4.
  * Its name (of an alias, what that stands for), up to where the words about versions begin. */

@@ -119,15 +119,16 @@ static struct value *spdx_package(enum deps_lang lang, const struct value *part,
 	return v;
 }
 
-static struct value *describes(unsigned n)
+/* One element and another, which is a package. */
+static struct value *relation(const char *from, const char *type, unsigned to)
 {
 	struct value *v = value_object();
 	char id[40];
 
-	(void)snprintf(id, sizeof(id), "SPDXRef-Package-%u", n);
-	value_set(v, "spdxElementId", value_of_str("SPDXRef-DOCUMENT"));
-	value_set(v, "relationshipType", value_of_str("DESCRIBES"));
+	(void)snprintf(id, sizeof(id), "SPDXRef-Package-%u", to);
+	value_set(v, "spdxElementId", value_of_str(from));
 	value_set(v, "relatedSpdxElement", value_of_str(id));
+	value_set(v, "relationshipType", value_of_str(type));
 	return v;
 }
 
@@ -217,6 +218,20 @@ static struct value *cyclonedx(const struct value *lock, uint64_t now_ms)
 	return v;
 }
 
+/* Which of a part's packages need which; those before it were `before`. */
+static void add_needs(struct value *links, const struct value *part, unsigned before)
+{
+	const struct value *all = value_get(part, "packages");
+	char id[40];
+
+	for (unsigned i = 0; i < lock_count(part); i++) {
+		(void)snprintf(id, sizeof(id), "SPDXRef-Package-%u", before + i + 1);
+		for (unsigned k = 0; k < lock_count(part); k++)
+			if (k != i && is_needed_by(value_at(all, k), lock_at(part, i).name))
+				value_add(links, relation(id, "DEPENDS_ON", before + k + 1));
+	}
+}
+
 /* A name of its own for each lock: the keys of its parts. */
 static struct value *spdx(const struct value *lock, uint64_t now_ms)
 {
@@ -237,10 +252,11 @@ static struct value *spdx(const struct value *lock, uint64_t now_ms)
 			struct lock_package p = lock_at(part, i);
 
 			value_add(list, spdx_package(lang, part, &p, ++n));
-			value_add(links, describes(n));
+			value_add(links, relation("SPDXRef-DOCUMENT", "DESCRIBES", n));
 		}
+		add_needs(links, part, n - (unsigned)lock_count(part));
 	}
-	value_add(tools, value_of_str("Tool: pinfold"));
+	value_add(tools, value_of_str("Tool: pinfold-" PINFOLD_VERSION));
 	value_set(info, "created", instant(now_ms));
 	value_set(info, "creators", tools);
 	value_set(v, "spdxVersion", value_of_str("SPDX-2.3"));

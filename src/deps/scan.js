@@ -12,7 +12,9 @@
  *	import … from "x"	import "x"	import("x")	export … from "x"
  *	require("x")		require.resolve("x")		import x = require("x")
  *
- * `import type` is left out; what stands in a try block is optional.
+ * `import type` is left out. What stands in a try block is optional, unless the catch block only says what is wrong and
+ * ends, requires the same again, or reports errors of work that the try block does with it. Of packages that stand in
+ * for each other in the two the first is needed, where none is there.
  */
 "use strict";
 const fs = require("fs");
@@ -24,6 +26,10 @@ const ENDINGS = [".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"];
 const FILES_MAX = 20000;
 const BYTES_MAX = 4 << 20;
 const TEXTS = new Map(); // programs that are no files, by their path
+
+// What the program has that this one is made for; an index has something else of that name. And what has types alone.
+const HOSTED = new Set(["vscode", "atom", "bun", "k6", "obsidian", "photoshop", "uxp", "sketch"]);
+const TYPES = new Set(["aws-lambda", "estree"]);
 
 // After these a slash begins a regular expression; after anything else that ends a value, it divides.
 const BEFORE_REGEX = new Set(["return", "typeof", "case", "in", "of", "delete", "void", "throw", "new", "do", "else",
@@ -145,19 +151,100 @@ function regex(s, i) {
 	return 0;
 }
 
-/** [{name, line, optional}] of one text. */
+/** Where the brace is closed that opens at i. */
+function closing(all, i) {
+	let depth = 0;
+	for (; i < all.length; i++) {
+		if (all[i].kind !== "punct")
+			continue;
+		depth += all[i].text === "{" ? 1 : all[i].text === "}" ? -1 : 0;
+		if (depth === 0)
+			return i;
+	}
+	return all.length;
+}
+
+/** {from, to} of the block behind `catch` or `catch (e)`, or null. */
+function handler(all, i, is) {
+	if (!is(i, "id", "catch"))
+		return null;
+	while (i < all.length && !is(i, "punct", "{"))
+		i++;
+	return { from: i, to: closing(all, i) };
+}
+
+/** Throws, or ends the program, whatever happened: behind no brace of its own. */
+function gives_up(all, h, is) {
+	for (let i = h.from + 1; i < h.to; i++) {
+		if (is(i, "punct", "{"))
+			i = closing(all, i);
+		else if (is(i, "id", "throw") || (is(i, "id", "process") && is(i + 2, "id", "exit")))
+			return true;
+	}
+	return false;
+}
+
+/** Does the block call something, beside what is called of a package at once: require("x").config()? */
+function works(all, from, to, is) {
+	for (let i = from; i < to; i++)
+		if (all[i].kind === "id" && is(i + 1, "punct", "(") && !["require", "import", "resolve"].includes(all[i].text) &&
+		    !(is(i - 1, "punct", ".") && is(i - 2, "punct", ")")))
+			return true;
+	return false;
+}
+
+/** catch (e) { console.error(e); }: what the program does without is nothing. */
+function only_reports(all, h, is) {
+	if (!is(h.from + 1, "id", "console"))
+		return false;
+	for (let i = h.from + 1; i < h.to; i++)
+		if (is(i, "id", "return") || is(i, "id", "require") || is(i, "id", "import") ||
+		    (is(i, "punct", "=") && !is(i - 1, "id", "exitCode")))
+			return false;
+	return true;
+}
+
+/** The names that stand between two places in require("x") and import("x"). */
+function names_in(all, from, to, is) {
+	const names = [];
+	for (let i = from; i < to; i++)
+		if ((is(i, "id", "require") || is(i, "id", "import")) && is(i + 1, "punct", "(") && is(i + 2, "string"))
+			names.push(all[i + 2].text);
+	return names;
+}
+
+/** What a try at i means for what it imports: soft, {from, to} of its handler, and of which packages one is needed. */
+function attempt(all, i, is) {
+	const end = closing(all, i), h = handler(all, end + 1, is);
+	if (!h)
+		return { soft: false, caught: null, ways: null };
+	const first = names_in(all, i, end, is), other = names_in(all, h.from, h.to, is);
+	const needed = gives_up(all, h, is) || first.some((n) => other.includes(n)) ||
+		(works(all, i, end, is) && only_reports(all, h, is));
+	return { soft: !needed, caught: h, ways: !needed && first.length && other.length ? [first, other] : null };
+}
+
+/** {found: [{name, line, optional}], choices: [[names, names]]} of one text. */
 function imports_of(text) {
 	const all = [...tokens(text)];
-	const found = [], blocks = []; // blocks: is this brace's a try?
+	const found = [], choices = [], blocks = []; // blocks: is what stands in this brace optional?
+	const caught = new Set(); // where handlers begin
 	const is = (i, kind, t) => all[i] && all[i].kind === kind && (t === undefined || all[i].text === t);
 	const soft = () => blocks.some((b) => b);
-	const add = (i, required) => found.push({ name: all[i].text, line: all[i].line, optional: soft(), required });
+	const add = (i, required, optional) =>
+		found.push({ name: all[i].text, line: all[i].line, optional: soft() || optional, required });
 	for (let i = 0; i < all.length; i++) {
 		const t = all[i];
-		if (t.kind === "punct" && t.text === "{")
-			blocks.push(is(i - 1, "id", "try"));
-		else if (t.kind === "punct" && t.text === "}")
+		if (t.kind === "punct" && t.text === "{") {
+			const tried = is(i - 1, "id", "try") ? attempt(all, i, is) : null;
+			if (tried && tried.ways && !soft())
+				choices.push(tried.ways);
+			if (tried && tried.caught)
+				caught.add(tried.caught.from);
+			blocks.push(tried ? tried.soft : caught.has(i));
+		} else if (t.kind === "punct" && t.text === "}") {
 			blocks.pop();
+		}
 		if (t.kind !== "id" || is(i - 1, "punct", "."))
 			continue;
 		if (t.text === "require") {
@@ -165,15 +252,15 @@ function imports_of(text) {
 			if (is(at, "punct", ".") && is(at + 1, "id", "resolve"))
 				at += 2;
 			if (is(at, "punct", "(") && is(at + 1, "string") && (is(at + 2, "punct", ")") || is(at + 2, "punct", ",")))
-				add(at + 1, true);
+				add(at + 1, true, false);
 		} else if ((t.text === "import" || t.text === "export") &&
 			   (!is(i - 1, "punct", ">") || is(i + 1, "punct", "("))) { // <b>import x from 'y'</b> is text
 			const at = clause(all, i, is);
 			if (at)
-				add(at, false);
+				add(at, false, is(at + 1, "punct", ")") && is(at + 2, "punct", ".") && is(at + 3, "id", "catch"));
 		}
 	}
-	return found;
+	return { found, choices };
 }
 
 /** import("x").Y and typeof import("x") are types; what a promise has is not. */
@@ -284,7 +371,8 @@ function there(root, { file, name, required }) {
 
 function scan(root, files) {
 	const names = new Map(), unread = [], todo = files.length ? [...files] : [...programs(root)];
-	const seen = new Set(todo), builtin = new Set(builtinModules);
+	const seen = new Set(todo), builtin = new Set(builtinModules), choices = [];
+	const settled = (n) => is_local(n) || builtin.has(n) || builtin.has(package_of(n));
 	for (let i = 0; i < todo.length; i++) {
 		const file = path.relative(root, todo[i]);
 		let found;
@@ -294,7 +382,8 @@ function scan(root, files) {
 			unread.push({ file, line: 0, why: String(e.message).slice(0, 200) });
 			continue;
 		}
-		for (const f of found) {
+		choices.push(...found.choices.filter((ways) => !ways.some((w) => w.every(settled))));
+		for (const f of found.found) {
 			if (is_local(f.name)) {
 				const next = files.length && /^[./]/.test(f.name) ? local_file(todo[i], f.name) : null;
 				if (next && next.startsWith(root + path.sep) && !seen.has(next) && seen.size < FILES_MAX) {
@@ -304,7 +393,7 @@ function scan(root, files) {
 				continue;
 			}
 			const name = package_of(f.name);
-			if (builtin.has(name) || builtin.has(f.name))
+			if (builtin.has(name) || builtin.has(f.name) || HOSTED.has(name) || (TYPES.has(name) && /\.[mc]?tsx?$/.test(file)))
 				continue;
 			// src/thing: of the project itself, by an alias of its compiler.
 			if (!name.startsWith("@") && f.name.includes("/") && local_file(path.join(root, "x"), "./" + f.name))
@@ -318,6 +407,9 @@ function scan(root, files) {
 	}
 	for (const n of names.values())
 		n.there = there(root, n);
+	for (const ways of choices.map((c) => c.map((w) => w.map((n) => names.get(package_of(n))).filter(Boolean))))
+		for (const n of ways.find((w) => w.every((x) => x.there !== null)) || ways[0])
+			n.optional = false;
 	return { language: "node", version: process.versions.node, files: todo.length, imports: [...names.values()],
 		unread: unread.slice(0, 100) };
 }

@@ -37,14 +37,23 @@ SKIP = {"node_modules", "__pycache__", "site-packages", "dist-packages", "venv",
 # First parts that many packages share: the table of names decides by more of the name.
 SHARED = {"google", "azure", "zope", "ruamel", "jaraco", "backports", "sphinxcontrib", "opentelemetry", "mpl_toolkits",
           "llama_index", "aws_cdk", "paste", "repoze", "plone", "snowflake", "databricks", "airflow", "infi", "pyannote",
-          "luma", "autogluon", "PyQt5", "PyQt6", "coinbase", "fireworks"}
+          "luma", "autogluon", "PyQt5", "PyQt6", "coinbase", "fireworks", "ansys", "aspose", "botbuilder", "livekit",
+          "spire"}
+# Modules that several packages have: what a program uses of one may tell which (rows with dots of the table).
+TOLD = {"agents", "beam", "binance", "bitcoin", "colour", "concrete", "cv2", "discord", "edgar", "esm", "haystack", "jwt",
+        "kucoin", "liquid", "marker", "phi", "pybel", "pyzabbix", "readability", "serpapi", "tap", "tree", "ulid", "whois", "xdg"}
+TOLD_MAX = 60
 LONGER = {"azure.ai.vision", "azure.ai.language", "azure.ai.translation", "azure.eventhub.extensions",
-          "azure.cognitiveservices.vision", "azure.cognitiveservices.language", "google.cloud.sql",
+          "azure.cognitiveservices.vision", "azure.monitor.opentelemetry", "azure.cognitiveservices.language", "google.cloud.sql",
           "google.cloud.alloydb", "google.cloud.billing", "google.cloud.devtools", "google.cloud.security", "google.cloud.video",
           "opentelemetry.exporter.otlp", "opentelemetry.exporter.otlp.proto", "opentelemetry.exporter.jaeger",
           "opentelemetry.exporter.zipkin",
           "airflow.providers.apache", "airflow.providers.atlassian", "airflow.providers.cncf", "airflow.providers.common",
           "airflow.providers.dbt", "airflow.providers.microsoft"}
+# Parts of modules that fail where another module is not there, which nobody imports.
+ALSO = {"fastapi.File": "python_multipart", "fastapi.Form": "python_multipart", "fastapi.UploadFile": "python_multipart",
+        "fastapi.templating": "jinja2", "fastapi.testclient": "httpx", "pydantic.EmailStr": "email_validator",
+        "starlette.templating": "jinja2", "starlette.testclient": "httpx", "torch.utils.tensorboard": "tensorboard"}
 # Of two that stand in for each other, not the one that is only to be faster, mostly where there is such a device.
 FASTER = {"cupy", "cudf", "cuml", "cugraph", "pycuda", "torch_npu", "modin"}
 FILES_MAX = 20000
@@ -654,6 +663,28 @@ def shared_names(name, parts):
     return [f"{name}.{p}" for p in parts or () if p != "*" and not p[:1].isupper()] or [name]
 
 
+def told(path, name, parts):
+    """What is used of a module, as a.b: behind from, or behind its name wherever that stands in the text."""
+    words = name.split(".")[1:]
+    used = [".".join(words[:i + 1]) for i in range(len(words))] + [".".join(words + [p]) for p in parts if p != "*"]
+    if not parts:
+        try:
+            text = TEXTS[path] if path in TEXTS else read(path)
+        except (OSError, ValueError):
+            return used
+        called = re.search(rb"\bimport[ \t]+%s[ \t]+as[ \t]+(\w+)" % re.escape(name.encode()), text)
+        at = called.group(1) if called else name.split(".")[0].encode()
+        for m in re.finditer(rb"(?<![\w.])%s\.(\w+)(?:\.(\w+))?" % re.escape(at), text):
+            first, second = (g and g.decode(errors="replace") for g in m.groups())
+            used += [".".join((words if called else []) + [first]), f"{first}.{second}"]
+    return list(dict.fromkeys(used))[:TOLD_MAX]
+
+
+def also(name, parts):
+    """What is needed beside it."""
+    return sorted({ALSO[n] for n in (name, *(f"{name}.{p}" for p in parts)) if n in ALSO})
+
+
 def is_settled(tree, path, way):
     """Are these modules there without a package of an index?"""
     return all(not n or n.split(".")[0] in sys.stdlib_module_names or tree.lookup(path, n, 0, ()) is not None for n in way)
@@ -698,7 +729,7 @@ def asked_names(root, path, said):
 
 
 def scan(root, files):
-    tree, names, unread, choices = Tree(root), {}, [], []
+    tree, names, unread, choices, used = Tree(root), {}, [], [], {}
     todo = list(files) if files else list(programs(root))
     seen = set(todo)
     for path in todo:  # grows, where files were named
@@ -719,11 +750,15 @@ def scan(root, files):
             first = name.split(".")[0]
             if first in sys.stdlib_module_names or first == "__main__":
                 continue
-            for key in {short(n): 1 for n in shared_names(name, parts)}:
+            for key in {short(n): 1 for n in (*shared_names(name, parts), *also(name, parts))}:
+                if first in TOLD and key == first:
+                    used.setdefault(key, []).extend(told(path, name, parts))
                 if key not in names:
                     names[key] = {"name": key, "file": os.path.relpath(path, root), "line": line, "optional": optional}
                 elif names[key]["optional"] and not optional:
                     names[key].update(file=os.path.relpath(path, root), line=line, optional=False)
+    for key, parts in used.items():
+        names[key]["parts"] = list(dict.fromkeys(parts))[:TOLD_MAX]
     choose(names, choices)
     return names, unread, len(todo)
 

@@ -19,6 +19,7 @@
 #define FILES_NAMED_MAX 256u
 #define NAMES_MAX 4096u
 #define REMEMBERED_MAX (1u << 20)
+#define PARTS_MAX 64u	/* of a module, that a program uses */
 #define TEXT_MAX 4096u /* of one text in what it prints */
 
 struct output {
@@ -148,6 +149,37 @@ static void set_text(struct value *to, const char *key, const struct value *from
 							   : value_of_null());
 }
 
+/* Which package is it, by what the program uses of the module? */
+static bool tell(enum deps_lang lang, const char *module, const struct value *parts,
+		 char package[DEPS_NAME_SIZE], const char **ret_why)
+{
+	for (size_t i = 0; i < value_len(parts) && i < PARTS_MAX; i++) {
+		const char *part = value_str(value_at(parts, i));
+
+		if (part && deps_told(lang, module, part, package, ret_why))
+			return true;
+	}
+	return false;
+}
+
+/* "a, b" as a list; the first is what is likeliest. */
+static struct value *candidates(const char *many, char package[DEPS_NAME_SIZE])
+{
+	struct value *list = value_array();
+	char name[DEPS_NAME_SIZE];
+
+	for (bool first = true; *many; first = false) {
+		size_t n = strcspn(many, ",");
+
+		(void)snprintf(name, sizeof(name), "%.*s", (int)n, many);
+		value_add(list, value_of_str(name));
+		if (first)
+			(void)snprintf(package, DEPS_NAME_SIZE, "%s", name);
+		many += n + strspn(many + n, ", ");
+	}
+	return list;
+}
+
 static struct value *need(enum deps_lang lang, const struct value *i)
 {
 	const char *module = value_str(value_get(i, "name")), *why = NULL;
@@ -160,20 +192,23 @@ static struct value *need(enum deps_lang lang, const struct value *i)
 		return NULL;
 	if (asked)
 		deps_asked_name(lang, asked, package);
-	struct value *v = value_object();
-	const char *meant = deps_meant(lang, package);
+	bool told = !asked && tell(lang, module, value_get(i, "parts"), package, &why);
+	bool is_near = value_str(value_get(i, "near")) && !deps_is_popular(lang, package);
+	bool own = !asked && ((is_near && (!why || told)) || (!why && deps_is_own(lang, module)));
+	const char *about = NULL, *many = asked || told || own || why ? NULL : deps_many(lang, module, &about);
+	struct value *v = value_object(), *list = many ? candidates(many, package) : NULL;
+	const char *meant = why || own || many ? NULL : deps_meant(lang, package);
 	value_set(v, "import", value_of_str(asked ? NULL : module));
 	if (asked)
 		set_text(v, left ? "left" : "asked", i, "asked");
 	value_set(v, "package", value_of_str(package));
-	value_set(v, "why", value_of_str(why));
+	value_set(v, "why", value_of_str(many ? about : why));
+	value_set(v, "candidates", list ? list : value_of_null());
 	set_text(v, "file", i, "file");
 	value_set(v, "line", value_of_int(value_int(value_get(i, "line"))));
 	value_set(v, "optional", value_of_bool(value_true(value_get(i, "optional"))));
 	set_text(v, "installed", i, "there");
-	bool is_near = value_str(value_get(i, "near")) && !deps_is_popular(lang, package);
-	bool own = !asked && !why && (is_near || deps_is_own(lang, module));
-	value_set(v, "meant", value_of_str(why || own ? NULL : meant));
+	value_set(v, "meant", value_of_str(meant));
 	value_set(v, "own", value_of_bool(own));
 	return v;
 }
@@ -265,7 +300,7 @@ int deps_scan(const struct deps_place *place, enum deps_lang lang, const struct 
 static int print_scan(const struct pinfold_deps_options *o, enum deps_lang lang,
 		      char ret[HASH_TEXT_SIZE], unsigned *ret_langs, struct err *e)
 {
-	static const char kind[] = "pinfold scan 2";
+	static const char kind[] = "pinfold scan 3";
 	uint8_t digest[HASH_BYTES];
 	struct hash h;
 

@@ -30,6 +30,52 @@ int deps_refuse_typo(enum deps_lang lang, const char *package, const char *where
 			  meant, package);
 }
 
+static bool has_name(enum deps_lang lang, const struct value *part, const char *package)
+{
+	char name[DEPS_NAME_SIZE], normal[DEPS_NAME_SIZE];
+
+	deps_asked_name(lang, package, name);
+	deps_normal(lang, name, normal);
+	for (size_t i = 0; i < lock_count(part); i++)
+		if (strcmp(lock_at(part, i).name, normal) == 0)
+			return true;
+	return false;
+}
+
+/* Did somebody say which of these it is: --package, or the lock? */
+static bool is_said(const struct deps_ask *ask, const struct value *part, const struct value *list)
+{
+	for (size_t i = 0; i < value_len(list); i++) {
+		const char *one = value_str(value_at(list, i));
+
+		for (const char *const *p = ask->packages; p && *p; p++)
+			if (deps_is_same(ask->lang, *p, one))
+				return true;
+		if (has_name(ask->lang, part, one))
+			return true;
+	}
+	return false;
+}
+
+/* Several packages have a module of that name. */
+static int refuse_many(const struct value *need, const char *where, struct err *e)
+{
+	const struct value *list = value_get(need, "candidates");
+	const char *module = value_str(value_get(need, "import"));
+	const char *why = value_str(value_get(need, "why"));
+	const char *first = value_str(value_at(list, 0));
+	char names[300] = "";
+
+	for (size_t i = 0, n = 0; i < value_len(list) && n < sizeof(names); i++)
+		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%.80s", i ? " or " : "",
+				      value_str(value_at(list, i)));
+	(void)err_set(e, ERR_DENIED, "%s: the module %s may be that of %s (%s), so nothing was installed",
+		      where, module, names, why);
+	(void)err_detail(e, "name");
+	return err_remedy(e, "say which, with --package %s, or in deps.names: %s %s", first, module,
+			  first);
+}
+
 static struct value *imported_by(const struct value *need)
 {
 	struct value *v = value_object();
@@ -78,12 +124,15 @@ static int from_scan(const struct deps_ask *ask, const struct value *scanned, st
 		const struct value *words = value_get(n, "asked"), *left = value_get(n, "left");
 
 		if (value_true(value_get(n, "optional")) || value_str(value_get(n, "installed")) ||
-		    value_true(value_get(n, "own")) || (!words && !left && !wants_imports(ask)))
+		    value_true(value_get(n, "own")) || (!words && !left && !wants_imports(ask)) ||
+		    is_said(ask, f->part, value_get(n, "candidates")))
 			continue;
 		(void)snprintf(where, sizeof(where), "%.250s:%lld", file ? file : "?",
 			       (long long)value_int(value_get(n, "line")));
 		if (left)
 			return refuse_left(where, value_str(left), e);
+		if (value_len(value_get(n, "candidates")))
+			return refuse_many(n, where, e);
 		if (!value_str(value_get(n, "why")) &&
 		    deps_refuse_typo(ask->lang, value_str(value_get(n, "package")), where, e) < 0)
 			return -EACCES;
@@ -169,18 +218,6 @@ static bool fits(const struct value *part, const struct value *here)
 	return true;
 }
 
-static bool has_name(enum deps_lang lang, const struct value *part, const char *package)
-{
-	char name[DEPS_NAME_SIZE], normal[DEPS_NAME_SIZE];
-
-	deps_asked_name(lang, package, name);
-	deps_normal(lang, name, normal);
-	for (size_t i = 0; i < lock_count(part); i++)
-		if (strcmp(lock_at(part, i).name, normal) == 0)
-			return true;
-	return false;
-}
-
 /* Beside what was found: by name. True: the part has all of these. */
 static bool add_packages(const struct deps_ask *ask, const struct value *part, struct value *asked)
 {
@@ -263,7 +300,8 @@ static bool is_same_list(const struct value *a, const struct value *b)
 static int imports_more(const struct deps_ask *ask, const struct deps_place *place, struct found *f,
 			bool *ret, struct err *e)
 {
-	struct found now = {.asked = value_array(), .imports = value_array()};
+	struct found now = {
+		.asked = value_array(), .imports = value_array(), .part = f->part};
 	int r = strcmp(ask->mode, "auto") == 0 ? ask_all(ask, place, &now, e) : 0;
 
 	*ret = false;

@@ -30,22 +30,10 @@ static int result(int r, const struct err *e, struct pinfold_error *ret_error)
 	return r < 0 ? -1 : 0;
 }
 
-/* Is it about the same package? */
-static bool is_same(enum deps_lang lang, const char *a, const char *b)
-{
-	char x[DEPS_NAME_SIZE], y[DEPS_NAME_SIZE], name[DEPS_NAME_SIZE];
-
-	deps_asked_name(lang, a, name);
-	deps_normal(lang, name, x);
-	deps_asked_name(lang, b, name);
-	deps_normal(lang, name, y);
-	return strcmp(x, y) == 0;
-}
-
 static bool names(enum deps_lang lang, const char *const *list, const char *asked)
 {
 	for (; list && *list; list++)
-		if (is_same(lang, *list, asked))
+		if (deps_is_same(lang, *list, asked))
 			return true;
 	return false;
 }
@@ -55,7 +43,7 @@ static bool asks_for(enum deps_lang lang, const struct value *part, const char *
 	const struct value *asked = value_get(part, "asked");
 
 	for (size_t i = 0; i < value_len(asked); i++)
-		if (is_same(lang, name, value_str(value_at(asked, i))))
+		if (deps_is_same(lang, name, value_str(value_at(asked, i))))
 			return true;
 	return false;
 }
@@ -124,7 +112,7 @@ static int lock_anew(struct store *s, enum deps_lang lang, struct value *lock,
 {
 	const struct value *part = value_get(lock, lock_part_name(lang));
 	auto_value *asked = value_array(), *found = NULL;
-	bool anew = c->flags & PINFOLD_DEPS_UPDATE;
+	bool anew = c->flags & PINFOLD_DEPS_UPDATE, all = anew && !c->update;
 	int r = change_asked(lang, part, c, asked, e);
 
 	if (r < 0)
@@ -133,19 +121,60 @@ static int lock_anew(struct store *s, enum deps_lang lang, struct value *lock,
 		value_del(lock, lock_part_name(lang));
 		return 0;
 	}
-	auto_value *others = others_of(lang, part, c->add);
+	auto_value *others = others_of(lang, part, anew ? c->update : c->add);
 	struct deps_want want = {
 		.asked = asked,
-		.part = anew ? NULL : others,
+		.part = all ? NULL : others,
 		.source = c->flags & PINFOLD_DEPS_SOURCE,
 		.age_hours = c->age_hours < 0 ? deps_age_hours() : (unsigned)c->age_hours,
 	};
 	r = deps_resolve(s, lang, &want, &found, e);
 	if (r < 0)
-		return anew ? r : add_remedy(r, e);
+		return all ? r : add_remedy(r, e);
 	if (value_get(part, "imports"))
 		value_set(found, "imports", value_copy(value_get(part, "imports")));
+	if (anew && value_get(part, "from"))
+		value_set(found, "from", value_copy(value_get(part, "from")));
 	value_set(lock, lock_part_name(lang), take_ptr(&found));
+	return 0;
+}
+
+static bool locks(enum deps_lang lang, const struct value *part, const char *name)
+{
+	for (size_t i = 0; i < lock_count(part); i++)
+		if (deps_is_same(lang, name, lock_at(part, i).name))
+			return true;
+	return false;
+}
+
+static bool locks_any(enum deps_lang lang, const struct value *part, const char *const *list)
+{
+	for (; list && *list; list++)
+		if (locks(lang, part, *list))
+			return true;
+	return false;
+}
+
+/* What is to be newer has to be there, in the language that was named or in any. */
+static int check_update(const struct value *lock, const struct pinfold_deps_change *c,
+			enum deps_lang named, struct err *e)
+{
+	for (const char *const *p = c->update; p && *p; p++) {
+		bool any = false;
+
+		if (!deps_is_name(DEPS_NODE, *p) && !deps_is_name(DEPS_PYTHON, *p)) {
+			(void)err_set(e, ERR_INVALID, "\"%.100s\" is no name of a package", *p);
+			return err_remedy(e, "update takes names alone; other versions are asked for "
+					     "with pinfold deps add");
+		}
+		for (enum deps_lang lang = DEPS_PYTHON; lang <= DEPS_R; lang++)
+			any = any || ((!c->lang || lang == named) &&
+				      locks(lang, value_get(lock, lock_part_name(lang)), *p));
+		if (any)
+			continue;
+		(void)err_set(e, ERR_MISSING, "%.100s is not locked", *p);
+		return err_remedy(e, "pinfold deps lists what is; a workspace is named with --name");
+	}
 	return 0;
 }
 
@@ -161,7 +190,8 @@ static int lock_all(struct store *s, struct value *lock, const struct pinfold_de
 	for (enum deps_lang lang = DEPS_PYTHON; lang <= DEPS_R && r >= 0; lang++) {
 		const struct value *part = value_get(lock, lock_part_name(lang));
 
-		if (!part || (gone && !asks_for(lang, part, gone)))
+		if (!part || (gone && !asks_for(lang, part, gone)) ||
+		    (c->update && !locks_any(lang, part, c->update)))
 			continue;
 		any = true;
 		r = lock_anew(s, lang, lock, c, e);
@@ -190,6 +220,8 @@ int pinfold_deps_lock(const char *lock, const struct pinfold_deps_change *change
 	int r = parse(lock, &doc, &e);
 	if (r >= 0 && change->lang && deps_lang_of(change->lang, &lang) < 0)
 		r = err_set(&e, ERR_INVALID, "--lang: \"%.40s\" has no packages", change->lang);
+	if (r >= 0)
+		r = check_update(doc, change, lang, &e);
 	if (r >= 0)
 		r = deps_open_store(&s, &e);
 	if (r >= 0)

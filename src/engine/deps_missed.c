@@ -9,6 +9,14 @@
 #include "engine/run_int.h"
 #include "pinfold/deps.h"
 
+/* Is it a typing error, or one of several? */
+static bool is_unsure(const struct deps_missing *m)
+{
+	const char *why;
+
+	return deps_many(m->lang, m->module, &why) || deps_meant(m->lang, m->package);
+}
+
 void deps_find_missing(struct pinfold_run *run)
 {
 	struct deps_missing *m = &run->missing;
@@ -19,7 +27,7 @@ void deps_find_missing(struct pinfold_run *run)
 		any = deps_missing_in(run->tail, run->tail_len, m);
 	if (!any)
 		m->module[0] = '\0';
-	if (any && !deps_is_own(m->lang, m->module) && !deps_meant(m->lang, m->package))
+	if (any && !deps_is_own(m->lang, m->module) && !is_unsure(m))
 		(void)snprintf(run->missing_asked, sizeof(run->missing_asked), "%s:%s",
 			       lock_part_name(m->lang), m->package);
 }
@@ -29,9 +37,13 @@ void deps_hint(const struct pinfold_run *run, char *to, size_t size)
 	const struct deps_missing *m = &run->missing;
 	const char *meant = deps_meant(m->lang, m->package);
 
-	const char *none = deps_none(m->lang, m->module);
+	const char *none = deps_none(m->lang, m->module), *why = NULL;
+	const char *many = deps_many(m->lang, m->module, &why);
 	if (none)
 		(void)snprintf(to, size, "no module %s: %s", m->module, none);
+	else if (many)
+		(void)snprintf(to, size, "no module %s: of %s (%s)? name the one with --package",
+			       m->module, many, why);
 	else if (deps_is_own(m->lang, m->module))
 		(void)snprintf(to, size,
 			       "no module %s: a file of the program's own? bring it in with --dir, "
@@ -52,7 +64,7 @@ int pinfold_deps_missing(const char *text, size_t len, char ret_package[PINFOLD_
 	struct deps_missing m;
 
 	assert(text && ret_package);
-	if (!deps_missing_in(text, len, &m) || deps_meant(m.lang, m.package))
+	if (!deps_missing_in(text, len, &m) || is_unsure(&m))
 		return 0;
 	(void)snprintf(ret_package, PINFOLD_PACKAGE_SIZE, "%s%s%s",
 		       m.lang == DEPS_PYTHON ? "" : lock_part_name(m.lang),

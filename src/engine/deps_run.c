@@ -254,8 +254,7 @@ static int print_ask(const struct deps_ask *ask, char ret[HASH_TEXT_SIZE], struc
 	return r;
 }
 
-static void add_packages(struct run_deps *d, enum deps_lang lang, const struct value *part,
-			 const char *key)
+void deps_list(struct run_deps *d, enum deps_lang lang, const struct value *part, const char *key)
 {
 	struct value *layer = value_object();
 
@@ -305,7 +304,7 @@ static int take_set(struct run_deps *d, enum deps_lang lang, const struct depset
 		return -EINVAL;
 	int r = deps_watch(d, layer, e);
 	if (r >= 0)
-		add_packages(d, lang, layer, key);
+		deps_list(d, lang, layer, key);
 	return r;
 }
 

@@ -81,6 +81,11 @@ struct deps_ask {
  * package (wire/msg.h). `so_far`: of a sandbox that lives, whichever command it was, which is the
  * sandbox's to have on record. */
 int deps_watch(struct run_deps *d, const struct value *layer, struct err *e);
+/* deps_live.c: what a sandbox that lives has, by the layers that the daemon says: found in the store of
+ * who made it. Where that is not ours, nothing is known. */
+struct link_layers;
+void deps_of_live(struct run_deps *d, const struct link_layers *layers);
+void deps_list(struct run_deps *d, enum deps_lang lang, const struct value *part, const char *key);
 void deps_seen(struct run_deps *d, const char *states, size_t n, bool so_far);
 
 /* deps_run.c: what it comes to is installed and held. */

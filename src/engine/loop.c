@@ -95,7 +95,10 @@ static bool take_message(struct pinfold_run *run)
 		run_arm_timer(run);
 		break;
 	case MSG_USAGE: take_usage(run, ev.msg.value, ev.msg.value2); break;
-	case MSG_SEEN: deps_seen(&run->req.deps, ev.name, ev.msg.len, run->exec); break;
+	case MSG_SEEN:
+		deps_of_live(&run->req.deps, &run->layered_on);
+		deps_seen(&run->req.deps, ev.name, ev.msg.len, run->exec);
+		break;
 	case MSG_FILE: run_add_file(run, &ev.msg, ev.name, ev.fd); break;
 	case MSG_DONE:
 		run->files_omitted += ev.msg.value;

@@ -239,6 +239,8 @@ static int take_started(struct pinfold_run *run, const struct link_started *s, i
 	if (fds[0] < 0)
 		return daemon_is_gone(e);
 	run->live_ms = s->limits.time_ms;
+	if (run->exec)
+		run->layered_on = s->layers;
 	run->box_alert = s->alert_kills ? ALERT_KILL : s->alert_pauses ? ALERT_PAUSE : ALERT_LOG;
 	if (run->exec)
 		take_limits(&run->req, s);

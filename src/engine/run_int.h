@@ -177,6 +177,7 @@ struct pinfold_run {
 	bool refused;		     /* the daemon does not do this kind */
 	bool exec;		     /* in a sandbox that lives: what ends is the command alone */
 	bool awaited;		     /* in the daemon: the guest itself says when it starts */
+	struct link_layers layered_on; /* of that sandbox, as the daemon says */
 	enum alert_action box_alert; /* what an alert does to that sandbox */
 	uint64_t live_ms;	     /* how long that sandbox was to live */
 	bool outlived;		     /* and it did not live longer than the command */

@@ -289,6 +289,7 @@ void run_judge(struct pinfold_run *run)
 		write_notes(run);
 		return;
 	}
+	deps_of_live(&run->req.deps, &run->layered_on); /* where nothing tells what was imported */
 	if (run->stop != STOP_NONE)
 		judge_stop(run);
 	else

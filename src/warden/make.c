@@ -124,6 +124,16 @@ static int take_layers(struct warden *w, int bundle, const struct ucred *who, st
 	return r;
 }
 
+/* For commands in it, whose results say what it has. */
+static void note_layers(struct ward *ward, const struct sandbox_spec *spec)
+{
+	struct link_layers *l = &ward->layered_on;
+
+	_Static_assert(LINK_LAYERS_MAX >= DEPS_GIVEN_MAX, "there is room for all");
+	*l = (struct link_layers){.dev = spec->layers.dev, .ino = spec->layers.ino, .n = spec->deps.n};
+	memcpy(l->number, spec->deps.number, l->n * sizeof(l->number[0]));
+}
+
 /* As long as the sandbox is there. */
 static int hold_layers(struct ward *ward, int bundle, struct err *e)
 {
@@ -157,6 +167,7 @@ static int make_cold(struct warden *w, const struct ask *ask, const struct ucred
 	ward->spec.egress.gate = fds->gate; /* and until the guest has it */
 	ward->spec.deps = packages->spec.deps;
 	ward->spec.layers = packages->spec.layers;
+	note_layers(ward, &packages->spec);
 	ward_watching(w, ward);
 	int r = hold_layers(ward, fds->layers, e);
 	if (r >= 0)

@@ -122,6 +122,7 @@ static int exec_attached(struct op *op, struct ward *ward, const struct ask *ask
 	msg.started.warm = 0;
 	msg.started.alert_kills = ward->spec.alert_kills;
 	msg.started.alert_pauses = ward->spec.alert_pauses;
+	msg.started.layers = ward->layered_on;
 	(void)passfd_send(op->fds[0], &msg, sizeof(msg), &ours, 1); /* the first: there is room */
 	return 0;
 }

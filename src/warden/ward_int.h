@@ -99,6 +99,7 @@ struct ward {
 	int mounts;	    /* its mount namespace */
 	int net;	    /* its network namespace, if that is of the stock */
 	int layers;	    /* by which its packages are held (wire/bundle.h) */
+	struct link_layers layered_on; /* which they are */
 	bool warm, polled;
 	bool resting;	     /* polled, but nobody is inside: not looked at until somebody may be */
 	unsigned seen_empty; /* polls in a row that found nobody */

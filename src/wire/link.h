@@ -50,7 +50,7 @@
 #include "wire/ask.h"
 
 #define LINK_MAGIC 0x70696e6cu
-#define LINK_VERSION 7u
+#define LINK_VERSION 8u
 #define LINK_ID_SIZE 32u
 
 enum link_op {
@@ -179,6 +179,14 @@ enum link_stop {
 	LINK_STOP_ALERT,
 };
 
+#define LINK_LAYERS_MAX 4u
+/* The layers of packages that a sandbox was made with: their names in the directory that this is. */
+struct link_layers {
+	uint64_t dev, ino;
+	uint32_t n, zero;
+	uint32_t number[LINK_LAYERS_MAX];
+};
+
 struct link_started {
 	char sandbox[32];
 	uint64_t started_ns;		   /* monotonic */
@@ -191,6 +199,7 @@ struct link_started {
 	uint8_t awaited; /* whether it started the guest says itself, as of an EXEC */
 	uint8_t zero[1];
 	struct ask_limits limits; /* of the sandbox */
+	struct link_layers layers; /* EXEC */
 };
 
 #define LINK_NETWORK_POLICY 2 /* of a sandbox with a policy: no rule of it names the port */

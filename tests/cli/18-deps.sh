@@ -57,7 +57,7 @@ corpus()
 	own "$W"
 	pinfold deps scan --json "$W/sourced/main.R"
 	says_needs "[('part.R', 'zoo')]" '[(n["file"], n["package"]) for n in d["needs"]]' "what R's source() reads counts"
-	check "every program of the corpus" grep -qx "89 of 89" "$EVIDENCE/differs"
+	check "every program of the corpus" grep -qx "118 of 118" "$EVIDENCE/differs"
 }
 
 project()
@@ -103,6 +103,17 @@ project()
 		"what comes with Python 2 or with another program is of no package"
 	says_needs "google-cloud-bigquery google-cloud-storage" \
 		'" ".join(sorted(n["package"] for n in d["needs"] if not n["own"]))' "every part of a namespace that is imported counts"
+	printf 'import esm as e, marker, agents\nimport cv2\ncv2.imread("a.png")\n' >"$d/several.py"
+	own "$d"
+	pinfold deps scan --json "$d/several.py"
+	says_needs "esm:fair-esm,esm marker:marker-pdf,marker" \
+		'" ".join(n["import"] + ":" + ",".join(n["candidates"]) for n in d["needs"] if n["candidates"])' \
+		"a module that several packages have"
+	says_needs "opencv-python-headless" '" ".join(n["package"] for n in d["needs"] if n["import"] == "cv2")' "one that has a usual one"
+	pinfold deps scan "$d/several.py"
+	check "is asked for" grep -q '^! fair-esm .*several.py:1 import esm: several have it: fair-esm or esm$' "$OUT"
+	inside --deps auto --lang python -c 'import pybel'
+	refuses denied.name "openbabel-wheel or pybel" "and nothing is installed until somebody says which"
 	pinfold deps scan --json "$d/main.py"
 	says_needs "[('requests', False)]" '[(n["import"], n["own"]) for n in d["needs"] if n["import"] == "requests"]' "a well-known name is none of them"
 	pinfold deps scan "$d/nosuch"
@@ -146,6 +157,8 @@ project()
 	CALL_ENV=()
 	pinfold deps
 	refuses not_found pinfold.lock "no lock"
+	pinfold deps help
+	check "help" grep -q '^Usage: pinfold deps ' "$OUT"
 	pinfold deps frob
 	refuses invalid_argument frob "nothing that can be done"
 	pinfold deps scan --lang bash "$d"

@@ -236,6 +236,17 @@ versions()
 	sed -i 's/"apple==1.1"/"apple"/' "$1"
 	pinfold deps update --json --lock "$1"
 	doc_is "apple 2.0 pear 1.5" "$list" "update moves versions"
+	pinfold deps add --lock "$1" apple==1.0 lone
+	sed -i 's/"apple==1.0"/"apple"/' "$1"
+	pinfold deps update --json --lock "$1" lone
+	doc_is "apple 1.0 lone 1.0 pear 1.5" "$list" "of what is named alone"
+	pinfold deps update --json --lock "$1" Apple
+	doc_is "apple 2.0 lone 1.0 pear 1.5" "$list" "however it is spelt"
+	pinfold deps update --lock "$1" plum
+	refuses not_found "plum is not locked" "what is not there is not updated"
+	pinfold deps update --lock "$1" 'apple<2'
+	refuses invalid_argument "no name of a package" "nor versions"
+	pinfold deps rm --lock "$1" lone
 }
 
 locked()
@@ -259,8 +270,12 @@ locked()
 	check "who needs what" grep -qE '^pear +1.5 .* for apple ' "$OUT"
 	pinfold deps --lock "$d/pinfold.lock" --sbom cyclonedx
 	doc_is "pkg:pypi/apple@1.1" 'd["components"][0]["purl"]' "as CycloneDX"
+	check "of its format" /usr/bin/python3 -I "$TEST_DIR/sbom.py" cyclonedx "$OUT" 2
 	pinfold deps --lock "$d/pinfold.lock" --sbom spdx
 	doc_is "SPDX-2.3" 'd["spdxVersion"]' "as SPDX"
+	check "of its format, too" /usr/bin/python3 -I "$TEST_DIR/sbom.py" spdx "$OUT" 2
+	doc_is "SPDXRef-Package-1 SPDXRef-Package-2" '" ".join(r["spdxElementId"] + " " + r["relatedSpdxElement"]
+		for r in d["relationships"] if r["relationshipType"] == "DEPENDS_ON")' "with who needs whom"
 	versions "$d/pinfold.lock"
 	pinfold deps rm --lock "$d/pinfold.lock" apple
 	check "nothing is left" test "$(cat "$d/pinfold.lock")" = '{"version": 1}'

@@ -106,6 +106,9 @@ locked()
 	check "without a word to the registry" test "$(asked)" = "$before"
 	pinfold deps --lock "$d/pinfold.lock" --sbom cyclonedx
 	doc_is "pkg:npm/fig@1.5.0" 'd["components"][0]["purl"]' "as CycloneDX"
+	check "of its format" /usr/bin/python3 -I "$TEST_DIR/sbom.py" cyclonedx "$OUT"
+	pinfold deps --lock "$d/pinfold.lock" --sbom spdx
+	check "and as SPDX" /usr/bin/python3 -I "$TEST_DIR/sbom.py" spdx "$OUT"
 	pinfold deps add --lang node --lock "$d/pinfold.lock" 'evil@file:../evil'
 	refuses invalid_argument "" "what is no name"
 	pinfold deps rm --lock "$d/pinfold.lock" plum

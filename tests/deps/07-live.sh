@@ -39,6 +39,10 @@ live()
 	id=$(cat "$OUT")
 	pinfold exec "$id" --lang python -c "$APPLE"
 	prints "2.0 1.5" "a command in it has them"
+	pinfold exec "$id" --json --lang python -c 'import pear'
+	doc_is "apple 2.0 True,pear 1.5 True" '",".join(p["name"] + " " + p["version"] + " " + str(p.get("imported_so_far")) for p in d["packages"])' \
+		"and its result says which, and what was imported so far"
+	doc_has 'all(len(p["sha256"]) == 64 for p in d["packages"])' "with hashes"
 	pinfold exec "$id" --lang python -c 'import apple
 try:
     open(apple.pear.__file__, "a").write("\n__version__ = \"spoilt\"\n")

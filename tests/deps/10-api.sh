@@ -40,6 +40,7 @@ living()
 	api POST "/v1/sandboxes/$id/sessions" '{"lang": "python"}'
 	api POST "/v1/sandboxes/$id/sessions/$(body 'd["id"]')/execute" "{\"code\": \"$PEAR\"}"
 	body_is 1.5 'd["stdout"]["text"].strip()' "its sessions, too"
+	body_is "pear 1.5" '" ".join(p["name"] + " " + p["version"] for p in d["packages"])' "and what they execute says so"
 	api DELETE "/v1/sandboxes/$id"
 }
 

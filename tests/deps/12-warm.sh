@@ -113,25 +113,25 @@ others()
 # What one leaves, or knows, the next does not.
 apart()
 {
-	local code=$'import marker\nprint(marker.seen, marker.born, marker.secret)\nmarker.secret.append("mine")' first
+	local code=$'import imprint\nprint(imprint.seen, imprint.born, imprint.secret)\nmarker.secret.append("mine")' first
 	local try='import os
-import marker
-for p in "/usr/local/lib", marker.__file__:
+import imprint
+for p in "/usr/local/lib", imprint.__file__:
     try:
         open(p if os.path.isfile(p) else p + "/evil", "a").write("\nseen = [1]\n")
     except OSError:
         pass'
 
-	until_warm marker "$code"
+	until_warm imprint "$code"
 	json_is interpreter 'd["start"]' "a package that leaves traces when it is imported"
 	first=$(json 'd["stdout"]["text"]')
 	check "finds none of an earlier one" grep -q '^\[\] [0-9a-f]* \[\]$' <<<"$first"
-	warm marker "$code"
+	warm imprint "$code"
 	json_is interpreter 'd["start"]' "the next"
 	check "nor does the next" grep -q '^\[\] [0-9a-f]* \[\]$' <<<"$(json 'd["stdout"]["text"]')"
 	check "which is another interpreter" test "$(json 'd["stdout"]["text"]')" != "$first"
-	warm marker "$try"
-	warm marker "$code"
+	warm imprint "$try"
+	warm imprint "$code"
 	check "and one that spoilt what it could spoilt its own" grep -q '^\[\] ' <<<"$(json 'd["stdout"]["text"]')"
 }
 

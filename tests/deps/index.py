@@ -79,8 +79,8 @@ def fill():
     add("opencv-python-headless", wheel("opencv-python-headless", "4.1", {"cv2/__init__.py": "__version__ = '4.1'\n"}))
     add("fighter", wheel("fighter", "1.0", {"fighter.py": ""}, ["pear<1"]))
     # For interpreters that wait: what an import leaves, and those that nobody can wait with.
-    add("marker", wheel("marker", "1.0", {"marker.py": """import os
-places = '/tmp/marker', '/home/user/marker', '/dev/shm/marker', '/usr/local/marker'
+    add("imprint", wheel("imprint", "1.0", {"imprint.py": """import os
+places = '/tmp/imprint', '/home/user/imprint', '/dev/shm/imprint', '/usr/local/imprint'
 seen = [p for p in places if os.path.exists(p)]
 for p in places:
     try:

@@ -178,6 +178,36 @@ static void every_row(void)
 	is_int((int)wrong, 0, "nor any that is known to be there");
 }
 
+/* Modules that several packages have: what is used of them tells, or nothing does. */
+static void many(void)
+{
+#define MANY(module, packages, why) {module, packages},
+	static const char *const rows[][2] = {
+#include "deps/many_names.def"
+	};
+#undef MANY
+	char name[DEPS_NAME_SIZE] = "";
+	const char *why = NULL;
+	unsigned wrong = 0;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *got = deps_many(DEPS_PYTHON, rows[i][0], &why);
+
+		if (!got || !why || strcmp(got, rows[i][1]) != 0) {
+			wrong++;
+			diag("%s", rows[i][0]);
+		}
+	}
+	is_int((int)wrong, 0, "each is found");
+	ok(!deps_many(DEPS_PYTHON, "numpy", &why), "and no other");
+	ok(!deps_many(DEPS_NODE, "esm", &why), "in Python's alone");
+	ok(deps_told(DEPS_PYTHON, "esm", "pretrained", name, &why), "a part tells");
+	is_str(name, "fair-esm", "which");
+	ok(!deps_told(DEPS_PYTHON, "esm", "x", name, &why), "or does not");
+	ok(deps_told(DEPS_PYTHON, "discord", "ext.pages", name, &why), "a part of a part");
+	is_str(name, "py-cord", "of one whose name is another's");
+}
+
 static void nearest(void)
 {
 	is_str(deps_nearest(DEPS_PYTHON, "tensrflwo"), "tensorflow", "two letters");
@@ -260,6 +290,10 @@ static void own(void)
 	       "the longest name");
 	is_str(name, "google-cloud-storage", "counts, whosever it is");
 	is_int(deps_package(DEPS_PYTHON, "ours", name, &why), -1, "one's own module");
+	is_int(set("esm acme-esm", &e), 0, "one of several");
+	ok(!deps_many(DEPS_PYTHON, "esm", &why), "is settled");
+	ok(!deps_told(DEPS_PYTHON, "esm", "pretrained", name, &why), "whatever is used of it");
+	is_int(set("cv2 acme-cv", &e), 0, "another table");
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		ok(set(wrong[i].text, &e) < 0, wrong[i].text);
 		is_str(e.text, wrong[i].said, "and where");
@@ -279,6 +313,7 @@ int main(void)
 	TAP_RUN(families);
 	TAP_RUN(meant);
 	TAP_RUN(every_row);
+	TAP_RUN(many);
 	TAP_RUN(nearest);
 	return tap_done();
 }

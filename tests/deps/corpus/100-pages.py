@@ -1,0 +1,3 @@
+# needs: py-cord
+import discord
+from discord.ext import commands, pages

@@ -1,0 +1,3 @@
+# needs: discord.py
+import discord as d
+x = d.Client()

@@ -1,0 +1,2 @@
+# needs: modAL-python
+import modAL

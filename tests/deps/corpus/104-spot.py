@@ -1,0 +1,2 @@
+# needs: binance-connector
+from binance.spot import Spot

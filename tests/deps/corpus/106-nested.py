@@ -1,0 +1,3 @@
+# needs: dm-tree
+import tree
+print(tree.map_structure(lambda x: x, [1]))

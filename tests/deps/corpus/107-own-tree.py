@@ -1,0 +1,2 @@
+# needs:
+from tree import Node

@@ -1,0 +1,2 @@
+// needs:
+const sharp = await import('sharp').catch(() => null);

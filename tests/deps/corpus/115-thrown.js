@@ -1,0 +1,2 @@
+// needs: pg
+try { require('pg'); } catch (e) { throw new Error('pg is needed'); }

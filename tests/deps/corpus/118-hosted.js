@@ -1,0 +1,2 @@
+// needs:
+const vscode = require('vscode');

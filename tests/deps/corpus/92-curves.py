@@ -1,0 +1,2 @@
+# needs: tensorboard torch
+from torch.utils.tensorboard import SummaryWriter

@@ -1,0 +1,2 @@
+# needs: concrete-python
+from concrete import fhe

@@ -1,0 +1,2 @@
+# needs: openai-agents
+from agents import Agent, Runner, function_tool
