@@ -89,8 +89,8 @@ static size_t before_gap(const unsigned char *p, size_t first, size_t end)
 static enum prompt_verdict overrules(const unsigned char *p, size_t first, size_t end,
 				     bool *ret_many)
 {
-	static const char *const said[] = {"previous",	"prior", "earlier",
-					   "preceding", "above", "your", NULL};
+	static const char *const said[] = {"previous", "prior", "earlier", "preceding",
+					   "above",    "your",	NULL};
 	static const char *const others[] = {"original", "system", NULL};
 	static const char *const heed[] = {"ignore", "disregard", "forget", "override", NULL};
 	bool named = false, other = false;

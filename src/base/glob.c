@@ -180,10 +180,11 @@ bool glob_match(const char *glob, const char *text, bool path)
 }
 
 /* Whole names of it, one behind the other. */
-static bool has_names(const char *path, const char *want, size_t len, bool anchored)
+static bool has_names(const char *path, const char *want, size_t len, bool anchored, bool below)
 {
 	for (const char *p = path; *p == '/'; p += 1 + strcspn(p + 1, "/")) {
-		if (strncmp(p + 1, want, len) == 0 && (!p[1 + len] || p[1 + len] == '/'))
+		if (strncmp(p + 1, want, len) == 0 &&
+		    ((!p[1 + len] && !below) || p[1 + len] == '/'))
 			return true;
 		if (anchored)
 			break;
@@ -202,15 +203,16 @@ bool glob_finds(const char *want, const char *path)
 		want += 2;
 	want += strspn(want, "/");
 	size_t len = strlen(want);
+	bool below = len && want[len - 1] == '/';
 	while (len && want[len - 1] == '/')
 		len--;
-	if (!len || has_names(path, want, len, anchored))
+	if (!len || has_names(path, want, len, anchored, below))
 		return true;
 	if (*path != '/' || len > PATH_MAX || strcspn(want, "*?[\\") >= len)
 		return false;
 	const char *from = anchored ? "" : "**/";
 	(void)snprintf(glob, sizeof(glob), "%s%.*s", from, (int)len, want);
-	if (glob_match(glob, path + 1, true))
+	if (!below && glob_match(glob, path + 1, true))
 		return true;
 	(void)snprintf(glob, sizeof(glob), "%s%.*s/**", from, (int)len, want);
 	return glob_match(glob, path + 1, true);

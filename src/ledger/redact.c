@@ -163,7 +163,8 @@ static void put_pieces(struct out *o, const char *p, const char *end)
 	for (bool fresh = true; p < end; fresh = false) {
 		const char *stop = p;
 		size_t keep = 0;
-		size_t key = fresh || !isalnum((unsigned char)p[-1]) ? redact_key(p, end, &keep) : 0;
+		size_t key =
+			fresh || !isalnum((unsigned char)p[-1]) ? redact_key(p, end, &keep) : 0;
 
 		if (key) {
 			put(o, p, keep);

@@ -12,8 +12,8 @@
  * signs. */
 bool redact_has_part(const char *p, size_t len)
 {
-	static const char *const parts[] = {"pass", "pwd",	   "auth", "passphrase",
-					     "pw",   "passcode", "cookie"};
+	static const char *const parts[] = {"pass", "pwd",	"auth",	 "passphrase",
+					    "pw",   "passcode", "cookie"};
 	static const char *const innocent[] = {"bypass", "compass", "encompass", "surpass"};
 
 	for (size_t at = 0; at < len;) {

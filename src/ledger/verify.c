@@ -609,7 +609,8 @@ static int read_keys(struct check *c, int dir, char *listed, struct err *e)
 	c->shown[0].name = "key.pem";
 	c->shown[1].name = "key.verifier";
 	for (unsigned i = 0; i < 2 && r >= 0; i++)
-		r = read_beside(dir, c->shown[i].name, c->shown[i].text, sizeof(c->shown[i].text), e);
+		r = read_beside(dir, c->shown[i].name, c->shown[i].text, sizeof(c->shown[i].text),
+				e);
 	if (r >= 0)
 		r = read_beside(dir, CHAIN_KEYS, listed, CHAIN_KEYS_BYTES + 1, e);
 	/* So many that not all can be looked at; or none. */

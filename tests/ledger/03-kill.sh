@@ -34,7 +34,8 @@ together()
 	inside -- true
 	pinfold verify
 	exits 0 "and it is one chain, and whole"
-	check "all in one place" test "$(find "$M/home" -name checkpoints | wc -l)" = 1
+	check "no other has a run" test -z "$(find "$M/home" -name 'events*' ! -path "$M/home/ledger/*" \
+		-exec grep -l '"kind":"run"' {} +)"
 }
 
 checks()

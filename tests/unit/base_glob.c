@@ -34,6 +34,9 @@ static void test_names(void)
 	misses("src/main", PATH);
 	misses("user/main.c", PATH);
 	misses("main.c/x", PATH);
+	misses("main.c/", PATH);
+	misses("/home/user/src/main.c/", PATH);
+	misses("ma*/", PATH);
 }
 
 static void test_globs(void)

@@ -150,8 +150,9 @@ static void test_nothing_remains(void)
 		"the password is '%'",
 		"\"my password\" \"%\"",
 	};
-	static const char *const values[] = {"zebraquilt", "zebra,quilt", "zebra quilt", "zebra;quilt",
-					     "zebra&quilt", "zebra(quilt)", "zebra|quilt"};
+	static const char *const values[] = {"zebraquilt",  "zebra,quilt", "zebra quilt",
+					     "zebra;quilt", "zebra&quilt", "zebra(quilt)",
+					     "zebra|quilt"};
 
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
 		for (size_t k = 0; k < sizeof(values) / sizeof(*values); k++) {
@@ -162,8 +163,9 @@ static void test_nothing_remains(void)
 			if (*ways[i] == '<' && k > 1)
 				continue;
 			for (const char *p = ways[i]; *p; p++)
-				(void)snprintf(word + strlen(word), sizeof(word) - strlen(word), "%.*s",
-					       *p == '%' ? 16 : 1, *p == '%' ? values[k] : p);
+				(void)snprintf(word + strlen(word), sizeof(word) - strlen(word),
+					       "%.*s", *p == '%' ? 16 : 1,
+					       *p == '%' ? values[k] : p);
 			(void)redact(word, &none, text, sizeof(text));
 			if (strstr(text, "zebra") || strstr(text, "quilt"))
 				ok(false, text);

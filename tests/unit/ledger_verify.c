@@ -160,8 +160,8 @@ static void test_tail(void)
 /* Files of others, and what is none: a pipe would be waited for. */
 static void test_beside(void)
 {
-	static const char *const names[] = {"events", "checkpoints", "key.pem", "key.verifier",
-					    "keys",   "tombstone"};
+	static const char *const names[] = {"events",	    "checkpoints", "key.pem",
+					    "key.verifier", "keys",	   "tombstone"};
 	struct verify_ask ask = {.key = NULL};
 	struct public_key key;
 	struct err e = ERR_INIT;
