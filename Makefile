@@ -103,7 +103,7 @@ endif
 LOADER_SRC := src/guest/loader.c src/guest/forked.c
 GUEST_SRC := $(filter-out $(LOADER_SRC),$(sort $(wildcard src/guest/*.c))) \
 	src/wire/plan.c src/wire/files.c
-READER_SRC := $(addprefix src/base/,err.c fd.c hash.c parse.c utf8.c) \
+READER_SRC := $(addprefix src/base/,err.c fd.c glob.c hash.c parse.c utf8.c) \
 	$(sort $(wildcard src/tree/*.c src/sync/*.c src/archive/*.c src/reader/*.c))
 # The program that ends TLS for the API.
 ENDS_TLS_SRC := $(addprefix src/base/,discard.c err.c fd.c parse.c passfd.c) $(TLS_SRC) \

@@ -50,7 +50,9 @@ struct pinfold_audit_options {
 	const char *workspace, *run;
 	const char *kind; /* "run", "workspace" for all of workspaces, "workspace.undo" */
 	const char *host; /* that it was refused or let to */
-	const char *path; /* a file that it changed, or a directory with such */
+	/* a file that it changed, or a directory with such; `b` and `a/b` may be anywhere, and `*`, `?`,
+	 * `[...]` and `**` are as in .gitignore */
+	const char *path;
 	uint32_t flags;
 	uint64_t from; /* of each chain: not those before this place */
 	const char *sandbox;

@@ -54,7 +54,7 @@ static const char *request_of(const struct alert_output *o, unsigned char last)
 
 	switch (last) {
 	case 'n':
-		return plain && (o->number == 5 || o->number == 6)
+		return plain && (o->number == 5 || o->number == 6 || o->mark == '?')
 			       ? "a report of the cursor's place"
 			       : NULL;
 	case 'c': return plain && o->number == 0 ? "a report of the terminal's kind" : NULL;
@@ -62,6 +62,12 @@ static const char *request_of(const struct alert_output *o, unsigned char last)
 	case 't':
 		return plain && o->number >= 11 && o->number <= 21 ? "a report of the window"
 								   : NULL;
+	case 'q': return plain && o->mark == '>' ? "a report of the terminal's kind" : NULL;
+	case 'u': return plain && o->mark == '?' ? "a report of the terminal's settings" : NULL;
+	case 'p':
+		return o->after_text && o->sign == '$' ? "a report of the terminal's settings"
+						       : NULL;
+	case 'y': return o->after_text && o->sign == '*' ? "a report of the window" : NULL;
 	case 'i': return plain && (o->number == 4 || o->number == 5) ? "printing" : NULL;
 	case 'h':
 		return o->mark == '?' && o->number >= 1000 && o->number <= 1016 && o->number != 1004
@@ -75,7 +81,7 @@ static void on_escape(struct alert_output *o, const struct sight *s, unsigned ch
 {
 	o->state = OUTPUT_GROUND;
 	o->number = o->length = 0;
-	o->mark = 0;
+	o->mark = o->sign = 0;
 	o->several = o->is_command = false;
 	o->what = NULL;
 	switch (c) {
@@ -111,6 +117,7 @@ static void on_csi(struct alert_output *o, const struct sight *s, unsigned char 
 		o->mark = (char)c;
 	} else if (c >= 0x20 && c <= 0x3f) {
 		o->several = true;
+		o->sign = c < '0' ? (char)c : 0;
 	} else {
 		const char *what = c >= 0x40 && c <= 0x7e ? request_of(o, c) : NULL;
 

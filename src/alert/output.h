@@ -35,6 +35,7 @@ struct alert_output {
 	unsigned number;  /* of a command; of CSI: its only parameter */
 	unsigned length;  /* of a string so far */
 	char mark;	  /* CSI: ? or > before its parameters */
+	char sign;	  /* CSI: the byte right before its end, if that is no parameter */
 	bool several;	  /* CSI: it has more than one, or bytes between */
 	bool after_text;  /* it began behind text, not in the middle of binary data */
 	bool is_command;  /* ESC ], which BEL ends, too */

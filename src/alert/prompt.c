@@ -38,30 +38,76 @@ static bool is_one_of(const unsigned char *p, size_t n, const char *const *list)
 	return false;
 }
 
-/* From the word that begins at `end` back: a word for what was said, and before it one for not
- * heeding. Only blanks may be between, so it is one sentence. MORE: nothing says which
- * instructions; that may come behind. */
-static enum prompt_verdict overrules(const unsigned char *p, size_t first, size_t end)
+/* A colour that ends at `to`: how long it is. */
+static size_t colour(const unsigned char *p, size_t first, size_t to)
 {
-	static const char *const said[] = {"previous", "prior",	 "earlier", "preceding", "above",
-					   "original", "system", "your",    NULL};
+	size_t from = to - 1;
+
+	while (from > first && p[from - 1] >= '0' && p[from - 1] <= ';')
+		from--;
+	return p[to - 1] == 'm' && from >= first + 2 && p[from - 1] == '[' && p[from - 2] == 0x1b
+		       ? to - from + 2
+		       : 0;
+}
+
+/* A blank of those that are no ASCII, which ends at `to`: how long it is. */
+static size_t wide_blank(const unsigned char *p, size_t first, size_t to)
+{
+	if (to >= first + 2 && p[to - 2] == 0xc2 && p[to - 1] == 0xa0)
+		return 2;
+	return to >= first + 3 && p[to - 3] == 0xe2 && p[to - 2] == 0x80 &&
+			       (p[to - 1] <= 0x8b || p[to - 1] == 0xaf)
+		       ? 3
+		       : 0;
+}
+
+/* Where the word before ends: between words are blanks, and what Markdown, comments and terminals
+ * put there. `end` itself: there is no blank, or a paragraph ends. */
+static size_t before_gap(const unsigned char *p, size_t first, size_t end)
+{
+	bool blank = false, line = false;
+	size_t to = end;
+
+	while (to > first) {
+		unsigned char c = p[to - 1];
+		size_t wide = wide_blank(p, first, to), n = wide ? wide : colour(p, first, to);
+
+		if (!n && !is_blank(c) && !memchr("*_~\"'`()[]#>-", c, 13))
+			break;
+		if (c == '\n' && line)
+			return end;
+		line = c == '\n' || (line && is_blank(c));
+		blank |= is_blank(c) || wide;
+		to -= n ? n : 1;
+	}
+	return blank ? to : end;
+}
+
+/* From the word that begins at `end` back: a word for what was said, and before it one for not
+ * heeding, in one sentence. MORE: nothing says which instructions; that may come behind. *ret_many:
+ * only of several, since processors have a "system instruction", too. */
+static enum prompt_verdict overrules(const unsigned char *p, size_t first, size_t end,
+				     bool *ret_many)
+{
+	static const char *const said[] = {"previous", "prior", "earlier", "preceding",
+					   "above",    "your",	NULL};
+	static const char *const others[] = {"original", "system", NULL};
 	static const char *const heed[] = {"ignore", "disregard", "forget", "override", NULL};
-	bool named = false;
+	bool named = false, other = false;
 
 	for (int i = 0; i < WORDS_MAX; i++) {
-		size_t to = end;
+		size_t to = before_gap(p, first, end), from = to;
 
-		while (to > first && is_blank(p[to - 1]))
-			to--;
-		size_t from = to;
-		while (from > first && is_letter(p[from - 1]))
+		while (from > first && is_letter(p[from - 1]) && !colour(p, first, from))
 			from--;
 		if (to == end || from == to)
 			return PROMPT_NO;
-		if (is_one_of(p + from, to - from, heed) &&
-		    (from == first || !is_letter(p[from - 1])))
-			return named ? PROMPT_YES : PROMPT_MORE;
+		if (is_one_of(p + from, to - from, heed)) {
+			*ret_many = !named || is_one_of(p + from, to - from, heed + 3);
+			return named || other ? PROMPT_YES : PROMPT_MORE;
+		}
 		named |= is_one_of(p + from, to - from, said);
+		other |= is_one_of(p + from, to - from, others);
 		end = from;
 	}
 	return PROMPT_NO;
@@ -94,10 +140,12 @@ static enum prompt_verdict instruction(const unsigned char *p, size_t at, size_t
 
 	if (at - first < 5 || strncasecmp((const char *)p + at - 5, "instr", 5) != 0)
 		return PROMPT_NO;
-	enum prompt_verdict said = overrules(p, first, at - 5);
+	bool many = false;
+	enum prompt_verdict said = overrules(p, first, at - 5, &many);
 	if (said == PROMPT_NO)
 		return PROMPT_NO;
-	enum prompt_verdict whole = stands(p + at, len - at, "uction", true);
+	const char *word = said == PROMPT_YES && many ? "uctions" : "uction";
+	enum prompt_verdict whole = stands(p + at, len - at, word, true);
 	return whole == PROMPT_YES && said == PROMPT_MORE
 		       ? says_which(p, at + strlen("uction"), len)
 		       : whole;

@@ -268,7 +268,7 @@ const struct opt opt_table[] = {
 	{"host", "NAME", OPT_TEXT, GROUP_OTHER, VERB_AUDIT, AT(audit.host),
 	 .help = "With a connection to this host or address"},
 	{"path", "PATH", OPT_TEXT, GROUP_OTHER, VERB_AUDIT, AT(audit.path),
-	 .help = "With a change of this file, or below this directory"},
+	 .help = "With a change of this file, or below this directory; without a slash in front anywhere; also \"*.csv\""},
 	{"before", "WHEN", OPT_TEXT, GROUP_OTHER, VERB_AUDIT, AT(before),
 	 .help = "With prune: remove files whose events are all older than that, an instant or so long ago"},
 	{"format", "FORMAT", OPT_CHOICE, GROUP_OUTPUT, VERB_AUDIT, AT(format),

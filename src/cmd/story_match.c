@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/glob.h"
 #include "cmd/story.h"
 
 #define SHOWN_MAX 3u
@@ -68,14 +69,12 @@ static void add_hosts(struct words *w, const struct value *data, const char *wan
 static void add_paths(struct words *w, const struct value *data, const char *want)
 {
 	const struct value *files = value_get(data, "files");
-	size_t n = strlen(want);
 
 	for (size_t i = 0; i < value_len(files); i++) {
 		const char *path = text_of(value_at(files, i), "path");
 		const char *change = text_of(value_at(files, i), "change");
 
-		if (strncmp(path, want, n) == 0 &&
-		    (!path[n] || path[n] == '/' || (n && want[n - 1] == '/')))
+		if (glob_finds(want, path))
 			add(w, *change ? change : "changed", path, 0);
 	}
 }

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/fd.h"
+#include "base/glob.h"
 #include "engine/cursor.h"
 #include "engine/record.h"
 #include "engine/run_int.h"
@@ -89,16 +90,14 @@ static bool names_host(const struct value *v, const char *want)
 static bool names_path(const struct value *v, const char *want)
 {
 	const struct value *data = value_get(v, "data"), *list = value_get(data, "files");
-	size_t n = want ? strlen(want) : 0;
+	const char *path = value_str(value_get(data, "path"));
+	bool named = !want || (path && glob_finds(want, path));
 
-	for (size_t i = 0; want && i < value_len(list); i++) {
-		const char *path = value_str(value_get(value_at(list, i), "path"));
-
-		if (path && strncmp(path, want, n) == 0 &&
-		    (!path[n] || path[n] == '/' || (n && want[n - 1] == '/')))
-			return true;
+	for (size_t i = 0; !named && i < value_len(list); i++) {
+		path = value_str(value_get(value_at(list, i), "path"));
+		named = path && glob_finds(want, path);
 	}
-	return !want || same(data, "path", want);
+	return named;
 }
 
 static bool is_wanted(const struct pinfold_audit_options *o, const struct scan_line *line,

@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "ledger/chain.h"
+#include "ledger/open.h"
 
 #define PEM_END "-----END PUBLIC KEY-----"
 
@@ -48,7 +49,8 @@ int ledger_keys_parse(const char *text, struct ledger_keys *ret, struct err *e)
 
 static char *read_file(int dir, const char *name)
 {
-	auto_close int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	struct err none = ERR_INIT;
+	auto_close int fd = ledger_open(dir, name, &none);
 	char *text = calloc(1, CHAIN_KEYS_BYTES + 1);
 	size_t len = 0;
 

@@ -181,6 +181,14 @@ __attribute__((format(printf, 2, 3))) static int bad(struct receipt_result *ret,
 	return 0;
 }
 
+/* To its last byte, which may be a NUL that others would read. */
+static bool is_text(const struct value *v, const char *want)
+{
+	const char *text = value_str(v);
+
+	return text && value_len(v) == strlen(want) && memcmp(text, want, strlen(want)) == 0;
+}
+
 /* The same text again: nothing can be said in two ways. */
 static bool is_canonical(const struct value *v, const char *text, size_t len)
 {
@@ -279,9 +287,9 @@ static int check_statement(struct notary *n, const char *payload, size_t len,
 	if (value_parse(payload, len, &s, &none) < 0 || !is_canonical(s, payload, len))
 		return bad(ret, "payload: no canonical JSON");
 	const struct value *p = value_get(s, "predicate"), *ledger = value_get(p, "ledger");
-	const char *type = value_str(value_get(s, "predicateType"));
 	const char *run = value_str(value_get(p, "run"));
-	if (!type || strcmp(type, RECEIPT_PREDICATE) != 0 || !run || strlen(run) >= ID_SIZE)
+	if (!is_text(value_get(s, "predicateType"), RECEIPT_PREDICATE) || !run ||
+	    strlen(run) >= ID_SIZE)
 		return bad(ret, "predicateType: no receipt of a run");
 	memcpy(ret->run, run, strlen(run) + 1);
 	int r = check_checkpoint(n, ledger, key, &note, ret, e);
@@ -314,12 +322,11 @@ int receipt_check(const char *text, size_t len, const struct public_key *key,
 	if (value_parse(text, len, &all, &none) < 0 || !is_canonical(all, text, len))
 		return bad(ret, "the envelope is no canonical JSON");
 	const struct value *body = value_get(all, "payload"), *one;
-	const char *type = value_str(value_get(all, "payloadType"));
 	one = value_at(value_get(all, "signatures"), 0);
-	const struct value *sig64 = value_get(one, "sig");
-	const char *keyid = value_str(value_get(one, "keyid"));
-	if (value_len(all) != 3 || value_len(value_get(all, "signatures")) != 1 || !type ||
-	    !keyid || strcmp(type, RECEIPT_TYPE) != 0 || !value_str(body) || value_len(one) != 2 ||
+	const struct value *sig64 = value_get(one, "sig"), *keyid = value_get(one, "keyid");
+	if (value_len(all) != 3 || value_len(value_get(all, "signatures")) != 1 ||
+	    !value_str(keyid) || !is_text(value_get(all, "payloadType"), RECEIPT_TYPE) ||
+	    !value_str(body) || value_len(one) != 2 ||
 	    value_from_base64(value_str(body), value_len(body), &payload, &n) < 0)
 		return bad(ret, "the envelope is none of a receipt");
 	if (!note_bytes(value_str(sig64), value_len(sig64), &sig, sizeof(sig)))
@@ -337,7 +344,7 @@ int receipt_check(const char *text, size_t len, const struct public_key *key,
 	char name[NOTE_NAME_SIZE], expected[KEY_ID_SIZE];
 	(void)snprintf(name, sizeof(name), "pinfold/%s", ret->chain);
 	key_id(name, key, expected);
-	if (r >= 0 && ret->good && strcmp(expected, keyid) != 0) {
+	if (r >= 0 && ret->good && !is_text(keyid, expected)) {
 		ret->good = false;
 		return bad(ret, "signatures: keyid names another key");
 	}

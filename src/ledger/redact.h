@@ -25,6 +25,7 @@ struct redact_state {
 	bool secret; /* it is one */
 	bool user;   /* it may be USER:PASSWORD */
 	bool client; /* -p has a password behind it */
+	bool script; /* it is one of several commands */
 };
 
 /* Does a name say that its value is a secret? */

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "ledger/chain_int.h"
+#include "ledger/open.h"
 #include "ledger/tombstone.h"
 
 #define BUFFER_BYTES (1u << 20)
@@ -128,8 +129,7 @@ int scan_last_segment(int dir, struct err *e)
 	if (n == 0)
 		return -ENOENT;
 	scan_name(all[n - 1], name);
-	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	return fd < 0 ? err_sys(e, "%s", name) : fd;
+	return ledger_open(dir, name, e);
 }
 
 int scan_first(int fd, struct scan_first *ret, struct err *e)
@@ -183,8 +183,7 @@ int scan_file_open(const struct scan *s, size_t i, struct err *e)
 	assert(i <= s->n);
 	if (i < s->n)
 		scan_name(s->first[i], name);
-	int fd = openat(s->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	return fd < 0 ? err_sys(e, "%s", name) : fd;
+	return ledger_open(s->dir, name, e);
 }
 
 size_t scan_files(const struct scan *s)

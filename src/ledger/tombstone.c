@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "ledger/open.h"
 #include "ledger/owner.h"
 
 #define NEXT TOMBSTONE_FILE ".next"
@@ -136,13 +137,13 @@ int tombstone_parse(const char *text, size_t len, struct tombstone *t, struct er
 
 int tombstone_read(int dir, struct tombstone **ret, struct err *e)
 {
-	auto_close int fd = openat(dir, TOMBSTONE_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	auto_close int fd = ledger_open(dir, TOMBSTONE_FILE, e);
 	auto_free struct tombstone *t = malloc(sizeof(*t));
 	auto_free char *text = malloc(TOMBSTONE_BYTES);
 	size_t len = 0;
 
 	if (fd < 0)
-		return errno == ENOENT ? 0 : err_sys(e, TOMBSTONE_FILE);
+		return e->num == ENOENT ? 0 : fd;
 	if (!t || !text || fd_read_max(fd, text, TOMBSTONE_BYTES, &len) < 0)
 		return err_sys(e, TOMBSTONE_FILE);
 	int r = tombstone_parse(text, len, t, e);
@@ -154,7 +155,8 @@ int tombstone_read(int dir, struct tombstone **ret, struct err *e)
 
 uint64_t tombstone_size(int dir)
 {
-	auto_close int fd = openat(dir, TOMBSTONE_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	struct err none = ERR_INIT;
+	auto_close int fd = ledger_open(dir, TOMBSTONE_FILE, &none);
 	char text[NOTE_NAME_SIZE + 32];
 	size_t len = 0;
 	uint64_t n = 0;

@@ -17,6 +17,7 @@
 #include "ledger/chain_int.h"
 #include "ledger/event.h"
 #include "ledger/notary.h"
+#include "ledger/open.h"
 #include "ledger/scan.h"
 #include "ledger/settle.h"
 #include "ledger/tombstone.h"
@@ -38,6 +39,13 @@ struct notes {
 	struct note note;
 };
 
+/* A public key as it stands beside the chain, for tools of others; "": it does not. */
+struct shown_key {
+	const char *name;
+	char text[KEY_VERIFIER_SIZE + KEY_PEM_SIZE];
+	bool known; /* it has been the chain's */
+};
+
 struct check {
 	const struct verify_ask *ask;
 	struct verify_result *ret;
@@ -53,6 +61,7 @@ struct check {
 	bool gone_told;		/* by an event */
 	struct verify_ask own;	/* with what a witness signed as anchor */
 	struct note cosigned;
+	struct shown_key shown[2];
 	char *listed;  /* of the file of keys, what is not of the chain yet; NULL: it is none */
 	bool unlisted; /* the newest is not there yet */
 	char waits[EVENT_BYTES_MAX]; /* the first event that no checkpoint covers */
@@ -205,6 +214,21 @@ static void take_listed(struct check *c, const struct public_key *key)
 		c->listed += len + (c->listed[len] == '\n');
 }
 
+/* Who takes a key from beside the chain has one of the chain's. */
+static void take_shown(struct check *c, const struct public_key *key)
+{
+	char name[NOTE_NAME_SIZE], pem[KEY_PEM_SIZE], verifier[KEY_VERIFIER_SIZE];
+	size_t len;
+
+	chain_name(c->ret->chain, name);
+	note_pem(key, pem);
+	note_verifier(KEY_SIGNS, name, key, verifier);
+	len = strlen(verifier);
+	c->shown[0].known |= strcmp(c->shown[0].text, pem) == 0;
+	c->shown[1].known |= strncmp(c->shown[1].text, verifier, len) == 0 &&
+			     strcmp(c->shown[1].text + len, "\n") == 0;
+}
+
 /* It signs from here on. It may be the one that signed a tombstone. */
 static int use_key(struct check *c, const struct public_key *key, struct err *e)
 {
@@ -213,6 +237,7 @@ static int use_key(struct check *c, const struct public_key *key, struct err *e)
 	c->key = *key;
 	c->known |= memcmp(&c->key, &c->asked, sizeof(c->key)) == 0;
 	c->ret->keys++;
+	take_shown(c, key);
 	take_listed(c, key);
 	if (!c->gone || c->gone_signed)
 		return 0;
@@ -365,27 +390,36 @@ static int take_event(struct check *c, const struct scan_line *line, struct err 
 	return r < 0 ? r : 0;
 }
 
+static const char *instant(time_t s, char to[EVENT_INSTANT + 1])
+{
+	struct tm tm;
+
+	to[0] = '\0';
+	if (gmtime_r(&s, &tm) && strftime(to, EVENT_INSTANT + 1, "%Y-%m-%dT%H:%M:%S", &tm) == 0)
+		to[0] = '\0';
+	return to;
+}
+
 /* A checkpoint comes within a second. Where none has come for long, either the machine stopped just
  * then and nobody has written since, or somebody took checkpoints away; then nothing but the hashes
- * speaks for those events. */
+ * speaks for those events. What is yet to come is nobody's honest event, either. */
 static int check_unsigned(struct check *c)
 {
 	struct err none = ERR_INIT;
 	auto_value *v = NULL;
 	char limit[EVENT_INSTANT + 1];
-	struct tm tm;
 
-	if (c->edge.size <= c->ret->signed_events ||
-	    value_parse(c->waits, c->waits_len, &v, &none) < 0)
+	if (c->edge.size <= c->ret->signed_events)
 		return 0;
+	(void)value_parse(c->waits, c->waits_len, &v, &none); /* or it has no time */
 	const char *since = value_str(value_get(v, "time"));
-	time_t at = time(NULL) - (c->ret->checkpoints ? WAIT_S : WAIT_FIRST_S);
-	if (!since || !gmtime_r(&at, &tm) ||
-	    strftime(limit, sizeof(limit), "%Y-%m-%dT%H:%M:%S", &tm) == 0 ||
-	    strcmp(since, limit) >= 0)
+	time_t now = time(NULL), early = now - (c->ret->checkpoints ? WAIT_S : WAIT_FIRST_S);
+	if (since && strcmp(since, instant(early, limit)) >= 0 &&
+	    strcmp(since, instant(now + WAIT_S, limit)) <= 0)
 		return 0;
 	(void)bad(c, "checkpoints", "none covers the %llu events since %.24s",
-		  (unsigned long long)(c->edge.size - c->ret->signed_events), since);
+		  (unsigned long long)(c->edge.size - c->ret->signed_events),
+		  since ? since : "one without a time");
 	c->ret->at = c->ret->signed_events;
 	return 0;
 }
@@ -406,6 +440,9 @@ static int at_end(struct check *c)
 		return bad(c, TOMBSTONE_FILE, "no event tells of it");
 	if (c->edge.size && c->listed && *c->listed)
 		return bad(c, CHAIN_KEYS, "it lists a key that is none of the chain's");
+	for (unsigned i = 0; i < 2 && c->edge.size; i++)
+		if (c->shown[i].text[0] && !c->shown[i].known && (i || c->ask->key))
+			return bad(c, c->shown[i].name, "this key is none of the chain's");
 	if (c->edge.size && !c->known)
 		return bad(c, c->ask->key ? "the key" : "key.pem",
 			   "this key is none of the chain's");
@@ -422,9 +459,10 @@ static int find_key(struct check *c, int dir, struct err *e)
 		c->asked = *c->ask->key;
 		return 0;
 	}
-	auto_close int fd = openat(dir, "key.pem", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	auto_close int fd = ledger_open(dir, "key.pem", e);
 	if (fd < 0 || fd_read_max(fd, text, sizeof(text), &len) < 0) {
-		(void)err_sys(e, "key.pem");
+		if (fd >= 0)
+			(void)err_sys(e, "key.pem");
 		return err_remedy(e, "give the chain's public key with --key");
 	}
 	struct err none = ERR_INIT;
@@ -444,7 +482,7 @@ static int take_old_anchor(struct check *c, int dir)
 
 	if (!n || n->point.head.size >= c->gone->point.head.size)
 		return 0;
-	auto_close int tree = openat(dir, "tree", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	auto_close int tree = ledger_open(dir, "tree", &none);
 	if (tree < 0 ||
 	    tree_consistency(n->point.head.size, c->gone->point.head.size, settle_read, &tree,
 			     proof, &used, &none) < 0 ||
@@ -545,37 +583,61 @@ static int walk(struct check *c, int dir, struct err *e)
 	return r;
 }
 
-/* Who has only a part of a copy may lack it. */
-static char *read_listed(int dir)
+/* Who has only a part of a copy may lack it: "" then. */
+static int read_beside(int dir, const char *name, char *to, size_t size, struct err *e)
 {
-	auto_close int fd = openat(dir, CHAIN_KEYS, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	char *text = fd < 0 ? NULL : calloc(1, CHAIN_KEYS_BYTES + 1);
 	size_t len = 0;
+	auto_close int fd = ledger_open(dir, name, e);
 
-	if (text &&
-	    (fd_read_max(fd, text, CHAIN_KEYS_BYTES, &len) < 0 || len == CHAIN_KEYS_BYTES)) {
-		free(text);
-		return NULL; /* so many that not all can be looked at */
-	}
-	return text;
+	to[0] = '\0';
+	if (fd < 0)
+		return e->num == ENOENT ? 0 : fd;
+	int r = fd_read_max(fd, to, size - 1, &len);
+	errno = -r;
+	if (r < 0)
+		return err_sys(e, "%s", name);
+	to[len] = '\0';
+	if (strlen(to) != len)
+		return err_set(e, ERR_INVALID, "%s: this is no text", name);
+	return len == size - 1; /* there may be more */
+}
+
+static int read_keys(struct check *c, int dir, char *listed, struct err *e)
+{
+	int r = 0;
+
+	c->shown[0].name = "key.pem";
+	c->shown[1].name = "key.verifier";
+	for (unsigned i = 0; i < 2 && r >= 0; i++)
+		r = read_beside(dir, c->shown[i].name, c->shown[i].text, sizeof(c->shown[i].text),
+				e);
+	if (r >= 0)
+		r = read_beside(dir, CHAIN_KEYS, listed, CHAIN_KEYS_BYTES + 1, e);
+	/* So many that not all can be looked at; or none. */
+	c->listed = r > 0 || !listed[0] ? NULL : listed;
+	return r < 0 ? r : 0;
 }
 
 int verify_chain(int dir, const struct verify_ask *ask, struct verify_result *ret, struct err *e)
 {
 	auto_free struct check *c = calloc(1, sizeof(*c));
 	auto_free char *buf = malloc(NOTES_BYTES);
-	auto_close int fd = openat(dir, "checkpoints", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	auto_free char *listed = malloc(CHAIN_KEYS_BYTES + 1);
+	struct err none = ERR_INIT;
+	auto_close int fd = ledger_open(dir, "checkpoints", &none);
 
 	*ret = (struct verify_result){.good = false};
-	if (!c || !buf)
+	if (!c || !buf || !listed)
 		return err_sys(e, "verify");
-	if (fd < 0 && errno != ENOENT)
-		return err_sys(e, "checkpoints");
-	auto_free char *listed = read_listed(dir);
-	*c = (struct check){
-		.ask = ask, .listed = listed, .ret = ret, .notes = {.fd = fd, .buf = buf}};
+	if (fd < 0 && none.num != ENOENT) {
+		*e = none;
+		return fd;
+	}
+	*c = (struct check){.ask = ask, .ret = ret, .notes = {.fd = fd, .buf = buf}};
 	c->notary = (struct notary)NOTARY_INIT;
-	int r = walk(c, dir, e);
+	int r = read_keys(c, dir, listed, e);
+	if (r >= 0)
+		r = walk(c, dir, e);
 	notary_end(&c->notary);
 	free(c->gone);
 	ret->good = r >= 0 && !c->bad;

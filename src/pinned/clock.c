@@ -10,6 +10,7 @@
 #include "pinned/pinned.h"
 
 #define COARSE_NS 1000000
+#define STEP_NS 50000000
 
 bool pinned_show(const struct pinned_thread *t, clockid_t clock, struct timespec *ret)
 {
@@ -145,6 +146,26 @@ static uint64_t until(const struct pinned_thread *t, clockid_t clock, const stru
 	return pinned_ns(when) - pinned_ns(&now);
 }
 
+/* A signal has ended a sleep: by an alarm it is as late as that. How long somebody else took to send
+ * one is chance, of which what is less than a step does not count until there is more of it. Returns
+ * how much is left. */
+static uint64_t cut_short(struct pinned_thread *t, uint64_t asked, uint64_t rest)
+{
+	uint64_t rung = pinned_rung(), ends = t->now_ns + asked;
+
+	if (rung) {
+		rest = rung > t->now_ns && ends >= rung ? ends - rung : rest;
+		pinned_reach(t, rung);
+		return rest;
+	}
+	t->cut_ns += asked > rest ? asked - rest : 0;
+	uint64_t passed = t->cut_ns / STEP_NS * STEP_NS;
+	passed = passed < asked ? passed : asked;
+	t->cut_ns -= passed;
+	pinned_slept(t, passed);
+	return asked - passed;
+}
+
 /* Returns -errno. */
 static int pause_for(clockid_t clock, int flags, const struct timespec *want, struct timespec *left)
 {
@@ -155,16 +176,12 @@ static int pause_for(clockid_t clock, int flags, const struct timespec *want, st
 		asked = pinned_timespec(until(t, clock, want));
 	long r = sys4(SYS_clock_nanosleep, t ? CLOCK_MONOTONIC : clock, t ? 0 : flags, &asked,
 		      &rest);
-	uint64_t rung = t && r == -EINTR ? pinned_rung() : 0;
-	uint64_t ends = t ? t->now_ns + pinned_ns(&asked) : 0;
-	if (rung && rung > t->now_ns && ends >= rung)
-		rest = pinned_timespec(ends - rung);
+	if (t && r == -EINTR)
+		rest = pinned_timespec(cut_short(t, pinned_ns(&asked), pinned_ns(&rest)));
+	else if (t && r == 0)
+		pinned_slept(t, pinned_ns(&asked));
 	if (left && !(flags & TIMER_ABSTIME) && r == -EINTR)
 		*left = rest;
-	if (rung)
-		pinned_reach(t, rung);
-	else if (t && (r == 0 || r == -EINTR))
-		pinned_slept(t, pinned_ns(&asked) - pinned_ns(&rest));
 	return (int)r;
 }
 

@@ -30,6 +30,7 @@ struct pinned_thread {
 	uint64_t key, used; /* of its random numbers */
 	uint64_t made;	    /* threads and processes that it has started */
 	uint64_t ports;	    /* that it has tried */
+	uint64_t cut_ns;    /* of sleeps that signals ended, and not counted yet */
 	bool forks;	    /* what is made next is counted in `made` */
 	bool has_waited;    /* and not looked since */
 	bool was_free;	    /* the last look took no time */

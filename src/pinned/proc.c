@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What /proc tells of a process: how much memory and processor time it has used, and how often it
- * was interrupted, is chance. Who opens stat, statm or status of one gets a copy without that; who
- * opens vmstat, one in which the machine has done nothing.
+ * was interrupted, is chance. Who opens stat, statm, status, schedstat or io of one gets a copy without
+ * that; who opens vmstat, one in which the machine has done nothing.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -131,7 +131,7 @@ static void steady_status(struct text *t)
 	}
 }
 
-/* What the whole machine has done since it began. */
+/* Lines of a name and a number: what the whole machine has done since it began, or a process. */
 static void steady_vmstat(struct text *t)
 {
 	const char *at = t->in, *end = t->in + t->in_len;
@@ -144,6 +144,17 @@ static void steady_vmstat(struct text *t)
 		put(t, " 0\n", 3);
 		at = stop + 1;
 	}
+}
+
+static bool schedstat_field(unsigned number, unsigned long *ret)
+{
+	*ret = 0;
+	return number > 0;
+}
+
+static void steady_schedstat(struct text *t)
+{
+	put_fields(t, t->in, 1, schedstat_field);
 }
 
 /* What to do with the file behind /proc/NUMBER/ or /proc/self/. */
@@ -159,10 +170,12 @@ static void (*way(const char *path))(struct text *)
 	else
 		while (*path >= '0' && *path <= '9')
 			path++;
-	return strcmp(path, "/stat") == 0     ? steady_stat
-	       : strcmp(path, "/statm") == 0  ? steady_statm
-	       : strcmp(path, "/status") == 0 ? steady_status
-					      : NULL;
+	return strcmp(path, "/stat") == 0	 ? steady_stat
+	       : strcmp(path, "/statm") == 0	 ? steady_statm
+	       : strcmp(path, "/status") == 0	 ? steady_status
+	       : strcmp(path, "/schedstat") == 0 ? steady_schedstat
+	       : strcmp(path, "/io") == 0	 ? steady_vmstat
+						 : NULL;
 }
 
 long pinned_open_proc(const char *path, int flags)

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A rule is a glob. Without a slash (one at its end apart) it is about the last name of a path,
- * else about the whole path from the directory of its file. `*`, `?` and `[...]` never match a
- * slash there; a `**` between slashes, or at an end, matches any number of directories.
- *
- * The glob is matched without recursion. On a mismatch the last `*` takes one byte more, and when
- * it has come to a slash, the last `**` one directory more: earlier ones never need to be tried
- * again, so that a rule made to be slow is not.
+ * else about the whole path from the directory of its file.
  */
 #include "sync/ignore.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fd.h"
+#include "base/glob.h"
 
 struct rule {
 	const char *glob;
@@ -29,174 +24,6 @@ struct ignore_rules {
 	size_t n;
 	struct rule rules[];
 };
-
-struct glob {
-	const char *start, *p, *t;
-	const char *star_p, *star_t;
-	const char *deep_p, *deep_t;
-	bool deep_dirs; /* the last ** goes on by directories, not by bytes */
-	bool path;	/* a slash is no ordinary byte */
-};
-
-static const struct class
-{
-	const char *name;
-	int (*is)(int);
-} classes[] = {
-	{"alnum", isalnum}, {"alpha", isalpha}, {"blank", isblank}, {"cntrl", iscntrl},
-	{"digit", isdigit}, {"graph", isgraph}, {"lower", islower}, {"print", isprint},
-	{"punct", ispunct}, {"space", isspace}, {"upper", isupper}, {"xdigit", isxdigit},
-};
-
-/* `p` is behind "[:". The class that it names, or NULL; *ret_end is at the bracket, or the end. */
-static const struct class *find_class(const char *p, const char **ret_end)
-{
-	size_t len = strcspn(p, "]");
-
-	*ret_end = p + len;
-	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
-		if (p[len] && strlen(classes[i].name) + 1 == len && p[len - 1] == ':' &&
-		    memcmp(classes[i].name, p, len - 1) == 0)
-			return &classes[i];
-	return NULL;
-}
-
-/*
- * A bracket expression; `p` is behind its first bracket. Returns where it ends (at its last
- * bracket), or NULL for one that does not end or names a class that is none: those match nothing.
- */
-static const char *bracket(const char *p, unsigned char c, bool *ret_match)
-{
-	bool negated = *p == '!' || *p == '^', match = false, first = true;
-	unsigned char low = 0;
-	const char *end;
-
-	p += negated;
-	for (; first || *p != ']'; p++, first = false) {
-		unsigned char at = (unsigned char)*p;
-
-		if (at == '-' && low && p[1] && p[1] != ']') {
-			p += 1 + (p[1] == '\\');
-			if (!*p)
-				return NULL;
-			match |= c >= low && c <= (unsigned char)*p;
-			low = 0;
-			continue;
-		}
-		if (at == '[' && p[1] == ':') {
-			const struct class *known = find_class(p + 2, &end);
-
-			if (!*end || (!known && end > p + 2 && end[-1] == ':'))
-				return NULL;
-			if (known) {
-				match |= c < 0x80 && known->is(c);
-				p = end;
-				low = 0;
-				continue;
-			}
-		}
-		if (at == '\\')
-			at = (unsigned char)*++p;
-		if (!at)
-			return NULL;
-		match |= c == at;
-		low = at;
-	}
-	*ret_match = match != negated;
-	return p;
-}
-
-/* One byte against one element of the glob; both step on when they fit. */
-static bool step(struct glob *g)
-{
-	unsigned char c = (unsigned char)*g->t;
-	const char *p = g->p;
-	bool match = false;
-
-	if (!c || !*p)
-		return false;
-	switch (*p) {
-	case '?': match = !g->path || c != '/'; break;
-	case '[':
-		p = bracket(p + 1, c, &match);
-		match = match && p && !(g->path && c == '/');
-		break;
-	case '\\':
-		match = (unsigned char)p[1] == c;
-		p++;
-		break;
-	default: match = (unsigned char)*p == c;
-	}
-	if (match) {
-		g->p = p + 1;
-		g->t++;
-	}
-	return match;
-}
-
-/* g->p is at a star. Returns true when all that is left fits. */
-static bool begin_star(struct glob *g)
-{
-	const char *p = g->p, *q = p + strspn(p, "*");
-	bool between = q - p > 1 && (p == g->start || p[-1] == '/') &&
-		       (!*q || *q == '/' || (q[0] == '\\' && q[1] == '/'));
-
-	g->p = q;
-	if (g->path && !between) {
-		g->star_p = q;
-		g->star_t = g->t;
-		return false;
-	}
-	if (!*q)
-		return true;
-	g->star_p = NULL;
-	g->deep_dirs = g->path && *q == '/';
-	g->p = g->deep_p = q + g->deep_dirs;
-	g->deep_t = g->t;
-	return false;
-}
-
-static bool go_back(struct glob *g)
-{
-	if (g->star_p && *g->star_t && *g->star_t != '/') {
-		g->p = g->star_p;
-		g->t = ++g->star_t;
-		return true;
-	}
-	if (!g->deep_p || !*g->deep_t)
-		return false;
-	if (g->deep_dirs) {
-		g->deep_t = strchr(g->deep_t, '/');
-		if (!g->deep_t) {
-			g->deep_p = NULL;
-			return false;
-		}
-	}
-	g->star_p = NULL;
-	g->p = g->deep_p;
-	g->t = ++g->deep_t;
-	return true;
-}
-
-static bool glob_match(const char *glob, const char *text, bool path)
-{
-	/* git compares what comes before the first wildcard apart, and to it the rest is a glob of
-	 * its own: in `a**` the stars are at a start. */
-	const char *start = glob + strcspn(glob, "*?[\\");
-	struct glob g = {.start = start, .p = glob, .t = text, .path = path};
-
-	for (;;) {
-		if (*g.p == '*') {
-			if (begin_star(&g))
-				return true;
-			continue;
-		}
-		if (!*g.p && !*g.t)
-			return true;
-		if (!step(&g) && !go_back(&g))
-			return false;
-	}
-}
 
 enum ignore_verdict ignore_match(const struct ignore_rules *rules, const char *path, bool is_dir)
 {

@@ -67,6 +67,8 @@ goes_on()
 
 rows()
 {
+	local want
+
 	inside --json -- sh -c 'echo 1 >one; mkdir d; echo 2 >d/two'
 	inside -- /usr/bin/python3 -I -c 'import socket
 try:
@@ -78,6 +80,14 @@ except OSError: pass'
 	pinfold audit --path /home/user/d/
 	check "below a directory" grep -qF ': added /home/user/d/two' "$OUT"
 	check "nothing else" test -z "$(grep -F '/home/user/one' <(sed 's/.*: //' "$OUT"))"
+	for want in two d/two './d/t?o' '*wo' '/home/*/d' '/**/two'; do
+		pinfold audit --path "$want"
+		check "--path $want, too" test "$(grep -o ': added /.*' "$OUT" | grep -c two)" = 1
+	done
+	for want in wo /two 'o*e/d' '/home/*wo'; do
+		pinfold audit --path "$want"
+		check "--path $want finds nothing" test ! -s "$OUT"
+	done
 	pinfold audit --host 203.0.113.7
 	check "one that was found by a host has the command" grep -qF '/usr/bin/python3 -I -c' "$OUT"
 	check "and what became of it" grep -qF ': refused connect 203.0.113.7:81' "$OUT"

@@ -9,7 +9,7 @@
 static void becomes(const char *word, const char *want)
 {
 	char text[256];
-	struct redact_state next = {0};
+	struct redact_state next = {.script = true}; /* of a shell, behind -c */
 
 	(void)redact(word, &next, text, sizeof(text));
 	is_str(text, want, word);
@@ -78,7 +78,133 @@ static void test_goes(void)
 	becomes("ghp_16C7e42F292c6912E7710c838347Ae178B4a", "ghp_" REDACTED);
 	becomes("echo canary-9f8e7d6c5b4a39281706 > f", "echo canary-" REDACTED " > f");
 	becomes("curl -H 'Authorization: Bearer abc.def' x",
-		"curl -H 'Authorization: " REDACTED " " REDACTED "' x");
+		"curl -H 'Authorization: " REDACTED "' x");
+}
+
+/* A name that is only named, or whose command ends, takes nothing away from what comes then. */
+static void test_more_stays(void)
+{
+	static const char *const words[] = {
+		"echo $API_KEY; exit 3",
+		"echo \"$API_KEY\" | wc -c && exit 3",
+		"echo ${API_TOKEN} more words",
+		"test -n \"$TOKEN\" || exit 3",
+		"cat /etc/passwd /etc/hosts",
+		"curl -H @headers https://example.org/x; exit 3",
+		"echo $SECRET >out.txt; cat out.txt",
+		"unset API_TOKEN; make all",
+		"read -s PASSWORD\nmake all",
+		"cat password.txt | sort; ls",
+		"python3 -c 'import secrets; print(1)'",
+		"make CFLAGS='-O2 -g' all",
+		"don't panic: it's all right",
+		"https://example.org/page#readme next",
+		"curl https://example.org/a; exit 3",
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		becomes(words[i], words[i]);
+	becomes("TOKEN=swordfish make; exit 3", "TOKEN=" REDACTED " make; exit 3");
+	becomes("x --password 'sword fish'; exit 3", "x --password '" REDACTED "'; exit 3");
+	becomes("curl 'https://x.org/?a=1&sig=swordfish'; exit 3",
+		"curl 'https://x.org/?" REDACTED "'; exit 3");
+}
+
+/* Whatever way it is written: nothing of these words is left. */
+static void test_nothing_remains(void)
+{
+	static const char *const ways[] = {
+		"{\"password\":\"%\"}",
+		"{\"password\": \"%\", \"user\": \"bob\"}",
+		"{\"user\":\"bob\",\"pass\":\"%\"}",
+		"{\"pwd\" : \"%\"}",
+		"{user: 'bob', pass: '%'}",
+		"curl -d '{\"token\":\"%\"}' x",
+		"curl -d \"{\\\"token\\\":\\\"%\\\"}\" x",
+		"{\"passwords\": [\"%\", \"%\"]}",
+		"password = '%'",
+		"$password = \"%\"",
+		"my $password = '%';",
+		"os.environ[\"API_TOKEN\"] = \"%\"",
+		"login(\"password\", \"%\")",
+		"login(user, password=\"%\")",
+		"connect(password = '%', host = 'x')",
+		"x --password \"%\" y",
+		"x --password='%' y",
+		"x --password '%' y",
+		"PASSWORD=\"%\" make",
+		"export PASSWORD='%'",
+		"curl -H 'X-Api-Key: %' x",
+		"curl -H \"Authorization: Basic %\" x",
+		"curl -H \"Authorization: Bearer %\" x",
+		"curl -H 'Cookie: session=%' x",
+		"curl -u 'me:%' x",
+		"curl -u \"me:%\" x",
+		"sshpass -p '%' ssh x",
+		"mysql -p'%' x",
+		"<password>%</password>",
+		"password:\n  \"%\"",
+		"--password \\\n  '%'",
+		"if token != '%': exit(1)",
+		"[ \"$TOKEN\" = '%' ]",
+		"the password is '%'",
+		"\"my password\" \"%\"",
+	};
+	static const char *const values[] = {"zebraquilt",  "zebra,quilt", "zebra quilt",
+					     "zebra;quilt", "zebra&quilt", "zebra(quilt)",
+					     "zebra|quilt"};
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+		for (size_t k = 0; k < sizeof(values) / sizeof(*values); k++) {
+			struct redact_state none = {.script = true};
+			char word[256] = "", text[256];
+
+			/* Tags have no quotes around what is in them. */
+			if (*ways[i] == '<' && k > 1)
+				continue;
+			for (const char *p = ways[i]; *p; p++)
+				(void)snprintf(word + strlen(word), sizeof(word) - strlen(word),
+					       "%.*s", *p == '%' ? 16 : 1,
+					       *p == '%' ? values[k] : p);
+			(void)redact(word, &none, text, sizeof(text));
+			if (strstr(text, "zebra") || strstr(text, "quilt"))
+				ok(false, text);
+		}
+	ok(true, "all ways were tried");
+}
+
+/* Words of their own, without a shell. */
+static void test_words(void)
+{
+	static const struct {
+		const char *first, *second;
+	} pairs[] = {
+		{"--password", "zebra quilt"},
+		{"--password", "zebra;quilt|zebra"},
+		{"--password=zebra quilt", "x"},
+		{"--password=zebra;quilt", "x"},
+		{"PASSWORD=zebra quilt", "x"},
+		{"-u", "me:zebra quilt;zebra"},
+		{"-H", "Authorization: Basic zebra quilt"},
+		{"-H", "X-Api-Key: zebra;quilt"},
+		{"sshpass", "-pzebra quilt"},
+		{"https://me:zebra&quilt@example.org/", "x"},
+		{"https://example.org/?a=1&b=zebra&c=quilt", "x"},
+		{"https://example.org/#access_token=zebra&x=quilt", "x"},
+	};
+	char text[256];
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+		struct redact_state next = {0};
+
+		(void)redact(pairs[i].first, &next, text, 128);
+		(void)redact(pairs[i].second, &next, text + strlen(text), 128);
+		ok(!strstr(text, "zebra") && !strstr(text, "quilt"), text);
+	}
+	struct redact_state next = {0};
+	(void)redact("-c", &next, text, sizeof(text));
+	(void)redact("TOKEN=x make; exit 3", &next, text, sizeof(text));
+	is_str(text, "TOKEN=" REDACTED " make; exit 3", "a script goes on behind its variables");
 }
 
 static void test_next(void)
@@ -113,6 +239,9 @@ int main(void)
 {
 	TAP_RUN(test_stays);
 	TAP_RUN(test_goes);
+	TAP_RUN(test_more_stays);
+	TAP_RUN(test_nothing_remains);
+	TAP_RUN(test_words);
 	TAP_RUN(test_next);
 	TAP_RUN(test_long);
 	return tap_done();

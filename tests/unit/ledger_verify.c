@@ -136,6 +136,67 @@ static void test_forged(void)
 	drop_dir(dir);
 }
 
+/* Behind the last checkpoint nothing but its time speaks for an event: who writes one there does not
+ * get around that by another. */
+static void test_tail(void)
+{
+	struct chain_place p;
+	int dir = small();
+	size_t len = 0;
+
+	(void)add_events(dir, 1, 0, &p);
+	is_str(verdict(dir, NULL, &v), "", "an event waits for its checkpoint");
+	auto_free char *text = slurp(dir, "events", &len);
+	char *line = memrchr(text, '\n', len - 1), *at = strstr(line, "\"time\":\"");
+	memcpy(at + 8, "2099", 4);
+	spew(dir, "events", text, len);
+	has_str(verdict(dir, NULL, &v), "none covers the 1 events since 2099", "not until then");
+	memcpy(at, "\"tame", 5);
+	spew(dir, "events", text, len);
+	has_str(verdict(dir, NULL, &v), "since one without a time", "nor without one");
+	drop_dir(dir);
+}
+
+/* Files of others, and what is none: a pipe would be waited for. */
+static void test_beside(void)
+{
+	static const char *const names[] = {"events",	    "checkpoints", "key.pem",
+					    "key.verifier", "keys",	   "tombstone"};
+	struct verify_ask ask = {.key = NULL};
+	struct public_key key;
+	struct err e = ERR_INIT;
+	int dir = small();
+	size_t len = 0, n = 0, k = 0;
+	auto_free char *pem = slurp(dir, "key.pem", &len), *line = slurp(dir, "key.verifier", &n);
+
+	drop_dir(dir);
+	dir = small();
+	auto_free char *own = slurp(dir, "key.verifier", &k);
+	spew(dir, "key.verifier", line, n);
+	is_str(verdict(dir, NULL, &v), "key.verifier: this key is none of the chain's",
+	       "a key for tools of others");
+	spew(dir, "key.verifier", own, k);
+	auto_free char *mine = slurp(dir, "key.pem", &k);
+	(void)note_parse_key(mine, k, &key, &e);
+	ask.key = &key;
+	spew(dir, "key.pem", pem, len);
+	is_str(verdict(dir, &ask, &v), "key.pem: this key is none of the chain's",
+	       "also where another was given");
+	spew(dir, "key.pem", mine, k);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char was[32];
+
+		(void)snprintf(was, sizeof(was), "%s.was", names[i]);
+		(void)renameat(dir, names[i], dir, was);
+		(void)mkfifoat(dir, names[i], 0600);
+		has_str(verdict(dir, &ask, &v), ": this is no file", names[i]);
+		(void)unlinkat(dir, names[i], 0);
+		(void)renameat(dir, was, dir, names[i]);
+	}
+	is_str(verdict(dir, &ask, &v), "", "and it is good again");
+	drop_dir(dir);
+}
+
 /* The whole directory as it was some time ago: only who kept a checkpoint can tell. */
 static void test_rolled_back(void)
 {
@@ -233,6 +294,19 @@ static int with_run(char run[ID_SIZE])
 	return dir;
 }
 
+/* A NUL behind a name, at which not everybody stops. */
+static void is_true_name(const char *text, const char *field, const struct public_key *key)
+{
+	const char *end = strchr(strstr(text, field) + strlen(field), '"');
+	auto_free char *longer = NULL;
+	struct receipt_result r;
+	struct err e = ERR_INIT;
+
+	int n = asprintf(&longer, "%.*s\\u0000%s", (int)(end - text), text, end);
+	(void)receipt_check(longer, (size_t)n, key, &r, &e);
+	ok(!r.good, field);
+}
+
 static void test_receipt(void)
 {
 	char run[ID_SIZE];
@@ -262,6 +336,8 @@ static void test_receipt(void)
 		text[i] ^= (char)(1 << (i % 7));
 	}
 	is_int(unnoticed, 0, "no bit of it can be another");
+	is_true_name(text, "\"payloadType\":\"", &key);
+	is_true_name(text, "\"keyid\":\"", &key);
 	key.byte[3] ^= 1;
 	(void)receipt_check(text, len, &key, &r, &e);
 	ok(!r.good, "nor can the key");
@@ -387,6 +463,8 @@ int main(void)
 	TAP_RUN(test_flip);
 	TAP_RUN(test_lines);
 	TAP_RUN(test_forged);
+	TAP_RUN(test_tail);
+	TAP_RUN(test_beside);
 	TAP_RUN(test_rolled_back);
 	TAP_RUN(test_rotated);
 	TAP_RUN(test_not_signed);
