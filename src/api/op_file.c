@@ -10,6 +10,7 @@
 #include "api/coding.h"
 #include "api/handlers.h"
 #include "base/fd.h"
+#include "http/range.h"
 #include "pinfold/pinfold.h"
 
 #define COPY_SIZE (256u << 10)
@@ -90,6 +91,39 @@ static const char *type_of(const char *path)
 	return "application/octet-stream";
 }
 
+static void put_etag(struct call *c, const struct pinfold_file_info *info)
+{
+	(void)snprintf(c->reply.etag, sizeof(c->reply.etag), "\"%llx-%llx\"",
+		       (unsigned long long)info->mtime_ns, (unsigned long long)info->size);
+}
+
+/* If-Match, If-None-Match: who changes a file says which one he has seen, or that there is none. */
+static int check_condition(struct call *c, struct pinfold_files *files, struct err *e)
+{
+	auto_free struct pinfold_file_info *info = malloc(sizeof(*info));
+	const char *path = arg_str(c, "path");
+	struct pinfold_error failure;
+
+	if (!info || (!c->if_match[0] && !c->if_none_match[0]))
+		return info ? 0 : err_sys(e, "condition");
+	c->reply.etag[0] = '\0';
+	if (pinfold_file_stat(files, path, 0, info, &failure) >= 0)
+		put_etag(c, info);
+	else if (strncmp(failure.code, "not_found", 9) != 0)
+		return api_error(e, &failure);
+	const char *now = c->reply.etag;
+	bool wanted = !c->if_match[0] || http_etag_listed(c->if_match, strlen(c->if_match), now);
+	bool unwanted = c->if_none_match[0] &&
+			http_etag_listed(c->if_none_match, strlen(c->if_none_match), now);
+	if (wanted && !unwanted)
+		return 0;
+	c->reply.etag[0] = '\0';
+	(void)err_set(e, ERR_CONFLICT, "path: %.300s is not as %s wants it", path,
+		      unwanted ? "If-None-Match" : "If-Match");
+	(void)err_detail(e, "precondition");
+	return err_remedy(e, "read it again, and send the ETag that it has now");
+}
+
 int op_file_read(struct call *c, struct err *e)
 {
 	struct pinfold_file_info *info = malloc(sizeof(*info));
@@ -103,8 +137,7 @@ int op_file_read(struct call *c, struct err *e)
 	if (r >= 0) {
 		c->reply.length = info->size;
 		c->reply.type = type_of(arg_str(c, "path"));
-		(void)snprintf(c->reply.etag, sizeof(c->reply.etag), "\"%llx-%llx\"",
-			       (unsigned long long)info->mtime_ns, (unsigned long long)info->size);
+		put_etag(c, info);
 	}
 	free(info);
 	return leave(&p, r, e);
@@ -196,7 +229,8 @@ static int write_body(struct call *c, struct pinfold_files *files, struct pinfol
 	struct pinfold_file_writer *w = NULL;
 	uint32_t mode = 0;
 
-	if (take_permissions(arg_str(c, "permissions"), &mode, e) < 0)
+	if (take_permissions(arg_str(c, "permissions"), &mode, e) < 0 ||
+	    check_condition(c, files, e) < 0)
 		return -EINVAL;
 	if (pinfold_file_write(files, arg_str(c, "path"), write_flags(c), mode, &w, failure) < 0)
 		return api_error(e, failure);
@@ -206,6 +240,10 @@ static int write_body(struct call *c, struct pinfold_files *files, struct pinfol
 	int r = c->body_coding != HTTP_IDENTITY && !to.coder ? -ENOMEM : copy_body(c, &to);
 	coder_free(to.coder);
 	*ret_bytes = to.bytes;
+	if (r == 0 && check_condition(c, files, e) < 0) { /* it took a while */
+		pinfold_file_abort(w);
+		return -EEXIST;
+	}
 	if (r == 0)
 		return pinfold_file_commit(w, failure) < 0 ? api_error(e, failure) : 0;
 	pinfold_file_abort(w);
@@ -235,6 +273,7 @@ int op_file_write(struct call *c, struct err *e)
 		r = write_body(c, files, &failure, &bytes, e);
 	pinfold_files_close(files);
 	fd_close(&c->body);
+	c->reply.etag[0] = '\0'; /* that was the old one's */
 	if (r >= 0) {
 		c->reply.value = value_object();
 		value_set(c->reply.value, "path", value_of_str(arg_str(c, "path")));
@@ -250,6 +289,11 @@ int op_file_delete(struct call *c, struct err *e)
 
 	if (enter(&p, c, e) < 0)
 		return -EIO;
+	if (check_condition(c, p.files, e) < 0) {
+		(void)leave(&p, 0, e);
+		return -EEXIST;
+	}
+	c->reply.etag[0] = '\0';
 	return leave(&p,
 		     pinfold_file_remove(p.files, arg_str(c, "path"), arg_true(c, "recursive"),
 					 &p.failure),

@@ -171,6 +171,26 @@ def ranges():
 
 
 @test
+def conditions():
+    box = api.box()
+
+    def put(body, path="f", **fields):
+        return api.put(box + at(path), body, {k.replace("_", "-"): v for k, v in fields.items()})
+
+    same("If-None-Match: * of what is not there", put(b"1", If_None_Match="*").status, 200)
+    refused("of what is", put(b"2", If_None_Match="*"), 412, "conflict", "If-None-Match")
+    tag = api.get(box + at("f")).headers["etag"]
+    same("If-Match with its tag", put(b"three", If_Match='"other", ' + tag).status, 200)
+    refused("with the tag that it had", put(b"4", If_Match=tag), 412, "conflict", "If-Match")
+    refused("of what is not there", put(b"5", "none", If_Match="*"), 412, "conflict", "If-Match")
+    same("nothing was written", (api.get(box + at("f")).body, api.get(box + at("none")).status), (b"three", 404))
+    refused("nor is it removed", api.ask("DELETE", box + at("f"), headers={"If-Match": tag}), 412, "conflict", "If-Match")
+    tag = api.get(box + at("f")).headers["etag"]
+    same("unless it is the one", api.ask("DELETE", box + at("f"), headers={"If-Match": tag}).status, 204)
+    api.delete(box)
+
+
+@test
 def lists():
     box = api.box()
     sh(box, "mkdir d; cd d; for i in $(seq 1 250); do echo $i > f$i; done; mkdir -p s/t/u; echo x > s/t/x")
