@@ -10,6 +10,7 @@
 #include "api/coding.h"
 #include "api/handlers.h"
 #include "base/fd.h"
+#include "base/utf8.h"
 #include "http/range.h"
 #include "pinfold/pinfold.h"
 
@@ -57,6 +58,8 @@ static struct value *describe(const char *path, const struct pinfold_file_info *
 
 	(void)snprintf(mode, sizeof(mode), "%04o", info->mode & 07777);
 	value_set(o, "path", value_of_str(path));
+	if (!utf8_valid(path, strlen(path))) /* several names may look the same then */
+		value_set(o, "path_base64", value_of_base64(path, strlen(path)));
 	value_set(o, "name", value_of_str(slash ? slash + 1 : path));
 	value_set(o, "type", value_of_str(info->type));
 	value_set(o, "size", value_of_u64(info->size));
@@ -319,7 +322,44 @@ struct listing {
 	size_t limit;
 	const char *after;
 	bool more;
+	char last[4096];
 };
+
+/* A path begins with a slash; one that is no text has its bytes behind this. */
+#define BYTES_MARK "base64:"
+
+static struct value *next_page(const struct listing *l)
+{
+	auto_value *bytes = value_of_base64(l->last, strlen(l->last));
+	char text[sizeof(BYTES_MARK) + sizeof(l->last) * 4 / 3 + 4];
+
+	if (!l->more)
+		return value_of_null();
+	if (utf8_valid(l->last, strlen(l->last)))
+		return value_of_str(l->last);
+	(void)snprintf(text, sizeof(text), BYTES_MARK "%s", value_str(bytes) ? value_str(bytes) : "");
+	return value_of_str(text);
+}
+
+/* What a page before gave as its `next`. *ret_bytes is the caller's to free. */
+static int take_after(struct call *c, struct listing *l, void **ret_bytes, struct err *e)
+{
+	const char *text = arg_str(c, "after");
+	size_t n = sizeof(BYTES_MARK) - 1, len = 0;
+	char *path;
+
+	l->after = text;
+	if (!text || strncmp(text, BYTES_MARK, n) != 0)
+		return 0;
+	if (value_from_base64(text + n, strlen(text) - n, ret_bytes, &len) < 0 ||
+	    len >= sizeof(l->last) || !(path = malloc(len + 1)))
+		return err_set(e, ERR_INVALID, "after: not what a page had as its next");
+	memcpy(path, *ret_bytes, len);
+	path[len] = '\0';
+	free(*ret_bytes);
+	l->after = *ret_bytes = path;
+	return 0;
+}
 
 /* A directory before what is in it, and that before its other neighbours. */
 static int by_tree(const char *a, const char *b)
@@ -346,26 +386,25 @@ static int add_item(const char *path, const struct pinfold_file_info *info, void
 		return 1;
 	}
 	value_add(l->items, describe(path, info));
+	(void)snprintf(l->last, sizeof(l->last), "%s", path);
 	return 0;
 }
 
 int op_file_list(struct call *c, struct err *e)
 {
-	struct listing l = {.items = value_array(),
-			    .limit = (size_t)arg_int(c, "limit", 1000),
-			    .after = arg_str(c, "after")};
+	struct listing l = {.items = value_array(), .limit = (size_t)arg_int(c, "limit", 1000)};
 	const char *path = arg_str(c, "path");
+	auto_free void *after = NULL;
 	struct place p;
 
-	if (enter(&p, c, e) < 0) {
+	if (take_after(c, &l, &after, e) < 0 || enter(&p, c, e) < 0) {
 		value_free(l.items);
 		return -EIO;
 	}
 	int r = pinfold_file_list(p.files, path ? path : "/home/user",
 				  (unsigned)arg_int(c, "depth", 1), 0, add_item, &l, &p.failure);
-	const char *last = value_str(value_get(value_at(l.items, value_len(l.items) - 1), "path"));
 	c->reply.value = value_object();
-	value_set(c->reply.value, "next", l.more ? value_of_str(last) : value_of_null());
+	value_set(c->reply.value, "next", next_page(&l));
 	value_set(c->reply.value, "items", l.items);
 	return leave(&p, r, e);
 }

@@ -329,7 +329,7 @@ static const char *const shapes[][2] = {
 	{"PortList", "items:Port[] next:string?"},
 	{"ProcessList", "items:Process[] next:string?"},
 	{"ProcessOutput", "offset:integer next_offset:integer output:any process:Process"},
-	{"File", "path:string name:string type:string size:integer mode:string uid:integer "
+	{"File", "path:string path_base64:string name:string type:string size:integer mode:string uid:integer "
 		 "gid:integer modified:string? target:string?"},
 	{"FileList", "items:File[] next:string?"},
 	{"Written", "path:string bytes:integer"},

@@ -216,6 +216,10 @@ static int take_fields(struct call *c, const struct exchange *x, struct err *e)
 	/* One that is too long is cut, and then matches nothing. */
 	(void)exchange_field(x, "if-match", c->if_match, sizeof(c->if_match));
 	(void)exchange_field(x, "if-none-match", c->if_none_match, sizeof(c->if_none_match));
+	if (c->op->flags & OP_RAW_BODY && http_head_field(&x->head, "content-range")) {
+		(void)err_set(e, ERR_INVALID, "Content-Range: only a whole file can be written");
+		return err_remedy(e, "send all of it, or add to its end with mode=append");
+	}
 	if (!exchange_field(x, "last-event-id", text, sizeof(text)))
 		return 0;
 	if (c->op->flags & OP_PLACES) {

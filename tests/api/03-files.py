@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of a sandbox: read, written, listed, watched, whatever they are called."""
+import base64
 import hashlib
 import io
 import os
@@ -185,6 +186,8 @@ def conditions():
     refused("of what is not there", put(b"5", "none", If_Match="*"), 412, "conflict", "If-Match")
     same("nothing was written", (api.get(box + at("f")).body, api.get(box + at("none")).status), (b"three", 404))
     refused("nor is it removed", api.ask("DELETE", box + at("f"), headers={"If-Match": tag}), 412, "conflict", "If-Match")
+    refused("a part of a file", api.put(box + at("f"), b"x", {"Content-Range": "bytes 0-0/5"}), 400, "invalid_argument",
+            "Content-Range")
     tag = api.get(box + at("f")).headers["etag"]
     same("unless it is the one", api.ask("DELETE", box + at("f"), headers={"If-Match": tag}).status, 204)
     api.delete(box)
@@ -253,6 +256,15 @@ def strange_names():
     a = api.get(box + "/files/list", path="bad")
     same("a list with names that are not UTF-8", (a.status, len(a.json["items"])), (200, 3))
     same("can be read", [f["name"] for f in a.json["items"] if f["name"] == "good"], ["good"])
+    pages, after = [], {}
+    for _ in range(8):
+        page = api.get(box + "/files/list", path="bad", limit=1, **after).json
+        pages += [base64.b64decode(f["path_base64"]) if "path_base64" in f else f["path"].encode() for f in page["items"]]
+        if page["next"] is None:
+            break
+        after = {"after": page["next"]}
+    same("page by page each once, by its bytes", [p.split(b"/bad/")[1] for p in pages], [b"a\x80b", b"good", b"\xff\xfe"])
+    refused("a page that is none", api.get(box + "/files/list", path="bad", after="base64:!"), 400, "invalid_argument", "after")
     refused("an id that is not UTF-8", api.get("/v1/sandboxes/%ff/files?path=x"), 404, "not_found")
     api.delete(box)
 
