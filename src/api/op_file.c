@@ -337,7 +337,8 @@ static struct value *next_page(const struct listing *l)
 		return value_of_null();
 	if (utf8_valid(l->last, strlen(l->last)))
 		return value_of_str(l->last);
-	(void)snprintf(text, sizeof(text), BYTES_MARK "%s", value_str(bytes) ? value_str(bytes) : "");
+	(void)snprintf(text, sizeof(text), BYTES_MARK "%s",
+		       value_str(bytes) ? value_str(bytes) : "");
 	return value_of_str(text);
 }
 

@@ -20,10 +20,17 @@ static const struct {
 	const char *mime;
 	bool base64;
 } types[] = {
-	{"text/plain", false},	  {"text/html", false},	       {"text/markdown", false},
-	{"image/svg+xml", false}, {"image/png", true},	       {"image/jpeg", true},
-	{"image/gif", true},	  {"image/webp", true},	       {"application/pdf", true},
-	{"text/latex", false},	  {"application/javascript", false},
+	{"text/plain", false},
+	{"text/html", false},
+	{"text/markdown", false},
+	{"image/svg+xml", false},
+	{"image/png", true},
+	{"image/jpeg", true},
+	{"image/gif", true},
+	{"image/webp", true},
+	{"application/pdf", true},
+	{"text/latex", false},
+	{"application/javascript", false},
 };
 
 /* Any value: of application/json, and of what is written in it (application/vnd.vegalite.v5+json). */
