@@ -514,9 +514,9 @@ PINFOLD_API int pinfold_session_execute(struct pinfold_session *s, const char *c
 enum pinfold_session_event_kind {
 	PINFOLD_SESSION_STDOUT = 1, /* bytes as they came; of background threads at any time */
 	PINFOLD_SESSION_STDERR,
-	/* JSON object, MIME type -> text, base64 for image/png and image/jpeg, any value for
-	 * application/json. is_main: the value of the last expression; else what display() was
-	 * given, or a figure. */
+	/* JSON object, MIME type -> text, base64 for images but image/svg+xml and for
+	 * application/pdf, any value for application/json and application/...+json. is_main: the
+	 * value of the last expression; else what display() was given, or a figure. */
 	PINFOLD_SESSION_RESULT,
 	PINFOLD_SESSION_ERROR, /* JSON object: name, value, traceback; all text */
 	PINFOLD_SESSION_INPUT, /* a line is asked for: the prompt; pinfold_session_input() answers */

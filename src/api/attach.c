@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 
 #include "api/boxes.h"
+#include "api/exchange.h"
 #include "api/handlers.h"
 #include "api/process.h"
 #include "api/taken.h"
@@ -112,13 +113,7 @@ static void send_event(struct terminal *t, const char *name, struct value *o)
 
 static void send_error(struct terminal *t, const struct err *e)
 {
-	struct value *o = value_object(), *inner = value_object();
-
-	value_set(inner, "code", value_of_str(err_code(e->kind)));
-	value_set(inner, "message", value_of_str(e->text));
-	value_set(inner, "remedy", value_of_str(e->remedy));
-	value_set(o, "error", inner);
-	send_event(t, "error", o);
+	send_event(t, "error", error_value(e));
 }
 
 /* As much as he takes now; false: he is gone. */

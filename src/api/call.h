@@ -60,9 +60,10 @@ struct call {
 	bool refused; /* `error` says why: it is recorded and answered, and that is all */
 	char run[32]; /* what it runs, "" for nothing */
 	uint64_t last_event;
-	char last_place[256]; /* OP_PLACES: the same, as text */
-	char websocket[32];   /* OP_TAKES: what a WebSocket is accepted with; "": none is wanted */
-	bool upgrades;	      /* OP_TAKES: pinfold-sync is wanted */
+	char last_place[256];			/* OP_PLACES: the same, as text */
+	char if_match[128], if_none_match[128]; /* of what changes files; "": not given */
+	char websocket[32]; /* OP_TAKES: what a WebSocket is accepted with; "": none is wanted */
+	bool upgrades;	    /* OP_TAKES: pinfold-sync is wanted */
 
 	/* The handler's. */
 	struct reply reply;

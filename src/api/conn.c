@@ -317,6 +317,20 @@ void conn_push(struct conn *c)
 		want(c);
 }
 
+static enum err_kind kind_of_status(int status)
+{
+	switch (status) {
+	case 408: return ERR_TIMEOUT;
+	case 413:
+	case 414:
+	case 431: return ERR_LIMIT;
+	case 501:
+	case 505: return ERR_UNSUPPORTED;
+	case 503: return ERR_BUSY;
+	default: return ERR_INVALID;
+	}
+}
+
 void conn_refuse(struct conn *c, int status, const char *why)
 {
 	struct err e = ERR_INIT;
@@ -324,11 +338,11 @@ void conn_refuse(struct conn *c, int status, const char *why)
 	c->keep = false;
 	c->state = CONN_ANSWER;
 	c->server->counts.refused++;
-	(void)err_set(&e,
-		      status == 413   ? ERR_LIMIT
-		      : status == 408 ? ERR_TIMEOUT
-				      : ERR_INVALID,
-		      "%s", why);
+	(void)err_set(&e, kind_of_status(status), "%s", why);
+	if (status == 415)
+		(void)err_detail(&e, "media_type");
+	if (status == 503)
+		exchange_header(&c->x, "Retry-After", "1");
 	auto_value *v = error_value(&e);
 	size_t len = 0;
 	char *text = value_text(v, &len);
@@ -565,12 +579,12 @@ static void head_whole(struct conn *c)
 	c->state = CONN_BODY;
 	c->part = 0;
 	arm(c, BODY_IDLE_MS);
-	if (x->head.expect_continue)
+	if (x->head.expect_continue && c->decoder.state != HTTP_BODY_DONE)
 		conn_add(c, "HTTP/1.1 100 Continue\r\n\r\n", 25);
 	if (!raw)
 		return;
 	if (!open_pipe(c))
-		conn_refuse(c, 500, "no descriptor is left");
+		conn_refuse(c, 503, "no descriptor is left");
 	else
 		begin_exchange(c);
 }

@@ -161,6 +161,8 @@ int error_status(const struct err *e)
 		return 405;
 	if (strncmp(e->detail, "port_", 5) == 0 && e->kind == ERR_CONFLICT)
 		return 502;
+	if (strcmp(e->detail, "precondition") == 0)
+		return 412;
 	if (strcmp(e->detail, "version") == 0)
 		return 426;
 	if (strcmp(e->detail, "media_type") == 0)

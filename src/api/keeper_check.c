@@ -130,6 +130,7 @@ static int check_option(const struct rule *r, const char *word, struct err *e)
 	const char *name = strncmp(word, "--", 2) == 0 ? word + 2 : "";
 	size_t len = strcspn(name, "=");
 	const char *value = name[len] ? name + len + 1 : NULL;
+	bool is_at = strncmp(name, "at=", 3) == 0; /* what op_workspace.c calls it: a snapshot */
 	char kind = 0;
 
 	if (!len || !find_option(r, name, len, &kind))
@@ -139,7 +140,8 @@ static int check_option(const struct rule *r, const char *word, struct err *e)
 	if (strncmp(word, "--name=", 7) == 0)
 		return check_name(value, e);
 	if (kind == '=' && !is_value(value))
-		return err_set(e, ERR_INVALID, "--%.*s: \"%.80s\" cannot be right", (int)len, name,
+		return err_set(e, ERR_INVALID, "%s%.*s: \"%.80s\" cannot be right",
+			       is_at ? "" : "--", is_at ? 8 : (int)len, is_at ? "snapshot" : name,
 			       value);
 	return 0;
 }

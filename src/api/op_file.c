@@ -10,6 +10,8 @@
 #include "api/coding.h"
 #include "api/handlers.h"
 #include "base/fd.h"
+#include "base/utf8.h"
+#include "http/range.h"
 #include "pinfold/pinfold.h"
 
 #define COPY_SIZE (256u << 10)
@@ -56,6 +58,8 @@ static struct value *describe(const char *path, const struct pinfold_file_info *
 
 	(void)snprintf(mode, sizeof(mode), "%04o", info->mode & 07777);
 	value_set(o, "path", value_of_str(path));
+	if (!utf8_valid(path, strlen(path))) /* several names may look the same then */
+		value_set(o, "path_base64", value_of_base64(path, strlen(path)));
 	value_set(o, "name", value_of_str(slash ? slash + 1 : path));
 	value_set(o, "type", value_of_str(info->type));
 	value_set(o, "size", value_of_u64(info->size));
@@ -90,6 +94,39 @@ static const char *type_of(const char *path)
 	return "application/octet-stream";
 }
 
+static void put_etag(struct call *c, const struct pinfold_file_info *info)
+{
+	(void)snprintf(c->reply.etag, sizeof(c->reply.etag), "\"%llx-%llx\"",
+		       (unsigned long long)info->mtime_ns, (unsigned long long)info->size);
+}
+
+/* If-Match, If-None-Match: who changes a file says which one he has seen, or that there is none. */
+static int check_condition(struct call *c, struct pinfold_files *files, struct err *e)
+{
+	auto_free struct pinfold_file_info *info = malloc(sizeof(*info));
+	const char *path = arg_str(c, "path");
+	struct pinfold_error failure;
+
+	if (!info || (!c->if_match[0] && !c->if_none_match[0]))
+		return info ? 0 : err_sys(e, "condition");
+	c->reply.etag[0] = '\0';
+	if (pinfold_file_stat(files, path, 0, info, &failure) >= 0)
+		put_etag(c, info);
+	else if (strncmp(failure.code, "not_found", 9) != 0)
+		return api_error(e, &failure);
+	const char *now = c->reply.etag;
+	bool wanted = !c->if_match[0] || http_etag_listed(c->if_match, strlen(c->if_match), now);
+	bool unwanted = c->if_none_match[0] &&
+			http_etag_listed(c->if_none_match, strlen(c->if_none_match), now);
+	if (wanted && !unwanted)
+		return 0;
+	c->reply.etag[0] = '\0';
+	(void)err_set(e, ERR_CONFLICT, "path: %.300s is not as %s wants it", path,
+		      unwanted ? "If-None-Match" : "If-Match");
+	(void)err_detail(e, "precondition");
+	return err_remedy(e, "read it again, and send the ETag that it has now");
+}
+
 int op_file_read(struct call *c, struct err *e)
 {
 	struct pinfold_file_info *info = malloc(sizeof(*info));
@@ -103,8 +140,7 @@ int op_file_read(struct call *c, struct err *e)
 	if (r >= 0) {
 		c->reply.length = info->size;
 		c->reply.type = type_of(arg_str(c, "path"));
-		(void)snprintf(c->reply.etag, sizeof(c->reply.etag), "\"%llx-%llx\"",
-			       (unsigned long long)info->mtime_ns, (unsigned long long)info->size);
+		put_etag(c, info);
 	}
 	free(info);
 	return leave(&p, r, e);
@@ -196,7 +232,8 @@ static int write_body(struct call *c, struct pinfold_files *files, struct pinfol
 	struct pinfold_file_writer *w = NULL;
 	uint32_t mode = 0;
 
-	if (take_permissions(arg_str(c, "permissions"), &mode, e) < 0)
+	if (take_permissions(arg_str(c, "permissions"), &mode, e) < 0 ||
+	    check_condition(c, files, e) < 0)
 		return -EINVAL;
 	if (pinfold_file_write(files, arg_str(c, "path"), write_flags(c), mode, &w, failure) < 0)
 		return api_error(e, failure);
@@ -206,6 +243,10 @@ static int write_body(struct call *c, struct pinfold_files *files, struct pinfol
 	int r = c->body_coding != HTTP_IDENTITY && !to.coder ? -ENOMEM : copy_body(c, &to);
 	coder_free(to.coder);
 	*ret_bytes = to.bytes;
+	if (r == 0 && check_condition(c, files, e) < 0) { /* it took a while */
+		pinfold_file_abort(w);
+		return -EEXIST;
+	}
 	if (r == 0)
 		return pinfold_file_commit(w, failure) < 0 ? api_error(e, failure) : 0;
 	pinfold_file_abort(w);
@@ -235,6 +276,7 @@ int op_file_write(struct call *c, struct err *e)
 		r = write_body(c, files, &failure, &bytes, e);
 	pinfold_files_close(files);
 	fd_close(&c->body);
+	c->reply.etag[0] = '\0'; /* that was the old one's */
 	if (r >= 0) {
 		c->reply.value = value_object();
 		value_set(c->reply.value, "path", value_of_str(arg_str(c, "path")));
@@ -250,6 +292,11 @@ int op_file_delete(struct call *c, struct err *e)
 
 	if (enter(&p, c, e) < 0)
 		return -EIO;
+	if (check_condition(c, p.files, e) < 0) {
+		(void)leave(&p, 0, e);
+		return -EEXIST;
+	}
+	c->reply.etag[0] = '\0';
 	return leave(&p,
 		     pinfold_file_remove(p.files, arg_str(c, "path"), arg_true(c, "recursive"),
 					 &p.failure),
@@ -275,7 +322,45 @@ struct listing {
 	size_t limit;
 	const char *after;
 	bool more;
+	char last[4096];
 };
+
+/* A path begins with a slash; one that is no text has its bytes behind this. */
+#define BYTES_MARK "base64:"
+
+static struct value *next_page(const struct listing *l)
+{
+	auto_value *bytes = value_of_base64(l->last, strlen(l->last));
+	char text[sizeof(BYTES_MARK) + sizeof(l->last) * 4 / 3 + 4];
+
+	if (!l->more)
+		return value_of_null();
+	if (utf8_valid(l->last, strlen(l->last)))
+		return value_of_str(l->last);
+	(void)snprintf(text, sizeof(text), BYTES_MARK "%s",
+		       value_str(bytes) ? value_str(bytes) : "");
+	return value_of_str(text);
+}
+
+/* What a page before gave as its `next`. *ret_bytes is the caller's to free. */
+static int take_after(struct call *c, struct listing *l, void **ret_bytes, struct err *e)
+{
+	const char *text = arg_str(c, "after");
+	size_t n = sizeof(BYTES_MARK) - 1, len = 0;
+	char *path;
+
+	l->after = text;
+	if (!text || strncmp(text, BYTES_MARK, n) != 0)
+		return 0;
+	if (value_from_base64(text + n, strlen(text) - n, ret_bytes, &len) < 0 ||
+	    len >= sizeof(l->last) || !(path = malloc(len + 1)))
+		return err_set(e, ERR_INVALID, "after: not what a page had as its next");
+	memcpy(path, *ret_bytes, len);
+	path[len] = '\0';
+	free(*ret_bytes);
+	l->after = *ret_bytes = path;
+	return 0;
+}
 
 /* A directory before what is in it, and that before its other neighbours. */
 static int by_tree(const char *a, const char *b)
@@ -302,26 +387,25 @@ static int add_item(const char *path, const struct pinfold_file_info *info, void
 		return 1;
 	}
 	value_add(l->items, describe(path, info));
+	(void)snprintf(l->last, sizeof(l->last), "%s", path);
 	return 0;
 }
 
 int op_file_list(struct call *c, struct err *e)
 {
-	struct listing l = {.items = value_array(),
-			    .limit = (size_t)arg_int(c, "limit", 1000),
-			    .after = arg_str(c, "after")};
+	struct listing l = {.items = value_array(), .limit = (size_t)arg_int(c, "limit", 1000)};
 	const char *path = arg_str(c, "path");
+	auto_free void *after = NULL;
 	struct place p;
 
-	if (enter(&p, c, e) < 0) {
+	if (take_after(c, &l, &after, e) < 0 || enter(&p, c, e) < 0) {
 		value_free(l.items);
 		return -EIO;
 	}
 	int r = pinfold_file_list(p.files, path ? path : "/home/user",
 				  (unsigned)arg_int(c, "depth", 1), 0, add_item, &l, &p.failure);
-	const char *last = value_str(value_get(value_at(l.items, value_len(l.items) - 1), "path"));
 	c->reply.value = value_object();
-	value_set(c->reply.value, "next", l.more ? value_of_str(last) : value_of_null());
+	value_set(c->reply.value, "next", next_page(&l));
 	value_set(c->reply.value, "items", l.items);
 	return leave(&p, r, e);
 }

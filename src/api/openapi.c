@@ -333,8 +333,9 @@ static const char *const shapes[][2] = {
 	{"PortList", "items:Port[] next:string?"},
 	{"ProcessList", "items:Process[] next:string?"},
 	{"ProcessOutput", "offset:integer next_offset:integer output:any process:Process"},
-	{"File", "path:string name:string type:string size:integer mode:string uid:integer "
-		 "gid:integer modified:string? target:string?"},
+	{"File",
+	 "path:string path_base64:string name:string type:string size:integer mode:string uid:integer "
+	 "gid:integer modified:string? target:string?"},
 	{"FileList", "items:File[] next:string?"},
 	{"Written", "path:string bytes:integer"},
 	{"Session", "id:string name:string lang:string sandbox:string busy:boolean"},

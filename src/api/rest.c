@@ -211,7 +211,16 @@ static int take_fields(struct call *c, const struct exchange *x, struct err *e)
 	char text[sizeof(c->last_place)];
 	unsigned long long n;
 
-	if (c->op->flags & OP_BELOW || !exchange_field(x, "last-event-id", text, sizeof(text)))
+	if (c->op->flags & OP_BELOW)
+		return 0;
+	/* One that is too long is cut, and then matches nothing. */
+	(void)exchange_field(x, "if-match", c->if_match, sizeof(c->if_match));
+	(void)exchange_field(x, "if-none-match", c->if_none_match, sizeof(c->if_none_match));
+	if (c->op->flags & OP_RAW_BODY && http_head_field(&x->head, "content-range")) {
+		(void)err_set(e, ERR_INVALID, "Content-Range: only a whole file can be written");
+		return err_remedy(e, "send all of it, or add to its end with mode=append");
+	}
+	if (!exchange_field(x, "last-event-id", text, sizeof(text)))
 		return 0;
 	if (c->op->flags & OP_PLACES) {
 		memcpy(c->last_place, text, sizeof(text));
@@ -598,8 +607,9 @@ static void name_methods(struct exchange *x, struct err *e)
 		const struct op *op = op_at(i);
 
 		if (op->path && http_path_match(op->path, t.path, t.path_len, &args) > 0)
-			n += (size_t)snprintf(all + n, sizeof(all) - n, "%s%s", n ? ", " : "",
-					      op->method);
+			n += (size_t)snprintf(all + n, sizeof(all) - n, "%s%s%s", n ? ", " : "",
+					      op->method,
+					      strcmp(op->method, "GET") == 0 ? ", HEAD" : "");
 		n = n < sizeof(all) ? n : sizeof(all) - 1;
 	}
 	exchange_header(x, "Allow", all);

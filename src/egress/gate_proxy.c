@@ -207,6 +207,8 @@ void proxy_run(struct conn *c)
 		if (c->is_asking)
 			return;
 	}
-	if (c->state == CONN_PROXY)
+	if (c->state == CONN_PROXY && !c->has_greeted && !socks_is(c->hello[0]))
+		conn_refuse_http(c, 431, "the head is longer than 32 KiB");
+	else if (c->state == CONN_PROXY)
 		conn_abort(c);
 }

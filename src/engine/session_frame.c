@@ -14,14 +14,37 @@
 #include "base/value.h"
 #include "engine/session_int.h"
 
+#define MIME_MAX 100
+
 static const struct {
 	const char *mime;
 	bool base64;
 } types[] = {
-	{"text/plain", false},	  {"text/html", false},	       {"text/markdown", false},
-	{"image/svg+xml", false}, {"image/png", true},	       {"image/jpeg", true},
-	{"text/latex", false},	  {"application/json", false},
+	{"text/plain", false},
+	{"text/html", false},
+	{"text/markdown", false},
+	{"image/svg+xml", false},
+	{"image/png", true},
+	{"image/jpeg", true},
+	{"image/gif", true},
+	{"image/webp", true},
+	{"application/pdf", true},
+	{"text/latex", false},
+	{"application/javascript", false},
 };
+
+/* Any value: of application/json, and of what is written in it (application/vnd.vegalite.v5+json). */
+static bool is_json_type(const char *mime)
+{
+	static const char plus[] = "+json", letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+							"abcdefghijklmnopqrstuvwxyz0123456789.+-_";
+	size_t n = strlen(mime), end = sizeof(plus) - 1, begin = sizeof("application/") - 1;
+
+	if (strcmp(mime, "application/json") == 0)
+		return true;
+	return n > begin + end && n < MIME_MAX && strncmp(mime, "application/", begin) == 0 &&
+	       strcmp(mime + n - end, plus) == 0 && strspn(mime + begin, letters) == n - begin;
+}
 
 static bool is_base64(const char *s, size_t len)
 {
@@ -35,11 +58,11 @@ static bool is_base64(const char *s, size_t len)
 
 static bool is_data(const char *mime, const struct value *v)
 {
+	if (is_json_type(mime))
+		return true;
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		if (strcmp(types[i].mime, mime) != 0)
 			continue;
-		if (strcmp(mime, "application/json") == 0)
-			return true;
 		return value_kind(v) == VALUE_STRING &&
 		       (!types[i].base64 || is_base64(value_str(v), value_len(v)));
 	}

@@ -31,9 +31,11 @@ static const struct session_lang {
 	const char *text;
 	const char *first; /* sent as the first frame, or NULL */
 } langs[] = {
-	/* Under a name of its own, so that tracebacks can leave it out. */
+	/* Under a name of its own, so that tracebacks can leave it out, with builtins that no program
+	 * of the session's can change. */
 	{"python",
-	 {"-c", "exec(compile(__import__('sys').argv[1],'<pinfold>','exec'))"},
+	 {"-c", "exec(compile(__import__('sys').argv[1],'<pinfold>','exec'),"
+		"{'__builtins__':dict(vars(__import__('builtins')))})"},
 	 session_python,
 	 NULL},
 	{"node", {"-e"}, session_node, NULL},

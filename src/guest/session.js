@@ -10,11 +10,17 @@
 	const fs = require('fs'), net = require('net'), util = require('util'), vm = require('vm');
 	const { Session } = require('inspector');
 	const SOCK = 200, FRAME_MAX = 16 << 20, ALL_MAX = 60 << 20;
-	const MIMES = new Set(['text/plain', 'text/html', 'text/markdown', 'image/svg+xml', 'image/png',
-		'image/jpeg', 'text/latex', 'application/json']);
+	const TEXTS = new Set(['text/plain', 'text/html', 'text/markdown', 'image/svg+xml', 'text/latex',
+		'application/javascript']);
+	const BYTES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'application/pdf']);
+	const isJson = (mime) => /^application\/(?:json|[\w.+-]{1,80}\+json)$/.test(mime);
+	const isKnown = (mime) => TEXTS.has(mime) || BYTES.has(mime) || isJson(mime);
 	const DISPLAY = Symbol.for('Jupyter.display');
 	const engine = new Session(), nap = new Int32Array(new SharedArrayBuffer(4));
 	const write = fs.writeSync, wait = Atomics.wait;
+	// Programs change what they find.
+	const { stringify, parse } = JSON, { inspect } = util, { entries, fromEntries, defineProperty } = Object;
+	const { from: bufferFrom, concat, alloc, byteLength } = Buffer;
 	let count = 0, sent = 0, busy = 0; // busy: number of the code that runs, 0: none
 	const queue = [];
 
@@ -26,9 +32,9 @@
 
 	// The socket does not block, for its reader's sake.
 	function send(kind, payload) {
-		const body = Buffer.from(payload);
-		const head = Buffer.from(kind + body.length.toString(16).padStart(8, '0'));
-		const data = Buffer.concat([head, body]);
+		const body = bufferFrom(payload);
+		const head = bufferFrom(kind + body.length.toString(16).padStart(8, '0'));
+		const data = concat([head, body]);
 
 		for (let at = 0; at < data.length;)
 			try {
@@ -41,10 +47,10 @@
 	}
 
 	function sendResult(kind, bundle) {
-		let payload = JSON.stringify(bundle);
+		let payload = stringify(bundle);
 
-		if (payload.length > FRAME_MAX / 3 && Buffer.byteLength(payload) > FRAME_MAX)
-			payload = JSON.stringify({ 'text/plain': String(bundle['text/plain'] ?? '').slice(0, 1 << 20) +
+		if (payload.length > FRAME_MAX / 3 && byteLength(payload) > FRAME_MAX)
+			payload = stringify({ 'text/plain': String(bundle['text/plain'] ?? '').slice(0, 1 << 20) +
 				'\n[result left out: it is too large]' });
 		if (sent + payload.length > ALL_MAX) {
 			process.stderr.write('pinfold: results of more than 60 MiB are left out\n');
@@ -54,17 +60,20 @@
 		send(kind, payload);
 	}
 
-	const bytes = (data) => data instanceof Uint8Array ? Buffer.from(data.buffer, data.byteOffset, data.byteLength) : null;
+	const bytes = (data) => data instanceof Uint8Array ? bufferFrom(data.buffer, data.byteOffset, data.byteLength) : null;
 
 	function encode(mime, data) {
-		if (!MIMES.has(mime))
+		if (!isKnown(mime))
 			throw new TypeError('display: unknown MIME type ' + mime);
-		if (mime === 'application/json')
-			return JSON.parse(JSON.stringify(data));
-		if (mime === 'image/png' || mime === 'image/jpeg')
+		if (isJson(mime))
+			return parse(stringify(data));
+		if (BYTES.has(mime))
 			return bytes(data)?.toString('base64') ?? String(data);
 		return (bytes(data)?.toString() ?? String(data)).toWellFormed?.() ?? String(data);
 	}
+
+	// In the stack of an error that is a value, or in one.
+	const OWN_FRAMES = /\n *at [^\n]*\(node:inspector:[^\n]*?(?:\n *at [^\n]*?)*( \{|)(?=\n *(?!at )\S|$)/g;
 
 	// What a value says of itself, by type.
 	function bundleOf(value) {
@@ -72,8 +81,8 @@
 
 		try {
 			if (value !== null && typeof value === 'object' && typeof value[DISPLAY] === 'function')
-				for (const [mime, part] of Object.entries(value[DISPLAY]()))
-					if (MIMES.has(mime))
+				for (const [mime, part] of entries(value[DISPLAY]()))
+					if (isKnown(mime))
 						bundle[mime] = encode(mime, part);
 		} catch {
 			// Then it says nothing.
@@ -82,14 +91,14 @@
 			bundle['image/png'] = data.toString('base64');
 		else if (data?.length > 8 && data.readUInt16BE(0) === 0xffd8)
 			bundle['image/jpeg'] = data.toString('base64');
-		bundle['text/plain'] ??= encode('text/plain', util.inspect(value));
+		bundle['text/plain'] ??= encode('text/plain', inspect(value).replace(OWN_FRAMES, '$1'));
 		return bundle;
 	}
 
 	// display(value), display(data, 'text/html'), display({ 'text/html': data }, true)
 	function display(value, how) {
 		if (how === true)
-			sendResult('P', Object.fromEntries(Object.entries(value).map(([m, d]) => [m, encode(m, d)])));
+			sendResult('P', fromEntries(entries(value).map(([m, d]) => [m, encode(m, d)])));
 		else if (how !== undefined)
 			sendResult('P', { [how]: encode(how, value) });
 		else
@@ -107,7 +116,7 @@
 	function sendError(name, value, traceback) {
 		const text = (s) => encode('text/plain', s).slice(0, 1 << 20);
 
-		send('E', JSON.stringify({ name: text(name), value: text(value), traceback: text(traceback) }));
+		send('E', stringify({ name: text(name), value: text(value), traceback: text(traceback) }));
 	}
 
 	function describe(error, details) {
@@ -123,7 +132,7 @@
 						traceback;
 			} else {
 				name = 'Uncaught';
-				value = traceback = util.inspect(error);
+				value = traceback = inspect(error);
 			}
 		} catch {
 			traceback = name;
@@ -232,7 +241,7 @@
 		sent = 0;
 		go = () => engine.post('Runtime.evaluate', { expression: text, replMode: true, awaitPromise: true,
 			objectGroup: 'cell' }, (error, answer) => settled(cell, error, answer));
-		Object.defineProperty(globalThis, Symbol.for('pinfold'), { value: runner, configurable: true });
+		defineProperty(globalThis, Symbol.for('pinfold'), { value: runner, configurable: true });
 		try {
 			script.runInThisContext({ breakOnSigint: true, displayErrors: false });
 		} catch (error) {
@@ -250,9 +259,9 @@
 			setImmediate(() => !busy && queue.length && execute(queue.shift()));
 	}
 
-	let data = Buffer.alloc(0);
+	let data = alloc(0);
 	function take(chunk) {
-		data = data.length ? Buffer.concat([data, chunk]) : chunk;
+		data = data.length ? concat([data, chunk]) : chunk;
 		while (data.length >= 9) {
 			const len = parseInt(data.toString('latin1', 1, 9), 16);
 
@@ -266,15 +275,15 @@
 			execute(queue.shift());
 	}
 
-	const complain = (error) => process.stderr.write(`Uncaught ${cut(error?.stack ?? util.inspect(error))}\n`);
+	const complain = (error) => process.stderr.write(`Uncaught ${cut(error?.stack ?? inspect(error))}\n`);
 
 	engine.connect();
 	globalThis[Symbol.for('pinfold')] = holder;
 	engine.post('Runtime.evaluate', { expression: 'globalThis[Symbol.for("pinfold")]' },
 		(_, answer) => { holderId = answer.result.objectId; });
 	delete globalThis[Symbol.for('pinfold')];
-	Object.defineProperty(globalThis, 'display', { value: display, writable: true, configurable: true });
-	Object.defineProperty(globalThis, '$import', { value: (name, how) => import(name, how) });
+	defineProperty(globalThis, 'display', { value: display, writable: true, configurable: true });
+	defineProperty(globalThis, '$import', { value: (name, how) => import(name, how) });
 	process.on('SIGINT', () => busy && interrupted(busy));
 	process.on('uncaughtException', complain); // of what was left in the background
 	process.on('unhandledRejection', complain);

@@ -48,19 +48,81 @@ static bool ends(const struct http_field *f, const char *word)
 	return f->name_len > n && chars_same(f->name + f->name_len - n, n, word);
 }
 
+/* Of a request: a server that takes a trailer for a field of the head must learn nothing that
+ * decides. */
+static bool may_request(const struct http_field *f)
+{
+	static const char *const known[] = {"content-md5", "digest", "content-digest",
+					    "repr-digest"};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (http_field_is(f, known[i]))
+			return true;
+	return begins(f, "grpc-") || ends(f, "-bin") || begins(f, "x-amz-checksum-");
+}
+
+/*
+ * Of an answer: a server could have said it in the head, where all but framing passes. So it may
+ * call what it says behind the body as it likes, as gRPC does, but for what a client that takes it
+ * for a field of the head would frame, read, go to, keep or believe by.
+ */
+static bool may_response(const struct http_field *f)
+{
+	static const char *const never[] = {
+		"accept-ranges",
+		"age",
+		"alt-svc",
+		"authentication-info",
+		"authorization",
+		"cache-control",
+		"clear-site-data",
+		"connection",
+		"content-encoding",
+		"content-language",
+		"content-length",
+		"content-location",
+		"content-range",
+		"content-security-policy",
+		"content-type",
+		"cookie",
+		"date",
+		"expect",
+		"expires",
+		"forwarded",
+		"host",
+		"http2-settings",
+		"keep-alive",
+		"link",
+		"location",
+		"max-forwards",
+		"pragma",
+		"range",
+		"refresh",
+		"retry-after",
+		"set-cookie",
+		"set-cookie2",
+		"strict-transport-security",
+		"te",
+		"trailer",
+		"transfer-encoding",
+		"upgrade",
+		"vary",
+		"via",
+		"warning",
+		"www-authenticate",
+	};
+	static const char *const families[] = {"access-control-", "if-", "proxy-", "sec-"};
+
+	for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++)
+		if (http_field_reads_as(f, never[i]))
+			return false;
+	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
+		if (begins(f, families[i]))
+			return false;
+	return f->name_len > 0;
+}
+
 bool http_trailer_may(const struct http_field *f, enum http_side side)
 {
-	static const char *const both[] = {"content-md5", "digest", "content-digest",
-					   "repr-digest"};
-	static const char *const back[] = {"server-timing", "request-id"};
-	bool is_response = side == HTTP_RESPONSE;
-
-	for (size_t i = 0; i < sizeof(both) / sizeof(both[0]); i++)
-		if (http_field_is(f, both[i]))
-			return true;
-	for (size_t i = 0; is_response && i < sizeof(back) / sizeof(back[0]); i++)
-		if (http_field_is(f, back[i]))
-			return true;
-	return begins(f, "grpc-") || ends(f, "-bin") || begins(f, "x-amz-checksum-") ||
-	       (is_response && begins(f, "x-"));
+	return side == HTTP_RESPONSE ? may_response(f) : may_request(f);
 }

@@ -53,6 +53,12 @@ static void take_result(struct brought *b, const struct value *data)
 		text_put(&b->value, "\n");
 		return;
 	}
+	size_t len = 0;
+	auto_free char *json = value_text(value_get(data, "application/json"), &len);
+	if (json) {
+		text_add(&b->value, json, len);
+		text_put(&b->value, "\n");
+	}
 }
 
 static void title_of(const struct value *result, const char *status, uint64_t wall_ms, char *ret,

@@ -495,7 +495,7 @@ def wrong_fields():
     refused("another path", a, 404, "not_found")
     a = api.ask("PATCH", "/v1/runs", {})
     refused("another method", a, 405, "invalid_argument", "method")
-    same("says which there are", a.headers["allow"], "POST, GET")
+    same("says which there are", a.headers["allow"], "POST, GET, HEAD")
     a = api.post("/v1/runs?stream=maybe", dict(BEST, command="true"))
     refused("stream=maybe", a, 400, "invalid_argument", "stream")
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of a sandbox: read, written, listed, watched, whatever they are called."""
+import base64
 import hashlib
 import io
 import os
@@ -171,6 +172,28 @@ def ranges():
 
 
 @test
+def conditions():
+    box = api.box()
+
+    def put(body, path="f", **fields):
+        return api.put(box + at(path), body, {k.replace("_", "-"): v for k, v in fields.items()})
+
+    same("If-None-Match: * of what is not there", put(b"1", If_None_Match="*").status, 200)
+    refused("of what is", put(b"2", If_None_Match="*"), 412, "conflict", "If-None-Match")
+    tag = api.get(box + at("f")).headers["etag"]
+    same("If-Match with its tag", put(b"three", If_Match='"other", ' + tag).status, 200)
+    refused("with the tag that it had", put(b"4", If_Match=tag), 412, "conflict", "If-Match")
+    refused("of what is not there", put(b"5", "none", If_Match="*"), 412, "conflict", "If-Match")
+    same("nothing was written", (api.get(box + at("f")).body, api.get(box + at("none")).status), (b"three", 404))
+    refused("nor is it removed", api.ask("DELETE", box + at("f"), headers={"If-Match": tag}), 412, "conflict", "If-Match")
+    refused("a part of a file", api.put(box + at("f"), b"x", {"Content-Range": "bytes 0-0/5"}), 400, "invalid_argument",
+            "Content-Range")
+    tag = api.get(box + at("f")).headers["etag"]
+    same("unless it is the one", api.ask("DELETE", box + at("f"), headers={"If-Match": tag}).status, 204)
+    api.delete(box)
+
+
+@test
 def lists():
     box = api.box()
     sh(box, "mkdir d; cd d; for i in $(seq 1 250); do echo $i > f$i; done; mkdir -p s/t/u; echo x > s/t/x")
@@ -233,6 +256,15 @@ def strange_names():
     a = api.get(box + "/files/list", path="bad")
     same("a list with names that are not UTF-8", (a.status, len(a.json["items"])), (200, 3))
     same("can be read", [f["name"] for f in a.json["items"] if f["name"] == "good"], ["good"])
+    pages, after = [], {}
+    for _ in range(8):
+        page = api.get(box + "/files/list", path="bad", limit=1, **after).json
+        pages += [base64.b64decode(f["path_base64"]) if "path_base64" in f else f["path"].encode() for f in page["items"]]
+        if page["next"] is None:
+            break
+        after = {"after": page["next"]}
+    same("page by page each once, by its bytes", [p.split(b"/bad/")[1] for p in pages], [b"a\x80b", b"good", b"\xff\xfe"])
+    refused("a page that is none", api.get(box + "/files/list", path="bad", after="base64:!"), 400, "invalid_argument", "after")
     refused("an id that is not UTF-8", api.get("/v1/sandboxes/%ff/files?path=x"), 404, "not_found")
     api.delete(box)
 

@@ -42,7 +42,8 @@ def terminal():
     for bad in ({"type": "resize", "rows": 0, "cols": 5}, {"type": "resize"}, {"type": "x"}, {},
                 {"type": "signal", "signal": "NONE"}, {"type": "signal"}):
         ws.say(**bad)
-        same("%r is refused" % bad, ws.event("error")["error"]["code"], "invalid_argument")
+        error = ws.event("error")["error"]
+        same("%r is refused, with a remedy" % bad, (error["code"], bool(error["remedy"])), ("invalid_argument", True))
     ws.frame(TEXT, b"{no json")
     same("a text that is no JSON is", ws.event("error")["error"]["code"], "invalid_argument")
     ws.frame(TEXT, b'{"type": "' + b"x" * 5000 + b'"}')

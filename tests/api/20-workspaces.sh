@@ -226,6 +226,9 @@ history()
 	answers 200 "a rollback, by number"
 	exec_in h 'cat n'
 	body_is "1 " 'd["stdout"]["text"].replace("\n", " ")' "it is as then"
+	api POST $V/h/fork '{"name": "h2", "snapshot": "-1"}'
+	answers_error 400 invalid_argument "a snapshot that is none"
+	body_has 'd["error"]["message"].startswith("snapshot: ")' "is named"
 	api POST $V/h/fork '{"name": "h2", "snapshot": "two"}'
 	answers 201 "a fork"
 	exec_in h2 'cat n'

@@ -244,6 +244,123 @@ forging()
 	is "$(tail -n 1 "$OUT" | grep -c '"status":"died"')" 1 "one who closes everything is not heard any more [$MODE]"
 }
 
+# What a program does to its interpreter breaks no result of what comes after.
+meddling()
+{
+	talk <<-'END'
+		open a python
+		run 0 - 0
+		import builtins, json, os, sys
+		for name in "len", "repr", "type", "str", "isinstance", "getattr", "hasattr", "memoryview", "eval", "compile":
+		    setattr(builtins, name, None)
+		json.dumps = os.write = os.read = os.getpid = os._exit = None
+		sys.stdout.close()
+		6 * 7
+		.
+		run 0 - 0
+		print("printed all the same")
+		{"a": [1.5, "b"]}
+		.
+		restart
+		run 0 - 0
+		import signal, time
+		signal.signal(signal.SIGINT, signal.SIG_IGN)
+		def late(*_): raise RuntimeError("too late")
+		signal.signal(signal.SIGALRM, late)
+		signal.setitimer(signal.ITIMER_REAL, 0.1); None
+		.
+		wait 400
+		run 300 - 0
+		while True: pass
+		.
+		run 0 - 0
+		"still there"
+		.
+	END
+	tells '^main .*"42"' "builtins, modules and streams that are no more: a value"
+	tells '^stdout .*printed all the same' "what is printed afterwards"
+	tells "^main .*'a': .1.5, 'b'" "and what comes of it"
+	tells '^stderr .*RuntimeError: too late' "a handler that raises while nothing is executed is told"
+	tells '"status":"timeout",.*"alive":true' "a program that ignores SIGINT does not do so for the next"
+	tells "^main .*'still there'" "the session goes on"
+}
+
+meddling_elsewhere()
+{
+	talk <<-'END'
+		open a bash
+		run 0 - 0
+		printf() { :; }; read() { :; }; trap() { :; }; local() { :; }; set() { :; }; [() { false; }
+		.
+		run 0 - 0
+		echo "bash goes on"; false
+		.
+	END
+	tells '^stdout .*bash goes on' "functions with the names of builtins: bash goes on"
+	tells '"status":"error","execution_count":2,.*"exit_code":1' "and says how it ended"
+	needs node "meddling: node" || return
+	talk <<-'END'
+		open a node
+		run 0 - 0
+		JSON.stringify = Buffer.from = Buffer.concat = Object.entries = null; 6 * 7
+		.
+		run 0 - 0
+		"node goes on"
+		.
+		run 0 - 0
+		[new Error("as a value")]
+		.
+	END
+	tells '^main .*"42"' "node: a value"
+	tells "^main .*'node goes on'" "it goes on"
+	tells '^main .*Error: as a value.{1,2}n +at cell-3.js:1:2.{1,2}n.["]' "an error as a value has no frame of ours"
+}
+
+# What a notebook does.
+as_in_notebooks()
+{
+	talk <<-'END'
+		open a python
+		run 0 - 0
+		"hidden";
+		.
+		run 0 - 0
+		("shown"
+		) # ;
+		.
+		run 0 - 0
+		class Chart:
+		    def _repr_mimebundle_(self, include, exclude):
+		        return {"application/vnd.vegalite.v5+json": {"mark": "bar"}, "text/x-mine": "no"}, {}
+		Chart()
+		.
+		run 0 - 0
+		display({"image/gif": b"GIF89a", "application/javascript": "1", "application/pdf": b"%PDF"}, raw=True)
+		.
+		run 0 - 0
+		display({"text/x-mine": "no"}, raw=True)
+		.
+	END
+	printf 'open a python\nrun 0 - 0\nx = """\f\n\342\200\250"""\n1/0\n.\n' >"$T/feed"
+	tells_not '^main .*hidden' "a value with a semicolon behind it is not shown"
+	tells "^main .*'shown'" "one with a comment is"
+	tells '^main .*"application/vnd.vegalite.v5.json": ."mark": "bar".' "a chart says what it is in JSON"
+	tells_not 'text/x-mine":' "but not in a type that nobody knows"
+	tells '^result .*"image/gif": "R0lGODlh".*javascript": "1".*"application/pdf": "JVBERg=="' "more types"
+	tells '^error .*unknown MIME type text/x-mine' "and no others"
+	talk <"$T/feed"
+	tells 'line 3, in <module>.*    1/0' "lines are counted as Python counts them"
+	talk <<-'END'
+		open a python
+		run 0 - 0
+		async def f():
+		    raise ValueError("awaited")
+		await f()
+		.
+	END
+	tells '^error .*"awaited".*last.:.n  File .{1,3}<cell 1>.{1,3}, line 3' "no frame of how it is awaited"
+}
+
 ends()
 {
 	talk <<-'END'
@@ -633,6 +750,9 @@ checks()
 	python_basics
 	python_rich
 	forging
+	meddling
+	meddling_elsewhere
+	as_in_notebooks
 	ends
 	interrupts
 	input

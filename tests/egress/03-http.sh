@@ -31,6 +31,7 @@ checks()
 pipeline with a bad one: 1 true false
 hop by hop: 1
 old: b'ab0ab1ab2ab3ab4'
+a head too long for the proxy: true
 done" 'd["stdout"]["text"].strip().replace("True", "true").replace("False", "false")' \
 		"nothing ambiguous passes"
 	check "the server saw six requests and no other" test "$(seen http .)" = 6

@@ -32,7 +32,7 @@ policy()
 
 calls()
 {
-	local fine='grpc-message=fine grpc-status=0 trace-bin=AAEC x-echo=undefined'
+	local fine='elapsed=7 grpc-message=fine grpc-status=0 trace-bin=AAEC x-echo=undefined'
 
 	policy
 	: >"$NET/far/behind"
@@ -41,7 +41,7 @@ calls()
 only: 200/12 \"\"
 both: 200 \"<0><1><2><3>\" grpc-status=0
 no te: 200 \"abc\"
-behind: 200 \"abc\" grpc-message=fine grpc-status=0 trace-bin=AAEC x-echo=undefined
+behind: 200 \"abc\" $fine
 many: ERR_HTTP2_STREAM_ERROR
 after: 200 \"abc\" $fine" "calls of gRPC"
 	check "a server is told that trailers are read" test "$(grep -c ' te=trailers ' "$NET/far/behind")" = 5

@@ -107,4 +107,6 @@ for path in ("both", "two", "switch", "flood", "bomb", "short", "none", "nonsens
     got = talk(b"GET /%s HTTP/1.1\r\nHost: good.test:81\r\n\r\n" % path.encode(), ("good.test", 81))
     if good(got) and path not in ("short", "chunk") or b"101" in got[:12] or b"Set-Cookie" in got:
         print("an answer gone wrong is passed on:", path, got[:60])
+long = b"GET http://good.test/ HTTP/1.1\r\n" + HOST + b"X: " + b"a" * 33000 + b"\r\n\r\n"
+print("a head too long for the proxy:", b" 431 " in talk(long, proxied)[:20])
 print("done")

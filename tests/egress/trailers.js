@@ -16,7 +16,7 @@ function serve() {
 		'/svc/Unary': (s, h, body) => {
 			s.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
 			s.on('wantTrailers', () => s.sendTrailers({ 'grpc-status': '0', 'grpc-message': 'fine', 'trace-bin': 'AAEC',
-				'x-echo': String(h.authorization), 'location': '/else', 'set-cookie': 'a=b', 'content-type': 'text/html' }));
+				'x-echo': String(h.authorization), 'elapsed': '7', 'location': '/else', 'set-cookie': 'a=b', 'content-type': 'text/html' }));
 			s.end(body);
 		},
 		'/svc/Only': (s) => s.respond({ ':status': 200, 'content-type': 'application/grpc', 'grpc-status': '12' },
