@@ -140,8 +140,11 @@ static void on_guest_end(struct pinfold_run *run)
  * has ended; without a word of it the sandbox is about to. */
 static void on_control(struct pinfold_run *run)
 {
-	if (take_message(run) && !(run->exec && run->guest_done))
+	if (take_message(run) && !(run->exec && run->guest_done)) {
+		if (run->settled)
+			on_guest_end(run);
 		return;
+	}
 	(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->live.sb.control, NULL);
 	if (run->exec && run->have_status && !remote_ask_hit(run)) {
 		on_guest_end(run);

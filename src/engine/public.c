@@ -121,7 +121,7 @@ static int start(struct pinfold_run *run, struct pinfold_run_options *o, struct 
 	if (r >= 0)
 		r = deps_prepare(o, NULL, NULL, &deps, e);
 	if (r >= 0)
-		r = remote_connect(o, &run->link, e);
+		r = remote_connect(o, run, e);
 	if (r >= 0)
 		r = request_init(&run->req, o, NULL, run->link >= 0, e);
 	if (r >= 0)
@@ -316,6 +316,7 @@ void pinfold_run_free(struct pinfold_run *run)
 	for (unsigned i = 0; i < run->n_notes; i++)
 		free(run->notes[i]);
 	request_done(&run->req);
+	remote_leave(run);
 	fd_close(&run->parting_link);
 	fd_close(&run->parting);
 	free(run);

@@ -19,6 +19,7 @@
 #include "base/fd.h"
 #include "base/passfd.h"
 #include "engine/guard.h"
+#include "engine/reuse.h"
 #include "sandbox/ask.h"
 #include "warden/place.h"
 #include "wire/link.h"
@@ -48,16 +49,31 @@ static int try_socket(const char *path, int *ret_fd)
 	return 0;
 }
 
-static int find_socket(char *path, size_t size, int *ret_fd)
+/* `run`: for whom a connection will do on which another run has ended; NULL: a new one. */
+static int try_path(const char *path, struct pinfold_run *run, int *ret_fd)
+{
+	int fd = run && !run->anew ? reuse_take(path) : FD_NONE;
+
+	if (run) {
+		run->kept = fd >= 0;
+		(void)snprintf(run->link_path, sizeof(run->link_path), "%s", path);
+	}
+	if (fd < 0)
+		return try_socket(path, ret_fd);
+	*ret_fd = fd;
+	return 0;
+}
+
+static int find_socket(char *path, size_t size, struct pinfold_run *run, int *ret_fd)
 {
 	static const char of_root[] = "/run/pinfold/pinfold.sock";
 	struct err ignored = ERR_INIT;
-	int r = place_socket(path, size, &ignored) < 0 ? -ENOENT : try_socket(path, ret_fd);
+	int r = place_socket(path, size, &ignored) < 0 ? -ENOENT : try_path(path, run, ret_fd);
 
 	if (r == 0 || getenv("PINFOLD_SOCKET") || strcmp(path, of_root) == 0)
 		return r;
 	(void)snprintf(path, size, "%s", of_root);
-	return try_socket(path, ret_fd);
+	return try_path(path, run, ret_fd);
 }
 
 /* A socket that nobody listens on any more is as good as none. */
@@ -68,13 +84,13 @@ static void say_why(int r, struct err *e)
 	(void)err_detail(e, "daemon");
 }
 
-int remote_open(int *ret_fd, struct err *e)
+static int open_link(struct pinfold_run *run, int *ret_fd, struct err *e)
 {
 	char path[256] = "";
 
 	if (place_check(e) < 0)
 		return -EINVAL;
-	int r = find_socket(path, sizeof(path), ret_fd);
+	int r = find_socket(path, sizeof(path), run, ret_fd);
 
 	if (r == 0)
 		return 0;
@@ -86,11 +102,20 @@ int remote_open(int *ret_fd, struct err *e)
 	return err_remedy(e, "start one with `pinfold serve`: sandboxes that live are its own");
 }
 
-int remote_connect(const struct pinfold_run_options *o, int *ret_fd, struct err *e)
+int remote_open(int *ret_fd, struct err *e)
+{
+	return open_link(NULL, ret_fd, e);
+}
+
+int remote_open_exec(struct pinfold_run *run, struct err *e)
+{
+	return open_link(run, &run->link, e);
+}
+
+int remote_connect(const struct pinfold_run_options *o, struct pinfold_run *run, struct err *e)
 {
 	char path[256] = "";
 
-	*ret_fd = FD_NONE;
 	if (place_check(e) < 0)
 		return -EINVAL;
 	if ((o->flags & PINFOLD_LOCAL) || (o->isolation && strcmp(o->isolation, "strict") != 0)) {
@@ -99,7 +124,7 @@ int remote_connect(const struct pinfold_run_options *o, int *ret_fd, struct err 
 		(void)err_set(e, ERR_INVALID, "--isolation: in the daemon it is strict");
 		return err_remedy(e, "leave --isolation out, or run it without the daemon");
 	}
-	int r = find_socket(path, sizeof(path), ret_fd);
+	int r = find_socket(path, sizeof(path), run, &run->link);
 	if (r == -EAGAIN) {
 		/* It is there. Were we to run by ourselves then, it could not hold us back. */
 		(void)err_set(e, ERR_BUSY, "too many callers at once");
@@ -116,6 +141,7 @@ int remote_connect(const struct pinfold_run_options *o, int *ret_fd, struct err 
 	return err_remedy(e, "start one with `pinfold serve`, or leave --daemon out");
 }
 
+/* 1: nobody is there any more. */
 static int send_ask(int link, struct link_ask *msg, const int *fds, unsigned n, struct err *e)
 {
 	msg->magic = LINK_MAGIC;
@@ -126,7 +152,7 @@ static int send_ask(int link, struct link_ask *msg, const int *fds, unsigned n, 
 		errno = -r;
 		return err_sys(e, "ask the daemon");
 	}
-	return 0;
+	return r < 0;
 }
 
 int remote_ask_with(int link, struct link_ask *msg, int fd, struct err *e)
@@ -179,6 +205,8 @@ static int ask(struct pinfold_run *run, const int stdio[3], struct err *e)
 	struct link_ask msg = {.op = run->exec ? LINK_EXEC : LINK_RUN};
 
 	run->req.spec.prompt = !run->exec && (run->req.flags & PINFOLD_PROMPT);
+	run->keep = reuse_wanted();
+	msg.flags = run->keep ? LINK_KEEP : 0;
 	if (run->exec)
 		(void)snprintf(msg.id, sizeof(msg.id), "%s", run->req.spec.id);
 	return remote_ask(run->link, &msg, &run->req, stdio, e);
@@ -260,11 +288,24 @@ void remote_error(const struct link_msg *msg, struct err *e)
 	e->kind = e->kind < ERR_KINDS ? e->kind : ERR_INTERNAL;
 }
 
+/* The answer, behind what was still said about the run before. */
+static int next_answer(struct pinfold_run *run, struct link_msg *msg, int fds[2], struct err *e)
+{
+	int r;
+
+	while ((r = remote_next(run->link, run->cancel_fd, msg, fds, e)) >= 0 && run->kept &&
+	       (msg->kind == LINK_ENDED || msg->kind == LINK_DENIAL)) {
+		fd_close(&fds[0]);
+		fd_close(&fds[1]);
+	}
+	return r;
+}
+
 static int await_daemon(struct pinfold_run *run, struct err *e)
 {
 	struct link_msg msg;
 	int fds[2] = {FD_NONE, FD_NONE};
-	int r = remote_next(run->link, run->cancel_fd, &msg, fds, e);
+	int r = next_answer(run, &msg, fds, e);
 
 	if (r >= 0)
 		switch ((enum link_kind)msg.kind) {
@@ -291,6 +332,31 @@ static int await_daemon(struct pinfold_run *run, struct err *e)
 	return r;
 }
 
+/* One that was kept may have been closed before anybody read what we asked: the kernel knows. Only then is it
+ * asked again, or a command could run twice. */
+static bool was_unread(const struct pinfold_run *run)
+{
+	struct pollfd pfd[2] = {
+		{.fd = run->link, .events = POLLIN},
+		{.fd = run->cancel_fd > 0 ? run->cancel_fd : -1, .events = POLLIN},
+	};
+	char byte;
+
+	while (poll(pfd, 2, -1) < 0 && errno == EINTR)
+		;
+	return pfd[0].revents && recv(run->link, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
+	       errno == ECONNRESET;
+}
+
+static int ask_by_door(struct pinfold_run *run, const int stdio[3], struct err *e)
+{
+	fd_close(&run->link);
+	run->anew = true;
+	int r = open_link(run, &run->link, e);
+
+	return r < 0 ? r : ask(run, stdio, e);
+}
+
 int remote_start(struct pinfold_run *run, struct err *e)
 {
 	int stdio[3] = {FD_NONE, FD_NONE, FD_NONE};
@@ -302,6 +368,8 @@ int remote_start(struct pinfold_run *run, struct err *e)
 		r = run_make_stdio(run, stdio, e);
 	if (r >= 0)
 		r = ask(run, stdio, e);
+	if (r >= 0 && run->kept && (r > 0 || was_unread(run)))
+		r = ask_by_door(run, stdio, e);
 	for (int i = 0; i < 3; i++)
 		fd_close(&stdio[i]);
 	fd_close(&run->gate_end); /* on its way */
@@ -380,7 +448,8 @@ static void take_ended(struct pinfold_run *run, const struct link_ended *end)
 	part_later(run);
 }
 
-bool remote_message(struct pinfold_run *run)
+/* One message of the warden's. 1: the last; -EAGAIN: there is none. */
+static int take_link(struct pinfold_run *run)
 {
 	struct link_msg msg;
 	struct err e = ERR_INIT;
@@ -392,10 +461,10 @@ bool remote_message(struct pinfold_run *run)
 		r = passfd_receive(run->link, &msg, sizeof(msg), fds, 1, MSG_DONTWAIT);
 	fd_close(&fds[0]);
 	if (r == -EAGAIN)
-		return false;
+		return r;
 	if (r >= 0 && msg.kind == LINK_DENIAL) {
 		take_denial(run, &msg.denial);
-		return false;
+		return 0;
 	}
 	if (r >= 0 && msg.kind == LINK_OK && run->exec) {
 		run->usage.oom_kills = msg.ok.value;
@@ -406,22 +475,46 @@ bool remote_message(struct pinfold_run *run)
 		(void)daemon_is_gone(&e);
 		run_fail(run, &e, 125);
 	}
-	return true;
+	return 1;
+}
+
+bool remote_message(struct pinfold_run *run)
+{
+	return take_link(run) == 1;
 }
 
 /* Only of a command that ended by itself: the warden knows better why another did, once the guest
- * has gone. */
-void remote_tell(const struct pinfold_run *run)
+ * has gone. Where nobody asks what a command used that ended well, nobody is asked: every process has
+ * ended, and what was refused is in our socket (warden/ward_event.c). */
+void remote_tell(struct pinfold_run *run)
 {
 	struct link_ask msg = {.magic = LINK_MAGIC, .version = LINK_VERSION, .op = LINK_TELL};
+	int r = 0;
 
 	if (!run->req.spec.prompt)
 		return;
-	msg.arg = run_is_quiet(run) ? LINK_QUIET : 0;
-	if (run->stop == STOP_NONE && run->have_status && WIFEXITED(run->wait_status))
+	if (run->stop == STOP_NONE && run_is_quiet(run)) {
+		while (r == 0)
+			r = take_link(run);
+		run->settled = true;
+		part_later(run);
+	} else if (run->stop == STOP_NONE && run->have_status && WIFEXITED(run->wait_status)) {
 		(void)passfd_send(run->link, &msg, sizeof(msg), NULL, 0); /* or all is over */
-	else
+	} else {
 		(void)shutdown(run->live.sb.control, SHUT_WR); /* or it is gone */
+	}
+}
+
+void remote_leave(struct pinfold_run *run)
+{
+	struct link_ask msg = {
+		.magic = LINK_MAGIC, .version = LINK_VERSION, .op = LINK_TELL, .arg = LINK_LEAVE};
+
+	if (run->parting_link < 0 || !run->keep)
+		return;
+	if (!(run->exec || run->settled) ||
+	    passfd_send(run->parting_link, &msg, sizeof(msg), NULL, 0) >= 0)
+		reuse_give(run->link_path, &run->parting_link);
 }
 
 /* Did it say something on standard error, whether or not somebody read it yet? */

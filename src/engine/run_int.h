@@ -28,6 +28,7 @@
 #include "egress/source.h"
 #include "egress/secret.h"
 #include "engine/gitdir.h"
+#include "engine/reuse.h"
 #include "engine/record.h"
 #include "engine/replay.h"
 #include "engine/secrets.h"
@@ -172,6 +173,11 @@ struct pinfold_run {
 	int link; /* to the daemon, FD_NONE: the sandbox is ours */
 	int parting; /* the control socket of a guest that waits until we hang up: the last thing to do */
 	int parting_link;	     /* and with it the link */
+	char link_path[REUSE_PATH_SIZE]; /* where that leads */
+	bool keep;   /* the daemon knows that the next run may come on it (reuse.h) */
+	bool kept;   /* so did we */
+	bool anew;   /* we may not: it was closed */
+	bool settled; /* the daemon has no more to say that anybody asks for */
 	unsigned warm;		     /* it was waiting ready-made; 2: with an interpreter */
 	uint64_t cpu_before_us;	     /* which had used this much of the processor */
 	bool refused;		     /* the daemon does not do this kind */
@@ -343,8 +349,9 @@ void run_clean_host(struct pinfold_run *run);
 /* Ended by itself, well, and nobody asked for a document: nobody wants to know what it used. */
 bool run_is_quiet(const struct pinfold_run *run);
 /* remote.c: *ret_fd is FD_NONE where there is no daemon and none is asked for by name. */
-int remote_connect(const struct pinfold_run_options *o, int *ret_fd, struct err *e);
+int remote_connect(const struct pinfold_run_options *o, struct pinfold_run *run, struct err *e);
 int remote_open(int *ret_fd, struct err *e);
+int remote_open_exec(struct pinfold_run *run, struct err *e);
 /* Ask for something; with a request, its block and descriptors go along. */
 int remote_ask(int link, struct link_ask *msg, const struct request *req, const int stdio[3],
 	       struct err *e);
@@ -360,7 +367,9 @@ int remote_start(struct pinfold_run *run, struct err *e);
 bool remote_message(struct pinfold_run *run);
 void remote_kill(const struct pinfold_run *run);
 /* PINFOLD_PROMPT: the guest is done. */
-void remote_tell(const struct pinfold_run *run);
+void remote_tell(struct pinfold_run *run);
+/* All is over: the link is kept, if it may be. */
+void remote_leave(struct pinfold_run *run);
 /* A command in a sandbox that lives has ended, and not without a complaint: the answer says whether
  * somebody was killed for want of memory, or could not be started. False: all went well, which is
  * not worth a question, or nobody can be asked. */

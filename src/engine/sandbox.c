@@ -307,7 +307,7 @@ int sandbox_exec(const char *id, const struct pinfold_run_options *options, bool
 	if (r >= 0) {
 		record_who(run, options);
 		run->socket = run->req.spec.session = session;
-		r = remote_open(&run->link, e);
+		r = remote_open_exec(run, e);
 	}
 	if (r >= 0)
 		egress_share_begin(run);

@@ -15,6 +15,7 @@ struct ask {
 	const char **vectors;	     /* argv and envp */
 	const char **metadata;	     /* behind them; ends with NULL */
 	bool held;		     /* more commands may come, from the guest */
+	bool keep;		     /* the asker stays on his connection */
 	uint64_t whose;		     /* whose turn it is: a key of the warden's queue */
 };
 

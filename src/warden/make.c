@@ -301,6 +301,7 @@ static int get_ward(struct warden *w, const struct ask *ask, const struct ucred 
 	ward->spec.alert_kills = ask->head->flags & ASK_ALERT_KILL;
 	ward->spec.alert_pauses = ask->head->flags & ASK_ALERT_PAUSE;
 	ward->owner = who->uid;
+	ward->keep = ask->keep;
 	queue_began(w, ward, ask->whose);
 	ward->made_ms = warden_now_ms();
 	ask_command(ask, ward->command, sizeof(ward->command));

@@ -108,7 +108,7 @@ static int exec_attached(struct op *op, struct ward *ward, const struct ask *ask
 	if (r >= 0) {
 		ours = pair[0];
 		theirs = pair[1];
-		r = visit(op->w, ward, op->fds[0], e);
+		r = visit(op->w, ward, op->fds[0], op->ask->flags & LINK_KEEP, e);
 		op->kept = r >= 0;
 	}
 	/* Last: it may have to wait for our processor. */
@@ -316,7 +316,7 @@ static int op_kill(struct op *op, struct err *e)
 		return 0;
 	}
 	/* He hears of its end, and that nothing is left. */
-	r = visit(op->w, ward, op->fds[0], e);
+	r = visit(op->w, ward, op->fds[0], false, e);
 	op->kept = r >= 0;
 	if (r >= 0)
 		ward_kill(ward, LINK_STOP_CALLER);

@@ -329,6 +329,7 @@ static int enter(struct warden *w, const struct link_ask *ask, const struct ucre
 	int r = check(fds, &x->ask, e);
 	if (r >= 0) {
 		x->ask.whose = key;
+		x->ask.keep = ask->flags & LINK_KEEP;
 		x->bytes = x->ask.head->size;
 		r = make_room(w, t, x->bytes, e);
 	}

@@ -1,26 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "warden/visit.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
 #include "base/fd.h"
 #include "base/passfd.h"
+#include "warden/caller.h"
 
 struct visitor {
 	int link;
+	bool keep; /* he stays on his connection when his command has ended */
 	uint64_t oom_before, refused_before; /* when he came */
 	struct source source;
 	struct visitor *next;
 };
 
-int visit(struct warden *w, struct ward *ward, int link, struct err *e)
+int visit(struct warden *w, struct ward *ward, int link, bool keep, struct err *e)
 {
 	struct visitor *v = calloc(1, sizeof(*v));
 
 	if (!v)
 		return err_sys(e, "visit");
 	*v = (struct visitor){.link = link,
+			      .keep = keep,
 			      .oom_before = ward_oom_kills(ward),
 			      .refused_before = ward_pids_refused(ward),
 			      .source = {SOURCE_VISITOR, ward, v},
@@ -45,6 +49,8 @@ static void leave(struct warden *w, struct visitor *v)
 {
 	v->source.ward->n_visitors--;
 	warden_unwatch(w, v->link);
+	if (v->keep)
+		caller_keep(w, &v->link);
 	fd_close(&v->link);
 	free(v);
 }
@@ -78,15 +84,26 @@ void visit_event(struct warden *w, const struct source *source)
 {
 	struct visitor **at = &source->ward->visitors;
 	struct link_ask msg = {0};
-	int fds[1];
+	int fds[1 + LINK_FDS_MAX];
 
 	while (*at != source->of)
 		at = &(*at)->next;
 	struct visitor *v = *at;
-	int r = passfd_receive(v->link, &msg, sizeof(msg), fds, 1, MSG_DONTWAIT);
-	fd_close(&fds[0]);
-	if (r >= 0 && msg.op == LINK_TELL)
+	int n = caller_receive(w, v->link, &msg, fds);
+	if (n == -EAGAIN)
+		return;
+	bool again = n >= 0 && v->keep && caller_asks_again(&msg);
+	if (n >= 0 && msg.op == LINK_TELL && msg.arg != LINK_LEAVE)
 		answer(v);
+	v->keep &= n == 0 && msg.op == LINK_TELL;
 	*at = v->next;
+	if (again) {
+		warden_unwatch(w, v->link);
+		fds[0] = take_fd(&v->link);
+	}
 	leave(w, v);
+	if (again)
+		caller_ask(w, &msg, fds);
+	while (!again && n > 0)
+		fd_close(&fds[n--]);
 }

@@ -10,7 +10,7 @@
 #include "warden/ward_int.h"
 
 /* Takes the connection when it returns 0. */
-int visit(struct warden *w, struct ward *ward, int link, struct err *e);
+int visit(struct warden *w, struct ward *ward, int link, bool keep, struct err *e);
 /* Tell all; who does not read misses it. */
 void visitors_tell(const struct ward *ward, const struct link_msg *msg);
 void visitors_leave(struct warden *w, struct ward *ward);

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include "base/fd.h"
+#include "warden/caller.h"
 #include "warden/guard.h"
 #include "warden/job.h"
 #include "warden/stock.h"
@@ -221,20 +222,22 @@ void ward_end(struct warden *w, struct ward *ward)
 		if (ward->held)
 			tell_record(w, ward);
 		w->ended_us = warden_now_us();
+		if (told && ward->keep)
+			caller_keep(w, &ward->client);
 		if (told && ward_remove_later(w, ward))
 			return;
 	}
 	ward_remove(w, ward, &end, told);
 }
 
-void ward_tell_early(struct warden *w, struct ward *ward, bool count)
+void ward_tell_early(struct warden *w, struct ward *ward)
 {
 	struct live_end end = {0};
 
 	ward->asked = true;
 	if (ward->state != WARD_RUNNING)
 		return;
-	if (count && ward->live.cgroup.ops) {
+	if (ward->live.cgroup.ops) {
 		ward->live.cgroup.ops->usage(&ward->live.cgroup, &end.usage);
 		end.usage.cpu_us = cgroup_cpu_us(&ward->live.cgroup);
 		if (!end.usage.cpu_us) {
@@ -245,4 +248,15 @@ void ward_tell_early(struct warden *w, struct ward *ward, bool count)
 	note_end(ward, &end, true);
 	ward->told = ward_tell(ward, &ward->pending, NULL, 0);
 	w->ended_us = warden_now_us();
+}
+
+void ward_tell_nobody(struct ward *ward)
+{
+	const struct live_end end = {0};
+
+	ward->asked = true;
+	if (ward->state != WARD_RUNNING || ward->held || ward->told)
+		return;
+	note_end(ward, &end, true);
+	ward->told = true;
 }

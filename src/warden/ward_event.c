@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/passfd.h"
 #include "sandbox/notify.h"
+#include "warden/caller.h"
 #include "warden/control.h"
 #include "warden/guard.h"
 #include "warden/job.h"
@@ -202,10 +203,31 @@ static void on_guest_end(struct warden *w, struct ward *ward)
 	ward_end(w, ward);
 }
 
+/* What was refused. False: the caller does not read, and is told when he does. */
+static bool tell_denial(const struct ward *ward, const struct notify_event *ev, struct link_msg *msg)
+{
+	struct link_denial *d = &msg->denial;
+
+	*msg = (struct link_msg){.kind = LINK_DENIAL,
+				 .denial = {.network = ev->network, .port = ev->port}};
+	(void)snprintf(d->what, sizeof(d->what), "%s", ev->what);
+	(void)snprintf(d->hint, sizeof(d->hint), "%s", ev->hint ? ev->hint : "");
+	(void)snprintf(d->host, sizeof(d->host), "%s", ev->network ? ev->host : "");
+	if (ev->network && ward->spec.egress.n_ports)
+		d->network = LINK_NETWORK_POLICY;
+	/* Who made it knows its policy, and what the gate decides; who only has a command in it
+	 * does not. */
+	if (!notify_is_gated(&ward->spec.egress, ev))
+		visitors_tell(ward, msg);
+	return ward_tell(ward, msg, NULL, 0);
+}
+
+/* Told before it is answered: when its command has ended, all that was refused is in the caller's socket. */
 static void on_listener(struct warden *w, struct ward *ward, uint32_t events)
 {
 	struct notify_event ev = {0};
 	int r = events & EPOLLIN ? notify_take(ward->listener, &ev) : -EPIPE;
+	bool told = !ev.what[0] || tell_denial(ward, &ev, &ward->pending);
 
 	if (r > 0 && ev.guard)
 		r = ward_guard_ask(w, ward, &ev);
@@ -215,24 +237,7 @@ static void on_listener(struct warden *w, struct ward *ward, uint32_t events)
 		warden_unwatch(w, ward->listener);
 		fd_close(&ward->listener);
 	}
-	if (!ev.what[0])
-		return;
-	struct link_msg *msg = &ward->pending;
-	struct link_denial *d = &msg->denial;
-
-	*msg = (struct link_msg){.kind = LINK_DENIAL,
-				 .denial = {.network = ev.network, .port = ev.port}};
-
-	(void)snprintf(d->what, sizeof(d->what), "%s", ev.what);
-	(void)snprintf(d->hint, sizeof(d->hint), "%s", ev.hint ? ev.hint : "");
-	(void)snprintf(d->host, sizeof(d->host), "%s", ev.network ? ev.host : "");
-	if (ev.network && ward->spec.egress.n_ports)
-		d->network = LINK_NETWORK_POLICY;
-	/* Who made it knows its policy, and what the gate decides; who only has a command in it
-	 * does not. */
-	if (!notify_is_gated(&ward->spec.egress, &ev))
-		visitors_tell(ward, msg);
-	if (ward_tell(ward, msg, NULL, 0))
+	if (told)
 		return;
 	/* The next refused call waits until he reads. */
 	warden_unwatch(w, ward->listener);
@@ -259,6 +264,7 @@ static void on_reader(struct warden *w, struct ward *ward)
 static void on_client(struct warden *w, struct ward *ward, uint32_t events)
 {
 	struct link_ask msg = {0};
+	int fds[1 + LINK_FDS_MAX];
 
 	if (events == EPOLLOUT) {
 		on_reader(w, ward);
@@ -270,13 +276,26 @@ static void on_client(struct warden *w, struct ward *ward, uint32_t events)
 		return;
 	}
 	/* Whatever he says, or that he is gone, it is the end. */
-	int r = passfd_receive(ward->client, &msg, sizeof(msg), NULL, 0, 0);
-	if (r >= 0 && msg.op == LINK_TELL && !ward->held && !ward->asked) {
-		ward_tell_early(w, ward, msg.arg != LINK_QUIET);
+	int n = caller_receive(w, ward->client, &msg, fds);
+	if (n == -EAGAIN)
+		return;
+	if (n == 0 && msg.op == LINK_TELL && !ward->held && !ward->asked) {
+		if (msg.arg == LINK_LEAVE)
+			ward_tell_nobody(ward);
+		else
+			ward_tell_early(w, ward);
 		return;
 	}
 	warden_unwatch(w, ward->client);
 	ward_kill(ward, LINK_STOP_NONE);
+	ward_tell_nobody(ward);
+	if (n >= 0 && ward->keep && ward->state == WARD_RUNNING && caller_asks_again(&msg)) {
+		fds[0] = take_fd(&ward->client);
+		caller_ask(w, &msg, fds);
+		return;
+	}
+	while (n > 0)
+		fd_close(&fds[n--]);
 }
 
 void ward_event(struct warden *w, const struct source *source, uint32_t events)
@@ -307,6 +326,7 @@ void ward_event(struct warden *w, const struct source *source, uint32_t events)
 	case SOURCE_PRESSURE:
 	case SOURCE_QUEUED:
 	case SOURCE_ZYGOTE:
-	case SOURCE_LOOK: assert(0);
+	case SOURCE_LOOK:
+	case SOURCE_CALLER: assert(0);
 	}
 }

@@ -64,6 +64,7 @@ enum source_kind {
 	SOURCE_QUEUED,
 	SOURCE_ZYGOTE, /* zygote.c */
 	SOURCE_LOOK,   /* look.c */
+	SOURCE_CALLER, /* caller.c */
 };
 
 /* What an epoll event is about. */
@@ -108,6 +109,7 @@ struct ward {
 	uint64_t cpu_us, bytes;	 /* then: used and held when it was looked at last */
 	bool watching;		 /* it has an inotify instance of the host's */
 	bool answered;		 /* the caller knows that it failed */
+	bool keep;		 /* the caller stays on his connection (caller.c) */
 	bool asked;		 /* the caller wanted to know of its end before the guest's, */
 	bool told;		 /* and knows */
 	enum link_stop stop;
@@ -230,6 +232,10 @@ struct warden {
 		bool taken[LOOK_PLACES];
 	} look;
 	struct layered layered[LAYERED_MAX];
+	struct {
+		struct caller *first; /* who has been silent for longest */
+		unsigned n;
+	} callers;
 	unsigned n_watching;
 	bool draining;
 	bool timer_armed;
@@ -287,9 +293,10 @@ int ward_hand_over(struct warden *w, struct ward *ward, const int stdio[3], stru
 /* ward_end.c: kill it and remove all of it; tells the caller, if there is one. */
 void ward_end(struct warden *w, struct ward *ward);
 /* All but the guest were waited for, says the guest, and it is about to end: the caller need not
- * wait for that. The accounts are a group's, or what the guest has told him; reading them takes a
- * tenth of a short run, so not for who needs none. */
-void ward_tell_early(struct warden *w, struct ward *ward, bool count);
+ * wait for that. The accounts are a group's, or what the guest has told him. */
+void ward_tell_early(struct warden *w, struct ward *ward);
+/* He does not want to know any more. Reading the accounts takes a tenth of a short run: they are not read. */
+void ward_tell_nobody(struct ward *ward);
 /* Remove what the one that ended first still has on the host. */
 void ward_sweep_gone(struct warden *w);
 

@@ -21,6 +21,7 @@
 
 #include "base/fd.h"
 #include "base/passfd.h"
+#include "warden/caller.h"
 #include "warden/job.h"
 #include "warden/layered.h"
 #include "warden/look.h"
@@ -88,6 +89,7 @@ static void drain(struct warden *w)
 	w->drain_until_us = warden_now_us() + DRAIN_US;
 	w->config->stop_listening(w->config->arg);
 	queue_end(w);
+	callers_done(w);
 	/* Front ends when its socket does: nobody is let in any more. */
 	if (w->front >= 0)
 		(void)epoll_ctl(w->epoll, EPOLL_CTL_DEL, w->front, NULL);
@@ -268,6 +270,8 @@ static void on_event(struct warden *w, const struct source *source, uint32_t eve
 		zygote_event(w);
 	else if (source->kind == SOURCE_LOOK)
 		look_event(w);
+	else if (source->kind == SOURCE_CALLER)
+		caller_event(w, source);
 	else
 		ward_event(w, source, events);
 	arm_timer(w);
@@ -365,6 +369,7 @@ int warden_serve(const struct warden_config *config, struct err *e)
 		turn(&w);
 	while (w.wards)
 		ward_end(&w, w.wards);
+	callers_done(&w);
 	look_done(&w);
 	pool_done(&w);
 	stock_done(&w);

@@ -35,10 +35,12 @@
  * Those of JOB and FOLLOW are about the command `pid` of the sandbox, 0: its own, or its first.
  *
  * Closing the connection of a RUN ends it; a link_ask of any kind on it, too, but for TELL: the
- * guest said MSG_DONE, and the caller would have ENDED now, when only the guest itself is left (with
- * LINK_QUIET as `arg` without what it used: it ended well, and nobody asks); of
+ * guest said MSG_DONE, and the caller would have ENDED now, when only the guest itself is left; of
  * an EXEC it is answered by OK (value: processes of the sandbox that were killed for want of memory
- * since). After STARTED the caller has the other end of a socket to the guest (wire/msg.h) and
+ * since). With LINK_LEAVE there is no answer: nobody asks any more. With LINK_KEEP the connection stays when the RUN, or the command of the
+ * EXEC, has ended: the next one may be asked for on it, which also ends a RUN that has not been said to have
+ * ended. What was still said about that, ENDED or DENIAL, then comes before the answer.
+ * After STARTED the caller has the other end of a socket to the guest (wire/msg.h) and
  * talks to it directly. What holds the limits, and the right to kill, stays with the warden.
  */
 #ifndef WIRE_LINK_H
@@ -89,7 +91,8 @@ enum link_op {
 #define LINK_FROM 0x10u	 /* FOLLOW: from `offset` on */
 #define LINK_CLOSE 0x20u /* JOB_INPUT */
 #define LINK_USED 0x40u	 /* EXTEND: only because it was used */
-#define LINK_QUIET 1u	 /* TELL, `arg` */
+#define LINK_KEEP 0x100u /* RUN, EXEC: the next RUN or EXEC comes on this connection */
+#define LINK_LEAVE 1u	 /* TELL, `arg`: no answer is wanted */
 #define LINK_ONE 0x80u	 /* JOB_SIGNAL: to that process alone, whoever started it */
 
 struct link_ask {
