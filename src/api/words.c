@@ -28,7 +28,7 @@ static const struct {
 	{"remove them first: pinfold rm ", "remove them first: "},
 	{"pinfold log ", "the log of "},
 	{"pinfold undo, or allow more with pinfold limit",
-	 "undo; who runs the daemon may allow more"},
+	 "undo; whoever runs the daemon may allow more"},
 	{"pinfold undo, or allow it more: pinfold limit ",
 	 "undo, or have it raised: pinfold limit "},
 	{"say it when the workspace is made: pinfold new NAME ",
