@@ -33,7 +33,8 @@ static const char *const paragraphs[] = {
 const struct verb_doc deps_doc = {
 	.usage = {"[--lock FILE | WORKSPACE] [--sbom FORMAT] [--json]",
 		  "scan [--lang LANG] [--json] [DIR | FILE | --name WORKSPACE]",
-		  "add NAME... | rm NAME... | update [NAME...] | fetch | ls | gc"},
+		  "add NAME... | rm NAME... | update [NAME...]",
+		  "fetch | ls | gc"},
 	.paragraphs = paragraphs,
 	.examples = {{"What does this project need?", "pinfold deps scan ."},
 		     {"Lock a package:", "pinfold deps add 'pandas>=2'"},

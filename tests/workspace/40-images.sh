@@ -6,10 +6,14 @@
 . "$(dirname "$0")/../lib/workspace.sh"
 
 # take NAME SRC: an image, in the place of one of that name.
+# take NAME FILE: a file of $A, or anywhere.
 take()
 {
+	local from=$2
+
+	[[ "$from" = /* ]] || from=$A/$from
 	pinfold image rm "$1"
-	pinfold image import --json "$1" "$A/$2"
+	pinfold image import --json "$1" "$from"
 	check "$2 is taken in" test "$RC" = 0
 }
 
@@ -239,7 +243,7 @@ a" "undo"
 	check "export is whole" grep -qx 'usr/share/note' <(tar tf "$W/w.tar")
 	check "with what has changed" grep -qx 'home/user/a' <(tar tf "$W/w.tar")
 	check "and nothing of ours" not grep -qE '^v/|sbx' <(tar tf "$W/w.tar")
-	take again ../w.tar
+	take again "$W/w.tar"
 	in_image again 'cat /usr/share/note a'
 	prints "of the image
 a" "what was exported is an image again"
