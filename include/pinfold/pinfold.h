@@ -33,12 +33,12 @@ extern "C" {
 
 struct pinfold_run; /* one run and its sandbox */
 
-/* What went wrong and what to do about it. Codes are those of docs/errors.md. */
+/* What went wrong and what to do about it. docs/errors.md lists the codes. */
 struct pinfold_error {
 	char code[48];
 	char message[640];
 	char remedy[512];	 /* "" when there is none */
-	uint32_t retry_after_ms; /* busy: worth trying again after that; 0: nobody knows */
+	uint32_t retry_after_ms; /* busy: worth trying again after that; 0: unknown */
 };
 
 #define PINFOLD_PTY 0x1u      /* give the command a terminal of its own */
@@ -46,32 +46,32 @@ struct pinfold_error {
 #define PINFOLD_NO_STDIN 0x4u /* standard input is empty */
 #define PINFOLD_DAEMON 0x8u   /* run in the daemon, or fail */
 #define PINFOLD_LOCAL 0x10u   /* run in this process even when there is a daemon */
-/* On behalf of somebody who may not know what is on this host: no hint says so. */
+/* The run is for somebody who may not learn what is on this host: no hint tells it. */
 #define PINFOLD_FOREIGN 0x40u
-/* In the daemon: the result comes with the end of the last process, a moment before the sandbox is
+/* In the daemon: the result comes when the last process has ended, a moment before the sandbox is
  * gone. */
 #define PINFOLD_PROMPT 0x80u
-/* The caller's own policy.yaml counts, and a pinfold.yaml of `dir` that he trusted; presets,
- * too. */
+/* The caller's own policy.yaml and presets count, and so does a pinfold.yaml of `dir` that the
+ * caller trusts. */
 #define PINFOLD_OWN_POLICY 0x100u
 /* Pin what can be pinned, so that it can be run again with the same outcome: docs/replay.md. */
 #define PINFOLD_DETERMINISTIC 0x400u
 /* Keep what servers answer (docs/egress.md); the result names the recording. */
 #define PINFOLD_RECORD 0x800u
-/* All that the operator's ceiling allows may be reached (docs/egress.md); denied where there is
- * none. */
+/* Everything that the operator's ceiling allows may be reached (docs/egress.md); an error if there
+ * is no ceiling. */
 #define PINFOLD_OPEN_POLICY 0x1000u
-/* With deps: no package of a lock that was built from source, or by scripts of its own. */
+/* With deps: refuse packages of a lock that were built from source, or by their own scripts. */
 #define PINFOLD_ONLY_BINARY 0x2000u
-/* Of a background command: keep its standard input open for pinfold_process_write(); else it is
- * empty. */
+/* For a background command: keep its standard input open for pinfold_process_write(); otherwise it
+ * is empty. */
 #define PINFOLD_SPAWN_STDIN 0x20u
 
 struct pinfold_secrets_from;
 
 /*
  * What to run and within which limits. Start from PINFOLD_RUN_OPTIONS_INIT; zero or NULL always
- * means the default of the contract. All pointers are borrowed until pinfold_run_start() returns.
+ * means the default (docs/limits.md). All pointers are borrowed until pinfold_run_start() returns.
  */
 struct pinfold_run_options {
 	size_t size; /* sizeof(struct pinfold_run_options) of the caller's header */
@@ -85,7 +85,7 @@ struct pinfold_run_options {
 	const char *workdir;	/* absolute path inside */
 	const char *dir;	/* host directory shown copy-on-write at /work */
 	const char *user;	/* user, root */
-	const char *image;	/* host, or one of the store of the contract's data directory */
+	const char *image;	/* host, or one that is in the store of the data directory */
 	const char *isolation;	/* strict, landlock */
 	const char *limits;	/* strict, best-effort */
 	const char *term;	/* with PINFOLD_PTY: TERM inside */
@@ -93,7 +93,7 @@ struct pinfold_run_options {
 	/* What it may reach: "host[:port]"…, NULL ends them; text of a policy (docs/egress.md). */
 	const char *const *allow;
 	const char *policy;
-	/* auto, manifest, retry, off: packages that its programs need are there (docs/deps.md). */
+	/* auto, manifest, retry, off: provide the packages that its programs need (docs/deps.md). */
 	const char *deps;
 	const char *name; /* refused here: pinfold_workspace_exec() runs in a workspace */
 
@@ -124,32 +124,32 @@ struct pinfold_run_options {
 	/* Its id, "run" and 26 characters of base32, never used before; NULL: a new one. */
 	const char *run_id;
 	int approvals; /* the box for questions to a person; 0: that of the data directory */
-	/* On whose behalf, for the ledger and for who is asked; NULL: nobody's but the caller's
+	/* On whose behalf, for the ledger and for a person who is asked; NULL: the caller's
 	 * own. */
 	const char *tenant, *token, *client;
 	/* With PINFOLD_DETERMINISTIC: what the clock shows at first, since 1970; 0: what
 	 * docs/replay.md says. */
 	int64_t clock_start_s;
-	/* Packages that are to be there, beside what deps finds: names as the index knows them, of
-	 * the program's language (without one: python), or LANGUAGE:NAME; NULL ends them. */
+	/* Packages to provide beside what deps finds: names as the index knows them, of the
+	 * program's language (without one: python), or LANGUAGE:NAME; NULL ends them. */
 	const char *const *packages;
-	/* With the first alert (docs/alerts.md): log, kill, pause. NULL: log. */
+	/* What to do at the first alert (docs/alerts.md): log, kill, pause. NULL: log. */
 	const char *on_alert;
-	/* Digest of a recording that alone answers, and nothing is connected to; NULL: the network
-	 * does. */
+	/* Digest of a recording that answers instead of the network: nothing is connected to.
+	 * NULL: none. */
 	const char *replay;
-	/* Of all that its policy allows together: bytes both ways, connections, requests of HTTP.
-	 * 0: no limit. */
+	/* Limits for all that its policy allows together: bytes both ways, connections, HTTP
+	 * requests. 0: no limit. */
 	uint64_t egress_bytes, egress_connections, egress_requests;
-	int egress_purse; /* it is counted there, too: pinfold_purse_open(); 0: nowhere */
+	int egress_purse; /* count it there, too: pinfold_purse_open(); 0: nowhere else */
 	/* Packages of the distribution, NAME or NAME=VERSION; NULL ends them. */
 	const char *const *apt;
-	/* Of a sandbox that lives: packages that pinfold_deps_hold() had; 0: none. Borrowed. */
+	/* For a sandbox that lives: packages from pinfold_deps_hold(); 0: none. Borrowed. */
 	int packages_fd;
-	/* What it is for, up to 200 bytes: shown to who is asked. NULL: not said. */
+	/* What it is for, up to 200 bytes: shown to a person who is asked. NULL: not said. */
 	const char *reason;
-	/* Who has the values of what its policy injects: policy.h; NULL: the data directory's
-	 * vault. */
+	/* Where the values come from that its policy injects: policy.h; NULL: the vault of the data
+	 * directory. */
 	const struct pinfold_secrets_from *secrets;
 	/* What pinfold_deps_hold() said, for results; the id of the request, for the ledger. */
 	const char *packages_json, *request;
@@ -246,7 +246,7 @@ PINFOLD_API const char *pinfold_run_status(const struct pinfold_run *run);
 PINFOLD_API int pinfold_run_exit_status(const struct pinfold_run *run); /* 0..255 as the CLI's */
 PINFOLD_API const struct pinfold_error *
 pinfold_run_error(const struct pinfold_run *run); /* or NULL */
-/* Line i (from 0) of what a person should know: the limit hit, what was refused. NULL: no more. */
+/* Line i (from 0) of what a person should know: a limit hit, a refusal. NULL: no more. */
 PINFOLD_API const char *pinfold_run_note(const struct pinfold_run *run, unsigned i);
 /* Some numbers of it, without the document. */
 struct pinfold_run_summary {
@@ -279,8 +279,8 @@ PINFOLD_API int pinfold_doctor_write(int json, int fd);
  */
 #define PINFOLD_ID_SIZE 32
 
-/* Make one that lives for options->time_ms (0: ten minutes). With a command in the options it runs
- * in the background and the sandbox ends with it; without, it waits for pinfold_sandbox_exec(). */
+/* Make one that lives for options->time_ms (0: ten minutes). A command in the options runs in the
+ * background, and the sandbox ends with it; without one, it waits for pinfold_sandbox_exec(). */
 PINFOLD_API int pinfold_sandbox_create(const struct pinfold_run_options *options,
 				       char ret_id[PINFOLD_ID_SIZE],
 				       struct pinfold_error *ret_error);

@@ -440,7 +440,7 @@ static int take_secrets(void *arg, const struct pinfold_secret *list, unsigned n
 
 		/* Only who runs the daemon can set one. */
 		(void)snprintf(e.remedy + len, sizeof(e.remedy) - len,
-			       " --tenant %s, by who runs the daemon",
+			       " --tenant %s, typed by whoever runs the daemon",
 			       ((struct call *)arg)->who.tenant);
 	}
 	if (r < 0)

@@ -142,7 +142,8 @@ static int judge(const struct watching *w, struct keeper_child *k, struct err *e
 	if (r >= 0 && !w->begun && w->len)
 		r = keeper_error(w->lines, w->len, e);
 	if (r >= 0 || !e->text[0])
-		r = err_set(e, ERR_INTERNAL, "who reads the ledger ended with status %d", status);
+		r = err_set(e, ERR_INTERNAL, "the reader of the ledger ended with status %d",
+			    status);
 	return r;
 }
 

@@ -202,29 +202,29 @@ static int explain(const struct use *u, enum quota which, uint64_t n, struct err
 	unsigned long long limit = n;
 
 	if (which >= QUOTA_EGRESS && which < QUOTAS)
-		return err_set(e, ERR_LIMIT, "%s has used up his %s of %llu in this period",
+		return err_set(e, ERR_LIMIT, "%s has used up its %s of %llu in this period",
 			       u->name, quota_name(which), limit);
 	switch (which) {
 	case QUOTA_LIVE:
-		return err_set(e, ERR_LIMIT, "%s has %llu sandboxes and runs, which is his quota",
+		return err_set(e, ERR_LIMIT, "%s has %llu sandboxes and runs, which is its quota",
 			       u->name, limit);
 	case QUOTA_RUNS:
 		return err_set(e, ERR_LIMIT,
-			       "%s has started %llu in the last minute, which is his quota",
+			       "%s has started %llu in the last minute, which is its quota",
 			       u->name, limit);
 	case QUOTA_MEMORY:
 	case QUOTA_DISK:
 		return err_set(e, ERR_LIMIT,
 			       "with this one, the %s limits of %s's sandboxes would be more than "
-			       "his quota of %llu bytes",
+			       "its quota of %llu bytes",
 			       quota_name(which), u->name, limit);
 	case QUOTA_CPU:
 		return err_set(e, ERR_LIMIT,
-			       "%s has used up his %llu seconds of processor time in this period",
+			       "%s has used up its %llu seconds of processor time in this period",
 			       u->name, limit);
 	case QUOTA_BUDGET:
 		return err_set(e, ERR_LIMIT,
-			       "%s has used up his budget of %llu units in this period", u->name,
+			       "%s has used up its budget of %llu units in this period", u->name,
 			       limit);
 	case QUOTA_EGRESS:
 	case QUOTAS: break;

@@ -14,16 +14,16 @@
 #include "cmd/verb.h"
 
 static const char *const list_words[] = {
-	"Lists what waits for a person's word: what was asked for, for which sandbox, and how long it "
-	"still waits. No answer in time is a no.",
+	"Lists what waits for a person's approval: what was asked for, for which sandbox, and how "
+	"long it still waits. No answer in time counts as no.",
 	NULL,
 };
 static const char *const approve_words[] = {
-	"Says yes to the question ID: this time, with --sandbox as long as the sandbox lives, with --for "
-	"for that long.",
+	"Approves the question ID: once, with --sandbox for as long as the sandbox lives, with "
+	"--for for that long.",
 	NULL,
 };
-static const char *const deny_words[] = {"Says no to the question ID.", NULL};
+static const char *const deny_words[] = {"Answers the question ID with no.", NULL};
 
 const struct verb_doc approvals_doc = {
 	.usage = {"[--json]"},

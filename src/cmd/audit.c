@@ -18,25 +18,27 @@
 #include "cmd/verb.h"
 
 static const char *const paragraphs[] = {
-	"Prints what the ledger has: one line for every operation that ended or was refused, the "
-	"oldest first. With --run, the events of one run as a story. With --json, the events "
-	"themselves, one line each, as they were written and signed.",
+	"Prints the ledger: one line for every operation that ended or was refused, the oldest "
+	"first. With --run, the events of one run as a story. With --json, the events themselves, "
+	"one line each, as they were written and signed.",
 	"Values of variables, standard input, contents of files and output are not in the ledger: "
-	"names, sizes and hashes are. Arguments are, but for what looks like a secret.",
+	"names, sizes and hashes are. Arguments are, except what looks like a secret.",
 	"key prints the public keys that the ledger is checked with: keep them elsewhere. rotate lets another "
 	"key sign from now on. prune removes old events, whole files of them; a signed tombstone "
 	"takes their place, and pinfold verify knows it.",
 	"proof EVENT prints one event with what proves that it is in the ledger, for somebody who has nothing but that "
 	"text and the public key: pinfold verify checks it. EVENT is its place, \"at\" in the event, in the data "
 	"directory's own chain; with the id of another chain and a colon before it, in that one.",
-	"--cursor-file FILE keeps how far was printed: who starts again with it goes on there, in every chain, and "
-	"misses nothing. What was printed in the last moment before a kill may be printed again.",
-	"checkpoint prints the newest checkpoint as a witness is asked for his signature; witness DIR, on another "
-	"machine, reads that and prints his answer, or refuses: events that he has signed are missing, or are "
-	"others. cosign keeps the answer here; pinfold verify --witness-key looks for it.",
-	"sink add TARGET has a copy made elsewhere of all events, as they come: in a directory, at "
-	"http://ADDRESS:PORT/PATH (POST of JSON lines), or at syslog://ADDRESS:PORT (RFC 5424 over TCP). ls says how "
-	"far each is, rm ends one, ship brings there now what is new.",
+	"--cursor-file FILE remembers how far it printed, in every chain: started again with the "
+	"same file, it continues there and misses nothing. What was printed just before it was "
+	"killed may be printed again.",
+	"checkpoint prints the newest checkpoint, as a request to a witness to sign it; witness "
+	"DIR, on another machine, reads that and prints the signature, or refuses because events "
+	"that it has signed are missing or changed. cosign keeps the answer here; pinfold verify "
+	"--witness-key looks for it.",
+	"sink add TARGET keeps a copy of all events elsewhere, as they come: in a directory, at "
+	"http://ADDRESS:PORT/PATH (POST of JSON lines), or at syslog://ADDRESS:PORT (RFC 5424 "
+	"over TCP). ls says how far each copy is, rm ends one, ship sends what is new now.",
 	NULL,
 };
 

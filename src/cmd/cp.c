@@ -16,11 +16,11 @@
 #include "cmd/workspace.h"
 
 static const char *const paragraphs[] = {
-	"Copies a file or a directory with all below it into a workspace or out of one; one of SRC and "
-	"DST is NAME:PATH. A PATH that does not begin with / is below /home/user. DST is a directory "
-	"that exists, or the new name. Links are copied as links and never followed. Into a workspace "
-	"it is a command of its own: pinfold undo takes it back. Out of one works while commands run, and "
-	"sees where the workspace stood before them.",
+	"Copies a file or a directory with all below it into a workspace or out of one; one of "
+	"SRC and DST is NAME:PATH. A PATH that does not begin with / is below /home/user. DST is "
+	"a directory that exists, or the new name. Links are copied as links and never followed. "
+	"Into a workspace it is a command of its own: pinfold undo takes it back. Copying out "
+	"works while commands run, and sees the workspace as it was before them.",
 	"With - as DST one file is written to standard output, with - as SRC standard input becomes one file.",
 	"NAME is also the id of a sandbox that lives (pinfold ps); where a workspace has that name, too, "
 	"the sandbox is meant.",
@@ -183,7 +183,7 @@ int cmd_cp(const struct verb *v, int argc, char **argv)
 	if (!from == !to) {
 		(void)err_set(&e, ERR_INVALID,
 			      from ? "SRC and DST: both are in a workspace"
-				   : "SRC and DST: none is in a workspace");
+				   : "SRC and DST: neither is in a workspace");
 		(void)err_remedy(&e, "write one of them as NAME:PATH");
 		return say_failure(&e, n.r.json);
 	}

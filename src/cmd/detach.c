@@ -430,7 +430,7 @@ const struct verb_doc pause_doc = {
 		      "pinfold pause $id; pinfold ps; pinfold resume $id"}},
 };
 
-static const char *const resume_paragraphs[] = {"Lets a paused sandbox go on.", NULL};
+static const char *const resume_paragraphs[] = {"Continues a paused sandbox.", NULL};
 
 const struct verb_doc resume_doc = {
 	.usage = {"ID..."},

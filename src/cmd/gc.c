@@ -13,14 +13,14 @@
 #define LAST 10u
 
 static const char *const paragraphs[] = {
-	"Gives space back: layers that no snapshot has any more, and what dead processes left. That "
-	"happens by itself behind commands, too; here it is waited for.",
-	"With --history, commands that are older are forgotten: undo goes no further back than the "
-	"snapshot that is shown as base then. The last ten commands of a workspace stay however old "
-	"they are (--last), and so does what has a label. With --undone, what was taken back goes "
-	"at once, which otherwise stays for an hour.",
+	"Frees space: removes layers that no snapshot needs any more, and what dead processes "
+	"left. That also happens by itself after commands; this verb waits until it is done.",
+	"With --history, older commands are forgotten: undo then goes no further back than the "
+	"snapshot that is shown as base. The last ten commands of a workspace stay, however old "
+	"they are (--last), and so does everything with a label. With --undone, what was taken "
+	"back is removed at once; otherwise it stays for an hour.",
 	"Layers of forgotten commands become one: of a file that ten of them wrote, one copy stays.",
-	"A workspace in which something runs is left as it is, and said.",
+	"A workspace in which something runs is left as it is, and reported.",
 	NULL,
 };
 

@@ -58,9 +58,9 @@ static int stands(const struct named *n, const struct pinfold_snapshot *s)
 }
 
 static const char *const snap_paragraphs[] = {
-	"Marks where a workspace stands, so that pinfold rollback finds the way back, and prints its "
-	"number. It is on disk when this returns. Every command is a snapshot by itself; a label makes "
-	"one easier to find, and it is never forgotten.",
+	"Marks the present state of a workspace, so that pinfold rollback can return to it, and "
+	"prints its number. It is on disk when this returns. Every command is a snapshot by "
+	"itself; a label makes one easier to find, and it is never forgotten.",
 	NULL,
 };
 
@@ -89,9 +89,9 @@ int cmd_snap(const struct verb *v, int argc, char **argv)
 }
 
 static const char *const undo_paragraphs[] = {
-	"Takes back the last command, or the last N, and prints the number of the snapshot where the "
-	"workspace stands then. A rollback counts as a command. What was taken back is kept for an hour: "
-	"pinfold rollback goes to it by its number.",
+	"Takes back the last command, or the last N, and prints the number of the snapshot that "
+	"is current then. A rollback counts as a command. What was taken back is kept for an "
+	"hour: pinfold rollback can return to it by its number.",
 	NULL,
 };
 

@@ -157,7 +157,8 @@ int http_open_dir(const char *home, struct err *e)
 	if (fd < 0)
 		return err_sys(e, "open %s", path);
 	if (geteuid() == 0 && (fchown(fd, 0, PINFOLD_API_ID) < 0 || fchmod(fd, 0750) < 0)) {
-		(void)err_sys(e, "give %s to who serves HTTP (id %u)", path, PINFOLD_API_ID);
+		(void)err_sys(e, "give %s to the process that serves HTTP (id %u)", path,
+			      PINFOLD_API_ID);
 		return err_remedy(e, "where that id cannot be used, serve with --no-http");
 	}
 	return take_fd(&fd);
@@ -174,7 +175,7 @@ static int open_approvals(const char *home, struct err *e)
 	if (fd < 0)
 		return err_set(e, ERR_INTERNAL, "%s", failure.message);
 	if (geteuid() == 0 && fchown(fd, PINFOLD_API_ID, PINFOLD_API_ID) < 0)
-		return err_sys(e, "give %s/approvals to who serves HTTP", path);
+		return err_sys(e, "give %s/approvals to the process that serves HTTP", path);
 	return take_fd(&fd);
 }
 
@@ -210,7 +211,7 @@ static int open_ledger(int dir, struct err *e)
 	if (fd < 0)
 		return err_sys(e, "open the ledger's directory");
 	if (geteuid() == 0 && fchown(fd, PINFOLD_API_ID, PINFOLD_API_ID) < 0)
-		return err_sys(e, "give the ledger's directory to who serves HTTP");
+		return err_sys(e, "give the ledger's directory to the process that serves HTTP");
 	return take_fd(&fd);
 }
 

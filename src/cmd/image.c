@@ -14,13 +14,13 @@
 #include "cmd/workspace.h"
 
 static const char *const paragraphs[] = {
-	"Takes in a root file system as an image, which run, shell and new begin with instead of the "
-	"host's /usr: --image NAME. SRC is a tar file (plain, or compressed with gzip, xz or zstd), "
-	"an archive of docker save, an OCI layout (in a tar, or a directory), a directory, or - for "
-	"standard input. NAME may have a :TAG.",
-	"What an archive names by a digest has to have it. Names that lead out, devices and set-id "
-	"bits never get in. Of the configuration of an image only PATH counts; info shows the rest. "
-	"An image never changes, and cannot be removed while a workspace stands on it.",
+	"Imports a root file system as an image, which run, shell and new then use instead of the "
+	"host's /usr: --image NAME. SRC is a tar file (plain, or compressed with gzip, xz or "
+	"zstd), an archive of docker save, an OCI layout (in a tar, or a directory), a directory, "
+	"or - for standard input. NAME may have a :TAG.",
+	"What an archive names by a digest has to match it. Names that lead out, devices and "
+	"set-id bits never get in. Of an image's configuration only PATH is used; info shows the "
+	"rest. An image never changes, and cannot be removed while a workspace stands on it.",
 	NULL,
 };
 

@@ -14,11 +14,11 @@
 #include "cmd/workspace.h"
 
 static const char *const paragraphs[] = {
-	"Takes files into a workspace, below --to PATH. Without it what pinfold export wrote goes to "
-	"where it was, and all else to /home/user. SRC is a tar file (plain, "
-	"or compressed with gzip, xz or zstd), an image as docker save and OCI tools write it, "
-	"whose layers are put on each other, a directory, or - for standard input. A workspace "
-	"that is not there is made.",
+	"Brings files into a workspace, below --to PATH. Without it, what pinfold export wrote "
+	"goes to where it was, and everything else to /home/user. SRC is a tar file (plain, or "
+	"compressed with gzip, xz or zstd), an image as docker save and OCI tools write it, whose "
+	"layers are stacked, a directory, or - for standard input. A workspace that does not "
+	"exist is made.",
 	"It is one command: pinfold undo takes it back, and an archive that is not good leaves "
 	"the workspace as it was. Names that are absolute or lead out by .. and whatever would "
 	"be written through a link end the import. Devices, set-id bits and attributes that are "

@@ -344,7 +344,8 @@ int job_signal(int dir, const char *id, int signo, struct pinfold_error *error)
 	if (control < 0 || write(control, &word, 1) != 1) {
 		(void)snprintf(error->code, sizeof(error->code), "internal");
 		(void)snprintf(error->message, sizeof(error->message),
-			       "%s: who minds it does not listen: %s", id, strerror(errno));
+			       "%s: the process that looks after it does not listen: %s", id,
+			       strerror(errno));
 		return -1;
 	}
 	while (signo == SIGKILL && job_lives(dir))

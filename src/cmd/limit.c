@@ -10,13 +10,13 @@
 #include "cmd/workspace.h"
 
 static const char *const paragraphs[] = {
-	"Changes what a workspace may hold. Commands that are running keep what they began with. A limit "
-	"below what it has already is taken, too: then nothing more can be written to it.",
-	"With --total, what all workspaces of this data directory may be together: their bytes, with "
-	"those of images and packages, and their number. A user has one data directory, and so has "
-	"each tenant of the HTTP API. There is no such limit until one is set; --unlimited takes "
-	"both away.",
-	"Without a limit to set, it says which there are.",
+	"Changes what a workspace may hold. Commands that are running keep what they began with. "
+	"A limit below what it already holds is accepted; then nothing more can be written to it.",
+	"With --total, limits all workspaces of this data directory together: their bytes, with "
+	"those of images and packages, and their number. A user has one data directory, and so "
+	"has each tenant of the HTTP API. There is no such limit until one is set; --unlimited "
+	"takes both away.",
+	"Without a limit to set, it shows the present ones.",
 	NULL,
 };
 

@@ -2,8 +2,8 @@
 /*
  * pinfold: run untrusted code in a fresh sandbox.
  *
- * One row a verb. A verb parses its options (options.c is the one table of them) and calls the
- * library through include/pinfold/pinfold.h; it knows nothing else of how a sandbox is made.
+ * One row per verb. A verb parses its options (options.c is the one table of them) and calls the
+ * library through include/pinfold/pinfold.h. How a sandbox is made is not known in this room.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,28 +29,28 @@ const struct verb verb_table[] = {
 	{"run", "run a command or a program in a fresh sandbox", cmd_run, VERB_RUN, &run_doc},
 	{"shell", "an interactive shell in a fresh sandbox", cmd_shell, VERB_SHELL, &shell_doc},
 	{"plan", "print the steps of a run without doing them", cmd_plan, VERB_PLAN, &plan_doc},
-	{"serve", "be the daemon: sandboxes wait ready-made", cmd_serve, VERB_SERVE, &serve_doc},
-	{"mcp", "be the tool of an agent: MCP on standard input and output", cmd_mcp, VERB_MCP,
+	{"serve", "run the daemon, which keeps sandboxes ready-made", cmd_serve, VERB_SERVE,
+	 &serve_doc},
+	{"mcp", "give an agent tools: MCP on standard input and output", cmd_mcp, VERB_MCP,
 	 &mcp_doc},
-	{"approvals", "list what waits for a yes or a no", cmd_approvals, VERB_DATA,
-	 &approvals_doc},
-	{"approve", "say yes to what waits", cmd_approve, VERB_APPROVE, &approve_doc},
-	{"deny", "say no to it", cmd_deny, VERB_PLAIN, &deny_doc},
-	{"deps", "lock, have and list the packages that programs need", cmd_deps, VERB_DEPS,
+	{"approvals", "list what waits for approval", cmd_approvals, VERB_DATA, &approvals_doc},
+	{"approve", "approve something that waits", cmd_approve, VERB_APPROVE, &approve_doc},
+	{"deny", "refuse something that waits", cmd_deny, VERB_PLAIN, &deny_doc},
+	{"deps", "find, lock and fetch the packages that programs need", cmd_deps, VERB_DEPS,
 	 &deps_doc},
-	{"token", "make, list and remove keys of the HTTP API", cmd_token, VERB_TOKEN, &token_doc},
-	{"allow", "say what a policy lets a sandbox reach, and why", cmd_allow, VERB_ALLOW,
+	{"token", "make, list and remove tokens for the HTTP API", cmd_token, VERB_TOKEN,
+	 &token_doc},
+	{"allow", "say what a policy lets a sandbox reach, or change it", cmd_allow, VERB_ALLOW,
 	 &allow_doc},
-	{"trust", "let the pinfold.yaml of a project count", cmd_trust, VERB_TRUST, &trust_doc},
-	{"secret", "keep what programs may use and never see", cmd_secret, VERB_SECRET,
+	{"trust", "trust the pinfold.yaml of a project", cmd_trust, VERB_TRUST, &trust_doc},
+	{"secret", "keep keys that programs can use and never see", cmd_secret, VERB_SECRET,
 	 &secret_doc},
 	{"tenant", "set and list quotas of tenants of the HTTP API", cmd_tenant, VERB_TENANT,
 	 &tenant_doc},
 	{"new", "make a workspace: files that last", cmd_new, VERB_NEW, &new_doc},
 	{"ls", "list the workspaces", cmd_ls, VERB_LS, &ls_doc},
-	{"info", "say how a workspace stands", cmd_info, VERB_DATA, &info_doc},
-	{"limit", "change what a workspace, or all together, may hold", cmd_limit, VERB_LIMIT,
-	 &limit_doc},
+	{"info", "show the state of a workspace", cmd_info, VERB_DATA, &info_doc},
+	{"limit", "change how much workspaces may hold", cmd_limit, VERB_LIMIT, &limit_doc},
 	{"rm", "remove a workspace", cmd_rm, VERB_RM, &rm_doc},
 	{"exec", "run a command in a workspace, or in a sandbox that lives", cmd_exec, VERB_EXEC,
 	 &exec_doc},
@@ -64,31 +64,31 @@ const struct verb verb_table[] = {
 	 VERB_REVIEW, &review_doc},
 	{"apply", "write those changes to the directory, or take them back", cmd_apply, VERB_APPLY,
 	 &apply_doc},
-	{"snap", "mark where a workspace stands", cmd_snap, VERB_DATA, &snap_doc},
+	{"snap", "mark the state of a workspace", cmd_snap, VERB_DATA, &snap_doc},
 	{"undo", "take back the last commands of a workspace", cmd_undo, VERB_DATA, &undo_doc},
 	{"rollback", "bring a workspace back to a snapshot", cmd_rollback, VERB_DATA,
 	 &rollback_doc},
-	{"fork", "make a workspace out of another", cmd_fork, VERB_FORK, &fork_doc},
+	{"fork", "make a workspace from another", cmd_fork, VERB_FORK, &fork_doc},
 	{"export", "write a workspace, or one layer, as a tar file", cmd_export, VERB_EXPORT,
 	 &export_doc},
-	{"import", "take files into a workspace from a tar file or an image", cmd_import,
+	{"import", "bring files into a workspace from a tar file or an image", cmd_import,
 	 VERB_IMPORT, &import_doc},
-	{"image", "take in, list and remove root file systems", cmd_image, VERB_IMAGE, &image_doc},
-	{"gc", "give back what nobody needs any more", cmd_gc, VERB_GC, &gc_doc},
+	{"image", "import, list and remove root file systems", cmd_image, VERB_IMAGE, &image_doc},
+	{"gc", "free the space of what nobody needs", cmd_gc, VERB_GC, &gc_doc},
 	{"fsck", "check the data directory, and repair it", cmd_fsck, VERB_FSCK, &fsck_doc},
-	{"audit", "print what the ledger has: who did what, and what came of it", cmd_audit,
-	 VERB_AUDIT, &audit_doc},
+	{"audit", "print the ledger: who did what, and how it ended", cmd_audit, VERB_AUDIT,
+	 &audit_doc},
 	{"receipt", "print the signed receipt of a run", cmd_receipt, VERB_RECEIPT, &receipt_doc},
 	{"verify", "check the ledger, or a receipt", cmd_verify, VERB_VERIFY, &verify_doc},
-	{"replay", "run a run again, and say whether the same came of it", cmd_replay, VERB_REPLAY,
+	{"replay", "repeat a run, and say whether the result is the same", cmd_replay, VERB_REPLAY,
 	 &replay_doc},
 	{"ps", "list the sandboxes that live", cmd_ps, VERB_PS, &ps_doc},
-	{"top", "show what runs in the daemon, and go on showing it", cmd_top, VERB_TOP, &top_doc},
+	{"top", "show what runs in the daemon, continuously", cmd_top, VERB_TOP, &top_doc},
 	{"logs", "print what a detached command printed", cmd_logs, VERB_LOGS, &logs_doc},
 	{"attach", "follow a detached command", cmd_attach, VERB_PLAIN, &attach_doc},
 	{"kill", "end a sandbox, or send it a signal", cmd_kill, VERB_KILL, &kill_doc},
-	{"pause", "stop all that runs in a sandbox", cmd_pause, VERB_PLAIN, &pause_doc},
-	{"resume", "let a paused sandbox go on", cmd_resume, VERB_PLAIN, &resume_doc},
+	{"pause", "pause everything in a sandbox", cmd_pause, VERB_PLAIN, &pause_doc},
+	{"resume", "continue a paused sandbox", cmd_resume, VERB_PLAIN, &resume_doc},
 	{"extend", "let a sandbox live longer", cmd_extend, VERB_PLAIN, &extend_doc},
 	{"doctor", "say what this host can enforce", cmd_doctor, VERB_DOCTOR, &doctor_doc},
 	{"bench", "measure what a sandbox costs on this machine", cmd_bench, VERB_BENCH,
@@ -137,15 +137,15 @@ static int fill_standard_descriptors(void)
 	return 0;
 }
 
-/* With ulimit -f a write beyond it is to fail, not to end us. A handler, not SIG_IGN, which what we
- * start would inherit. */
+/* With ulimit -f, a write beyond the limit must fail, not end us. A handler, and not SIG_IGN, because
+ * the programs that we start would inherit that. */
 static void on_too_large(int signo)
 {
 	(void)signo;
 }
 
-/* The soft limit is there for programs that call select(), which we do not. What runs inside has
- * --nofile. */
+/* The soft limit exists for programs that call select(), which we do not. What runs inside gets the
+ * limit of --nofile. */
 static void raise_files(void)
 {
 	struct rlimit files;
@@ -153,10 +153,10 @@ static void raise_files(void)
 	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur >= FILES_WANTED)
 		return;
 	files.rlim_cur = files.rlim_max < FILES_WANTED ? files.rlim_max : FILES_WANTED;
-	(void)setrlimit(RLIMIT_NOFILE, &files); /* or the error says what is too low */
+	(void)setrlimit(RLIMIT_NOFILE, &files); /* else a later error says what is too low */
 }
 
-/* What is too small to run in ends in the middle, without a word. */
+/* With too small a stack we would end in the middle of something, without a word. */
 static int check_stack(struct err *e)
 {
 	struct rlimit stack;
@@ -172,8 +172,8 @@ static int check_stack(struct err *e)
 	return err_remedy(e, "raise that limit: ulimit -s 1024");
 }
 
-/* One that takes rights from the owner himself would have us make files, and a data directory, that
- * we could not open again. What it takes from others stays. */
+/* A umask that takes rights from the owner would make us create files, and a data directory, that we
+ * could not open again. What it takes from group and others stays. */
 static void keep_owner(void)
 {
 	mode_t mask = umask(S_IRWXG | S_IRWXO);

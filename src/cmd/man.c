@@ -143,7 +143,7 @@ static const struct entry environment[] = {
 	 "Configuration directory: policy.yaml, settings.yaml, deps.names, and what was trusted. Else /etc/pinfold for root, "
 	 "and pinfold in XDG_CONFIG_HOME or ~/.config for others."},
 	{"Ev PINFOLD_DEPS",
-	 "What --deps is where nobody says it: auto, manifest, retry; never: nobody may use it. That of "
+	 "The default of --deps: auto, manifest, retry; never: nobody may use it. That of "
 	 "the daemon counts for requests over HTTP."},
 	{"Ev PINFOLD_LEDGER", "off: nothing is recorded, and results have no receipt."},
 	{"Ev PINFOLD_LEDGER_SYNC",

@@ -10,13 +10,13 @@
 #include "mcp/mcp.h"
 
 static const char *const paragraphs[] = {
-	"An agent starts this and talks to it: tools to run commands and code, to read, write and list "
-	"files, to start processes and to look after them, each in a sandbox. One message a line on "
-	"standard input and output; logs go to standard error.",
-	"Sandboxes are in the daemon where there is one, and outlive this process by --idle. Where there is "
-	"none, the first tool that is called starts one that is this process's own and ends with it. "
-	"Nothing is made before that.",
-	"Nothing of the host is seen by a tool but what --transfer-dir names.",
+	"An MCP server that an agent starts and talks to: it offers tools to run commands and "
+	"code, to read, write and list files, and to start and manage processes, each in a "
+	"sandbox. One message a line on standard input and output; logs go to standard error.",
+	"If there is a daemon, the sandboxes are there, and outlive this process by --idle. If "
+	"there is none, the first tool call starts one that belongs to this process and ends with "
+	"it. Nothing is made before that.",
+	"Tools see nothing of the host except what --transfer-dir names.",
 	NULL,
 };
 

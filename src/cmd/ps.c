@@ -12,9 +12,10 @@
 #include "cmd/verb.h"
 
 static const char *const paragraphs[] = {
-	"Lists the sandboxes that live in the daemon: detached ones, those that runs of other callers "
-	"wait for, and for an hour those that have ended. Everybody sees his own, root all. Commands of exec "
-	"--detach in workspaces are listed where their data directory is.",
+	"Lists the sandboxes that live in the daemon: detached ones, those that runs of other "
+	"callers wait for, and for an hour those that have ended. Everybody sees their own, root "
+	"sees all. Commands of exec --detach in workspaces are listed for their own data "
+	"directory.",
 	"With the ID of one that lives by itself: the processes in it. * marks commands of exec.",
 	NULL,
 };

@@ -15,13 +15,15 @@
 #include "cmd/workspace.h"
 
 static const char *const push_paragraphs[] = {
-	"Brings a workspace's /home/user, or --to PATH, up to date with DIR. Only what it lacks travels: "
-	"changed files, and of large files the changed parts. It is one command in the workspace's "
-	"history, there whole or not at all, and on disk when this returns. Files that DIR no longer has "
-	"are removed; files that commands in the workspace made stay, unless --mirror.",
+	"Brings a workspace's /home/user, or --to PATH, up to date with DIR. Only what it lacks "
+	"is sent: changed files, and of large files the changed parts. It is one command in the "
+	"workspace's history, complete or not done at all, and on disk when this returns. Files "
+	"that DIR no longer has are removed; files that commands in the workspace made stay, "
+	"unless --mirror.",
 	"What .gitignore and .pinfoldignore name is left out; .git is not, unless --no-git.",
-	"With --url the workspace is another daemon's: http://ADDRESS:PORT or unix:PATH of its HTTP socket. What "
-	"travels is the same. One that was cut off goes on where it was when it is started again.",
+	"With --url the workspace is another daemon's: http://ADDRESS:PORT or unix:PATH of its "
+	"HTTP socket. The same is sent. If it was interrupted, the next push continues where it "
+	"stopped.",
 	NULL,
 };
 

@@ -13,14 +13,17 @@
 #include "cmd/verb.h"
 
 static const char *const paragraphs[] = {
-	"Runs a run again, in a sandbox of its own: the same command, program text, variables, standard input, "
-	"limits and image; in a workspace like the one that it was in, as that stood before; with --dir only if "
-	"the files there are still the same. What --record kept answers for the network. Compares exit status, output and changed files.",
-	"All that this needs is kept of runs with --deterministic or --record, for an hour or as long as their --keep says. "
-	"Others are run again by what the ledger knows: those that had no variables, input, program text, directory or network. "
-	"--deterministic pins a run that was recorded without it. docs/replay.md lists what is pinned and what cannot be.",
-	"Exit status 0: the same came of it; 1: something else, and the first difference of each kind is shown; "
-	"125: it could not be run again.",
+	"Repeats a run, in a sandbox of its own: the same command, program text, variables, "
+	"standard input, limits and image; in a workspace like the one that it was in, in the "
+	"same state; with --dir only if the files there are still the same. What --record kept "
+	"stands in for the network. Compares exit status, output and changed files.",
+	"Everything that this needs is kept for runs with --deterministic or --record, for an "
+	"hour or as long as their --keep says. Others are repeated from what the ledger has, if "
+	"they had no variables, input, program text, directory or network. --deterministic pins a "
+	"run that was recorded without it. docs/replay.md lists what is pinned and what cannot "
+	"be.",
+	"Exit status 0: the result is the same; 1: it is not, and the first difference of each "
+	"kind is shown; 125: it could not be run again.",
 	NULL,
 };
 

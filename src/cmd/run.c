@@ -11,11 +11,13 @@ static const char *const paragraphs[] = {
 	"Output streams through as it comes, byte for byte; on a terminal control sequences are "
 	"shown escaped unless --pty or --raw. Standard input is the caller's: in a loop that "
 	"reads, give --stdin /dev/null.",
-	"With --lang the program is CODE, a FILE of the host or, for - or nothing, standard input; "
-	"the words behind it are its arguments.",
-	"With --detach the command runs in the daemon and the id of its sandbox is printed; ps, logs, "
-	"attach, exec and kill take it. Without a COMMAND the sandbox just lives, for exec.",
-	"With --name what it changes is kept as a new workspace, to go on in with pinfold exec.",
+	"With --lang the program is CODE, a FILE of the host or, with - or nothing, standard "
+	"input; the words after it are its arguments.",
+	"With --detach the command runs in the daemon and the id of its sandbox is printed; ps, "
+	"logs, attach, exec and kill take it. Without a COMMAND the sandbox just stays there, for "
+	"exec.",
+	"With --name, what it changes is kept as a new workspace, in which pinfold exec can go "
+	"on.",
 	"Options end at -- or at the first word that is not an option.",
 	NULL,
 };

@@ -20,15 +20,16 @@
 #include "egress/vault.h"
 
 static const char *const paragraphs[] = {
-	"What programs in a sandbox may use and never see. A rule of the policy says where a secret "
-	"goes (inject); inside there is a placeholder under its name, and the gate puts the value "
-	"in its place on the way to that host, and takes it out of what comes back.",
-	"set reads the value from standard input, from --file, or from what --command prints (it is run "
-	"once, now, by sh); one line, without its end. It is "
-	"kept encrypted in the data directory, with a key that lies elsewhere, and is never shown.",
-	"--ttl ends it after that time, --uses after that many sandboxes that had it.",
-	"--tenant is for who runs a daemon: the secret is that tenant's, whose runs over HTTP may inject "
-	"it, and nobody else's. Over HTTP no secret can be set, listed or read.",
+	"Secrets are keys that programs in a sandbox can use and never see. A rule of the policy "
+	"says where a secret goes (inject). Inside, a variable of its name holds a placeholder; "
+	"the gate replaces that by the value on the way to the host of the rule, and removes the "
+	"value from what comes back.",
+	"set reads the value from standard input, from --file, or from what --command prints (run "
+	"once, now, by sh): one line, without its newline. It is kept encrypted in the data "
+	"directory, with a key that is kept elsewhere, and is never shown.",
+	"--ttl makes it expire after that time, --uses after that many sandboxes have had it.",
+	"--tenant is for whoever runs a daemon: the secret is that tenant's, and only that "
+	"tenant's runs over HTTP may inject it. Over HTTP no secret can be set, listed or read.",
 	NULL,
 };
 

@@ -20,20 +20,23 @@
 #define SHIP_MS 1000 /* how often copies of the ledger are brought up to date */
 
 static const char *const paragraphs[] = {
-	"Runs go to the daemon when they find its socket and may connect: as root everybody in group "
-	"pinfold, otherwise the user who started it. Sandboxes wait there ready-made, so a run starts "
-	"in a fraction of the time. What they may do is the same; each is used once.",
-	"SIGTERM ends it: no new run begins, those there have ten seconds to end. When it dies, every "
-	"sandbox dies with it, and the next start removes what was left.",
-	"How many wait follows demand: as many as were wanted at a time, at least --warm and "
-	"--warm-python, at most what --warm-memory holds; fewer when the host is short of memory.",
-	"--max runs at once; who comes then waits, up to --queue of them and half a minute, and is "
-	"refused with the code busy after that. Users take turns. Waiting does not count as --time.",
-	"HTTP is served on a Unix socket beside the other, where the caller's uid says who he is, and "
-	"with --listen on TCP, where every call needs a token (pinfold token new). GET /openapi.json "
-	"describes it. With --tls-cert and --tls-key it is TLS there. SIGHUP reads the two anew and puts a "
-	"new process in the place of the one that speaks HTTP; nothing that it does is lost.",
-	"A run whose limits, --dir or --user differ from what waits gets a sandbox made for it.",
+	"Runs go to the daemon when they find its socket and may connect: to root's daemon "
+	"everybody in group pinfold, otherwise the user who started it. Sandboxes wait there "
+	"ready-made, so a run starts sooner. What they may do is the same, and each is used once.",
+	"SIGTERM ends it: no new run begins, and running ones have ten seconds to end. When it "
+	"dies, every sandbox dies with it, and the next start removes what was left.",
+	"How many wait follows demand: as many as were wanted at the same time, at least --warm "
+	"and --warm-python, at most what fits into --warm-memory; fewer when the host is short of "
+	"memory.",
+	"At most --max runs go on at once. Up to --queue more wait, each for at most half a "
+	"minute; others are refused with the code busy. Users take turns. Waiting does not count "
+	"as --time.",
+	"HTTP is served on a Unix socket beside the other, where callers are known by their uid, "
+	"and with --listen on TCP, where every call needs a token (pinfold token new). GET "
+	"/openapi.json describes it. With --tls-cert and --tls-key it is TLS there. SIGHUP reads "
+	"the two again and replaces the process that speaks HTTP; nothing that it does is lost.",
+	"A run whose limits, --dir or --user differ from those of the waiting sandboxes gets one "
+	"made for it.",
 	NULL,
 };
 

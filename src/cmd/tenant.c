@@ -15,9 +15,10 @@
 #include "cmd/verb.h"
 
 static const char *const paragraphs[] = {
-	"Quotas of tenants of the HTTP API. set changes those that are given, and leaves the others; "
-	"none removes one. ls lists them, rm NAME removes all of a tenant's. They count from the next "
-	"request on. The tenant '*' stands for all who have none of their own.",
+	"Quotas of tenants of the HTTP API. set changes those that are given and leaves the "
+	"others; the value none removes one. ls lists them, rm NAME removes all of a tenant's. "
+	"They count from the next request on. The tenant '*' stands for all that have none of "
+	"their own.",
 	"A unit of the budget is a second of processor time, or a GiB of memory limit held for a "
 	"second. When processor time or budget is used up, all that the tenant has running is ended, "
 	"and nothing starts before the period is over. When one of the network is, nothing is reached "

@@ -17,11 +17,11 @@
 #define SCOPES "run,files,workspaces"
 
 static const char *const paragraphs[] = {
-	"Keys of the HTTP API, for callers on TCP. new prints the token, once: only its hash is kept. "
-	"ls lists them, rm ID removes one; it counts from the next request on.",
-	"A tenant sees its own runs, sandboxes and workspaces and nothing of any other. What a token "
-	"may is its scopes: run (runs, sandboxes, sessions), files, workspaces, approve, admin "
-	"(metrics).",
+	"Tokens for the HTTP API, for callers on TCP. new prints the token, once: only its hash "
+	"is kept. ls lists them, rm ID removes one, from the next request on.",
+	"A tenant sees its own runs, sandboxes and workspaces and nothing of any other. Its "
+	"scopes say what a token may do: run (runs, sandboxes, sessions), files, workspaces, "
+	"approve, admin (metrics).",
 	NULL,
 };
 

@@ -20,8 +20,8 @@
 
 static const char *const paragraphs[] = {
 	"Shows what lives in the daemon: on top how many run and wait and the sandboxes that wait "
-	"ready-made, then each sandbox, the busiest first, then each tenant. Everybody sees his own, "
-	"root all. Ctrl-C ends it.",
+	"ready-made, then each sandbox, the busiest first, then each tenant. Everybody sees their "
+	"own, root sees all. Ctrl-C ends it.",
 	NULL,
 };
 

@@ -22,10 +22,10 @@
 #define END_BYTES (1u << 16) /* of a file of checkpoints: many of them */
 
 static const char *const verify_paragraphs[] = {
-	"Without FILE: checks every event of the ledger, that each follows the one before, and that "
-	"the signed checkpoints cover them; names the first place that does not fit. With FILE: "
-	"checks a receipt, or a proof of one event (pinfold audit proof). Nothing but the files and the public "
-	"key is needed.",
+	"Without FILE: checks every event of the ledger, that each follows the one before, and "
+	"that the signed checkpoints cover them. It names the first place that does not match. "
+	"With FILE: checks a receipt, or a proof of one event (pinfold audit proof). Nothing but "
+	"the files and the public key is needed.",
 	"The key beside the ledger is used unless --key names one that was kept elsewhere, which "
 	"proves more; with several keys in it, as pinfold audit key prints them, every chain is checked with its "
 	"own, and none of them may be missing. So does a checkpoint that was kept elsewhere (--anchor): it shows "
@@ -52,9 +52,10 @@ const struct verb_doc verify_doc = {
 };
 
 static const char *const receipt_paragraphs[] = {
-	"Prints the receipt of a run that has ended: what was run, in what, what came of it, where it is "
-	"in the ledger and what proves that, signed. It is an in-toto statement in a DSSE envelope; "
-	"docs/ledger.md shows how to check one without Pinfold. It is JSON, with --json and without.",
+	"Prints the receipt of a run that has ended: what was run and where, how it ended, its "
+	"place in the ledger and the proof of that, signed. It is an in-toto statement in a DSSE "
+	"envelope; docs/ledger.md shows how to check one without Pinfold. It is JSON, with --json "
+	"and without.",
 	"Where this machine has a TPM or is a confidential guest, its quote or report is in it: "
 	"PINFOLD_EVIDENCE is auto, none, tpm2 or tsm. With the last two there is no receipt without it.",
 	NULL,

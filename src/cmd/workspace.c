@@ -277,7 +277,7 @@ int cmd_ls(const struct verb *v, int argc, char **argv)
 }
 
 static const char *const info_paragraphs[] = {
-	"Says how a workspace stands: its snapshot, its size, its limits.",
+	"Shows the state of a workspace: its snapshot, its size, its limits.",
 	NULL,
 };
 

@@ -117,7 +117,7 @@ static void say_ceiling(const struct egress_request *q, struct egress_verdict *r
 	bool is_request = q->stage == EGRESS_REQUEST && q->method;
 	(void)snprintf(
 		ret->hint, sizeof(ret->hint),
-		"who runs this machine does not allow %.*s%s%s; no option of a run can change that",
+		"the operator of this machine does not allow %.*s%s%s; no option of a run can change that",
 		is_request ? (int)(q->method_len < 32 ? q->method_len : 32) : 0,
 		is_request ? q->method : "", is_request ? " at this path of " : "",
 		where(q, text, sizeof(text)));

@@ -475,7 +475,8 @@ static int wait_taken(int fd, const char *id, struct err *e)
 
 	if (poll(&p, 1, TAKEN_MS) <= 0 ||
 	    recv(fd, &taken, sizeof(taken), MSG_DONTWAIT) != (ssize_t)sizeof(taken))
-		return err_set(e, ERR_TIMEOUT, "who asked %s does not take the answer", id);
+		return err_set(e, ERR_TIMEOUT, "the process that asked %s does not take the answer",
+			       id);
 	return taken ? 0 : err_set(e, ERR_CONFLICT, "%s was answered already, or is not yours", id);
 }
 

@@ -142,7 +142,7 @@ static void probe_layers(struct doctor *d)
 		     : "in memory they lack attributes: a directory of --dir cannot be removed");
 	if (!good)
 		(void)snprintf(r->remedy, sizeof(r->remedy),
-			       "use Linux 6.6 or newer, or run as root, for whom they are on disk");
+			       "use Linux 6.6 or newer, or run as root, whose files are on disk");
 }
 
 /* The data directory, or what it will be made in. */

@@ -46,7 +46,7 @@ static int ask(const char *id, enum live_op op, int policy, struct gate_taken *r
 	struct pollfd pfd = {.fd = ours, .events = POLLIN};
 	if (r >= 0 && (poll(&pfd, 1, ANSWER_MS) != 1 ||
 		       passfd_receive(ours, ret, sizeof(*ret), fds, 2, MSG_DONTWAIT) < 0))
-		r = err_set(e, ERR_INTERNAL, "who holds the way out of %s does not answer", id);
+		r = err_set(e, ERR_INTERNAL, "the gate of %s does not answer", id);
 	if (r >= 0 && ret->result < 0) {
 		*e = ret->e;
 		r = ret->result;

@@ -326,5 +326,5 @@ int egress_live_ask(const char *id, enum live_op op, int policy, int reply, stru
 				  "sandbox.policy.set");
 	}
 	int r = passfd_send(fd, &q, sizeof(q), fds, 2);
-	return r < 0 ? err_set(e, ERR_BUSY, "who holds %s does not listen", id) : 0;
+	return r < 0 ? err_set(e, ERR_BUSY, "the process that holds %s does not listen", id) : 0;
 }

@@ -99,7 +99,7 @@ static int open_link(struct pinfold_run *run, int *ret_fd, struct err *e)
 	say_why(r, e);
 	if (r == -EACCES)
 		return err_remedy(e, FOREIGN);
-	return err_remedy(e, "start one with `pinfold serve`: sandboxes that live are its own");
+	return err_remedy(e, "start one with `pinfold serve`: sandboxes that live belong to it");
 }
 
 int remote_open(int *ret_fd, struct err *e)

@@ -242,7 +242,7 @@ static int check_foreign(const struct kept *k, const char *run, struct err *e)
 		return 0;
 	(void)err_set(e, ERR_DENIED,
 		      "%s: what is kept of it has more than a run over HTTP can have", run);
-	return err_remedy(e, "who serves HTTP wrote it: see what became of that process");
+	return err_remedy(e, "the process that serves HTTP wrote it: see what became of that");
 }
 
 static int check_possible(const struct kept *k, const char *run, struct err *e)

@@ -149,7 +149,7 @@ static void detect_v2(struct cgroup_host *host, const char *table)
 	(void)snprintf(host->why, sizeof(host->why),
 		       "no control group with memory, pids and cpu is delegated to this user");
 	host->remedy = "run it where systemd manages this user (XDG_RUNTIME_DIR is set; loginctl "
-		       "enable-linger), from a leaf of a group delegated to him, or as root";
+		       "enable-linger), from a leaf of a group delegated to the user, or as root";
 }
 
 static void detect_v1(struct cgroup_host *host, const char *table)

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starts a guest. The caller's process may be large and threaded, so there is no fork: the child
- * shares our memory until it executes the guest. Unlike with vfork we go on meanwhile, so it has a
- * stack of its own, and makes raw system calls only.
+ * Starts a guest, and talks to it. The caller's process may be large and threaded, so there is no
+ * fork: the child shares our memory until it executes the guest. Unlike with vfork we go on
+ * meanwhile, so the child has a stack of its own and makes raw system calls only.
  *
- * Where the child is: new namespaces, all capabilities in the new user namespace, no id mapped
- * yet. Executing a program as an unmapped id would drop the capabilities, so the ones that the
+ *	sandbox_spawn()		control socket, descriptors, clone
+ *	  start_here()		clone3 into new namespaces and the control group
+ *	    child_main()	in the child: capabilities, descriptors, execveat of the guest
+ *	sandbox_started()	waits until the child has left our memory; says why it could not
+ *	sandbox_map_ids()	gives it its ids
+ *	sandbox_give_plan()	gives it its plan, which it walks (guest/start.c)
+ *
+ * Where the child is: in new namespaces, with all capabilities in the new user namespace, and no id
+ * mapped yet. Executing a program as an unmapped id would drop the capabilities, so those that the
  * plan needs are made ambient first; the plan's CAPS step takes them away again.
  */
 #include "sandbox/spawn.h"
@@ -51,8 +58,8 @@ static const unsigned char plan_caps[] = {
 #endif
 };
 
-/* Of a sandbox with a policy: to listen on the ports of the Internet's services, and to hear
- * datagrams that nobody takes. Given up with the others before anybody's program is there. */
+/* For a sandbox with a network policy: to listen on ports below 1024, and to hear datagrams that
+ * nobody takes. Given up with the others, before the user's program is there. */
 static const unsigned char policy_caps[] = {CAP_NET_BIND_SERVICE, CAP_NET_RAW};
 
 struct child {
@@ -64,14 +71,14 @@ struct child {
 	int error;
 };
 
-/* Lives until the child has left our memory, which the kernel tells in `busy`. */
+/* Lives until the child has left our memory: the kernel then clears `busy`. */
 struct sandbox_birth {
 	struct child child;
 	uint32_t busy;
 	_Alignas(16) char stack[16384];
 };
 
-/* Without instrumentation: what a sanitizer notes about this stack would outlive the child. */
+/* No instrumentation: what a sanitizer records about this stack would outlive the child. */
 #define IN_CHILD __attribute__((noinline, no_sanitize("address", "undefined", "thread")))
 
 IN_CHILD static long child_caps(const struct child *c)
@@ -91,7 +98,7 @@ IN_CHILD static long child_caps(const struct child *c)
 	return r;
 }
 
-/* First up out of the way, then down to their places, without close-on-exec. */
+/* First all up, out of the way; then each down to its place, without close-on-exec. */
 IN_CHILD static long child_fds(struct child *c)
 {
 	long r = 0;
@@ -164,8 +171,8 @@ static int no_image(struct err *e)
 	return err_remedy(e, "set the sysctl vm.memfd_noexec to 0 or 1");
 }
 
-/* The guest's program in a sealed memfd, made once per process. A process that forked, and closed
- * what it did not know, has something else by that number, or nothing. */
+/* The guest's program in a sealed memfd, made once per process. After a fork that closed descriptors
+ * it did not know, the cached number may be something else, or nothing: so it is checked. */
 static int image_fd(struct err *e)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -298,7 +305,8 @@ static int start(uint64_t flags, int cgroup, struct sandbox *sb, struct err *e)
 	return start_here(&s, e);
 }
 
-/* Who is to be below a pool's user namespace is started from within, as our child all the same. */
+/* A sandbox below a pool's user namespace is cloned from within that namespace, and is our child all
+ * the same. */
 static int start_guest(const struct sandbox_spec *spec, int cgroup, struct sandbox *sb,
 		       struct err *e)
 {
@@ -310,7 +318,7 @@ static int start_guest(const struct sandbox_spec *spec, int cgroup, struct sandb
 	return userns_inside(spec->pool.fd, start_here, &s, e);
 }
 
-/* Descriptors have to be moved out of the way, which a low limit does not allow. */
+/* Descriptors are moved up out of the way, which a low limit on open files does not allow. */
 static int explain_files(struct err *e)
 {
 	struct rlimit now;
@@ -341,7 +349,7 @@ int sandbox_started(struct sandbox *sb, struct err *e)
 	return error == -EINVAL || error == -EMFILE ? explain_files(e) : error;
 }
 
-/* FD_NONE ends the list of descriptors; NULL: none. */
+/* `fds` ends with FD_NONE; NULL: no descriptors. */
 static int send_guest(const struct sandbox *sb, uint32_t kind, int arg, const int *fds,
 		      struct err *e)
 {
@@ -362,13 +370,14 @@ static int send_guest(const struct sandbox *sb, uint32_t kind, int arg, const in
 		hdr.msg_control = &control;
 		hdr.msg_controllen = CMSG_SPACE(n * sizeof(int));
 	}
-	/* A guest that has already ended said why: the next receive tells it better. */
+	/* A guest that has already ended has said why: the next receive reports that better. */
 	if (sendmsg(sb->control, &hdr, MSG_NOSIGNAL) != (ssize_t)sizeof(msg) && errno != EPIPE)
 		return err_sys(e, "talk to the guest");
 	return 0;
 }
 
-/* A process to be, with nothing but its end of the control socket, which the caller closes. */
+/* Prepares a process that has only its end of the control socket, *ret_theirs, which our caller
+ * closes. */
 static int conceive(int image, struct sandbox *ret, int *ret_theirs, struct err *e)
 {
 	int pair[2];
@@ -471,7 +480,7 @@ static int write_map(void *arg, struct err *e)
 	return idmap_write(m->pid, m->map, e);
 }
 
-/* The kernel wants who writes a map to be one level above. */
+/* The kernel allows this only to a process in the user namespace one level above. */
 int sandbox_map_ids(const struct sandbox *sb, const struct sandbox_spec *spec, struct err *e)
 {
 	struct idmap map;

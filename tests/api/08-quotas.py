@@ -107,7 +107,7 @@ def hard_stop():
     same("a run over the budget is ended", (a.status, a.json["status"], a.json["exit_code"]),
          (200, "killed", None))
     same("and told why", [a.json["limit"][k] for k in ("kind", "value", "unit")], ["budget", 2, "units"])
-    check("in words", "used up his budget of 2 units" in a.json["limit"]["hint"], a.json["limit"])
+    check("in words", "used up its budget of 2 units" in a.json["limit"]["hint"], a.json["limit"])
     check("the sandbox is ended, too", wait_until(
         lambda: not four.get("/v1/sandboxes").json["items"]), four.get("/v1/sandboxes"))
     a = four.post("/v1/sandboxes/dev/exec", {"command": ["true"]})

@@ -140,8 +140,8 @@ standing()
 	chmod a+r "$W/ceiling.yaml"
 	CALL_ENV+=("PINFOLD_CEILING=$W/ceiling.yaml")
 	explains allowed policy.yaml --explain both.test
-	explains denied 'who runs this machine' --explain own.test
-	explains denied 'who runs this machine' --allow more.test --explain more.test
+	explains denied 'the operator of this machine' --explain own.test
+	explains denied 'the operator of this machine' --allow more.test --explain more.test
 	printf 'allow: [oops\n' >"$W/ceiling.yaml"
 	inside --allow both.test -- echo ran
 	refuses invalid_argument ceiling.yaml "a ceiling that cannot be read ends it"

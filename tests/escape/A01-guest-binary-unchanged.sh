@@ -3,8 +3,9 @@
 # red: seal
 #
 # CVE-2019-5736: code inside opened the runtime's own binary through /proc/self/exe and wrote to it.
-# The guest runs from a sealed memfd, PID 1 is not readable, and our file on the host has the same
-# hash after every case (the oracle). Entering a running sandbox does not exist yet; `run` does.
+# Here the guest runs from a sealed memfd, PID 1 is not readable, and the oracle checks after every
+# case that our file on the host has the same hash. A later command in a sandbox that lives is
+# started by that guest, so no binary of ours is executed there again.
 . "$(dirname "$0")/../lib/escape.sh"
 
 claim "A01 nothing inside can write to a binary of ours"

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # red: close-fds, pivot, ref-bwrap
 #
-# A file, a directory, a pipe or a socket that was open when pinfold started is a way out that no
-# namespace closes. The launcher leaves 20 open (tests/lib/launch.c), some of them hold a canary.
+# A file, a directory, a pipe or a socket that was open when pinfold started would be a way out that
+# no namespace closes. The launcher leaves 20 open (tests/lib/launch.c); some of them hold a canary.
 . "$(dirname "$0")/../lib/escape.sh"
 
 claim "A08 no inherited descriptor is open inside"
 
-# ways_out PID: directories that it has open from where `..` leads to the root of the host, through
-# whatever mount, attached or not.
+# ways_out PID: its open directories from which `..` leads to the root of the host, through whatever
+# mount, attached or not.
 ways_out()
 {
 	local fd root up=/../../../../../../../../../..

@@ -5,7 +5,7 @@
 # SIGKILL of the launcher at random moments from its fork to its end. Measured: bubblewrap with
 # --die-with-parent leaves processes, runc leaves processes, control groups and state, runsc leaves
 # groups and state. Here: no process after 2 s, and after one further run no trace at all.
-# PINFOLD_TEST_KILLS and PINFOLD_TEST_SEED: how many (60 in each mode), and which moments.
+# PINFOLD_TEST_KILLS: how many kills (60 in each mode); PINFOLD_TEST_SEED: at which moments.
 . "$(dirname "$0")/../lib/escape.sh"
 
 claim "H02 kill -9 of the launcher or of init, at any moment, leaves nothing"
@@ -13,8 +13,9 @@ claim "H02 kill -9 of the launcher or of init, at any moment, leaves nothing"
 KILLS=${PINFOLD_TEST_KILLS:-60}
 SEED=${PINFOLD_TEST_SEED:-$EPOCHSECONDS}
 
-# kills WHAT COUNT [HELPER_OPTION...] run [PINFOLD_OPTION...] -- COMMAND...: the harness's launcher,
-# which all orphans come to, reports who is left 2 s after the last one.
+# kills WHAT COUNT [HELPER_OPTION...] run [PINFOLD_OPTION...] -- COMMAND...: starts pinfold COUNT times
+# and kills it. The harness's launcher, which inherits all orphans, reports who is left 2 s after the
+# last kill.
 kills()
 {
 	local what=$1 count=$2 options=()
@@ -42,11 +43,11 @@ attack()
 	# From fork to exit; then mostly while it starts.
 	kills "whole life" $((KILLS / 6)) run --dir "$W" -- true
 	kills "start" $((KILLS / 6)) -m 4000 run --dir "$W" -- true
-	# A tree that would live on: out of its session, deaf to all that can be ignored.
+	# A process tree that would survive: in sessions of its own, ignoring all signals it can.
 	kills "running tree" $((KILLS / 6)) -m 40000 run --json -- sh -c 'trap "" TERM HUP INT PIPE
 		mkfifo /tmp/f; for i in 1 2 3; do setsid sh -c "read x <>/tmp/f" & done; wait'
 	kills "terminal" $((KILLS / 6)) -m 30000 run --pty -- sh -c 'mkfifo /tmp/f; read x <>/tmp/f'
-	# At the level without namespaces init is no PID 1: nothing ends by itself with it.
+	# At the level without namespaces init is not PID 1: its end does not end the others.
 	kills "level landlock" $((KILLS / 6)) -m 40000 run --isolation landlock --limits best-effort -- \
 		sh -c 'mkfifo f; for i in 1 2 3; do setsid sh -c "read x <>f" & done; wait'
 	# In a daemon it is not the caller's child: tests/daemon/02-kill.sh kills it there.

@@ -266,7 +266,7 @@ static void network(void)
 	is_int((long long)spend("one", 600), 0, "nothing is left");
 	ok(reach(q, "one") < 0, "then nobody starts");
 	is_str(e.detail, "egress_bytes", "and is told which");
-	has_str(e.text, "used up his egress_bytes of 1000", "in words");
+	has_str(e.text, "used up its egress_bytes of 1000", "in words");
 	ok(e.retry_ms > 0 && e.retry_ms <= 3600000, "and when");
 	ok(reach(q, "two") == 0, "another tenant is another");
 	ok(spend("two", 5000) == UINT64_MAX, "and has no limit");

@@ -482,7 +482,7 @@ static void ceilings(void)
 	is_int(ask(p, "GET https://x.a.test/yes").action, EGRESS_ALLOW, "what it does not");
 	v = ask(p, "CONNECT y.a.test:443");
 	ok(v.action == EGRESS_DENY && v.is_ceiling, "what it does not have");
-	has_str(v.hint, "who runs this machine", "whom to ask");
+	has_str(v.hint, "the operator of this machine", "whom to ask");
 	is_int(ask(p, "CONNECT z.ask.a.test:443").action, EGRESS_ASK, "it asks");
 	is_int(ask(p, "CONNECT d.test:443").action, EGRESS_DENY, "it gives nothing of its own");
 	is_int(ask(p, "CONNECT 10.0.0.1:443").may_be_private, 1, "an address that both name");
