@@ -106,6 +106,29 @@ both" "a child of fork() has connections of its own"
 	says after "and we have ours"
 }
 
+# The process that serves HTTP runs one thing after the other, too.
+over_http()
+{
+	local api open
+
+	[ "$MODE" = R ] || return 0
+	api=$(pgrep -P "$(pgrep -P "$DAEMON" -x pinfold-http)" -x pinfold-api)
+	posts 4
+	open=$(find "/proc/$api/fd" -mindepth 1 | wc -l)
+	posts 20
+	check "nothing is left open behind runs over HTTP: $open" test "$(find "/proc/$api/fd" -mindepth 1 | wc -l)" -le $((open + 2))
+}
+
+posts()
+{
+	local i
+
+	for ((i = 0; i < $1; i++)); do
+		curl -sf --unix-socket "$M/run/daemon-http.sock" -o "$EVIDENCE/post" -d '{"command": ["true"]}' \
+			http://localhost/v1/runs || not_ok "a run over HTTP"
+	done
+}
+
 # What one that is misused can bring about.
 misused()
 {
@@ -157,6 +180,7 @@ checks()
 	again_begin
 	without_front
 	two_processes
+	over_http
 	misused
 	daemon_again
 	files_are_refused
