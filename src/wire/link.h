@@ -52,7 +52,7 @@
 #include "wire/ask.h"
 
 #define LINK_MAGIC 0x70696e6cu
-#define LINK_VERSION 8u
+#define LINK_VERSION 9u
 #define LINK_ID_SIZE 32u
 
 enum link_op {
