@@ -112,10 +112,13 @@ static bool is_own_proc(void)
 
 static int no_map(struct err *e)
 {
-	if (!is_own_proc())
+	if (!is_own_proc()) {
+		/* The errno is chance: it depends on who has that number there, if anybody. */
+		e->kind = ERR_DENIED;
 		(void)err_remedy(e, "/proc is that of another process namespace: mount one of its "
 				    "own where pinfold runs, as unshare --mount-proc and bwrap "
 				    "--proc /proc do");
+	}
 	return err_wrap(e, "user namespace");
 }
 
