@@ -84,7 +84,7 @@ static int check_name(const char *word, struct err *e)
 
 	if (is_made_of(word, NAME_MAX_BYTES, "-") && !id)
 		return 0;
-	(void)err_set(e, ERR_INVALID, "name: \"%.80s\" is not a name of a workspace", word);
+	(void)err_set(e, ERR_INVALID, "name: \"%.80s\" is not a valid name for a workspace", word);
 	return err_remedy(e, id ? "it would be taken for an id of a sandbox"
 				: "use up to 63 of a-z, 0-9 and -, not beginning with -");
 }

@@ -183,7 +183,7 @@ int cmd_cp(const struct verb *v, int argc, char **argv)
 	if (!from == !to) {
 		(void)err_set(&e, ERR_INVALID,
 			      from ? "SRC and DST: both are in a workspace"
-				   : "SRC and DST: none is in a workspace");
+				   : "SRC and DST: neither is in a workspace");
 		(void)err_remedy(&e, "write one of them as NAME:PATH");
 		return say_failure(&e, n.r.json);
 	}

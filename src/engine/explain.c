@@ -136,7 +136,7 @@ static int explain_missing(struct pinfold_run *run, const char *name, struct err
 					  found);
 		return explain_hidden(run, found, e);
 	}
-	return err_remedy(e, "inside are %s, and --dir at /work",
+	return err_remedy(e, "inside you find %s, and the directory of --dir at /work",
 			  spec_on_image(&run->req.spec) ? "the image's files" : "the host's /usr");
 }
 

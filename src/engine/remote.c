@@ -83,7 +83,7 @@ int remote_open(int *ret_fd, struct err *e)
 	say_why(r, e);
 	if (r == -EACCES)
 		return err_remedy(e, FOREIGN);
-	return err_remedy(e, "start one with `pinfold serve`: sandboxes that live are its own");
+	return err_remedy(e, "start one with `pinfold serve`: sandboxes that live belong to it");
 }
 
 int remote_connect(const struct pinfold_run_options *o, int *ret_fd, struct err *e)

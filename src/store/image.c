@@ -74,7 +74,7 @@ int store_image_find(struct store *s, const char *name, struct store_image *ret,
 	if (r < 0)
 		return r;
 	(void)err_set(e, ERR_MISSING, "there is no image \"%.80s\"", name);
-	return err_remedy(e, "pinfold image ls lists those that are; "
+	return err_remedy(e, "pinfold image ls lists them; "
 			     "pinfold image import NAME SRC makes one");
 }
 

@@ -52,7 +52,7 @@ int store_check_name(const char *name, struct err *e)
 {
 	if (is_word(name, STORE_NAME_MAX, "-") && !is_id(name))
 		return 0;
-	(void)err_set(e, ERR_INVALID, "\"%.80s\" is not a name of a workspace", name);
+	(void)err_set(e, ERR_INVALID, "\"%.80s\" is not a valid name for a workspace", name);
 	return err_remedy(e, is_id(name) ? "it would be taken for an id of a sandbox"
 					 : "use up to 63 of a-z, 0-9 and -, not beginning with -");
 }

@@ -104,7 +104,7 @@ targets()
 	exits 125 "--json of a failure"
 	json_is '["error"]' 'list(d)' "--json of a failure: its error alone"
 	pinfold cp src/one other
-	refuses invalid_argument "none is in a workspace" "no workspace at all"
+	refuses invalid_argument "neither is in a workspace" "no workspace at all"
 	pinfold cp w:one v:one
 	refuses invalid_argument "both are in a workspace" "two of them"
 	pinfold log --json w
