@@ -163,8 +163,7 @@ static int missing(struct store *s, const char *name, struct err *e)
 	if (r >= 0)
 		r = db_next(rows, &ignored);
 	if (r > 0 && db_int(rows, 0) > 0)
-		return err_remedy(
-			e, "pinfold ls lists them; make it with: pinfold new %s", name);
+		return err_remedy(e, "pinfold ls lists them; make it with: pinfold new %s", name);
 	return err_remedy(e, "make it with: pinfold new %s", name);
 }
 
