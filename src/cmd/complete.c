@@ -195,8 +195,11 @@ void docs_zsh(void)
 	       "# zsh completion for pinfold, printed by: pinfold docs zsh\n"
 	       "_pinfold() {\n\tlocal -a verbs\n\tverbs=(\n");
 	for (const struct verb *v = verb_table; v->name; v++)
-		if (v->summary)
-			printf("\t\t'%s:%s'\n", v->name, v->summary);
+		if (v->summary) {
+			printf("\t\t'%s:", v->name);
+			put_zsh(v->summary);
+			printf("'\n");
+		}
 	printf("\t)\n"
 	       "\tif ((CURRENT == 2)) || [[ $words[2] == help ]]; then\n"
 	       "\t\t_describe -t verbs verb verbs\n"
