@@ -70,10 +70,15 @@ static bool add_forms(struct redact *r, const struct secret *one)
 
 	for (int other = 0; other < 2 && good; other++)
 		good = add(r, text, in_hex(in, len, other, text), false);
-	/* It may begin at any of three places of a group. */
-	for (size_t skip = 0; skip < 3 && good; skip++)
-		good = add(r, text, in_base64(in, len, skip, "+/", text), false) &&
+	/* It may begin at any of three places of a group. Where it has + or / in it, those are escaped as
+	 * any others are: PHP writes \/ in JSON, a URL has %2B. */
+	for (size_t skip = 0; skip < 3 && good; skip++) {
+		size_t n = in_base64(in, len, skip, "+/", text);
+		bool is_spelt = memchr(text, '+', n) || memchr(text, '/', n);
+
+		good = add(r, text, n, is_spelt) &&
 		       add(r, text, in_base64(in, len, skip, "-_", text), false);
+	}
 	explicit_bzero(text, sizeof(text));
 	return good;
 }

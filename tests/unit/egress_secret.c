@@ -305,6 +305,23 @@ static void redacted(void)
 	is_str(got, "a**************************b", "stars");
 }
 
+/* A value whose base64 has signs that URLs and JSON escape. */
+static void redacted_packed(void)
+{
+	struct secret *s = &all.list[1];
+
+	snprintf(s->value, sizeof(s->value), "tok~en?>?~~1234>");
+	s->len = (uint32_t)strlen(s->value);
+	redacted_one("Basic dXNlcjp0b2t+ZW4/Pj9+fjEyMzQ+", "Pj9", "base64 with + and /");
+	redacted_one("{\"a\": \"Basic dXNlcjp0b2t+ZW4\\/Pj9+fjEyMzQ+\"}", "Pj9",
+		     "the same in JSON of PHP");
+	redacted_one("?a=Basic%20dXNlcjp0b2t%2BZW4%2FPj9%2bfjEyMzQ%2B", "Pj9", "in a URL");
+	redacted_one("dTp0b2t\\u002bZW4\\u002FPj9\\u002BfjEyMzQ+", "Pj9", "in JSON with \\u");
+	redacted_one("dG9rfmVuPz4&#x2F;fn4xMjM0Pg==", "fn4x", "in HTML");
+	redacted_one("dXNlcjp0b2t-ZW4_Pj9-fjEyMzQ-", "Pj9", "that of URLs");
+	fill();
+}
+
 int main(void)
 {
 	fill();
@@ -314,5 +331,6 @@ int main(void)
 	TAP_RUN(scanned);
 	TAP_RUN(disguised);
 	TAP_RUN(redacted);
+	TAP_RUN(redacted_packed);
 	return tap_done();
 }
