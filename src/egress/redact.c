@@ -154,23 +154,44 @@ static int spelt_entity(unsigned char c, const char *text, size_t len)
 	return 0;
 }
 
+/* Of a URL; also of one that stands in another one: /login?next=%2F%3Fkey%3Da%252Fb. */
+static int spelt_percent(unsigned char c, const char *text, size_t len)
+{
+	int r = spelt_hex(c, text + 1, len - 1, 2);
+
+	if (r || len < 3 || memcmp(text + 1, "25", 2) != 0)
+		return 3 * r;
+	return 5 * spelt_hex(c, text + 3, len - 3, 2);
+}
+
+/* Of JSON and its like; also of one that stands in another one as a text, with up to three. */
+static int spelt_backslash(unsigned char c, const char *text, size_t len)
+{
+	size_t n = 1;
+	int r;
+
+	while (c != '\\' && n < len && n < 3 && text[n] == '\\')
+		n++;
+	if (n == len)
+		return -1;
+	if (text[n] != 'u' && text[n] != 'x')
+		return (unsigned char)text[n] == c ? (int)n + 1 : 0;
+	size_t digits = text[n] == 'u' ? 4 : 2;
+	r = spelt_hex(c, text + n + 1, len - n - 1, digits);
+	return r > 0 ? (int)(n + 1 + digits) : r;
+}
+
 /* How many bytes spell `c` here; 0: it is another; -1: what is there may be its beginning. */
 static int spelt(unsigned char c, const char *text, size_t len)
 {
 	int r = 0;
 
 	if (text[0] == '%')
-		r = 3 * spelt_hex(c, text + 1, len - 1, 2);
+		r = spelt_percent(c, text, len);
 	else if (text[0] == '&')
 		r = spelt_entity(c, text, len);
-	else if (text[0] == '\\' && len == 1)
-		r = -1;
-	else if (text[0] == '\\' && text[1] == 'u')
-		r = 6 * spelt_hex(c, text + 2, len - 2, 4);
-	else if (text[0] == '\\' && text[1] == 'x')
-		r = 4 * spelt_hex(c, text + 2, len - 2, 2);
-	else if (text[0] == '\\' && (unsigned char)text[1] == c)
-		r = 2;
+	else if (text[0] == '\\')
+		r = spelt_backslash(c, text, len);
 	else if (text[0] == '+' && c == ' ')
 		r = 1;
 	if (r == 0 && (unsigned char)text[0] == c)

@@ -297,6 +297,12 @@ static void redacted(void)
 	redacted_one(
 		"%73%6b%2D%6c%69%76%65%2f%30%31%32%33%34%35%36%37%38%39%2b%61%62%63%22%64%65%66",
 		"%30%31%32", "with everything escaped");
+	redacted_one("/login?next=%2Fa%3Fkey%3Dsk-live%252F0123456789%252babc%2522def&",
+		     "0123456789", "in a URL within a URL");
+	redacted_one("{\"log\": \"{\\\"k\\\": \\\"sk-live\\\\\\/0123456789+abc\\\\\\\"def\\\"}\"}",
+		     "0123456789", "in JSON within JSON");
+	redacted_one("\"\\\"sk-live\\\\u002f0123456789\\\\u002Babc\\\\u0022def\\\"\"", "0123456789",
+		     "with \\\\u");
 	out("100% & \\u00 &quot;sk-live%2F\\", 3, got);
 	is_str(got, "100% & \\u00 &quot;sk-live%2F\\", "escapes of other things stay");
 	out("nothing of the kind: sk-liv, sk-live/01234", 5, got);
