@@ -152,6 +152,55 @@ static void findings(void)
 	is_int(check(&missing, "/", ""), SECRET_GONE, "one that is not there");
 }
 
+static const char own_fields[] =
+	"Authorization X-Authorization X-Forwarded-Authorization X_Api_Key x.api.key apikey X-ApiKey "
+	"api-key X-Api-Token X-Auth-Token X-Auth-Key X-Auth X-Access-Token Token Private-Token "
+	"Job-Token X-Vault-Token X-GitHub-Token X-Goog-Api-Key X-Amz-Security-Token "
+	"Ocp-Apim-Subscription-Key X-RapidAPI-Key X-Functions-Key DD-API-KEY DD-APPLICATION-KEY "
+	"Fastly-Key CF-Access-Client-Secret X-Jwt-Assertion Cookie Cookie2 Signature X-Password "
+	"X-Secret Bearer";
+static const char other_fields[] =
+	"Accept User-Agent Content-Type Idempotency-Key X-Csrf-Token X-XSRF-TOKEN Sec-WebSocket-Key "
+	"X-Next-Page-Token Surrogate-Key Proxy-Authorization X-Goog-Api-Client X-GitHub-Api-Version "
+	"Git-Protocol X-Request-Id Npm-Auth-Type Authority Keyword Tokens-Used "
+	"X-Amz-Server-Side-Encryption-Customer-Key OpenAI-Organization X- -";
+static const char own_params[] =
+	"access_token ACCESS%5FTOKEN accessToken access-token auth_token oauth_token id_token "
+	"refresh_token private_token job_token token api_key apiKey apikey app_key hapikey "
+	"subscription-key key KEY client_secret secret password pwd auth jwt sig signature "
+	"X-Amz-Signature X-Amz-Credential X-Goog-Signature oauth_signature AWSAccessKeyId "
+	"GoogleAccessId";
+static const char other_params[] =
+	"page_token next-token nextPageToken continuationToken sync_token key_id sort_key monkey "
+	"author tokens signed se client_id";
+
+/* Each word as a field, or behind `front` as a parameter. */
+static void names_are(const char *words, const char *front, enum secret_finding want)
+{
+	char copy[2048], text[256], *at = NULL;
+
+	snprintf(copy, sizeof(copy), "%s", words);
+	for (char *word = strtok_r(copy, " ", &at); word; word = strtok_r(NULL, " ", &at)) {
+		snprintf(text, sizeof(text),
+			 *front ? "%s%s=AIzaSyD-mine-0123456789_x" : "%s%s: x\r\n", front, word);
+		is_int(*front ? check(NULL, text, "") : check(NULL, "/", text), want, word);
+	}
+}
+
+static void own_keys(void)
+{
+	brokered = true;
+	names_are(own_fields, "", SECRET_FOREIGN);
+	names_are(other_fields, "", SECRET_FINE);
+	names_are(own_params, "/?a=b&", SECRET_FOREIGN);
+	names_are(other_params, "/?a=b&", SECRET_FINE);
+	is_int(check(NULL, "/?key=dir/file.txt", ""), SECRET_FINE, "?key= of a path");
+	is_int(check(NULL, "/?key=mine", ""), SECRET_FINE, "or of a word");
+	is_int(check(NULL, "/?key=da39a3ee5e6b4b0d3255bfef95601890afd80709", ""), SECRET_FINE,
+	       "or of a digest");
+	brokered = false;
+}
+
 static void written(void)
 {
 	char buf[2048], want[512];
@@ -333,6 +382,7 @@ int main(void)
 	fill();
 	TAP_RUN(names);
 	TAP_RUN(findings);
+	TAP_RUN(own_keys);
 	TAP_RUN(written);
 	TAP_RUN(scanned);
 	TAP_RUN(disguised);
