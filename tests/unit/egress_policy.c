@@ -546,6 +546,9 @@ static void reached(void)
 	ok(!reach(p, "169.254.169.254", 80), "metadata");
 	ok(!reach(p, "64:ff9b::a00:1", 8080), "another address that leads to it is another");
 	ok(!reach(p, "93.184.216.34", 443), "a public one that a rule denies");
+	ok(!reach(p, "64:ff9b::93.184.216.34", 443) && !reach(p, "2002:5db8:d822::1", 443),
+	   "nor by a translator");
+	ok(reach(p, "64:ff9b::93.184.216.35", 443), "its neighbour can be");
 	ok(reach(p, "1.2.3.4", 443) && !reach(p, "1.2.3.4", 25), "on one port");
 	ok(!reach(p, "198.18.0.1", 443), "a synthetic one is nowhere");
 	policy_free(p);
