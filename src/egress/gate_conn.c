@@ -480,7 +480,7 @@ static const char *bad_place(const struct conn *c, const struct address *a)
 }
 
 /* Every address of a name has to be good: one that is not is no mistake but an attempt. */
-static bool may_reach(struct conn *c, const struct address *a)
+bool conn_may_reach(struct conn *c, const struct address *a)
 {
 	bool is_denied = policy_denies_address(c->box->policy, a, c->port);
 	const char *kind = is_denied ? "which a rule denies" : bad_place(c, a);
@@ -622,7 +622,7 @@ void conn_resolve(struct conn *c)
 static void resolved(struct conn *c)
 {
 	for (unsigned i = 0; i < c->n_addresses; i++)
-		if (!may_reach(c, &c->addresses[i])) {
+		if (!conn_may_reach(c, &c->addresses[i])) {
 			no_server(c, "the name leads to an address that is not allowed");
 			return;
 		}
