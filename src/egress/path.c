@@ -78,7 +78,8 @@ static const char *undo(const char *text, size_t len, struct path *ret)
 }
 
 /* What some readers take for a character of ASCII, since they bring text to one form (NFKC) or to one
- * case: full width, small, and other dots, slashes, blanks and letters. * is a pattern's own. */
+ * case: full width, small, and other dots, slashes, blanks and letters. * is a pattern's own, and what ends
+ * a path or a segment no pattern has. */
 static size_t wide_at(const char *text, size_t left, char *ret)
 {
 	static const struct {
@@ -96,7 +97,7 @@ static size_t wide_at(const char *text, size_t left, char *ret)
 		unsigned code = ((unsigned)text[1] & 3) << 6 | ((unsigned)text[2] & 0x3f);
 
 		*ret = (char)(code + 0x20);
-		return code >= 1 && code <= 0x5e && *ret != '*' ? 3 : 0;
+		return code >= 1 && code <= 0x5e && !strchr("*?#;", *ret) ? 3 : 0;
 	}
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		size_t n = strlen(others[i].text);
@@ -143,34 +144,32 @@ static bool is_trimmed(char c)
 	return c == '.' || c == ' ';
 }
 
-/* Of each segment what stands in front of a ;, in lower case, without dots and blanks at its end: those
- * Windows leaves out. Of all of it what stands in front of a ? or #, which were escaped. NULL, or why it is
- * refused. */
+/* Of each segment what stands in front of a ; ? or # (which were escaped), in lower case, without dots and
+ * blanks at its end: those Windows leaves out. Behind the first ? or # there is nothing for who decodes
+ * before he splits; for who does not there is, so it is looked at, too. NULL, or why it is refused. */
 static const char *loosen(struct path *p)
 {
-	size_t to = 0, at = 0;
+	size_t to = 0, at = 0, cut = 0;
 
 	while (at < p->loose_len) {
-		size_t begin;
-
 		p->loose[to++] = '/';
-		begin = to;
-		for (at++; at < p->loose_len && p->loose[at] != '/' && p->loose[at] != ';'; at++)
+		size_t begin = to;
+		for (at++; at < p->loose_len && !strchr("/;?#", p->loose[at]); at++)
 			p->loose[to++] = lower(p->loose[at]);
-		bool is_cut = at < p->loose_len && p->loose[at] == ';', was_empty = to == begin;
-		while (at < p->loose_len && p->loose[at] != '/')
-			at++;
+		char end = at < p->loose_len ? p->loose[at] : '\0';
 		/* Nothing behind the last slash is fine. */
-		if (was_empty && (is_cut || at < p->loose_len))
+		if (to == begin && (end == '/' || end == ';'))
 			return "an empty segment";
+		bool had_some = to > begin;
 		while (to > begin && is_trimmed(p->loose[to - 1]))
 			to--;
-		if (HOLD_GATE_PATH && !was_empty && to == begin)
+		if (HOLD_GATE_PATH && had_some && to == begin)
 			return "a dot segment";
+		for (; at < p->loose_len && p->loose[at] != '/'; at++)
+			if (!cut && strchr("?#", p->loose[at]))
+				cut = to;
 	}
-	for (at = 0; at < to && p->loose[at] != '?' && p->loose[at] != '#'; at++)
-		;
-	p->loose_len = (uint16_t)at;
+	p->loose_len = (uint16_t)(cut ? cut : to);
 	return NULL;
 }
 

@@ -31,6 +31,9 @@ static void readings(void)
 	reads("/a./b%20. /c", "/a./b . /c", "/a/b/c");
 	reads("/a%3fb", "/a?b", "/a");
 	reads("/a/b%23/c", "/a/b#/c", "/a/b");
+	reads("/a/%3F", "/a/?", "/a/");
+	reads("/a.%3fb/c;d", "/a.?b/c;d", "/a");
+	reads("/a;b%3fc/d", "/a;b?c/d", "/a");
 	reads("/%ef%bc%a1d%ef%bd%8din",
 	      "/\xef\xbc\xa1"
 	      "d\xef\xbd\x8d"
@@ -114,6 +117,10 @@ static void without_reading(void)
 		"/a%ef%bc%bc..",
 		"/%ef%bc%852e",
 		"/a%3f/../b",
+		"/..%3fb",
+		"/a/.%23",
+		"/a%3fb//c",
+		"/a%3f/b/%2e",
 		"/a%23/..",
 		"/a%ef%bc%8f%2fb",
 		"/a%2f",
@@ -171,6 +178,7 @@ static void patterns(void)
 	fits("/wiki/Inc.*", "/wiki/Inc._(x)", true, true);
 	fits("/\xef\xbc\xa1", "/%ef%bc%a1", true, true);
 	fits("/a/**", "/a/What%3F", true, true);
+	fits("/\xe8\xaa\xb0\xef\xbc\x9f", "/%e8%aa%b0%ef%bc%9f", true, true);
 	/* what a lenient server would see is denied, and not allowed */
 	fits("/admin", "/admin.", false, true);
 	fits("/admin", "/admin%20", false, true);
