@@ -154,11 +154,16 @@ static int spelt_entity(unsigned char c, const char *text, size_t len)
 	return 0;
 }
 
-/* Of a URL; also of one that stands in another one: /login?next=%2F%3Fkey%3Da%252Fb. */
-static int spelt_percent(unsigned char c, const char *text, size_t len)
+/* Of a URL; also of one that stands in another one: /login?next=%2F%3Fkey%3Da%252Fb. What a % itself
+ * becomes depends on how deep that is. */
+static int spelt_percent(unsigned char c, const char *text, size_t len, unsigned depth)
 {
-	int r = spelt_hex(c, text + 1, len - 1, 2);
+	static const char *const own[] = {"%", "%25", "%2525"};
+	size_t n = strlen(own[depth]);
 
+	if (c == '%' && memcmp(text, own[depth], n < len ? n : len) == 0)
+		return n <= len ? (int)n : -1;
+	int r = spelt_hex(c, text + 1, len - 1, 2);
 	if (r || len < 3 || memcmp(text + 1, "25", 2) != 0)
 		return 3 * r;
 	return 5 * spelt_hex(c, text + 3, len - 3, 2);
@@ -182,12 +187,12 @@ static int spelt_backslash(unsigned char c, const char *text, size_t len)
 }
 
 /* How many bytes spell `c` here; 0: it is another; -1: what is there may be its beginning. */
-static int spelt(unsigned char c, const char *text, size_t len)
+static int spelt(unsigned char c, const char *text, size_t len, unsigned depth)
 {
 	int r = 0;
 
 	if (text[0] == '%')
-		r = spelt_percent(c, text, len);
+		r = spelt_percent(c, text, len, depth);
 	else if (text[0] == '&')
 		r = spelt_entity(c, text, len);
 	else if (text[0] == '\\')
@@ -200,18 +205,33 @@ static int spelt(unsigned char c, const char *text, size_t len)
 }
 
 /* The same for a whole form; 0: it is not here. */
-static int fits(const char *form, size_t form_len, const char *text, size_t len)
+static int fits_at(const char *form, size_t form_len, const char *text, size_t len, unsigned depth)
 {
 	size_t at = 0;
 
 	for (size_t i = 0; i < form_len; i++) {
-		int n = at < len ? spelt((unsigned char)form[i], text + at, len - at) : -1;
+		int n = at < len ? spelt((unsigned char)form[i], text + at, len - at, depth) : -1;
 
 		if (n <= 0)
 			return n;
 		at += (size_t)n;
 	}
 	return (int)at;
+}
+
+static int fits(const char *form, size_t form_len, const char *text, size_t len)
+{
+	unsigned depths = memchr(form, '%', form_len) ? 3 : 1;
+	int most = 0;
+
+	for (unsigned depth = 0; depth < depths; depth++) {
+		int n = fits_at(form, form_len, text, len, depth);
+
+		if (n > 0)
+			return n;
+		most = n < 0 ? n : most;
+	}
+	return most;
 }
 
 static bool may_begin(char c, char first)

@@ -374,6 +374,12 @@ static void redacted_packed(void)
 	redacted_one("dTp0b2t\\u002bZW4\\u002FPj9\\u002BfjEyMzQ+", "Pj9", "in JSON with \\u");
 	redacted_one("dG9rfmVuPz4&#x2F;fn4xMjM0Pg==", "fn4x", "in HTML");
 	redacted_one("dXNlcjp0b2t-ZW4_Pj9-fjEyMzQ-", "Pj9", "that of URLs");
+	snprintf(s->value, sizeof(s->value), "100%%sure/xyz");
+	s->len = (uint32_t)strlen(s->value);
+	redacted_one("a 100%sure/xyz", "xyz", "a value with %");
+	redacted_one("?a=100%25sure%2Fxyz&", "xyz", "in a URL");
+	redacted_one("?a=100%2525sure%252Fxyz&", "xyz", "in a URL within a URL");
+	redacted_one("\"100\\u0025sure\\/xyz\" 100&#37;sure/xyz", "xyz", "in JSON and in HTML");
 	fill();
 }
 
