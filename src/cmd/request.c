@@ -47,7 +47,9 @@ static int read_policy(struct request *r, struct err *e)
 	}
 	text[len] = '\0';
 	if (len == POLICY_MAX || strlen(text) != len) {
-		(void)err_set(e, ERR_INVALID, "--policy: %.256s is no policy", path);
+		(void)err_set(e, ERR_INVALID, "--policy: %.256s is no policy: %s", path,
+			      len == POLICY_MAX ? "it has 4 MiB or more"
+						: "it has NUL in it, so it is no text in UTF-8");
 		return err_remedy(e, "name a file in YAML; docs/egress.md describes it");
 	}
 	r->policy_text = take_ptr(&text);

@@ -156,6 +156,17 @@ bool address_equal(const struct address *a, const struct address *b)
 	return a->is_ip6 == b->is_ip6 && memcmp(a->bytes, b->bytes, a->is_ip6 ? 16 : 4) == 0;
 }
 
+bool address_inner(const struct address *a, struct address *ret)
+{
+	if (a->is_ip6 && memcmp(a->bytes, nat64, sizeof(nat64)) == 0)
+		*ret = address_of_ip4(a->bytes + 12);
+	else if (a->is_ip6 && memcmp(a->bytes, six_to_four, sizeof(six_to_four)) == 0)
+		*ret = address_of_ip4(a->bytes + 2);
+	else
+		return false;
+	return true;
+}
+
 static bool is_in(const struct range *r, const uint8_t *bytes)
 {
 	unsigned whole = r->bits / 8, rest = r->bits % 8;

@@ -52,6 +52,9 @@ bool address_parse(const char *text, size_t len, struct address *ret);
 const char *address_text(const struct address *a, char ret[ADDRESS_TEXT_SIZE]);
 bool address_equal(const struct address *a, const struct address *b);
 
+/* The address of IPv4 that one of IPv6 leads to by a translator (NAT64) or a tunnel (6to4). false: none. */
+bool address_inner(const struct address *a, struct address *ret);
+
 /* Only ADDRESS_PUBLIC is reachable, unless a rule names the address itself (egress/policy.h). */
 enum address_class address_class(const struct address *a);
 /* "public", "loopback", "cloud metadata": a word for people and for records. */

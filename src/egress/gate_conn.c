@@ -460,28 +460,41 @@ static bool is_own(const struct address *a)
 	       address_equal(&from, a);
 }
 
-/* Every address of a name has to be good: one that is not is no mistake but an attempt. */
-static bool may_reach(struct conn *c, const struct address *a)
+/* NULL: it may be reached. Else what kind of place it is. */
+static const char *bad_place(const struct conn *c, const struct address *a)
 {
 	enum address_class class = ADDRESS_RESERVED;
-	char text[ADDRESS_TEXT_SIZE], what[192];
 	bool good = policy_may_reach(c->box->policy, a, c->port, &class);
 	bool named = good && (class != ADDRESS_PUBLIC || c->names_itself);
+	struct address inner;
 
 	/* Documents' addresses lead nowhere in the Internet, and to no private network by
 	 * custom. */
 	if (class == ADDRESS_DOCUMENTATION || !HOLD_GATE_ADDRESS)
 		good = true;
-	const char *kind = good && !named && HOLD_GATE_OWN && is_own(a) ? "this host's own"
-			   : good					? NULL
-									: address_class_name(class);
+	if (!good)
+		return address_class_name(class);
+	if (named || !HOLD_GATE_OWN)
+		return NULL;
+	return is_own(a) || (address_inner(a, &inner) && is_own(&inner)) ? "this host's own" : NULL;
+}
+
+/* Every address of a name has to be good: one that is not is no mistake but an attempt. */
+bool conn_may_reach(struct conn *c, const struct address *a)
+{
+	bool is_denied = policy_denies_address(c->box->policy, a, c->port);
+	const char *kind = is_denied ? "which a rule denies" : bad_place(c, a);
+	char text[ADDRESS_TEXT_SIZE], what[192];
+
 	if (!kind)
 		return true;
 	(void)snprintf(what, sizeof(what), "connect %.100s:%u, which is %s (%s)", c->host.text,
 		       c->port, address_text(a, text), kind);
 	box_deny(c->box, &c->host, c->port, what, "address",
-		 "the name leads to an address that is not public; a rule would have to name the "
-		 "address itself");
+		 is_denied
+			 ? "the policy denies this address on purpose; do not look for another way"
+			 : "the name leads to an address that is not public; a rule would have to "
+			   "name the address itself");
 	return false;
 }
 
@@ -609,7 +622,7 @@ void conn_resolve(struct conn *c)
 static void resolved(struct conn *c)
 {
 	for (unsigned i = 0; i < c->n_addresses; i++)
-		if (!may_reach(c, &c->addresses[i])) {
+		if (!conn_may_reach(c, &c->addresses[i])) {
 			no_server(c, "the name leads to an address that is not allowed");
 			return;
 		}

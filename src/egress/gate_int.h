@@ -367,6 +367,8 @@ struct conn *conn_lane(const struct conn *of);
 /* Where it wants to go is known: ask the policy and go on. `answer`: a proxy's client waits for
  * one. False: it was denied, and that was told; the caller answers and closes. */
 bool conn_decide(struct conn *c, struct egress_verdict *ret);
+/* May its server be at this address? What may not is told. */
+bool conn_may_reach(struct conn *c, const struct address *a);
 /* The rule's limits, which are shared by all connections that it allows, instead of those that it
  * has. False: there are too many connections. */
 bool conn_take_limits(struct conn *c, const struct egress_verdict *v);

@@ -58,6 +58,28 @@ static bool is_under_way(const struct conn *c)
 	return false;
 }
 
+/* An address that was good may be denied now. */
+static bool still_leads_well(struct conn *c)
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_storage room;
+	} at;
+	socklen_t len = sizeof(at);
+	struct address a;
+	uint16_t port;
+
+	if (!c->server_open) {
+		for (unsigned i = 0; i < c->n_addresses; i++)
+			if (!conn_may_reach(c, &c->addresses[i]))
+				return false;
+		return true;
+	}
+	/* One that is gone already leads nowhere. */
+	return getpeername(c->server.fd, &at.any, &len) < 0 ||
+	       !address_of_sockaddr(&at.any, &a, &port) || conn_may_reach(c, &a);
+}
+
 static bool still_good(struct conn *c, const struct policy *from)
 {
 	struct egress_request q = {
@@ -77,7 +99,7 @@ static bool still_good(struct conn *c, const struct policy *from)
 	}
 	c->rule = v.name;
 	c->names_itself = v.may_be_private;
-	return true;
+	return still_leads_well(c);
 }
 
 static unsigned sift(struct box *b, const struct policy *from)

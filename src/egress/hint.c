@@ -154,32 +154,45 @@ void hint_make(const struct policy *p, const struct opinion *o, const struct egr
 /* Below these anybody can have a name. Not the whole list of public suffixes, which is long and
  * changes: those that people allow by mistake. */
 static const char *const shared_hosts[] = {
-	"co.uk",
-	"com.au",
-	"co.jp",
 	"github.io",
 	"gitlab.io",
 	"githubusercontent.com",
 	"amazonaws.com",
-	"s3.amazonaws.com",
+	"on.aws",
 	"cloudfront.net",
+	"elasticbeanstalk.com",
+	"awsapprunner.com",
 	"herokuapp.com",
 	"vercel.app",
+	"now.sh",
 	"netlify.app",
+	"netlify.com",
 	"pages.dev",
 	"workers.dev",
 	"web.app",
 	"firebaseapp.com",
+	"firebaseio.com",
+	"cloudfunctions.net",
 	"appspot.com",
 	"run.app",
 	"azurewebsites.net",
+	"core.windows.net",
 	"blob.core.windows.net",
 	"azureedge.net",
+	"azurefd.net",
+	"azurestaticapps.net",
+	"cloudapp.net",
+	"cloudapp.azure.com",
+	"trafficmanager.net",
 	"fly.dev",
 	"onrender.com",
 	"ngrok.io",
 	"ngrok.app",
+	"ngrok.dev",
 	"ngrok-free.app",
+	"ngrok-free.dev",
+	"loca.lt",
+	"serveo.net",
 	"trycloudflare.com",
 	"storage.googleapis.com",
 	"googleapis.com",
@@ -187,14 +200,89 @@ static const char *const shared_hosts[] = {
 	"deno.dev",
 	"glitch.me",
 	"repl.co",
+	"replit.app",
+	"replit.dev",
 	"surge.sh",
 	"blogspot.com",
+	"wordpress.com",
+	"readthedocs.io",
 	"fastly.net",
 	"akamaized.net",
+	"b-cdn.net",
 	"nip.io",
 	"sslip.io",
+	"xip.io",
+	"duckdns.org",
 	"hf.space",
+	"streamlit.app",
+	"supabase.co",
+	"myshopify.com",
+	"digitaloceanspaces.com",
+	"ondigitalocean.app",
+	"backblazeb2.com",
+	"wasabisys.com",
+	"up.railway.app",
+	"codesandbox.io",
+	"csb.app",
+	"stackblitz.io",
+	"webcontainer.io",
+	"oastify.com",
+	"oast.fun",
+	"oast.pro",
+	"oast.site",
+	"interact.sh",
+	"webhook.site",
+	"pipedream.net",
 };
+
+/* co.uk, com.br, or.at: below a country, what registries sell names below. */
+static bool is_sold_below(const struct name *host)
+{
+	static const char *const words[] = {"ac",  "co",   "com", "edu", "go",	"gob", "gouv",
+					    "gov", "govt", "gv",  "id",	 "ltd", "mil", "ne",
+					    "net", "nom",  "or",  "org", "plc", "sch", "web"};
+	const char *dot = memchr(host->text, '.', host->len);
+	size_t n = dot ? (size_t)(dot - host->text) : 0;
+
+	if (!dot || host->len != n + 3 || memchr(dot + 1, '.', 2))
+		return false;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strlen(words[i]) == n && memcmp(host->text, words[i], n) == 0)
+			return true;
+	return false;
+}
+
+/* s3.eu-west-1.amazonaws.com, execute-api.us-east-1.amazonaws.com: what Amazon gives out names
+ * below, in each of its regions. */
+static bool is_of_amazon(const struct name *host)
+{
+	static const char *const suffixes[] = {".amazonaws.com", ".amazonaws.com.cn", ".on.aws"};
+	static const char *const services[] = {"s3",  "execute-api", "lambda-url",
+					       "elb", "compute",     "compute-1"};
+	size_t n = strcspn(host->text, ".");
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		size_t tail = strlen(suffixes[i]);
+
+		if (host->len <= tail || strcmp(host->text + host->len - tail, suffixes[i]) != 0)
+			continue;
+		/* s3-website-us-east-1, s3-eu-west-1, s3-accesspoint */
+		if (memcmp(host->text, "s3-", 3) == 0)
+			return true;
+		for (size_t k = 0; k < sizeof(services) / sizeof(services[0]); k++)
+			if (strlen(services[k]) == n && memcmp(host->text, services[k], n) == 0)
+				return true;
+	}
+	return false;
+}
+
+static bool is_shared(const struct name *host)
+{
+	for (size_t i = 0; i < sizeof(shared_hosts) / sizeof(shared_hosts[0]); i++)
+		if (strcmp(host->text, shared_hosts[i]) == 0)
+			return true;
+	return is_sold_below(host) || is_of_amazon(host);
+}
 
 const char *rule_oddity(const struct rule_draft *d, const struct name *host, enum host_kind kind)
 {
@@ -206,8 +294,6 @@ const char *rule_oddity(const struct rule_draft *d, const struct name *host, enu
 		return NULL;
 	if (!memchr(host->text, '.', host->len))
 		return "this is a whole top-level domain";
-	for (size_t i = 0; i < sizeof(shared_hosts) / sizeof(shared_hosts[0]); i++)
-		if (strcmp(host->text, shared_hosts[i]) == 0)
-			return "anybody can have a name below it, and receive what is sent there";
-	return NULL;
+	return is_shared(host) ? "anybody can have a name below it, and receive what is sent there"
+			       : NULL;
 }

@@ -77,38 +77,99 @@ static const char *undo(const char *text, size_t len, struct path *ret)
 	return NULL;
 }
 
-static const char *check_undone(const struct path *p)
+/* What some readers take for a character of ASCII, since they bring text to one form (NFKC) or to one
+ * case: full width, small, and other dots, slashes, blanks and letters. * is a pattern's own, and what ends
+ * a path or a segment no pattern has. */
+static size_t wide_at(const char *text, size_t left, char *ret)
 {
+	static const struct {
+		const char *text;
+		char c;
+	} others[] = {
+		{"\xc2\xa0", ' '},	{"\xc4\xb0", 'i'},     {"\xc4\xb1", 'i'},
+		{"\xc5\xbf", 's'},	{"\xe2\x80\xa4", '.'}, {"\xe2\x80\xa5", '.'},
+		{"\xe2\x80\xa6", '.'},	{"\xe2\x81\x84", '/'}, {"\xe2\x84\xaa", 'k'},
+		{"\xe2\x88\x95", '/'},	{"\xe3\x80\x80", ' '}, {"\xef\xb9\x92", '.'},
+		{"\xef\xb9\xa8", '\\'},
+	};
+
+	if (left >= 3 && text[0] == '\xef' && (text[1] == '\xbc' || text[1] == '\xbd')) {
+		unsigned code = ((unsigned)text[1] & 3) << 6 | ((unsigned)text[2] & 0x3f);
+
+		*ret = (char)(code + 0x20);
+		return code >= 1 && code <= 0x5e && !strchr("*?#;", *ret) ? 3 : 0;
+	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		size_t n = strlen(others[i].text);
+
+		if (left >= n && memcmp(text, others[i].text, n) == 0) {
+			*ret = others[i].c;
+			return n;
+		}
+	}
+	return 0;
+}
+
+/* In place; the new length. */
+static size_t narrow(char *text, size_t len)
+{
+	size_t to = 0;
+
+	for (size_t at = 0; at < len;) {
+		char c = text[at];
+		size_t n = (unsigned char)c >= 0x80 ? wide_at(text + at, len - at, &c) : 1;
+
+		text[to++] = n ? c : text[at];
+		at += n ? n : 1;
+	}
+	return to;
+}
+
+static const char *check_undone(struct path *p)
+{
+	if (!utf8_valid(p->loose, p->loose_len))
+		return "bytes that are not UTF-8";
+	p->loose_len = (uint16_t)narrow(p->loose, p->loose_len);
+	if (memchr(p->loose, '\\', p->loose_len))
+		return "a backslash";
 	for (size_t i = 0; i + 2 < p->loose_len; i++)
 		if (p->loose[i] == '%' && hex_value(p->loose[i + 1]) >= 0 &&
 		    hex_value(p->loose[i + 2]) >= 0)
 			return "an escape of an escape";
-	return utf8_valid(p->loose, p->loose_len) ? NULL : "bytes that are not UTF-8";
+	return NULL;
 }
 
-/* Of each segment what stands in front of a ;, in lower case. NULL, or why it is refused. */
+static bool is_trimmed(char c)
+{
+	return c == '.' || c == ' ';
+}
+
+/* Of each segment what stands in front of a ; ? or # (which were escaped), in lower case, without dots and
+ * blanks at its end: those Windows leaves out. Behind the first ? or # there is nothing for who decodes
+ * before he splits; for who does not there is, so it is looked at, too. NULL, or why it is refused. */
 static const char *loosen(struct path *p)
 {
-	size_t to = 0, at = 0;
+	size_t to = 0, at = 0, cut = 0;
 
 	while (at < p->loose_len) {
-		size_t begin;
-
 		p->loose[to++] = '/';
-		begin = to;
-		for (at++; at < p->loose_len && p->loose[at] != '/' && p->loose[at] != ';'; at++)
+		size_t begin = to;
+		for (at++; at < p->loose_len && !strchr("/;?#", p->loose[at]); at++)
 			p->loose[to++] = lower(p->loose[at]);
-		bool is_cut = at < p->loose_len && p->loose[at] == ';';
-		while (at < p->loose_len && p->loose[at] != '/')
-			at++;
-		size_t n = to - begin;
+		char end = at < p->loose_len ? p->loose[at] : '\0';
 		/* Nothing behind the last slash is fine. */
-		if (n == 0 && (is_cut || at < p->loose_len))
+		if (to == begin && (end == '/' || end == ';'))
 			return "an empty segment";
-		if (HOLD_GATE_PATH && n > 0 && n <= 2 && memcmp(p->loose + begin, "..", n) == 0)
+		bool had_some = to > begin;
+		while (to > begin && is_trimmed(p->loose[to - 1]))
+			to--;
+		if (HOLD_GATE_PATH && had_some && to == begin)
 			return "a dot segment";
+		for (; at < p->loose_len && p->loose[at] != '/'; at++)
+			if (!cut && strchr("?#", p->loose[at]))
+				cut = to;
 	}
-	p->loose_len = (uint16_t)to;
+	p->loose_len = (uint16_t)(cut ? cut : to);
 	return NULL;
 }
 
@@ -156,11 +217,33 @@ int path_pattern_check(const char *pattern, size_t len, struct err *e)
 	return err_remedy(e, "write patterns such as /simple/** or /v1/*/items");
 }
 
-static void make_automaton(struct automaton *a, const char *pattern, size_t len, bool fold)
+/* As loosen() has it. Behind a star a dot says which names are meant: it stays, unless the strict reading
+ * has seen to that. */
+static size_t loosen_pattern(const char *pattern, size_t len, bool is_strict_too, char *ret)
+{
+	size_t to = 0;
+
+	memcpy(ret, pattern, len);
+	len = narrow(ret, len);
+	for (size_t i = 0; i < len; i++) {
+		ret[to++] = lower(ret[i]);
+		if (i + 1 < len && ret[i + 1] != '/')
+			continue;
+		size_t end = to;
+
+		while (end > 1 && is_trimmed(ret[end - 1]) && ret[end - 2] != '/')
+			end--;
+		if (is_strict_too || ret[end - 1] != '*')
+			to = end;
+	}
+	return to;
+}
+
+static void make_automaton(struct automaton *a, const char *pattern, size_t len)
 {
 	a->n = 0;
 	for (size_t i = 0; i < len && a->n < PATH_PATTERN_MAX; i++) {
-		uint16_t token = (unsigned char)(fold ? lower(pattern[i]) : pattern[i]);
+		uint16_t token = (unsigned char)pattern[i];
 
 		if (pattern[i] == '*' && i + 1 < len && pattern[i + 1] == '*') {
 			token = TOKEN_STARS;
@@ -201,12 +284,12 @@ static struct states step(const struct automaton *a, const struct states *s, cha
 	return next;
 }
 
-static bool fits(const char *pattern, size_t pattern_len, const char *text, size_t len, bool fold)
+static bool fits(const char *pattern, size_t pattern_len, const char *text, size_t len)
 {
 	struct automaton a;
 	struct states s = {{0}};
 
-	make_automaton(&a, pattern, pattern_len, fold);
+	make_automaton(&a, pattern, pattern_len);
 	add_state(&a, &s, 0);
 	for (size_t i = 0; i < len; i++) {
 		s = step(&a, &s, text[i]);
@@ -218,9 +301,11 @@ static bool fits(const char *pattern, size_t pattern_len, const char *text, size
 
 bool path_fits(const char *pattern, size_t len, const struct path *p, bool must_fit_both)
 {
-	bool strict = fits(pattern, len, p->strict, p->strict_len, false);
+	bool strict = fits(pattern, len, p->strict, p->strict_len);
+	char loose[PATH_PATTERN_MAX];
 
-	if (strict != must_fit_both)
+	if (strict != must_fit_both || len > sizeof(loose))
 		return strict;
-	return fits(pattern, len, p->loose, p->loose_len, true);
+	return fits(loose, loosen_pattern(pattern, len, must_fit_both, loose), p->loose,
+		    p->loose_len);
 }

@@ -4,9 +4,10 @@
  *
  * Servers read odd paths in different ways, so a path is held against patterns in two readings:
  * strict, where it is undone once and says what it says; and loose, as the most lenient server
- * would have it: %2F is a slash, what stands behind a ; is not there, case does not matter. A rule
+ * would have it: %2F is a slash, what stands behind a ;, an escaped ? or # is not there, nor are dots and
+ * blanks at a segment's end, full width is none, case does not matter. A rule
  * that allows must fit both, one that denies or asks need fit only one. What has no safe reading at
- * all is refused: dot segments, empty segments, escapes of escapes, backslashes, control
+ * all is refused: segments of dots, empty segments, escapes of escapes, backslashes, control
  * characters, bytes that are not UTF-8.
  */
 #ifndef EGRESS_PATH_H

@@ -438,19 +438,32 @@ static bool names_address(const struct policy *p, const struct name *host, uint1
 	return is_named;
 }
 
-bool policy_may_reach(const struct policy *p, const struct address *a, uint16_t port,
-		      enum address_class *ret_class)
+/* Who denies an address denies the ways to it by a translator, too. */
+bool policy_denies_address(const struct policy *p, const struct address *a, uint16_t port)
 {
-	enum address_class class = address_class(a);
-	bool is_named = true, is_denied = false;
+	bool is_denied = false;
+	struct address inner;
 	struct name host;
 
 	name_of_address(a, &host);
-	for (; p; p = p->ceiling)
-		is_named &= names_address(p, &host, port, &is_denied);
+	for (const struct policy *at = p; at; at = at->ceiling)
+		(void)names_address(at, &host, port, &is_denied); /* only what is denied */
+	return is_denied || (address_inner(a, &inner) && policy_denies_address(p, &inner, port));
+}
+
+bool policy_may_reach(const struct policy *p, const struct address *a, uint16_t port,
+		      enum address_class *ret_class)
+{
+	bool is_named = true, ignored = false;
+	enum address_class class = address_class(a);
+	struct name host;
+
+	name_of_address(a, &host);
+	for (const struct policy *at = p; at; at = at->ceiling)
+		is_named &= names_address(at, &host, port, &ignored);
 	if (ret_class)
 		*ret_class = class;
-	return !is_denied && (class == ADDRESS_PUBLIC || is_named);
+	return (class == ADDRESS_PUBLIC || is_named) && !policy_denies_address(p, a, port);
 }
 
 static bool has_port(const struct policy *p, uint16_t port)

@@ -111,6 +111,8 @@ void policy_decide(const struct policy *p, const struct egress_request *q,
  * names it itself (in the ceiling, too). *ret_class, if not NULL, says what it is. */
 bool policy_may_reach(const struct policy *p, const struct address *a, uint16_t port,
 		      enum address_class *ret_class);
+/* Does a rule, or one of a ceiling, deny the address itself on this port? Whatever its kind. */
+bool policy_denies_address(const struct policy *p, const struct address *a, uint16_t port);
 /* The TCP ports for which somebody has to listen, ascending. Returns how many. */
 unsigned policy_ports(const struct policy *p, uint16_t ret[POLICY_PORTS_MAX]);
 /* May a connection have to be inspected, so that the sandbox needs an authority to trust? */

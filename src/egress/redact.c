@@ -70,10 +70,15 @@ static bool add_forms(struct redact *r, const struct secret *one)
 
 	for (int other = 0; other < 2 && good; other++)
 		good = add(r, text, in_hex(in, len, other, text), false);
-	/* It may begin at any of three places of a group. */
-	for (size_t skip = 0; skip < 3 && good; skip++)
-		good = add(r, text, in_base64(in, len, skip, "+/", text), false) &&
+	/* It may begin at any of three places of a group. Where it has + or / in it, those are escaped as
+	 * any others are: PHP writes \/ in JSON, a URL has %2B. */
+	for (size_t skip = 0; skip < 3 && good; skip++) {
+		size_t n = in_base64(in, len, skip, "+/", text);
+		bool is_spelt = memchr(text, '+', n) || memchr(text, '/', n);
+
+		good = add(r, text, n, is_spelt) &&
 		       add(r, text, in_base64(in, len, skip, "-_", text), false);
+	}
 	explicit_bzero(text, sizeof(text));
 	return good;
 }
@@ -149,23 +154,49 @@ static int spelt_entity(unsigned char c, const char *text, size_t len)
 	return 0;
 }
 
+/* Of a URL; also of one that stands in another one: /login?next=%2F%3Fkey%3Da%252Fb. What a % itself
+ * becomes depends on how deep that is. */
+static int spelt_percent(unsigned char c, const char *text, size_t len, unsigned depth)
+{
+	static const char *const own[] = {"%", "%25", "%2525"};
+	size_t n = strlen(own[depth]);
+
+	if (c == '%' && memcmp(text, own[depth], n < len ? n : len) == 0)
+		return n <= len ? (int)n : -1;
+	int r = spelt_hex(c, text + 1, len - 1, 2);
+	if (r || len < 3 || memcmp(text + 1, "25", 2) != 0)
+		return 3 * r;
+	return 5 * spelt_hex(c, text + 3, len - 3, 2);
+}
+
+/* Of JSON and its like; also of one that stands in another one as a text, with up to three. */
+static int spelt_backslash(unsigned char c, const char *text, size_t len)
+{
+	size_t n = 1;
+	int r;
+
+	while (c != '\\' && n < len && n < 3 && text[n] == '\\')
+		n++;
+	if (n == len)
+		return -1;
+	if (text[n] != 'u' && text[n] != 'x')
+		return (unsigned char)text[n] == c ? (int)n + 1 : 0;
+	size_t digits = text[n] == 'u' ? 4 : 2;
+	r = spelt_hex(c, text + n + 1, len - n - 1, digits);
+	return r > 0 ? (int)(n + 1 + digits) : r;
+}
+
 /* How many bytes spell `c` here; 0: it is another; -1: what is there may be its beginning. */
-static int spelt(unsigned char c, const char *text, size_t len)
+static int spelt(unsigned char c, const char *text, size_t len, unsigned depth)
 {
 	int r = 0;
 
 	if (text[0] == '%')
-		r = 3 * spelt_hex(c, text + 1, len - 1, 2);
+		r = spelt_percent(c, text, len, depth);
 	else if (text[0] == '&')
 		r = spelt_entity(c, text, len);
-	else if (text[0] == '\\' && len == 1)
-		r = -1;
-	else if (text[0] == '\\' && text[1] == 'u')
-		r = 6 * spelt_hex(c, text + 2, len - 2, 4);
-	else if (text[0] == '\\' && text[1] == 'x')
-		r = 4 * spelt_hex(c, text + 2, len - 2, 2);
-	else if (text[0] == '\\' && (unsigned char)text[1] == c)
-		r = 2;
+	else if (text[0] == '\\')
+		r = spelt_backslash(c, text, len);
 	else if (text[0] == '+' && c == ' ')
 		r = 1;
 	if (r == 0 && (unsigned char)text[0] == c)
@@ -174,18 +205,33 @@ static int spelt(unsigned char c, const char *text, size_t len)
 }
 
 /* The same for a whole form; 0: it is not here. */
-static int fits(const char *form, size_t form_len, const char *text, size_t len)
+static int fits_at(const char *form, size_t form_len, const char *text, size_t len, unsigned depth)
 {
 	size_t at = 0;
 
 	for (size_t i = 0; i < form_len; i++) {
-		int n = at < len ? spelt((unsigned char)form[i], text + at, len - at) : -1;
+		int n = at < len ? spelt((unsigned char)form[i], text + at, len - at, depth) : -1;
 
 		if (n <= 0)
 			return n;
 		at += (size_t)n;
 	}
 	return (int)at;
+}
+
+static int fits(const char *form, size_t form_len, const char *text, size_t len)
+{
+	unsigned depths = memchr(form, '%', form_len) ? 3 : 1;
+	int most = 0;
+
+	for (unsigned depth = 0; depth < depths; depth++) {
+		int n = fits_at(form, form_len, text, len, depth);
+
+		if (n > 0)
+			return n;
+		most = n < 0 ? n : most;
+	}
+	return most;
 }
 
 static bool may_begin(char c, char first)

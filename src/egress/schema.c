@@ -65,6 +65,16 @@ static int wrap_node(const struct item *it, const struct doc_node *n, struct err
 	return err_remedy(e, "%s", inner.remedy);
 }
 
+static int too_many(const struct item *it, const struct doc_node *n, unsigned max, const char *what,
+		    struct err *e)
+{
+	char why[64];
+
+	(void)snprintf(why, sizeof(why), "more than %u %s", max, what);
+	(void)fail_node(it, n, why, e);
+	return err_remedy(e, "write another rule for the same host beside it");
+}
+
 static int want(const struct item *it, const struct doc_node *n, enum doc_kind kind, struct err *e)
 {
 	char why[100];
@@ -140,7 +150,7 @@ static int take_one_port(struct item *it, const struct doc_node *n, struct err *
 	if (n->number < 1 || n->number > 65535)
 		return fail_node(it, n, "is not from 1 to 65535", e);
 	if (it->draft.n_ports == RULE_PORTS_MAX)
-		return fail_node(it, n, "too many ports", e);
+		return too_many(it, n, RULE_PORTS_MAX, "ports", e);
 	it->draft.ports[it->draft.n_ports++].port = (uint16_t)n->number;
 	return 0;
 }
@@ -186,7 +196,7 @@ static int take_list(struct item *it, const struct doc_node *n, const struct tex
 		at.line = one->line;
 		at.column = one->column;
 		if (*to->count == to->max)
-			return fail_node(it, n, "is too long", e);
+			return too_many(it, n, to->max, "entries", e);
 		if (take_text(it, one, &to->list[*to->count], e) < 0)
 			return -EINVAL;
 		if (to->check(to->list[(*to->count)++], e) < 0)

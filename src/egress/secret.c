@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "egress/credential.h"
 #include "egress/hold.h"
 #include "http/target.h"
 
@@ -14,29 +15,6 @@
 #define USER_MAX 128u
 #define PAIR_MAX (USER_MAX + 1 + SECRET_VALUE_MAX)
 #define BASE64_SIZE(n) (((n) + 2) / 3 * 4 + 1)
-
-/* Names under which clients send keys. Towards a host for which the gate has one, none of their own
- * gets through: it could be an attacker's, to have what is done land in his account. */
-static const char *const credentials[] = {
-	"authorization",	"x-api-key",	 "api-key",
-	"x-auth-token",		"private-token", "x-goog-api-key",
-	"x-amz-security-token", "cookie",
-};
-
-/* The same as parameters of a URL. */
-static const char *const parameters[] = {
-	"access_token",
-	"auth_token",
-	"oauth_token",
-	"private_token",
-	"api_key",
-	"apikey",
-	"api-key",
-	"client_secret",
-	"x-api-key",
-	"x-goog-api-key",
-	"x-amz-security-token",
-};
 
 bool secret_is_name(const char *text)
 {
@@ -170,14 +148,6 @@ static bool stands_for(const struct egress_inject *in, const struct secret *one,
 	return pair64(in->key, one->placeholder, SECRET_MARK_LEN, pair) && equal(f, BASIC, pair);
 }
 
-static bool is_credential(const struct http_field *f)
-{
-	for (size_t i = 0; i < sizeof(credentials) / sizeof(credentials[0]); i++)
-		if (is_named(f, credentials[i]))
-			return true;
-	return false;
-}
-
 static enum secret_finding check_field(const struct secret_set *s, const struct http_field *f,
 				       const struct egress_verdict *v)
 {
@@ -189,7 +159,7 @@ static enum secret_finding check_field(const struct secret_set *s, const struct 
 										   : SECRET_FOREIGN;
 	if (mark_in(f->value, f->value_len) || mark_in(f->name, f->name_len))
 		return SECRET_STRAY;
-	return v->is_brokered && is_credential(f) ? SECRET_FOREIGN : SECRET_FINE;
+	return v->is_brokered && credential_is_field(f) ? SECRET_FOREIGN : SECRET_FINE;
 }
 
 static const struct egress_inject *of_param(const struct egress_inject *in, unsigned n,
@@ -203,18 +173,6 @@ static const struct egress_inject *of_param(const struct egress_inject *in, unsi
 		if (in[i].where == EGRESS_QUERY && strcasecmp(in[i].key, name) == 0)
 			return &in[i];
 	return NULL;
-}
-
-static bool is_credential_param(const struct http_param *p)
-{
-	char name[USER_MAX + 1];
-
-	if (http_decode(p->name, p->name_len, true, name, sizeof(name)) < 0)
-		return false;
-	for (size_t i = 0; i < sizeof(parameters) / sizeof(parameters[0]); i++)
-		if (strcasecmp(name, parameters[i]) == 0)
-			return true;
-	return false;
 }
 
 static enum secret_finding check_target(const struct secret_set *s, const struct http_head *h,
@@ -238,7 +196,7 @@ static enum secret_finding check_target(const struct secret_set *s, const struct
 		if (!it &&
 		    (mark_in(p.name, p.name_len) || (p.value && mark_in(p.value, p.value_len))))
 			return SECRET_STRAY;
-		if (!it && v->is_brokered && is_credential_param(&p))
+		if (!it && v->is_brokered && credential_is_param(&p))
 			return SECRET_FOREIGN;
 	}
 	return SECRET_FINE;

@@ -86,12 +86,78 @@ bool target_is_websocket(const struct http_head *h)
 	       strncasecmp(h->method_text, WEBSOCKET, h->method_len) == 0;
 }
 
-bool target_override(const struct http_head *h, unsigned *at, char name[TARGET_METHOD_SIZE])
+static void upper(char name[TARGET_METHOD_SIZE], const char *text, size_t len)
+{
+	size_t n = len < HTTP_METHOD_MAX ? len : HTTP_METHOD_MAX;
+
+	for (size_t i = 0; i < n; i++)
+		name[i] = (char)toupper((unsigned char)text[i]);
+	name[n] = '\0';
+}
+
+/* Those that frameworks read. */
+static bool names_method(const struct http_field *f)
 {
 	static const char *const fields[] = {"x-http-method-override", "x-http-method",
 					     "x-method-override", "x-original-method",
 					     "x-forwarded-method"};
 
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (http_field_reads_as(f, fields[i]))
+			return true;
+	return false;
+}
+
+/* Some other field about a method (X-Method, HTTP-Method-Override), which has one in it. What a browser
+ * asks for leave for with Access-Control-Request-Method it does not do yet. */
+static bool may_name_method(const struct http_field *f)
+{
+	static const char *const methods[] = {"GET",	 "HEAD",   "POST",  "PUT",
+					      "PATCH",	 "DELETE", "TRACE", "MERGE",
+					      "CONNECT", "MOVE",   "COPY"};
+	char word[] = "method";
+	bool is_about = false;
+
+	for (uint32_t i = 0; i + sizeof(word) - 1 <= f->name_len && !is_about; i++)
+		is_about = strncasecmp(f->name + i, word, sizeof(word) - 1) == 0;
+	if (!is_about || http_field_reads_as(f, "access-control-request-method"))
+		return false;
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+		if (f->value_len == strlen(methods[i]) &&
+		    strncasecmp(f->value, methods[i], f->value_len) == 0)
+			return true;
+	return false;
+}
+
+/* ?_method=DELETE of a POST: the one behind the first `skip` parameters; how many there were. 0: none. */
+static unsigned query_override(const struct http_head *h, unsigned skip,
+			       char name[TARGET_METHOD_SIZE])
+{
+	char key[sizeof("x-http-method-override")], value[HTTP_METHOD_MAX * 3 + 1];
+	struct http_target t;
+	struct http_query q;
+	struct http_param p;
+
+	if (h->method != HTTP_POST)
+		return 0;
+	http_target_split(h, &t);
+	http_query_init(&q, &t);
+	for (unsigned i = 1; http_query_next(&q, &p); i++) {
+		if (i <= skip || http_decode(p.name, p.name_len, true, key, sizeof(key)) < 0 ||
+		    (strcasecmp(key, "_method") != 0 &&
+		     strcasecmp(key, "x-http-method-override") != 0))
+			continue;
+		ssize_t n =
+			p.value ? http_decode(p.value, p.value_len, true, value, sizeof(value)) : 0;
+
+		upper(name, n < 0 ? "?" : value, n < 0 ? 1 : (size_t)n);
+		return i;
+	}
+	return 0;
+}
+
+bool target_override(const struct http_head *h, unsigned *at, char name[TARGET_METHOD_SIZE])
+{
 	for (; *at < h->n_fields; (*at)++) {
 		const struct http_field *f = &h->fields[*at];
 
@@ -101,25 +167,24 @@ bool target_override(const struct http_head *h, unsigned *at, char name[TARGET_M
 			(*at)++;
 			return true;
 		}
-		for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-			if (!http_field_reads_as(f, fields[i]))
-				continue;
-			size_t n = f->value_len < HTTP_METHOD_MAX ? f->value_len : HTTP_METHOD_MAX;
-
-			for (size_t k = 0; k < n; k++)
-				name[k] = (char)toupper((unsigned char)f->value[k]);
-			name[n] = '\0';
+		if (names_method(f) || may_name_method(f)) {
+			upper(name, f->value, f->value_len);
 			(*at)++;
 			return true;
 		}
 	}
-	return false;
+	unsigned n = query_override(h, *at - h->n_fields, name);
+
+	*at += n ? n - (*at - h->n_fields) : 0;
+	return n > 0;
 }
 
 static bool names_path(const struct http_field *f)
 {
-	static const char *const fields[] = {"x-original-url", "x-rewrite-url", "x-original-uri",
-					     "x-forwarded-uri", "x-forwarded-path"};
+	static const char *const fields[] = {
+		"x-original-url",  "x-rewrite-url",	    "x-original-uri",  "x-rewrite-uri",
+		"x-forwarded-uri", "x-forwarded-path",	    "x-forwarded-url", "x-override-url",
+		"x-original-path", "x-envoy-original-path", "x-request-uri",   "x-rewrite-path"};
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
 		if (http_field_reads_as(f, fields[i]))

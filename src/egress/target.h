@@ -24,7 +24,8 @@ int target_of_request(const struct http_head *h, const struct name *expected, ui
 		      const char **ret_why);
 /*
  * Servers take a method from a field, too, in the place of the one that was spoken
- * (X-HTTP-Method-Override and its like). The next one from field *at on, in upper case, as `name`.
+ * (X-HTTP-Method-Override and its like), or from the parameter _method of a POST. The next one from field
+ * *at on, parameters behind all fields, in upper case, as `name`.
  * False: there is none. What opens a WebSocket is WEBSOCKET: who may GET may not send what he
  * likes.
  */

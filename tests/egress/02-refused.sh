@@ -49,14 +49,26 @@ names()
 	attack "names that lead elsewhere" leads --allow private.test --allow private.test:7777 \
 		--allow meta.test --allow meta.test:7777 --allow loop.test --allow loop.test:7777 \
 		--allow loop6.test --allow loop6.test:7777 --allow mapped.test --allow mapped.test:7777 \
-		--allow host.test --allow host.test:7777 --allow mixed.test --allow mixed.test:7777 \
+		--allow host.test --allow host.test:7777 --allow nat64.test --allow nat64.test:7777 \
+		--allow six-to-four.test --allow six-to-four.test:7777 --allow mixed.test --allow mixed.test:7777 \
 		--allow many.test --allow many.test:7777 --allow inner.test --allow inner.test:7777 \
 		--allow '*.nip.test' --allow '*.nip.test:7777'
 	json_has 'any("169.254.169.254" in x["what"] for x in d["denials"])' "are told"
+	json_has 'all(any(name in x["what"] and "own" in x["what"] for x in d["denials"])
+		for name in ("host.test", "nat64.test", "six-to-four.test"))' "also those that a translator leads back here"
 	check "nothing came to a server" test ! -s "$NET/far/tcp" -a ! -s "$NET/far/http"
 	untouched "names that lead elsewhere"
 	attack "a name that leads elsewhere the second time" rebind --allow "$MODE.rebind.test:7777"
 	untouched "the same"
+	printf 'allow: [good.test, four.test]\ndeny: [198.51.100.2]\n' >"$W/deny.yaml"
+	own "$W"
+	forget
+	inside_json --policy "$W/deny.yaml" -- "${BARE[@]}" sh -c 'for how in "" "-k -x http://127.0.0.1:3128" "-k -x socks5h://127.0.0.1:3128"; do
+		for url in http://good.test http://four.test https://good.test https://198.51.100.2 http://198.51.100.2; do
+		curl -s -m 5 -o /dev/null -w "%{http_code} " $how $url/; done; done'
+	json_is "502 502 000 000 000 502 502 000 000 403 502 502 000 000 000" 'd["stdout"]["text"].strip()' "an address that a rule denies is denied by every way"
+	json_has 'any("198.51.100.2 (which a rule denies)" in x["what"] for x in d["denials"])' "and that is told"
+	check "its server saw nothing" test ! -s "$NET/far/http"
 	inside_json --allow 198.51.100.1:7777 -- "${BARE[@]}" bash -c \
 		'exec 3<>/dev/tcp/198.51.100.1/7777; echo mine >&3; head -n1 <&3'
 	json_is mine 'd["stdout"]["text"].strip()' "an address that a rule names itself is reached"

@@ -48,6 +48,23 @@ foreground()
 	check "nothing is left of it" test -z "$(ls "$M/home/gates")"
 }
 
+# The name is still allowed, the address that it leads to is not any more.
+address()
+{
+	inside_start HELD --json --allow good.test:7777 -- "${BARE[@]}" /usr/bin/python3 -c "$HOLD" good.test
+	wait_for 20 running
+	wait_for 20 shows_open
+	printf 'allow: ["good.test:7777"]\ndeny: [198.51.100.3]\n' >"$W/deny.yaml"
+	own "$W"
+	pinfold allow "$ID" --policy "$W/deny.yaml"
+	check "a policy that denies another address closes nothing" test ! -s "$ERR"
+	printf 'allow: ["good.test:7777"]\ndeny: [198.51.100.2, "2001:db8:e2::2"]\n' >"$W/deny.yaml"
+	pinfold allow "$ID" --policy "$W/deny.yaml"
+	check "one that denies its server's closes a connection by name" grep -q '1 connection was closed' "$ERR"
+	inside_wait HELD
+	json_has '"closed 104" in d["stdout"]["text"] and "which a rule denies" in d["denials"][0]["what"]' "and that is on record"
+}
+
 shows_open()
 {
 	pinfold allow "$ID" --json
@@ -161,6 +178,7 @@ checks()
 	BEST=()
 	[ "$MODE" = R ] || BEST=(--limits best-effort)
 	foreground
+	address
 	serve_start
 	detached
 	by_http

@@ -84,6 +84,12 @@ mistakes()
 	: >"$W/empty.yaml"
 	inside --policy "$W/empty.yaml" -- echo ran
 	refuses invalid_argument 'empty' "an empty file is no policy"
+	head -c 4194304 /dev/zero | tr '\0' '#' >"$W/large.yaml"
+	inside --policy "$W/large.yaml" -- echo ran
+	refuses invalid_argument '4 MiB' "nor is one that is too large, which is said"
+	printf 'allow: []\0\n' >"$W/nul.yaml"
+	inside --policy "$W/nul.yaml" -- echo ran
+	refuses invalid_argument NUL "nor one with NUL in it"
 }
 
 trusted()

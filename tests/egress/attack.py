@@ -219,6 +219,7 @@ def tls():
 def leads():
     """Names that rules allow and that lead to places which they must not."""
     for name in ("private.test", "meta.test", "loop.test", "loop6.test", "mapped.test", "host.test",
+                 "nat64.test", "six-to-four.test",
                  "mixed.test", "many.test", "inner.test", "127.0.0.1.nip.test", "10.0.0.1.nip.test",
                  "169.254.169.254.nip.test"):
         for port in 80, 443, 7777:

@@ -37,6 +37,8 @@ ZONE = {
     "loop6.test": ["::1"],
     "mapped.test": ["::ffff:127.0.0.1"],
     "host.test": ["198.51.100.1"],
+    "nat64.test": ["64:ff9b::198.51.100.1"],
+    "six-to-four.test": ["2002:c633:6401::1"],
     "mixed.test": [GOOD4, "10.0.0.1"],
     "dead.test": ["198.51.100.77"],
     "shut.test": ["198.51.100.4"],

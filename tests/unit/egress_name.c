@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hosts: one text for one place, addresses in every spelling, and what is no host at all. */
+#include <arpa/inet.h>
+#include <ctype.h>
+
 #include "egress/name.h"
 #include "tap.h"
 
@@ -195,8 +198,130 @@ static void local(void)
 		ok(name_parse(no[i], strlen(no[i]), &n, &why) == 0 && !name_is_local(&n), no[i]);
 }
 
+static void put_dot(char *to, size_t size)
+{
+	(void)snprintf(to + strlen(to), size - strlen(to), ".");
+}
+
+/* One number in one of the ways that inet_aton() knows. */
+static void put_number(char *to, size_t size, uint32_t value, unsigned how)
+{
+	static const char *const front[] = {"", "0x", "0X", "0", "000", "0x0000"};
+	size_t n = strlen(to);
+
+	if (how == 0)
+		(void)snprintf(to + n, size - n, "%u", value);
+	else if (how == 2)
+		(void)snprintf(to + n, size - n, "%s%X", front[how], value);
+	else if (how == 3 || how == 4)
+		(void)snprintf(to + n, size - n, "%s%o", front[how], value);
+	else
+		(void)snprintf(to + n, size - n, "%s%x", front[how], value);
+}
+
+/* `n` parts of an address, the last of which has all that is left, in the ways that `how` says. */
+static void spell(uint32_t ip, unsigned n, unsigned how, char *to, size_t size)
+{
+	*to = '\0';
+	for (unsigned i = 0; i < n; i++, how /= 6) {
+		uint32_t left = i ? ip << (8 * i) >> (8 * i) : ip;
+
+		put_number(to, size, i + 1 < n ? left >> (24 - 8 * i) : left, how % 6);
+		if (i + 1 < n)
+			put_dot(to, size);
+	}
+}
+
+static void spellings(void)
+{
+	static const uint32_t ips[] = {0x7f000001, 0xa9fea9fe, 0x0a000001, 0xc0a80101, 0xc6336401,
+				       0,	   0xffffffff, 0x64400001, 0x7f010203};
+
+	for (size_t k = 0; k < sizeof(ips) / sizeof(ips[0]); k++) {
+		unsigned bad = 0, ways = 1;
+		char text[100], want[20];
+		const char *why = NULL;
+		struct name n;
+
+		snprintf(want, sizeof(want), "%u.%u.%u.%u", ips[k] >> 24, ips[k] >> 16 & 255,
+			 ips[k] >> 8 & 255, ips[k] & 255);
+		for (unsigned parts = 1; parts <= 4; parts++) {
+			ways *= 6;
+			for (unsigned how = 0; how < 2 * ways; how++) {
+				spell(ips[k], parts, how % ways, text, sizeof(text));
+				if (how >= ways)
+					put_dot(text, sizeof(text));
+				bad += name_parse(text, strlen(text), &n, &why) < 0 ||
+				       n.kind != NAME_IP4 || strcmp(n.text, want) != 0;
+			}
+		}
+		is_int(bad, 0, want);
+	}
+}
+
+/* Whatever libc takes for an address is that address, or nothing. */
+static void as_libc(void)
+{
+	static const char digits[] = "0123456789abfxX..0017", digits6[] = "0123f:::::fF.[]%";
+	unsigned bad = 0, same = 0, same6 = 0;
+	uint32_t random = 1;
+	const char *why = NULL;
+	struct name n;
+
+	for (unsigned k = 0; k < 400000; k++) {
+		bool is6 = k & 1;
+		const char *from = is6 ? digits6 : digits;
+		size_t len = 1 + (random >> 8) % 15;
+		char text[20] = "";
+		uint8_t ip[16];
+
+		for (size_t i = 0; i < len; i++) {
+			random = random * 1664525u + 1013904223u;
+			text[i] = from[(random >> 16) % strlen(from)];
+		}
+		if (is6 ? inet_pton(AF_INET6, text, ip) != 1 : !inet_aton(text, (void *)ip))
+			continue;
+		struct address want = is6 ? address_of_ip6(ip) : address_of_ip4(ip);
+		int r = name_parse(text, len, &n, &why);
+		bad += r == 0 && (n.kind == NAME_DNS || !address_equal(&n.address, &want));
+		same += r == 0 && !is6;
+		same6 += r == 0 && is6;
+	}
+	is_int(bad, 0, "none is taken for another, or for a name");
+	ok(same > 1000 && same6 > 1000, "and most are known");
+}
+
+/* Every byte that no host has, in front of, behind and within one. */
+static void bytes(void)
+{
+	static const char *const around[] = {"%good.test",	     "good.test%",
+					     "good%.test",	     "evil.test%good.test",
+					     "good.test%evil.test",  "evil.test%.good.test",
+					     "good.test%.evil.test", "127.0.0.1%",
+					     "127.0.0.1%good.test"};
+	unsigned bad = 0;
+
+	for (unsigned c = 0; c < 256; c++) {
+		if (isascii((int)c) && (isalnum((int)c) || strchr("-_.", (int)c)) && c != 0)
+			continue;
+		for (size_t i = 0; i < sizeof(around) / sizeof(around[0]); i++) {
+			const char *why = NULL;
+			char text[64];
+			struct name n;
+
+			snprintf(text, sizeof(text), "%s", around[i]);
+			*strchr(text, '%') = (char)c;
+			bad += name_parse(text, strlen(around[i]), &n, &why) == 0;
+		}
+	}
+	is_int(bad, 0, "none makes a name");
+}
+
 int main(void)
 {
+	TAP_RUN(spellings);
+	TAP_RUN(as_libc);
+	TAP_RUN(bytes);
 	TAP_RUN(table);
 	TAP_RUN(lengths);
 	TAP_RUN(with_ports);

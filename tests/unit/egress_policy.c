@@ -380,16 +380,44 @@ static void spellings(void)
 
 static void oddities(void)
 {
-	static const char *const odd[] = {"*.com", "*.co.uk", "*.github.io", "*.s3.amazonaws.com",
+	static const char *const odd[] = {"*.com",
+					  "*.co.uk",
+					  "*.github.io",
+					  "*.s3.amazonaws.com",
+					  "*.com.br",
+					  "*.org.uk",
+					  "*.CO.IN.",
+					  "*.s3.eu-west-1.amazonaws.com",
+					  "*.s3-website-us-east-1.amazonaws.com",
+					  "*.execute-api.us-east-1.amazonaws.com",
+					  "*.lambda-url.us-east-1.on.aws",
+					  "*.readthedocs.io",
+					  "*.digitaloceanspaces.com",
+					  "*.cloudapp.azure.com",
 					  "169.254.169.254"};
+	static const char *const plain_ones[] = {"*.example.org",
+						 "*.co.example.org",
+						 "*.x.co.uk",
+						 "*.go.dev",
+						 "*.s3.example.org",
+						 "co.uk",
+						 "bucket.s3.amazonaws.com",
+						 "*.bucket.s3.amazonaws.com"};
 	struct err e = ERR_INIT;
 
 	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
 		struct policy *p = policy_new();
 
 		ok(policy_allow(p, odd[i], &e) == 0 && policy_warning(p, 0) &&
-			   strstr(policy_warning(p, 0), odd[i]) && !policy_warning(p, 1),
+			   strstr(policy_warning(p, 0), *odd[i] == '*' ? "*." : odd[i]) &&
+			   !policy_warning(p, 1),
 		   odd[i]);
+		policy_free(p);
+	}
+	for (size_t i = 0; i < sizeof(plain_ones) / sizeof(plain_ones[0]); i++) {
+		struct policy *p = policy_new();
+
+		ok(policy_allow(p, plain_ones[i], &e) == 0 && !policy_warning(p, 0), plain_ones[i]);
 		policy_free(p);
 	}
 	struct policy *p = load(plain);
@@ -518,6 +546,9 @@ static void reached(void)
 	ok(!reach(p, "169.254.169.254", 80), "metadata");
 	ok(!reach(p, "64:ff9b::a00:1", 8080), "another address that leads to it is another");
 	ok(!reach(p, "93.184.216.34", 443), "a public one that a rule denies");
+	ok(!reach(p, "64:ff9b::93.184.216.34", 443) && !reach(p, "2002:5db8:d822::1", 443),
+	   "nor by a translator");
+	ok(reach(p, "64:ff9b::93.184.216.35", 443), "its neighbour can be");
 	ok(reach(p, "1.2.3.4", 443) && !reach(p, "1.2.3.4", 25), "on one port");
 	ok(!reach(p, "198.18.0.1", 443), "a synthetic one is nowhere");
 	policy_free(p);

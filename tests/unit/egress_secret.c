@@ -152,6 +152,55 @@ static void findings(void)
 	is_int(check(&missing, "/", ""), SECRET_GONE, "one that is not there");
 }
 
+static const char own_fields[] =
+	"Authorization X-Authorization X-Forwarded-Authorization X_Api_Key x.api.key apikey X-ApiKey "
+	"api-key X-Api-Token X-Auth-Token X-Auth-Key X-Auth X-Access-Token Token Private-Token "
+	"Job-Token X-Vault-Token X-GitHub-Token X-Goog-Api-Key X-Amz-Security-Token "
+	"Ocp-Apim-Subscription-Key X-RapidAPI-Key X-Functions-Key DD-API-KEY DD-APPLICATION-KEY "
+	"Fastly-Key CF-Access-Client-Secret X-Jwt-Assertion Cookie Cookie2 Signature X-Password "
+	"X-Secret Bearer";
+static const char other_fields[] =
+	"Accept User-Agent Content-Type Idempotency-Key X-Csrf-Token X-XSRF-TOKEN Sec-WebSocket-Key "
+	"X-Next-Page-Token Surrogate-Key Proxy-Authorization X-Goog-Api-Client X-GitHub-Api-Version "
+	"Git-Protocol X-Request-Id Npm-Auth-Type Authority Keyword Tokens-Used "
+	"X-Amz-Server-Side-Encryption-Customer-Key OpenAI-Organization X- -";
+static const char own_params[] =
+	"access_token ACCESS%5FTOKEN accessToken access-token auth_token oauth_token id_token "
+	"refresh_token private_token job_token token api_key apiKey apikey app_key hapikey "
+	"subscription-key key KEY client_secret secret password pwd auth jwt sig signature "
+	"X-Amz-Signature X-Amz-Credential X-Goog-Signature oauth_signature AWSAccessKeyId "
+	"GoogleAccessId";
+static const char other_params[] =
+	"page_token next-token nextPageToken continuationToken sync_token key_id sort_key monkey "
+	"author tokens signed se client_id";
+
+/* Each word as a field, or behind `front` as a parameter. */
+static void names_are(const char *words, const char *front, enum secret_finding want)
+{
+	char copy[2048], text[256], *at = NULL;
+
+	snprintf(copy, sizeof(copy), "%s", words);
+	for (char *word = strtok_r(copy, " ", &at); word; word = strtok_r(NULL, " ", &at)) {
+		snprintf(text, sizeof(text),
+			 *front ? "%s%s=AIzaSyD-mine-0123456789_x" : "%s%s: x\r\n", front, word);
+		is_int(*front ? check(NULL, text, "") : check(NULL, "/", text), want, word);
+	}
+}
+
+static void own_keys(void)
+{
+	brokered = true;
+	names_are(own_fields, "", SECRET_FOREIGN);
+	names_are(other_fields, "", SECRET_FINE);
+	names_are(own_params, "/?a=b&", SECRET_FOREIGN);
+	names_are(other_params, "/?a=b&", SECRET_FINE);
+	is_int(check(NULL, "/?key=dir/file.txt", ""), SECRET_FINE, "?key= of a path");
+	is_int(check(NULL, "/?key=mine", ""), SECRET_FINE, "or of a word");
+	is_int(check(NULL, "/?key=da39a3ee5e6b4b0d3255bfef95601890afd80709", ""), SECRET_FINE,
+	       "or of a digest");
+	brokered = false;
+}
+
 static void written(void)
 {
 	char buf[2048], want[512];
@@ -297,6 +346,12 @@ static void redacted(void)
 	redacted_one(
 		"%73%6b%2D%6c%69%76%65%2f%30%31%32%33%34%35%36%37%38%39%2b%61%62%63%22%64%65%66",
 		"%30%31%32", "with everything escaped");
+	redacted_one("/login?next=%2Fa%3Fkey%3Dsk-live%252F0123456789%252babc%2522def&",
+		     "0123456789", "in a URL within a URL");
+	redacted_one("{\"log\": \"{\\\"k\\\": \\\"sk-live\\\\\\/0123456789+abc\\\\\\\"def\\\"}\"}",
+		     "0123456789", "in JSON within JSON");
+	redacted_one("\"\\\"sk-live\\\\u002f0123456789\\\\u002Babc\\\\u0022def\\\"\"", "0123456789",
+		     "with \\\\u");
 	out("100% & \\u00 &quot;sk-live%2F\\", 3, got);
 	is_str(got, "100% & \\u00 &quot;sk-live%2F\\", "escapes of other things stay");
 	out("nothing of the kind: sk-liv, sk-live/01234", 5, got);
@@ -305,14 +360,39 @@ static void redacted(void)
 	is_str(got, "a**************************b", "stars");
 }
 
+/* A value whose base64 has signs that URLs and JSON escape. */
+static void redacted_packed(void)
+{
+	struct secret *s = &all.list[1];
+
+	snprintf(s->value, sizeof(s->value), "tok~en?>?~~1234>");
+	s->len = (uint32_t)strlen(s->value);
+	redacted_one("Basic dXNlcjp0b2t+ZW4/Pj9+fjEyMzQ+", "Pj9", "base64 with + and /");
+	redacted_one("{\"a\": \"Basic dXNlcjp0b2t+ZW4\\/Pj9+fjEyMzQ+\"}", "Pj9",
+		     "the same in JSON of PHP");
+	redacted_one("?a=Basic%20dXNlcjp0b2t%2BZW4%2FPj9%2bfjEyMzQ%2B", "Pj9", "in a URL");
+	redacted_one("dTp0b2t\\u002bZW4\\u002FPj9\\u002BfjEyMzQ+", "Pj9", "in JSON with \\u");
+	redacted_one("dG9rfmVuPz4&#x2F;fn4xMjM0Pg==", "fn4x", "in HTML");
+	redacted_one("dXNlcjp0b2t-ZW4_Pj9-fjEyMzQ-", "Pj9", "that of URLs");
+	snprintf(s->value, sizeof(s->value), "100%%sure/xyz");
+	s->len = (uint32_t)strlen(s->value);
+	redacted_one("a 100%sure/xyz", "xyz", "a value with %");
+	redacted_one("?a=100%25sure%2Fxyz&", "xyz", "in a URL");
+	redacted_one("?a=100%2525sure%252Fxyz&", "xyz", "in a URL within a URL");
+	redacted_one("\"100\\u0025sure\\/xyz\" 100&#37;sure/xyz", "xyz", "in JSON and in HTML");
+	fill();
+}
+
 int main(void)
 {
 	fill();
 	TAP_RUN(names);
 	TAP_RUN(findings);
+	TAP_RUN(own_keys);
 	TAP_RUN(written);
 	TAP_RUN(scanned);
 	TAP_RUN(disguised);
 	TAP_RUN(redacted);
+	TAP_RUN(redacted_packed);
 	return tap_done();
 }

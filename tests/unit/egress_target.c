@@ -207,6 +207,8 @@ static void override_path(void)
 		{"GET /a", "Destination: /b\r\n", NULL},
 		{"GET /a", "X_Original_URL: /b\r\n", "/b"},
 		{"GET /a", "X-Original-URI: http://a.test/b\r\n", "http://a.test/b"},
+		{"GET /a", "X-Override-Url: /b\r\n", "/b"},
+		{"GET /a", "x-envoy-original-path: /b?c\r\n", "/b"},
 	};
 	for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
 		char fields[128];
@@ -233,6 +235,7 @@ static void overrides(void)
 		"x-http-method:\r\nX-Method-Override: "
 		"AAAAAAAAAABBBBBBBBBBCCCCCCCCCCDDDDDDDDDD\r\n"),
 	   "methods in fields");
+	ok(target_override(&h, &at, name) && !strcmp(name, "PUT"), "one under another name");
 	ok(target_override(&h, &at, name) && !strcmp(name, "DELETE"), "one, in upper case");
 	ok(target_override(&h, &at, name) && !strcmp(name, ""), "one that is empty");
 	ok(target_override(&h, &at, name) && strlen(name) == HTTP_METHOD_MAX, "one that is long");
@@ -241,6 +244,33 @@ static void overrides(void)
 	ok(head(&h, "POST /", "Host: a\r\nX_HTTP.Method_Override: put\r\n") &&
 		   target_override(&h, &at, name) && !strcmp(name, "PUT"),
 	   "one that only some readers take for it");
+	static const struct {
+		const char *line, *fields, *want;
+	} others[] = {
+		{"POST /?a=b&_method=delete", "", "DELETE"},
+		{"POST /?_method=put&%5FMETHOD=%44ELETE", "", "PUT DELETE"},
+		{"POST /?_method", "", ""},
+		{"POST /?X-HTTP-Method-Override=PATCH", "X-Method: PUT\r\n", "PUT PATCH"},
+		{"GET /?_method=DELETE", "", NULL},
+		{"POST /?method=DELETE&x_method=PUT", "", NULL},
+		{"GET /", "HTTP-Method-Override: delete\r\n", "DELETE"},
+		{"GET /", "X-Requested-Method: PUT\r\n", "PUT"},
+		{"POST /", "X-Shipping-Method: express\r\nMethods: some\r\n", NULL},
+		{"OPTIONS /", "Access-Control-Request-Method: DELETE\r\n", NULL},
+	};
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		char fields[128], got[128] = "";
+
+		at = 0;
+		(void)snprintf(fields, sizeof(fields), "Host: a\r\n%s", others[i].fields);
+		bool good = head(&h, others[i].line, fields), any = false;
+		for (; target_override(&h, &at, name); any = true)
+			snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s%s",
+				 any ? " " : "", name);
+		ok(good && any == (others[i].want != NULL) &&
+			   (!any || !strcmp(got, others[i].want)),
+		   others[i].line);
+	}
 	override_path();
 }
 

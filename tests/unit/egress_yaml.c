@@ -128,6 +128,14 @@ static void types(void)
 	bad("allow: [{preset: pip}]\n", "cannot be used here");
 }
 
+static void too_many(void)
+{
+	bad("allow: [{host: a.test, port: [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]}]\n",
+	    "more than 16 ports");
+	bad("allow: [{host: a.test, methods: [A,B,C,D,E,F,G,H,I,J,K,L,M,N,O,P,Q]}]\n",
+	    "methods: more than 16");
+}
+
 static void secrets(void)
 {
 	bad("allow: [{host: '*.a.test', inject: {secret: K, header: A}}]\n", "one name");
@@ -248,6 +256,7 @@ int main(void)
 	TAP_RUN(taken);
 	TAP_RUN(places);
 	TAP_RUN(types);
+	TAP_RUN(too_many);
 	TAP_RUN(secrets);
 	TAP_RUN(bombs);
 	TAP_RUN(json);
