@@ -200,8 +200,8 @@ static void judge_soft_limits(struct pinfold_run *run)
 		limit_memory(run);
 	if (run->usage.pids_refused || run->pids_full) {
 		(void)snprintf(hint, sizeof(hint),
-			       "no more than %llu processes; raise it with --pids",
-			       (unsigned long long)l->pids);
+			       "no more than %llu process%s; raise it with --pids",
+			       (unsigned long long)l->pids, l->pids == 1 ? "" : "es");
 		set_limit(run, "pids", l->pids, "processes", hint);
 	}
 	run_judge_quota(run);

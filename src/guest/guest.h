@@ -60,6 +60,7 @@ struct guest {
 	uint64_t started_ns, ended_ns; /* of the command, monotonic */
 	uint64_t left;		       /* processes besides it when it ended */
 	uint64_t used_bytes;	       /* in the layer when the command started */
+	uint64_t files;		       /* how many a command may open, 0: as many as we */
 };
 
 /* walk.c: do all steps. 0, or -errno with *ret_step the step that failed. */

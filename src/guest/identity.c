@@ -23,6 +23,7 @@
 #endif
 
 #define CPUS_MAX 4096u
+#define FILES_OWN 256u /* open files that the guest itself may need */
 
 static int do_become(const struct plan_step *step)
 {
@@ -62,16 +63,22 @@ static int do_caps(const struct plan_step *step)
 	return r < 0 ? (int)r : (int)sys2(SYS_capset, &head, data);
 }
 
-/* Never above what the caller himself has: raising a hard limit is not ours to do. */
-static int do_rlimit(const struct plan_step *step)
+/* Never above what the caller himself has: raising a hard limit is not ours to do. A command that may
+ * open fewer files than we need to start it takes its limit when it is started. */
+static int do_rlimit(struct guest *g, const struct plan_step *step)
 {
 	struct rlimit limit = {0};
+	uint64_t most = step->b;
 	long r = sys4(SYS_prlimit64, 0, step->a, NULL, &limit);
 
 	if (r < 0)
 		return (int)r;
-	if (limit.rlim_max > step->b)
-		limit.rlim_max = step->b;
+	if (step->a == RLIMIT_NOFILE && most < FILES_OWN) {
+		g->files = most < limit.rlim_max ? most : 0;
+		most = FILES_OWN;
+	}
+	if (limit.rlim_max > most)
+		limit.rlim_max = most;
 	limit.rlim_cur = limit.rlim_max;
 	return (int)sys4(SYS_prlimit64, 0, step->a, &limit, NULL);
 }
@@ -206,7 +213,7 @@ int guest_identity_step(struct guest *g, const struct plan_step *step)
 	case PLAN_TIMENS: return do_timens();
 	case PLAN_CGROUPNS: return (int)sys1(SYS_unshare, CLONE_NEWCGROUP);
 	case PLAN_KEYRING: return do_keyring();
-	case PLAN_RLIMIT: return do_rlimit(step);
+	case PLAN_RLIMIT: return do_rlimit(g, step);
 	case PLAN_OOM_SCORE: return do_oom_score(step);
 	case PLAN_BOUNDING: return do_bounding(step);
 	case PLAN_CAPS: return do_caps(step);

@@ -98,6 +98,11 @@ except OSError as e:
 	prints EMFILE "the limit of open files"
 	inside --nofile 20 -- sh -c 'ulimit -n 4096 2>/dev/null; ulimit -n'
 	prints 20 "which cannot be raised inside"
+	inside --nofile 8 --pty -- sh -c 'ulimit -n; ulimit -Hn'
+	prints $'8\r\n8\r' "the fewest open files, with a terminal"
+	inside --nofile 8 --user root -- sh -c 'ulimit -Hn'
+	[ "$RC" = 125 ] && grep -q '^pinfold: unsupported' "$ERR" ||
+		prints 8 "the fewest open files, as root"
 }
 
 disk()
@@ -200,6 +205,11 @@ few_files()
 	inside -- sh -c 'ulimit -n'
 	CALL_OUTER=()
 	prints 1024 "a low soft limit of open files"
+	CALL_OUTER=(sh -c 'ulimit -n 700; exec "$@"' sh)
+	inside_json -- sh -c 'ulimit -n'
+	CALL_OUTER=()
+	json_is '[700, "700"]' '[d["limits"]["nofile"]["value"], out.decode().strip()]' \
+		"a caller who may open fewer files: what is told is what holds"
 	CALL_WRAP=(/bin/sh -c 'ulimit -s 64; exec "$@"' sh)
 	inside -- echo ran
 	CALL_WRAP=()
