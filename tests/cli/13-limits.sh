@@ -246,6 +246,25 @@ strictness()
 	document "strict refuses"
 }
 
+# As in a container: what root is told is not that he should be root.
+without_groups()
+{
+	local how
+
+	[ "$MODE" = R ] && unshare -m true 2>/dev/null || return 0
+	for how in 'read-only:cd /sys/fs/cgroup && for d in . */; do mountpoint -q "$d" &&
+			mount -o remount,bind,ro "$d"; done; true' \
+		'mounted on:mount -t tmpfs none /sys/fs/cgroup'; do
+		CALL_OUTER=(unshare -m sh -c "(${how#*:}); exec \"\$@\"" sh)
+		inside -- echo ran
+		refuses unsupported "${how%%:*}" "root without control groups, ${how%%:*}"
+		check "${how%%:*}: the remedy is another one" test -z "$(grep -F 'as root' "$ERR")"
+		inside --limits best-effort -- echo ran
+		prints ran "best-effort, ${how%%:*}"
+		CALL_OUTER=()
+	done
+}
+
 levels()
 {
 	inside_json --isolation strict -- true
@@ -279,6 +298,7 @@ checks()
 	keyrings
 	few_files
 	strictness
+	without_groups
 	levels
 }
 
