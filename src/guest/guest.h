@@ -153,6 +153,8 @@ long guest_receive_from(int sock, struct msg_host *ret_msg, int fds[MSG_FDS_MAX]
 uint64_t guest_now_ns(void);
 struct timeval;
 uint64_t guest_micros(const struct timeval *t);
+/* Its digits, without a NUL: at most 20. Returns how many. */
+size_t guest_decimal(char *to, uint64_t v);
 void guest_end(int status) __attribute__((noreturn));
 
 #endif

@@ -83,23 +83,10 @@ static int do_rlimit(struct guest *g, const struct plan_step *step)
 	return (int)sys4(SYS_prlimit64, 0, step->a, &limit, NULL);
 }
 
-static size_t put_number(char *to, uint64_t v)
-{
-	char digits[24];
-	size_t n = 0, len = 0;
-
-	do
-		digits[n++] = (char)('0' + v % 10);
-	while (v /= 10);
-	while (n > 0)
-		to[len++] = digits[--n];
-	return len;
-}
-
 static int do_oom_score(const struct plan_step *step)
 {
 	char text[24];
-	size_t n = put_number(text, (uint64_t)step->a);
+	size_t n = guest_decimal(text, (uint64_t)step->a);
 	long fd = sys3(SYS_openat, AT_FDCWD, "/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0)
@@ -126,7 +113,7 @@ static size_t put_offset(char *to, const char *name, int clock)
 
 	(void)sys2(SYS_clock_gettime, clock, &now); /* these clocks exist everywhere */
 	n += put_text(to + n, " -");
-	n += put_number(to + n, (uint64_t)now.tv_sec);
+	n += guest_decimal(to + n, (uint64_t)now.tv_sec);
 	n += put_text(to + n, " 0\n");
 	return n;
 }

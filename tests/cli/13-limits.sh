@@ -109,12 +109,17 @@ disk()
 {
 	inside_json --disk 2M -- sh -c 'head -c 10M /dev/zero >big; echo $?; stat -c %s big'
 	json_has \
-		'out.split()[0] != b"0" and
-		(1 << 20) < int(out.split()[1]) <= (2 << 20) + (256 << 10)' \
+		'out.split()[0] != b"0" and int(out.split()[1]) == 2 << 20' \
 		"the disk limit: ENOSPC, and what fits is there"
 	hit disk 2097152 bytes --disk "the disk limit"
 	json_has '(1 << 20) <= d["usage"]["disk_bytes"] <= (3 << 20)' "the use is told"
 	json_has 'len(files["/home/user/big"]["sha256"]) == 64' "and what the file that filled it holds"
+	inside_json --disk 64k -- sh -c 'head -c 40k /dev/zero >some; head -c 64k /dev/zero >/tmp/big
+		stat -c %s some /tmp/big'
+	json_is '40960 24576 disk' '" ".join(out.decode().split()) + " " + limit.get("kind")' \
+		"the least disk is all there"
+	inside_json --disk 64k -- sh -c 'head -c 40k /dev/zero >some'
+	json_has 'd["limit"] is None' "and not full before it is"
 	inside_json --disk 2M -- sh -c \
 		'for d in ~ /tmp /dev/shm /run; do head -c 1M /dev/zero >$d/x; done
 		df -k --output=used /tmp | tail -1'
