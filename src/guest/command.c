@@ -256,6 +256,7 @@ static void tell_failure(const struct launch *l, int error)
 	(void)sys3(SYS_write, 2, why, str_len(why));
 }
 
+/* Nothing of ours opens a file after this but what an interpreter that stays needs. */
 static int child_files(const struct launch *l)
 {
 	struct rlimit limit = {l->g->files, l->g->files};
@@ -283,17 +284,15 @@ static __attribute__((noinline, noreturn)) void child_main(struct launch *l)
 	}
 	if (r >= 0) {
 		l->fate->step = MSG_STEP_SESSION;
-		r = child_session(l);
+		r = child_files(l);
 	}
+	if (r >= 0)
+		r = child_session(l);
 	if (r >= 0) {
 		l->fate->step = MSG_STEP_EXEC;
 		child_close(l);
 		(void)sys1(SYS_umask, 022);
 		(void)sys4(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none));
-		r = child_files(l);
-	}
-	if (r >= 0) {
-		l->fate->step = MSG_STEP_EXEC;
 		r = child_search(l);
 	}
 	l->fate->error = (int)r;
