@@ -59,6 +59,10 @@ memory()
 	exits 137 "a child over the limit ends the run"
 	inside --memory 256M -- /usr/bin/python3 -c 'x = bytearray(100 << 20); print(len(x) >> 20)'
 	prints 100 "below it all is well"
+	if needs java "the hint for java"; then
+		inside_json --memory 48M -- java -Xms200m -XX:+AlwaysPreTouch -version
+		json_has '"-Xmx" in limit["hint"]' "java does not look at the limit, which the hint says"
+	fi
 	[ "$MODE" = R ] || return
 	inside_json --memory 64M --disk 32M -- /usr/bin/python3 -c '
 x = bytearray(25 << 20)
