@@ -69,9 +69,10 @@ static int open_inside(const struct pinfold_run *run, const char *name)
 	return open(name, flags);
 }
 
-/* It is there, and was not found even so: what its first line names is not. */
+/* It is there, and was not found even so: what its first line names is not. To the kernel the CR of
+ * lines that end as on Windows is a part of the name. */
 static bool find_interpreter(const struct pinfold_run *run, const char *name, char *ret,
-			     size_t size)
+			     size_t size, bool *ret_cr)
 {
 	char line[256];
 	size_t len = 0;
@@ -83,7 +84,9 @@ static bool find_interpreter(const struct pinfold_run *run, const char *name, ch
 	if (strncmp(line, "#!", 2) != 0)
 		return false;
 	const char *from = line + 2 + strspn(line + 2, " \t");
-	(void)snprintf(ret, size, "%.*s", (int)strcspn(from, " \t\n\r"), from);
+	size_t end = strcspn(from, " \t\n");
+	*ret_cr = end > 0 && from[end - 1] == '\r';
+	(void)snprintf(ret, size, "%.*s", (int)(end - *ret_cr), from);
 	return ret[0] != '\0';
 }
 
@@ -112,11 +115,25 @@ static int explain_hidden(struct pinfold_run *run, const char *path, struct err 
 	return err_remedy(e, "%s", text);
 }
 
+static int explain_cr(const char *name, const char *interpreter, struct err *e)
+{
+	(void)err_set(e, ERR_MISSING,
+		      "%s: its first line ends with a carriage return, so its interpreter is "
+		      "\"%.200s\\r\", which is not in the sandbox",
+		      name, interpreter);
+	(void)err_detail(e, "command");
+	return err_remedy(e, "its lines end as on Windows; sed -i 's/\\r$//' %.100s makes them LF",
+			  name);
+}
+
 static int explain_missing(struct pinfold_run *run, const char *name, struct err *e)
 {
 	char found[1024];
+	bool cr = false;
 
-	if (find_interpreter(run, name, found, sizeof(found))) {
+	if (find_interpreter(run, name, found, sizeof(found), &cr)) {
+		if (cr)
+			return explain_cr(name, found, e);
 		(void)err_set(e, ERR_MISSING, "%s: its interpreter %.200s is not in the sandbox",
 			      name, found);
 		(void)err_detail(e, "command");
@@ -147,7 +164,10 @@ static int explain_exec(struct pinfold_run *run, int error, struct err *e)
 	if (error == ENOENT || error == ENOTDIR)
 		return explain_missing(run, name, e);
 	errno = error;
-	(void)err_sys(e, "%s: cannot be executed", name);
+	if (error == ENOEXEC)
+		(void)err_set(e, ERR_INVALID, "%s: cannot be executed: %s", name, strerror(error));
+	else
+		(void)err_sys(e, "%s: cannot be executed", name);
 	(void)err_detail(e, "command");
 	if (error == EACCES)
 		return err_remedy(e,
@@ -206,10 +226,6 @@ static void remedy_for_step(unsigned op, int error, struct err *e)
 	else if (op == PLAN_SECCOMP)
 		(void)err_remedy(e, "the kernel needs CONFIG_SECCOMP_FILTER; another seccomp "
 				    "listener around pinfold also prevents it");
-	else if (op == PLAN_OVERLAY && error == EINVAL)
-		(void)err_remedy(
-			e, "a directory that has other filesystems mounted below it cannot be "
-			   "shown copy-on-write by an ordinary user");
 	else
 		(void)err_remedy(e, "run `pinfold doctor` to see what this host lacks");
 }
@@ -229,6 +245,14 @@ static int explain_step(const struct pinfold_run *run, int step, unsigned op, in
 	if (run->link < 0 && plan_new(&run->req.spec, &plan, &ignored) >= 0 &&
 	    (unsigned)step < plan_block(plan)->n_steps)
 		path = plan_str(plan_block(plan), plan_block(plan)->steps[step].s);
+	if (op - 1 == PLAN_OVERLAY && error == EINVAL && run->req.spec.dir_fd >= 0 &&
+	    (!path || strcmp(path, "work") == 0)) {
+		plan_free(plan);
+		(void)err_set(e, ERR_UNSUPPORTED, "--dir: it cannot be shown copy-on-write");
+		return err_remedy(e, "an ordinary user cannot show a directory that has other "
+				     "filesystems mounted below it: name one further down, or run "
+				     "pinfold as root");
+	}
 	errno = error;
 	(void)err_sys(e, "sandbox set-up, step %d, %s%s%s", step, plan_op_name(op - 1),
 		      path ? " " : "", path ? path : "");

@@ -2,6 +2,7 @@
 /* Limits: defaults, bounds, and what holds each of them on this host for this user. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "engine/run_int.h"
@@ -33,7 +34,9 @@ const char *limit_size(uint64_t bytes, char text[LIMIT_TEXT])
 		unit = &units[i];
 	}
 	(void)snprintf(text, LIMIT_TEXT, "%llu%.*s", (unsigned long long)bytes, unit ? 1 : 6,
-		       unit ? unit : " bytes");
+		       unit	    ? unit
+		       : bytes == 1 ? " byte"
+				    : " bytes");
 	return text;
 }
 
@@ -110,6 +113,10 @@ static int set_values(struct request *r, const struct pinfold_run_options *o, st
 	for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++)
 		if (set_bound(&bounds[i], e) < 0)
 			return -EINVAL;
+	/* What the caller may not himself is not given on (guest/identity.c). */
+	struct rlimit own;
+	if (!r->remote && getrlimit(RLIMIT_NOFILE, &own) == 0 && l->nofile > own.rlim_max)
+		l->nofile = own.rlim_max;
 	/* A smaller --memory brings the default of --disk down with it. */
 	if (!o->disk_bytes && l->disk_bytes > l->memory_bytes / 2)
 		l->disk_bytes = l->memory_bytes / 2;

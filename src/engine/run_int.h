@@ -282,7 +282,7 @@ struct pinfold_run {
 	const char *limit_kind; /* NULL: no limit was hit */
 	uint64_t limit_value;
 	const char *limit_unit;
-	char limit_hint[160];
+	char limit_hint[200];
 	struct pinfold_error error;
 	bool failed;
 	char tail[1024]; /* of what it wrote to standard error */

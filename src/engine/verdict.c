@@ -65,17 +65,30 @@ static void set_limit(struct pinfold_run *run, const char *kind, uint64_t value,
 	(void)snprintf(run->limit_hint, sizeof(run->limit_hint), "%s", hint);
 }
 
+/* Java asks the kernel and not /proc/meminfo how much memory there is: its heap may be a quarter of
+ * the host's. */
+static bool is_java(const struct pinfold_run *run)
+{
+	const char *name = run->req.spec.argv ? run->req.spec.argv[0] : NULL;
+	const char *slash = name ? strrchr(name, '/') : NULL;
+
+	return name && strcmp(slash ? slash + 1 : name, "java") == 0;
+}
+
 static void limit_memory(struct pinfold_run *run)
 {
-	char hint[160], size[LIMIT_TEXT];
+	char hint[200], size[LIMIT_TEXT];
 
 	(void)snprintf(
 		hint, sizeof(hint),
 		run->exec && run->stop == STOP_NONE
 			? "out of memory at %s; the sandbox goes on, with its files; to have "
-			  "more, make one with --memory"
-			: "out of memory at %s; raise it with --memory",
-		limit_size(run->req.spec.limits.memory_bytes, size));
+			  "more, make one with --memory%s"
+			: "out of memory at %s; raise it with --memory%s",
+		limit_size(run->req.spec.limits.memory_bytes, size),
+		is_java(run) ? "; java takes a quarter of the host's for its heap unless told "
+			       "with -Xmx"
+			     : "");
 	set_limit(run, "memory", run->req.spec.limits.memory_bytes, "bytes", hint);
 }
 
@@ -200,8 +213,8 @@ static void judge_soft_limits(struct pinfold_run *run)
 		limit_memory(run);
 	if (run->usage.pids_refused || run->pids_full) {
 		(void)snprintf(hint, sizeof(hint),
-			       "no more than %llu processes; raise it with --pids",
-			       (unsigned long long)l->pids);
+			       "no more than %llu process%s; raise it with --pids",
+			       (unsigned long long)l->pids, l->pids == 1 ? "" : "es");
 		set_limit(run, "pids", l->pids, "processes", hint);
 	}
 	run_judge_quota(run);

@@ -297,7 +297,10 @@ uint64_t guest_used(const struct guest *g)
 /* No block or no name left? Filesystems that make names as they go count none. */
 static int is_full(const struct statfs *fs)
 {
-	return (uint64_t)fs->f_bavail * (uint64_t)fs->f_bsize < FULL_BYTES ||
+	uint64_t little = (uint64_t)fs->f_blocks / 8 * (uint64_t)fs->f_bsize;
+
+	return (uint64_t)fs->f_bavail * (uint64_t)fs->f_bsize <
+		       (little < FULL_BYTES ? little : FULL_BYTES) ||
 	       (fs->f_files > 0 && fs->f_ffree < FULL_FILES);
 }
 

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "base/sys.h"
 #include "guest/guest.h"
@@ -124,11 +125,27 @@ static int child_workdir(const struct launch *l)
 	return fd < 0 ? (int)fd : (int)sys1(SYS_fchdir, fd);
 }
 
+/* As shells tell: ELF, or NUL in the first line. What cannot be read no shell can run, either. */
+static int is_text(const char *file)
+{
+	char head[80];
+	long fd = sys3(SYS_openat, AT_FDCWD, file, O_RDONLY | O_CLOEXEC);
+	long n = fd < 0 ? fd : sys3(SYS_read, fd, head, sizeof(head));
+
+	if (n < 0 ||
+	    (n >= 4 && head[0] == 0x7f && head[1] == 'E' && head[2] == 'L' && head[3] == 'F'))
+		return 0;
+	for (long i = 0; i < n && head[i] != '\n'; i++)
+		if (!head[i])
+			return 0;
+	return 1;
+}
+
 static long child_try(struct launch *l, const char *file)
 {
 	long r = sys3(SYS_execve, file, l->argv + 2, l->envp);
 
-	if (r != -ENOEXEC)
+	if (r != -ENOEXEC || !is_text(file))
 		return r;
 	/* A script without an interpreter line belongs to the shell, as with execvp. */
 	l->argv[0] = (char *)(uintptr_t) "/bin/sh";
@@ -177,8 +194,8 @@ static long child_search(struct launch *l)
 			for (size_t i = 0; i <= name_len; i++)
 				file[n + 1 + i] = name[i];
 			long r = child_try(l, file);
-			if (r == -EPERM)
-				return r; /* somebody said no */
+			if (r == -EPERM || r == -ENOEXEC)
+				return r; /* somebody said no; it is there, and no program */
 			if (r != -ENOENT && r != -ENOTDIR)
 				error = r;
 		}
@@ -239,6 +256,14 @@ static void tell_failure(const struct launch *l, int error)
 	(void)sys3(SYS_write, 2, why, str_len(why));
 }
 
+/* Nothing of ours opens a file after this but what an interpreter that stays needs. */
+static int child_files(const struct launch *l)
+{
+	struct rlimit limit = {l->g->files, l->g->files};
+
+	return l->g->files ? (int)sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, &limit, NULL) : 0;
+}
+
 static __attribute__((noinline, noreturn)) void child_main(struct launch *l)
 {
 	uint64_t none = 0;
@@ -259,8 +284,10 @@ static __attribute__((noinline, noreturn)) void child_main(struct launch *l)
 	}
 	if (r >= 0) {
 		l->fate->step = MSG_STEP_SESSION;
-		r = child_session(l);
+		r = child_files(l);
 	}
+	if (r >= 0)
+		r = child_session(l);
 	if (r >= 0) {
 		l->fate->step = MSG_STEP_EXEC;
 		child_close(l);

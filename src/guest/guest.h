@@ -60,6 +60,7 @@ struct guest {
 	uint64_t started_ns, ended_ns; /* of the command, monotonic */
 	uint64_t left;		       /* processes besides it when it ended */
 	uint64_t used_bytes;	       /* in the layer when the command started */
+	uint64_t files;		       /* how many a command may open, 0: as many as we */
 };
 
 /* walk.c: do all steps. 0, or -errno with *ret_step the step that failed. */
@@ -152,6 +153,8 @@ long guest_receive_from(int sock, struct msg_host *ret_msg, int fds[MSG_FDS_MAX]
 uint64_t guest_now_ns(void);
 struct timeval;
 uint64_t guest_micros(const struct timeval *t);
+/* Its digits, without a NUL: at most 20. Returns how many. */
+size_t guest_decimal(char *to, uint64_t v);
 void guest_end(int status) __attribute__((noreturn));
 
 #endif

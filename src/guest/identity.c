@@ -23,6 +23,7 @@
 #endif
 
 #define CPUS_MAX 4096u
+#define FILES_OWN 256u /* open files that the guest itself may need */
 
 static int do_become(const struct plan_step *step)
 {
@@ -62,37 +63,30 @@ static int do_caps(const struct plan_step *step)
 	return r < 0 ? (int)r : (int)sys2(SYS_capset, &head, data);
 }
 
-/* Never above what the caller himself has: raising a hard limit is not ours to do. */
-static int do_rlimit(const struct plan_step *step)
+/* Never above what the caller himself has: raising a hard limit is not ours to do. A command that may
+ * open fewer files than we need to start it takes its limit when it is started. */
+static int do_rlimit(struct guest *g, const struct plan_step *step)
 {
 	struct rlimit limit = {0};
+	uint64_t most = step->b;
 	long r = sys4(SYS_prlimit64, 0, step->a, NULL, &limit);
 
 	if (r < 0)
 		return (int)r;
-	if (limit.rlim_max > step->b)
-		limit.rlim_max = step->b;
+	if (step->a == RLIMIT_NOFILE && most < FILES_OWN) {
+		g->files = most < limit.rlim_max ? most : 0;
+		most = FILES_OWN;
+	}
+	if (limit.rlim_max > most)
+		limit.rlim_max = most;
 	limit.rlim_cur = limit.rlim_max;
 	return (int)sys4(SYS_prlimit64, 0, step->a, &limit, NULL);
-}
-
-static size_t put_number(char *to, uint64_t v)
-{
-	char digits[24];
-	size_t n = 0, len = 0;
-
-	do
-		digits[n++] = (char)('0' + v % 10);
-	while (v /= 10);
-	while (n > 0)
-		to[len++] = digits[--n];
-	return len;
 }
 
 static int do_oom_score(const struct plan_step *step)
 {
 	char text[24];
-	size_t n = put_number(text, (uint64_t)step->a);
+	size_t n = guest_decimal(text, (uint64_t)step->a);
 	long fd = sys3(SYS_openat, AT_FDCWD, "/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0)
@@ -119,7 +113,7 @@ static size_t put_offset(char *to, const char *name, int clock)
 
 	(void)sys2(SYS_clock_gettime, clock, &now); /* these clocks exist everywhere */
 	n += put_text(to + n, " -");
-	n += put_number(to + n, (uint64_t)now.tv_sec);
+	n += guest_decimal(to + n, (uint64_t)now.tv_sec);
 	n += put_text(to + n, " 0\n");
 	return n;
 }
@@ -206,7 +200,7 @@ int guest_identity_step(struct guest *g, const struct plan_step *step)
 	case PLAN_TIMENS: return do_timens();
 	case PLAN_CGROUPNS: return (int)sys1(SYS_unshare, CLONE_NEWCGROUP);
 	case PLAN_KEYRING: return do_keyring();
-	case PLAN_RLIMIT: return do_rlimit(step);
+	case PLAN_RLIMIT: return do_rlimit(g, step);
 	case PLAN_OOM_SCORE: return do_oom_score(step);
 	case PLAN_BOUNDING: return do_bounding(step);
 	case PLAN_CAPS: return do_caps(step);

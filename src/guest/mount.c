@@ -11,6 +11,7 @@
 #include <linux/mount.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "base/sys.h"
 #include "guest/guest.h"
@@ -176,6 +177,27 @@ static int do_stage(struct guest *g, const char *on, const char *options, long v
 	if (r >= 0)
 		r = sys1(SYS_fchdir, fd);
 	g->stage = (int)fd;
+	return (int)r;
+}
+
+/* What we have put there is not the sandbox's to pay for, nor is there more for it than it may have. */
+static int do_room(const struct guest *g, uint64_t bytes)
+{
+	struct statfs fs = {0};
+	char size[24];
+	long r = sys2(SYS_fstatfs, g->stage, &fs);
+
+	if (r < 0)
+		return (int)r;
+	uint64_t used = (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
+	size[guest_decimal(size, used + bytes)] = '\0';
+	long fd = sys3(SYS_fspick, g->stage, "", FSPICK_EMPTY_PATH | FSPICK_CLOEXEC);
+	if (fd < 0)
+		return (int)fd;
+	r = sys5(SYS_fsconfig, fd, FSCONFIG_SET_STRING, "size", size, 0);
+	if (r >= 0)
+		r = sys5(SYS_fsconfig, fd, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0);
+	done(fd);
 	return (int)r;
 }
 
@@ -365,6 +387,7 @@ int guest_mount_step(struct guest *g, const struct plan_step *step)
 	case PLAN_TMPFS:
 		fd = make("tmpfs", t, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 		return fd < 0 ? (int)fd : attach(g, fd, s);
+	case PLAN_ROOM: return do_room(g, step->b);
 	case PLAN_LOWER: return open_expected(g, step, &g->lower);
 	case PLAN_LAYERS: return open_expected(g, step, &g->layers);
 	case PLAN_ATTACH: return attach(g, step->a, s);

@@ -114,3 +114,16 @@ unsigned guest_receive(struct msg_host *ret_msg, int fds[MSG_FDS_MAX])
 		guest_end(1);
 	return (unsigned)n;
 }
+
+size_t guest_decimal(char *to, uint64_t v)
+{
+	char digits[24];
+	size_t n = 0, len = 0;
+
+	do
+		digits[n++] = (char)('0' + v % 10);
+	while (v /= 10);
+	while (n > 0)
+		to[len++] = digits[--n];
+	return len;
+}

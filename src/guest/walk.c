@@ -138,6 +138,7 @@ static int do_step(struct guest *g, const struct plan_step *step)
 	case PLAN_PRIVATE:
 	case PLAN_STAGE:
 	case PLAN_TMPFS:
+	case PLAN_ROOM:
 	case PLAN_LOWER:
 	case PLAN_LAYERS:
 	case PLAN_ATTACH:

@@ -119,6 +119,15 @@ static bool leave_group(char *path)
 	return n < tail || strcmp(path + n - tail, slice) != 0;
 }
 
+/* As in a container that was not given them to write to. */
+static void explain_read_only(struct cgroup_host *host)
+{
+	(void)snprintf(host->why, sizeof(host->why),
+		       "the control groups of " MOUNT " are mounted read-only");
+	host->remedy = "in a container, give it them to write to (docker run --privileged), or run "
+		       "it outside";
+}
+
 /* v2 allows controllers only below groups that have no processes. So root makes its groups at the
  * top; a user in a group around his own that was delegated to him, with him in a leaf of it. */
 static void detect_v2(struct cgroup_host *host, const char *table)
@@ -139,6 +148,10 @@ static void detect_v2(struct cgroup_host *host, const char *table)
 		}
 	} while (leave_group(own));
 	dir[0] = '\0';
+	if (access(MOUNT, W_OK) < 0 && errno == EROFS) {
+		explain_read_only(host);
+		return;
+	}
 	if (geteuid() == 0) {
 		(void)snprintf(host->why, sizeof(host->why),
 			       MOUNT " does not hand memory, pids and cpu down");
@@ -155,6 +168,7 @@ static void detect_v2(struct cgroup_host *host, const char *table)
 static void detect_v1(struct cgroup_host *host, const char *table)
 {
 	char own[CGROUP_PATH_MAX / 2], mount[64];
+	int error = 0;
 
 	for (int i = CG_MEMORY; i < CGROUP_PARTS; i++) {
 		(void)snprintf(mount, sizeof(mount), MOUNT "/%s", v1_names[i]);
@@ -163,8 +177,10 @@ static void detect_v1(struct cgroup_host *host, const char *table)
 			continue;
 		(void)snprintf(host->part[i], CGROUP_PATH_MAX, "%s%s", mount,
 			       strcmp(own, "/") == 0 ? "" : own);
-		if (access(host->part[i], W_OK) < 0)
+		if (access(host->part[i], W_OK) < 0) {
+			error = errno;
 			host->part[i][0] = '\0';
+		}
 	}
 	if (is_magic(MOUNT "/unified", CGROUP2_SUPER_MAGIC) && access(MOUNT "/unified", W_OK) == 0)
 		(void)snprintf(host->part[CG_UNIFIED], CGROUP_PATH_MAX, MOUNT "/unified");
@@ -173,9 +189,18 @@ static void detect_v1(struct cgroup_host *host, const char *table)
 		return;
 	}
 	memset(host->part, 0, sizeof(host->part));
-	(void)snprintf(host->why, sizeof(host->why), "the control groups of %s belong to root",
-		       MOUNT);
-	host->remedy = "run it as root, or on a host with cgroup v2 alone and systemd";
+	if (error == EROFS) {
+		explain_read_only(host);
+	} else if (error && geteuid() != 0) {
+		(void)snprintf(host->why, sizeof(host->why),
+			       "the control groups of %s belong to root", MOUNT);
+		host->remedy = "run it as root, or on a host with cgroup v2 alone and systemd";
+	} else {
+		(void)snprintf(host->why, sizeof(host->why),
+			       "not all control groups of memory, pids and cpu are mounted on %s",
+			       MOUNT);
+		host->remedy = "mount -t cgroup2 cgroup2 " MOUNT ", or each of the three below it";
+	}
 }
 
 void cgroup_become_leaf(void)

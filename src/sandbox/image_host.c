@@ -74,15 +74,20 @@ int plan_home_owner(const struct sandbox_spec *spec)
 	return kept ? (int)SANDBOX_UID : plan_owner(spec);
 }
 
-/* Options of a tmpfs for what the sandbox may fill. */
+/* How much of a tmpfs the sandbox may fill. Of a workspace, and beside a volume, only /tmp, /run and
+ * /dev/shm are there. */
+static uint64_t tmpfs_room(const struct sandbox_spec *spec)
+{
+	uint64_t disk = spec->limits.disk_bytes, half = spec->limits.memory_bytes / 2;
+
+	return (spec_in_workspace(spec) || spec->on_volume) && disk > half ? half : disk;
+}
+
+/* Its options. The skeleton is ours, not the sandbox's: room for it on top of the limit, until it is
+ * there and ROOM knows how large it is. */
 static const char *tmpfs_options(const struct sandbox_spec *spec, char text[96])
 {
-	uint64_t disk = spec->limits.disk_bytes;
-
-	/* Of a workspace, and beside a volume, only /tmp, /run and /dev/shm are there. */
-	if ((spec_in_workspace(spec) || spec->on_volume) && disk > spec->limits.memory_bytes / 2)
-		disk = spec->limits.memory_bytes / 2;
-	/* The skeleton is ours, not the sandbox's: room for it on top of the limit. */
+	uint64_t disk = tmpfs_room(spec);
 	uint64_t size = disk + SANDBOX_TREE_BYTES + spec->code_len + spec->tool_len +
 			plan_pinned_bytes(spec);
 	uint64_t inodes = disk / 4096 + 256;
@@ -582,6 +587,8 @@ void plan_image(struct plan *p, const struct sandbox_spec *spec)
 		plan_code(p, spec, run, plan_owner(spec));
 	plan_work(p, spec);
 	plan_git(p, spec, layered);
+	if (HOLD_DISK && !spec->on_volume)
+		plan_num(p, PLAN_ROOM, 0, 0, tmpfs_room(spec) + plan_pinned_bytes(spec));
 	if (HOLD_TIMENS && !spec->zygote)
 		plan_add(p, PLAN_TIMENS, 0);
 	if (spec_in_workspace(spec) || on_image)

@@ -53,6 +53,7 @@
 	X(MASK, "mask", "hide `s` behind an empty inode of our own")                               \
 	X(SEAL, "seal", "make `s` read-only")                                                      \
 	X(SYSCTL, "sysctl", "set `s` of the new user namespace to `t`")                            \
+	X(ROOM, "room", "leave `b` bytes of the stage free, whatever is in it by now")             \
 	X(TIMENS, "timens", "new time namespace: clocks start at zero")                            \
 	X(KEEP, "keep", "keep a descriptor of stage directory `s` for the report of files")        \
 	X(PIVOT, "pivot", "pivot_root into the new root, drop the host's tree")                    \

@@ -16,6 +16,30 @@ ends()
 	json_is "[\"$status\", $code, $signal]" '[d["status"], d["exit_code"], d["signal"]]' "$name"
 }
 
+# As in a shell: text without a first line of #! is a script, anything else no program.
+files()
+{
+	local file
+
+	printf '\177ELF\2\1\1%0200d\n' 0 >"$W/other-machine"
+	printf '\1\2\0\3 data\n' >"$W/data"
+	printf 'echo ran\n' >"$W/text"
+	printf '#!/bin/sh\r\necho ran\r\n' >"$W/crlf"
+	chmod 755 "$W"/*
+	own "$W"
+	for file in other-machine data; do
+		ends 126 failed 126 null "a file that is no program: $file" --dir "$W" -- "/work/$file"
+		inside --dir "$W" --env PATH=/usr/bin:/work -- "$file"
+		exits 126 "$file on the PATH"
+		says 'invalid_argument.command: .*Exec format error' "$file: which is said"
+	done
+	ends 0 exited 0 null "a script without a first line" --dir "$W" -- /work/text
+	ends 127 failed 127 null "a script with the line ends of Windows" --dir "$W" -- /work/crlf
+	inside --dir "$W" -- /work/crlf
+	says 'carriage return.*"/bin/sh\\r"' "whose interpreter is named as the kernel sees it"
+	says '^pinfold: remedy: .*sed -i' "with what helps"
+}
+
 checks()
 {
 	ends 0 exited 0 null "a command that ends well" -- true
@@ -34,6 +58,7 @@ checks()
 	ends 125 failed 125 null "no such working directory" --workdir /no/such -- true
 	ends 137 oom null 9 "out of memory" --memory 32M -- \
 		/usr/bin/python3 -c 'import signal; x = bytearray(200 << 20); signal.pause()'
+	files
 	# What the command left running neither delays the end nor changes it.
 	inside -- sh -c 'tail -f /dev/null & exit 3'
 	exits 3 "the command ends, its child is killed"

@@ -151,6 +151,8 @@ refusals()
 		refuses unsupported --dir "a filesystem whose files cannot be given to a sandbox"
 	fi
 	[ "$MODE" = U ] || return
+	inside --dir /dev -- true
+	refuses unsupported --dir "a directory with other filesystems below it"
 	inside --dir /root -- ls /work
 	[ "$EUID" = 0 ] && refuses denied --dir "a directory that the caller may not read"
 }

@@ -139,6 +139,10 @@ places()
 	check "no home or data of the host" test -z "$(tr ' ' '\n' <"$OUT" | grep -vxE 'user|')"
 	inside -- sh -c 'cat /etc/shadow /etc/sudoers /etc/ssh/ssh_host_ed25519_key 2>/dev/null'
 	prints "" "no secret of the host's /etc"
+	if [ -e /etc/os-release ]; then
+		inside -- cat /etc/os-release
+		check "the name of the distribution" cmp /etc/os-release "$OUT"
+	fi
 	inside -- sh -c 'awk "/MemTotal/ {print \$2}" /proc/meminfo; nproc'
 	check "meminfo tells the limit" test "$(sed -n 1p "$OUT")" -le 524288
 	inside --memory 100M -- awk '/MemTotal/ {print $2}' /proc/meminfo

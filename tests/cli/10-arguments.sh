@@ -84,6 +84,8 @@ values()
 	says 'remedy: give a value between 1ms and 366d$' "bounds of times"
 	inside --memory 1k -- true
 	says 'remedy: give a value between 4M and 1024T$' "bounds of sizes"
+	inside --output 65M -- true
+	says 'remedy: give a value between 1 byte and 64M$' "one of a thing"
 	good --memory 'd["limits"]["memory"]["value"]' 67108864 64M 64m 65536k 67108864 0.0625G \
 		64MiB 64MB 64mb 64Mi
 	good --disk 'd["limits"]["disk"]["value"]' 1572864 1.5M 1536k 1536KiB 1572864

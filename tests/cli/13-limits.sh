@@ -59,6 +59,10 @@ memory()
 	exits 137 "a child over the limit ends the run"
 	inside --memory 256M -- /usr/bin/python3 -c 'x = bytearray(100 << 20); print(len(x) >> 20)'
 	prints 100 "below it all is well"
+	if needs java "the hint for java"; then
+		inside_json --memory 48M -- java -Xms200m -XX:+AlwaysPreTouch -version
+		json_has '"-Xmx" in limit["hint"]' "java does not look at the limit, which the hint says"
+	fi
 	[ "$MODE" = R ] || return
 	inside_json --memory 64M --disk 32M -- /usr/bin/python3 -c '
 x = bytearray(25 << 20)
@@ -98,18 +102,28 @@ except OSError as e:
 	prints EMFILE "the limit of open files"
 	inside --nofile 20 -- sh -c 'ulimit -n 4096 2>/dev/null; ulimit -n'
 	prints 20 "which cannot be raised inside"
+	inside --nofile 8 --pty -- sh -c 'ulimit -n; ulimit -Hn'
+	prints $'8\r\n8\r' "the fewest open files, with a terminal"
+	inside --nofile 8 --user root -- sh -c 'ulimit -Hn'
+	[ "$RC" = 125 ] && grep -q '^pinfold: unsupported' "$ERR" ||
+		prints 8 "the fewest open files, as root"
 }
 
 disk()
 {
 	inside_json --disk 2M -- sh -c 'head -c 10M /dev/zero >big; echo $?; stat -c %s big'
 	json_has \
-		'out.split()[0] != b"0" and
-		(1 << 20) < int(out.split()[1]) <= (2 << 20) + (256 << 10)' \
+		'out.split()[0] != b"0" and int(out.split()[1]) == 2 << 20' \
 		"the disk limit: ENOSPC, and what fits is there"
 	hit disk 2097152 bytes --disk "the disk limit"
 	json_has '(1 << 20) <= d["usage"]["disk_bytes"] <= (3 << 20)' "the use is told"
 	json_has 'len(files["/home/user/big"]["sha256"]) == 64' "and what the file that filled it holds"
+	inside_json --disk 64k -- sh -c 'head -c 40k /dev/zero >some; head -c 64k /dev/zero >/tmp/big
+		stat -c %s some /tmp/big'
+	json_is '40960 24576 disk' '" ".join(out.decode().split()) + " " + limit.get("kind")' \
+		"the least disk is all there"
+	inside_json --disk 64k -- sh -c 'head -c 40k /dev/zero >some'
+	json_has 'd["limit"] is None' "and not full before it is"
 	inside_json --disk 2M -- sh -c \
 		'for d in ~ /tmp /dev/shm /run; do head -c 1M /dev/zero >$d/x; done
 		df -k --output=used /tmp | tail -1'
@@ -200,6 +214,11 @@ few_files()
 	inside -- sh -c 'ulimit -n'
 	CALL_OUTER=()
 	prints 1024 "a low soft limit of open files"
+	CALL_OUTER=(sh -c 'ulimit -n 700; exec "$@"' sh)
+	inside_json -- sh -c 'ulimit -n'
+	CALL_OUTER=()
+	json_is '[700, "700"]' '[d["limits"]["nofile"]["value"], out.decode().strip()]' \
+		"a caller who may open fewer files: what is told is what holds"
 	CALL_WRAP=(/bin/sh -c 'ulimit -s 64; exec "$@"' sh)
 	inside -- echo ran
 	CALL_WRAP=()
@@ -236,6 +255,25 @@ strictness()
 	document "strict refuses"
 }
 
+# As in a container: what root is told is not that he should be root.
+without_groups()
+{
+	local how
+
+	[ "$MODE" = R ] && unshare -m true 2>/dev/null || return 0
+	for how in 'read-only:cd /sys/fs/cgroup && for d in . */; do mountpoint -q "$d" &&
+			mount -o remount,bind,ro "$d"; done; true' \
+		'mounted on:mount -t tmpfs none /sys/fs/cgroup'; do
+		CALL_OUTER=(unshare -m sh -c "(${how#*:}); exec \"\$@\"" sh)
+		inside -- echo ran
+		refuses unsupported "${how%%:*}" "root without control groups, ${how%%:*}"
+		check "${how%%:*}: the remedy is another one" test -z "$(grep -F 'as root' "$ERR")"
+		inside --limits best-effort -- echo ran
+		prints ran "best-effort, ${how%%:*}"
+		CALL_OUTER=()
+	done
+}
+
 levels()
 {
 	inside_json --isolation strict -- true
@@ -269,6 +307,7 @@ checks()
 	keyrings
 	few_files
 	strictness
+	without_groups
 	levels
 }
 

@@ -110,8 +110,8 @@ hidden()
 	prints ran "with --dir it is there"
 	inside_json --dir "$W" --workdir /work -- sh -c 'exit 3' sh script.py
 	json_is '[]' 'd["denials"]' "a command that fails for another reason is not explained so"
-	inside_json -- cat /etc/os-release
-	denied path /etc/os-release 1 "a file of /etc that is not listed"
+	inside_json -- cat /etc/login.defs
+	denied path /etc/login.defs 1 "a file of /etc that is not listed"
 	inside_json -- cat /etc/passwd /no/such
 	json_is '[]' 'd["denials"]' "nor a file that is nowhere"
 	inside_json -- "$W/tool"
