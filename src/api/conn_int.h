@@ -82,7 +82,8 @@ struct conn {
 	struct http_body decoder;
 	size_t part; /* bytes of the body since its time was set */
 	bool keep, got_eof, in_callback, dead;
-	bool half; /* he sends no more, and waits */
+	bool half;   /* he sends no more, and waits */
+	bool served; /* a request of it was answered: it may idle */
 	struct piece *out, **out_end;
 	size_t out_bytes; /* in memory */
 	struct exchange x;
