@@ -134,6 +134,13 @@ def time_to_live():
     a = api.get(box).json
     lives = [datetime.datetime.fromisoformat(a[k].replace("Z", "+00:00")) for k in ("created", "expires")]
     check("a plain number is milliseconds", 55 < (lives[1] - lives[0]).total_seconds() < 65, a)
+    same("the end of its time stays where it is", {api.get(box).json["expires"] for _ in range(100)}, {a["expires"]})
+    p = spawn(box, "sleep 1000")
+    began = time.monotonic()
+    same("a plain number in a query, too", [api.get(p + "/output", wait=w).status for w in ("0", "1", "200")], [200] * 3)
+    check("and not seconds", time.monotonic() - began < 100, time.monotonic() - began)
+    refused("more than may be waited", api.get(p, wait="60001"), 400, "invalid_argument", "wait=60001")
+    refused("what is no time", api.get(p, wait="soon"), 400, "invalid_argument", "wait")
     api.delete(box)
 
 
