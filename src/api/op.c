@@ -433,8 +433,13 @@ int op_check(const struct op *op, struct value *args, struct err *e)
 		if (changed)
 			value_set(args, key, changed);
 	}
-	for (unsigned i = 0; i < op->n_args; i++)
-		if (op->args[i].flags & NEEDED && !value_get(args, op->args[i].name))
-			return err_set(e, ERR_INVALID, "%s is missing", op->args[i].name);
+	for (unsigned i = 0; i < op->n_args; i++) {
+		const struct op_arg *a = &op->args[i];
+
+		if (!(a->flags & NEEDED) || value_get(args, a->name))
+			continue;
+		(void)err_set(e, ERR_INVALID, "%s is missing", a->name);
+		return err_remedy(e, "give %s: %s", a->name, a->help);
+	}
 	return 0;
 }

@@ -305,6 +305,8 @@ static int show(struct call *c, struct box *b, struct record *rec, int64_t began
 	struct err ignored = ERR_INIT;
 	struct outcome o = {.box = b, .rec = rec, .run = run, .notes = TEXT_INIT, .files = files};
 
+	if (value_len(files))
+		changed_now(b);
 	if (!rec->result || value_parse(rec->result, strlen(rec->result), &doc, &ignored) < 0)
 		return err_set(e, ERR_INTERNAL, "no result of run %s", rec->id);
 	const char *status = rec->status;
@@ -327,7 +329,7 @@ static int foreground(struct call *c, struct box *b, struct command *cmd, struct
 	struct pinfold_run *run = NULL;
 	struct pinfold_error failure;
 	struct running asked;
-	int64_t began = show_now_ns();
+	int64_t began = changed_begin(b);
 
 	cmd->o.packages_json = b->packages;
 	if (pinfold_sandbox_exec(b->id, &cmd->o, &run, &failure) < 0)

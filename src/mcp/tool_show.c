@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "api/runs.h"
 #include "base/fd.h"
@@ -201,14 +200,6 @@ void show_run(struct text *t, struct outcome *o)
 	show_files(t, o->files);
 	if (o->notes.len)
 		text_add(t, o->notes.data, o->notes.len);
-}
-
-int64_t show_now_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - 1;
 }
 
 bool is_run_path(const char *path)
