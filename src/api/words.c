@@ -16,6 +16,7 @@ static const struct {
 	{", or run it without --detach", ""},
 	{"make it with pinfold run --detach --user root", "make it with user root"},
 	{"--dir or --stdin", "files or stdin"},
+	{" or /work", ""},
 	{"inside are the host's /usr, and --dir at /work",
 	 "inside are the host's programs, in /usr"},
 	{"pinfold exec --detach runs one in the background", "exec starts one with background"},

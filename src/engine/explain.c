@@ -179,7 +179,7 @@ static int explain_workdir(struct pinfold_run *run, int error, struct err *e)
 	if (error == EACCES)
 		return err_remedy(e, "the sandbox's user may not enter it: choose another, such as "
 				     "/home/user, or use --user root");
-	if (!on_host(dir))
+	if (run->req.flags & PINFOLD_FOREIGN || !on_host(dir))
 		return err_remedy(
 			e, "choose a directory that exists inside, such as /home/user or /work");
 	run_deny_path(run, dir,
