@@ -47,6 +47,12 @@ static bool origin_is_ours(const struct exchange *x)
 	return at && http_host_parse(at + 3, strlen(at + 3), &h) && host_is_ours(s, &h);
 }
 
+static int refuse_origin(struct err *e, const char *text)
+{
+	(void)err_set(e, ERR_DENIED, "%s", text);
+	return err_remedy(e, "call without Origin, or start the daemon with --origin ORIGIN");
+}
+
 static int check_way(const struct exchange *x, struct err *e)
 {
 	const struct conn *c = x->conn;
@@ -57,12 +63,12 @@ static int check_way(const struct exchange *x, struct err *e)
 		return err_remedy(e, "use localhost, or start the daemon with --host NAME");
 	}
 	if (HOLD_API_ORIGIN && !origin_is_ours(x))
-		return err_set(e, ERR_DENIED, "requests of other origins are refused");
+		return refuse_origin(e, "requests of other origins are refused");
 	/* What a page of another site makes a browser fetch may have no Origin, but says this. */
 	char site[24];
 	if (HOLD_API_ORIGIN && exchange_field(x, "sec-fetch-site", site, sizeof(site)) &&
 	    strcasecmp(site, "cross-site") == 0 && !http_head_field(&x->head, "origin"))
-		return err_set(e, ERR_DENIED, "requests of other sites are refused");
+		return refuse_origin(e, "requests of other sites are refused");
 	return 0;
 }
 

@@ -238,10 +238,20 @@ static int explain_step(const struct pinfold_run *run, int step, unsigned op, in
 	return -error;
 }
 
+static int explain_crowd(struct err *e)
+{
+	(void)err_set(e, ERR_LIMIT, "there is no room for another process in the sandbox");
+	(void)err_detail(e, "pids");
+	(void)err_remedy(e, "end some that run in it, or make one with more --pids");
+	return -EAGAIN;
+}
+
 int explain_failure(struct pinfold_run *run, int step, unsigned op, int error, struct err *e)
 {
 	if (error <= 0)
 		error = EIO;
+	if (step == MSG_STEP_FORK && error == EAGAIN)
+		return explain_crowd(e);
 	switch (step) {
 	case MSG_STEP_EXEC:
 		(void)explain_exec(run, error, e);

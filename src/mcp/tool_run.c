@@ -171,6 +171,13 @@ static void add_limit(struct text *notes, const struct value *doc)
 		text_fmt(notes,
 			 "The disk of the sandbox is full (limit %s). Delete files and retry.\n",
 			 text_size((uint64_t)value_int(value_get(limit, "value")), size));
+	else if (!strcmp(kind, "pids"))
+		text_fmt(
+			notes,
+			"The limit is %lld processes. Start fewer at a time, and end those that are left: "
+			"kill, %s signal=\"KILL\", or %s.\n",
+			(long long)value_int(value_get(limit, "value")),
+			tool_name(tool_process_write), tool_name(tool_destroy));
 	else
 		text_fmt(notes, "The limit is %lld %s.\n",
 			 (long long)value_int(value_get(limit, "value")),

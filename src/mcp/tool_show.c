@@ -216,6 +216,7 @@ struct record *run_of_name(struct call *c, const struct box *b, const char *name
 	(void)err_set(e, ERR_MISSING, "run %.16s is not known in sandbox %s, or not any more", name,
 		      box_label(b));
 	(void)err_detail(e, "run");
+	(void)err_remedy(e, "Outputs are kept for a while only: run it again");
 	return NULL;
 }
 

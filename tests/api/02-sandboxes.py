@@ -198,6 +198,13 @@ def out_of_room():
     if not BEST:
         same("one that starts too many", hit("for i in {1..60}; do sleep 0.3 & done; wait"), "pids")
         same("the next does not", hit("ls nothing-here"), None)
+        p = spawn(box, "for i in {1..60}; do sleep 1000 & done 2>/dev/null; wait")
+        full = lambda: api.post(box + "/exec", {"command": ["true"]})
+        check("one that finds no room", wait_until(lambda: full().status == 429))
+        refused("is told so", full(), 429, "limit_exceeded", "no room for another process")
+        check("and what to do", full().code == "limit_exceeded.pids" and "more pids" in full().json["error"]["remedy"], full())
+        same("others can be ended even so", api.post(p + "/signal", {"signal": "KILL"}).status, 204)
+        check("and there is room again", wait_until(lambda: full().status == 200), full())
 
 
 @test

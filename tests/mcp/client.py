@@ -246,6 +246,10 @@ def files(argv):
         "[conflict.ambiguous] old_text occurs 3 times (lines 1, 1, 1)")
     s.tool("edit_file", path="c", old_text="x", new_text="y", replace_all=True)
     has("all of them", s.tool("read_file", path="c"), "y y y")
+    s.tool("write_file", path="dos", content="a\r\nb\r\n")
+    has("lines that end otherwise", s.tool("edit_file", path="dos", old_text="a\nb", new_text="c"), "[not_found.text]",
+        "end with \\r\\n: retry with that")
+    has("which then are found", s.tool("edit_file", path="dos", old_text="a\r\nb", new_text="c"), "replaced 1 occurrence")
     s.tool("write_file", path="d", content="".join(f"{i}\n" for i in range(1, 31)))
     has("near each other, and far", s.tool("edit_file", path="d", old_text="9\n", new_text="", replace_all=True),
         "replaced 3 occurrences", "diff:\n@@ -7,5 +7,4 @@\n 7\n 8\n-9\n 10\n 11\n"
