@@ -21,6 +21,7 @@ static const struct {
 	 "inside are the host's programs, in /usr"},
 	{"pinfold exec --detach runs one in the background", "exec starts one with background"},
 	{"pinfold resume ", "resume "},
+	{"pinfold extend gives", "extend gives"},
 	{"pinfold ps lists", "the list has"},
 	{"pinfold ps tells whether", "look whether"},
 	{"pinfold ls lists", "the list has"},

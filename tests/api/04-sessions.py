@@ -121,6 +121,9 @@ def others():
         same("its errors have no call of ours", r["error"]["traceback"].split("\n")[0], "Error: oh")
     else:
         skip("R", "Rscript is not installed")
+    for name in ("a/b", ".", "..", "a\nb", "a\x7f"):
+        refused("a name that no path can have: %r" % name, api.post(box + "/sessions", {"name": name}), 400,
+                "invalid_argument", "name")
     a = api.post(box + "/sessions", {"lang": "bash", "name": "same"}).json
     same("one of that name is there", api.post(box + "/sessions", {"name": "same"}).json["id"], a["id"])
     same("in its language", api.post(box + "/sessions", {"name": "same"}).json["lang"], "bash")
