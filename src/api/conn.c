@@ -564,6 +564,8 @@ static void head_whole(struct conn *c)
 		return;
 	}
 	c->state = c->decoder.state == HTTP_BODY_DONE ? CONN_ANSWER : CONN_BODY;
+	if (exchange_preflight(x))
+		return;
 	if (!exchange_admit(x, op && op->flags & OP_PROBE && c->server->config.open_probes))
 		return;
 	bool theirs = op && path.n && !(op->flags & OP_FRONT);

@@ -141,5 +141,7 @@ void exchange_begin(struct exchange *x, int status, const char *type, int64_t le
 /* auth.c: who is calling, and by which way; false: refused, and answered. Some operations are open
  * to all who come by a way that we serve. */
 bool exchange_admit(struct exchange *x, bool is_open);
+/* auth.c: a browser asks whether a page of an origin that we were told of may call; answered. */
+bool exchange_preflight(struct exchange *x);
 
 #endif
