@@ -31,20 +31,31 @@ static bool host_is_ours(const struct server *s, const struct http_host *h)
 	return false;
 }
 
+static bool is_named(const struct server *s, const char *origin)
+{
+	for (unsigned i = 0; s->config.origins && s->config.origins[i]; i++)
+		if (strcmp(origin, s->config.origins[i]) == 0)
+			return true;
+	return false;
+}
+
 static bool origin_is_ours(const struct exchange *x)
 {
 	const struct server *s = x->conn->server;
 	char origin[256];
 
-	if (!exchange_field(x, "origin", origin, sizeof(origin)))
+	if (!exchange_field(x, "origin", origin, sizeof(origin)) || is_named(s, origin))
 		return true;
-	for (unsigned i = 0; s->config.origins && s->config.origins[i]; i++)
-		if (strcmp(origin, s->config.origins[i]) == 0)
-			return true;
 	/* A page that we would have served ourselves. */
 	const char *at = strstr(origin, "://");
 	struct http_host h;
 	return at && http_host_parse(at + 3, strlen(at + 3), &h) && host_is_ours(s, &h);
+}
+
+static int refuse_origin(struct err *e, const char *text)
+{
+	(void)err_set(e, ERR_DENIED, "%s", text);
+	return err_remedy(e, "call without Origin, or start the daemon with --origin ORIGIN");
 }
 
 static int check_way(const struct exchange *x, struct err *e)
@@ -57,12 +68,12 @@ static int check_way(const struct exchange *x, struct err *e)
 		return err_remedy(e, "use localhost, or start the daemon with --host NAME");
 	}
 	if (HOLD_API_ORIGIN && !origin_is_ours(x))
-		return err_set(e, ERR_DENIED, "requests of other origins are refused");
+		return refuse_origin(e, "requests of other origins are refused");
 	/* What a page of another site makes a browser fetch may have no Origin, but says this. */
 	char site[24];
 	if (HOLD_API_ORIGIN && exchange_field(x, "sec-fetch-site", site, sizeof(site)) &&
 	    strcasecmp(site, "cross-site") == 0 && !http_head_field(&x->head, "origin"))
-		return err_set(e, ERR_DENIED, "requests of other sites are refused");
+		return refuse_origin(e, "requests of other sites are refused");
 	return 0;
 }
 
@@ -81,11 +92,47 @@ static int check_bearer(struct exchange *x, struct err *e)
 	return tokens_check(tokens, f->value + 7, f->value_len - 7, &x->who, e);
 }
 
+/* Pages of an origin that who serves has named may read the answer, also one that refuses them. Not
+ * with what a browser would add itself: they bring their token. */
+static bool share(struct exchange *x)
+{
+	char origin[256];
+
+	if (!exchange_field(x, "origin", origin, sizeof(origin)) ||
+	    !is_named(x->conn->server, origin))
+		return false;
+	exchange_header(x, "Access-Control-Allow-Origin", origin);
+	exchange_header(x, "Vary", "Origin");
+	return true;
+}
+
+bool exchange_preflight(struct exchange *x)
+{
+	struct err e = ERR_INIT;
+
+	if (x->head.method != HTTP_OPTIONS ||
+	    !http_head_field(&x->head, "access-control-request-method") || check_way(x, &e) < 0 ||
+	    !share(x))
+		return false;
+	exchange_header(x, "Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, DELETE");
+	exchange_header(x, "Access-Control-Allow-Headers",
+			"Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, "
+			"If-Range, Last-Event-ID, Range, Mcp-Method, Mcp-Name, "
+			"Mcp-Protocol-Version, Mcp-Session-Id");
+	exchange_header(x, "Access-Control-Max-Age", "600");
+	exchange_reply(x, 204, NULL, NULL, 0);
+	return true;
+}
+
 bool exchange_admit(struct exchange *x, bool is_open)
 {
 	struct err e = ERR_INIT;
 	int r = check_way(x, &e);
 
+	if (r == 0 && share(x))
+		exchange_header(x, "Access-Control-Expose-Headers",
+				"Content-Range, ETag, Idempotent-Replayed, Mcp-Session-Id, "
+				"Request-Id, Retry-After");
 	x->who = (struct who){0};
 	if (r == 0 && x->conn->listener->way == API_UNIX) {
 		x->who = (struct who){.scopes = SCOPE_ALL};

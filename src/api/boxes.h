@@ -62,7 +62,8 @@ struct box {
 	bool is_open;	    /* its policy is all of the operator's ceiling */
 	uint64_t known_ms;  /* since when we know of it */
 	char *packages; /* that it was made with, as pinfold_deps_hold() says it; NULL: none known */
-	uint64_t extended_ms; /* when the daemon was last told that it is used; under lock */
+	_Atomic int64_t changed_ns; /* when a call last changed files, by changed.c */
+	uint64_t extended_ms;	    /* when the daemon was last told that it is used; under lock */
 	struct box *next;
 };
 

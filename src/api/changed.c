@@ -1,17 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/changed.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/fd.h"
 #include "pinfold/pinfold.h"
 
 #define HOME "/home/user"
 #define FILES_MAX 100u
-#define NAMES_MAX 4096u /* that are remembered of one execution; more are looked for instead */
-#define LONG_MS 5u	/* a look at all of them that is worth a watch */
-#define SYNC_MS 2000	/* for the sandbox to tell what it has seen */
+#define NAMES_MAX 4096u	 /* that are remembered of one execution; more are looked for instead */
+#define LONG_MS 5u	 /* a look at all of them that is worth a watch */
+#define TICK_NS 50000000 /* ticks have 10 ms at most, and may be late */
+#define TICK_PAUSES 200u
+#define SYNC_MS 2000 /* for the sandbox to tell what it has seen */
+
+/* Files are stamped by the coarse clock or, by newer kernels, by the fine one: nothing that was
+ * changed is younger than this, and nothing that will be is older than that. */
+static int64_t clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	(void)clock_gettime(clock, &t); /* cannot fail for these */
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+void changed_now(struct box *b)
+{
+	atomic_store(&b->changed_ns, clock_ns(CLOCK_REALTIME));
+}
+
+int64_t changed_begin(const struct box *b)
+{
+	const struct timespec pause = {.tv_nsec = 250000};
+	int64_t last = atomic_load(&b->changed_ns), now = clock_ns(CLOCK_REALTIME_COARSE);
+
+	/* Later by more: somebody has set the clock. */
+	for (unsigned i = 0; now <= last && last - now < TICK_NS && i < TICK_PAUSES; i++) {
+		(void)nanosleep(&pause, NULL);
+		now = clock_ns(CLOCK_REALTIME_COARSE);
+	}
+	return now - 1;
+}
 
 static void add(struct value *list, const char *path, const struct pinfold_file_info *info)
 {

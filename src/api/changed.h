@@ -9,6 +9,12 @@
 
 #include "api/boxes.h"
 
+/* The clock that stamps files stands still for some milliseconds. What a call changed in that time
+ * would be told of the next one, too: that one waits until the clock goes on. */
+void changed_now(struct box *b);
+/* `since_ns` of what changes from here on. */
+int64_t changed_begin(const struct box *b);
+
 /* Since then, at most 100, by name. */
 struct value *changed_files(struct box *b, int64_t since_ns);
 

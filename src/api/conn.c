@@ -255,6 +255,7 @@ static void next_request(struct conn *c)
 	exchange_done(&c->x);
 	exchange_init(&c->x, c);
 	c->state = CONN_HEAD;
+	c->served = true;
 	unlink_conn(c);
 	link_last(c);
 	arm(c, c->in_len ? HEAD_MS : IDLE_MS);
@@ -563,6 +564,8 @@ static void head_whole(struct conn *c)
 		return;
 	}
 	c->state = c->decoder.state == HTTP_BODY_DONE ? CONN_ANSWER : CONN_BODY;
+	if (exchange_preflight(x))
+		return;
 	if (!exchange_admit(x, op && op->flags & OP_PROBE && c->server->config.open_probes))
 		return;
 	bool theirs = op && path.n && !(op->flags & OP_FRONT);
@@ -692,9 +695,10 @@ static void too_slow(struct timer *t)
 		arm(c, BODY_IDLE_MS); /* he would send, but the sandbox is slow */
 		return;
 	}
-	if ((c->state == CONN_HEAD && !c->in_len) || c->state >= CONN_ANSWER ||
-	    c->x.pipe_watch.ready) {
-		c->server->counts.dropped += c->state == CONN_ANSWER || c->state == CONN_BODY;
+	bool idle = c->state == CONN_HEAD && !c->in_len;
+	if (c->state != CONN_CLOSING && !(idle && c->served))
+		c->server->counts.dropped++;
+	if (idle || c->state >= CONN_ANSWER || c->x.pipe_watch.ready) {
 		conn_close(c);
 		return;
 	}
@@ -735,6 +739,7 @@ struct conn *conn_new(struct listener *l, int fd, uint32_t uid, const char *from
 void conn_resume(struct conn *c, const char *bytes, size_t len)
 {
 	arm(c, len ? HEAD_MS : IDLE_MS);
+	c->served = true;
 	if (!len)
 		return;
 	c->in = malloc(IN_SIZE);

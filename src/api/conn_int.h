@@ -82,7 +82,8 @@ struct conn {
 	struct http_body decoder;
 	size_t part; /* bytes of the body since its time was set */
 	bool keep, got_eof, in_callback, dead;
-	bool half; /* he sends no more, and waits */
+	bool half;   /* he sends no more, and waits */
+	bool served; /* a request of it was answered: it may idle */
 	struct piece *out, **out_end;
 	size_t out_bytes; /* in memory */
 	struct exchange x;
@@ -140,5 +141,7 @@ void exchange_begin(struct exchange *x, int status, const char *type, int64_t le
 /* auth.c: who is calling, and by which way; false: refused, and answered. Some operations are open
  * to all who come by a way that we serve. */
 bool exchange_admit(struct exchange *x, bool is_open);
+/* auth.c: a browser asks whether a page of an origin that we were told of may call; answered. */
+bool exchange_preflight(struct exchange *x);
 
 #endif

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 
 #include "api/changed.h"
 #include "base/fd.h"
@@ -165,15 +164,6 @@ static struct value *stream_value(struct record *rec, int stream)
 	return o;
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec t;
-
-	/* What stamps files: coarse, so that nothing of ours seems older than it is. */
-	(void)clock_gettime(CLOCK_REALTIME_COARSE, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec - 1;
-}
-
 static struct value *result_of(struct box *b, struct session *s, struct record *rec,
 			       struct gathered *g, int64_t began)
 {
@@ -200,7 +190,10 @@ static struct value *result_of(struct box *b, struct session *s, struct record *
 	struct value *wall = value_get(g->done, "wall_ms");
 	value_set(usage, "wall_ms", wall ? value_share(wall) : value_of_null());
 	value_set(o, "usage", usage);
-	value_set(o, "files", session_changes(b, s, began));
+	struct value *files = session_changes(b, s, began);
+	if (value_len(files))
+		changed_now(b);
+	value_set(o, "files", files);
 	struct value *packages = NULL;
 	struct err none = ERR_INIT; /* it is our own text */
 	if (b->packages && value_parse(b->packages, strlen(b->packages), &packages, &none) >= 0)
@@ -233,7 +226,7 @@ int execute(struct call *c, struct box *b, struct session *s, struct execution *
 	if (x->input && s->wake < 0)
 		x->input = false;
 	session_changes_begin(s);
-	int64_t began = now_ns();
+	int64_t began = changed_begin(b);
 	int r = 0;
 	if (pinfold_session_execute(s->handle, x->code, x->code_len, x->time_ms,
 				    x->input ? 0 : PINFOLD_EXECUTE_NO_INPUT, &failure) < 0) {

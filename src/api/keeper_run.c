@@ -13,6 +13,7 @@
 #include "api/options.h"
 #include "api/quota.h"
 #include "api/runs.h"
+#include "api/words.h"
 #include "base/fd.h"
 #include "base/id.h"
 
@@ -357,6 +358,7 @@ static int finish(struct kept *k, int r, int status, struct err *e)
 		    record_explain(k->c->api->quotas, k->rec->tenant, &k->result))
 			(void)snprintf(k->status, sizeof(k->status), "killed");
 		r = 0;
+		k->result = words_of_result(k->result, k->id);
 		reply->text = strdup(k->result);
 		reply->text_len = reply->text ? strlen(reply->text) : 0;
 	}

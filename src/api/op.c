@@ -89,8 +89,10 @@ static int wrong(struct err *e, const struct op_arg *a, const char *wanted, cons
 
 static int check_range(const struct op_arg *a, int64_t n, struct err *e)
 {
-	const bool is_amount = a->type == ARG_SIZE || a->type == ARG_DURATION;
-	int64_t min = is_amount && a->min < 1 ? 1 : a->min, max = a->max ? a->max : INT64_MAX;
+	/* A limit of 0 is a mistake; to wait for 0 is not. */
+	const bool is_limit =
+		(a->type == ARG_SIZE || a->type == ARG_DURATION) && a->flags & IN_BODY;
+	int64_t min = is_limit && a->min < 1 ? 1 : a->min, max = a->max ? a->max : INT64_MAX;
 
 	if (n >= min && n <= max)
 		return 0;
@@ -142,6 +144,10 @@ static int check_amount(const struct op_arg *a, const struct value *v, int64_t *
 		*ret = value_int(v);
 		return check_range(a, *ret, e);
 	}
+	/* A query has texts alone: what is a number in it is one as in a document. */
+	if (a->flags & IN_QUERY && value_kind(v) == VALUE_STRING && *value_str(v) &&
+	    strspn(value_str(v), "0123456789") == strlen(value_str(v)))
+		return check_int(a, v, ret, e);
 	if (a->type == ARG_CPUS && value_real(v) > 0 && value_real(v) < 1e6)
 		n = (uint64_t)(value_real(v) * 1000 + 0.5);
 	else if (a->type == ARG_CPUS && (value_kind(v) == VALUE_INT || value_kind(v) == VALUE_REAL))
@@ -427,8 +433,13 @@ int op_check(const struct op *op, struct value *args, struct err *e)
 		if (changed)
 			value_set(args, key, changed);
 	}
-	for (unsigned i = 0; i < op->n_args; i++)
-		if (op->args[i].flags & NEEDED && !value_get(args, op->args[i].name))
-			return err_set(e, ERR_INVALID, "%s is missing", op->args[i].name);
+	for (unsigned i = 0; i < op->n_args; i++) {
+		const struct op_arg *a = &op->args[i];
+
+		if (!(a->flags & NEEDED) || value_get(args, a->name))
+			continue;
+		(void)err_set(e, ERR_INVALID, "%s is missing", a->name);
+		return err_remedy(e, "give %s: %s", a->name, a->help);
+	}
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/boxes.h"
+#include "api/changed.h"
 #include "api/coding.h"
 #include "api/handlers.h"
 #include "base/fd.h"
@@ -277,6 +278,8 @@ int op_file_write(struct call *c, struct err *e)
 	pinfold_files_close(files);
 	fd_close(&c->body);
 	c->reply.etag[0] = '\0'; /* that was the old one's */
+	if (b)
+		changed_now(b);
 	if (r >= 0) {
 		c->reply.value = value_object();
 		value_set(c->reply.value, "path", value_of_str(arg_str(c, "path")));
@@ -432,6 +435,7 @@ int op_file_move(struct call *c, struct err *e)
 	if (enter(&p, c, e) < 0)
 		return -EIO;
 	int r = pinfold_file_move(p.files, from, to, &p.failure);
+	changed_now(p.box);
 	if (r < 0)
 		blame_target(&p, from, to);
 	return leave(&p, r, e);

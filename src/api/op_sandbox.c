@@ -7,6 +7,7 @@
 
 #include "api/api.h"
 #include "api/boxes.h"
+#include "api/changed.h"
 #include "api/handlers.h"
 #include "api/keeper.h"
 #include "api/options.h"
@@ -243,6 +244,7 @@ int op_sandbox_exec(struct call *c, struct err *e)
 			    wants_pty(c) ? "pty" : "keep_stdin");
 	else if (r >= 0)
 		r = wait_for_exec(c, b, &w, e);
+	changed_now(b); /* it may have */
 	wanted_done(&w);
 	box_put(c->api, b);
 	return r;

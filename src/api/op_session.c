@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Interpreters that stay. */
+#include <ctype.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,13 +26,28 @@ static struct value *describe(const struct box *b, const struct session *s, bool
 	return o;
 }
 
+/* It is a part of paths from then on, as one segment. */
+static int check_name(const char *name, struct err *e)
+{
+	bool good = strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+
+	for (const char *p = name; *p; p++)
+		good = good && *p != '/' && !iscntrl((unsigned char)*p);
+	if (good)
+		return 0;
+	(void)err_set(e, ERR_INVALID, "name: no path can have this name of a session in it");
+	return err_remedy(e, "use letters, digits, - and _");
+}
+
 int op_session_create(struct call *c, struct err *e)
 {
-	struct box *b = box_find(c->api, &c->who, arg_str(c, "id"), e);
 	const char *name = arg_str(c, "name"), *lang = arg_str(c, "lang");
 	struct err none = ERR_INIT;
 	struct session *s = NULL;
 
+	if (name && check_name(name, e) < 0)
+		return -EINVAL;
+	struct box *b = box_find(c->api, &c->who, arg_str(c, "id"), e);
 	if (b && name && !lang) /* one that is there stays what it is */
 		s = box_session(b, name, NULL, arg_true(c, "reset"), &none);
 	if (b && !s && none.kind == ERR_BUSY)

@@ -14,6 +14,7 @@
 
 #include "api/api.h"
 #include "api/boxes.h"
+#include "api/changed.h"
 #include "api/handlers.h"
 #include "api/taken.h"
 #include "base/fd.h"
@@ -285,6 +286,8 @@ int op_tree_write(struct call *c, struct err *e)
 		r = start(&t, b, true, e);
 	if (r >= 0)
 		r = receive_tree(&t, &part, e);
+	if (b)
+		changed_now(b);
 	if (t.run)
 		pinfold_run_free(t.run);
 	free(part.bytes);

@@ -110,6 +110,8 @@ bool request_begin(struct request *r, const struct verb *v, int argc, char **arg
 	if (used >= 0 && (v->bit & (VERB_RUN | VERB_SHELL | VERB_PLAN | VERB_EXEC)) &&
 	    !r->result_fd)
 		r->run.flags |= PINFOLD_OWN_POLICY;
+	if (r->result_fd)
+		r->run.flags |= PINFOLD_FOREIGN; /* nor may he know what is on this host */
 	/* But tools are configured for this machine. */
 	if (used >= 0 && r->result_fd && r->run.policy && strstr(r->run.policy, "preset"))
 		(void)pinfold_presets_keep(&ignored); /* then it is refused, with a reason */

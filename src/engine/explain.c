@@ -199,7 +199,7 @@ static int explain_workdir(struct pinfold_run *run, int error, struct err *e)
 	if (error == EACCES)
 		return err_remedy(e, "the sandbox's user may not enter it: choose another, such as "
 				     "/home/user, or use --user root");
-	if (!on_host(dir))
+	if (run->req.flags & PINFOLD_FOREIGN || !on_host(dir))
 		return err_remedy(
 			e, "choose a directory that exists inside, such as /home/user or /work");
 	run_deny_path(run, dir,
@@ -262,10 +262,20 @@ static int explain_step(const struct pinfold_run *run, int step, unsigned op, in
 	return -error;
 }
 
+static int explain_crowd(struct err *e)
+{
+	(void)err_set(e, ERR_LIMIT, "there is no room for another process in the sandbox");
+	(void)err_detail(e, "pids");
+	(void)err_remedy(e, "end some that run in it, or make one with more --pids");
+	return -EAGAIN;
+}
+
 int explain_failure(struct pinfold_run *run, int step, unsigned op, int error, struct err *e)
 {
 	if (error <= 0)
 		error = EIO;
+	if (step == MSG_STEP_FORK && error == EAGAIN)
+		return explain_crowd(e);
 	switch (step) {
 	case MSG_STEP_EXEC:
 		(void)explain_exec(run, error, e);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/changed.h"
 #include "base/fd.h"
 #include "base/suggest.h"
 #include "mcp/tools.h"
@@ -131,6 +132,7 @@ int file_save(struct box *b, const char *path, const void *data, size_t len, uin
 			r = pinfold_file_commit(w, &failure);
 	}
 	box_files_put(b, r < 0 && is_broken(&failure));
+	changed_now(b);
 	if (r < 0)
 		return api_error(e, &failure);
 	if (wrote < 0) {

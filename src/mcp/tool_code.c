@@ -61,6 +61,34 @@ static void take_result(struct brought *b, const struct value *data)
 	}
 }
 
+static bool ran_out_of_memory(const struct value *result)
+{
+	const char *reason = value_str(value_get(result, "reason"));
+
+	return reason && !strcmp(reason, "oom");
+}
+
+/* Its interpreter is no more. */
+static void title_of_end(const struct value *result, const char *took, char *ret, size_t size)
+{
+	const struct value *code = value_get(result, "exit_code");
+	int64_t sig = value_int(value_get(result, "signal"));
+
+	if (ran_out_of_memory(result))
+		(void)snprintf(ret, size, "out of memory after %s, the interpreter was killed",
+			       took);
+	else if (sig > 0)
+		(void)snprintf(ret, size,
+			       "the interpreter was killed by signal %lld (SIG%s) after %s",
+			       (long long)sig,
+			       sigabbrev_np((int)sig) ? sigabbrev_np((int)sig) : "?", took);
+	else if (value_kind(code) == VALUE_INT)
+		(void)snprintf(ret, size, "the interpreter ended with exit %lld after %s",
+			       (long long)value_int(code), took);
+	else
+		(void)snprintf(ret, size, "the interpreter ended after %s", took);
+}
+
 static void title_of(const struct value *result, const char *status, uint64_t wall_ms, char *ret,
 		     size_t size)
 {
@@ -81,7 +109,7 @@ static void title_of(const struct value *result, const char *status, uint64_t wa
 	else if (!strcmp(status, "interrupted"))
 		(void)snprintf(ret, size, "interrupted after %s", took);
 	else
-		(void)snprintf(ret, size, "the interpreter ended after %s", took);
+		title_of_end(result, took, ret, size);
 }
 
 static void add_traceback(const struct value *error, struct text *notes)
@@ -117,6 +145,12 @@ static void add_notes(const struct value *result, const char *status, bool alive
 			 "%u image%s left out: at most %u of up to 700 KB each are shown. Use "
 			 "savefig(dpi=80), or write files to /home/user/out.\n",
 			 b->images_left, b->images_left == 1 ? " was" : "s were", IMAGES_MAX);
+	if (ran_out_of_memory(result))
+		text_fmt(
+			notes,
+			"[limit_exceeded.memory] Killed at the memory limit of the sandbox; its files are "
+			"still there. Process data in chunks, or use %s with memory_mb<=4096.\n",
+			tool_name(tool_create));
 	if (!alive)
 		text_put(notes,
 			 "The variables of this session are gone; the next call starts it anew.\n");

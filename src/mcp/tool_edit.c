@@ -143,6 +143,13 @@ static const char *line_at(const struct edit *d, size_t number, size_t *ret_len)
 	return at;
 }
 
+/* What is shown of a line does not say how it ends. */
+static bool other_ends(const struct edit *d)
+{
+	return memmem(d->old, d->old_len, "\r\n", 2) && memchr(d->from, '\n', d->from_len) &&
+	       !memmem(d->from, d->from_len, "\r\n", 2);
+}
+
 static int not_found(const struct edit *d, struct err *e)
 {
 	size_t all =
@@ -163,8 +170,12 @@ static int not_found(const struct edit *d, struct err *e)
 		"whitespace: «%.*s»",
 		d->path, all, line, (int)len, text);
 	(void)err_detail(e, "text");
+	if (other_ends(d))
+		return err_remedy(e,
+				  "Lines of this file end with \\r\\n: retry with that in old_text "
+				  "and new_text, or edit one line at a time");
 	return err_remedy(e, "Read lines %zu-%zu and retry with the exact text",
-			  line > 8 ? line - 8 : 1, line + 12);
+			  line > 8 ? line - 8 : 1, line + 12 < all ? line + 12 : all);
 }
 
 static int ambiguous(const struct edit *d, struct err *e)

@@ -70,7 +70,7 @@ static int command_take(struct command *cmd, const struct call *c, struct err *e
 	cmd->o.workdir = cwd ? cmd->workdir : NULL;
 	cmd->o.time_ms = (uint64_t)arg_int(c, "timeout_ms", 30000);
 	cmd->o.output_bytes = DOCUMENT_OUTPUT;
-	cmd->o.flags = input ? 0 : PINFOLD_NO_STDIN;
+	cmd->o.flags = PINFOLD_FOREIGN | (input ? 0 : PINFOLD_NO_STDIN);
 	cmd->o.cancel_fd = call_cancelled_fd(c);
 	cmd->o.tenant = c->who.tenant;
 	cmd->o.token = c->who.token;
@@ -171,6 +171,13 @@ static void add_limit(struct text *notes, const struct value *doc)
 		text_fmt(notes,
 			 "The disk of the sandbox is full (limit %s). Delete files and retry.\n",
 			 text_size((uint64_t)value_int(value_get(limit, "value")), size));
+	else if (!strcmp(kind, "pids"))
+		text_fmt(
+			notes,
+			"The limit is %lld processes. Start fewer at a time, and end those that are left: "
+			"kill, %s signal=\"KILL\", or %s.\n",
+			(long long)value_int(value_get(limit, "value")),
+			tool_name(tool_process_write), tool_name(tool_destroy));
 	else
 		text_fmt(notes, "The limit is %lld %s.\n",
 			 (long long)value_int(value_get(limit, "value")),
@@ -305,6 +312,8 @@ static int show(struct call *c, struct box *b, struct record *rec, int64_t began
 	struct err ignored = ERR_INIT;
 	struct outcome o = {.box = b, .rec = rec, .run = run, .notes = TEXT_INIT, .files = files};
 
+	if (value_len(files))
+		changed_now(b);
 	if (!rec->result || value_parse(rec->result, strlen(rec->result), &doc, &ignored) < 0)
 		return err_set(e, ERR_INTERNAL, "no result of run %s", rec->id);
 	const char *status = rec->status;
@@ -327,7 +336,7 @@ static int foreground(struct call *c, struct box *b, struct command *cmd, struct
 	struct pinfold_run *run = NULL;
 	struct pinfold_error failure;
 	struct running asked;
-	int64_t began = show_now_ns();
+	int64_t began = changed_begin(b);
 
 	cmd->o.packages_json = b->packages;
 	if (pinfold_sandbox_exec(b->id, &cmd->o, &run, &failure) < 0)
@@ -362,7 +371,7 @@ static int background(struct call *c, struct box *b, struct command *cmd, struct
 	bool cut = false;
 
 	cmd->o.time_ms = BACKGROUND_TIME_MS;
-	cmd->o.flags = PINFOLD_SPAWN_STDIN;
+	cmd->o.flags = PINFOLD_FOREIGN | PINFOLD_SPAWN_STDIN;
 	if (pinfold_sandbox_spawn(b->id, &cmd->o, &pid, &failure) < 0)
 		return command_error(e, &failure);
 	unsigned number = names_add_process(tool_mcp(c)->names, b->id, pid);

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "api/runs.h"
 #include "base/fd.h"
@@ -203,14 +202,6 @@ void show_run(struct text *t, struct outcome *o)
 		text_add(t, o->notes.data, o->notes.len);
 }
 
-int64_t show_now_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - 1;
-}
-
 bool is_run_path(const char *path)
 {
 	return strncmp(path, RUNS_PATH, strlen(RUNS_PATH)) == 0;
@@ -225,6 +216,7 @@ struct record *run_of_name(struct call *c, const struct box *b, const char *name
 	(void)err_set(e, ERR_MISSING, "run %.16s is not known in sandbox %s, or not any more", name,
 		      box_label(b));
 	(void)err_detail(e, "run");
+	(void)err_remedy(e, "Outputs are kept for a while only: run it again");
 	return NULL;
 }
 

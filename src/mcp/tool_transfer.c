@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "api/changed.h"
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/hold.h"
@@ -113,6 +114,7 @@ static int move_in(struct move *m, struct err *e)
 			r = api_error(e, &failure);
 	}
 	box_files_put(m->box, false);
+	changed_now(m->box);
 	return r;
 }
 

@@ -94,7 +94,6 @@ void show_links(struct call *c, const struct outcome *o);
 void tool_add_alerts(struct text *notes, const struct value *doc);
 /* tool_run.c: of a command that has ended, as its own call would have. False: it was none. */
 bool shown_run(struct call *c, struct box *b, struct record *rec, struct text *t);
-int64_t show_now_ns(void); /* by the clock of files */
 
 /* "/.pinfold/runs/r17/stdout": the whole output of a run. */
 bool is_run_path(const char *path);

@@ -20,6 +20,7 @@
 
 #define VISITORS_MAX 128u			/* the guest has room for half of that */
 #define LIVE_MAX_MS (366ull * 24 * 3600 * 1000) /* as --time may be */
+#define CLOCKS_MS 100u
 #define USAGE_MAX 256u /* of more in a list it is not told: others would wait */
 
 /* One request, while it is looked at. */
@@ -187,6 +188,18 @@ static void describe_usage(const struct ward *ward, bool known, struct link_item
 	item->processes = now.pids > guests ? now.pids - guests : 0;
 }
 
+/* Two clocks that are read one after the other differ by a little each time: then what it was
+ * when it was set is said. By more when the host slept or its clock was set. */
+static uint64_t expires_ms(const struct ward *ward, uint64_t now_us)
+{
+	uint64_t left = ward->deadline_us > now_us ? ward->deadline_us - now_us : 0;
+	uint64_t at = warden_now_ms() + left / 1000;
+
+	return at + CLOCKS_MS > ward->expires_ms && ward->expires_ms + CLOCKS_MS > at
+		       ? ward->expires_ms
+		       : at;
+}
+
 static void describe_item(const struct ward *ward, struct link_item *item)
 {
 	uint64_t now = warden_now_us();
@@ -206,8 +219,7 @@ static void describe_item(const struct ward *ward, struct link_item *item)
 		.ended_ms = ward->state == WARD_LEFT ? ward->ended_ms : 0,
 	};
 	if (ward->deadline_us)
-		item->expires_ms = warden_now_ms() +
-				   (ward->deadline_us > now ? ward->deadline_us - now : 0) / 1000;
+		item->expires_ms = expires_ms(ward, now);
 	memcpy(item->id, ward->spec.id, sizeof(ward->spec.id));
 	memcpy(item->command, ward->command, sizeof(item->command));
 	memcpy(&item->limits, &ward->spec.limits, sizeof(item->limits));

@@ -125,6 +125,7 @@ struct ward {
 	bool timed;		      /* somebody gave it a time; its use gives it no other */
 	uid_t owner;
 	uint64_t made_ms, ended_ms; /* since 1970 */
+	uint64_t expires_ms;	    /* the same instant as deadline_us when that was set */
 	uint64_t deadline_us;	    /* held: when its time is over; LEFT: when it is forgotten */
 	char command[160];	    /* as text, for lists */
 	char *metadata;		    /* the asker's: "key=value" and NUL, each; NULL: none */

@@ -121,7 +121,10 @@ void ward_poll(struct warden *w)
 
 void ward_set_deadline(struct warden *w, struct ward *ward, uint64_t at_us)
 {
+	uint64_t now = warden_now_us();
+
 	ward->deadline_us = at_us;
+	ward->expires_ms = warden_now_ms() + (at_us > now ? at_us - now : 0) / 1000;
 	if (!w->next_deadline_us || at_us < w->next_deadline_us)
 		w->next_deadline_us = at_us;
 }

@@ -3,7 +3,9 @@
 import base64
 import json
 import os
+import shutil
 import socket
+import tempfile
 import threading
 import time
 
@@ -431,6 +433,32 @@ def words():
           "--" not in denials[0]["hint"], denials)
     whole = events[-1][2]["denials"]
     check("nor is one in the result", whole and "--" not in json.dumps(whole), whole)
+
+
+@test
+def no_oracle():
+    """Who asks by HTTP learns nothing of what there is on this host, wherever his command runs."""
+    top = tempfile.mkdtemp()
+    here, nowhere = top + "/tool.py", "/tmp/nowhere/tool.py"
+    shutil.copy("/usr/bin/true", here)
+    box, space = api.box(), "/v1/workspaces/oracle"
+    api.post("/v1/workspaces", {"name": "oracle"})
+    for where, args in (("/v1/runs", BEST), (box + "/exec", {}), (space + "/exec", BEST)):
+        for name, wanted in (("directory", {"command": "true", "workdir": "DIR"}), ("program", {"command": ["DIR/tool.py"]}),
+                             ("file", {"command": ["cat", "FILE"]})):
+            def told(path):
+                body = json.dumps(dict(args, **wanted)).replace("FILE", path).replace("DIR", os.path.dirname(path))
+                r = api.post(where, json.loads(body)).json
+                return json.dumps([r["error"], r["denials"]]).replace(os.path.dirname(path), "DIR")
+            same("%s: a %s of the host is as one that is nowhere" % (where.split("/")[2], name), told(here), told(nowhere))
+            check("%s, %s: no option of a command line is named" % (where.split("/")[2], name),
+                  "--" not in told(nowhere) and "/work" not in told(nowhere), told(nowhere))
+    r = api.post(space + "/exec", dict(BEST, command="seq 1000", output=100)).json
+    same("a part of what a command in a workspace printed says where the rest is",
+         (r["stdout"]["truncated"], r["stdout"]["artifact"]), (True, "/v1/runs/%s/stdout" % r["id"]))
+    shutil.rmtree(top)
+    api.delete(space)
+    api.delete(box)
 
 
 @test

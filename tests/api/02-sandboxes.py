@@ -134,6 +134,17 @@ def time_to_live():
     a = api.get(box).json
     lives = [datetime.datetime.fromisoformat(a[k].replace("Z", "+00:00")) for k in ("created", "expires")]
     check("a plain number is milliseconds", 55 < (lives[1] - lives[0]).total_seconds() < 65, a)
+    same("the end of its time stays where it is", {api.get(box).json["expires"] for _ in range(100)}, {a["expires"]})
+    short = api.box(ttl="700ms")
+    r = api.post(short + "/exec", {"command": "sleep 60"}).json
+    same("a command whose sandbox has no more time", (r["status"], r["limit"] and r["limit"]["kind"]), ("timeout", "time"))
+    check("is told whose it was, for HTTP", "own time was over; extend gives it more" in r["limit"]["hint"], r["limit"])
+    p = spawn(box, "sleep 1000")
+    began = time.monotonic()
+    same("a plain number in a query, too", [api.get(p + "/output", wait=w).status for w in ("0", "1", "200")], [200] * 3)
+    check("and not seconds", time.monotonic() - began < 100, time.monotonic() - began)
+    refused("more than may be waited", api.get(p, wait="60001"), 400, "invalid_argument", "wait=60001")
+    refused("what is no time", api.get(p, wait="soon"), 400, "invalid_argument", "wait")
     api.delete(box)
 
 
@@ -191,6 +202,18 @@ def out_of_room():
     if not BEST:
         same("one that starts too many", hit("for i in {1..60}; do sleep 0.3 & done; wait"), "pids")
         same("the next does not", hit("ls nothing-here"), None)
+        p = spawn(box, "for i in {1..60}; do sleep 1000 & done 2>/dev/null; wait")
+        last = [None]
+
+        def status():
+            last[0] = api.post(box + "/exec", {"command": ["true"]})
+            return last[0].status
+        check("one that finds no room", wait_until(lambda: status() == 429))
+        refused("is told so", last[0], 429, "limit_exceeded", "no room for another process")
+        check("and what to do", last[0].code == "limit_exceeded.pids" and "more pids" in last[0].json["error"]["remedy"],
+              last[0])
+        same("others can be ended even so", api.post(p + "/signal", {"signal": "KILL"}).status, 204)
+        check("and there is room again", wait_until(lambda: status() == 200), last[0])
 
 
 @test

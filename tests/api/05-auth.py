@@ -190,6 +190,21 @@ def browsers():
     same("a preflight", a.status, 403)
     check("nothing says that others may", not [h for h in list(a.headers) + list(ask().headers)
                                                if h.lower().startswith("access-control")])
+    ok = "https://ok.example"
+    a = Api("").ask("OPTIONS", "/v1/runs", headers={"Origin": ok, "Access-Control-Request-Method": "POST",
+                                                    "Access-Control-Request-Headers": "authorization,content-type"})
+    same("a preflight of an origin that is allowed, which has no token", (a.status, a.headers["Access-Control-Allow-Origin"],
+         a.headers["Vary"]), (204, ok, "Origin"))
+    check("says what its pages may send", "POST" in a.headers["Access-Control-Allow-Methods"] and
+          "Authorization" in a.headers["Access-Control-Allow-Headers"] and
+          not a.headers["Access-Control-Allow-Credentials"], a.headers)
+    for who, want in ((own, 200), (Api("wrong"), 401)):
+        a = who.ask("GET", "/v1/runs", headers={"Origin": ok})
+        same("and they may read what comes: %d" % want, (a.status, a.headers["Access-Control-Allow-Origin"]), (want, ok))
+    a = Api("").ask("OPTIONS", "/v1/runs", headers={"Origin": ok})
+    refused("what is no preflight needs a token", a, 401, "unauthenticated")
+    a = own.ask("GET", "/v1/runs", headers={"Origin": "http://localhost:%d" % PORT})
+    same("our own pages need no leave", (a.status, a.headers["Access-Control-Allow-Origin"]), (200, None))
     a = own.ask("GET", "/v1/runs", headers={
         "Origin": "http://evil.test", "Connection": "Upgrade", "Upgrade": "websocket",
         "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="})

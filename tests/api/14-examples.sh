@@ -12,8 +12,28 @@ example()
 	call_files "$@"
 	as_user env -i PATH=/usr/bin:/bin LANG=C.UTF-8 HOME="$USER_HOME" PINFOLD="$PINFOLD_COPY" \
 		PINFOLD_HOME="$M/home" PINFOLD_CONFIG="$M/config" PINFOLD_SOCKET="$M/run/daemon.sock" \
-		XDG_RUNTIME_DIR="$M/run" timeout 120 "$@" >"$OUT" 2>"$ERR" {LIVE_FD}>&-
+		XDG_RUNTIME_DIR="$M/run" timeout -s ABRT 120 "$@" >"$OUT" 2>"$ERR" {LIVE_FD}>&-
 	RC=$?
+	[ "$RC" != 124 ] || where_it_hangs
+}
+
+# What the daemon's processes, and those inside its sandboxes, wait for.
+where_it_hangs()
+{
+	local line
+
+	while IFS= read -r line; do
+		diag "$line"
+	done < <(ps -e -o pid=,ppid=,stat=,cputimes=,wchan:24=,args= | awk -v top="$DAEMON" '
+		{ parent[$1] = $2; line[$1] = substr($0, 1, 160) }
+		END {
+			for (pid in parent) {
+				for (p = pid; p in parent && p != top; )
+					p = parent[p]
+				if (p == top)
+					print line[pid]
+			}
+		}')
 }
 
 tool()
@@ -30,7 +50,7 @@ tool()
 
 analyst()
 {
-	example /usr/bin/python3 -I "$W/analyst.py" "$HTTP" "$W/sales.png"
+	example /usr/bin/python3 -u -X faulthandler -I "$W/analyst.py" "$HTTP" "$W/sales.png"
 	prints "3
    month  sold
 February    30

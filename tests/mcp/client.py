@@ -120,7 +120,7 @@ def commands(argv):
     has("a time limit that is too long", s.tool("exec", command="true", timeout_ms=900000),
         "[invalid_argument] timeout_ms=900000 is above the maximum 600000. Use timeout_ms<=600000, or "
         "background=true for longer jobs.")
-    has("an argument keeps its name", s.tool("exec"), "[invalid_argument] command is missing.")
+    has("an argument keeps its name", s.tool("exec"), "[invalid_argument] command is missing. Give command: The command line")
     has("a name that is none", s.tool("exec", command="true", sandbox="No Name"),
         '[invalid_argument] sandbox: "No Name" is no name of a sandbox')
     has("a full disk, in words", s.tool("exec", command="head -c 400M /dev/zero > big"), "exit 1",
@@ -172,6 +172,17 @@ def sessions(argv):
     name = text.split("still running ")[1].split(" ")[0]
     s.result("process_write", process_id=name, signal="INT")
     has("interrupted by name", json.dumps(s.wait(busy)), "KeyboardInterrupt")
+    has("too much memory, in words", s.tool("run_code", code="print('on')\nx = bytearray(900 << 20)\n"
+        "while True: x[::4096] = bytes(len(x) // 4096)", session="big"), "out of memory after ", "stdout:\non\n",
+        "[limit_exceeded.memory] Killed at the memory limit", "sandbox_create with memory_mb<=4096", "variables of this session are gone")
+    has("exit()", s.tool("run_code", code="import sys; sys.exit(3)", session="big"), "the interpreter ended with exit 3 after ")
+    has("a crash", s.tool("run_code", code="import os; os.abort()", session="big"), "the interpreter was killed by signal 6 (SIGABRT)")
+    s.tool("write_file", path="given", content="x")
+    text = s.tool("run_code", code="open('given').read()")
+    check("what a call changed is not told of the next", "files changed" not in text, text)
+    s.tool("run_code", code="open('made', 'w').close()")
+    text = s.tool("exec", command="true")
+    check("nor of a command behind it", "files changed" not in text, text)
     has("bash", s.tool("run_code", code="a=5; false", language="bash"), "exit 1 in")
     has("which stays, too", s.tool("run_code", code="echo $a", language="bash"), "stdout:\n5")
     if os.path.exists("/usr/bin/node"):
@@ -235,6 +246,10 @@ def files(argv):
         "[conflict.ambiguous] old_text occurs 3 times (lines 1, 1, 1)")
     s.tool("edit_file", path="c", old_text="x", new_text="y", replace_all=True)
     has("all of them", s.tool("read_file", path="c"), "y y y")
+    s.tool("write_file", path="dos", content="a\r\nb\r\n")
+    has("lines that end otherwise", s.tool("edit_file", path="dos", old_text="a\nb", new_text="c"), "[not_found.text]",
+        "end with \\r\\n: retry with that")
+    has("which then are found", s.tool("edit_file", path="dos", old_text="a\r\nb", new_text="c"), "replaced 1 occurrence")
     s.tool("write_file", path="d", content="".join(f"{i}\n" for i in range(1, 31)))
     has("near each other, and far", s.tool("edit_file", path="d", old_text="9\n", new_text="", replace_all=True),
         "replaced 3 occurrences", "diff:\n@@ -7,5 +7,4 @@\n 7\n 8\n-9\n 10\n 11\n"

@@ -290,7 +290,10 @@ static void arguments(void)
 	tools_register();
 	is_refused(&w, "null", "[invalid_argument] arguments: an object is wanted, not null.",
 		   "null");
-	is_refused(&w, "{}", "[invalid_argument] command is missing.", "nothing");
+	is_refused(&w, "{}",
+		   "[invalid_argument] command is missing. Give command: The command line, for "
+		   "bash -lc.",
+		   "nothing");
 	is_refused(
 		&w, "{\"command\":\"x\",\"workdir\":\"/\"}",
 		"[invalid_argument.unknown] \"workdir\" is not accepted by sandbox_exec. Accepted: command, "
