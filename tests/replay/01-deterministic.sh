@@ -51,6 +51,27 @@ c.rewinddir(d)
 assert names(2) == [".", ".."] and not c.readdir(d) and c.closedir(d) == 0
 print(*first[2:] + rest)'
 
+# How long a child took does not go by how often its parent woke, nor a lock by who had it.
+LOOKS='import subprocess, threading, time
+def took(f):
+    begin = time.time_ns()
+    f()
+    return time.time_ns() - begin
+def run(i, **limit):
+    # The ends of its pipes come one by one, or at once. Whose sleep it waits for is no child of its own.
+    both = ["exec 2>&-", "read x </tmp/p"]
+    subprocess.run("; ".join(["(sleep 0.03 >/tmp/p 2>/dev/null &)"] + both[::1 if i % 2 else -1]),
+        shell=True, capture_output=True, **limit)
+subprocess.run(["mkfifo", "/tmp/p"])
+lock = threading.Lock()
+def many():
+    for i in range(50):
+        with lock:
+            pass
+print(len({took(lambda: run(i)) for i in range(6)}),
+    len({took(lambda: run(i, timeout=20)) for i in range(6)}),
+    took(many) == took(lambda: None))'
+
 # same_twice NAME [OPTION...]: two runs print the same.
 same_twice()
 {
@@ -102,6 +123,19 @@ pinned()
 	check "make builds again what is newer" test "$(grep -c '^cc -o' "$OUT")" = 2
 }
 
+clocks()
+{
+	inside --deterministic --lang python -c "$LOOKS"
+	prints "1 1 True" "how often a program of Python's waits for a child or takes a lock is no time"
+	needs gcc "clocks.c" || return
+	mkdir -p "$W/dir" && cc -Wall -O1 -o "$W/dir/clocks" "$TEST_DIR/clocks.c" -pthread && own "$W/dir" "$W/dir/clocks"
+	inside --deterministic --dir "$W/dir" -- /work/clocks alarms
+	prints "0 20000 0" "no alarm has rung before its time, and none is left of one that has"
+	inside --deterministic --dir "$W/dir" -- /work/clocks order
+	check "who sleeps until earlier gets up first" test "$(head -1 "$OUT")" = "190 ms"
+	same_twice "other ways to the clock and to random bytes" --dir "$W/dir" -- /work/clocks devices
+}
+
 # What holds is what holds without it.
 protections()
 {
@@ -140,6 +174,7 @@ with_daemon()
 checks()
 {
 	pinned
+	clocks
 	protections
 	refused
 	with_daemon
