@@ -184,8 +184,8 @@ static int pause_for(clockid_t clock, int flags, const struct timespec *want, st
 	pinned_gets_up(bed, r == 0);
 	if (t && r == -EINTR)
 		rest = pinned_timespec(cut_short(t, pinned_ns(&asked), pinned_ns(&rest)));
-	else if (t && r == 0)
-		pinned_slept(t, pinned_ns(&asked));
+	else if (t && r == 0 && ns) /* who only lets others go first makes it later for nobody */
+		pinned_slept(t, ns);
 	if (left && !(flags & TIMER_ABSTIME) && r == -EINTR)
 		*left = rest;
 	return (int)r;

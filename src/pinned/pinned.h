@@ -112,6 +112,9 @@ void pinned_spawned(long child);
 /* proc.c: a steady copy of what is there; -1: it is none that would need one. */
 long pinned_open_proc(const char *path, int flags);
 
+/* stat.c: the number that a device has in this process. */
+uint64_t pinned_device(uint64_t dev);
+
 /* random.c */
 void pinned_fill(struct pinned_thread *t, void *to, size_t len);
 void pinned_look_at_input(void);
