@@ -28,6 +28,8 @@ PINFOLD_API int pinfold_ledger_fd(void);
 PINFOLD_API void pinfold_ledger_on_due(void (*settle)(void));
 /* Events to disk and under a signed checkpoint, until nothing new comes. Waits. */
 PINFOLD_API int pinfold_ledger_settle(struct pinfold_error *ret_error);
+/* What was written is on disk and signed for when this returns, which it does within so long. */
+PINFOLD_API int pinfold_ledger_settle_within(uint32_t ms, struct pinfold_error *ret_error);
 
 /* An event of the caller's own, for what it does beside the library. kind is of the form "x.y" and
  * not the ledger's; phase "begin", "end" or "refused"; data is a JSON object, at most 16 KiB.

@@ -92,6 +92,9 @@ static enum prompt_verdict overrules(const unsigned char *p, size_t first, size_
 	static const char *const said[] = {"previous", "prior", "earlier", "preceding",
 					   "above",    "your",	NULL};
 	static const char *const others[] = {"original", "system", NULL};
+	/* Behind these begins what is no longer meant: "previous errors in instruction decoders". */
+	static const char *const apart[] = {"in", "on",	  "for",   "from",    "with",
+					    "by", "when", "while", "because", NULL};
 	static const char *const heed[] = {"ignore", "disregard", "forget", "override", NULL};
 	bool named = false, other = false;
 
@@ -106,6 +109,8 @@ static enum prompt_verdict overrules(const unsigned char *p, size_t first, size_
 			*ret_many = !named || is_one_of(p + from, to - from, heed + 3);
 			return named || other ? PROMPT_YES : PROMPT_MORE;
 		}
+		if (!named && !other && is_one_of(p + from, to - from, apart))
+			return PROMPT_NO;
 		named |= is_one_of(p + from, to - from, said);
 		other |= is_one_of(p + from, to - from, others);
 		end = from;

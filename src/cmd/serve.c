@@ -157,5 +157,6 @@ int cmd_serve(const struct verb *v, int argc, char **argv)
 	int result = pinfold_serve(&o, &failure);
 	http_stop(&side);
 	(void)noted_over(&n, result, failure.code);
+	settle_end();
 	return result == 0 ? 0 : say_library_failure(&failure, false);
 }

@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define END_MS 2000
+
 static bool store_waits, done;
 static int words;
 static char **word;
@@ -110,6 +112,13 @@ void settle_leave(void)
 	rename_self();
 	let_go();
 	settle(store_waits);
+}
+
+void settle_end(void)
+{
+	struct pinfold_error error;
+
+	(void)pinfold_ledger_settle_within(END_MS, &error); /* else the next command does */
 }
 
 void settle_here(void)

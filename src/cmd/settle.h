@@ -11,6 +11,9 @@ void settle_now(void);
 void settle_store(void);
 /* The end of every verb: the ledger's events, and the store. */
 void settle_leave(void);
+/* The end of a daemon: whoever stopped it may end all that it left (systemd does), so nothing is left
+ * for later. */
+void settle_end(void);
 /* For a process with threads, at its end: the ledger, here and now. */
 void settle_here(void);
 

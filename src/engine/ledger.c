@@ -195,6 +195,17 @@ int pinfold_ledger_unsettled(void)
 	       settle_is_due(dir);
 }
 
+int pinfold_ledger_settle_within(uint32_t ms, struct pinfold_error *ret_error)
+{
+	struct err e = ERR_INIT;
+	auto_close int dir = FD_NONE;
+	int r = record_open(NULL, &dir, &e);
+
+	if (r >= 0 && dir >= 0)
+		r = settle_within(dir, ms, &e);
+	return result(r, &e, ret_error);
+}
+
 int pinfold_ledger_settle(struct pinfold_error *ret_error)
 {
 	struct err e = ERR_INIT;

@@ -103,8 +103,20 @@ static int put(struct record *r, struct value *event, struct err *e)
 	return k;
 }
 
-int op_begin(struct op *op, const char *kind, const struct store *s, struct value *data,
-	     struct err *e)
+/* Where a workspace stands now; one that is not there stands nowhere. */
+static void set_snapshot(struct value *data, const struct op *op, const char *key)
+{
+	struct err none = ERR_INIT;
+	struct workspace w;
+	struct snap now;
+
+	if (op->store && op->workspace && !value_get(data, key) &&
+	    workspace_find(op->store, op->workspace, &w, &none) >= 0 &&
+	    history_get(op->store, w.head, &now, &none) >= 0)
+		value_set(data, key, value_of_int(now.seq));
+}
+
+int op_begin(struct op *op, const char *kind, struct store *s, struct value *data, struct err *e)
 {
 	struct record_who who = op->record.who;
 
@@ -116,6 +128,10 @@ int op_begin(struct op *op, const char *kind, const struct store *s, struct valu
 		value_free(data);
 		return r;
 	}
+	if (!data)
+		data = value_object();
+	op->store = s;
+	set_snapshot(data, op, "snapshot_before");
 	struct value *v = new_event(&op->record, kind, "begin", data);
 	set_text(v, "workspace", op->workspace);
 	set_text(v, "sandbox", op->sandbox);
@@ -136,6 +152,8 @@ int op_end(struct op *op, int r, struct value *data, const struct err *e)
 	if (!data)
 		data = value_object();
 	value_set(data, "status", value_of_str(r < 0 ? "failed" : "ok"));
+	if (r >= 0)
+		set_snapshot(data, op, "snapshot");
 	if (r < 0)
 		value_set(data, "error", record_error(e));
 	struct value *v = new_event(&op->record, op->kind, "end", data);

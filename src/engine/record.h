@@ -47,9 +47,9 @@ void record_done(struct record *r);
 struct op {
 	struct record record;
 	const char *kind, *workspace, *sandbox; /* borrowed */
+	struct store *store;			/* borrowed; where the workspace is */
 };
-int op_begin(struct op *op, const char *kind, const struct store *s, struct value *data,
-	     struct err *e);
+int op_begin(struct op *op, const char *kind, struct store *s, struct value *data, struct err *e);
 /* Returns r. What came of it is in `data`, which is taken, or in the error. */
 int op_end(struct op *op, int r, struct value *data, const struct err *e);
 

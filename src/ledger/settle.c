@@ -19,6 +19,7 @@
 #include "ledger/runs.h"
 #include "ledger/tombstone.h"
 
+#define SETTLE_TRY_MS 5
 #define NODES_AT_ONCE 1024u /* written together */
 
 int settle_lock(int dir, int how, struct err *e)
@@ -459,13 +460,30 @@ int settle(int dir, struct err *e)
 	}
 }
 
+static int sync_and_sign(int dir, int locked, struct err *e)
+{
+	struct stat seen = {0};
+	int r = locked < 0 ? locked : sync_events(dir, &seen, e);
+
+	return r < 0 ? r : settle_checkpoint(dir, e);
+}
+
 int settle_now(int dir, struct err *e)
 {
 	auto_close int fd = settle_lock(dir, LOCK_EX, e);
-	struct stat seen = {0};
-	int r = fd < 0 ? fd : sync_events(dir, &seen, e);
 
-	return r < 0 ? r : settle_checkpoint(dir, e);
+	return sync_and_sign(dir, fd, e);
+}
+
+int settle_within(int dir, uint32_t ms, struct err *e)
+{
+	for (uint64_t until = now_ms() + ms;;) {
+		auto_close int fd = settle_lock(dir, LOCK_EX | LOCK_NB, e);
+
+		if (fd != -EWOULDBLOCK || now_ms() >= until)
+			return sync_and_sign(dir, fd, e);
+		(void)poll(NULL, 0, SETTLE_TRY_MS);
+	}
 }
 
 static int hand_over(int dir, struct notary *n, struct err *e)

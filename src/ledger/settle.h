@@ -29,6 +29,8 @@ bool settle_is_due(int dir);
 int settle(int dir, struct err *e);
 /* Once, now, and wait for whoever is at it. */
 int settle_now(int dir, struct err *e);
+/* The same, but for who is at it, which may last as long as others write, no longer than so long. */
+int settle_within(int dir, uint32_t ms, struct err *e);
 /* Another key signs from now on; an event that the old one has signed says so. */
 int settle_rotate(int dir, struct err *e);
 

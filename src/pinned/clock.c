@@ -11,6 +11,7 @@
 
 #define COARSE_NS 1000000
 #define STEP_NS 50000000
+#define LONG_SLEEP_S 1000000
 
 bool pinned_show(const struct pinned_thread *t, clockid_t clock, struct timespec *ret)
 {
@@ -44,7 +45,7 @@ PINNED_API int clock_gettime(clockid_t clock, struct timespec *ret)
 	if (t && (is_coarse(clock) || pinned_is_engine(__builtin_frame_address(0))))
 		pinned_glance(t);
 	else if (t)
-		(void)pinned_tick(t);
+		pinned_look_from(t, (uintptr_t)__builtin_return_address(0));
 	if (t && pinned_show(t, clock, ret))
 		return 0;
 	return (int)pinned_result(sys2(SYS_clock_gettime, clock, ret));
@@ -174,12 +175,17 @@ static int pause_for(clockid_t clock, int flags, const struct timespec *want, st
 
 	if (t && (flags & TIMER_ABSTIME))
 		asked = pinned_timespec(until(t, clock, want));
+	uint64_t ns = pinned_ns(&asked);
+	uint32_t bed = t && ns && asked.tv_sec < LONG_SLEEP_S
+			       ? pinned_lies_down(pinned_latest(t) + ns, ns)
+			       : 0;
 	long r = sys4(SYS_clock_nanosleep, t ? CLOCK_MONOTONIC : clock, t ? 0 : flags, &asked,
 		      &rest);
+	pinned_gets_up(bed, r == 0);
 	if (t && r == -EINTR)
 		rest = pinned_timespec(cut_short(t, pinned_ns(&asked), pinned_ns(&rest)));
-	else if (t && r == 0)
-		pinned_slept(t, pinned_ns(&asked));
+	else if (t && r == 0 && ns) /* who only lets others go first makes it later for nobody */
+		pinned_slept(t, ns);
 	if (left && !(flags & TIMER_ABSTIME) && r == -EINTR)
 		*left = rest;
 	return (int)r;

@@ -25,32 +25,45 @@
 
 struct pinned_thread {
 	bool begun;
-	uint64_t now_ns;    /* since the start */
-	uint64_t cpu_ns;    /* the same without what was slept */
-	uint64_t key, used; /* of its random numbers */
-	uint64_t made;	    /* threads and processes that it has started */
-	uint64_t ports;	    /* that it has tried */
-	uint64_t cut_ns;    /* of sleeps that signals ended, and not counted yet */
-	bool forks;	    /* what is made next is counted in `made` */
-	bool has_waited;    /* and not looked since */
-	bool was_free;	    /* the last look took no time */
-	unsigned late;	    /* looks while it was too far behind */
-	unsigned unseen;    /* looks that took no time, since the last sleep */
+	uint64_t now_ns;     /* since the start */
+	uint64_t cpu_ns;     /* the same without what was slept */
+	uint64_t key, used;  /* of its random numbers */
+	uint64_t made;	     /* threads and processes that it has started */
+	uint64_t ports;	     /* that it has tried */
+	uint64_t cut_ns;     /* of sleeps that signals ended, and not counted yet */
+	bool forks;	     /* what is made next is counted in `made` */
+	bool has_waited;     /* and not looked since */
+	bool was_free;	     /* the last look took no time */
+	unsigned looks;	     /* that took time, since the last wait */
+	uintptr_t site;	     /* of the last; 0: it does not count any more */
+	uint64_t skipped_ns; /* by that, since others had slept */
+	unsigned late;	     /* looks while it was too far behind */
+	unsigned unseen;     /* looks that took no time, since the last sleep */
 };
 
 /* NULL: nothing is pinned in this program. */
 struct pinned_thread *pinned_thread(void);
 const struct pinned_settings *pinned_settings(void);
+struct pinned_table *pinned_table(void); /* NULL: none is shared */
 /* A look at the clock; and one that takes no time. */
 uint64_t pinned_tick(struct pinned_thread *t);
 void pinned_glance(struct pinned_thread *t);
 /* So long was slept; to this moment, at least. */
 void pinned_slept(struct pinned_thread *t, uint64_t ns);
+/* A look from a place in a program. A lock is taken at another: a look of the same function before
+ * it (Python's locks have one, needed or not) was for nothing that anybody sees. */
+void pinned_look_from(struct pinned_thread *t, uintptr_t site);
+void pinned_locks(uintptr_t site);
 /* That last look was for nothing that anybody sees. */
 void pinned_unlook(struct pinned_thread *t);
 /* A wait for descriptors begins: no longer than `ms`, < 0 for ever. It has ended. */
 void pinned_waits(struct pinned_thread *t, int ms);
 void pinned_waited(struct pinned_thread *t, int ms);
+/* Before it only asks what has come by now: a loop's own threads do what they were given. */
+void pinned_let_go(void);
+/* The same for poll() and select(), which are no loop's. */
+void pinned_polls(struct pinned_thread *t, bool is_limited);
+void pinned_polled(struct pinned_thread *t, bool is_limited, bool is_now);
 void pinned_reach(struct pinned_thread *t, uint64_t now_ns);
 /* The process of this number is gone: what it did was before now. */
 void pinned_take_over(struct pinned_thread *t, int child);
@@ -59,6 +72,12 @@ bool pinned_show(const struct pinned_thread *t, clockid_t clock, struct timespec
 /* A thread that `by` starts. */
 void pinned_child(struct pinned_thread *by, struct pinned_thread *ret);
 void pinned_begin(const struct pinned_thread *as);
+
+/* order.c: somebody sleeps so long; then those who would have got up before are let go first. */
+uint32_t pinned_lies_down(uint64_t until_ns, uint64_t length_ns);
+void pinned_gets_up(uint32_t tid, bool in_order);
+/* Where the last sleep of this process ended. */
+uint64_t pinned_latest(const struct pinned_thread *t);
 
 /* alarm.c: the moment for which an alarm was set that has rung since somebody asked; 0: none. */
 uint64_t pinned_rung(void);
@@ -92,6 +111,9 @@ void pinned_spawned(long child);
 #define PINNED_RSS_KB 65536
 /* proc.c: a steady copy of what is there; -1: it is none that would need one. */
 long pinned_open_proc(const char *path, int flags);
+
+/* stat.c: the number that a device has in this process. */
+uint64_t pinned_device(uint64_t dev);
 
 /* random.c */
 void pinned_fill(struct pinned_thread *t, void *to, size_t len);

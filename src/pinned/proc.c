@@ -8,11 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sysmacros.h>
 
 #include "base/sys.h"
 #include "pinned/pinned.h"
 
-#define TEXT_MAX 4096
+#define TEXT_MAX (256u << 10) /* what is longer is left as it is */
 #define PAGES_KB 4
 
 struct text {
@@ -89,6 +90,19 @@ static void steady_statm(struct text *t)
 	put_fields(t, t->in, 1, statm_field);
 }
 
+static void each_line(struct text *t, void (*one)(struct text *, const char *, size_t))
+{
+	const char *at = t->in, *end = t->in + t->in_len;
+
+	while (at < end) {
+		const char *nl = memchr(at, '\n', (size_t)(end - at));
+		size_t len = nl ? (size_t)(nl + 1 - at) : (size_t)(end - at);
+
+		one(t, at, len);
+		at += len;
+	}
+}
+
 static void put_status(struct text *t, const char *line, size_t len)
 {
 	static const struct {
@@ -120,15 +134,7 @@ static void put_status(struct text *t, const char *line, size_t len)
 
 static void steady_status(struct text *t)
 {
-	const char *at = t->in, *end = t->in + t->in_len;
-
-	while (at < end) {
-		const char *nl = memchr(at, '\n', (size_t)(end - at));
-		size_t len = nl ? (size_t)(nl + 1 - at) : (size_t)(end - at);
-
-		put_status(t, at, len);
-		at += len;
-	}
+	each_line(t, put_status);
 }
 
 /* Lines of a name and a number: what the whole machine has done since it began, or a process. */
@@ -157,6 +163,42 @@ static void steady_schedstat(struct text *t)
 	put_fields(t, t->in, 1, schedstat_field);
 }
 
+/* "FROM-TO RIGHTS OFFSET MAJOR:MINOR INODE", blanks up to a column, PATH: the device is the host's next
+ * number. */
+static void put_map(struct text *t, const char *line, size_t len)
+{
+	static const char digits[] = "0123456789abcdef", blanks[] = "            ";
+	const char *end = line + len, *at = line;
+
+	for (int i = 0; i < 3 && at; i++) {
+		at = memchr(at, ' ', (size_t)(end - at));
+		at = at ? at + 1 : NULL;
+	}
+	const char *behind = at ? memchr(at, ' ', (size_t)(end - at)) : NULL;
+	const char *inode_end = behind ? memchr(behind + 1, ' ', (size_t)(end - behind - 1)) : NULL;
+	char *colon = NULL, *stop = NULL;
+	unsigned long major = at ? strtoul(at, &colon, 16) : 0;
+	unsigned long dev = colon && *colon == ':' ? strtoul(colon + 1, &stop, 16) : 0;
+	if (!inode_end || behind - at < 5 || behind - at > 5 + 12 || stop != behind ||
+	    (!major && !dev)) {
+		put(t, line, len);
+		return;
+	}
+	dev = pinned_device(makedev(major, dev));
+	put(t, line, (size_t)(at - line));
+	put(t, "00:", 3);
+	put(t, &digits[dev / 16 % 16], 1);
+	put(t, &digits[dev % 16], 1);
+	put(t, behind, (size_t)(inode_end - behind));
+	put(t, blanks, (size_t)(behind - at) - 5);
+	put(t, inode_end, (size_t)(end - inode_end));
+}
+
+static void steady_maps(struct text *t)
+{
+	each_line(t, put_map);
+}
+
 /* What to do with the file behind /proc/NUMBER/ or /proc/self/. */
 static void (*way(const char *path))(struct text *)
 {
@@ -175,7 +217,20 @@ static void (*way(const char *path))(struct text *)
 	       : strcmp(path, "/status") == 0	 ? steady_status
 	       : strcmp(path, "/schedstat") == 0 ? steady_schedstat
 	       : strcmp(path, "/io") == 0	 ? steady_vmstat
+	       : strcmp(path, "/maps") == 0	 ? steady_maps
 						 : NULL;
+}
+
+/* Longer ones come in parts. Returns 0 where there is no room for it. */
+static long read_whole(long fd, struct text *t)
+{
+	size_t have = 0;
+	long n;
+
+	while (have < sizeof(t->in) &&
+	       (n = sys3(SYS_read, fd, t->in + have, sizeof(t->in) - have)) > 0)
+		have += (size_t)n;
+	return have < sizeof(t->in) ? (long)have : 0;
 }
 
 long pinned_open_proc(const char *path, int flags)
@@ -183,7 +238,7 @@ long pinned_open_proc(const char *path, int flags)
 	void (*steady)(struct text *) = way(path);
 	struct text *t = steady && pinned_thread() ? malloc(sizeof(*t)) : NULL;
 	long from = t ? sys3(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC) : -1;
-	long n = from >= 0 ? sys3(SYS_read, from, t->in, sizeof(t->in)) : -1;
+	long n = from >= 0 ? read_whole(from, t) : -1;
 	long fd = n > 0 ? sys2(SYS_memfd_create, "proc", flags & O_CLOEXEC ? MFD_CLOEXEC : 0) : -1;
 
 	if (fd >= 0) {

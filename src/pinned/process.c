@@ -15,6 +15,8 @@
 #include "base/sys.h"
 #include "pinned/pinned.h"
 
+#define YIELDS 4u
+
 struct start {
 	void *(*run)(void *);
 	void *arg;
@@ -111,6 +113,12 @@ static pid_t reap(pid_t pid, int *status, int options, struct rusage *usage)
 	int own = 0;
 	int *to = status ? status : &own;
 	long r = sys4(SYS_wait4, pid, to, options, usage);
+
+	/* Whose pipes have ended is about to: who looks now would sleep, and look again. */
+	for (unsigned i = 0; r == 0 && i < YIELDS && pinned_thread(); i++) {
+		(void)sys0(SYS_sched_yield); /* cannot fail */
+		r = sys4(SYS_wait4, pid, to, options, usage);
+	}
 	struct pinned_thread *t = r > 0 ? pinned_thread() : NULL;
 
 	if (t && (WIFEXITED(*to) || WIFSIGNALED(*to)))

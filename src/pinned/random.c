@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,8 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/time.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/sys.h"
@@ -130,6 +133,31 @@ PINNED_API ssize_t read(int fd, void *to, size_t len)
 		return (ssize_t)len;
 	}
 	return (ssize_t)pinned_result(sys3(SYS_read, fd, to, len));
+}
+
+PINNED_API ssize_t pread(int fd, void *to, size_t len, off_t at)
+{
+	struct pinned_thread *t = is_device(fd) ? pinned_thread() : NULL;
+
+	if (!t)
+		return (ssize_t)pinned_result(sys4(SYS_pread64, fd, to, len, at));
+	pinned_fill(t, to, len);
+	return (ssize_t)len;
+}
+PINNED_ALSO(pread64, pread);
+
+PINNED_API ssize_t readv(int fd, const struct iovec *parts, int n)
+{
+	struct pinned_thread *t = is_device(fd) ? pinned_thread() : NULL;
+	ssize_t sum = 0;
+
+	if (!t || n < 0 || n > IOV_MAX)
+		return (ssize_t)pinned_result(sys3(SYS_readv, fd, parts, n));
+	for (int i = 0; i < n; i++) {
+		pinned_fill(t, parts[i].iov_base, parts[i].iov_len);
+		sum += (ssize_t)parts[i].iov_len;
+	}
+	return sum;
 }
 
 static bool names_device(const char *path)
@@ -381,6 +409,12 @@ PINNED_API long syscall(long nr, ...)
 		return getrandom((void *)a[0], (size_t)a[1], (unsigned)a[2]);
 	if (nr == SYS_clock_gettime)
 		return clock_gettime((clockid_t)a[0], (struct timespec *)a[1]);
+	if (nr == SYS_gettimeofday && a[0])
+		return gettimeofday((struct timeval *)a[0], (void *)a[1]);
+	if (nr == SYS_time)
+		return time((time_t *)a[0]);
+	if (nr == SYS_nanosleep)
+		return nanosleep((const struct timespec *)a[0], (struct timespec *)a[1]);
 	if (nr == SYS_statx) /* as node does */
 		return statx((int)a[0], (const char *)a[1], (int)a[2], (unsigned)a[3],
 			     (struct statx *)a[4]);

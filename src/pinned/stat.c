@@ -18,7 +18,7 @@ static uint64_t devices[DEVICES_MAX];
 static unsigned n_devices;
 
 /* Races only add a number twice, and the first counts. */
-static uint64_t numbered(uint64_t dev)
+uint64_t pinned_device(uint64_t dev)
 {
 	unsigned n = __atomic_load_n(&n_devices, __ATOMIC_ACQUIRE);
 
@@ -69,7 +69,7 @@ static long steady(long r, struct stat *st)
 	steady_time(&st->st_atim);
 	steady_time(&st->st_mtim);
 	steady_time(&st->st_ctim);
-	st->st_dev = numbered(st->st_dev);
+	st->st_dev = pinned_device(st->st_dev);
 	return pinned_result(r);
 }
 
@@ -143,7 +143,7 @@ PINNED_API int statx(int dir, const char *restrict path, int flags, unsigned mas
 	uint64_t dev = makedev(ret->stx_dev_major, ret->stx_dev_minor);
 	if (is_proc_root(dev, ret->stx_ino))
 		ret->stx_nlink = PROC_ROOT_LINKS;
-	dev = numbered(dev);
+	dev = pinned_device(dev);
 	ret->stx_dev_major = major(dev);
 	ret->stx_dev_minor = minor(dev);
 	return 0;

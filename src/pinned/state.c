@@ -6,16 +6,21 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 
 #include "base/sys.h"
 
 #define TURN_NS (NS_PER_S / 10) /* the longest that the kernel gives */
 #define UNSEEN_MAX 1000u
+#define POLL_LOOKS 2u
+#define YIELDS 8u
+#define SAME_FUNCTION 1024u
 
 static struct pinned_settings settings;
 static struct pinned_table *table;
 static long pid;
+static uint64_t n_rung;
 static _Atomic uint64_t slept_ns;	  /* the end of the latest sleep of this process */
 static _Atomic unsigned char *same_still; /* a page that is zero again in a child */
 static enum { UNKNOWN, PINNED, LEFT_ALONE } mode;
@@ -136,6 +141,15 @@ static void begin_program(void)
 	self.begun = true;
 }
 
+/* What the kernel gives each program, and some take for a seed. Its own canary is made by now. */
+static void pin_gift(void)
+{
+	uint64_t *gift = (uint64_t *)getauxval(AT_RANDOM);
+
+	for (unsigned i = 0; gift && i < 2; i++)
+		gift[i] = pinned_mix(~self.key, i);
+}
+
 static __attribute__((constructor)) void begin(void)
 {
 	if (mode != UNKNOWN)
@@ -150,6 +164,7 @@ static __attribute__((constructor)) void begin(void)
 		*same_still = 1;
 	mode = PINNED;
 	begin_program();
+	pin_gift();
 	if (is_first())
 		take_long_turns();
 	pinned_look_at_input();
@@ -226,6 +241,18 @@ const struct pinned_settings *pinned_settings(void)
 	return &settings;
 }
 
+struct pinned_table *pinned_table(void)
+{
+	return table;
+}
+
+uint64_t pinned_latest(const struct pinned_thread *t)
+{
+	uint64_t after = atomic_load_explicit(&slept_ns, memory_order_relaxed);
+
+	return t->now_ns < after ? after : t->now_ns;
+}
+
 uint64_t pinned_true_ns(void)
 {
 	struct timespec ts = {0};
@@ -243,6 +270,7 @@ void pinned_glance(struct pinned_thread *t)
 		t->now_ns = after;
 	if (t->now_ns < rung)
 		t->now_ns = rung;
+	n_rung += rung > 0;
 	publish(t);
 }
 
@@ -265,9 +293,32 @@ uint64_t pinned_tick(struct pinned_thread *t)
 	if (!t->was_free) {
 		t->now_ns += PINNED_TICK_NS;
 		t->cpu_ns += PINNED_TICK_NS;
+		t->looks++;
 		publish(t);
 	}
 	return t->now_ns;
+}
+
+void pinned_look_from(struct pinned_thread *t, uintptr_t site)
+{
+	uint64_t before = t->now_ns, alarms = n_rung;
+
+	(void)pinned_tick(t);
+	t->site = site;
+	t->skipped_ns = alarms == n_rung ? t->now_ns - before : 0;
+	t->skipped_ns -= t->skipped_ns && !t->was_free ? PINNED_TICK_NS : 0;
+}
+
+void pinned_locks(uintptr_t site)
+{
+	struct pinned_thread *t = pinned_special()->is_asyncio ? pinned_thread() : NULL;
+
+	if (!t || site + SAME_FUNCTION < t->site || t->site + SAME_FUNCTION < site)
+		return;
+	t->site = 0;
+	t->looks -= t->looks > 0 && !t->was_free;
+	pinned_unlook(t);
+	t->now_ns -= t->skipped_ns; /* nor did it see how late it is for others */
 }
 
 void pinned_unlook(struct pinned_thread *t)
@@ -292,11 +343,37 @@ void pinned_waits(struct pinned_thread *t, int ms)
 		pinned_unlook(t);
 }
 
+void pinned_let_go(void)
+{
+	for (unsigned i = 0; pinned_special()->is_uv && i < YIELDS; i++)
+		(void)sys0(SYS_sched_yield); /* cannot fail */
+}
+
 void pinned_waited(struct pinned_thread *t, int ms)
 {
 	const struct pinned_special *s = pinned_special();
 
 	t->has_waited = (s->is_uv && ms != 0) || s->is_asyncio;
+}
+
+/* How often subprocess.communicate() turns is chance, too: the ends of two pipes come at once, or one
+ * by one. With a time limit it looks twice before each wait and once behind it. */
+void pinned_polls(struct pinned_thread *t, bool is_limited)
+{
+	unsigned looks = pinned_special()->is_asyncio && is_limited ? POLL_LOOKS : 0;
+
+	for (; looks > 0 && t->looks > 0 && ++t->unseen <= UNSEEN_MAX; looks--) {
+		pinned_unlook(t);
+		t->looks--;
+	}
+}
+
+void pinned_polled(struct pinned_thread *t, bool is_limited, bool is_now)
+{
+	const struct pinned_special *s = pinned_special();
+
+	t->has_waited = (s->is_uv && !is_now) || (s->is_asyncio && is_limited);
+	t->looks = 0;
 }
 
 void pinned_reach(struct pinned_thread *t, uint64_t now_ns)
@@ -310,6 +387,7 @@ void pinned_reach(struct pinned_thread *t, uint64_t now_ns)
 	while (before < t->now_ns && !atomic_compare_exchange_weak(&slept_ns, &before, t->now_ns))
 		;
 	(void)pinned_tick(t);
+	t->looks = 0;
 }
 
 void pinned_slept(struct pinned_thread *t, uint64_t ns)

@@ -31,6 +31,26 @@ PINNED_API sem_t *sem_open(const char *name, int flags, ...)
 	return sem;
 }
 
+PINNED_API int sem_wait(sem_t *sem)
+{
+	static int (*behind)(sem_t *);
+
+	if (!behind)
+		behind = pinned_behind("sem_wait", NULL);
+	pinned_locks((uintptr_t)__builtin_return_address(0));
+	return behind(sem);
+}
+
+PINNED_API int sem_trywait(sem_t *sem)
+{
+	static int (*behind)(sem_t *);
+
+	if (!behind)
+		behind = pinned_behind("sem_trywait", NULL);
+	pinned_locks((uintptr_t)__builtin_return_address(0));
+	return behind(sem);
+}
+
 static bool is_shared(const sem_t *sem)
 {
 	for (unsigned i = 0; i < SHARED_MAX; i++)

@@ -32,13 +32,33 @@ static long waited(long r, bool limited, uint64_t ns)
 	return pinned_result(r);
 }
 
+static void polls(bool limited)
+{
+	struct pinned_thread *t = pinned_thread();
+
+	if (t)
+		pinned_polls(t, limited);
+}
+
+static long polled(long r, bool limited, uint64_t ns)
+{
+	struct pinned_thread *t = pinned_thread();
+
+	if (t && r == 0 && limited && ns)
+		pinned_slept(t, ns);
+	else if (t)
+		pinned_polled(t, limited, limited && !ns);
+	return pinned_result(r);
+}
+
 static long wait_poll(struct pollfd *fds, nfds_t n, const struct timespec *limit,
 		      const sigset_t *mask)
 {
 	struct timespec left = limit ? *limit : (struct timespec){0};
-	long r = sys5(SYS_ppoll, fds, n, limit ? &left : NULL, mask, SIGSET_BYTES);
 
-	return waited(r, limit, limit ? pinned_ns(limit) : 0);
+	polls(limit);
+	long r = sys5(SYS_ppoll, fds, n, limit ? &left : NULL, mask, SIGSET_BYTES);
+	return polled(r, limit, limit ? pinned_ns(limit) : 0);
 }
 
 PINNED_API int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *limit,
@@ -61,10 +81,11 @@ static long wait_select(int n, fd_set *sets[3], struct timespec *limit, const si
 		const sigset_t *mask;
 		size_t len;
 	} last = {mask, SIGSET_BYTES};
+
+	polls(limit);
 	long r = sys6(SYS_pselect6, n, (long)sets[0], (long)sets[1], (long)sets[2], (long)limit,
 		      (long)&last);
-
-	return waited(r, limit, ns);
+	return polled(r, limit, ns);
 }
 
 PINNED_API int pselect(int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict ex,
@@ -97,6 +118,8 @@ PINNED_API int epoll_pwait(int fd, struct epoll_event *events, int n, int ms, co
 
 	if (t)
 		pinned_waits(t, ms);
+	if (t && ms == 0)
+		pinned_let_go();
 	long r = sys6(SYS_epoll_pwait, fd, (long)events, n, ms, (long)mask, SIGSET_BYTES);
 	return (int)waited(r, ms >= 0, (uint64_t)(ms > 0 ? ms : 0) * MS_NS);
 }
@@ -202,6 +225,7 @@ PINNED_API int sem_timedwait(sem_t *restrict sem, const struct timespec *restric
 
 	if (!behind)
 		behind = pinned_behind("sem_timedwait", NULL);
+	pinned_locks((uintptr_t)__builtin_return_address(0));
 	(void)deadline_begin(&d, CLOCK_REALTIME, at); /* then it is what was given */
 	int r = behind(sem, &d.real);
 	deadline_end(&d, r < 0 && errno == ETIMEDOUT, false);
@@ -216,6 +240,7 @@ PINNED_API int sem_clockwait(sem_t *restrict sem, clockid_t clock,
 
 	if (!behind)
 		behind = pinned_behind("sem_clockwait", NULL);
+	pinned_locks((uintptr_t)__builtin_return_address(0));
 	(void)deadline_begin(&d, clock, at); /* then it is what was given */
 	int r = behind(sem, clock, &d.real);
 	deadline_end(&d, r < 0 && errno == ETIMEDOUT, false);

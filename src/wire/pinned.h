@@ -33,8 +33,19 @@ struct pinned_process {
 
 /* How often each command was begun by who has no say in its random numbers, by a hash of it. */
 #define PINNED_COMMANDS 4096u
+
+/* One of each thread that sleeps, by its number modulo the size of the table. */
+#define PINNED_SLEEPERS 256u
+struct pinned_sleeper {
+	uint32_t tid; /* 0: none */
+	uint32_t pid;
+	uint64_t until_ns; /* by its own clock */
+	uint64_t true_ns;  /* by the true one */
+};
+
 struct pinned_table {
 	struct pinned_process processes[PINNED_PROCESSES];
+	struct pinned_sleeper sleepers[PINNED_SLEEPERS];
 	uint32_t commands[PINNED_COMMANDS];
 };
 

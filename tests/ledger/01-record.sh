@@ -177,8 +177,10 @@ workspaces()
 	events '[e["kind"][10:] for e in l if e["kind"].startswith("workspace") and e["phase"] == "end"] == "new exec snap undo rollback fork copy_in push remove undo".split()' \
 		"every verb, in its order"
 	events 'l[-1]["data"]["error"]["code"] == "not_found"' "and what failed"
-	events '[e["data"]["snapshot"] for e in l if e["kind"] == "workspace.exec" and e["phase"] == "end"] == [2]' \
-		"with the snapshot after"
+	events '[e["data"].get("snapshot") for e in l if e["kind"].startswith("workspace") and e["phase"] == "end"] == \
+		[1, 2, 3, 1, 4, 4, 5, 6, None, None]' "with the snapshot after"
+	events '[e["data"].get("snapshot_before") for e in l if e["kind"].startswith("workspace") and e["phase"] == "begin"] == \
+		[None, 1, 2, 3, 1, 4, 4, 5, 1, None]' "and the one before"
 	pinfold token new --label x
 	word=$(cat "$OUT")
 	check "a token is not in the ledger" test -z "$(grep -rl "$word" "$M/home/ledger")"

@@ -67,6 +67,8 @@ print(json.loads(open(sys.argv[1]).readlines()[-1])["run"])' "$OUT")"
 	exits 0 "a short one"
 	events 'l[-1]["phase"] == "end" and l[-1]["sandbox"]' "has it at its end"
 	daemon_stop
+	check "when the daemon has ended all is signed" all_signed
+	events 'l[-1]["kind"] == "daemon.serve" and l[-1]["phase"] == "end"' "also that it has"
 }
 
 shown()

@@ -4,6 +4,7 @@
 # found say which command it was, and by what they were found.
 . "$(dirname "$0")/../lib/cli.sh"
 . "$(dirname "$0")/../lib/workspace.sh"
+. "$(dirname "$0")/../lib/daemon.sh"
 
 # chain NAME: a chain of a tenant's in the same data directory.
 chain()
@@ -99,9 +100,28 @@ except OSError: pass'
 	check "has the command, too" grep -qF 'while [ $i -lt 30 ]' "$OUT"
 }
 
+# A monitor hears of something while the run goes on, and stops it.
+monitor()
+{
+	local who='import json, sys; print(json.loads(open(sys.argv[1]).readline())["sandbox"])'
+
+	daemon_start --warm 1 --warm-python 0 --warm-r 0
+	call_start FOLLOW audit --follow --kind alert --json
+	inside_start BAD --daemon --limits best-effort --json -- sh -c 'unshare -r true; exec tail -f /dev/null'
+	check "a monitor hears what a run does while it does it" wait_for 10 grep -q '"rule":"escape"' "$FOLLOW_OUT"
+	pinfold kill "$(/usr/bin/python3 -I -c "$who" "$FOLLOW_OUT")"
+	exits 0 "and stops it by its sandbox"
+	inside_wait BAD
+	exits 137 "which was killed"
+	kill "$FOLLOW_PID"
+	inside_wait FOLLOW
+	daemon_stop
+}
+
 checks()
 {
 	goes_on
+	monitor
 	killed
 	rows
 }

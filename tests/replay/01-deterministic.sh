@@ -51,6 +51,28 @@ c.rewinddir(d)
 assert names(2) == [".", ".."] and not c.readdir(d) and c.closedir(d) == 0
 print(*first[2:] + rest)'
 
+# How long a child took does not go by how often its parent woke, nor a lock by who had it.
+LOOKS='import subprocess, threading, time
+def took(f):
+    begin = time.time_ns()
+    f()
+    return time.time_ns() - begin
+def run(i, **limit):
+    # The ends of its pipes come one by one, or at once. Whose sleep it waits for is no child of its own.
+    both = ["exec 2>&-", "read x </tmp/p"]
+    subprocess.run("; ".join(["(sleep 0.03 >/tmp/p 2>/dev/null &)"] + both[::1 if i % 2 else -1]),
+        shell=True, capture_output=True, **limit)
+subprocess.run(["mkfifo", "/tmp/p"])
+lock = threading.Lock()
+def many():
+    for i in range(50):
+        with lock:
+            pass
+print(len({took(lambda: run(i)) for i in range(6)}),
+    # It looks for the end of one with a time limit, and sleeps between, so the shortest count.
+    len({min(took(lambda: run(i, timeout=20)) for n in range(5)) for i in range(2)}),
+    took(many) == took(lambda: None))'
+
 # same_twice NAME [OPTION...]: two runs print the same.
 same_twice()
 {
@@ -93,13 +115,27 @@ pinned()
 	same_twice "without a variable" -- env -i /bin/date +%s.%N
 	inside --deterministic -- sh -c 'a=$(date +%s); sleep 1; b=$(date +%s); echo $((b - a))'
 	prints 1 "what was slept has passed"
-	same_twice "addresses" -- grep -m1 -o '^[0-9a-f]*-' /proc/self/maps
+	same_twice "addresses and devices" -- cat /proc/self/maps
+	check "as they are there" grep -qE '^[0-9a-f]+-[0-9a-f]+ r-xp [0-9a-f]{8} 00:0[1-9] [0-9]+ {10,}/usr/' "$OUT"
 	inside --deterministic --env TZ=Asia/Tokyo -- sh -c 'echo $TZ $PYTHONHASHSEED $(hostname)'
 	prints "Asia/Tokyo 0 pinned" "a variable of the caller's wins"
 	same_twice "make and cc" --lang bash -c 'printf "a: a.c\n\tcc -o a a.c\n" >Makefile
 		printf "#include <stdio.h>\nint main(void){puts(__TIME__);}\n" >a.c; make && ./a && make
 		touch a.c && make && tar c a a.c | sha256sum'
 	check "make builds again what is newer" test "$(grep -c '^cc -o' "$OUT")" = 2
+}
+
+clocks()
+{
+	inside --deterministic --lang python -c "$LOOKS"
+	prints "1 1 True" "how often a program of Python's waits for a child or takes a lock is no time"
+	needs gcc "clocks.c" || return
+	mkdir -p "$W/dir" && cc -Wall -O1 -o "$W/dir/clocks" "$TEST_DIR/clocks.c" -pthread && own "$W/dir" "$W/dir/clocks"
+	inside --deterministic --dir "$W/dir" -- /work/clocks alarms
+	prints "0 20000 0" "no alarm has rung before its time, and none is left of one that has"
+	inside --deterministic --dir "$W/dir" -- /work/clocks order
+	check "who sleeps until earlier gets up first" test "$(head -1 "$OUT")" = "190 ms"
+	same_twice "other ways to the clock and to random bytes" --dir "$W/dir" -- /work/clocks devices
 }
 
 # What holds is what holds without it.
@@ -140,6 +176,7 @@ with_daemon()
 checks()
 {
 	pinned
+	clocks
 	protections
 	refused
 	with_daemon

@@ -15,7 +15,7 @@ def ended(number, frame):
     sys.exit(3)
 signal.signal(signal.SIGTERM, ended)
 print("up", flush=True)
-time.sleep(30)
+time.sleep(30)  # tidy: what sleeps is the program
 """
 for turn in range(3):
     p = subprocess.Popen([sys.executable, "-c", CHILD], stdout=subprocess.PIPE, text=True)
@@ -32,6 +32,6 @@ signal.signal(signal.SIGUSR1, lambda number, frame: woken.append(number))
 wake = threading.Thread(target=lambda: [os.kill(os.getpid(), signal.SIGUSR1) for _ in range(5)])
 began = time.monotonic()
 wake.start()
-time.sleep(0.2)
+time.sleep(0.2)  # tidy: what sleeps is the program
 wake.join()
 print(len(woken) > 0, round(time.monotonic() - began, 2))
