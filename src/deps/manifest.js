@@ -57,10 +57,10 @@ function foreign(doc, lock) {
 	}
 }
 
-/** The packages of a project that has several: "workspaces": ["packages/*"]. */
+/** The packages of a project that has several, by directory: "workspaces": ["packages/*"]. */
 function members(root, own) {
 	const list = Array.isArray(own.workspaces) ? own.workspaces : object(own.workspaces, "workspaces").packages || [];
-	const found = [];
+	const found = new Map();
 	for (const pattern of list.filter((p) => typeof p === "string" && !p.startsWith("!") && !p.split("/").includes(".."))) {
 		const parts = pattern.split("/").filter((p) => p && p !== "." && p !== "**");
 		let places = [root];
@@ -68,8 +68,8 @@ function members(root, own) {
 			places = places.flatMap((p) => part.includes("*") ? below(p, part) : [path.join(p, part)]).slice(0, MEMBERS_MAX);
 		for (const place of places) {
 			const text = read(path.join(place, "package.json"), BYTES_MAX);
-			if (text !== null && found.length < MEMBERS_MAX)
-				found.push(object(JSON.parse(text), "package.json"));
+			if (text !== null && found.size < MEMBERS_MAX)
+				found.set(path.relative(root, place), object(JSON.parse(text), "package.json"));
 		}
 	}
 	return found;
@@ -85,13 +85,25 @@ function below(dir, part) {
 	}
 }
 
+/** A lock without what is a member of the project. */
+function without(lock, inner) {
+	if (!inner.size)
+		return lock;
+	for (const [at, entry] of Object.entries(object(lock.packages, "packages")))
+		if (inner.has(at) || (entry && entry.link && inner.has(entry.resolved)))
+			delete lock.packages[at];
+	if (lock.packages)
+		delete lock.dependencies; // the same once more, as npm of old has it
+	return lock;
+}
+
 function manifest(root, doc) {
 	const text = read(path.join(root, "package.json"), BYTES_MAX);
 	if (text === null)
 		return;
 	const own = object(JSON.parse(text), "package.json");
 	const fields = ["dependencies", "optionalDependencies", "devDependencies", "peerDependencies"];
-	const all = [own, ...members(root, own)];
+	const inner = members(root, own), all = [own, ...inner.values()];
 	if (!all.some((m) => fields.some((f) => m[f])))
 		return;
 	doc.file = "package.json";
@@ -107,7 +119,7 @@ function manifest(root, doc) {
 			continue;
 		doc.file = name;
 		doc.locked = true;
-		doc.given.lock = object(JSON.parse(locked), name);
+		doc.given.lock = without(object(JSON.parse(locked), name), inner);
 		foreign(doc, doc.given.lock);
 		break;
 	}
