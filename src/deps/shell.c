@@ -374,10 +374,18 @@ static void look_at(struct looking *k, const struct command *c, struct deps_shel
 		return;
 	ret->lang = lang;
 	k->seen = true;
-	struct deps_words found = takes ? deps_words(lang, w + 1) : (struct deps_words){NULL, NULL};
-	bool taken =
-		found.text || (takes && (found.file ? take_written(k->first, c, found.file, ret)
-						    : take_input(c, w + 1, ret)));
+	struct deps_words found =
+		takes ? deps_words(lang, w + 1) : (struct deps_words){.text = NULL};
+	char import[DEPS_IMPORT_SIZE];
+	if (found.module && deps_words_import(lang, found.module, import)) {
+		add_text(ret, import);
+		ret->is_more = ret->is_more || !(found.text || found.file);
+	}
+	bool taken = found.text || !takes;
+	if (!taken && found.file)
+		taken = take_written(k->first, c, found.file, ret);
+	else if (!taken && !found.module)
+		taken = take_input(c, w + 1, ret);
 	if (found.text)
 		add_text(ret, found.text);
 	if (!taken && found.file && k->files++ == 0)
@@ -398,7 +406,7 @@ bool deps_shell(const char *text, deps_shell_kind *kind, struct deps_shell *ret)
 	take_all(&l);
 	for (unsigned i = 0; i < l.n; i++)
 		look_at(&k, &commands[i], ret);
-	ret->is_more = k.files > 1;
+	ret->is_more = ret->is_more || k.files > 1;
 	if (ret->is_more)
 		free_ptr(&ret->file);
 	return k.seen;

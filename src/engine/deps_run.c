@@ -137,15 +137,22 @@ static bool find_file(const char *root, const char *workdir, const char *word, c
 
 /* node -e TEXT, python3 FILE of the directory, or whatever it does with all of it. */
 static void find_words(const struct pinfold_run_options *o, const char *const *words,
-		       struct deps_ask *ask, char file[PATH_MAX])
+		       struct deps_ask *ask, struct deps_shell *own, char file[PATH_MAX])
 {
 	struct deps_words w = deps_words(ask->lang, words);
+	char import[DEPS_IMPORT_SIZE];
 	const char *root = w.file ? root_of(ask) : NULL;
 
+	if (w.module && deps_words_import(ask->lang, w.module, import) &&
+	    asprintf(&own->text, "%s%s", import, w.text ? w.text : "") >= 0) {
+		ask->is_more = !w.text && !w.file;
+		w.text = own->text;
+	}
 	if (w.text) {
 		ask->text = w.text;
 		ask->text_len = strlen(w.text);
-	} else if (root && find_file(root, o->workdir, w.file, file)) {
+	}
+	if (root && find_file(root, o->workdir, w.file, file)) {
 		ask->file = file;
 	}
 }
@@ -222,7 +229,7 @@ static void find_program(const struct pinfold_run_options *o, struct deps_ask *a
 		ask->text_len = o->code_len;
 	} else if (argv && argv[0] && deps_kind_of(argv[0], &ask->lang, &takes)) {
 		if (takes)
-			find_words(o, argv + 1, ask, file);
+			find_words(o, argv + 1, ask, shell, file);
 	} else if (!find_in_shell(o, argv, ask, shell, file)) {
 		ask->lang = deps_guess(ask->dir);
 	}

@@ -315,6 +315,8 @@ python3 /tmp/a.py'
 	prints 1.5 "or is given as text"
 	inside --deps auto -- env X=1 timeout 50 python3 -c 'import pear; print(pear.__version__)'
 	prints 1.5 "behind what only starts it"
+	inside_json --deps auto -- python3 -m pear
+	doc_is pear '" ".join(p["name"] for p in d["packages"])' "a module that is started by its name"
 	mkdir -p "$W/scripts"
 	printf '#!/bin/sh\npython3 - <<END\nimport pear\nprint(pear.__version__)\nEND\n' >"$W/scripts/run"
 	echo 'import lone; print("lone")' >"$W/scripts/main.py"
