@@ -59,7 +59,8 @@ LONGER = {"azure.ai.vision", "azure.ai.language", "azure.ai.translation", "azure
           "airflow.providers.dbt", "airflow.providers.microsoft", "plone.app", "zope.app"}
 # Parts of modules that fail where another module is not there, which nobody imports.
 ALSO = {"fastapi.File": "python_multipart", "fastapi.Form": "python_multipart", "fastapi.UploadFile": "python_multipart",
-        "fastapi.templating": "jinja2", "fastapi.testclient": "httpx", "pydantic.EmailStr": "email_validator",
+        "fastapi.security.OAuth2PasswordRequestForm": "python_multipart", "fastapi.templating": "jinja2",
+        "fastapi.testclient": "httpx", "pydantic.EmailStr": "email_validator",
         "langgraph.checkpoint.mongodb": "langgraph_checkpoint_mongodb", "langgraph.checkpoint.redis": "langgraph_checkpoint_redis",
         "langgraph.checkpoint.postgres": "langgraph_checkpoint_postgres", "langgraph.checkpoint.sqlite": "langgraph_checkpoint_sqlite",
         "langgraph.store.postgres": "langgraph_checkpoint_postgres",

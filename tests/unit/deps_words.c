@@ -60,7 +60,8 @@ static void modules(void)
 		{DEPS_PYTHON, WORDS("m.py", "-m", "x"), ""},
 		{DEPS_NODE, WORDS("--import", "tsx", "f.ts"), "require(\"tsx\");\n"},
 		{DEPS_NODE, WORDS("--import=@a/b/c", "f.ts"), "require(\"@a/b/c\");\n"},
-		{DEPS_NODE, WORDS("-r", "dotenv/config", "-e", "1"), "require(\"dotenv/config\");\n"},
+		{DEPS_NODE, WORDS("-r", "dotenv/config", "-e", "1"),
+		 "require(\"dotenv/config\");\n"},
 		{DEPS_NODE, WORDS("-r", "./x.js", "f"), ""},
 		{DEPS_NODE, WORDS("--conditions", "x", "f"), ""},
 	};
