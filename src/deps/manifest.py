@@ -39,8 +39,13 @@ ELSEWHERE = ("git", "hg", "svn", "url", "path", "file", "directory")
 def read(path):
     if os.path.islink(path) or not os.path.isfile(path) or os.path.getsize(path) > BYTES_MAX:
         return None
-    with open(path, encoding="utf-8", errors="replace") as f:
-        return f.read()
+    with open(path, "rb") as f:
+        data = f.read()
+    # pip freeze >requirements.txt, as PowerShell writes it
+    for mark, name in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
+        if data.startswith(mark):
+            return data.decode(name, "replace").replace("\r\n", "\n")
+    return data.decode("utf-8", "replace").replace("\r\n", "\n")
 
 
 def normal(name):
@@ -159,6 +164,22 @@ def pyproject(root, asked):
                 asked.left.append(f"{name} of {next(k for k in ELSEWHERE if k in row)}"[:200])
             elif not row.get("optional"):
                 asked.add(name + extras + poetry_versions(row.get("version")))
+    return True
+
+
+def pipfile(root, asked):
+    text = read(os.path.join(root, "Pipfile"))
+    doc = tomllib.loads(text) if text and tomllib else {}
+    if "packages" not in doc:
+        return False
+    asked.indexes += [str(s["url"])[:200] for s in doc.get("source", []) if isinstance(s, dict) and s.get("url")]
+    for name, row in doc["packages"].items():
+        row = row if isinstance(row, dict) else {"version": row}
+        version, extras = str(row.get("version", "*")), "[" + ",".join(map(str, row["extras"])) + "]" if row.get("extras") else ""
+        if any(k in row for k in ELSEWHERE) or not NAME.fullmatch(name):
+            asked.left.append(str(name)[:200])
+        elif holds(row.get("markers")):
+            asked.add(name + extras + (version if version != "*" else ""))
     return True
 
 
@@ -285,7 +306,8 @@ def main():
                         ("poetry.lock", lambda: toml_lock(root, "poetry.lock", asked)),
                         ("Pipfile.lock", lambda: pipfile_lock(root, asked)),
                         ("requirements.txt", lambda: Requirements(root, asked).read("requirements.txt")),
-                        ("pyproject.toml", lambda: pyproject(root, asked))):
+                        ("pyproject.toml", lambda: pyproject(root, asked)),
+                        ("Pipfile", lambda: pipfile(root, asked))):
         try:
             if parse():
                 file = name

@@ -11,19 +11,25 @@ static const struct saying {
 } sayings[] = {
 	{DEPS_PYTHON, "ModuleNotFoundError: No module named '", "'"},
 	{DEPS_PYTHON, "ImportError: Missing optional dependency '", "'"}, /* pandas */
+	{DEPS_PYTHON, "Unable to find a usable engine; tried using: '", "'"},
+	{DEPS_PYTHON, "a tree builder with the features you requested: ", ". Do you"}, /* bs4 */
+	{DEPS_PYTHON, "Form data requires \"", "\" to be installed"},		       /* fastapi */
+	{DEPS_PYTHON, "python3: No module named ", "\n"},
+	{DEPS_PYTHON, "python: No module named ", "\n"},
 	{DEPS_NODE, "Error: Cannot find module '", "'"},
 	{DEPS_NODE, "Cannot find package '", "'"},
 	{DEPS_R, "there is no package called \xe2\x80\x98", "\xe2\x80\x99"},
 	{DEPS_R, "there is no package called '", "'"},
+	{DEPS_R, "The package \"", "\" is required"}, /* rlang */
 };
 
 /* Of the standard library, but not everywhere: whatever an index has of that name is something
  * else. */
 static const char *const no_package[] = {
-	"tkinter", "_tkinter", "turtle",  "idlelib",  "distutils", "ensurepip",
-	"venv",	   "lib2to3",  "imp",	  "asyncore", "asynchat",  "smtpd",
-	"_ctypes", "_sqlite3", "_curses", "readline", "__main__",  "fs",
-	"path",	   "http",     "https",	  "crypto",   "stream",	   "util",
+	"tkinter", "_tkinter", "turtle",   "idlelib",  "distutils", "ensurepip", "venv",
+	"lib2to3", "imp",      "asyncore", "asynchat", "smtpd",	    "_ctypes",	 "_sqlite3",
+	"_curses", "readline", "__main__", "fs",       "path",	    "http",	 "https",
+	"crypto",  "stream",   "util",	   "xml",      "lxml-xml",  "html",
 };
 
 static const char *find_last(const char *text, size_t len, const char *what)

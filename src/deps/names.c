@@ -108,6 +108,8 @@ static const struct family {
 } families[] = {
 	{"adafruit_", "adafruit-circuitpython-"},
 	{"airflow.providers.", "apache-airflow-providers-"},
+	{"aliyunsdk", "aliyun-python-sdk-"},
+	{"kiota_", "microsoft-kiota-"},
 	{"livekit.plugins.", "livekit-plugins-"},
 	{"llama_index.agent.", "llama-index-agent-"},
 	{"llama_index.callbacks.", "llama-index-callbacks-"},
@@ -203,6 +205,10 @@ int deps_package(enum deps_lang lang, const char *module, char ret[DEPS_NAME_SIZ
 		if (!deps_none(lang, module))
 			*ret_why = "packages of this namespace are named by their parts";
 	}
+	/* The index takes both, and writes -. */
+	for (char *p = ret + 1; lang == DEPS_PYTHON && *ret && *p; p++)
+		if (*p == '_' && isalnum((unsigned char)p[-1]) && isalnum((unsigned char)p[1]))
+			*p = '-';
 	return 0;
 }
 
@@ -295,10 +301,19 @@ static int by_name(const void *key, const void *name)
 	return strcmp(key, *(const char *const *)name);
 }
 
-/* `name` is in normal form. */
+/* A package that we know, if only as some module's; `name` is in normal form. */
 static bool is_known(const char *name)
 {
-	return bsearch(name, python_known, COUNT(python_known), sizeof(python_known[0]), by_name);
+	char package[DEPS_NAME_SIZE];
+
+	if (bsearch(name, python_known, COUNT(python_known), sizeof(python_known[0]), by_name))
+		return true;
+	for (size_t i = 0; i < COUNT(python_names); i++) {
+		deps_normal(DEPS_PYTHON, python_names[i].package, package);
+		if (strcmp(package, name) == 0)
+			return true;
+	}
+	return false;
 }
 
 const char *deps_meant(enum deps_lang lang, const char *package)

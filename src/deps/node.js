@@ -247,11 +247,16 @@ function is_whole(integrity, data) {
 	return true; // an index that gives none is believed once: the lock has our own from then on
 }
 
+/** By npm's rule. */
+function usual_place(index, name, version) {
+	return new URL(`${name}/-/${name.split("/").pop()}-${version}.tgz`, registry(index, name)).href;
+}
+
 /** Where it may be: as the lock says, by npm's rule, as the index says. */
 async function download_one(index, p) {
-	const home = registry(index, p.name), short = p.name.split("/").pop();
+	const home = registry(index, p.name);
 	const said = p.url && new URL(p.url, home).href;
-	const usual = new URL(`${p.name}/-/${short}-${p.version}.tgz`, home).href;
+	const usual = usual_place(index, p.name, p.version);
 	let status = 0;
 	for (const url of [said && is_of(index, said) ? said : usual, usual, null]) {
 		const at = url || ((await packument(index, p.name, "application/json")).versions?.[p.version]?.dist?.tarball);
@@ -413,14 +418,16 @@ function packages_of(ask, lock) {
 			continue;
 		const where = at.replace(/^node_modules\//, ""), short = where.split("node_modules/").pop();
 		const name = entry.name || short;
-		if (entry.link || where === at || !/^https?:/.test(entry.resolved || ""))
+		// A lock that names no places (omit-lockfile-registry-resolved) means the registry's own.
+		const resolved = entry.resolved || (entry.version ? usual_place(ask.index, name, entry.version) : "");
+		if (entry.link || where === at || !/^https?:/.test(resolved))
 			fail("unsupported", `${where} comes from no index`, "name a package of the index instead, or bring it in with --dir");
 		if (!suits(entry.os, process.platform) || !suits(entry.cpu, process.arch) || !suits(entry.libc, here)) {
 			if (entry.optional || entry.devOptional || entry.peer)
 				continue;
 			fail("unsupported", `${name} ${entry.version} is not for this platform`, "ask for another package", "platform");
 		}
-		const { version, resolved, integrity, license, engines, funding, dev, deprecated, ...rest } = entry;
+		const { version, resolved: place, integrity, license, engines, funding, dev, deprecated, ...rest } = entry;
 		for (const d of Object.keys({ ...rest.dependencies, ...rest.optionalDependencies, ...rest.peerDependencies }))
 			by.set(d, (by.get(d) || new Set()).add(name));
 		found.push({ name, version, file: `${name.replace(/^@/, "").replace("/", "-")}-${version}.tgz`, path: where, integrity,

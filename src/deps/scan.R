@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Which packages do R's programs use? Runs inside a sandbox, on files that nobody trusts.
 #
-#	Rscript --vanilla scan.R ROOT [--text NAME] [FILE ...]
+#	Rscript --vanilla scan.R ROOT [--text NAME] [--all | FILE ...]
 #
 # With --text, a program comes by standard input, and NAME is what it is called.
 #
@@ -161,6 +161,10 @@ walk <- function(e, file, line, optional) {
 		take_load(e, f, file, line, optional)
 	if ((f == "use" && of_package(e, "box")) || (f %in% c("from", "here", "into") && of_package(e, "import")))
 		take_use(e, f, file, line, optional)
+	if (f == "do.call" && word(given(e)[[1]]) %in% loads && length(e) > 2)
+		for (n in utils::head(texts(e[[3]]), 1))
+			if (is_name(n))
+				note(n, file, line, optional)
 	if (f == "needs" && of_package(e, "needs"))
 		take_load(e, "shelf", file, line, optional)
 	if (f == "use" && is.symbol(e[[1]]) && is.character(given(e)[[1]]))
@@ -245,7 +249,8 @@ if (length(args) > 2 && args[[2]] == "--text") {
 	text <- file.path(root, args[[3]])
 	args <- args[-(2:3)]
 }
-files <- if (length(args) > 1) file.path(root, args[-1]) else if (is.null(text))
+every <- length(args) > 1 && args[[2]] == "--all"
+files <- if (length(args) > 1 && !every) file.path(root, args[-1]) else if (is.null(text) || every)
 	list.files(root, "[.]([rR]|[rR]md|qmd)$", recursive = TRUE, full.names = TRUE) else character()
 sizes <- file.info(files)$size
 files <- files[!is.na(sizes) & sizes > 0] # nor FIFOs, which would keep us

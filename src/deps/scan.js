@@ -3,7 +3,7 @@
  * Which packages do node's programs import? Runs inside a sandbox, on files that nobody trusts.
  *
  *	node scan.js ROOT [FILE ...]
- *	node scan.js ROOT --text NAME	the program is on standard input; NAME is what it is called
+ *	node scan.js ROOT --text NAME [--all | [--maybe] FILE ...]
  *
  * Prints what scan.py prints, with "language": "node"; names are those of packages (@scope/name).
  * Nothing of the files is executed: a lexer of our own knows comments, strings, templates and regular
@@ -24,6 +24,7 @@ const { builtinModules, globalPaths } = require("module");
 const SKIP = new Set(["node_modules", "bower_components", ".git", "dist", "build", "out", "coverage", ".next", ".nuxt"]);
 const ENDINGS = [".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"];
 const FILES_MAX = 20000;
+const CONFIGURATIONS_MAX = 500;
 const BYTES_MAX = 4 << 20;
 const TEXTS = new Map(); // programs that are no files, by their path
 
@@ -302,10 +303,14 @@ function package_of(name) {
 }
 
 function is_local(name) {
-	return name === "" || /^[./#~]/.test(name) || name.startsWith("@/") || /^[a-z]+:/.test(name) || /[\s\\]/.test(name);
+	return name === "" || /^[./#~$]/.test(name) || name.startsWith("@/") || /^[a-z]+:/.test(name) || /[\s\\]/.test(name);
 }
 
-function* programs(root) {
+const programs = (root) => files_below(root, (name) => ENDINGS.includes(path.extname(name)), FILES_MAX);
+const configurations = (root) => files_below(root, (name) => /^(package|[tj]sconfig(\.\w+)?)\.json$/.test(name),
+	CONFIGURATIONS_MAX);
+
+function* files_below(root, wanted, max) {
 	const todo = [root];
 	let n = 0;
 	while (todo.length) {
@@ -321,9 +326,46 @@ function* programs(root) {
 			if (d.isDirectory() && !SKIP.has(d.name) && !d.name.startsWith("."))
 				todo.push(path.join(here, d.name));
 		for (const d of list.reverse())
-			if (d.isFile() && ENDINGS.includes(path.extname(d.name)) && n++ < FILES_MAX)
+			if (d.isFile() && wanted(d.name) && n++ < max)
 				yield path.join(here, d.name);
 	}
+}
+
+/** A configuration of TypeScript's, which may have comments and commas that JSON has not. */
+function loose_json(text) {
+	return JSON.parse(text.replace(/("(?:[^"\\]|\\.)*")|\/\/[^\n]*|\/\*[^]*?\*\//g, (all, string) => string || "")
+		.replace(/("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])/g, (all, string) => string || ""));
+}
+
+/** Whose names are the project's own, [{here, matches(name)}]: packages of its workspaces, aliases of its compiler. */
+function own_names(root) {
+	const own = [];
+	for (const file of configurations(root))
+		try {
+			const here = path.dirname(file), text = loose_json(read(file));
+			if (path.basename(file) === "package.json" && typeof text.name === "string") {
+				own.push({ here, not_below: !text.exports, matches: (n) => n === text.name || n.startsWith(text.name + "/") });
+				continue;
+			}
+			const o = text.compilerOptions || {}, base = typeof o.baseUrl === "string" ? path.join(here, o.baseUrl) : null;
+			for (const alias of Object.keys(o.paths || {})) {
+				const [head, tail] = alias.split("*");
+				if (alias !== "*")
+					own.push({ here, below: true, matches: (n) => tail === undefined ? n === alias : n.startsWith(head) });
+			}
+			if (base && (base + path.sep).startsWith(root + path.sep))
+				own.push({ here, below: true, matches: (n) => !n.startsWith("@") && local_file(path.join(base, "x"), "./" + n) });
+		} catch {
+			/* what nobody can read says nothing */
+		}
+	return own;
+}
+
+function is_own(own, file, name) {
+	return own.some((o) => {
+		const below = file.startsWith(o.here + path.sep);
+		return !(o.below && !below) && !(o.not_below && below) && o.matches(name);
+	});
 }
 
 function local_file(from, name) {
@@ -371,6 +413,7 @@ function there(root, { file, name, required }) {
 
 function scan(root, files) {
 	const names = new Map(), unread = [], todo = files.length ? [...files] : [...programs(root)];
+	let own = null;
 	const seen = new Set(todo), builtin = new Set(builtinModules), choices = [];
 	const settled = (n) => is_local(n) || builtin.has(n) || builtin.has(package_of(n));
 	for (let i = 0; i < todo.length; i++) {
@@ -398,6 +441,9 @@ function scan(root, files) {
 			// src/thing: of the project itself, by an alias of its compiler.
 			if (!name.startsWith("@") && f.name.includes("/") && local_file(path.join(root, "x"), "./" + f.name))
 				continue;
+			own = own || own_names(root);
+			if (is_own(own, todo[i], f.name))
+				continue;
 			const old = names.get(name);
 			if (!old || (old.optional && !f.optional))
 				names.set(name, { name, file, line: f.line, optional: f.optional, required: f.required });
@@ -417,10 +463,12 @@ function scan(root, files) {
 const root = path.resolve(process.argv[2]);
 let words = process.argv.slice(3);
 if (words[0] === "--text") {
-	words = words.slice(1, 2);
-	TEXTS.set(path.join(root, words[0]), fs.readFileSync(0, "utf8").slice(0, BYTES_MAX));
+	TEXTS.set(path.join(root, words[1]), fs.readFileSync(0, "utf8").slice(0, BYTES_MAX));
+	words = words.slice(2);
 }
-const maybe = words[0] === "--maybe";
-const files = maybe ? words.slice(1).map((f) => local_file(path.join(root, "x"), "./" + f)).filter(Boolean)
-	: words.map((f) => path.join(root, f));
+const maybe = words[0] === "--maybe", all = words[0] === "--all";
+const named = maybe ? words.slice(1).map((f) => local_file(path.join(root, "x"), "./" + f)).filter(Boolean)
+	: all ? [] : words.map((f) => path.join(root, f));
+const every = TEXTS.size && (all || (maybe && !named.length)) ? programs(root) : [];
+const files = [...TEXTS.keys(), ...named, ...every];
 console.log(JSON.stringify(scan(root, files)));

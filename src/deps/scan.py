@@ -2,7 +2,9 @@
 """Which modules do Python programs import? Runs inside a sandbox, on files that nobody trusts.
 
 	python3 scan.py ROOT [[--maybe] FILE ...]
-	python3 scan.py ROOT --text NAME	the program is on standard input; NAME is what it is called
+	python3 scan.py ROOT --text NAME [--all | [--maybe] FILE ...]
+
+With --text a program is on standard input; NAME is what it is called. What follows is run beside it, --all: every program.
 
 With FILEs (below ROOT), those and the local modules that they import; without, or where none of those that may be
 meant is there, every program below ROOT. Prints one JSON document:
@@ -38,10 +40,15 @@ SKIP = {"node_modules", "__pycache__", "site-packages", "dist-packages", "venv",
 SHARED = {"google", "azure", "zope", "ruamel", "jaraco", "backports", "sphinxcontrib", "opentelemetry", "mpl_toolkits",
           "llama_index", "aws_cdk", "paste", "repoze", "plone", "snowflake", "databricks", "airflow", "infi", "pyannote",
           "luma", "autogluon", "PyQt5", "PyQt6", "coinbase", "fireworks", "ansys", "aspose", "botbuilder", "livekit",
-          "spire"}
+          "spire", "fluent", "flufl", "hurry", "keyrings", "odc", "ripe", "sphinxext", "trulens", "wheezy"}
+# Of these each package has two parts of the name: from zope.event import notify.
+TWO = {"autogluon", "backports", "flufl", "hurry", "jaraco", "keyrings", "luma", "odc", "plone", "pyannote", "repoze", "ruamel",
+       "sphinxcontrib", "sphinxext", "spire", "wheezy", "zope"}
 # Modules that several packages have: what a program uses of one may tell which (rows with dots of the table).
-TOLD = {"agents", "beam", "binance", "bitcoin", "colour", "concrete", "cv2", "discord", "edgar", "esm", "haystack", "jwt",
-        "kucoin", "liquid", "marker", "phi", "pybel", "pyzabbix", "readability", "serpapi", "tap", "tree", "ulid", "whois", "xdg"}
+TOLD = {"adapt", "agents", "alchemy", "baton", "beam", "binance", "bitcoin", "captcha", "cas", "colour", "concrete", "cv2", "dal",
+        "defender", "discord", "edgar", "esm", "flask_bootstrap", "fuse", "haystack", "iso639", "jsonpath", "jwt", "kucoin", "liquid",
+        "marker", "phi", "pubsub", "pybel", "pydispatch", "pyzabbix", "readability", "serpapi", "solo", "svg", "tap", "translate",
+        "tree", "ulid", "whois", "xdg"}
 TOLD_MAX = 60
 LONGER = {"azure.ai.vision", "azure.ai.language", "azure.ai.translation", "azure.eventhub.extensions",
           "azure.cognitiveservices.vision", "azure.monitor.opentelemetry", "azure.cognitiveservices.language", "google.cloud.sql",
@@ -49,10 +56,14 @@ LONGER = {"azure.ai.vision", "azure.ai.language", "azure.ai.translation", "azure
           "opentelemetry.exporter.otlp", "opentelemetry.exporter.otlp.proto", "opentelemetry.exporter.jaeger",
           "opentelemetry.exporter.zipkin",
           "airflow.providers.apache", "airflow.providers.atlassian", "airflow.providers.cncf", "airflow.providers.common",
-          "airflow.providers.dbt", "airflow.providers.microsoft"}
+          "airflow.providers.dbt", "airflow.providers.microsoft", "plone.app", "zope.app"}
 # Parts of modules that fail where another module is not there, which nobody imports.
 ALSO = {"fastapi.File": "python_multipart", "fastapi.Form": "python_multipart", "fastapi.UploadFile": "python_multipart",
-        "fastapi.templating": "jinja2", "fastapi.testclient": "httpx", "pydantic.EmailStr": "email_validator",
+        "fastapi.security.OAuth2PasswordRequestForm": "python_multipart", "fastapi.templating": "jinja2",
+        "fastapi.testclient": "httpx", "pydantic.EmailStr": "email_validator",
+        "langgraph.checkpoint.mongodb": "langgraph_checkpoint_mongodb", "langgraph.checkpoint.redis": "langgraph_checkpoint_redis",
+        "langgraph.checkpoint.postgres": "langgraph_checkpoint_postgres", "langgraph.checkpoint.sqlite": "langgraph_checkpoint_sqlite",
+        "langgraph.store.postgres": "langgraph_checkpoint_postgres",
         "starlette.templating": "jinja2", "starlette.testclient": "httpx", "torch.utils.tensorboard": "tensorboard"}
 # Of two that stand in for each other, not the one that is only to be faster, mostly where there is such a device.
 FASTER = {"cupy", "cudf", "cuml", "cugraph", "pycuda", "torch_npu", "modin"}
@@ -650,7 +661,8 @@ def is_there(name, there):
 
 
 def short(name):
-    words, n = name.split("."), 3
+    words = name.split(".")
+    n = 2 if words[0] in TWO else 3
     while ".".join(words[:n]) in LONGER and n < len(words):
         n += 1
     return ".".join(words[:n]) if words[0] in SHARED else words[0]
@@ -682,7 +694,9 @@ def told(path, name, parts):
 
 def also(name, parts):
     """What is needed beside it."""
-    return sorted({ALSO[n] for n in (name, *(f"{name}.{p}" for p in parts)) if n in ALSO})
+    words = name.split(".")
+    used = [".".join(words[:i]) for i in range(2, len(words) + 1)] + [f"{name}.{p}" for p in parts]
+    return sorted({ALSO[n] for n in used if n in ALSO})
 
 
 def is_settled(tree, path, way):
@@ -768,12 +782,15 @@ def main():
     root = os.path.abspath(sys.argv[1])
     words = sys.argv[2:]
     if words[:1] == ["--text"]:
-        words = words[1:2]
-        TEXTS[os.path.join(root, words[0])] = sys.stdin.buffer.read(BYTES_MAX)
-    maybe, words = words[:1] == ["--maybe"], words[words[:1] == ["--maybe"]:]
+        TEXTS[os.path.join(root, words[1])] = sys.stdin.buffer.read(BYTES_MAX)
+        words = words[2:]
+    every, maybe, words = words[:1] == ["--all"], words[:1] == ["--maybe"], words[words[:1] in (["--all"], ["--maybe"]):]
     files = [os.path.join(root, f) for f in words]
     if maybe:
         files = [f for f in files if os.path.isfile(f)]
+        every = not files
+    if TEXTS:
+        files = [*TEXTS, *files, *(programs(root) if every else ())]
     said = says_itself(files[0]) if len(files) == 1 else None
     names, unread, n = (asked_names(root, files[0], said), [], 1) if said else scan(root, files)
     there = installed() if names and not said else {}

@@ -21,6 +21,7 @@ struct command {
 	unsigned n;
 	const char *input;  /* what it is given, NULL: nothing that we know */
 	const char *output; /* the file that it writes, or NULL */
+	bool appends;	    /* behind what is there */
 	bool piped;	    /* it reads what the one before it writes */
 };
 
@@ -126,6 +127,7 @@ static void take_redirection(struct lexer *l)
 	bool document = strncmp(l->at, "<<", 2) == 0 && l->at[2] != '<';
 	bool text = strncmp(l->at, "<<<", 3) == 0, writes = *l->at == '>';
 
+	bool appends = strncmp(l->at, ">>", 2) == 0;
 	while (*l->at == '<' || *l->at == '>')
 		l->at++;
 	bool indented = document && *l->at == '-';
@@ -135,8 +137,10 @@ static void take_redirection(struct lexer *l)
 	const char *word = take_word(l);
 	if (text)
 		now(l)->input = word;
-	if (writes)
+	if (writes) {
 		now(l)->output = word;
+		now(l)->appends = appends;
+	}
 	if (!document || l->n_ends == COMMANDS_MAX)
 		return;
 	l->ends[l->n_ends] = word;
@@ -204,31 +208,53 @@ static void take_all(struct lexer *l)
 	end_command(l);
 }
 
-/* What stands before a program: x=1, env, timeout 10, then. */
-static const char *const *skip_before(const char *const *w)
+/* What stands before a program, and its letters that have a value. */
+static const struct before {
+	const char *name, *valued;
+} before[] = {
+	{"env", "uC"},	     {"nice", "n"},	{"ionice", "cn"},
+	{"sudo", "ugpCDhT"}, {"stdbuf", "ioe"}, {"xargs", "IiLnPsdEa"},
+	{"time", "fo"},	     {"nohup", ""},	{"setsid", ""},
+	{"chronic", ""},     {"command", ""},	{"exec", "a"},
+	{"timeout", "ks"},   {"then", ""},	{"do", ""},
+	{"else", ""},	     {"elif", ""},	{"if", ""},
+	{"while", ""},	     {"until", ""},	{"!", ""},
+	{"{", ""},	     {"eval", ""},
+};
+
+static const struct before *find_before(const char *word)
 {
-	static const char *const before[] = {"env",   "exec", "time", "nohup", "command",
-					     "nice",  "then", "do",   "else",  "if",
-					     "while", "!",    "{",    "sudo",  "eval"};
+	const char *slash = strrchr(word, '/'), *name = slash ? slash + 1 : word;
 
-	for (; *w; w++) {
-		size_t name = strspn(*w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-					 "0123456789_");
-		bool skip = name && (*w)[name] == '=';
+	for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++)
+		if (strcmp(before[i].name, name) == 0)
+			return &before[i];
+	return NULL;
+}
 
-		for (size_t i = 0; !skip && i < sizeof(before) / sizeof(before[0]); i++)
-			skip = strcmp(*w, before[i]) == 0;
-		if (strcmp(*w, "timeout") == 0) {
-			skip = true;
-			while (w[1] && w[1][0] == '-') {
-				bool valued = strcmp(w[1], "-k") == 0 || strcmp(w[1], "-s") == 0;
+static bool is_variable(const char *word)
+{
+	size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
 
-				w += valued && w[2] ? 2 : 1;
-			}
-			w += w[1] != NULL;
-		}
-		if (!skip)
+	return n && word[n] == '=';
+}
+
+const char *const *deps_shell_program(const char *const *w)
+{
+	while (*w) {
+		const struct before *b = find_before(*w);
+
+		if (!b && !is_variable(*w))
 			break;
+		w++;
+		for (; b && *w && **w == '-'; w++) {
+			bool valued = (*w)[1] && !(*w)[2] && strchr(b->valued, (*w)[1]) && w[1];
+
+			w += valued;
+		}
+		/* How long. */
+		if (b && strcmp(b->name, "timeout") == 0 && *w)
+			w++;
 	}
 	return w;
 }
@@ -245,24 +271,71 @@ static void add_text(struct deps_shell *s, const char *text)
 	s->text = more;
 }
 
-/* What a program that is no file is: python3 - <<END, cat <<END | python3. */
-static const char *input_of(const struct command *c, const char *const *w)
+/* In texts of echo and printf \n ends a line. */
+static void add_lines(struct deps_shell *to, const char *word)
 {
-	if (*w && strcmp(*w, "-") != 0)
-		return NULL;
-	return c->input || !c->piped ? c->input : c[-1].input;
+	auto_free char *text = strdup(word);
+	char *out = text;
+
+	for (const char *p = word; text && *p; p++) {
+		bool end = p[0] == '\\' && p[1] == 'n';
+
+		*out++ = end ? '\n' : *p;
+		p += end;
+	}
+	if (!text)
+		return;
+	*out = '\0';
+	add_text(to, text);
 }
 
-/* A file that a command before wrote: cat >x.py <<END, tee x.py <<END. */
-static const char *written(const struct command *first, const struct command *c, const char *file)
+/* What a command gives to the next one, or to a file: cat <<END, tee FILE <<END, echo TEXT, printf TEXT. */
+static bool gives(const struct command *c, struct deps_shell *to)
 {
-	for (; c > first; c--) {
-		const char *to = c[-1].output ? c[-1].output : c[-1].n == 2 ? c[-1].words[1] : "";
+	bool echo = c->n > 1 && strcmp(c->words[0], "echo") == 0, line = true;
 
-		if (c[-1].input && strcmp(to, file) == 0)
-			return c[-1].input;
+	if (c->input)
+		add_text(to, c->input);
+	else if (!echo && (c->n < 2 || strcmp(c->words[0], "printf") != 0))
+		return false;
+	for (unsigned i = 1; !c->input && i < c->n; i++) {
+		const char *word = c->words[i];
+
+		/* printf '%s\n' 'import x' */
+		if (strncmp(word, "%s", 2) == 0 || (line && echo && word[0] == '-'))
+			continue;
+		line = false;
+		add_lines(to, word);
 	}
-	return NULL;
+	return true;
+}
+
+/* What a program that is no file is: python3 - <<END, cat <<END | python3. */
+static bool take_input(const struct command *c, const char *const *w, struct deps_shell *to)
+{
+	if (*w && strcmp(*w, "-") != 0)
+		return false;
+	if (c->input)
+		add_text(to, c->input);
+	return c->input || (c->piped && gives(c - 1, to));
+}
+
+/* A file that commands before wrote: cat >x.py <<END, tee x.py <<END, echo 'import x' >x.py. False where
+ * it may have been there before. */
+static bool take_written(const struct command *first, const struct command *c, const char *file,
+			 struct deps_shell *to)
+{
+	bool found = false;
+
+	for (; first < c; first++) {
+		const char *where = first->output   ? first->output
+				    : first->n == 2 ? first->words[1]
+						    : "";
+
+		if ((first->input || first->output) && strcmp(where, file) == 0)
+			found = (gives(first, to) && !first->appends) || found;
+	}
+	return found;
 }
 
 const char *deps_shell_text(const char *const *w)
@@ -293,7 +366,7 @@ struct looking {
 
 static void look_at(struct looking *k, const struct command *c, struct deps_shell *ret)
 {
-	const char *const *w = skip_before(c->words);
+	const char *const *w = deps_shell_program(c->words);
 	enum deps_lang lang;
 	bool takes = false;
 
@@ -301,13 +374,21 @@ static void look_at(struct looking *k, const struct command *c, struct deps_shel
 		return;
 	ret->lang = lang;
 	k->seen = true;
-	struct deps_words found = takes ? deps_words(lang, w + 1) : (struct deps_words){NULL, NULL};
-	const char *text = found.text;
-	if (!text && takes)
-		text = found.file ? written(k->first, c, found.file) : input_of(c, w + 1);
-	if (text)
-		add_text(ret, text);
-	else if (found.file && k->files++ == 0)
+	struct deps_words found =
+		takes ? deps_words(lang, w + 1) : (struct deps_words){.text = NULL};
+	char import[DEPS_IMPORT_SIZE];
+	if (found.module && deps_words_import(lang, found.module, import)) {
+		add_text(ret, import);
+		ret->is_more = ret->is_more || !(found.text || found.file);
+	}
+	bool taken = found.text || !takes;
+	if (!taken && found.file)
+		taken = take_written(k->first, c, found.file, ret);
+	else if (!taken && !found.module)
+		taken = take_input(c, w + 1, ret);
+	if (found.text)
+		add_text(ret, found.text);
+	if (!taken && found.file && k->files++ == 0)
 		ret->file = strdup(found.file);
 }
 
@@ -325,7 +406,8 @@ bool deps_shell(const char *text, deps_shell_kind *kind, struct deps_shell *ret)
 	take_all(&l);
 	for (unsigned i = 0; i < l.n; i++)
 		look_at(&k, &commands[i], ret);
-	if (k.files > 1 || ret->text)
+	ret->is_more = ret->is_more || k.files > 1;
+	if (ret->is_more)
 		free_ptr(&ret->file);
 	return k.seen;
 }

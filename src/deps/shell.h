@@ -11,7 +11,8 @@
 struct deps_shell {
 	enum deps_lang lang;
 	char *text; /* python3 -c TEXT, python3 - <<END: all of these, one behind the other; owned */
-	char *file; /* python3 FILE; NULL also where there are several, or a text, too; owned */
+	char *file;   /* python3 FILE; NULL also where there are several; owned */
+	bool is_more; /* there are several */
 };
 void deps_shell_done(struct deps_shell *s);
 
@@ -19,6 +20,8 @@ void deps_shell_done(struct deps_shell *s);
 typedef bool deps_shell_kind(const char *program, enum deps_lang *ret, bool *ret_takes);
 
 bool deps_is_shell(const char *program);
+/* Of the words of a command those from its program on: env A=1 nice -n 5 PROGRAM. */
+const char *const *deps_shell_program(const char *const *words);
 /* The text that `sh -c TEXT` has, in words behind the shell's name; NULL: it is started otherwise. */
 const char *deps_shell_text(const char *const *words);
 /* True: something of a language is started. What a variable stands for, or a file says, nobody

@@ -259,7 +259,9 @@ static int words_of(const struct deps_place *place, const struct deps_program *p
 		words[n++] = "--text";
 		words[n++] = p->name;
 	}
-	if (p->is_guess)
+	if (p->text && p->is_more)
+		words[n++] = "--all";
+	else if (p->is_guess)
 		words[n++] = "--maybe";
 	for (const char *const *f = p->files; f && *f; f++) {
 		if (**f == '/' || **f == '-' || **f == '\0' || strstr(*f, ".."))

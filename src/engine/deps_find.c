@@ -263,6 +263,7 @@ static int ask_all(const struct deps_ask *ask, const struct deps_place *place, s
 	struct deps_program program = {
 		.files = ask->file ? files : NULL,
 		.is_guess = ask->file && ask->lang != DEPS_R,
+		.is_more = ask->is_more,
 		.text = ask->text,
 		.text_len = ask->text_len,
 		.name = deps_kind(ask->lang)->text_name,

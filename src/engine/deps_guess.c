@@ -20,8 +20,9 @@ static const struct {
 } manifests[] = {
 	{"uv.lock", DEPS_PYTHON},	 {"poetry.lock", DEPS_PYTHON},
 	{"Pipfile.lock", DEPS_PYTHON},	 {"requirements.txt", DEPS_PYTHON},
-	{"pyproject.toml", DEPS_PYTHON}, {"package.json", DEPS_NODE},
-	{"renv.lock", DEPS_R},		 {"DESCRIPTION", DEPS_R},
+	{"pyproject.toml", DEPS_PYTHON}, {"Pipfile", DEPS_PYTHON},
+	{"package.json", DEPS_NODE},	 {"renv.lock", DEPS_R},
+	{"DESCRIPTION", DEPS_R},
 };
 
 /* A link or a pipe is no lock. */

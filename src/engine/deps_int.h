@@ -33,6 +33,7 @@ struct deps_program {
 	const char *text;
 	size_t text_len;
 	const char *name; /* of the text */
+	bool is_more;	  /* beside the text everything else is meant, too */
 };
 
 /* deps.c: what comes is hostile, and whole JSON. */

@@ -4,9 +4,13 @@
 #include <assert.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/parse.h"
@@ -24,6 +28,7 @@
 #include "warden/place.h"
 
 #define AGE_HOURS 72u
+#define SCRIPT_MAX (256u << 10) /* of a shell's */
 
 void deps_release(struct run_deps *d)
 {
@@ -131,36 +136,77 @@ static bool find_file(const char *root, const char *workdir, const char *word, c
 }
 
 /* node -e TEXT, python3 FILE of the directory, or whatever it does with all of it. */
-static void find_words(const struct pinfold_run_options *o, struct deps_ask *ask,
-		       char file[PATH_MAX])
+static void find_words(const struct pinfold_run_options *o, const char *const *words,
+		       struct deps_ask *ask, struct deps_shell *own, char file[PATH_MAX])
 {
-	struct deps_words w = deps_words(ask->lang, o->argv + 1);
+	struct deps_words w = deps_words(ask->lang, words);
+	char import[DEPS_IMPORT_SIZE];
 	const char *root = w.file ? root_of(ask) : NULL;
 
+	if (w.module && deps_words_import(ask->lang, w.module, import) &&
+	    asprintf(&own->text, "%s%s", import, w.text ? w.text : "") >= 0) {
+		ask->is_more = !w.text && !w.file;
+		w.text = own->text;
+	}
 	if (w.text) {
 		ask->text = w.text;
 		ask->text_len = strlen(w.text);
-	} else if (root && find_file(root, o->workdir, w.file, file)) {
+	}
+	if (root && find_file(root, o->workdir, w.file, file)) {
 		ask->file = file;
 	}
 }
 
-/* sh -c TEXT, --lang bash: the programs that the text starts. */
-static bool find_in_shell(const struct pinfold_run_options *o, struct deps_ask *ask,
-			  struct deps_shell *shell, char file[PATH_MAX])
+/* What a script for a shell says that lies in the directory: bash FILE, ./FILE. NULL: there is none. */
+static char *read_script(const struct deps_ask *ask, const char *workdir, const char *word,
+			 bool any)
+{
+	const struct open_how how = {
+		.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
+	};
+	char file[PATH_MAX];
+	struct stat st;
+	size_t len = 0;
+
+	if (!ask->dir || !find_file(root_of(ask), workdir, word, file))
+		return NULL;
+	auto_close int dir = open(ask->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_close int fd = dir < 0 ? -1 : (int)syscall(SYS_openat2, dir, file, &how, sizeof(how));
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return NULL;
+	auto_free char *text = calloc(1, SCRIPT_MAX + 1);
+	if (!text || fd_read_max(fd, text, SCRIPT_MAX, &len) < 0)
+		return NULL;
+	size_t first = strcspn(text, "\n");
+	bool is_shell =
+		strncmp(text, "#!", 2) == 0 && first > 4 && strncmp(text + first - 2, "sh", 2) == 0;
+	return any || is_shell ? take_ptr(&text) : NULL;
+}
+
+/* sh -c TEXT, sh FILE, --lang bash: the programs that the text starts. */
+static bool find_in_shell(const struct pinfold_run_options *o, const char *const *argv,
+			  struct deps_ask *ask, struct deps_shell *shell, char file[PATH_MAX])
 {
 	bool bash = o->lang && strcmp(o->lang, "bash") == 0 && o->code;
-	const char *text = bash ? o->code
-			   : !o->lang && o->argv && o->argv[0] && deps_is_shell(o->argv[0])
-				   ? deps_shell_text(o->argv + 1)
-				   : NULL;
+	bool sh = argv && argv[0] && deps_is_shell(argv[0]);
+	const char *text = bash ? o->code : sh ? deps_shell_text(argv + 1) : NULL;
+	auto_free char *script = NULL;
 
+	for (const char *const *w = sh ? argv + 1 : argv; !text && !script && w && *w; w++)
+		if (**w != '-') {
+			script = read_script(ask, o->workdir, *w, sh);
+			break;
+		}
+	if (!text)
+		text = script;
 	if (!text || !deps_shell(text, deps_kind_of, shell))
 		return false;
 	const char *root = shell->file ? root_of(ask) : NULL;
 	ask->lang = shell->lang;
 	ask->text = shell->text;
 	ask->text_len = shell->text ? strlen(shell->text) : 0;
+	ask->is_more = shell->is_more;
 	if (root && find_file(root, o->workdir, shell->file, file))
 		ask->file = file;
 	return true;
@@ -170,6 +216,7 @@ static bool find_in_shell(const struct pinfold_run_options *o, struct deps_ask *
 static void find_program(const struct pinfold_run_options *o, struct deps_ask *ask,
 			 struct deps_shell *shell, char file[PATH_MAX])
 {
+	const char *const *argv = o->lang || !o->argv ? NULL : deps_shell_program(o->argv);
 	bool takes = false;
 
 	if (o->lang && !o->code && deps_lang_of(o->lang, &ask->lang) >= 0) {
@@ -180,11 +227,10 @@ static void find_program(const struct pinfold_run_options *o, struct deps_ask *a
 	} else if (o->lang && deps_lang_of(o->lang, &ask->lang) >= 0) {
 		ask->text = o->code;
 		ask->text_len = o->code_len;
-	} else if (!o->lang && o->argv && o->argv[0] &&
-		   deps_kind_of(o->argv[0], &ask->lang, &takes)) {
+	} else if (argv && argv[0] && deps_kind_of(argv[0], &ask->lang, &takes)) {
 		if (takes)
-			find_words(o, ask, file);
-	} else if (!find_in_shell(o, ask, shell, file)) {
+			find_words(o, argv + 1, ask, shell, file);
+	} else if (!find_in_shell(o, argv, ask, shell, file)) {
 		ask->lang = deps_guess(ask->dir);
 	}
 }
@@ -236,6 +282,7 @@ static int print_ask(const struct deps_ask *ask, char ret[HASH_TEXT_SIZE], struc
 	add_text(&h, ask->mode);
 	add_text(&h, lock_part_name(ask->lang));
 	add_text(&h, ask->file);
+	hash_add(&h, &ask->is_more, sizeof(ask->is_more));
 	for (const char *const *p = ask->packages; p && *p; p++)
 		add_text(&h, *p);
 	hash_add(&h, &ask->age_hours, sizeof(ask->age_hours));

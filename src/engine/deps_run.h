@@ -70,6 +70,7 @@ struct deps_ask {
 	size_t text_len;
 	const char *
 		file; /* the program, below dir or the workspace's root; NULL, or not there: all of it */
+	bool is_more;		     /* there are more files, beside the text */
 	const char *const *packages; /* asked for by name, or NULL */
 	unsigned age_hours;
 	bool source;

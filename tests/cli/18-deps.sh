@@ -57,7 +57,23 @@ corpus()
 	own "$W"
 	pinfold deps scan --json "$W/sourced/main.R"
 	says_needs "[('part.R', 'zoo')]" '[(n["file"], n["package"]) for n in d["needs"]]' "what R's source() reads counts"
-	check "every program of the corpus" grep -qx "118 of 118" "$EVIDENCE/differs"
+	check "every program of the corpus" grep -qx "156 of 156" "$EVIDENCE/differs"
+}
+
+# Packages of the project's own workspaces, and aliases of its compiler, are nobody else's.
+aliases()
+{
+	local d=$W/mono
+
+	mkdir -p "$d/packages/utils" "$d/packages/app/src/components"
+	echo '{"name": "@acme/utils"}' >"$d/packages/utils/package.json"
+	echo 'import { nanoid } from "nanoid"' >"$d/packages/utils/index.ts"
+	echo '{"compilerOptions": {"baseUrl": "./src", /* , */ "paths": {"@lib/*": ["lib/*"], /* x */},},}' >"$d/packages/app/tsconfig.json"
+	printf 'import "%s";\n' @acme/utils @acme/utils/x @lib/api express components/thing '$lib/x' @other/lib >"$d/packages/app/src/a.ts"
+	touch "$d/packages/app/src/components/thing.ts"
+	own "$d"
+	pinfold deps scan "$d"
+	check "of a project with workspaces" test "$(awk '{print $1}' "$OUT" | sort | tr '\n' ' ')" = "@other/lib express nanoid "
 }
 
 project()
@@ -135,6 +151,7 @@ project()
 			[(m["language"], [n["import"] for n in m["needs"]]) for m in d["more"]])' "one with programs of two languages"
 		pinfold deps scan "$W/scripts"
 		check "and what each of them needs" test "$(awk '{print $1}' "$OUT" | tr '\n' ' ')" = "orjson node:left-pad "
+		aliases
 		pinfold deps scan --lang node "$W/scripts"
 		check "or of one that is named" test "$(awk '{print $1}' "$OUT" | tr '\n' ' ')" = "left-pad "
 	fi

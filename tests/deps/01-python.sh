@@ -313,6 +313,19 @@ python3 /tmp/a.py'
 	prints 1.5 "a program that a shell is told to write and run"
 	inside --deps auto --lang bash -c 'python3 -c "import pear; print(pear.__version__)" | cat'
 	prints 1.5 "or is given as text"
+	inside --deps auto -- env X=1 timeout 50 python3 -c 'import pear; print(pear.__version__)'
+	prints 1.5 "behind what only starts it"
+	inside_json --deps auto -- python3 -m pear
+	doc_is pear '" ".join(p["name"] for p in d["packages"])' "a module that is started by its name"
+	mkdir -p "$W/scripts"
+	printf '#!/bin/sh\npython3 - <<END\nimport pear\nprint(pear.__version__)\nEND\n' >"$W/scripts/run"
+	echo 'import lone; print("lone")' >"$W/scripts/main.py"
+	chmod +x "$W/scripts/run"
+	own "$W/scripts"
+	inside --deps auto --dir "$W/scripts" --workdir /work -- ./run
+	prints 1.5 "or what a script of the directory starts"
+	inside --deps auto --dir "$W/scripts" --workdir /work -- sh -c 'python3 -c "import pear"; python3 main.py'
+	prints lone "a text and a file, both"
 	inside_json --deps retry --lang python -c '__import__("reqeu" + "sts")'
 	doc_has '"retried" not in d and d["exit_code"] == 1' "a typing error is not tried again"
 }

@@ -55,6 +55,31 @@ project()
 	check "the directory is as it was" test "$(find "$d" -type f | wc -l)" = 1
 }
 
+# A project of several packages: what any of them needs, and none of themselves.
+members()
+{
+	local d=$W/members
+
+	mkdir -p "$d/packages/a" "$d/packages/b"
+	echo '{"workspaces": ["packages/*"]}' >"$d/package.json"
+	echo '{"name": "@acme/a", "dependencies": {"plum": "^1.0.0"}}' >"$d/packages/a/package.json"
+	echo '{"name": "@acme/b", "dependencies": {"@acme/a": "*", "fig": "*"}}' >"$d/packages/b/package.json"
+	echo "$PLUM" >"$d/packages/b/main.js"
+	own "$d"
+	inside --deps auto --dir "$d" --workdir /work -- node packages/b/main.js
+	prints "1.2.0 1.5.0 part" "a project with workspaces"
+	cat >"$d/package-lock.json" <<-'END'
+		{"lockfileVersion": 3, "requires": true, "packages": {"": {"workspaces": ["packages/*"]},
+		 "node_modules/@acme/a": {"resolved": "packages/a", "link": true}, "node_modules/@acme/b": {"resolved": "packages/b", "link": true},
+		 "packages/a": {"name": "@acme/a", "dependencies": {"plum": "^1.0.0"}},
+		 "packages/b": {"name": "@acme/b", "dependencies": {"@acme/a": "*", "fig": "*"}},
+		 "node_modules/plum": {"version": "1.0.0", "dependencies": {"fig": "^1.0.0"}}, "node_modules/fig": {"version": "1.5.0"}}}
+	END
+	own "$d"
+	inside --deps auto --dir "$d" --workdir /work -- node packages/b/main.js
+	prints "1.0.0 1.5.0 part" "and with their lock"
+}
+
 # package.json counts before what programs import, and its lock before that.
 manifest()
 {
@@ -82,6 +107,17 @@ manifest()
 	own "$d"
 	inside --deps auto --dir "$d" --workdir /work -- node main.js
 	prints "1.0.0 1.5.0 part" "package-lock.json"
+	cat >"$d/package-lock.json" <<-'END'
+		{"lockfileVersion": 3, "requires": true, "packages": {
+		 "": {"dependencies": {"plum": "^1.0.0"}},
+		 "node_modules/plum": {"version": "1.0.0", "dependencies": {"fig": "^1.0.0"}},
+		 "node_modules/fig": {"version": "1.5.0"}}}
+	END
+	own "$d"
+	pinfold deps gc --all
+	inside --deps auto --dir "$d" --workdir /work -- node main.js
+	prints "1.0.0 1.5.0 part" "one that names no places (omit-lockfile-registry-resolved)"
+	members
 	echo '{"dependencies": {"evil": "git+https://192.0.2.1/evil"}}' >"$d/package.json"
 	inside --deps auto --dir "$d" --workdir /work -- node main.js
 	refuses unsupported evil "what is in no registry"

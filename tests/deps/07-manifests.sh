@@ -91,6 +91,10 @@ apple'
 	refuses unsupported "-e ." "a directory"
 	printf -- '-r nosuch.txt\napple\n' >"$D/requirements.txt"
 	asks "nosuch.txt is not there" "a file that is not there"
+	printf 'apple<2\r\npear\r\n' | iconv -t UTF-16 >"$D/requirements.txt"
+	asks "apple<2 pear" "as PowerShell writes it"
+	printf '\357\273\277apple\n' >"$D/requirements.txt"
+	asks "apple" "with a mark of UTF-8"
 	rm "$D/requirements.txt"
 	printf '[tool.poetry.dependencies]\npython = "^3.8"\napple = [{version = "^1.0", python = ">=3"}, {version = "^9", python = "<3"}]\nwinonly = {version = "*", markers = "sys_platform == '"'win32'"'"}\n' \
 		>"$D/pyproject.toml"
@@ -99,6 +103,10 @@ apple'
 	asks "apple<1.1 winonly; sys_platform == 'win32'" "pyproject.toml"
 	printf '[tool.poetry.dependencies]\napple = {path = "../apple"}\n' >"$D/pyproject.toml"
 	asks "left: apple of path" "a name that is meant to be a directory's"
+	rm "$D/pyproject.toml"
+	printf '[packages]\napple = "*"\npear = {version = ">=1", extras = ["x"]}\nwin = {version = "*", markers = "os_name == '"'nt'"'"}\nown = {path = "."}\n[dev-packages]\nlone = "*"\n' \
+		>"$D/Pipfile"
+	asks "apple pear[x]>=1 left: own" "Pipfile without a lock"
 }
 
 # Each lock has what is for another system, and what is for development; the index has neither.

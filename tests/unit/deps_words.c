@@ -46,6 +46,36 @@ static const struct {
 	{DEPS_R, WORDS("-e", "library(x)"), "library(x)", NULL},
 };
 
+static void modules(void)
+{
+	static const struct {
+		enum deps_lang lang;
+		const char *words[6], *import;
+	} asked[] = {
+		{DEPS_PYTHON, WORDS("-m", "pytest", "m.py"), "import pytest\n"},
+		{DEPS_PYTHON, WORDS("-um", "a.b"), "import a.b\n"},
+		{DEPS_PYTHON, WORDS("-mpytest"), "import pytest\n"},
+		{DEPS_PYTHON, WORDS("-m"), ""},
+		{DEPS_PYTHON, WORDS("-m", "a;b"), ""},
+		{DEPS_PYTHON, WORDS("m.py", "-m", "x"), ""},
+		{DEPS_NODE, WORDS("--import", "tsx", "f.ts"), "require(\"tsx\");\n"},
+		{DEPS_NODE, WORDS("--import=@a/b/c", "f.ts"), "require(\"@a/b/c\");\n"},
+		{DEPS_NODE, WORDS("-r", "dotenv/config", "-e", "1"),
+		 "require(\"dotenv/config\");\n"},
+		{DEPS_NODE, WORDS("-r", "./x.js", "f"), ""},
+		{DEPS_NODE, WORDS("--conditions", "x", "f"), ""},
+	};
+
+	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+		const char *module = deps_words(asked[i].lang, asked[i].words).module;
+		char got[DEPS_IMPORT_SIZE] = "";
+
+		if (!module || !deps_words_import(asked[i].lang, module, got))
+			got[0] = '\0';
+		is_str(got, asked[i].import, asked[i].words[0]);
+	}
+}
+
 static void words(void)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -59,5 +89,6 @@ static void words(void)
 int main(void)
 {
 	TAP_RUN(words);
+	TAP_RUN(modules);
 	return tap_done();
 }

@@ -1,0 +1,2 @@
+# needs: hurry-filesize
+from hurry.filesize import size, si

@@ -1,0 +1,2 @@
+# needs: POT
+import ot

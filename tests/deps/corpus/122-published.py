@@ -1,0 +1,3 @@
+# needs: PyPubSub
+from pubsub import pub
+pub.subscribe(print, "x")

@@ -1,0 +1,3 @@
+# needs: jsonpath
+import jsonpath
+jsonpath.jsonpath({}, "$..a")

@@ -1,0 +1,2 @@
+# needs: fusepy
+from fuse import FUSE, FuseOSError, Operations

@@ -1,0 +1,2 @@
+# needs: svg.path
+from svg.path import parse_path

@@ -1,0 +1,3 @@
+# needs: django-simple-captcha Django
+from django import forms
+from captcha.fields import CaptchaField

@@ -1,0 +1,2 @@
+# needs: captcha
+from captcha.image import ImageCaptcha

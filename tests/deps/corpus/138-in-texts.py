@@ -1,0 +1,7 @@
+# needs: numpy
+import numpy as np
+exec("import notreal")
+eval("__import__('alsonot')")
+s = """
+import insidestring
+"""

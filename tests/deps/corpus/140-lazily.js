@@ -1,0 +1,2 @@
+// needs: node-fetch
+const fetch = (...args) => import('node-fetch').then(({default: fetch}) => fetch(...args));

@@ -1,0 +1,2 @@
+// needs: rxjs
+import { map } from 'rxjs/operators'; import{of}from'rxjs';

@@ -1,0 +1,3 @@
+# needs: glmnet
+if (requireNamespace("doParallel", quietly=TRUE)) doParallel::registerDoParallel()
+library(glmnet)
