@@ -7,6 +7,7 @@
  * it is.
  */
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,6 +130,26 @@ static bool is_own(const struct search *s, int fd)
 	       !secrets_listed(s->said.show, s->path, false);
 }
 
+/* Below one of them: the ledger's directory has its key, too. */
+static bool is_in_own(const struct search *s, int fd)
+{
+	struct stat was = {0}, st;
+	int at = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	bool found = false;
+
+	while (at >= 0 && !found && fstat(at, &st) == 0 &&
+	       (st.st_dev != was.st_dev || st.st_ino != was.st_ino)) {
+		int up = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+		found = secrets_own_is(&s->own, &st);
+		was = st;
+		fd_close(&at);
+		at = up;
+	}
+	fd_close(&at);
+	return found;
+}
+
 static int refuse_own(struct err *e)
 {
 	(void)err_set(e, ERR_INVALID, "--dir: it is where pinfold keeps its own files and keys");
@@ -143,6 +164,8 @@ static int look_into(struct search *s, int top, struct err *e)
 
 	if (is_own(s, fd))
 		return *below ? note(s, SECRET_OWN, e) : refuse_own(e);
+	if (!*below && fd >= 0 && s->own.n && is_in_own(s, fd))
+		return refuse_own(e);
 	DIR *all = fd < 0 ? NULL : fdopendir(fd);
 	if (all) {
 		(void)take_fd(&fd);

@@ -89,15 +89,13 @@ static int take_dir(struct workspace *w, const char *dir, struct err *e)
 	if (!dir)
 		return 0;
 	auto_free char *real = realpath(dir, NULL);
-	if (!real || access(real, R_OK | X_OK) < 0) {
-		(void)err_sys(e, "--dir %s", dir);
-		return err_remedy(e, "name a directory that exists and that you may read");
-	}
 	struct stat st;
-	if (stat(real, &st) < 0)
-		return err_sys(e, "--dir %s", dir);
-	if (!S_ISDIR(st.st_mode)) {
-		(void)err_set(e, ERR_INVALID, "--dir %s: not a directory", dir);
+	bool is_there = real && stat(real, &st) == 0, is_dir = is_there && S_ISDIR(st.st_mode);
+	if (!is_dir || access(real, R_OK | X_OK) < 0) {
+		if (is_there && !is_dir)
+			(void)err_set(e, ERR_INVALID, "--dir %s: not a directory", dir);
+		else
+			(void)err_sys(e, "--dir %s", dir);
 		return err_remedy(e, "name a directory that exists and that you may read");
 	}
 	auto_close int fd = open(real, O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -51,6 +51,7 @@
 struct db {
 	sqlite3 *sqlite;
 	bool begun;
+	bool durable; /* as SQLite was told last */
 };
 
 struct db_rows {
@@ -254,7 +255,8 @@ int db_open(const char *path, struct db **ret, struct err *e)
 		(void)sqlite3_db_config(db->sqlite, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 		(void)sqlite3_db_config(db->sqlite, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 		(void)sqlite3_file_control(db->sqlite, NULL, SQLITE_FCNTL_PERSIST_WAL, &keep);
-		r = simple(db, "PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0", e);
+		(void)sqlite3_wal_autocheckpoint(db->sqlite, 0);
+		r = simple(db, "PRAGMA synchronous=NORMAL", e);
 	}
 	if (r >= 0)
 		r = migrate(db, e);
@@ -277,10 +279,15 @@ void db_close(struct db *db)
 
 int db_begin(struct db *db, bool durable, struct err *e)
 {
-	int r = simple(db, durable ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL", e);
+	int r = 0;
 
-	if (r >= 0)
+	if (durable != db->durable)
+		r = simple(db, durable ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL",
+			   e);
+	if (r >= 0) {
+		db->durable = durable;
 		r = simple(db, "BEGIN IMMEDIATE", e);
+	}
 	db->begun = r >= 0;
 	return r;
 }

@@ -44,7 +44,7 @@ static const char *or_null(const char *s)
 	return s[0] ? s : NULL;
 }
 
-int history_beside(struct store *s, struct workspace *w, struct snap *snap, struct err *e)
+static int insert(struct store *s, const struct workspace *w, struct snap *snap, struct err *e)
 {
 	char text[STACK_TEXT_SIZE];
 
@@ -62,6 +62,13 @@ int history_beside(struct store *s, struct workspace *w, struct snap *snap, stru
 		       (int64_t)snap->wall_us, (int64_t)snap->files, (int64_t)snap->bytes,
 		       or_null(snap->label));
 	snap->id = db_last_id(s->db);
+	return r;
+}
+
+int history_beside(struct store *s, struct workspace *w, struct snap *snap, struct err *e)
+{
+	int r = insert(s, w, snap, e);
+
 	if (r >= 0)
 		r = db_run(s->db, e, "UPDATE workspace SET seq = ?2 WHERE id = ?1", "ii", w->id,
 			   snap->seq);
@@ -71,13 +78,14 @@ int history_beside(struct store *s, struct workspace *w, struct snap *snap, stru
 
 int history_append(struct store *s, struct workspace *w, struct snap *snap, struct err *e)
 {
-	int r = history_beside(s, w, snap, e);
+	int r = insert(s, w, snap, e);
 
 	if (r >= 0)
-		r = db_run(s->db, e, "UPDATE workspace SET head = ?2 WHERE id = ?1", "ii", w->id,
-			   snap->id);
+		r = db_run(s->db, e, "UPDATE workspace SET seq = ?2, head = ?3 WHERE id = ?1",
+			   "iii", w->id, snap->seq, snap->id);
 	if (r < 0)
 		return r;
+	w->seq = snap->seq;
 	w->head = snap->id;
 	w->stack = snap->stack;
 	return 0;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/total.h"
 
+#include <string.h>
+
 #include "store/db.h"
 #include "store/store.h"
 
@@ -22,11 +24,16 @@ static int ask(struct store *s, const char *sql, uint64_t *ret, struct err *e)
 
 int total_get(struct store *s, struct total *ret, struct err *e)
 {
-	int r = ask(s, "SELECT value FROM meta WHERE key = '" BYTES "'", &ret->bytes, e);
+	auto_rows struct db_rows *rows = NULL;
+	int r = db_query(s->db, &rows, e,
+			 "SELECT key, value FROM meta WHERE key IN ('" BYTES "', '" WORKSPACES "')",
+			 "");
 
-	return r < 0 ? r
-		     : ask(s, "SELECT value FROM meta WHERE key = '" WORKSPACES "'",
-			   &ret->workspaces, e);
+	*ret = (struct total){0};
+	while (r >= 0 && (r = db_next(rows, e)) > 0)
+		*(strcmp(db_text(rows, 0), BYTES) == 0 ? &ret->bytes : &ret->workspaces) =
+			(uint64_t)db_int(rows, 1);
+	return r < 0 ? r : 0;
 }
 
 static int put(struct store *s, const char *key, uint64_t value, struct err *e)

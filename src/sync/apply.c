@@ -19,6 +19,8 @@
 #include "sync/digest.h"
 #include "sync/receive_int.h"
 
+#define HOLE_BYTES (64u << 10)
+
 struct applying {
 	struct receiver *r;
 	struct place place;
@@ -125,6 +127,24 @@ static int rename_over(struct applying *a, int from_dir, const char *from, int d
 	return result;
 }
 
+/* Pieces of nothing but zeros stay holes: a large and empty file takes no room, here as there. */
+static int write_pieces(int fd, const uint8_t *data, size_t len, uint64_t at)
+{
+	size_t from = 0;
+	int result = 0;
+
+	for (size_t i = 0, n; i < len && result == 0; i += n) {
+		n = len - i < HOLE_BYTES ? len - i : HOLE_BYTES;
+		if (data[i] != 0 || memcmp(data + i, data + i + 1, n - 1) != 0)
+			continue;
+		if (i > from)
+			result = fd_pwrite_all(fd, data + from, i - from, at + from);
+		from = i + n;
+	}
+	return result < 0 || from >= len ? result
+					 : fd_pwrite_all(fd, data + from, len - from, at + from);
+}
+
 /* The partial directory is on another file system. */
 static int copy_over(struct applying *a, const char *from, int dir, const char *name,
 		     const struct manifest_entry *entry)
@@ -133,6 +153,7 @@ static int copy_over(struct applying *a, const char *from, int dir, const char *
 		{.tv_nsec = UTIME_OMIT},
 		{.tv_sec = entry->mtime_s, .tv_nsec = entry->mtime_ns},
 	};
+	uint64_t at = 0;
 	char temp[32];
 	size_t n = 1;
 	int result = 0;
@@ -148,8 +169,11 @@ static int copy_over(struct applying *a, const char *from, int dir, const char *
 	while (result == 0 && n > 0) {
 		result = fd_read_max(in, a->r->buffer, DIGEST_BUFFER, &n);
 		if (result == 0)
-			result = fd_write_all(out, a->r->buffer, n);
+			result = write_pieces(out, a->r->buffer, n, at);
+		at += n;
 	}
+	if (result == 0 && ftruncate(out, (off_t)at) < 0)
+		result = -errno;
 	if (result == 0 && (futimens(out, times) < 0 || fchmod(out, mode_here(a->r, entry)) < 0))
 		result = -errno;
 	if (result == 0)

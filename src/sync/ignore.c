@@ -132,7 +132,7 @@ int ignore_parse(const char *text, size_t len, struct ignore_rules **ret, struct
 
 		stop = stop ? stop : end;
 		*stop = 0;
-		if (stop > at && stop < end && stop[-1] == '\r')
+		if (stop > at && stop[-1] == '\r')
 			stop[-1] = 0;
 		rules->n += parse_line(at, &rules->rules[rules->n]);
 		at = stop + 1;

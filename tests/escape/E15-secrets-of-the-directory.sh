@@ -98,6 +98,8 @@ own_files()
 	ran
 	inside --dir "$M/home" -- true
 	holds "the data directory itself is refused" grep -q '^pinfold: invalid_argument: --dir: it is where pinfold' "$ERR"
+	inside --dir "$M/home/ledger" -- cat /work/key
+	KIND=READ holds "so is a directory in it" grep -q '^pinfold: invalid_argument: --dir: it is where pinfold' "$ERR"
 }
 
 attack()

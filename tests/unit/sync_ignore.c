@@ -48,6 +48,7 @@ static void by_hand(void)
 		{"a\\ ", "a ", false, IGNORE_OUT},
 		{"a\\  ", "a ", false, IGNORE_OUT},
 		{"a\r\nb", "a", false, IGNORE_OUT},
+		{"a\r", "a", false, IGNORE_OUT},
 		{"\xef\xbb\xbf"
 		 "a",
 		 "a", false, IGNORE_OUT},

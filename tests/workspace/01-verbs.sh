@@ -396,7 +396,7 @@ directories()
 	pinfold new --dir /bin/ls none
 	refuses invalid_argument --dir "a program, which is executable as directories are"
 	pinfold new --dir "$W/project/one" none
-	check "a file is no directory" test "$RC" = 125
+	refuses invalid_argument --dir "a file is no directory"
 	pinfold exec none -- true
 	refuses not_found none "then there is no workspace"
 	pinfold run --dir project --name viewed -- sh -c 'echo x >/work/made'

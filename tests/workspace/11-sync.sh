@@ -164,6 +164,23 @@ ignored()
 	rm -rf "$W/i"
 }
 
+# A large and empty file takes no room, in a workspace and out of it.
+holes()
+{
+	fresh o
+	as_user mkdir "$W/o"
+	as_user sh -c 'cd "$1"; truncate -s 24M zeros; echo end >mixed; truncate -s 24M mixed; echo end >>mixed; printf "\0\0" >two' sh "$W/o"
+	pinfold push o o
+	sh_in o 'sha256sum mixed two zeros'
+	prints "$(cd "$W/o" && sha256sum mixed two zeros)" "files with holes are whole"
+	sh_in o 'du -k mixed zeros | awk "{ sum += \$1 } END { print sum < 5000 ? \"holes\" : sum }"'
+	prints holes "and their holes were not filled"
+	pinfold pull o o2
+	check "and comes back" diff -r "$W/o" "$W/o2"
+	pinfold rm o
+	rm -rf "$W/o" "$W/o2"
+}
+
 arrived()
 {
 	[ -n "$(find "$M/home/sync" -path '*/partial/*' -type f -size +100k 2>/dev/null | head -1)" ] || ! kill -0 "$PUSH_PID" 2>/dev/null
@@ -430,6 +447,7 @@ checks()
 	pinfold rm s
 	rm -rf "$W/t"
 	ignored
+	holes
 	killed_push
 	odd_sources
 	pulls
