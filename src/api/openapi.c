@@ -38,7 +38,8 @@ static struct value *strings(void)
 /* A number, of which `unit` is said, or a text with a unit. */
 static struct value *amount(const char *number, const char *unit, const char *text)
 {
-	struct value *either = value_array(), *plain = of_type(number), *with_unit = of_type("string");
+	struct value *either = value_array(), *plain = of_type(number),
+		     *with_unit = of_type("string");
 
 	if (unit)
 		value_set(plain, "description", value_of_str(unit));

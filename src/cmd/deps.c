@@ -33,8 +33,7 @@ static const char *const paragraphs[] = {
 const struct verb_doc deps_doc = {
 	.usage = {"[--lock FILE | WORKSPACE] [--sbom FORMAT] [--json]",
 		  "scan [--lang LANG] [--json] [DIR | FILE | --name WORKSPACE]",
-		  "add NAME... | rm NAME... | update [NAME...]",
-		  "fetch | ls | gc"},
+		  "add NAME... | rm NAME... | update [NAME...]", "fetch | ls | gc"},
 	.paragraphs = paragraphs,
 	.examples = {{"What does this project need?", "pinfold deps scan ."},
 		     {"Lock a package:", "pinfold deps add 'pandas>=2'"},
@@ -70,8 +69,9 @@ static void print_need(const struct value *v, const char *prefix)
 		       meant ? ": did somebody mean " : "", meant ? meant : "",
 		       own ? ": a module of its own?" : "");
 	for (size_t i = 0, n = strlen(line); i < value_len(many) && n < sizeof(line); i++)
-		n += (size_t)snprintf(line + n, sizeof(line) - n, "%s%.100s",
-				      i ? " or " : ": several have it: ", value_str(value_at(many, i)));
+		n += (size_t)snprintf(
+			line + n, sizeof(line) - n, "%s%.100s",
+			i ? " or " : ": several have it: ", value_str(value_at(many, i)));
 	show_text(line);
 }
 

@@ -19,7 +19,7 @@
 #define FILES_NAMED_MAX 256u
 #define NAMES_MAX 4096u
 #define REMEMBERED_MAX (1u << 20)
-#define PARTS_MAX 64u	/* of a module, that a program uses */
+#define PARTS_MAX 64u  /* of a module, that a program uses */
 #define TEXT_MAX 4096u /* of one text in what it prints */
 
 struct output {
@@ -195,7 +195,8 @@ static struct value *need(enum deps_lang lang, const struct value *i)
 	bool told = !asked && tell(lang, module, value_get(i, "parts"), package, &why);
 	bool is_near = value_str(value_get(i, "near")) && !deps_is_popular(lang, package);
 	bool own = !asked && ((is_near && (!why || told)) || (!why && deps_is_own(lang, module)));
-	const char *about = NULL, *many = asked || told || own || why ? NULL : deps_many(lang, module, &about);
+	const char *about = NULL,
+		   *many = asked || told || own || why ? NULL : deps_many(lang, module, &about);
 	struct value *v = value_object(), *list = many ? candidates(many, package) : NULL;
 	const char *meant = why || own || many ? NULL : deps_meant(lang, package);
 	value_set(v, "import", value_of_str(asked ? NULL : module));

@@ -69,8 +69,9 @@ static int refuse_many(const struct value *need, const char *where, struct err *
 	for (size_t i = 0, n = 0; i < value_len(list) && n < sizeof(names); i++)
 		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%.80s", i ? " or " : "",
 				      value_str(value_at(list, i)));
-	(void)err_set(e, ERR_DENIED, "%s: the module %s may be that of %s (%s), so nothing was installed",
-		      where, module, names, why);
+	(void)err_set(e, ERR_DENIED,
+		      "%s: the module %s may be that of %s (%s), so nothing was installed", where,
+		      module, names, why);
 	(void)err_detail(e, "name");
 	return err_remedy(e, "say which, with --package %s, or in deps.names: %s %s", first, module,
 			  first);
@@ -301,8 +302,7 @@ static bool is_same_list(const struct value *a, const struct value *b)
 static int imports_more(const struct deps_ask *ask, const struct deps_place *place, struct found *f,
 			bool *ret, struct err *e)
 {
-	struct found now = {
-		.asked = value_array(), .imports = value_array(), .part = f->part};
+	struct found now = {.asked = value_array(), .imports = value_array(), .part = f->part};
 	int r = strcmp(ask->mode, "auto") == 0 ? ask_all(ask, place, &now, e) : 0;
 
 	*ret = false;

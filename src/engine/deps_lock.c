@@ -164,8 +164,9 @@ static int check_update(const struct value *lock, const struct pinfold_deps_chan
 
 		if (!deps_is_name(DEPS_NODE, *p) && !deps_is_name(DEPS_PYTHON, *p)) {
 			(void)err_set(e, ERR_INVALID, "\"%.100s\" is no name of a package", *p);
-			return err_remedy(e, "update takes names alone; other versions are asked for "
-					     "with pinfold deps add");
+			return err_remedy(e,
+					  "update takes names alone; other versions are asked for "
+					  "with pinfold deps add");
 		}
 		for (enum deps_lang lang = DEPS_PYTHON; lang <= DEPS_R; lang++)
 			any = any || ((!c->lang || lang == named) &&
@@ -173,7 +174,8 @@ static int check_update(const struct value *lock, const struct pinfold_deps_chan
 		if (any)
 			continue;
 		(void)err_set(e, ERR_MISSING, "%.100s is not locked", *p);
-		return err_remedy(e, "pinfold deps lists what is; a workspace is named with --name");
+		return err_remedy(e,
+				  "pinfold deps lists what is; a workspace is named with --name");
 	}
 	return 0;
 }

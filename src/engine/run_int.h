@@ -172,24 +172,24 @@ struct pinfold_run {
 	int epoll, timer, listener, terminal, oom;
 	int link; /* to the daemon, FD_NONE: the sandbox is ours */
 	int parting; /* the control socket of a guest that waits until we hang up: the last thing to do */
-	int parting_link;	     /* and with it the link */
+	int parting_link;		 /* and with it the link */
 	char link_path[REUSE_PATH_SIZE]; /* where that leads */
-	bool keep;   /* the daemon knows that the next run may come on it (reuse.h) */
-	bool kept;   /* so did we */
-	bool anew;   /* we may not: it was closed */
-	bool settled; /* the daemon has no more to say that anybody asks for */
-	unsigned warm;		     /* it was waiting ready-made; 2: with an interpreter */
-	uint64_t cpu_before_us;	     /* which had used this much of the processor */
-	bool refused;		     /* the daemon does not do this kind */
-	bool exec;		     /* in a sandbox that lives: what ends is the command alone */
-	bool awaited;		     /* in the daemon: the guest itself says when it starts */
+	bool keep;		/* the daemon knows that the next run may come on it (reuse.h) */
+	bool kept;		/* so did we */
+	bool anew;		/* we may not: it was closed */
+	bool settled;		/* the daemon has no more to say that anybody asks for */
+	unsigned warm;		/* it was waiting ready-made; 2: with an interpreter */
+	uint64_t cpu_before_us; /* which had used this much of the processor */
+	bool refused;		/* the daemon does not do this kind */
+	bool exec;		/* in a sandbox that lives: what ends is the command alone */
+	bool awaited;		/* in the daemon: the guest itself says when it starts */
 	struct link_layers layered_on; /* of that sandbox, as the daemon says */
-	enum alert_action box_alert; /* what an alert does to that sandbox */
-	uint64_t live_ms;	     /* how long that sandbox was to live */
-	bool outlived;		     /* and it did not live longer than the command */
-	bool follows;		     /* only listens to a command that is the daemon's own, */
-	bool hangs_up;		     /* and left before it ended */
-	uint32_t followed;	     /* its pid, as it was asked for */
+	enum alert_action box_alert;   /* what an alert does to that sandbox */
+	uint64_t live_ms;	       /* how long that sandbox was to live */
+	bool outlived;		       /* and it did not live longer than the command */
+	bool follows;		       /* only listens to a command that is the daemon's own, */
+	bool hangs_up;		       /* and left before it ended */
+	uint32_t followed;	       /* its pid, as it was asked for */
 	struct upper *upper;	/* of a workspace: what it writes to, NULL once that is settled */
 	char workspace[64];	/* its name, "" for none */
 	bool drops;		/* what it changes never was */

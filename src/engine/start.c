@@ -258,7 +258,8 @@ void run_clean_host(struct pinfold_run *run)
 	/* Its end wakes the warden, who may be in our way until the result is out. */
 	bool leaves = run->exec && run->keep && run->guest_done && run->stop == STOP_NONE;
 	if (run->link >= 0 && (run->parting >= 0 || leaves)) {
-		(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->link, NULL); /* or it was not there */
+		(void)epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->link,
+				NULL); /* or it was not there */
 		run->parting_link = take_fd(&run->link);
 	}
 	fd_close(&run->link);

@@ -254,8 +254,8 @@ static int decode_ours(int fd, const struct tree_change *c, struct bytes *ret, s
 
 	if (r >= 0 && (r = tree_dec_next(dec, &en, e)) == 0)
 		r = err_set(e, ERR_INTERNAL, "%s did not come", c->path);
-	if (r >= 0 && (en.kind != TREE_FILE || strcmp(en.path, c->path) != 0 ||
-		       en.size > TREE_TEXT_FILE_MAX))
+	if (r >= 0 &&
+	    (en.kind != TREE_FILE || strcmp(en.path, c->path) != 0 || en.size > TREE_TEXT_FILE_MAX))
 		r = err_set(e, ERR_INTERNAL, "another file came than that asked for");
 	const size_t size = r >= 0 ? (size_t)en.size : 0;
 	/* The decoder lets nothing pass that lies beyond the size. */

@@ -130,7 +130,8 @@ static void note_layers(struct ward *ward, const struct sandbox_spec *spec)
 	struct link_layers *l = &ward->layered_on;
 
 	_Static_assert(LINK_LAYERS_MAX >= DEPS_GIVEN_MAX, "there is room for all");
-	*l = (struct link_layers){.dev = spec->layers.dev, .ino = spec->layers.ino, .n = spec->deps.n};
+	*l = (struct link_layers){
+		.dev = spec->layers.dev, .ino = spec->layers.ino, .n = spec->deps.n};
 	memcpy(l->number, spec->deps.number, l->n * sizeof(l->number[0]));
 }
 

@@ -204,7 +204,8 @@ static void on_guest_end(struct warden *w, struct ward *ward)
 }
 
 /* What was refused. False: the caller does not read, and is told when he does. */
-static bool tell_denial(const struct ward *ward, const struct notify_event *ev, struct link_msg *msg)
+static bool tell_denial(const struct ward *ward, const struct notify_event *ev,
+			struct link_msg *msg)
 {
 	struct link_denial *d = &msg->denial;
 

@@ -96,10 +96,10 @@ struct ward {
 	struct live live;
 	struct sandbox_spec spec;
 	int client, listener, oom, terminal;
-	struct plan *claim; /* of one that was claimed, until the guest has it */
-	int mounts;	    /* its mount namespace */
-	int net;	    /* its network namespace, if that is of the stock */
-	int layers;	    /* by which its packages are held (wire/bundle.h) */
+	struct plan *claim;	       /* of one that was claimed, until the guest has it */
+	int mounts;		       /* its mount namespace */
+	int net;		       /* its network namespace, if that is of the stock */
+	int layers;		       /* by which its packages are held (wire/bundle.h) */
 	struct link_layers layered_on; /* which they are */
 	bool warm, polled;
 	bool resting;	     /* polled, but nobody is inside: not looked at until somebody may be */

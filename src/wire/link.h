@@ -201,7 +201,7 @@ struct link_started {
 	uint8_t alert_kills, alert_pauses; /* EXEC: what an alert does to the sandbox */
 	uint8_t awaited; /* whether it started the guest says itself, as of an EXEC */
 	uint8_t zero[1];
-	struct ask_limits limits; /* of the sandbox */
+	struct ask_limits limits;  /* of the sandbox */
 	struct link_layers layers; /* EXEC */
 };
 
