@@ -178,9 +178,12 @@ static char *read_script(const struct deps_ask *ask, const char *workdir, const 
 	auto_free char *text = calloc(1, SCRIPT_MAX + 1);
 	if (!text || fd_read_max(fd, text, SCRIPT_MAX, &len) < 0)
 		return NULL;
-	size_t first = strcspn(text, "\n");
-	bool is_shell =
-		strncmp(text, "#!", 2) == 0 && first > 4 && strncmp(text + first - 2, "sh", 2) == 0;
+	/* #!/bin/bash -eu, #!/usr/bin/env bash */
+	char *end = text + strcspn(text, "\n"), was = *end;
+	*end = '\0';
+	bool is_shell = strncmp(text, "#!", 2) == 0 &&
+			(strstr(text, "sh ") || strcmp(text + strlen(text) - 2, "sh") == 0);
+	*end = was;
 	return any || is_shell ? take_ptr(&text) : NULL;
 }
 

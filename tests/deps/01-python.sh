@@ -318,7 +318,7 @@ python3 /tmp/a.py'
 	inside_json --deps auto -- python3 -m pear
 	doc_is pear '" ".join(p["name"] for p in d["packages"])' "a module that is started by its name"
 	mkdir -p "$W/scripts"
-	printf '#!/bin/sh\npython3 - <<END\nimport pear\nprint(pear.__version__)\nEND\n' >"$W/scripts/run"
+	printf '#!/bin/sh -e\npython3 - <<END\nimport pear\nprint(pear.__version__)\nEND\n' >"$W/scripts/run"
 	echo 'import lone; print("lone")' >"$W/scripts/main.py"
 	chmod +x "$W/scripts/run"
 	own "$W/scripts"
