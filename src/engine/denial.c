@@ -213,12 +213,17 @@ void run_deny_secrets(struct pinfold_run *run)
 
 	for (unsigned i = 0; i < s->n; i++) {
 		(void)snprintf(what, sizeof(what), "/work/%.180s", s->path[i]);
-		(void)snprintf(
-			hint, sizeof(hint),
-			strcmp(s->what[i], SECRET_NAMED) == 0
-				? "hidden: %s; --show %.120s shows it"
-				: "hidden: it looks like a secret (%s); --show %.120s shows it",
-			s->what[i], s->path[i]);
+		if (strcmp(s->what[i], SECRET_MOUNTED) == 0)
+			(void)snprintf(hint, sizeof(hint),
+				       "hidden: " SECRET_MOUNTED ", which --dir does not bring "
+				       "along; show it with a --dir of its own");
+		else
+			(void)snprintf(hint, sizeof(hint),
+				       strcmp(s->what[i], SECRET_NAMED) == 0
+					       ? "hidden: %s; --show %.120s shows it"
+					       : "hidden: it looks like a secret (%s); --show "
+						 "%.120s shows it",
+				       s->what[i], s->path[i]);
 		run_deny_path(run, what, hint);
 	}
 }

@@ -10,6 +10,7 @@
 
 #define SECRETS_MAX 256u
 #define SECRET_NAMED "named by --hide" /* what the caller hides is no secret yet */
+#define SECRET_MOUNTED "another filesystem is mounted there"
 
 struct secrets {
 	unsigned n;

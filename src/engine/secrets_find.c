@@ -178,8 +178,8 @@ static int look_into(struct search *s, int top, struct err *e)
 	case ELOOP:
 	case ENOENT: return 0;
 	case EACCES:
-	case EPERM:
-	case EXDEV: return note(s, "a directory that cannot be searched", e);
+	case EPERM: return note(s, "a directory that cannot be searched", e);
+	case EXDEV: return note(s, SECRET_MOUNTED, e);
 	default: return err_sys(e, "--dir");
 	}
 }

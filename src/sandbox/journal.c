@@ -57,7 +57,10 @@ int journal_open(const char *runtime_dir, struct journal *ret, struct err *e)
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0) {
 		if (make_dir(runtime_dir, e) < 0 || make_dir(path, e) < 0)
-			return err_wrap(e, "journal");
+			return err_wrap(e, "journal"),
+			       err_remedy(e, "pinfold keeps account there of what it makes: let it "
+					     "be written to, by a tmpfs on it where the system is "
+					     "read-only (docker run --tmpfs /run)");
 		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	}
 	if (fd < 0)

@@ -150,6 +150,14 @@ refusals()
 		inside --dir /sys -- true
 		refuses unsupported --dir "a filesystem whose files cannot be given to a sandbox"
 	fi
+	if [ "$MODE" = R ] && unshare -m true 2>/dev/null; then
+		mkdir -p "$W/outer/inner"
+		CALL_OUTER=(unshare -m sh -c 'mount -t tmpfs none "$0" && exec "$@"' "$W/outer/inner")
+		inside --dir "$W/outer" -- ls -A /work
+		CALL_OUTER=()
+		prints "" "a filesystem that is mounted below is not shown"
+		says '^pinfold: denied path: /work/inner: hidden: another filesystem' "and that is why"
+	fi
 	[ "$MODE" = U ] || return
 	inside --dir /dev -- true
 	refuses unsupported --dir "a directory with other filesystems below it"

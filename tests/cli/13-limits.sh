@@ -274,6 +274,20 @@ without_groups()
 	done
 }
 
+# As with docker run --read-only.
+read_only()
+{
+	[ "$MODE" = R ] && unshare -m true 2>/dev/null || return 0
+	CALL_OUTER=(unshare -m sh -c 'mount -t tmpfs -o ro none /run; exec "$@"' sh)
+	inside -- echo ran
+	refuses denied /run/pinfold "root with /run read-only"
+	says '^pinfold: remedy: .*tmpfs' "with what helps"
+	CALL_OUTER=(unshare -m sh -c 'mount -t tmpfs none /run; exec "$@"' sh)
+	inside -- echo ran
+	CALL_OUTER=()
+	prints ran "root with another /run"
+}
+
 levels()
 {
 	inside_json --isolation strict -- true
@@ -308,6 +322,7 @@ checks()
 	few_files
 	strictness
 	without_groups
+	read_only
 	levels
 }
 
