@@ -155,6 +155,21 @@ static bool is_own(const char *dir)
 	return strncmp(dir, "/var", 4) == 0 || strncmp(dir, "/sys", 4) == 0;
 }
 
+static bool said(const struct pinfold_run *run, const char *words)
+{
+	return memmem(run->tail, run->tail_len, words, strlen(words)) != NULL;
+}
+
+/* A workspace may well have a file of that name: pushed, or made there. Then the command says so. */
+static bool missed(const struct pinfold_run *run, const char *arg)
+{
+	const char *slash = strrchr(arg, '/');
+
+	return said(run, slash && slash[1] ? slash + 1 : arg) &&
+	       (said(run, "No such file") || said(run, "ENOENT") ||
+		said(run, "Cannot find module"));
+}
+
 /* Is this argument a file of the caller's that the command could not see? Directories by a whole
  * path only: a word such as "test" is rather something else. */
 static bool hidden(const struct pinfold_run *run, const char *arg)
@@ -164,6 +179,8 @@ static bool hidden(const struct pinfold_run *run, const char *arg)
 	if (arg[0] == '-' || arg[0] == '\0' || strlen(arg) > 1024 || stat(arg, &st) < 0)
 		return false;
 	if (S_ISDIR(st.st_mode) ? arg[0] != '/' || is_own(arg) : !S_ISREG(st.st_mode))
+		return false;
+	if (run->workspace[0] && !missed(run, arg))
 		return false;
 	if (arg[0] != '/')
 		return !(run->req.spec.dir_fd >= 0 &&
@@ -175,16 +192,25 @@ static bool hidden(const struct pinfold_run *run, const char *arg)
 void run_hidden_arguments(struct pinfold_run *run)
 {
 	const char *const *argv = run->req.spec.argv;
+	char hint[256];
 
 	if (run->req.flags & PINFOLD_FOREIGN)
 		return;
-
+	if (run->workspace[0] && run->req.spec.dir_fd < 0)
+		(void)snprintf(
+			hint, sizeof(hint),
+			"it exists on the host but is hidden inside; bring it in with pinfold "
+			"cp FILE %s:, or its directory with pinfold push %s DIR",
+			run->workspace, run->workspace);
+	else
+		(void)snprintf(
+			hint, sizeof(hint),
+			"it exists on the host but is hidden inside; show it or its directory "
+			"with --dir (it appears at /work, see --workdir), or copy it into the "
+			"one that you show");
 	for (unsigned i = 1; argv[0] && argv[i] && i < 64; i++)
 		if (hidden(run, argv[i]))
-			run_deny_path(run, argv[i],
-				      "it exists on the host but is hidden inside; show it or its "
-				      "directory with --dir (it appears at /work, see --workdir), "
-				      "or copy it into the one that you show");
+			run_deny_path(run, argv[i], hint);
 }
 
 /* A command that failed and said EXDEV, where it had directories of lower layers before it: one that
@@ -192,13 +218,13 @@ void run_hidden_arguments(struct pinfold_run *run)
 void run_refused_rename(struct pinfold_run *run)
 {
 	static const char *const words[] = {"cross-device link", "EXDEV"};
-	bool said = false;
+	bool refused = false;
 
 	if (!run->upper && run->req.spec.dir_fd < 0 && !spec_on_image(&run->req.spec))
 		return;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		said = said || memmem(run->tail, run->tail_len, words[i], strlen(words[i]));
-	if (said)
+		refused = refused || said(run, words[i]);
+	if (refused)
 		run_deny_path(
 			run, "rename of a directory",
 			"one that was there before this command cannot be renamed in one "

@@ -93,13 +93,19 @@ static bool find_interpreter(const struct pinfold_run *run, const char *name, ch
 static int explain_hidden(struct pinfold_run *run, const char *path, struct err *e)
 {
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-	char text[256];
+	char text[320];
 
 	if (run->req.spec.dir_fd >= 0)
 		(void)snprintf(text, sizeof(text),
 			       "it exists on the host but is hidden inside: copy it into the "
 			       "directory that --dir shows, and call it as /work/%.60s",
 			       base);
+	else if (run->workspace[0])
+		(void)snprintf(
+			text, sizeof(text),
+			"it exists on the host but is hidden inside: bring it in with pinfold cp "
+			"%.80s %s: and call it as ./%.60s",
+			strlen(path) > 80 ? "FILE" : path, run->workspace, base);
 	else if (strncmp(path, "./", 2) == 0 && slash == path + 1)
 		(void)snprintf(text, sizeof(text),
 			       "it exists on the host but is hidden inside: show this directory "
@@ -124,6 +130,16 @@ static int explain_cr(const char *name, const char *interpreter, struct err *e)
 	(void)err_detail(e, "command");
 	return err_remedy(e, "its lines end as on Windows; sed -i 's/\\r$//' %.100s makes them LF",
 			  name);
+}
+
+static bool is_of_system(const char *path)
+{
+	static const char *const tops[] = {"/usr/", "/bin/", "/sbin/", "/lib"};
+
+	for (size_t i = 0; i < sizeof(tops) / sizeof(tops[0]); i++)
+		if (strncmp(path, tops[i], strlen(tops[i])) == 0)
+			return true;
+	return false;
 }
 
 static int explain_missing(struct pinfold_run *run, const char *name, struct err *e)
@@ -151,10 +167,16 @@ static int explain_missing(struct pinfold_run *run, const char *name, struct err
 		if (visible >= 0 && !strchr(name, '/'))
 			return err_remedy(e, "it is not on the PATH inside: call it as %.200s",
 					  found);
-		return explain_hidden(run, found, e);
+		/* What an image lacks of a system is not to be had from the host's. */
+		if (!spec_on_image(&run->req.spec) || !is_of_system(found))
+			return explain_hidden(run, found, e);
 	}
-	return err_remedy(e, "inside you find %s, and the directory of --dir at /work",
-			  spec_on_image(&run->req.spec) ? "the image's files" : "the host's /usr");
+	return err_remedy(e, "inside you find %s%s",
+			  spec_on_image(&run->req.spec) ? "the image's files" : "the host's /usr",
+			  !run->workspace[0] ? ", and the directory of --dir at /work"
+			  : run->req.spec.dir_fd >= 0
+				  ? ", the workspace's files, and its directory at /work"
+				  : ", and the workspace's files");
 }
 
 static int explain_exec(struct pinfold_run *run, int error, struct err *e)

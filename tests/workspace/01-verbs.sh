@@ -362,6 +362,26 @@ run_with_a_name()
 	pinfold rm doc
 }
 
+# A file of the same name beside the caller is no reason why a command failed.
+same_names()
+{
+	echo 'import sys; sys.exit(3)' >"$W/main.py"
+	printf '#!/bin/sh\necho ran\n' >"$W/start"
+	chmod 755 "$W/start"
+	own "$W/main.py" "$W/start"
+	fresh names
+	pinfold cp main.py names:
+	pinfold exec --json names -- python3 main.py
+	doc_is '[3, []]' '[d["exit_code"], d["denials"]]' "one that was brought in is not hidden"
+	pinfold exec --json names -- sh start
+	doc_is '["start"]' '[x["what"] for x in d["denials"]]' "one that was not, is"
+	doc_has 'all("pinfold cp" in x["hint"] and "--dir" not in x["hint"] for x in d["denials"])' "and how to bring it in is said"
+	pinfold exec --json names -- ./start
+	doc_has 'd["exit_code"] == 127 and "pinfold cp ./start names:" in d["error"]["remedy"]' "also of a program"
+	pinfold rm names
+	rm "$W/main.py" "$W/start"
+}
+
 directories()
 {
 	mkdir "$W/project"
@@ -523,6 +543,7 @@ checks()
 	labels
 	file_limit
 	run_with_a_name
+	same_names
 	directories
 	full
 	no_name
