@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +89,15 @@ static void target_done(struct target *t)
 		(void)close(t->fd); /* what it had to say was asked */
 }
 
+/* A reader that has gone ends us as it ends every other verb. */
+static void end_with_reader(const struct target *t)
+{
+	struct pollfd reader = {.fd = STDOUT_FILENO};
+
+	if (t->fd == STDOUT_FILENO && poll(&reader, 1, 0) == 1 && (reader.revents & POLLERR))
+		(void)raise(SIGPIPE); /* else it is told as a failure */
+}
+
 int cmd_export(const struct verb *v, int argc, char **argv)
 {
 	auto_named struct named n = NAMED_INIT;
@@ -106,9 +117,10 @@ int cmd_export(const struct verb *v, int argc, char **argv)
 	if (target_open(&t, n.word[0] ? n.word[0] : n.r.output_file, &e) < 0)
 		return say_failure(&e, false);
 	if (pinfold_workspace_export(n.store, n.name, n.r.at, n.r.layer ? PINFOLD_EXPORT_LAYER : 0,
-				     t.fd, &stats, &error) < 0)
+				     t.fd, &stats, &error) < 0) {
+		end_with_reader(&t);
 		status = say_library_failure(&error, false);
-	else if (target_keep(&t, &e) < 0)
+	} else if (target_keep(&t, &e) < 0)
 		status = say_failure(&e, false);
 	else if (stats.devices)
 		say("%llu sockets and devices are left out", (unsigned long long)stats.devices);

@@ -135,9 +135,11 @@ static int open_tree_dir(const char *path, int *ret_fd, struct err *e)
 
 	for (char *name = copy ? strtok_r(copy, "/", &rest) : NULL; name && at >= 0;
 	     name = strtok_r(NULL, "/", &rest)) {
-		(void)mkdirat(at, name, 0755);
+		int why = mkdirat(at, name, 0755) < 0 ? errno : EEXIST;
 		int next = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
+		if (next < 0 && errno == ENOENT && why != EEXIST)
+			errno = why; /* that it is not there is no wonder then */
 		fd_close(&at);
 		at = next;
 	}

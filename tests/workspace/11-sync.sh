@@ -139,6 +139,8 @@ $(ls -1 "$W/t" | wc -l)" "removes what was made inside, too"
 	refuses invalid_argument DIR "a file to pull to"
 	pinfold push s t/text
 	check "a file is none" test "$RC" = 125
+	pinfold push --to /etc/none s t
+	refuses denied /etc/none "a place where it may make nothing"
 	pinfold push nosuch t
 	refuses not_found nosuch "a workspace that is not there"
 	pinfold push --json nosuch t

@@ -66,6 +66,17 @@ assert names == sorted(names)' "$W/a.tar"
 	pinfold export --at 2 demo
 	check "an older snapshot is another archive" not cmp -s "$OUT" "$W/a.tar"
 	check "with what was there then" grep -qa home/user/d/g "$OUT"
+	# The reader has gone before the first byte.
+	call_files export demo "| true"
+	call_argv
+	exec 5> >(exit)
+	wait $!
+	"${CALL[@]}" export demo 2>"$ERR" >&5
+	RC=$?
+	exec 5>&-
+	exits 141 "who reads no more ends it, as any verb: by SIGPIPE"
+	forget_report "^signal 13$"
+	check "without a word" test ! -s "$ERR"
 }
 
 in_again()
