@@ -28,7 +28,7 @@ header()
 	check "the header as C++11" g++ -std=c++11 -Wall -Wpedantic -Werror -I"$include" -o \
 		"$M/cplusplus" \
 		"$M/header.cc" "${LINK[@]}"
-	check "a C++ program links and runs" "$M/cplusplus"
+	check "a C++ program links and runs" env "PINFOLD_HOME=$W/home" "PINFOLD_SOCKET=$W/none" "$M/cplusplus"
 	check "the library has no other names than its own" test -z \
 		"$(nm -g --defined-only "${LINK[0]}" |
 		awk 'NF == 3 && $3 !~ /^pinfold_/')"

@@ -136,7 +136,7 @@ misused()
 	says "status 125" "who asks again ends what runs"
 	again "run f"
 	says f "and can ask on"
-	check "nothing of it runs any more" wait_for 10 not pgrep -u "${RANGE_USER:-$USER_ID}" -x sleep
+	check "nothing of it runs any more" wait_for 10 not pgrep -fx "sleep 60.1313"
 	again "junk"
 	again "run g"
 	says g "who is not understood may call again"

@@ -124,7 +124,7 @@ static void fork_and_print(const char *text)
 
 static void twice(void)
 {
-	struct pinfold_run *run = begin(NULL, "exec sleep 60");
+	struct pinfold_run *run = begin(NULL, "exec sleep 60.1313");
 	int fds[FDS];
 
 	for (int i = 0; i < FDS; i++)
