@@ -67,6 +67,10 @@ struct pinfold_error {
  * is empty. */
 #define PINFOLD_SPAWN_STDIN 0x20u
 
+/* `argv` is bash, -c or -lc and a line: one of nothing but a program and its words may be executed
+ * without bash, where the program sees no difference. */
+#define PINFOLD_LINE 0x4000u
+
 struct pinfold_secrets_from;
 
 /*

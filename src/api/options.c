@@ -134,6 +134,7 @@ int wanted_take(struct wanted *w, const struct call *c, bool needs_command, stru
 	w->o.packages = w->packages;
 	w->o.apt = w->apt;
 	w->o.flags = c->api->run_flags | PINFOLD_CAPTURE |
+		     (value_str(arg(c, "command")) && !arg(c, "args") ? PINFOLD_LINE : 0) |
 		     (arg_true(c, "deterministic") ? PINFOLD_DETERMINISTIC : 0);
 	w->o.cancel_fd = call_cancelled_fd(c);
 	if (c->api->approvals >= 0)

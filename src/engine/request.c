@@ -14,7 +14,7 @@
 #include "base/utf8.h"
 #include "engine/run_int.h"
 #include "kernel/landlock.h"
-#include "sandbox/environ.h"
+#include "wire/environ.h"
 #include "sandbox/hold.h"
 
 #define ENV_MAX 512u
@@ -429,6 +429,7 @@ int request_init(struct request *r, const struct pinfold_run_options *o,
 	r->keep_ms = o->keep_ms ? o->keep_ms : 3600000;
 	r->spec.pty = o->flags & PINFOLD_PTY;
 	r->spec.open_stdin = o->flags & PINFOLD_SPAWN_STDIN;
+	r->spec.line = o->flags & PINFOLD_LINE;
 	r->spec.collect = on || (o->flags & PINFOLD_CAPTURE) || request_is_kept(o);
 	r->spec.rows = o->rows ? o->rows : 24;
 	r->spec.cols = o->cols ? o->cols : 80;

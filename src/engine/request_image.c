@@ -15,7 +15,7 @@
 
 #include "base/fd.h"
 #include "engine/run_int.h"
-#include "sandbox/environ.h"
+#include "wire/environ.h"
 #include "warden/place.h"
 
 bool names_image(const struct pinfold_run_options *o)

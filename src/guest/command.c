@@ -293,6 +293,8 @@ static __attribute__((noinline, noreturn)) void child_main(struct launch *l)
 		child_close(l);
 		(void)sys1(SYS_umask, 022);
 		(void)sys4(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none));
+		if (l->g->plan->flags & PLAN_LINE)
+			guest_line(l->argv + 2, l->envp);
 		r = child_search(l);
 	}
 	l->fate->error = (int)r;

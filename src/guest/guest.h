@@ -79,6 +79,8 @@ int guest_mount_step(struct guest *g, const struct plan_step *step);
 int guest_identity_step(struct guest *g, const struct plan_step *step);
 /* command.c: start the command; 0 with g->command set, or -errno with *ret_step (MSG_STEP_*). */
 int guest_command(struct guest *g, int *ret_step);
+/* line.c: execute the program that is all of a line for bash; returns where bash is needed. */
+void guest_line(char *const *argv, char *const *envp);
 /* nursery.c: a thread whose children are in one Landlock domain. Positive: it is there; -errno. */
 typedef long guest_start_fn(void *arg);
 int guest_nursery_open(const struct guest *g);

@@ -70,7 +70,7 @@ static int command_take(struct command *cmd, const struct call *c, struct err *e
 	cmd->o.workdir = cwd ? cmd->workdir : NULL;
 	cmd->o.time_ms = (uint64_t)arg_int(c, "timeout_ms", 30000);
 	cmd->o.output_bytes = DOCUMENT_OUTPUT;
-	cmd->o.flags = PINFOLD_FOREIGN | (input ? 0 : PINFOLD_NO_STDIN);
+	cmd->o.flags = PINFOLD_FOREIGN | PINFOLD_LINE | (input ? 0 : PINFOLD_NO_STDIN);
 	cmd->o.cancel_fd = call_cancelled_fd(c);
 	cmd->o.tenant = c->who.tenant;
 	cmd->o.token = c->who.token;
@@ -371,7 +371,7 @@ static int background(struct call *c, struct box *b, struct command *cmd, struct
 	bool cut = false;
 
 	cmd->o.time_ms = BACKGROUND_TIME_MS;
-	cmd->o.flags = PINFOLD_FOREIGN | PINFOLD_SPAWN_STDIN;
+	cmd->o.flags = PINFOLD_FOREIGN | PINFOLD_LINE | PINFOLD_SPAWN_STDIN;
 	if (pinfold_sandbox_spawn(b->id, &cmd->o, &pid, &failure) < 0)
 		return command_error(e, &failure);
 	unsigned number = names_add_process(tool_mcp(c)->names, b->id, pid);

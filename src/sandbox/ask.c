@@ -99,7 +99,7 @@ static void fill(struct block *b, const struct sandbox_spec *spec, bool best_eff
 			 (spec->alert_kills ? ASK_ALERT_KILL : 0) |
 			 (spec->alert_pauses ? ASK_ALERT_PAUSE : 0) |
 			 (spec->pinned.on ? ASK_PINNED : 0) | (spec->guard ? ASK_GUARD : 0) |
-			 (spec->prompt ? ASK_PROMPT : 0) |
+			 (spec->prompt ? ASK_PROMPT : 0) | (spec->line ? ASK_LINE : 0) |
 			 (spec->guard == GUARD_DELETES ? ASK_GUARD_DELETE : 0) |
 			 (spec_has_deps(spec) || spec_on_image(spec) || spec->deps.passed
 				  ? ASK_LAYERS
@@ -256,6 +256,7 @@ void ask_spec(const struct ask *ask, struct sandbox_spec *ret)
 	ret->as_root = h->flags & ASK_ROOT;
 	ret->as_user = h->flags & ASK_USER;
 	ret->open_stdin = h->flags & ASK_STDIN;
+	ret->line = h->flags & ASK_LINE;
 	ret->alert_kills = h->flags & ASK_ALERT_KILL;
 	ret->alert_pauses = h->flags & ASK_ALERT_PAUSE;
 	ret->live = h->flags & ASK_LIVE;

@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "sandbox/environ.h"
+#include "wire/environ.h"
 #include "sandbox/hold.h"
 #include "sandbox/plan_int.h"
 #include "sandbox/synthetic.h"

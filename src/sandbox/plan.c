@@ -217,6 +217,9 @@ static uint32_t start_flags(const struct sandbox_spec *spec)
 		flags |= PLAN_LEASH;
 	if (spec->guard && HOLD_COMMANDS)
 		flags |= PLAN_GUARDED;
+	/* Root could have put another bash there, and who is asked about programs is asked about it. */
+	if (spec->line && !spec->as_root && !spec->guard && !spec->pty && !spec_on_image(spec))
+		flags |= PLAN_LINE;
 	return flags;
 }
 

@@ -163,6 +163,7 @@ struct sandbox_spec {
 	bool as_user; /* for a command in a sandbox with as_root: uid 1000 even so */
 	bool pty;
 	bool alert_kills, alert_pauses; /* in the daemon: what its first alert does to it */
+	bool line;			/* the command is bash and a line (guest/line.c) */
 	bool open_stdin;		/* detached: somebody will write to its standard input */
 	bool collect;			/* report changed files */
 	struct {

@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "base/hold.h"
 #include "sandbox/bundle.h"
-#include "sandbox/environ.h"
+#include "wire/environ.h"
 #include "warden/driver.h"
 #include "warden/pool.h"
 #include "warden/usage.h"

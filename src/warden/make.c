@@ -9,7 +9,7 @@
 #include "base/fd.h"
 #include "base/id.h"
 #include "sandbox/bundle.h"
-#include "sandbox/environ.h"
+#include "wire/environ.h"
 #include "sandbox/hold.h"
 #include "warden/guard.h"
 #include "warden/job.h"

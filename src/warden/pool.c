@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "sandbox/environ.h"
+#include "wire/environ.h"
 #include "warden/driver.h"
 #include "warden/layered.h"
 #include "warden/stock.h"

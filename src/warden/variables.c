@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sandbox/environ.h"
+#include "wire/environ.h"
 
 /* The asker puts these before each command; who names one of them means another value. */
 static bool is_standard(const char *entry)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Variables that a sandbox was made with: for every command that comes later, whoever sends it.
- * What every command has anyway (sandbox/environ.h) is not kept; a command's own come before the
+ * What every command has anyway (wire/environ.h) is not kept; a command's own come before the
  * sandbox's.
  */
 #ifndef WARDEN_VARIABLES_H

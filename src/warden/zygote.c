@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "base/passfd.h"
 #include "kernel/userns.h"
-#include "sandbox/environ.h"
+#include "wire/environ.h"
 #include "wire/fork.h"
 
 #define FAILURES_MAX 3u

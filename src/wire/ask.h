@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define ASK_MAGIC 0x70696e61u
-#define ASK_VERSION 7u
+#define ASK_VERSION 8u
 #define ASK_SIZE_MAX (40u << 20)
 #define ASK_STRINGS_MAX 65536u
 #define ASK_HIDDEN_MAX 256u
@@ -35,7 +35,8 @@
 #define ASK_GUARD_DELETE 0x20000u /* and with that, about what is deleted, too */
 #define ASK_LAYERS 0x40000u	  /* a bundle of layers comes along (wire/bundle.h) */
 #define ASK_PROMPT 0x80000u /* the asker hangs up when he knows its end: the guest waits for that */
-#define ASK_FLAGS 0xfffffu
+#define ASK_LINE 0x100000u  /* its words are bash and a line that may need none */
+#define ASK_FLAGS 0x1fffffu
 #define ASK_PORTS_MAX 64u
 #define ASK_START_MAX_S INT64_C(4102444800) /* 2100: what old tools still take */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The environment of every command, by the contract. */
-#ifndef SANDBOX_ENVIRON_H
-#define SANDBOX_ENVIRON_H
+#ifndef WIRE_ENVIRON_H
+#define WIRE_ENVIRON_H
 
 #define ENVIRON_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
