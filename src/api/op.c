@@ -92,7 +92,8 @@ static int check_range(const struct op_arg *a, int64_t n, struct err *e)
 	/* A limit of 0 is a mistake; to wait for 0 is not. */
 	const bool is_limit =
 		(a->type == ARG_SIZE || a->type == ARG_DURATION) && a->flags & IN_BODY;
-	int64_t min = is_limit && a->min < 1 ? 1 : a->min, max = a->max ? a->max : INT64_MAX;
+	int64_t min = is_limit && (a->min < 1 || a->type == ARG_DURATION) ? 1 : a->min,
+		max = a->max ? a->max : INT64_MAX;
 
 	if (n >= min && n <= max)
 		return 0;
@@ -134,6 +135,17 @@ static int check_int(const struct op_arg *a, const struct value *v, int64_t *ret
 	return check_range(a, *ret, e);
 }
 
+/* On the command line a bare number is seconds. */
+static int check_bare(const struct op_arg *a, int64_t n, struct err *e)
+{
+	if (a->type != ARG_DURATION || n <= 0 || n >= a->min)
+		return check_range(a, n, e);
+	(void)err_set(e, ERR_INVALID, "%s=%lld: a number is milliseconds, and that is %lld ms",
+		      a->name, (long long)n, (long long)n);
+	return err_remedy(e, "write \"%llds\" for seconds, or \"%lldms\"", (long long)n,
+			  (long long)n);
+}
+
 /* With a unit as a text, or as a number of the unit that documents use. */
 static int check_amount(const struct op_arg *a, const struct value *v, int64_t *ret, struct err *e)
 {
@@ -142,7 +154,7 @@ static int check_amount(const struct op_arg *a, const struct value *v, int64_t *
 
 	if (a->type != ARG_CPUS && is_whole(v)) {
 		*ret = value_int(v);
-		return check_range(a, *ret, e);
+		return check_bare(a, *ret, e);
 	}
 	/* A query has texts alone: what is a number in it is one as in a document. */
 	if (a->flags & IN_QUERY && value_kind(v) == VALUE_STRING && *value_str(v) &&

@@ -21,7 +21,7 @@ enum arg_type {
 	ARG_BOOL,
 	ARG_INT,      /* min, max */
 	ARG_SIZE,     /* bytes, or a text such as "512M" */
-	ARG_DURATION, /* milliseconds, or a text such as "10s" */
+	ARG_DURATION, /* milliseconds, or a text such as "10s"; min: of a number without a unit */
 	ARG_CPUS,     /* a number of processors */
 	ARG_CHOICE,   /* one of `choices` */
 	ARG_COMMAND,  /* a line for the shell, or an array of words */

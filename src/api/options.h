@@ -7,6 +7,10 @@
 #include "api/runs.h"
 #include "pinfold/pinfold.h"
 
+/* What one has that names neither. */
+#define MEMORY_DEFAULT (512ull << 20)
+#define DISK_DEFAULT (256ull << 20)
+
 struct wanted {
 	struct pinfold_run_options o;	       /* pointers into the call's arguments */
 	const char **argv, **env;	       /* owned */

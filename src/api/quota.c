@@ -7,12 +7,11 @@
 #include <time.h>
 
 #include "api/loop.h"
+#include "api/options.h"
 #include "api/quota_int.h"
 #include "base/fd.h"
 #include "base/hold.h"
 
-#define MEMORY_DEFAULT (512ull << 20)
-#define DISK_DEFAULT (256ull << 20)
 #define WAIT_MS 1000u /* for room: somebody may have ended by then */
 #define END_S 2	      /* for the thread that watches */
 

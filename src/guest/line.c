@@ -28,15 +28,15 @@ static struct {
 
 /* What bash answers itself: its builtins and keywords (compgen -bk). */
 static const char *const own_words[] = {
-	".",	  "alias",   "bg",	 "bind",     "break",	 "builtin",  "caller",	 "case",
-	"cd",	  "command", "compgen",	 "complete", "compopt",	 "continue", "coproc",	 "declare",
-	"dirs",	  "disown",  "do",	 "done",     "echo",	 "elif",     "else",	 "enable",
-	"esac",	  "eval",    "exec",	 "exit",     "export",	 "false",    "fc",	 "fg",
-	"fi",	  "for",     "function", "getopts",  "hash",	 "help",     "history",	 "if",
-	"in",	  "jobs",    "kill",	 "let",	     "local",	 "logout",   "mapfile",	 "popd",
+	".",	  "alias",   "bg",	 "bind",     "break",	  "builtin",  "caller",	 "case",
+	"cd",	  "command", "compgen",	 "complete", "compopt",	  "continue", "coproc",	 "declare",
+	"dirs",	  "disown",  "do",	 "done",     "echo",	  "elif",     "else",	 "enable",
+	"esac",	  "eval",    "exec",	 "exit",     "export",	  "false",    "fc",	 "fg",
+	"fi",	  "for",     "function", "getopts",  "hash",	  "help",     "history", "if",
+	"in",	  "jobs",    "kill",	 "let",	     "local",	  "logout",   "mapfile", "popd",
 	"printf", "pushd",   "pwd",	 "read",     "readarray", "readonly", "return",	 "select",
-	"set",	  "shift",   "shopt",	 "source",   "suspend",	 "test",     "then",	 "time",
-	"times",  "trap",    "true",	 "type",     "typeset",	 "ulimit",   "umask",	 "unalias",
+	"set",	  "shift",   "shopt",	 "source",   "suspend",	  "test",     "then",	 "time",
+	"times",  "trap",    "true",	 "type",     "typeset",	  "ulimit",   "umask",	 "unalias",
 	"unset",  "until",   "wait",	 "while",
 };
 

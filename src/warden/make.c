@@ -44,19 +44,21 @@ int ward_spec(const struct warden *w, struct sandbox_spec *spec, struct err *e)
 
 /* What an ordinary caller of root's daemon may not have: files that only root can read would show
  * through a mount that changes owners. Who serves HTTP brings no directory, and can have root inside
- * by a workspace, too. */
+ * and a large disk by a workspace, too; he lets none but root have the disk here. */
 static int check_caller(const struct warden *w, const struct ask *ask, const struct ucred *who,
 			struct sandbox_spec *spec, struct err *e)
 {
 	const struct ask_head *h = ask->head;
 	bool as_root =
 		(h->flags & ASK_ROOT) && (who->uid != w->config->api_uid || (h->flags & ASK_DIR));
+	bool on_volume =
+		h->limits.disk_bytes > h->limits.memory_bytes / 2 && who->uid != w->config->api_uid;
 
 	spec->dir_uid = who->uid; /* 0 is root, who may see all */
 	spec->dir_gid = who->gid;
 	if (who->uid == geteuid() || who->uid == 0)
 		return 0;
-	if (!as_root && h->limits.disk_bytes <= h->limits.memory_bytes / 2)
+	if (!as_root && !on_volume)
 		return 0;
 	(void)err_set(e, ERR_DENIED, "%s is for root alone in root's daemon",
 		      as_root ? "--user root" : "--disk above half of --memory");

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 
-from api import BEST, MODE, Api, check, refused, run_tests, same, test, wait_until
+from api import BEST, MODE, Api, check, refused, run_tests, same, skip, test, wait_until
 
 api = Api()
 one, two = Api(os.environ["TOKEN_ONE"]), Api(os.environ["TOKEN_TWO"])
@@ -242,9 +242,24 @@ def variables():
 
 
 @test
+def large_disk():
+    """More than half of memory is on the host's disk: for root, whom a token does not make."""
+    body = {"command": "df -m --output=size /home/user | tail -n 1", "memory": "64M", "disk": "200M"}
+    if MODE == "R":
+        refused("a disk on the host's for a token", one.post("/v1/runs", body), 403, "denied", "memory")
+        refused("and for its sandboxes", one.post("/v1/sandboxes", {"memory": "64M", "disk": "200M"}), 403,
+                "denied", "disk")
+        if os.path.exists("/sbin/mkfs.ext4") and os.path.exists("/dev/loop-control"):
+            a = api.post("/v1/runs", body)
+            check("and for root there is one", a.status == 200 and int(a.json["stdout"]["text"]) > 150, a)
+        else:
+            skip("and for root there is one", "no mkfs.ext4 or no loop devices")
+
+
+@test
 def wrong():
     for body, word in (
-            ({"ttl": "8d"}, "ttl"), ({"ttl": 0}, "ttl"), ({"ttl": "x"}, "ttl"), ({"name": "A"}, "name"),
+            ({"ttl": "8d"}, "ttl"), ({"ttl": 60}, "60 ms"), ({"ttl": 0}, "ttl"), ({"ttl": "x"}, "ttl"), ({"name": "A"}, "name"),
             ({"name": "-x"}, "name"), ({"name": "x" * 33}, "name"), ({"name": "a/b"}, "name"),
             ({"name": "a\nb"}, "name"), ({"metadata": {"a": 1}}, "metadata.a"), ({"metadata": []}, "metadata"),
             ({"metadata": {str(i): "x" for i in range(20)}}, "metadata"),

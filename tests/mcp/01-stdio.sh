@@ -9,6 +9,7 @@
 checks()
 {
 	play commands
+	play lines
 	play sessions
 	play processes
 	play files

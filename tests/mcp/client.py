@@ -144,6 +144,47 @@ def commands(argv):
     check("it ends with its client", s.end() == 0)
 
 
+def lines(argv):
+    """A line that needs no bash is executed without; a quote makes bash read the same line."""
+    s = Server(argv)
+    s.initialize()
+
+    def sees(command, **more):
+        text = s.tool("exec", command=command, **more)
+        return re.sub(r"(?m)^(Pid|Tgid|Ngid|NSpid|NStgid|NSpgid|NSsid|PPid|Vm.*|Rss.*|.*ctxt.*|.*map.*_allowed.*):.*\n", "",
+                      re.sub(r"run r\d+|in \d+\.\d+s|\bin \d+ms", "", text))
+
+    def quoted(command):
+        first, _, rest = command.partition(" ")
+        return f"'{first}' {rest}"
+
+    s.tool("exec", command="mkdir d && ln -s d l && printf '#!/bin/sh\\necho $0 $#\\n' > s && "
+           "printf 'echo $0 $BASH_VERSION\\n' > t && printf '#!/nope\\n' > u && chmod +x s t u")
+    check("a plain line needs no bash", sees("env") != sees("'env'"))
+    for command in ("env", "env A=b", "/usr/bin/env", "  env\t "):
+        plain, bash = sees(command), sees(quoted(command.strip()))
+        check(f"the same environment: {command!r}", sorted(plain.split("\n")) == sorted(bash.split("\n")),
+              plain + bash)
+    for command in ("cat /proc/self/status", "cat /proc/self/limits", "cat /proc/self/cmdline", "ls -l /proc/self/fd/",
+                    "./s a b", "./t", "./u", "./d", "s", "nosuch", "/etc/passwd", "false", "python3 -V"):
+        plain, bash = (re.sub(r"(?m)^[lt].*\b(pipe|socket|proc)\b.*$|\d\d:\d\d", "", sees(c))
+                       for c in (command, quoted(command)))
+        check(f"the same without bash: {command}", plain == bash, plain + bash)
+    has("the directory it is in", sees("env", cwd="l"), "PWD=/home/user/d\n")
+    has("bash answers itself", sees("type type"), "type is a shell builtin")
+    has("bash has what names mean to it", sees("A=b env"), "\nA=b\n")
+    has("a variable of bash's", sees("./t", env={"BASH_ENV": "/dev/null"}), "./t ")
+    has("a variable that bash uses", sees("env", env={"SHLVL": "7"}), "\nSHLVL=7\n")
+    s.tool("exec", command="echo 'export FROM=profile' > .profile")
+    has("what bash reads first is read", sees("env"), "\nFROM=profile\n")
+    own = re.search(r"own_words\[\] = \{(.*?)\};", open(os.path.dirname(__file__) + "/../../src/guest/line.c").read(), re.S)
+    names = set(re.findall(r'"([^"]+)"', own.group(1)))
+    words = set(subprocess.run(["bash", "-c", "compgen -bk"], capture_output=True, text=True).stdout.split())
+    missing = [w for w in words if w not in names and re.match(r"[a-z.]", w)]
+    check("every word of bash's own is known", words and not missing, missing)
+    check("it ends with its client", s.end() == 0)
+
+
 def sessions(argv):
     s = Server(argv, modern={})
     has("code and its value", s.tool("run_code", code="x = 41\nprint('hi')\nx + 1"), "ok in ", "stdout:\nhi\n",
