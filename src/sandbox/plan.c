@@ -218,7 +218,8 @@ static uint32_t start_flags(const struct sandbox_spec *spec)
 	if (spec->guard && HOLD_COMMANDS)
 		flags |= PLAN_GUARDED;
 	/* Root could have put another bash there, and who is asked about programs is asked about it. */
-	if (spec->line && !spec->as_root && !spec->guard && !spec->pty && !spec_on_image(spec))
+	if (spec->line && !spec->as_root && !spec->guard && !spec->pty && !spec->pinned.on &&
+	    !spec_on_image(spec))
 		flags |= PLAN_LINE;
 	return flags;
 }
