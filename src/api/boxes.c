@@ -10,6 +10,7 @@
 
 #include "api/gone.h"
 #include "api/heirs.h"
+#include "api/options.h"
 #include "api/quota.h"
 #include "base/fd.h"
 #include "base/hold.h"
@@ -342,6 +343,8 @@ static struct box *create(struct api *api, const struct who *who, const char *na
 	name = name ? name : "";
 	const uint64_t idle_ms = *name && !ttl_ms ? BOX_IDLE_MS : 0;
 	if (*name && check_name(api, who, name, e) < 0)
+		return NULL;
+	if (options_check_disk(o, who, e) < 0)
 		return NULL;
 	(void)snprintf(ours[0], sizeof(ours[0]), KEY_TENANT "=%s", who->tenant);
 	if (*name)

@@ -70,6 +70,8 @@ int op_run_create(struct call *c, struct err *e)
 	w.o.tenant = c->who.tenant;
 	struct quota_need need = {w.o.memory_bytes, w.o.disk_bytes, c->cancel};
 	if (r >= 0)
+		r = options_check_disk(&w.o, &c->who, e);
+	if (r >= 0)
 		r = quota_take(c->api->quotas, c->who.tenant, &need, &lease, e);
 	if (r >= 0)
 		r = quota_purse(c->api, c->who.tenant, &w.o, &w.o.egress_purse, e);

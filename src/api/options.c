@@ -93,20 +93,6 @@ static void take_limits(struct pinfold_run_options *o, const struct call *c)
 	o->egress_requests = amount(c, "egress_requests");
 }
 
-/* In root's daemon we could have any disk on the host's (warden/make.c): only for whom root is. */
-static int check_disk(const struct wanted *w, const struct who *who, struct err *e)
-{
-	uint64_t memory = w->o.memory_bytes ? w->o.memory_bytes : MEMORY_DEFAULT;
-
-	if (geteuid() != PINFOLD_API_ID || (!who->token[0] && !strcmp(who->tenant, "uid-0")) ||
-	    w->o.disk_bytes <= memory / 2)
-		return 0;
-	(void)err_set(e, ERR_DENIED,
-		      "disk: more than half of memory is for root on the Unix socket alone");
-	return err_remedy(
-		e, "raise memory, or use a workspace: POST /v1/workspaces takes a disk of its own");
-}
-
 static void name_command(struct wanted *w)
 {
 	size_t n = 0;
@@ -133,8 +119,6 @@ int wanted_take(struct wanted *w, const struct call *c, bool needs_command, stru
 	    take_words(arg(c, "apt"), NULL, &w->apt, e) < 0)
 		return -EINVAL;
 	take_limits(&w->o, c);
-	if (check_disk(w, &c->who, e) < 0)
-		return -EPERM;
 	w->o.argv = w->argv;
 	w->o.env = w->env;
 	w->o.workdir = arg_str(c, "workdir");
@@ -165,6 +149,20 @@ int wanted_take(struct wanted *w, const struct call *c, bool needs_command, stru
 		w->o.flags |= PINFOLD_NO_STDIN;
 	name_command(w);
 	return 0;
+}
+
+/* In root's daemon we could have any disk on the host's (warden/make.c): only for whom root is. */
+int options_check_disk(const struct pinfold_run_options *o, const struct who *who, struct err *e)
+{
+	uint64_t memory = o->memory_bytes ? o->memory_bytes : MEMORY_DEFAULT;
+
+	if (geteuid() != PINFOLD_API_ID || (!who->token[0] && !strcmp(who->tenant, "uid-0")) ||
+	    o->disk_bytes <= memory / 2)
+		return 0;
+	(void)err_set(e, ERR_DENIED,
+		      "disk: more than half of memory is for root on the Unix socket alone");
+	return err_remedy(
+		e, "raise memory, or use a workspace: POST /v1/workspaces takes a disk of its own");
 }
 
 void wanted_done(struct wanted *w)

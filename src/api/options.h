@@ -23,5 +23,7 @@ struct wanted {
  * user and the rest. needs_command: refuse without one. */
 int wanted_take(struct wanted *w, const struct call *c, bool needs_command, struct err *e);
 void wanted_done(struct wanted *w);
+/* Before a sandbox is asked for: may he have such a disk? */
+int options_check_disk(const struct pinfold_run_options *o, const struct who *who, struct err *e);
 
 #endif
