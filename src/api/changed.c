@@ -119,7 +119,7 @@ static bool hear_all(struct pinfold_watch *w, struct names *names)
 			return true;
 		if (strcmp(ev->kind, "overflow") == 0 || strcmp(ev->path, HOME) == 0)
 			return false;
-		if (names && strcmp(ev->kind, "remove") != 0 && !add_name(names, ev->path))
+		if (strcmp(ev->kind, "remove") != 0 && !add_name(names, ev->path))
 			return false;
 	}
 	return false;
@@ -130,7 +130,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Those that are files, and have changed since then. */
+/* Those that are files, and have changed since then: what happened before was told of, too. */
 static bool look_at(struct box *b, struct names *names, int64_t since_ns, struct value *list)
 {
 	struct pinfold_file_info *info = malloc(sizeof(*info));
@@ -159,12 +159,6 @@ static void stop_watching(struct session *s)
 {
 	pinfold_watch_close(s->watch);
 	s->watch = NULL;
-}
-
-void session_changes_begin(struct session *s)
-{
-	if (s->watch && !hear_all(s->watch, NULL)) /* what happened meanwhile is not this one's */
-		stop_watching(s);
 }
 
 struct value *session_changes(struct box *b, struct session *s, int64_t since_ns)

@@ -18,8 +18,7 @@ int64_t changed_begin(const struct box *b);
 /* Since then, at most 100, by name. */
 struct value *changed_files(struct box *b, int64_t since_ns);
 
-/* By whoever has the session, around an execution. */
-void session_changes_begin(struct session *s);
+/* By whoever has the session, after an execution. */
 struct value *session_changes(struct box *b, struct session *s, int64_t since_ns);
 
 #endif

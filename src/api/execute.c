@@ -225,7 +225,6 @@ int execute(struct call *c, struct box *b, struct session *s, struct execution *
 		s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (x->input && s->wake < 0)
 		x->input = false;
-	session_changes_begin(s);
 	int64_t began = changed_begin(b);
 	int r = 0;
 	if (pinfold_session_execute(s->handle, x->code, x->code_len, x->time_ms,
