@@ -291,12 +291,11 @@ read_only()
 # A user's systemd that does not answer, and one that is gone: his limits are best-effort, as without one.
 without_answer()
 {
-	local dir=$W/mute/systemd
+	local dir=$M/run/systemd
 
 	[ "$MODE" = U ] && unshare -m mount --bind /sys/fs/cgroup/unified /sys/fs/cgroup 2>/dev/null || return 0
 	mkdir -p "$dir"
 	CALL_OUTER=(unshare -m sh -c 'mount --bind /sys/fs/cgroup/unified /sys/fs/cgroup; exec "$@"' sh)
-	CALL_ENV=(XDG_RUNTIME_DIR="$W/mute")
 	/usr/bin/python3 -I -c 'import socket, sys, time
 s = socket.socket(socket.AF_UNIX)
 s.bind(sys.argv[1])
@@ -304,7 +303,7 @@ s.listen()
 time.sleep(600)' "$dir/private" &
 	BACKGROUND+=($!)
 	wait_for 30 test -S "$dir/private"
-	own "$W/mute"
+	own "$dir"
 	inside -- echo ran
 	prints ran "a systemd that does not answer"
 	says 'limits are best-effort: memory polled.*systemd' "is said"
@@ -313,8 +312,8 @@ time.sleep(600)' "$dir/private" &
 	inside -- echo ran
 	prints ran "one that is gone"
 	says 'limits are best-effort: memory polled.*systemd' "is said, too"
+	rm -r "$dir"
 	CALL_OUTER=()
-	CALL_ENV=()
 }
 
 levels()
@@ -352,6 +351,7 @@ checks()
 	strictness
 	without_groups
 	read_only
+	without_answer
 	levels
 }
 
