@@ -63,13 +63,9 @@ struct pinfold_error {
 #define PINFOLD_OPEN_POLICY 0x1000u
 /* With deps: refuse packages of a lock that were built from source, or by their own scripts. */
 #define PINFOLD_ONLY_BINARY 0x2000u
-/* For a background command: keep its standard input open for pinfold_process_write(); otherwise it
- * is empty. */
+/* In the background: pinfold_process_write() reaches standard input; otherwise it is empty. */
 #define PINFOLD_SPAWN_STDIN 0x20u
-
-/* `argv` is bash, -c or -lc and a line: one of nothing but a program and its words may be executed
- * without bash, where the program sees no difference. */
-#define PINFOLD_LINE 0x4000u
+#define PINFOLD_LINE 0x4000u /* argv is bash, -c or -lc and a line that may need no bash */
 
 struct pinfold_secrets_from;
 

@@ -161,8 +161,7 @@ int options_check_disk(const struct pinfold_run_options *o, const struct who *wh
 		return 0;
 	(void)err_set(e, ERR_DENIED,
 		      "disk: more than half of memory is for root on the Unix socket alone");
-	return err_remedy(
-		e, "raise memory, or use a workspace: POST /v1/workspaces takes a disk of its own");
+	return err_remedy(e, "raise memory, or use a workspace, which has a disk of its own");
 }
 
 void wanted_done(struct wanted *w)
