@@ -332,6 +332,12 @@ struct conn {
 
 	uint8_t *hello; /* first bytes of the client, that belong to the server */
 	size_t hello_len, hello_sent, hello_cap;
+	size_t hello_may; /* how many of them, while there may be a second hello */
+	enum {
+		SECOND_NONE,
+		SECOND_UNKNOWN, /* the server has not answered */
+		SECOND_AWAITED,
+	} second;
 	struct flow up, down;
 	struct secret_scan scan; /* of what the client sends, where anything may be said */
 
@@ -395,6 +401,13 @@ void conn_ready(struct conn *c);
 /* Room for what the client says before it has a server. -ENOMEM: it is closed. */
 #define FIRST_BYTES_MAX 32768u /* every hello and every head of HTTP */
 int conn_first_bytes(struct conn *c);
+
+/* gate_hello.c: the name in TLS that is passed through. */
+void conn_hello_run(struct conn *c);
+/* While there may be a second hello. False: nothing may pass now. */
+bool conn_second_run(struct conn *c);
+/* An alert, and the end. */
+void conn_refuse_tls(struct conn *c, uint8_t code);
 
 /* gate_ask.c: what a person says to it. WAIT: he is asked, and the connection is made busy when he
  * has answered; whoever asked asks again then. NO was told. */
