@@ -246,10 +246,30 @@ bool conn_spend(struct conn *c, uint64_t up, uint64_t down)
 	return true;
 }
 
+/* One more request within a minute? Counted by parts of it, with the one that is going on: never too
+ * many, whenever the minute begins. */
+static bool is_in_time(struct account *a, uint32_t most)
+{
+	uint64_t part = gate.now_ms / (MINUTE_MS / MINUTE_PARTS);
+	uint32_t *now = &a->requests[part % (MINUTE_PARTS + 1)];
+	uint64_t sum = 0;
+
+	if (part - a->part > MINUTE_PARTS)
+		memset(a->requests, 0, sizeof(a->requests));
+	for (uint64_t i = a->part + 1; i <= part && part - a->part <= MINUTE_PARTS; i++)
+		a->requests[i % (MINUTE_PARTS + 1)] = 0;
+	a->part = part;
+	for (unsigned i = 0; i <= MINUTE_PARTS; i++)
+		sum += a->requests[i];
+	if (sum >= most)
+		return false;
+	(*now)++;
+	return true;
+}
+
 bool conn_request(struct conn *c, const struct egress_verdict *v)
 {
 	struct account *a = v->limits.requests_per_minute ? box_account(c->box, v->rule) : NULL;
-	uint64_t minute = gate.now_ms / 60000;
 	struct box *b = c->box;
 
 	if (b->budget.requests && b->spent.requests >= b->budget.requests) {
@@ -263,14 +283,10 @@ bool conn_request(struct conn *c, const struct egress_verdict *v)
 	purse_spend(b, GATE_REQUESTS, 1);
 	if (!v->limits.requests_per_minute)
 		return true;
-	if (a && a->minute != minute) {
-		a->minute = minute;
-		a->requests = 0;
-	}
-	if (a && ++a->requests <= v->limits.requests_per_minute)
+	if (a && is_in_time(a, v->limits.requests_per_minute))
 		return true;
 	box_deny(b, &c->host, c->port, NULL, v->name,
-		 "the rule's limit of requests in a minute is reached; wait for the next one");
+		 "the rule's limit of requests in a minute is reached; wait for a minute");
 	return false;
 }
 

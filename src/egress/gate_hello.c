@@ -46,9 +46,7 @@ static void judge_first(struct conn *c)
 
 	switch (judge(c, c->hello, c->hello_len, &h)) {
 	case HELLO_MORE: return;
-	case HELLO_REFUSED:
-		conn_refuse_tls(c, h.alert ? h.alert : TLS_UNRECOGNIZED_NAME);
-		return;
+	case HELLO_REFUSED: conn_refuse_tls(c, h.alert ? h.alert : TLS_UNRECOGNIZED_NAME); return;
 	case HELLO_NAME: break;
 	}
 	c->hello_may = h.len;
@@ -115,15 +113,16 @@ static bool hear_server(struct conn *c)
 		conn_deadline(c, IDLE_MS);
 		return false;
 	}
-	if (n <= 0) {
+	if (n < 0) {
 		conn_abort(c);
 		return false;
 	}
-	switch (hello_answer(said, (size_t)n)) {
-	case HELLO_ANSWER_MORE:
-		if (c->from_server.has_end)
-			conn_abort(c);
-		return false;
+	enum hello_answer answer = hello_answer(said, (size_t)n);
+	/* Who has ended, be it in the middle, asks for nothing. */
+	if (answer == HELLO_ANSWER_MORE && (n == 0 || c->from_server.has_end))
+		answer = HELLO_ANSWER_FINAL;
+	switch (answer) {
+	case HELLO_ANSWER_MORE: return false;
 	case HELLO_ANSWER_RETRY:
 		c->second = SECOND_AWAITED;
 		conn_deadline(c, HELLO_MS);

@@ -91,12 +91,16 @@ void gate_forget(struct source *s);
 /* gate_confine.c: give up every right that the gate does not need. */
 int gate_confine(struct err *e);
 
+#define MINUTE_MS 60000u
+#define MINUTE_PARTS 6u
+
 /* What a rule has cost so far. */
 struct account {
 	int rule;
 	uint64_t up, down;
-	uint32_t conns, requests;
-	uint64_t minute; /* in which the requests were */
+	uint32_t conns;
+	uint64_t part; /* of a minute, since the machine began: the last with requests */
+	uint32_t requests[MINUTE_PARTS + 1];
 };
 
 enum ask_state { ASK_FREE, ASK_OPEN, ASK_YES, ASK_NO };
@@ -207,10 +211,11 @@ struct box {
 	unsigned n_accounts, n_conns;
 	uint64_t dns_at_ms; /* refused questions for names: a bucket that fills */
 	uint32_t dns_tokens;
-	/* Names below wildcards in this minute, by their hash. */
-	uint64_t wild_minute;
-	uint32_t wild[WILD_PER_MINUTE];
-	unsigned n_wild;
+	/* Names below wildcards in the last minute, by their hash. */
+	struct {
+		uint64_t at_ms; /* 0: never */
+		uint32_t hash;
+	} wild[WILD_PER_MINUTE];
 };
 
 /* gate_box.c: takes the descriptors over, whatever comes of it. */

@@ -9,6 +9,8 @@
 #define RECORD_HEAD 5u
 #define RECORD_MAX 16384u
 #define RECORDS_MAX 64u /* a hello in more pieces than that is a game */
+#define ALERT_LEN 2u
+#define ALERT_FATAL 2
 #define CLIENT_HELLO 1
 #define SERVER_HELLO 2
 #define SERVER_HELLO_FRONT 38u /* type, length, version, random */
@@ -263,9 +265,10 @@ enum hello_state hello_parse(const uint8_t *buf, size_t len, struct hello *ret)
 }
 
 /* What a server says in the place of random bytes (RFC 8446, 4.1.3). */
-static const uint8_t retry_random[32] = {
-	0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91,
-	0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c};
+static const uint8_t retry_random[32] = {0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11,
+					 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91,
+					 0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e,
+					 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c};
 
 static enum hello_answer read_answer(const uint8_t *p, size_t left, size_t n)
 {
@@ -289,14 +292,15 @@ enum hello_answer hello_answer(const uint8_t *buf, size_t len)
 
 		if (p[0] == TYPE_HANDSHAKE)
 			return read_answer(p, len - at, n);
-		/* A warning may come first. */
-		if (p[0] != TYPE_ALERT && p[0] != TYPE_CIPHERS)
+		if (p[0] != TYPE_ALERT)
 			return HELLO_ANSWER_FINAL;
-		if (n > HELLO_ANSWER_BYTES || at + RECORD_HEAD + n > HELLO_ANSWER_BYTES / 2)
+		if (n != ALERT_LEN || at > HELLO_ANSWER_BYTES / 2)
 			return HELLO_ANSWER_RETRY;
-		if (n > len - at - RECORD_HEAD)
+		if (len - at < RECORD_HEAD + ALERT_LEN)
 			break;
-		at += RECORD_HEAD + n;
+		if (p[RECORD_HEAD] == ALERT_FATAL)
+			return HELLO_ANSWER_FINAL;
+		at += RECORD_HEAD + ALERT_LEN; /* a warning may come first */
 	}
 	return HELLO_ANSWER_MORE;
 }

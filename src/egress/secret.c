@@ -243,9 +243,9 @@ enum secret_finding secret_check(const struct secret_set *s, const struct http_h
 
 bool secret_drops(const struct http_field *f, const struct egress_inject *in, unsigned n)
 {
-	static const char *const ways[] = {"accept-encoding", "grpc-accept-encoding",
-					   "connect-accept-encoding", "range", "if-range",
-					   "accept-charset"};
+	static const char *const ways[] = {
+		"accept-encoding", "grpc-accept-encoding", "connect-accept-encoding", "range",
+		"if-range",	   "accept-charset"};
 
 	for (unsigned i = 0; i < n; i++)
 		if (writes(&in[i], f))

@@ -43,6 +43,8 @@ second()
 		curl -sk --curves X25519:P-256 --proxytunnel --proxy http://127.0.0.1:3128 https://good.test:448/'
 	prints "hello good.test:448 hello good.test:448 hello good.test:448 " \
 		"a client that is asked for a second hello"
+	inside --policy "$W/second.yaml" -- "${BARE[@]}" curl -sS --tls-max 1.2 --ciphers AES128-SHA https://good.test:448/
+	check "what the server has against a hello comes to the client" grep -q 'alert handshake failure' "$ERR"
 	for name in good.test other.test; do
 		for how in late early; do
 			: >"$NET/far/sni"

@@ -190,11 +190,11 @@ class Http(http.server.BaseHTTPRequestHandler):
                 return
 
     def echo(self, text):
-        """What was asked, in the answer; .chunks: byte by byte; .gzip: packed; .gzip.too: and says both; .part: as
+        """What was asked, in the answer; .chunks: byte by byte; .gzip: packed; .utf16: in that; .gzip.too: and says both; .part: as
         a part."""
         packed = self.path.startswith("/echo.gzip")
         chunks = self.path.startswith("/echo.chunks")
-        text = gzip.compress(text) if packed else text
+        text = gzip.compress(text) if packed else text.decode().encode("utf-16-le") if ".utf16" in self.path else text
         self.send_response(206 if self.path.startswith("/echo.part") else 200)
         self.send_header("X-Echo", self.headers.get("Authorization", "none"))
         if packed:

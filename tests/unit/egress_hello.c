@@ -286,6 +286,9 @@ static void answers(void)
 	while (warned.len < HELLO_ANSWER_BYTES)
 		put(&warned, "\x15\x03\x03\0\2\1\x70", 7);
 	is_int(answer(&warned, HELLO_ANSWER_BYTES), HELLO_ANSWER_RETRY, "nothing but warnings");
+	warned.len = 0;
+	put(&warned, "\x15\x03\x03\0\2\2\x28", 7);
+	is_int(answer(&warned, 7), HELLO_ANSWER_FINAL, "an error");
 	b.at[4] = 10;
 	is_int(answer(&b, b.len), HELLO_ANSWER_RETRY, "one in pieces");
 	b.len = 0;
