@@ -169,6 +169,7 @@ static const struct egress_inject *of_param(const struct egress_inject *in, unsi
 
 	if (http_decode(p->name, p->name_len, true, name, sizeof(name)) < 0)
 		return NULL;
+	name[strcspn(name, "[")] = '\0'; /* key[]=a is another key to many */
 	for (unsigned i = 0; i < n; i++)
 		if (in[i].where == EGRESS_QUERY && strcasecmp(in[i].key, name) == 0)
 			return &in[i];

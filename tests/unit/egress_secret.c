@@ -142,6 +142,7 @@ static void findings(void)
 	brokered = false;
 	is_int(check(&query, field("/?a=b&key=", mark, ""), ""), SECRET_FINE, "a parameter");
 	is_int(check(&query, "/?key=mine", ""), SECRET_FOREIGN, "one of the client's own");
+	is_int(check(&query, "/?key%5B%5D=mine", ""), SECRET_FOREIGN, "in a list");
 	is_int(check(&query, "/?k%65y=mine", ""), SECRET_FOREIGN, "however it is spelt");
 	is_int(check(&query, "/?KEY=mine", ""), SECRET_FOREIGN, "or written");
 	is_int(check(&basic, "/", "Authorization: Basic dXNlcjptaW5l\r\n"), SECRET_FOREIGN,
