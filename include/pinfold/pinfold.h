@@ -497,6 +497,9 @@ struct pinfold_session_options {
 	const char *workdir;	/* absolute path inside, NULL: the default */
 	const char *const *env; /* "KEY=VALUE" in addition, or NULL */
 	const char *tenant;	/* whose it is, for the ledger; NULL: the user's own */
+	/* What the sandbox has of packages, where only who made it knows; else NULL. As
+	 * pinfold_deps_hold() said it. */
+	const char *packages_json;
 };
 PINFOLD_API int pinfold_session_open(const char *sandbox_id,
 				     const struct pinfold_session_options *options,
@@ -553,6 +556,9 @@ PINFOLD_API int pinfold_session_restart(struct pinfold_session *s, struct pinfol
 PINFOLD_API const char *pinfold_session_lang(const struct pinfold_session *s);
 /* 0: over, and PINFOLD_SESSION_DONE was told if code was being executed. */
 PINFOLD_API int pinfold_session_alive(const struct pinfold_session *s);
+/* The packages of its sandbox as in the result of a command: a JSON list, with imported_so_far.
+ * Malloced; NULL: it has none, or nobody knows. */
+PINFOLD_API char *pinfold_session_packages(struct pinfold_session *s);
 PINFOLD_API void pinfold_session_close(struct pinfold_session *s);
 
 /* A stream to a port of the sandbox's loopback, connected inside with a command's rights. It does

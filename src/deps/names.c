@@ -427,9 +427,21 @@ const char *deps_none(enum deps_lang lang, const char *module)
 	return NULL;
 }
 
+/* What a compiler of messages writes beside the program: protoc, and grpc's. */
+static bool is_generated(const char *module)
+{
+	static const char *const ends[] = {"_pb2", "_pb2_grpc"};
+	size_t len = strlen(module);
+
+	for (size_t i = 0; i < COUNT(ends); i++)
+		if (len > strlen(ends[i]) && strcmp(module + len - strlen(ends[i]), ends[i]) == 0)
+			return !strchr(module, '.');
+	return false;
+}
+
 bool deps_is_own(enum deps_lang lang, const char *module)
 {
-	if (deps_none(lang, module))
+	if (deps_none(lang, module) || (lang == DEPS_PYTHON && is_generated(module)))
 		return true;
 	for (size_t i = 0; lang == DEPS_PYTHON && i < COUNT(own_names); i++)
 		if (strcmp(own_names[i], module) == 0)

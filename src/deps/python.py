@@ -265,6 +265,16 @@ def check_hashes(packages, files, hashes):
                  "somebody may have changed it; look at the manifest before you take a new hash", "hash")
 
 
+def license_of(meta):
+    """What a package says of its licence in one line: newer ones by an expression, others in words, by the index's own
+    words, or by a text that is too long to be a name."""
+    said = str(meta.get("license_expression") or meta.get("license") or "").strip()
+    if said and "\n" not in said and len(said) <= 100:
+        return said
+    classes = [str(c).rpartition(" :: ")[2] for c in meta.get("classifier") or () if str(c).startswith("License :: ")]
+    return classes[0][:100] if len(classes) == 1 else said.partition("\n")[0][:100]
+
+
 def resolve(ask):
     index, report, log = ask["index"], TMP + "/report.json", TMP + "/log"
     os.makedirs(KEPT)
@@ -293,7 +303,7 @@ def resolve(ask):
         file = urllib.parse.unquote(urllib.parse.urlsplit(info["url"]).path).rpartition("/")[2]
         packages.append({"name": normal(meta["name"]), "version": meta["version"], "file": file, "sha256": digest,
                          "url": relative(info["url"], index), "needed_by": sorted(by.get(normal(meta["name"]), [])),
-                         "requested": bool(r.get("requested")), "license": str(meta.get("license") or "")[:100]})
+                         "requested": bool(r.get("requested")), "license": license_of(meta)})
     files = download(packages, index)
     check_hashes(packages, files, hashes)
     check_age(packages, index, ask.get("age_hours", 0))

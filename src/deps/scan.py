@@ -176,10 +176,14 @@ def decided(test):
     return False if (dotted(test) or "").rpartition(".")[2] == "TYPE_CHECKING" else None
 
 
+# Names of what a program found out about itself: HAS_TORCH, TORCH_AVAILABLE, is_torch_available().
+FLAG = re.compile(r"(?:^|\.)(?:find_spec|_?(?:HAS|HAVE|has|have)_\w+|\w+_(?:AVAILABLE|available|INSTALLED|installed))$")
+
+
 def asks_whether_there(test):
     """if importlib.util.find_spec("x"): what follows can be done without."""
-    return any(isinstance(n, ast.Call) and (dotted(n.func) or "").rpartition(".")[2] == "find_spec"
-               for n in (test, getattr(test, "left", None), getattr(test, "operand", None)))
+    return any(FLAG.search(dotted(n.func if isinstance(n, ast.Call) else n) or "")
+               for n in (test, getattr(test, "left", None), getattr(test, "operand", None), *getattr(test, "values", ())) if n)
 
 
 TRIES = (ast.Try, getattr(ast, "TryStar", ast.Try))
@@ -272,7 +276,9 @@ class Found:
 
 
 # What a cell may have that is no Python: %magic, !command, ?help, x = %magic, x = !command, help?
-SHELL = re.compile(r"(?:[\w.,\s]+=\s*)?[%!?]|[\w.]+\?{1,2}\s*$")
+SHELL = re.compile(r"(?:[\w.,\s]+=\s*)?[%!?]|[\w.()\[\]'\"]+\?{1,2}\s*$")
+WRITES = re.compile(r"%%(?:writefile|file)[ \t]+(?:-a[ \t]+)?(?:[\w./-]*/)?(\w+)\.py[ \t]*\n")  # which others import
+WRITTEN = re.compile(rb"pass # writes (\w+)\n")
 CELLS = ("%%time", "%%timeit", "%%capture", "%%prun")  # what is below them is Python
 
 
@@ -286,13 +292,14 @@ def cells(text):
             continue
         source = cell.get("source", "")
         source = "".join(source) if isinstance(source, list) else source
-        if source.lstrip().startswith("%%") and source.split()[0] not in CELLS:
+        written = WRITES.match(source.lstrip())
+        if source.lstrip().startswith("%%") and source.split()[0] not in CELLS and not written:
             continue
         lines = source.split("\n")
         for i, line in enumerate(lines):
             bare = line.lstrip()
             if SHELL.match(bare):
-                lines[i] = line[:len(line) - len(bare)] + "pass"
+                lines[i] = line[:len(line) - len(bare)] + "pass" + (" # writes %s" % written.group(1) if written and not i else "")
         yield "\n".join(lines)
 
 
@@ -505,6 +512,8 @@ def imports_of(path):
             complaint = complaint or wrong
             texts.append((text.encode(errors="replace") if isinstance(text, str) else text, before))
             before += text.count("\n") + 1 if isinstance(text, str) else 0
+        own = {w.group(1).decode() for t, _ in texts for w in [WRITTEN.match(t)] if w} if path.endswith(".ipynb") else ()
+        found.all = [f for f in found.all if f[0].split(".")[0] not in own or f[3] != 0]
         return found.all + unspoken(texts, found.all), complaint
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as e:
         return found.all, {"line": 0, "why": str(e)[:200]}

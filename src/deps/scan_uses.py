@@ -37,14 +37,17 @@ ALSO = {
 }
 
 # A module's call, or *. and a method of what it returns -> what it needs; and, where it lets choose: the place and the name
-# of the argument that does, and what that needs for each choice. How the first argument ends or begins may choose, too.
+# of the argument that does, and what that needs for each choice. How the first argument ends may choose, too, and how it
+# begins says what is needed beside that.
 SHEETS = {"calamine": "python_calamine", "odf": "odf", "openpyxl": "openpyxl", "pyxlsb": "pyxlsb", "xlrd": "xlrd",
           "xlsxwriter": "xlsxwriter", ".ods": "odf", ".xls": "xlrd", ".xlsb": "pyxlsb"}
 COLUMNS = {"fastparquet": "fastparquet", "pyarrow": "pyarrow"}
 NETS = {"h5netcdf": "h5netcdf", "scipy": "scipy", "zarr": "zarr", "cfgrib": "cfgrib", "netcdf4": "netCDF4", ".grib": "cfgrib",
         ".grib2": "cfgrib", "rasterio": "rioxarray"}
-STORES = {"s3://": "s3fs", "gs://": "gcsfs", "gcs://": "gcsfs", "abfs://": "adlfs", "abfss://": "adlfs", "az://": "adlfs"}
+STORES = (("s3://", "s3fs"), ("gs://", "gcsfs"), ("gcs://", "gcsfs"), ("abfs://", "adlfs"), ("abfss://", "adlfs"), ("az://", "adlfs"))
+FAR = {text: "" for text, _ in STORES}
 CALLS = {
+    "aiohttp": {"AsyncResolver": ("aiodns", None, None, {})},
     "bs4": {"BeautifulSoup": ("", 1, "features", {"lxml": "lxml", "lxml-xml": "lxml", "xml": "lxml", "html5lib": "html5lib"})},
     "geopandas": {"*.explore": ("folium", None, None, {}), "*.plot": ("matplotlib", None, None, {})},
     "httpx": {"*Client": ("", None, "http2", {True: "h2"})},
@@ -64,8 +67,8 @@ CALLS = {
         "read_html": ("lxml", None, "flavor", {"bs4": "bs4 html5lib", "html5lib": "bs4 html5lib"}),
         "read_orc": ("pyarrow", None, None, {}), "read_parquet": ("pyarrow", None, "engine", COLUMNS),
         "read_spss": ("pyreadstat", None, None, {}), "read_xml": ("lxml", None, "parser", {"etree": ""}),
-        "read_csv": ("", None, "engine", {**STORES, "pyarrow": "pyarrow"}), "read_json": ("", None, None, STORES),
-        "*.to_csv": ("", None, None, STORES), "read_gbq": ("pandas_gbq", None, None, {}),
+        "read_csv": ("", None, "engine", {**FAR, "pyarrow": "pyarrow"}), "read_json": ("", None, "engine", FAR),
+        "*.to_csv": ("", None, None, FAR), "read_gbq": ("pandas_gbq", None, None, {}),
     },
     "passlib": {"CryptContext": ("", 0, "schemes", {"bcrypt": "bcrypt", "argon2": "argon2"})},
     "plotly": {"*.write_image": ("kaleido", None, None, {}), "*.to_image": ("kaleido", None, None, {})},
@@ -124,6 +127,12 @@ FIXTURES = {"aiohttp_client": "pytest_aiohttp", "httpx_mock": "pytest_httpx", "m
             "requests_mock": "requests_mock", "respx_mock": "respx"}
 
 
+def said_in(node, which):
+    """The first or the last literal part of a text."""
+    node = node.values[which] if isinstance(node, ast.JoinedStr) and node.values else node
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
 class Uses(Found):
     """What one file uses of its modules."""
 
@@ -173,7 +182,9 @@ class Uses(Found):
             rows = [(p, r) for m in sorted(self.first & CALLS.keys()) for p, r in CALLS[m].items()
                     if p.startswith("*.") and fnmatchcase(name, p)] if words and words[-1] not in self.own else []
         for _, row in rows[:1]:
-            self.needs(self.chosen(node, *row), node.lineno, optional, (words or [first])[-1] + "()")
+            stored = [n for a in node.args[:1] for text, n in STORES if module == "pandas" or not module
+                      if said_in(a, 0).startswith(text)]
+            self.needs(" ".join([self.chosen(node, *row), *stored]), node.lineno, optional, (words or [first])[-1] + "()")
 
     def chosen(self, node, usual, place, keyword, choices):
         """Which of them it is, by the arguments."""
@@ -187,15 +198,14 @@ class Uses(Found):
         at = node.args[0] if node.args else None
         if isinstance(at, ast.Name) and at.id in self.writers:
             return ""
-        parts = at.values if isinstance(at, ast.JoinedStr) and at.values else [at]
-        head, tail = (n.value if isinstance(n, ast.Constant) and isinstance(n.value, str) else "" for n in (parts[0], parts[-1]))
-        return next((c for k, c in choices.items() if isinstance(k, str)
-                     and (k.startswith(".") and tail.lower().endswith(k) or k.endswith("://") and head.startswith(k))), usual)
+        tail = said_in(at, -1).lower()
+        return next((c for k, c in choices.items() if isinstance(k, str) and k.startswith(".") and tail.endswith(k)), usual)
 
     def texts(self, tree, rows):
         """Addresses of databases and the like, and applications of Django."""
+        spoken = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}
         for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in spoken:
                 how = next((t for t in rows if node.value.startswith(t)), None)
                 self.needs(rows[how] if how else "", node.lineno, False, how)
             elif isinstance(node, ast.Assign) and (dotted(node.targets[0]) or "").endswith("_APPS"):
@@ -241,10 +251,12 @@ def unspoken(texts, imports):
     words = {w for m in first & CALLS.keys() for w in WORDS[m]}
     if not rows and not django and not any(w in whole for w in words):
         return found
-    try:
-        trees = [(ast.parse(t), before) for t, before in texts]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return found
+    trees = []
+    for text, before in texts:
+        try:
+            trees.append((ast.parse(text), before))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            pass  # which was said
     uses = Uses([t for t, _ in trees], first)
     uses.own |= {"plot"} if b"plotting.backend" in whole else set()
     for tree, before in trees:
