@@ -452,7 +452,15 @@ def fetch(ask):
         send_file(files[p["name"]], p["sha256"])
 
 
+def is_taken(name):
+    """A command that the host has, too: whoever starts python3, or git, means that one."""
+    command = name.removeprefix("local/bin/")
+    return command != name and any(os.path.lexists(f"{d}/{command}") for d in ("/usr/bin", "/usr/sbin", "/usr/local/bin"))
+
+
 def entry(info):
+    if is_taken(info.name):
+        return None
     info.uid = info.gid = 0
     info.uname = info.gname = "root"
     script = info.name.startswith("local/bin/")
@@ -590,7 +598,7 @@ def unpack(paths, tar):
     if any(n in parents or n + "/" in files for n in files) or any(len(n) > 4000 for n in files):
         raise Odd("a file where a directory is")
     layer, lines = Layer(tar), {z: {} for z in wheels}
-    for name in sorted(files):
+    for name in sorted(n for n in files if not is_taken(n)):
         if isinstance(files[name], bytes):
             layer.add(name, len(files[name]), io.BytesIO(files[name]), 1577934246, 0o755)
             continue
@@ -737,7 +745,7 @@ def install(ask):
             more["contents"] = [content(p, z, lines) for p, (z, lines) in zip(ask["packages"], made)]
         except Odd:
             install_by_pip(paths, tar)
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as e:
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as e:
             fail("conflict", f"the packages could not be installed: {e}", "", "install")
     if more:
         send(b"J", json.dumps(more).encode())

@@ -85,15 +85,29 @@ CALLS = {
 }
 
 
-def words_of(rows):
-    """Without one of them a file uses none of these."""
-    for pattern, (usual, _, keyword, choices) in rows.items():
-        word = pattern.strip("*").partition(".")[2].split(".")[0].strip("*")
-        yield from [("." if pattern.startswith("*.") else "") + (word or pattern.split(".")[0].strip("*"))] if usual else [
-            c if isinstance(c, str) else keyword for c in choices]
+def words_of(pattern, row):
+    """Without one of them a file does not use this: the call's, and those of each choice."""
+    usual, _, keyword, choices = row
+    name = pattern.strip("*").partition(".")[2].split(".")[0].strip("*") or pattern.split(".")[0].strip("*")
+    said = {keyword if c is True else c + q if c.startswith(".") else c: n for c, n in choices.items() for q in "\"'"}
+    if choices is FAR or "s3://" in choices:
+        said.update(STORES)
+    return (b"." if pattern.startswith("*.") else b"") + name.encode(), usual, [(w.encode(), n) for w, n in said.items()]
 
 
-WORDS = {m: {w.encode() for w in words_of(rows)} for m, rows in CALLS.items()}
+WORDS = {m: [words_of(p, r) for p, r in rows.items()] for m, rows in CALLS.items()}
+FOUND = set()  # what some file needs already: it is not looked for again
+
+
+def may_use(first, data):
+    for m in first & CALLS.keys():
+        for name, usual, said in WORDS[m]:
+            new = not FOUND.issuperset(usual.split())
+            said = [] if new else [w for w, n in said if not FOUND.issuperset(n.split())]
+            if (new or said) and name in data and (new or any(w in data for w in said)):
+                return True
+    return False
+
 
 # How a text begins in a program that uses one of the modules -> what it needs.
 URLS = (("mysql+aiomysql://", "aiomysql"), ("mysql+asyncmy://", "asyncmy"), ("mysql+mysqlconnector://", "mysql.connector"),
@@ -226,7 +240,8 @@ def parts_use(imports, first):
 def tests_use(data, line_at):
     """Marks and fixtures that plugins of pytest have: a glance is enough."""
     for pattern, names in ((MARKED, MARKS), (GIVEN, FIXTURES)):
-        for m in pattern.finditer(data):
+        new = any(n not in FOUND and w.encode() in data for w, n in names.items())
+        for m in pattern.finditer(data) if new else ():
             word = m.group(1).decode()
             if b"def %s(" % m.group(1) not in data:
                 yield names[word], line_at + data.count(b"\n", 0, m.start(1)) + 1, False, -2, (word,)
@@ -243,13 +258,13 @@ def unspoken(texts, imports):
     found, whole = list(parts_use(imports, first)), b"".join(t for t, _ in texts)
     for text, before in texts if b"def test" in whole or "pytest" in first else ():
         found += tests_use(text, before)
-    rows = {t: n for m in first & BEGINNINGS.keys() for t, n in BEGINNINGS[m] if t.encode() in whole}
+    FOUND.update(n for name, _, optional, level, _ in imports if level == 0 and not optional for n in (name, name.split(".")[0]))
+    rows = {t: n for m in first & BEGINNINGS.keys() for t, n in BEGINNINGS[m] if n not in FOUND and t.encode() in whole}
     django = b"INSTALLED_APPS" in whole
     if django:
         rows.update((t, n) for t, n in DJANGO if t.encode() in whole)
         found.append(("django", 1, False, -2, ("INSTALLED_APPS",)))
-    words = {w for m in first & CALLS.keys() for w in WORDS[m]}
-    if not rows and not django and not any(w in whole for w in words):
+    if not rows and not django and not may_use(first, whole):
         return found
     trees = []
     for text, before in texts:
@@ -262,6 +277,7 @@ def unspoken(texts, imports):
     for tree, before in trees:
         uses.visit(tree.body, False, before)
         uses.texts(tree, rows)
+    FOUND.update(name for name, _, optional, _, _ in uses.all if not optional)
     return found + uses.all
 
 
