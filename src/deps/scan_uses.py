@@ -276,7 +276,8 @@ def unspoken(texts, imports):
     uses.own |= {"plot"} if b"plotting.backend" in whole else set()
     for tree, before in trees:
         uses.visit(tree.body, False, before)
-        uses.texts(tree, rows)
+        if rows or django:
+            uses.texts(tree, rows)
     FOUND.update(name for name, _, optional, _, _ in uses.all if not optional)
     return found + uses.all
 
