@@ -29,7 +29,8 @@ static const char *find(const char *name, size_t len)
 /* The next of what stands between two licences: R writes | where SPDX has OR. */
 static const char *joint(const char *text, const char **ret_word, size_t *ret_len)
 {
-	static const char *const joints[][2] = {{" OR ", " OR "}, {" | ", " OR "}, {" AND ", " AND "}};
+	static const char *const joints[][2] = {
+		{" OR ", " OR "}, {" | ", " OR "}, {" AND ", " AND "}};
 	const char *first = NULL;
 
 	for (size_t i = 0; i < COUNT(joints); i++) {
@@ -65,7 +66,8 @@ bool license_expression(const char *text, char ret[LICENSE_SIZE], bool *ret_is_o
 		const char *id = find(at, end ? (size_t)(end - at) : strlen(at));
 
 		if (id)
-			n += (size_t)snprintf(ret + n, LICENSE_SIZE - n, "%s%s", id, end ? word : "");
+			n += (size_t)snprintf(ret + n, LICENSE_SIZE - n, "%s%s", id,
+					      end ? word : "");
 		if (!id || n >= LICENSE_SIZE) {
 			ret[0] = '\0';
 			return false;

@@ -60,6 +60,8 @@ LONGER = {"azure.ai.vision", "azure.ai.language", "azure.ai.translation", "azure
           "airflow.providers.dbt", "airflow.providers.microsoft", "plone.app", "zope.app"}
 # Of two that stand in for each other, not the one that is only to be faster, mostly where there is such a device.
 FASTER = {"cupy", "cudf", "cuml", "cugraph", "pycuda", "torch_npu", "modin"}
+# Of the standard library, of newer Pythons than this may be.
+LATER = {"annotationlib", "compression", "graphlib", "tomllib", "zoneinfo"} - sys.stdlib_module_names
 FILES_MAX = 20000
 BYTES_MAX = 4 << 20  # of one file
 IMPORT_FUNCTIONS = {"importlib.import_module", "import_module", "__import__", "importlib.util.find_spec",
@@ -707,7 +709,7 @@ def choose(names, choices):
     for ways in choices:
         there = installed() if there is None else there
         way = next((w for w in ways if all(is_there(n, there) is not None for n in w)), None) or next(
-            (w for w in ways if not any(n.split(".")[0] in FASTER for n in w)), ways[0])
+            (w for w in ways if not any(n.split(".")[0] in FASTER | LATER for n in w)), ways[0])
         for n in map(short, way):
             if n in names:
                 names[n]["optional"] = False
@@ -760,7 +762,7 @@ def scan(root, files):
                         todo.append(f)
                 continue
             first = name.split(".")[0]
-            if first in sys.stdlib_module_names or first == "__main__":
+            if first in sys.stdlib_module_names or first in LATER or first == "__main__":
                 continue
             for key in dict.fromkeys(map(short, shared_names(name, parts))):
                 if first in TOLD and key == first:

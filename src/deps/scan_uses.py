@@ -51,6 +51,8 @@ CALLS = {
     "bs4": {"BeautifulSoup": ("", 1, "features", {"lxml": "lxml", "lxml-xml": "lxml", "xml": "lxml", "html5lib": "html5lib"})},
     "geopandas": {"*.explore": ("folium", None, None, {}), "*.plot": ("matplotlib", None, None, {})},
     "httpx": {"*Client": ("", None, "http2", {True: "h2"})},
+    "imageio": dict.fromkeys(("get_reader", "get_writer", "imiter", "imopen", "mimread", "mimsave", "mimwrite"), (
+        "", None, None, dict.fromkeys((".avi", ".mkv", ".mov", ".mp4"), "imageio_ffmpeg"))),
     "networkx": {"draw": ("matplotlib", None, None, {}), "draw_*": ("matplotlib", None, None, {}),
                  "pagerank": ("scipy", None, None, {})},
     "pandas": {

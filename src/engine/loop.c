@@ -19,8 +19,8 @@
 
 #define LET_GO_AFTER_US 1000000u
 #define GIVE_UP_AFTER_US 5000000u /* for a process that hangs in the kernel */
-#define LOOK_US 1000000u /* a guest that does not say what was imported is not waited for */
-#define FORCE_AFTER_US 500000u	  /* for a guest that does not obey MSG_KILL */
+#define LOOK_US 1000000u       /* a guest that does not say what was imported is not waited for */
+#define FORCE_AFTER_US 500000u /* for a guest that does not obey MSG_KILL */
 
 static uint64_t soonest(uint64_t a, uint64_t b)
 {

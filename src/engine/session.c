@@ -128,7 +128,7 @@ int pinfold_session_open(const char *sandbox_id, const struct pinfold_session_op
 		r = sandbox_check_id(sandbox_id, &e);
 	if (r >= 0 &&
 	    (copy_strings(o.env, &s->env) < 0 || (o.workdir && !(s->workdir = strdup(o.workdir))) ||
-		       (o.packages_json && !(s->packages_json = strdup(o.packages_json)))))
+	     (o.packages_json && !(s->packages_json = strdup(o.packages_json)))))
 		r = err_sys(&e, "session");
 	if (r >= 0)
 		r = make_set(s, &e);

@@ -35,7 +35,7 @@ enum msg_host_kind {
 	MSG_DEADLINE,	 /* end everything in `arg` seconds, not as the plan said */
 	MSG_SIGNAL_OWN,	 /* send signal `arg` to the process group of the sandbox's own command */
 	MSG_SIGNAL_ONE, /* send a signal to one process: MSG_ONE() of its pid inside and the signal */
-	MSG_LOOK,    /* on a command's own socket: say SEEN there, as of now */
+	MSG_LOOK,	/* on a command's own socket: say SEEN there, as of now */
 	MSG_RELIEVE, /* kill the process that has most memory, if all have more than `arg` pages */
 };
 

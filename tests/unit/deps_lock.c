@@ -199,7 +199,8 @@ static void licences(void)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		(void)snprintf(text, sizeof(text),
 			       NODE("{\"name\":\"fig\",\"version\":\"1.0\",\"file\":\"fig.tgz\","
-				    "\"sha256\":\"" HASH_A "\",\"path\":\"fig\",\"license\":\"%s\"}"),
+				    "\"sha256\":\"" HASH_A
+				    "\",\"path\":\"fig\",\"license\":\"%s\"}"),
 			       rows[i].said);
 		auto_value *lock = parse(text), *doc = sbom_of(lock, "cyclonedx", 0);
 		auto_value *other = sbom_of(lock, "spdx", 0);

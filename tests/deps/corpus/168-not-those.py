@@ -1,8 +1,12 @@
-# needs: pandas plotly beautifulsoup4 SQLAlchemy psycopg
+# needs: zstandard pandas plotly beautifulsoup4 SQLAlchemy psycopg
 """read_excel("a.xlsx") and df.to_excel() are only spoken of."""
 import pandas as pd
 import psycopg
 from bs4 import BeautifulSoup
+try:
+    from compression import zstd
+except ImportError:
+    import zstandard as zstd
 from sqlalchemy import create_engine
 from tkinter import ttk
 
