@@ -98,6 +98,7 @@ def words_of(pattern, row):
 
 
 WORDS = {m: [words_of(p, r) for p, r in rows.items()] for m, rows in CALLS.items()}
+WHOLE_MAX = 1 << 19  # of a file that is parsed whole: its tree takes some two hundred times as much
 FOUND = set()  # what some file needs already: it is not looked for again
 
 
@@ -241,16 +242,18 @@ def parts_use(imports, first):
 
 def tests_use(data, line_at):
     """Marks and fixtures that plugins of pytest have: a glance is enough."""
+    seen = set()
     for pattern, names in ((MARKED, MARKS), (GIVEN, FIXTURES)):
         new = any(n not in FOUND and w.encode() in data for w, n in names.items())
         for m in pattern.finditer(data) if new else ():
             word = m.group(1).decode()
-            if b"def %s(" % m.group(1) not in data:
+            if word not in seen and b"def %s(" % m.group(1) not in data:
+                seen.add(word)
                 yield names[word], line_at + data.count(b"\n", 0, m.start(1)) + 1, False, -2, (word,)
 
 
 MARKED = re.compile(rb"^[ \t]*(?:@|pytestmark[ \t]*=[ \t]*\[?)pytest\.mark\.(asyncio|django_db|flaky|timeout|trio)\b", re.M)
-GIVEN = re.compile(rb"^[ \t]*(?:async )?def test\w*\([^)]*\b(aiohttp_client|httpx_mock|mocker|requests_mock|respx_mock)\b", re.M)
+GIVEN = re.compile(rb"^[ \t]*(?:async )?def test\w*\([^)]{0,500}\b(aiohttp_client|httpx_mock|mocker|requests_mock|respx_mock)\b", re.M)
 
 
 def unspoken(texts, imports):
@@ -266,7 +269,7 @@ def unspoken(texts, imports):
     if django:
         rows.update((t, n) for t, n in DJANGO if t.encode() in whole)
         found.append(("django", 1, False, -2, ("INSTALLED_APPS",)))
-    if not rows and not django and not may_use(first, whole):
+    if len(whole) > WHOLE_MAX or not rows and not django and not may_use(first, whole):
         return found
     trees = []
     for text, before in texts:
