@@ -186,6 +186,9 @@ def explain(log, index):
              "pinfold deps update makes the lock anew", "hash")
     if "MemoryError" in text:
         fail("limit", "the index answers without end", "look at pip's configuration (index-url)", "index")
+    if "Traceback" in text and re.search(r"pip/_internal/(?:index|models)/", text):
+        fail("conflict", "what the index answers cannot be read: " + text.strip().splitlines()[-1][:200],
+             "look at pip's configuration (index-url)", "index")
     bad = re.search(r"(\S+) has an invalid wheel[^\n]*", text)
     if bad:
         fail("conflict", bad.group(0)[:300], "do not use this package", "wheel")

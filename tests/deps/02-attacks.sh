@@ -25,7 +25,7 @@ indexes()
 	attack denied.age infant "a version of today"
 	attack denied.name reqeusts "a name that looks like another"
 	attack conflict locked "a wheel with a file that says it is encrypted"
-	for module in bomb deep; do
+	for module in bomb brackets shapeless; do
 		inside --deps auto --lang python -c "import $module"
 		exits 125 "an answer that grows when it is read ($module)"
 		check "is an error that says so ($module)" grep -qE '^pinfold: (limit_exceeded|timeout|conflict|not_found)' "$ERR"
@@ -150,6 +150,7 @@ swapped()
 	inside --deps auto --lang python -c 'import apple, quarrel; print(apple.__version__)'
 	prints 2.0 "an installation beside one that is killed"
 	inside_wait one
+	forget_report '^signal 9$' # which we sent
 	pinfold fsck
 	exits 0 "leaves a good store"
 }

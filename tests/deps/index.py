@@ -272,15 +272,19 @@ class Index(http.server.BaseHTTPRequestHandler):
         packed = gzip.compress(gzip.compress(b" " * (1 << 30), 9), 9)
         self.answer(200, "text/html", packed, Content_Encoding="gzip, gzip")
 
-    def deep(self):
+    def brackets(self):
         self.answer(200, "application/vnd.pypi.simple.v1+json", b"[" * 5000000)
+
+    def shapeless(self):
+        self.answer(200, "application/vnd.pypi.simple.v1+json", b'{"meta": {"api-version": "1.0"}, "files": {"filename": 5}}')
 
     def away(self):
         self.answer(302, "text/plain", b"", Location="http://192.0.2.1/simple/away/")
 
 
 NEVER = threading.Event()
-ODD = {"huge": Index.huge, "short": Index.short, "away": Index.away, "slow": Index.slow, "bomb": Index.bomb, "deep": Index.deep}
+ODD = {"huge": Index.huge, "short": Index.short, "away": Index.away, "slow": Index.slow, "bomb": Index.bomb,
+       "brackets": Index.brackets, "shapeless": Index.shapeless}
 
 
 def main():
