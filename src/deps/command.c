@@ -39,14 +39,16 @@ static bool take_npx(const char *const *w, struct deps_command *ret)
 	const char *package = NULL;
 
 	for (; *w && **w == '-'; w++) {
-		if (strncmp(*w, "--package=", 10) == 0)
+		bool next = strcmp(*w, "-p") == 0 || strcmp(*w, "--package") == 0;
+
+		if (next && !w[1])
+			return false;
+		if (next)
+			package = *++w;
+		else if (strncmp(*w, "--package=", 10) == 0)
 			package = *w + 10;
-		else if (strcmp(*w, "-p") == 0 || strcmp(*w, "--package") == 0)
-			package = w[1];
 		else if (strcmp(*w, "-y") != 0 && strcmp(*w, "--yes") != 0 && strcmp(*w, "--") != 0)
 			return false;
-		if (package && package == w[1])
-			w++;
 	}
 	if (!*w)
 		return false;
