@@ -666,6 +666,7 @@ struct pinfold_workspace_info {
 	uint64_t shared_bytes; /* what other workspaces have, too */
 	char dir[4096];	       /* "" for none */
 	char image[128];       /* "host", or the name of its image */
+	int disk_quota;	       /* the kernel holds the limits; 0: commands are looked at */
 };
 
 PINFOLD_API int pinfold_workspace_new(struct pinfold_store *store, const char *name,
