@@ -90,8 +90,7 @@ static int push_once(struct named *n, uint64_t *last, struct pinfold_error *erro
 	if (first)
 		printf("%llu files, %llu changed\n", (unsigned long long)stats.files,
 		       (unsigned long long)stats.files_changed);
-	else if (stats.files_changed + stats.files_removed > 0 &&
-		 pinfold_workspace_diff(n->store, n->name, NULL, NULL, 0, put_change, NULL,
+	else if (pinfold_workspace_diff(n->store, n->name, NULL, NULL, 0, put_change, NULL,
 					&omitted, error) < 0)
 		return -1;
 	(void)fflush(stdout);

@@ -76,7 +76,7 @@ void sync_stats_public(const struct sync_stats *from, struct pinfold_sync_stats 
 	*to = (struct pinfold_sync_stats){
 		.files = from->files,
 		.bytes = from->bytes,
-		.files_changed = from->files_made,
+		.files_changed = from->files_made + from->files_set,
 		.files_removed = from->files_gone,
 		.chunks_sent = from->chunks_sent,
 		.wire_bytes = from->wire_out + from->wire_in,
@@ -162,13 +162,16 @@ static int push_start(struct store *s, const struct transfer *t, const struct pu
 	return reader_enter(s, t->name, argv, &how, r, e);
 }
 
-/* As the sandbox reported them. */
-static void count_changes(const struct pinfold_run *run, struct pinfold_sync_stats *to)
+/* As the other side says: nothing depends on it. */
+static void count_changes(struct reader *r, struct pinfold_sync_stats *to)
 {
-	for (unsigned i = 0; i < run->n_files; i++)
-		*(run->files[i].change == MSG_DELETED ? &to->files_removed : &to->files_changed) +=
-			1;
-	to->files_changed += run->files_omitted;
+	union tree_answer answer;
+	struct err ignored = ERR_INIT;
+
+	if (tree_answer_read(r->out, &answer, &ignored) < 0)
+		return;
+	to->files_changed = answer.values[0];
+	to->files_removed = answer.values[1];
 }
 
 static int push_files(struct store *s, const struct transfer *t, struct pushing *p, struct err *e)
@@ -182,8 +185,8 @@ static int push_files(struct store *s, const struct transfer *t, struct pushing 
 	if (k >= 0) {
 		fd_close(&r.in);
 		pinfold_run_wait(r.run);
+		count_changes(&r, t->stats);
 		t->stats->snapshot = r.run->snapshot;
-		count_changes(r.run, t->stats);
 	}
 	k = explain(&r, k, e);
 	if (k >= 0)
@@ -321,6 +324,9 @@ int pinfold_workspace_pull(struct pinfold_store *store, const char *name, const 
 	r = op_end(&op, r, NULL, &e);
 	if (r < 0) {
 		workspace_remedy(&e, "keep a copy of it and use --force");
+		if (e.kind == ERR_LIMIT)
+			(void)err_remedy(&e, "make room where the directory is, and where the data "
+					     "directory is");
 		error_public(&e, ret_error);
 	}
 	return r < 0 ? -1 : 0;

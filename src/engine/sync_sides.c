@@ -63,6 +63,7 @@ int sync_receive_dir(const struct transfer *t, int tree, int state, int sock, st
 		.mirror = (t->o->flags & PINFOLD_SYNC_MIRROR) != 0,
 		.keep_changed = !(t->o->flags & PINFOLD_SYNC_FORCE),
 		.durable = true,
+		.on_host = true,
 		.idle_ms = SYNC_IDLE_MS,
 		.progress = tell_progress,
 		.context = (void *)(uintptr_t)t,

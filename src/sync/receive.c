@@ -97,7 +97,7 @@ static int check_tree(struct receiver *r, struct err *e)
 		result = chunks_add_tree(&r->chunks, &r->tree, e);
 	if (result < 0)
 		return result;
-	r->stats->files = r->tree.n;
+	r->stats->files = r->tree.files;
 	r->stats->bytes = r->tree.bytes;
 	r->stats_now = calloc(r->tree.n + 1, sizeof(r->stats_now[0]));
 	r->todo = calloc(r->tree.n + 1, sizeof(r->todo[0]));
