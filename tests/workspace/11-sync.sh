@@ -340,6 +340,13 @@ ls: cannot access 's': No such file or directory"
 	check "then nothing is written" test "$(cat "$W/p/a" "$W/p/d/b")" = $'local\n2'
 	pinfold pull --force p p
 	check "--force" test "$(cat "$W/p/a" "$W/p/d/b")" = $'111\n22'
+	as_user sh -c 'echo local >"$1"' sh "$W/p/a"
+	sh_in p 'rm a; ln -s run a'
+	pinfold pull p p
+	refuses conflict a "what changed in the directory and is a link inside by now"
+	check "it is kept" test "$(cat "$W/p/a")" = local
+	pinfold undo p
+	pinfold pull --force p p
 	pinfold pull --mirror --force p p
 	check "--mirror removes what is not there" test ! -e "$W/p/own"
 	pinfold pull --to /home/user/d p outside
