@@ -73,8 +73,7 @@ static int report(const struct named *n, const struct pinfold_sync_stats *s, boo
 	if (!n->r.json) {
 		printf("%llu file%s, %llu changed, %llu removed, %s sent",
 		       (unsigned long long)s->files, s->files == 1 ? "" : "s",
-		       (unsigned long long)s->files_changed,
-		       (unsigned long long)s->files_removed,
+		       (unsigned long long)s->files_changed, (unsigned long long)s->files_removed,
 		       show_size(s->wire_bytes, wire, sizeof(wire)));
 		if (s->skipped)
 			printf("; %llu left out", (unsigned long long)s->skipped);

@@ -188,7 +188,8 @@ int reader_receive(char **args, bool *told, struct err *e)
 	donor_close(&donor);
 	if (r < 0)
 		return r;
-	union tree_answer answer = {.values = {stats.files_made + stats.files_set, stats.files_gone}};
+	union tree_answer answer = {
+		.values = {stats.files_made + stats.files_set, stats.files_gone}};
 	return tree_answer_send(STDOUT_FILENO, &answer, e);
 }
 

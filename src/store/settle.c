@@ -74,7 +74,8 @@ static int note(struct store *s, const char *key, int64_t value, struct err *e)
 int store_sync_layers(struct store *s, int64_t *ret_last, struct err *e)
 {
 	int64_t last = ask(s, "SELECT coalesce(max(id), 0) FROM snap", e);
-	int64_t settled = last < 0 ? last : ask(s, "SELECT value FROM meta WHERE key = 'settled'", e);
+	int64_t settled =
+		last < 0 ? last : ask(s, "SELECT value FROM meta WHERE key = 'settled'", e);
 
 	if (settled < 0)
 		return (int)settled;

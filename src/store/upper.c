@@ -184,7 +184,8 @@ uint32_t layer_parts(const struct store *s, uint32_t number)
 	return found;
 }
 
-int layers_lost(const struct store *s, const struct sandbox_layer *layers, unsigned n, struct err *e)
+int layers_lost(const struct store *s, const struct sandbox_layer *layers, unsigned n,
+		struct err *e)
 {
 	for (unsigned i = 0; i < n; i++) {
 		uint32_t lost = layers[i].parts & ~layer_parts(s, layers[i].number);

@@ -358,8 +358,7 @@ static uint64_t bytes_of(int dir, const char *name)
 {
 	struct stat st;
 
-	return dir >= 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-			       S_ISREG(st.st_mode)
+	return dir >= 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode)
 		       ? (uint64_t)st.st_blocks * 512
 		       : 0;
 }

@@ -169,9 +169,10 @@ static void kept_there(void)
 		const char *path;
 		char was, now, here; /* f, l or d; -: nothing; here: f, l or p */
 	} cases[] = {
-		{"a", 'f', 'l', 'f'}, {"b", '-', 'l', 'f'}, {"c", '-', 'd', 'f'}, {"d", 'f', 'f', 'l'},
-		{"e", 'l', 'l', 'f'}, {"f", 'l', 'l', 'l'}, {"g", 'l', '-', 'f'}, {"h", 'f', '-', 'l'},
-		{"i", 'l', 'd', 'f'}, {"j", 'f', 'd', 'l'}, {"k", '-', 'f', 'l'}, {"l", 'l', 'f', 'l'},
+		{"a", 'f', 'l', 'f'}, {"b", '-', 'l', 'f'}, {"c", '-', 'd', 'f'},
+		{"d", 'f', 'f', 'l'}, {"e", 'l', 'l', 'f'}, {"f", 'l', 'l', 'l'},
+		{"g", 'l', '-', 'f'}, {"h", 'f', '-', 'l'}, {"i", 'l', 'd', 'f'},
+		{"j", 'f', 'd', 'l'}, {"k", '-', 'f', 'l'}, {"l", 'l', 'f', 'l'},
 		{"m", '-', 'f', 'p'}, {"n", 'l', '-', 'l'},
 	};
 
@@ -204,7 +205,8 @@ static void kept_there(void)
 		put_kind(t.to, path, '-', "");
 		session_init(&s, &t);
 		s.receiver.receive.keep_changed = true;
-		ok(session_run(&s) == 0 && same_trees(&t), "what is as it came, or gone, is no conflict");
+		ok(session_run(&s) == 0 && same_trees(&t),
+		   "what is as it came, or gone, is no conflict");
 		trees_close(&t);
 	}
 }

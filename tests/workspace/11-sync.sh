@@ -413,7 +413,7 @@ watches()
 	as_user mkdir "$W/v"
 	as_user sh -c 'echo 1 >"$1"' sh "$W/v/a"
 	CALL_SECONDS=240 call_start WATCH watch v v
-	check "watch pushes at once" wait_for 10 line '^1 files'
+	check "watch pushes at once" wait_for 10 line '^1 file, 1 changed'
 	as_user sh -c 'echo 2 >>"$1"' sh "$W/v/a"
 	check "a line for a change" wait_for 10 line '^M /home/user/a$'
 	as_user sh -c 'mkdir -p "$1/x/y" && echo n >"$1/x/y/z"' sh "$W/v"
