@@ -211,6 +211,41 @@ static void kept_there(void)
 	}
 }
 
+/* A session was cut off when it had written: what it left is no change of the receiver's. */
+static void cut_off(void)
+{
+	struct trees t;
+	struct session s;
+
+	trees_open(&t);
+	put(t.from, "a", "one");
+	(void)symlinkat("one", t.from, "l");
+	(void)push(&t, &s);
+	(void)linkat(t.b, "index", t.b, "before", 0);
+	put(t.from, "a", "two!");
+	put(t.from, "new", "two!");
+	put_kind(t.from, "l", 'l', "two");
+	(void)push(&t, &s);
+	ok(renameat(t.b, "index", t.b, "next") == 0 && renameat(t.b, "before", t.b, "index") == 0,
+	   "it did not get to remember that");
+	put(t.from, "a", "three");
+	put(t.from, "new", "three");
+	put_kind(t.from, "l", 'l', "three");
+	session_init(&s, &t);
+	s.receiver.receive.keep_changed = true;
+	ok(session_run(&s) != 0 && s.receiver.e.kind == ERR_CONFLICT, "of others it is one");
+	session_init(&s, &t);
+	s.receiver.receive.on_host = s.receiver.receive.keep_changed = true;
+	is_int(session_run(&s), 0, "the next one finds no conflict");
+	ok(same_trees(&t) && faccessat(t.b, "next", F_OK, 0) < 0, "and writes all");
+	put(t.to, "a", "mine");
+	put(t.from, "a", "four");
+	session_init(&s, &t);
+	s.receiver.receive.on_host = s.receiver.receive.keep_changed = true;
+	ok(session_run(&s) != 0 && s.receiver.e.kind == ERR_CONFLICT, "but what is one");
+	trees_close(&t);
+}
+
 /* What came as a file, and is as it came, becomes something else. */
 static void other_kinds(void)
 {
@@ -524,6 +559,7 @@ int main(void)
 	TAP_RUN(what_goes);
 	TAP_RUN(changed_there);
 	TAP_RUN(kept_there);
+	TAP_RUN(cut_off);
 	TAP_RUN(other_kinds);
 	TAP_RUN(gone_there);
 	TAP_RUN(holes);
