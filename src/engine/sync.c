@@ -91,7 +91,7 @@ static int explain(struct reader *r, int k, struct err *e)
 	struct err theirs = ERR_INIT;
 
 	fd_close(&r->in);
-	if (k < 0 && r->run && tree_answer_read(r->out, &answer, &theirs) < 0 && theirs.text[0] &&
+	if (k < 0 && r->out >= 0 && tree_answer_read(r->out, &answer, &theirs) < 0 && theirs.text[0] &&
 	    theirs.kind != ERR_INVALID)
 		*e = theirs;
 	return reader_end(r, k, e);

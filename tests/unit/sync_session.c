@@ -128,7 +128,7 @@ static void put_kind(int dir, const char *name, char kind, const char *text)
 	if (kind == 'f')
 		put(dir, name, text);
 	else if (kind == 'l')
-		(void)symlinkat(text, dir, name);
+		(void)!symlinkat(text, dir, name);
 	else if (kind == 'd')
 		(void)mkdirat(dir, name, 0755);
 	else if (kind == 'p')
@@ -219,9 +219,9 @@ static void cut_off(void)
 
 	trees_open(&t);
 	put(t.from, "a", "one");
-	(void)symlinkat("one", t.from, "l");
+	(void)!symlinkat("one", t.from, "l");
 	(void)push(&t, &s);
-	(void)linkat(t.b, "index", t.b, "before", 0);
+	(void)!linkat(t.b, "index", t.b, "before", 0);
 	put(t.from, "a", "two!");
 	put(t.from, "new", "two!");
 	put_kind(t.from, "l", 'l', "two");

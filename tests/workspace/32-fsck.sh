@@ -157,6 +157,8 @@ missing()
 	says 'remedy: run pinfold fsck' "it says what to do"
 	pinfold diff demo 1
 	refuses internal "layer $n is not there" "a look at it"
+	pinfold pull demo nowhere
+	refuses internal "layer $n is not there" "a pull of it"
 	pinfold info --json demo
 	fsck 0 "what needs it is dropped" --repair
 	finds missing "demo 4 7 8" "and told of" true
