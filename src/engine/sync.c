@@ -323,10 +323,10 @@ int pinfold_workspace_pull(struct pinfold_store *store, const char *name, const 
 		r = sync_pull(store->store, &t, &e);
 	r = op_end(&op, r, NULL, &e);
 	if (r < 0) {
-		workspace_remedy(&e, "keep a copy of it and use --force");
 		if (e.kind == ERR_LIMIT)
 			(void)err_remedy(&e, "make room where the directory is, and where the data "
 					     "directory is");
+		workspace_remedy(&e, "keep a copy of it and use --force");
 		error_public(&e, ret_error);
 	}
 	return r < 0 ? -1 : 0;
