@@ -91,8 +91,8 @@ static int explain(struct reader *r, int k, struct err *e)
 	struct err theirs = ERR_INIT;
 
 	fd_close(&r->in);
-	if (k < 0 && r->out >= 0 && tree_answer_read(r->out, &answer, &theirs) < 0 && theirs.text[0] &&
-	    theirs.kind != ERR_INVALID)
+	if (k < 0 && r->out >= 0 && tree_answer_read(r->out, &answer, &theirs) < 0 &&
+	    theirs.text[0] && theirs.kind != ERR_INVALID)
 		*e = theirs;
 	return reader_end(r, k, e);
 }
@@ -324,8 +324,7 @@ int pinfold_workspace_pull(struct pinfold_store *store, const char *name, const 
 	r = op_end(&op, r, NULL, &e);
 	if (r < 0) {
 		if (e.kind == ERR_LIMIT)
-			(void)err_remedy(&e, "make room where the directory is, and where the data "
-					     "directory is");
+			(void)err_remedy(&e, SYNC_NO_ROOM);
 		workspace_remedy(&e, "keep a copy of it and use --force");
 		error_public(&e, ret_error);
 	}

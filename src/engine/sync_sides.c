@@ -262,6 +262,8 @@ int pinfold_sync_directory(struct pinfold_store *store, const struct pinfold_syn
 	if (r >= 0)
 		r = go(store->store, &t, side, &e);
 	if (r < 0) {
+		if (!side->push && e.kind == ERR_LIMIT)
+			(void)err_remedy(&e, SYNC_NO_ROOM);
 		workspace_remedy(&e, side->push ? "remove what is in the way, or use --mirror"
 						: "keep a copy of it and use --force");
 		error_public(&e, ret_error);
