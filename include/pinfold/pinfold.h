@@ -658,9 +658,9 @@ struct pinfold_workspace_options {
 struct pinfold_workspace_info {
 	char name[PINFOLD_NAME_SIZE];
 	uint64_t created_ms;
-	uint64_t head;	 /* number of the snapshot where it stands */
-	uint32_t layers; /* that are mounted for a command */
-	int busy;	 /* a command is running in it */
+	uint64_t head;	      /* number of the snapshot where it stands */
+	uint32_t layers;      /* that are mounted for a command */
+	int busy, disk_quota; /* a command is running in it; the kernel holds its limits */
 	uint64_t disk_limit_bytes, inode_limit;
 	uint64_t own_bytes;    /* what removing it would give back */
 	uint64_t shared_bytes; /* what other workspaces have, too */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/upper.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,8 +55,9 @@ int layer_make_parts(const struct store *s, int dir, uint32_t which, struct err 
 	return r;
 }
 
-static int make_directories(struct upper *u, uint32_t which, struct err *e)
+int upper_make(struct upper *u, struct err *e)
 {
+	uint32_t which = u->parts;
 	char name[16];
 	int r = 0;
 
@@ -122,9 +124,7 @@ int upper_open(struct store *s, const char *name, enum workspace_use use, bool u
 		project_lift(u);
 	/* The /usr of an image is in its root. */
 	usr = usr && !stack_image(&u->w.stack);
-	if (r >= 0)
-		r = make_directories(
-			u, LAYER_ROOT | (usr ? LAYER_USR : 0) | (u->w.dir[0] ? LAYER_WORK : 0), e);
+	u->parts = LAYER_ROOT | (usr ? LAYER_USR : 0) | (u->w.dir[0] ? LAYER_WORK : 0);
 	if (r < 0) {
 		upper_drop(u);
 		return r;
@@ -182,6 +182,22 @@ uint32_t layer_parts(const struct store *s, uint32_t number)
 			found |= parts[i].bit;
 	}
 	return found;
+}
+
+int layers_lost(const struct store *s, const struct sandbox_layer *layers, unsigned n,
+		struct err *e)
+{
+	for (unsigned i = 0; i < n; i++) {
+		uint32_t lost = layers[i].parts & ~layer_parts(s, layers[i].number);
+
+		if (!(lost & (LAYER_ROOT | LAYER_USR | LAYER_WORK)))
+			continue;
+		(void)err_set(e, ERR_INTERNAL, "layer %u is not there: the store is damaged",
+			      layers[i].number);
+		(void)err_detail(e, "damaged");
+		return err_remedy(e, "run pinfold fsck, which says what can be kept");
+	}
+	return 0;
 }
 
 void layer_tidy(const struct store *s, uint32_t number)
@@ -272,6 +288,7 @@ static int append(struct upper *u, uint32_t left, struct snap *snap, struct err 
 
 int upper_freeze(struct upper *u, struct snap *snap, struct err *e)
 {
+	assert(u->dir >= 0);
 	uint32_t left = trim(u);
 	int r = append(u, left, snap, e);
 

@@ -340,6 +340,13 @@ ls: cannot access 's': No such file or directory"
 	check "then nothing is written" test "$(cat "$W/p/a" "$W/p/d/b")" = $'local\n2'
 	pinfold pull --force p p
 	check "--force" test "$(cat "$W/p/a" "$W/p/d/b")" = $'111\n22'
+	as_user sh -c 'echo local >"$1"' sh "$W/p/a"
+	sh_in p 'rm a; ln -s run a'
+	pinfold pull p p
+	refuses conflict a "what changed in the directory and is a link inside by now"
+	check "it is kept" test "$(cat "$W/p/a")" = local
+	pinfold undo p
+	pinfold pull --force p p
 	pinfold pull --mirror --force p p
 	check "--mirror removes what is not there" test ! -e "$W/p/own"
 	pinfold pull --to /home/user/d p outside
@@ -406,7 +413,7 @@ watches()
 	as_user mkdir "$W/v"
 	as_user sh -c 'echo 1 >"$1"' sh "$W/v/a"
 	CALL_SECONDS=240 call_start WATCH watch v v
-	check "watch pushes at once" wait_for 10 line '^1 files'
+	check "watch pushes at once" wait_for 10 line '^1 file, 1 changed'
 	as_user sh -c 'echo 2 >>"$1"' sh "$W/v/a"
 	check "a line for a change" wait_for 10 line '^M /home/user/a$'
 	as_user sh -c 'mkdir -p "$1/x/y" && echo n >"$1/x/y/z"' sh "$W/v"

@@ -152,6 +152,13 @@ missing()
 	in_store rm -rf "layers/$n"
 	fsck 1 "a layer is gone"
 	finds missing "demo 4 7 8" "it says who needs it"
+	ws demo true
+	refuses internal "layer $n is not there" "a command on it"
+	says 'remedy: run pinfold fsck' "it says what to do"
+	pinfold diff demo 1
+	refuses internal "layer $n is not there" "a look at it"
+	pinfold pull demo nowhere
+	refuses internal "layer $n is not there" "a pull of it"
 	pinfold info --json demo
 	fsck 0 "what needs it is dropped" --repair
 	finds missing "demo 4 7 8" "and told of" true
