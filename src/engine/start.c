@@ -152,7 +152,6 @@ static int make_loop(struct pinfold_run *run, struct err *e)
 	return 0;
 }
 
-/* In a workspace the guest is soon done with its first steps, and waits for the others. */
 static int meanwhile(void *with, struct err *e)
 {
 	struct pinfold_run *run = with;
@@ -160,14 +159,7 @@ static int meanwhile(void *with, struct err *e)
 
 	if (r >= 0)
 		r = egress_open(run, e);
-	return r < 0 || run->upper ? r : record_run_begin(run, e);
-}
-
-static int behind(void *with, struct err *e)
-{
-	struct pinfold_run *run = with;
-
-	return run->upper ? record_run_begin(run, e) : 0;
+	return r < 0 ? r : record_run_begin(run, e);
 }
 
 static int make_all(struct pinfold_run *run, struct err *e)
@@ -195,7 +187,6 @@ static int make_all(struct pinfold_run *run, struct err *e)
 	    scope_enter(&l->scope, &l->sb, run->req.spec.id, &l->limits, &l->cgroup, e) < 0)
 		r = request_lose_scope(&run->req, e);
 	l->meanwhile = meanwhile;
-	l->behind = behind;
 	l->with = run;
 	if (r >= 0)
 		r = live_enter(l, &run->req.spec, e);

@@ -208,8 +208,6 @@ int live_enter(struct live *l, const struct sandbox_spec *spec, struct err *e)
 	int tasks[CGROUP_PARTS] = {FD_NONE, FD_NONE, FD_NONE, FD_NONE, FD_NONE};
 	int r = give_ids_and_plan(l, spec, e);
 
-	if (r >= 0 && l->behind)
-		r = l->behind(l->with, e);
 	if (r >= 0 && l->cgroup.ops && !l->cgroup.adopted)
 		r = cgroup_make(&l->cgroup, &l->limits, tasks, e);
 	if (r >= 0)

@@ -36,8 +36,7 @@ struct live {
 	/* What has to be done before the command runs and can be done while the guest builds its
 	 * tree; called once, by live_enter(), or not at all where that fails before. */
 	live_fn *meanwhile;
-	live_fn *behind; /* the same, when it has its whole plan; or NULL */
-	void *with;	 /* of both */
+	void *with;
 };
 
 void live_init(struct live *l);
