@@ -30,7 +30,7 @@ struct space run_disk_free(const struct pinfold_run *run)
 {
 	struct statfs fs = {0};
 
-	if (fstatfs(run->upper->store->layers_fd, &fs) < 0)
+	if (fstatfs(run->upper->dir, &fs) < 0)
 		return (struct space){0};
 	return (struct space){
 		.bytes = (uint64_t)fs.f_bfree * (uint64_t)fs.f_bsize,

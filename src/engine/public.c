@@ -56,10 +56,11 @@ int run_take_id(struct pinfold_run *run, const struct pinfold_run_options *o, st
 	return 0;
 }
 
-/* It is on record before the command runs: where the sandbox is ours, while it is made (start.c). */
+/* It is on record before the command runs; one that nobody else keeps anything of, while its sandbox
+ * is made (start.c). */
 static int record_first(struct pinfold_run *run, struct err *e)
 {
-	return run->link < 0 ? 0 : record_run_begin(run, e);
+	return run->link < 0 && !run->upper ? 0 : record_run_begin(run, e);
 }
 
 static void record_failure(struct pinfold_run *run, const struct err *e)

@@ -155,10 +155,8 @@ static int make_loop(struct pinfold_run *run, struct err *e)
 static int meanwhile(void *with, struct err *e)
 {
 	struct pinfold_run *run = with;
-	int r = run->upper ? upper_make(run->upper, e) : 0;
+	int r = egress_open(run, e);
 
-	if (r >= 0)
-		r = egress_open(run, e);
 	return r < 0 ? r : record_run_begin(run, e);
 }
 

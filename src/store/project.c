@@ -15,9 +15,9 @@
 #define COUNT 0x10000000u
 #define TRIES 32
 #define KEY_SIZE 96
-/* What we and overlayfs make of a layer, so that a workspace that is almost full can be mounted. */
-#define KERNEL_BYTES (160u << 10)
-#define KERNEL_FILES 32u
+/* What overlayfs makes beside a layer, so that a workspace that is almost full can be mounted. */
+#define KERNEL_BYTES (128u << 10)
+#define KERNEL_FILES 24u
 
 static void make_key(const struct store *s, int64_t workspace, char key[KEY_SIZE])
 {

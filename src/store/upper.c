@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/upper.h"
 
-#include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,9 +54,8 @@ int layer_make_parts(const struct store *s, int dir, uint32_t which, struct err 
 	return r;
 }
 
-int upper_make(struct upper *u, struct err *e)
+static int make_directories(struct upper *u, uint32_t which, struct err *e)
 {
-	uint32_t which = u->parts;
 	char name[16];
 	int r = 0;
 
@@ -124,7 +122,9 @@ int upper_open(struct store *s, const char *name, enum workspace_use use, bool u
 		project_lift(u);
 	/* The /usr of an image is in its root. */
 	usr = usr && !stack_image(&u->w.stack);
-	u->parts = LAYER_ROOT | (usr ? LAYER_USR : 0) | (u->w.dir[0] ? LAYER_WORK : 0);
+	if (r >= 0)
+		r = make_directories(
+			u, LAYER_ROOT | (usr ? LAYER_USR : 0) | (u->w.dir[0] ? LAYER_WORK : 0), e);
 	if (r < 0) {
 		upper_drop(u);
 		return r;
@@ -288,7 +288,6 @@ static int append(struct upper *u, uint32_t left, struct snap *snap, struct err 
 
 int upper_freeze(struct upper *u, struct snap *snap, struct err *e)
 {
-	assert(u->dir >= 0);
 	uint32_t left = trim(u);
 	int r = append(u, left, snap, e);
 

@@ -2,8 +2,8 @@
 /*
  * The layer that a command writes to.
  *
- *	upper_open()  -->  upper_make()  -->  upper_freeze(): it is the top of the workspace, for good
- *	              \->                \->  upper_drop():   it never was
+ *	upper_open()  -->  upper_freeze(): it is the top of the workspace, for good
+ *	              \->  upper_drop():   it never was
  *
  * A process that dies in between leaves an open layer without a lock, which store_collect()
  * removes.
@@ -26,18 +26,13 @@ struct upper {
 	char sandbox[ID_SIZE]; /* the id of who will write to it */
 	struct space used;     /* by the layers of the workspace before it */
 	uint32_t project;      /* that its files belong to; 0: none (project.h) */
-	uint32_t parts;	       /* LAYER_*: what it is to have */
 	int lock, dir;
 };
 
-/* Write down that there will be a layer on top of a workspace, and hold the workspace: alone, or
- * beside others who also share. `usr`: the command may change /usr. ERR_BUSY; ERR_CONFLICT as of
- * check_trust(). */
+/* Make an empty layer on top of a workspace, and hold the workspace: alone, or beside others who
+ * also share. `usr`: the command may change /usr. ERR_BUSY; ERR_CONFLICT as of check_trust(). */
 int upper_open(struct store *s, const char *name, enum workspace_use use, bool usr,
 	       struct upper **ret, struct err *e);
-/* Its directories, empty: they take as long as the rest of it, and are not needed before the sandbox
- * mounts them. */
-int upper_make(struct upper *u, struct err *e);
 /* What it holds is the workspace from now on, with `snap` (kind, run, command and so on) as its
  * description; fills in the rest. Frees the upper, whatever happens. */
 int upper_freeze(struct upper *u, struct snap *snap, struct err *e);

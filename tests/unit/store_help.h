@@ -47,15 +47,6 @@ static unused int make(struct store *s, const char *name)
 	return workspace_make(s, &w, &error);
 }
 
-/* A layer with its directories. */
-static unused int open_upper(struct store *s, const char *name, enum workspace_use use, bool usr,
-			     struct upper **ret, struct err *e)
-{
-	int r = upper_open(s, name, use, usr, ret, e);
-
-	return r < 0 ? r : upper_make(*ret, e);
-}
-
 /* A command that leaves this file, or nothing. Returns the number of its snapshot. */
 static unused int64_t command(struct store *s, const char *name, const char *file)
 {
@@ -64,7 +55,7 @@ static unused int64_t command(struct store *s, const char *name, const char *fil
 	struct upper *u = NULL;
 	char path[64];
 
-	if (open_upper(s, name, USE_ALONE, true, &u, &error) < 0)
+	if (upper_open(s, name, USE_ALONE, true, &u, &error) < 0)
 		return -1;
 	if (file) {
 		(void)snprintf(path, sizeof(path), "root/%s", file);

@@ -110,9 +110,9 @@ static void holds(void)
 	struct snap snap = {.kind = "exec"};
 
 	(void)make(s, "w");
-	is_int(open_upper(s, "w", USE_SHARED, false, &a, &error), 0, "one who shares");
-	is_int(open_upper(t, "w", USE_SHARED, false, &b, &error), 0, "and another");
-	ok(open_upper(t, "w", USE_ALONE, false, &c, &error) < 0 && error.kind == ERR_BUSY,
+	is_int(upper_open(s, "w", USE_SHARED, false, &a, &error), 0, "one who shares");
+	is_int(upper_open(t, "w", USE_SHARED, false, &b, &error), 0, "and another");
+	ok(upper_open(t, "w", USE_ALONE, false, &c, &error) < 0 && error.kind == ERR_BUSY,
 	   "no third alone");
 	ok(history_undo(t, "w", 1, &snap, &error) < 0 && error.kind == ERR_BUSY, "no undo");
 	ok(workspace_remove(t, "w", &error) < 0 && error.kind == ERR_BUSY, "no removal");
@@ -126,8 +126,8 @@ static void holds(void)
 	struct workspace w = found(s, "w");
 	ok(w.stack.n == 2 && w.stack.layer[0].number == second && w.stack.layer[1].number == first,
 	   "who ended last is on top");
-	is_int(open_upper(s, "w", USE_ALONE, true, &a, &error), 0, "alone");
-	ok(open_upper(t, "w", USE_SHARED, false, &b, &error) < 0 && error.kind == ERR_BUSY,
+	is_int(upper_open(s, "w", USE_ALONE, true, &a, &error), 0, "alone");
+	ok(upper_open(t, "w", USE_SHARED, false, &b, &error) < 0 && error.kind == ERR_BUSY,
 	   "nobody beside");
 	uint32_t number = a->number;
 	ok(layer_there(s, number), "its layer");

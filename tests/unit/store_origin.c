@@ -33,7 +33,7 @@ static struct upper *over(struct store *s)
 	struct upper *u = NULL;
 
 	tick();
-	if (open_upper(s, "w", USE_SHARED, false, &u, &error) < 0)
+	if (upper_open(s, "w", USE_SHARED, false, &u, &error) < 0)
 		diag("%s", error.text);
 	return u;
 }

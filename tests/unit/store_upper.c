@@ -13,7 +13,7 @@ static struct space used(struct store *s, const char *name)
 	struct space found = {0};
 	struct upper *u = NULL;
 
-	if (open_upper(s, name, USE_ALONE, false, &u, &error) < 0)
+	if (upper_open(s, name, USE_ALONE, false, &u, &error) < 0)
 		return (struct space){~0ull, ~0ull};
 	found = u->used;
 	upper_drop(u);
