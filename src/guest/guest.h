@@ -148,6 +148,8 @@ int guest_send_to(int sock, const struct msg_guest *msg, const char *name, int f
 /* Block until the host side says something; ends the guest when it is gone. Returns how many
  * descriptors came along. */
 unsigned guest_receive(struct msg_host *ret_msg, int fds[MSG_FDS_MAX]);
+/* The same; the kernel drops what came along, without a word to its file system. */
+unsigned guest_receive_bare(struct msg_host *ret_msg);
 /* The same from any socket; -errno when there is nothing whole to take. */
 long guest_receive_from(int sock, struct msg_host *ret_msg, int fds[MSG_FDS_MAX], int flags);
 uint64_t guest_now_ns(void);

@@ -115,6 +115,18 @@ unsigned guest_receive(struct msg_host *ret_msg, int fds[MSG_FDS_MAX])
 	return (unsigned)n;
 }
 
+unsigned guest_receive_bare(struct msg_host *ret_msg)
+{
+	long r;
+
+	do
+		r = sys3(SYS_read, GUEST_CTL, ret_msg, sizeof(*ret_msg));
+	while (r == -EINTR);
+	if (r != (long)sizeof(*ret_msg))
+		guest_end(1);
+	return 0;
+}
+
 size_t guest_decimal(char *to, uint64_t v)
 {
 	char digits[24];

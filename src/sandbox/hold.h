@@ -6,7 +6,7 @@
  *
  * Asked for directly, where it is done: close-fds, notify, nosuid, nodev, private, pivot, session,
  * lifeline, magiclinks, dir-once, scope, kill-all, end-first, files-nofollow, files-type,
- * files-bound (guest/), fork-rights, fork-landlock, fork-fds (forked.c), env, pidfd (spawn.c),
+ * files-bound, run-asks (guest/), fork-rights, fork-landlock, fork-fds (forked.c), env, pidfd (spawn.c),
  * journal (journal.c), stdio (engine/start.c), procfs (idmap.c), escape, signals, option-end
  * (cmd/), json-escape (json.c), static (Makefile); of sandboxes that live: live-type (engine/ and
  * guest/), live-magiclinks (guest/). Those of the way out: egress/hold.h;
