@@ -140,6 +140,8 @@ uint64_t guest_used(const struct guest *g);
 int guest_full(const struct guest *g);
 
 /* util.c */
+/* Into the Landlock domain of these rules, for good. 0 or -errno. */
+long guest_restrict(int ruleset);
 size_t str_len(const char *s);
 int str_eq(const char *a, const char *b);
 /* Send one message with an optional descriptor (fd < 0: none) and name. 0 or -errno. */
