@@ -15,7 +15,9 @@
 #endif
 
 #define PERIOD_US 100000u
-#define SOCKETS_MAX (32ull << 20) /* beside --memory: what lies in sockets has an account of its own */
+/* Beside --memory: what lies in sockets has an account of its own. With less, connections are slow. */
+#define SOCKETS_MIN (8ull << 20)
+#define SOCKETS_MAX (32ull << 20)
 
 /*
  * What is sent and not read, of TCP and UDP. v1 counts it only where it has a limit, and apart from all
@@ -25,13 +27,14 @@
 static int limit_sockets(const char *memory, uint64_t memory_bytes, struct err *e)
 {
 	static const char file[] = "memory.kmem.tcp.limit_in_bytes";
-	uint64_t most = memory_bytes / 8;
+	uint64_t most = memory_bytes / 4;
 	char path[CGROUP_PATH_MAX + 64];
 
 	(void)snprintf(path, sizeof(path), "%s/%s", memory, file);
 	if (!HOLD_SOCKET_MEMORY || access(path, F_OK) < 0)
 		return 0; /* a kernel that does not count it at all */
-	return cgroup_put(memory, file, most < SOCKETS_MAX ? most : SOCKETS_MAX, e);
+	most = most < SOCKETS_MIN ? SOCKETS_MIN : most < SOCKETS_MAX ? most : SOCKETS_MAX;
+	return cgroup_put(memory, file, most, e);
 }
 
 static int limit(const struct cgroup *cg, const struct cgroup_limits *l, struct err *e)
