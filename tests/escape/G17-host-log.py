@@ -24,6 +24,7 @@ def main():
     sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_AUDIT)
     log = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_AUDIT)
     log.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+    log.bind((0, 0))  # one without a number of its own is passed over
     log.setsockopt(SOL_NETLINK, ADD_MEMBERSHIP, READLOG)
     was = next(struct.unpack_from("=II", body)[1] for kind, body in ask(sock, GET, b"") if kind == GET)
     if not was:
