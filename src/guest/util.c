@@ -63,9 +63,7 @@ long guest_restrict(int ruleset)
 	r = sys2(SYS_landlock_restrict_self, ruleset,
 		 SECCOMP_MOVE_FLAGS(LOG_SAME_EXEC_OFF | LOG_SUBDOMAINS_OFF));
 #endif
-	return r == -EINVAL
-		       ? sys2(SYS_landlock_restrict_self, ruleset, SECCOMP_MOVE_FLAGS(0))
-		       : r;
+	return r == -EINVAL ? sys2(SYS_landlock_restrict_self, ruleset, SECCOMP_MOVE_FLAGS(0)) : r;
 }
 
 int guest_send_to(int sock, const struct msg_guest *msg, const char *name, int fd)

@@ -8,7 +8,7 @@
  * lifeline, magiclinks, dir-once, scope, kill-all, end-first, files-nofollow, files-type, files-bound,
  * run-asks, guest-files, landlock-quiet (guest/), fork-rights, fork-landlock, fork-fds (forked.c), env,
  * pidfd (spawn.c), journal (journal.c), stdio (engine/start.c), procfs (idmap.c), socket-memory
- * (cgroup_v1.c), escape, signals, option-end (cmd/), json-escape (json.c), static (Makefile); of
+ * (cgroup_v1.c), zygote-pids (zygote.c), escape, signals, option-end (cmd/), json-escape (json.c), static (Makefile); of
  * sandboxes that live: live-type (engine/ and guest/), live-magiclinks (guest/). Those of the way out:
  * egress/hold.h; of callers, archives, packages and the record: base/hold.h.
  */

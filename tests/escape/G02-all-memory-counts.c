@@ -241,7 +241,8 @@ static int take_udp(long i)
 		    getsockname(to, (struct sockaddr *)&addr, &len) < 0)
 			return -1;
 		for (int k = 0; k < 64; k++)
-			(void)sendto(from, block, 16384, MSG_DONTWAIT, (struct sockaddr *)&addr, len);
+			(void)sendto(from, block, 16384, MSG_DONTWAIT, (struct sockaddr *)&addr,
+				     len);
 		if (getsockopt(to, SOL_SOCKET, SO_MEMINFO, info, &size) == 0)
 			held += (int)info[0];
 	}
