@@ -121,7 +121,7 @@ except OSError: print(n)'
 	json_is 42 'd["stdout"]["text"].strip()' "M05: and the next is forked as ever"
 }
 
-# M05: a bomb that is still there, in one, keeps no other from being forked; more than those that wait already.
+# M05: a bomb that is still there, in one, keeps no other from being forked. The first were waiting already.
 beside_a_bomb()
 {
 	local i forked=
@@ -134,14 +134,14 @@ try:
 except OSError: print("holds", flush=True)
 time.sleep(60)'
 	wait_for 60 grep -q holds "$BOMB_OUT"
-	for i in 1 2 3 4; do
+	for i in 1 2 3 4 5; do
 		python -c '
 import os
 try: os.open("/proc/self/exe", os.O_RDONLY); print("started")
 except PermissionError: print("forked")'
 		forked+=$(json 'd["stdout"]["text"].strip()')
 	done
-	check "M05: nor does one that goes on keep others from it: $forked" test "$forked" = forkedforkedforkedforked
+	check "M05: nor does one that goes on keep others from it: $forked" test "${forked: -18}" = forkedforkedforked
 	kill "$BOMB_PID"
 	inside_wait BOMB
 }
@@ -287,7 +287,7 @@ young()
 {
 	local i gone=0
 
-	for i in 1 2 3 4; do
+	for i in 1 2 3 4 5; do
 		young_zygote
 		kill -9 "$DAEMON"
 		wait "$DAEMON_CALL" 2>/dev/null
