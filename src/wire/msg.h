@@ -8,7 +8,8 @@
  *	guest -> host: struct msg_guest, followed by `len` bytes of name for MSG_FILE and MSG_SEEN.
  *
  * Order to the guest: UNSHARE, [PLAN], PLAN, PROCEED, [PLAN], then SIGNAL, EXEC, DEADLINE in any order,
- * KILL. Order from the guest: [READY] [TERMINAL] STARTED | FAILED, then EXITED, [SEEN] FILE*, DONE.
+ * KILL. EXEC, PROCESSES and FILES are heard of sandboxes that live (PLAN_SHARED), FILES also with PLAN_MOVES.
+ * Order from the guest: [READY] [TERMINAL] STARTED | FAILED, then EXITED, [SEEN] FILE*, DONE.
  *
  * Another command in a sandbox that lives (EXEC) brings a socket of its own, on which the guest
  * says [TERMINAL] STARTED | FAILED, then [SEEN] USAGE, EXITED, DONE of that command and takes
