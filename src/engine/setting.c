@@ -156,9 +156,9 @@ int setting_ledger_sinks(struct setting_sinks *ret, struct err *e)
 	int r = all ? 0 : err_sys(e, SETTING_FILE);
 
 	if (r >= 0 && text && *text)
-		r = strcmp(text, "none") == 0 ? 0
-					      : take_sink(&all->sinks, text, strlen(text),
-							  SINK_VARIABLE, e);
+		r = strcmp(text, "none") == 0
+			    ? 0
+			    : take_sink(&all->sinks, text, strlen(text), SINK_VARIABLE, e);
 	else if (r >= 0)
 		r = from_file(all, e);
 	if (r >= 0)

@@ -70,8 +70,9 @@ int pinfold_sink_remove(const char *id, struct pinfold_error *ret_error)
 	if (r >= 0)
 		r = dir < 0 ? dir : sink_remove(dir, id, &e);
 	if (r < 0 && e.kind == ERR_MISSING)
-		(void)err_remedy(&e, "pinfold audit sink ls lists them; one of settings.yaml ends by "
-				     "taking its line away there");
+		(void)err_remedy(&e,
+				 "pinfold audit sink ls lists them; one of settings.yaml ends by "
+				 "taking its line away there");
 	return result(op_end(&op, r, NULL, &e), &e, ret_error);
 }
 

@@ -151,10 +151,11 @@ static void tell_missing(const struct checking *c)
 		const struct joined *j = &c->joined[i];
 		struct pinfold_verify_result out = {.name = j->directory, .where = "the chain"};
 
-		(void)snprintf(out.what, sizeof(out.what),
-			       "%s is not here any more: event %llu of ledger knows %llu events of it",
-			       chain_of(j), (unsigned long long)j->at,
-			       (unsigned long long)j->note.point.head.size);
+		(void)snprintf(
+			out.what, sizeof(out.what),
+			"%s is not here any more: event %llu of ledger knows %llu events of it",
+			chain_of(j), (unsigned long long)j->at,
+			(unsigned long long)j->note.point.head.size);
 		if (!j->seen)
 			c->each(&out, c->arg);
 	}

@@ -460,8 +460,7 @@ static int at_end(struct check *c)
 		return bad_note(c, "it signs more events than are there: some are missing");
 	if (anchor && anchor->point.head.size > c->edge.size)
 		return bad(c, "the end", "events are missing: %s knows %llu",
-			   c->ask->anchor_name ? c->ask->anchor_name
-					       : "a checkpoint that was kept",
+			   c->ask->anchor_name ? c->ask->anchor_name : "a checkpoint that was kept",
 			   (unsigned long long)anchor->point.head.size);
 	if (c->gone && !c->gone_signed)
 		return bad(c, TOMBSTONE_FILE, "no key of the chain has signed it");
