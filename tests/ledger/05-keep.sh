@@ -37,7 +37,7 @@ keys()
 on_disk()
 {
 	needs strace "events are on disk before they are signed for" || return
-	CALL_WRAP=(strace -qq -y -e trace=write,pwrite64,fdatasync -o "$M/calls")
+	CALL_WRAP=("$(command -v strace)" -qq -y -e trace=write,pwrite64,fdatasync -o "$M/calls")
 	: >"$M/calls"
 	own "$M/calls"
 	pinfold audit rotate
