@@ -114,6 +114,14 @@ static void set_state(struct pinned_ring *r, uint32_t pid, uint32_t state, bool 
 	unlock(r);
 }
 
+static bool is_member(const struct pinned_ring *r, uint32_t pid)
+{
+	for (unsigned i = 0; i < PINNED_MEMBERS; i++)
+		if (r->member[i].pid == pid)
+			return true;
+	return false;
+}
+
 void pinned_ring_expect(uint32_t pid)
 {
 	for (unsigned i = 0; i < KNOWN_MAX; i++) {
@@ -121,6 +129,18 @@ void pinned_ring_expect(uint32_t pid)
 
 		if (r)
 			set_state(r, pid, EXPECTED, false);
+	}
+}
+
+void pinned_ring_rest(void)
+{
+	uint32_t own = pinned_thread() ? (uint32_t)sys0(SYS_getpid) : 0;
+
+	for (unsigned i = 0; own && i < KNOWN_MAX; i++) {
+		struct pinned_ring *r = known[i] ? ring_of(known[i]) : NULL;
+
+		if (r && is_member(r, own))
+			set_state(r, own, AWAY, false);
 	}
 }
 

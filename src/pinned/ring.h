@@ -13,6 +13,9 @@ void pinned_ring_known(sem_t *sem);
 void pinned_ring_forget(const sem_t *sem);
 /* A process was made that has what this one has. */
 void pinned_ring_expect(uint32_t pid);
+/* This process waits for something else now, which others may have to do first. */
+void pinned_ring_rest(void);
+void pinned_rests(const sem_t *sem); /* turn.c: for that one, if it is shared */
 /* Before it is taken: until it is our turn, or somebody does not come. True: pinned_ring_end() is to
  * tell whether we have it. */
 bool pinned_ring_begin(sem_t *sem, bool waits);

@@ -38,9 +38,25 @@ PINNED_API sem_t *sem_open(const char *name, int flags, ...)
 	return sem;
 }
 
+static bool is_shared(const sem_t *sem)
+{
+	for (unsigned i = 0; i < SHARED_MAX; i++)
+		if (shared[i] == sem)
+			return true;
+	return false;
+}
+
+void pinned_rests(const sem_t *sem)
+{
+	if (is_shared(sem))
+		pinned_ring_rest();
+}
+
 static int take(sem_t *sem, int (*behind)(sem_t *), bool waits)
 {
 	bool in_turn = pinned_ring_begin(sem, waits);
+	if (waits && !in_turn)
+		pinned_rests(sem);
 	int r = behind(sem);
 	int error = errno;
 
@@ -78,14 +94,6 @@ PINNED_API int sem_close(sem_t *sem)
 		behind = pinned_behind("sem_close", NULL);
 	pinned_ring_forget(sem);
 	return behind(sem);
-}
-
-static bool is_shared(const sem_t *sem)
-{
-	for (unsigned i = 0; i < SHARED_MAX; i++)
-		if (shared[i] == sem)
-			return true;
-	return false;
 }
 
 PINNED_API int sem_post(sem_t *sem)
