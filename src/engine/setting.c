@@ -115,17 +115,19 @@ static int take_text(struct settings *to, char *text, const char *path, struct e
 static int from_file(struct settings *to, struct err *e)
 {
 	char dir[PATH_MAX], path[PATH_MAX + sizeof("/" SETTING_FILE)];
-	struct err none = ERR_INIT;
+	struct err none = ERR_INIT, unread = ERR_INIT;
 	auto_free char *text = NULL;
 	size_t len = 0;
 
 	if (source_config_dir(dir, &none) < 0)
 		return 0; /* who has no place for it has none */
 	(void)snprintf(path, sizeof(path), "%s/" SETTING_FILE, dir);
-	int r = source_read(AT_FDCWD, path, SOURCE_SELF, &text, &len, e);
+	int r = source_read(AT_FDCWD, path, SOURCE_SELF, &text, &len, &unread);
+	if (r == -ENOENT && !unread.text[0])
+		return 0;
 	if (r < 0)
-		return r == -ENOENT && !e->text[0] ? 0 : r;
-	return take_text(to, text, path, e);
+		*e = unread;
+	return r < 0 ? r : take_text(to, text, path, e);
 }
 
 int setting_ledger_sync(struct err *e)
