@@ -83,11 +83,25 @@ static void unlock(struct pinned_ring *r)
 	__atomic_store_n(&r->lock, 0, __ATOMIC_RELEASE);
 }
 
+/* Room for one more, where somebody has it no more. */
+static void make_room(struct pinned_ring *r)
+{
+	unsigned to = 0;
+
+	for (unsigned i = 0; i < PINNED_MEMBERS; i++)
+		if (r->member[i].state != AWAY)
+			r->member[to++] = r->member[i];
+	for (; to < PINNED_MEMBERS; to++)
+		r->member[to].pid = r->member[to].state = 0;
+}
+
 /* Its place; PINNED_MEMBERS: there is no room. */
 static unsigned place_of(struct pinned_ring *r, uint32_t pid)
 {
 	unsigned at = 0;
 
+	if (r->member[PINNED_MEMBERS - 1].pid)
+		make_room(r);
 	while (at < PINNED_MEMBERS && r->member[at].pid && r->member[at].pid < pid)
 		at++;
 	if (at == PINNED_MEMBERS || r->member[at].pid == pid)
