@@ -49,6 +49,7 @@ void pinned_ring_new(sem_t *sem)
 	uint32_t n = __atomic_fetch_add(&table->rings_made, 1, __ATOMIC_RELAXED);
 	if (n >= PINNED_RINGS)
 		return; /* so many take no turns */
+	table->rings[n].maker = (uint32_t)sys0(SYS_getpid);
 	(void)__atomic_compare_exchange_n(number_of(sem), &none, NUMBER_IS | n, false,
 					  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	pinned_ring_known(sem);
@@ -188,12 +189,13 @@ static bool is_gone(uint32_t pid)
 	return len <= 0 || stat[len + 1] == 'Z' || stat[len + 1] == 'X';
 }
 
-/* Is it the turn of this one, for whom somebody has waited so long? Who does not come is left out. */
-static bool is_awaited(struct pinned_ring *r, unsigned at, uint64_t for_ns)
+/* Is it the turn of this one, for whom somebody has waited so long? Who does not come is left out.
+ * Who made the lock for others, and uses it himself, expects nothing of them. */
+static bool is_awaited(struct pinned_ring *r, unsigned at, uint32_t by, uint64_t for_ns)
 {
 	uint32_t state = r->member[at].state;
 
-	if (state == AWAY)
+	if (state == AWAY || (state == EXPECTED && by == r->maker))
 		return false;
 	if (is_gone(r->member[at].pid) || (state == EXPECTED && for_ns >= EXPECTED_NS) ||
 	    (state == BUSY && for_ns >= TURN_NS)) {
@@ -218,7 +220,7 @@ static bool others_first(struct pinned_ring *r, uint32_t own, uint64_t for_ns)
 			at = 0;
 		if (at == mine)
 			break;
-		found |= is_awaited(r, at, for_ns);
+		found |= is_awaited(r, at, own, for_ns);
 	}
 	unlock(r);
 	return found;

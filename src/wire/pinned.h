@@ -47,8 +47,9 @@ struct pinned_sleeper {
 #define PINNED_RINGS 32u
 #define PINNED_MEMBERS 24u
 struct pinned_ring {
-	uint32_t lock; /* of this row */
-	uint32_t last; /* the process that had it last; 0: none */
+	uint32_t lock;	/* of this row */
+	uint32_t maker; /* the process that made it */
+	uint32_t last;	/* the process that had it last; 0: none */
 	struct {
 		uint32_t pid, state;
 	} member[PINNED_MEMBERS]; /* in the order of their numbers; 0: none behind it */
