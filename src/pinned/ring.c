@@ -189,13 +189,12 @@ static bool is_gone(uint32_t pid)
 	return len <= 0 || stat[len + 1] == 'Z' || stat[len + 1] == 'X';
 }
 
-/* Is it the turn of this one, for whom somebody has waited so long? Who does not come is left out.
- * Who made the lock for others, and uses it himself, expects nothing of them. */
-static bool is_awaited(struct pinned_ring *r, unsigned at, uint32_t by, uint64_t for_ns)
+/* Is it the turn of this one, for whom somebody has waited so long? Who does not come is left out. */
+static bool is_awaited(struct pinned_ring *r, unsigned at, uint64_t for_ns)
 {
 	uint32_t state = r->member[at].state;
 
-	if (state == AWAY || (state == EXPECTED && by == r->maker))
+	if (state == AWAY)
 		return false;
 	if (is_gone(r->member[at].pid) || (state == EXPECTED && for_ns >= EXPECTED_NS) ||
 	    (state == BUSY && for_ns >= TURN_NS)) {
@@ -220,7 +219,7 @@ static bool others_first(struct pinned_ring *r, uint32_t own, uint64_t for_ns)
 			at = 0;
 		if (at == mine)
 			break;
-		found |= is_awaited(r, at, own, for_ns);
+		found |= is_awaited(r, at, for_ns);
 	}
 	unlock(r);
 	return found;
@@ -263,8 +262,9 @@ bool pinned_ring_begin(sem_t *sem, bool waits)
 	struct pinned_ring *r = pinned_thread() ? ring_of(sem) : NULL;
 	uint32_t own = r ? (uint32_t)sys0(SYS_getpid) : 0;
 
-	/* One that is not free will not be had by who does not wait. */
-	if (!r || (!waits && !is_free(sem)))
+	/* One that is not free will not be had by who does not wait. Who made it for others, to keep
+	 * workers apart, is none of them, and has threads that wait for him. */
+	if (!r || own == r->maker || (!waits && !is_free(sem)))
 		return false;
 	set_state(r, own, BUSY, false);
 	await_turn(sem, r, own);
