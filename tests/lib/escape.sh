@@ -145,7 +145,7 @@ json()
 }
 
 # inside_start NAME [OPTION...] -- COMMAND...: a run in the background. NAME_OUT is its output,
-# NAME_PID the pid of pinfold, NAME_LAUNCH that of the harness's launcher around it.
+# NAME_PID the pid of pinfold, NAME_LAUNCH that of the harness's launcher around it. Standard input is the caller's.
 inside_start()
 {
 	local name=$1
@@ -154,7 +154,7 @@ inside_start()
 	evidence_files run "$@"
 	rm -f "$EVIDENCE/$name.pid"
 	launch_argv -p "$EVIDENCE/$name.pid"
-	"${LAUNCH[@]}" run "$@" >"$OUT" 2>"$ERR" {LIVE_FD}>&- &
+	"${LAUNCH[@]}" run "$@" <&0 >"$OUT" 2>"$ERR" {LIVE_FD}>&- &
 	printf -v "${name}_LAUNCH" %s "$!"
 	printf -v "${name}_OUT" %s "$OUT"
 	BACKGROUND+=("$!")

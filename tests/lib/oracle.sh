@@ -42,10 +42,15 @@ host_state()
 # Seconds that the wall clock is ahead of the time since boot.
 clock_offset()
 {
-	local up
+	local up after wall
 
-	read -r up _ </proc/uptime
-	echo $((${EPOCHREALTIME%[.,]*} - ${up%.*}))
+	# Who is held up between two looks at two clocks looks again.
+	while read -r up _ </proc/uptime; do
+		wall=${EPOCHREALTIME%[.,]*}
+		read -r after _ </proc/uptime
+		[ $((${after%.*} - ${up%.*})) -gt 1 ] || break
+	done
+	echo $((wall - ${up%.*}))
 }
 
 # journal_files live|dead: entries of the journal whose lock a living run holds, or nobody: a run
