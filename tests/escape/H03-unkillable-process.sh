@@ -63,7 +63,6 @@ attack()
 	JSON=$STUCK_OUT
 	same "it is said" "$(json '[d["status"] in a, d["sandbox"] in json.dumps(d["error"])]' \
 		failed timeout)" '[true, true]'
-	INSIDE_GRACE_MS=2000
 	inside -- true
 	ran
 }

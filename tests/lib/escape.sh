@@ -15,7 +15,7 @@ THROUGH=() # with PINFOLD_TEST_DAEMON: what makes every run one of the mode's da
 DAEMON_OF_MODE=
 # What a case may set, for the calls that follow:
 INSIDE_SECONDS=90    # after that the harness kills the run and calls it hung
-INSIDE_GRACE_MS=2000 # how long processes may outlive pinfold
+INSIDE_GRACE_MS=20000 # when a process that outlives pinfold is one that is left
 INSIDE_ENV=()        # KEY=VALUE for pinfold itself
 INSIDE_WRAP=()       # a program to start pinfold with, as the launching user
 INSIDE_OUTER=()      # a program to start all of that with, as the user who runs the tests
