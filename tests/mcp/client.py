@@ -29,7 +29,7 @@ class Server:
         self.process.stdin.write(text + b"\n")
         self.process.stdin.flush()
 
-    def receive(self, seconds=60):
+    def receive(self, seconds=120):
         fd = self.process.stdout.fileno()
         while b"\n" not in self.rest:
             if not select.select([fd], [], [], seconds)[0]:
@@ -129,12 +129,12 @@ def commands(argv):
     has("another word for the same", s.tool("exec", command="true", workdir="/"), 'Did you mean "cwd"?')
     has("an unknown sandbox", s.tool("exec", command="true", sandbox="dev"),
         '[not_found.sandbox] Sandbox "dev" does not exist', 'sandbox_create sandbox="dev"')
-    first, second = s.begin("tools/call", {"name": "sandbox_exec", "arguments": {"command": "sleep 5"}}), None
+    first, second = s.begin("tools/call", {"name": "sandbox_exec", "arguments": {"command": "sleep 300"}}), None
     second = s.call("tools/call", {"name": "sandbox_exec", "arguments": {"command": "echo quick"}})
     has("two at once", json.dumps(second), "quick")
     s.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": first}})
-    # It is told, and ends a moment later; by itself only after five seconds.
-    gone = "timeout 3 bash -c 'while pgrep sleep; do :; done' >/dev/null; pgrep sleep || echo none"
+    # It is told, and ends a moment later; by itself only after minutes.
+    gone = "timeout 50 bash -c 'while pgrep sleep; do :; done' >/dev/null; pgrep sleep || echo none"
     has("one that is cancelled is gone", s.tool("exec", command=gone), "none")
     check("and has no answer", not any(n.get("id") == first for n in s.notes))
     s.tool("exec", {"progressToken": 0}, command="for i in 1 2 3; do echo line $i; sleep 0.4; done")
@@ -202,16 +202,16 @@ def processes(argv):
     text = s.tool("exec", command="echo begun; read a; echo got $a; read b; exit 3", background=True)
     has("one in the background", text, "started process p1 (", "output so far (", "begun",
         'Poll: sandbox_process_read process_id="p1" wait_ms=20000')
-    has("input", s.tool("process_write", process_id="p1", input="hello\n", wait_ms=5000), "running",
+    has("input", s.tool("process_write", process_id="p1", input="hello\n", wait_ms=20000), "running",
         "output:\ngot hello\n", "next_offset: 16 of 16 bytes")
     has("nothing new", s.tool("process_read", process_id="p1"), "output: (empty)", "Nothing new")
     has("all of it again", s.tool("process_read", process_id="p1", offset=0), "begun\ngot hello")
     has("its end only", s.tool("process_read", process_id="p1", offset=-6), "output:\nhello\n")
-    has("end of input", s.tool("process_write", process_id="p1", close_stdin=True, wait_ms=5000), "process p1")
-    has("how it ended", s.tool("process_read", process_id="p1", wait_ms=5000, offset=0), "exit 3")
+    has("end of input", s.tool("process_write", process_id="p1", close_stdin=True, wait_ms=20000), "process p1")
+    has("how it ended", s.tool("process_read", process_id="p1", wait_ms=20000, offset=0), "exit 3")
     s.tool("exec", command="sleep 1000", background=True)
     s.tool("process_write", process_id="p2", signal="TERM")
-    has("a signal", s.tool("process_read", process_id="p2", wait_ms=5000), "killed by signal 15 (SIGTERM)")
+    has("a signal", s.tool("process_read", process_id="p2", wait_ms=20000), "killed by signal 15 (SIGTERM)")
     has("it hears nothing more", s.tool("process_write", process_id="p2", input="x"), "[conflict] p2 has ended")
     has("one that is not there", s.tool("process_read", process_id="p9"),
         "[not_found.process] p9 is unknown in sandbox default. Known: p1 (exit 3), p2 (killed")
@@ -619,7 +619,7 @@ def secrets(argv):
 
 def asked(argv):
     """With a policy that asks for good.test:80 and before `env true`."""
-    get = {"command": "curl -s -m 30 http://good.test/", "timeout_ms": 40000}
+    get = {"command": "curl -s -m 80 http://good.test/", "timeout_ms": 90000}
     s = Server(argv)
     s.initialize()
     text = s.tool("exec", **get)
@@ -628,10 +628,10 @@ def asked(argv):
     answer(argv, "approve", approval_of(text))
     has("and goes on after a yes in a terminal", s.tool("process_read", process_id="r1", wait_ms=20000),
         "exit 0 in ", "hello good.test")
-    text = s.tool("exec", command="env true; echo $?", timeout_ms=40000)
+    text = s.tool("exec", command="env true; echo $?", timeout_ms=90000)
     answer(argv, "deny", approval_of(text))
     s.tool("exec", background=True, **{"command": get["command"]})
-    wait = time.monotonic() + 20
+    wait = time.monotonic() + 60
     while "apr" not in (text := s.tool("process_read", process_id="p1", wait_ms=100)) and time.monotonic() < wait:
         pass
     has("one in the background", text, "running", "[denied.approval_needed]", "pinfold approve apr")
@@ -653,7 +653,7 @@ def asked(argv):
     has("closed without an answer", text, "[denied.approval_needed]", "pinfold approve")
     answer(argv, "approve", approval_of(text))
     has("then a terminal answers", s.tool("process_read", process_id="r3", wait_ms=20000), "hello good.test")
-    code = {"code": "import urllib.request as u\nu.urlopen('http://good.test/').read()", "timeout_ms": 40000}
+    code = {"code": "import urllib.request as u\nu.urlopen('http://good.test/').read()", "timeout_ms": 90000}
     has("a form for code: yes, for the sandbox", s.tool("run_code", **code), "result:\nb'hello good.test")
     has("then no more is asked", s.tool("run_code", **code), "result:\nb'hello good.test")
     check("four questions", len(s.asked) == 4, s.asked)
@@ -750,7 +750,7 @@ def directories(pids):
             if len(row) > 7 and f"socket:[{row[6]}]" in inodes and "pinfold-own" in row[7]}
 
 
-def all_gone(pids, seconds=20):
+def all_gone(pids, seconds=60):
     until = time.monotonic() + seconds
     while time.monotonic() < until and any(os.path.exists(f"/proc/{p}") for p in pids):
         select.select([], [], [], 0.05)
