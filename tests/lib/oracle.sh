@@ -163,7 +163,7 @@ oracle_objects()
 
 	# A group that another case is just making or removing is idle for a moment only; what a killed
 	# launcher of another case left is removed by root's next run, and that may be late.
-	wait_for 3 nothing_left || { root_runs_once; wait_for 3 nothing_left; } ||
+	wait_for 3 nothing_left || { root_runs_once; wait_for 10 nothing_left; } ||
 		fell ESCAPE "left on the host: $(grep -vxFf "$EVIDENCE/left.before" \
 			"$EVIDENCE/left.after" | head -5 | tr '\n' ' ')"
 	host_mounts >"$EVIDENCE/mounts.after"
