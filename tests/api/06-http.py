@@ -334,7 +334,7 @@ def many_calls():
         s.sendall(wait.encode())
         held.append(s)
     check("700 calls that wait: it lives", served())
-    other = Api(TOKEN, timeout=10)
+    other = Api(TOKEN, timeout=30)
     answers = []
 
     def once(): # the daemon's own door may be full for a moment: then it is 503
@@ -355,7 +355,7 @@ def urllib_client():
     def ask(method, path, body=None, kind="application/json"):
         r = urllib.request.Request("http://127.0.0.1:%d%s" % (PORT, path), data=body, method=method, headers={
             "Authorization": "Bearer " + TOKEN, "Content-Type": kind})
-        with urllib.request.urlopen(r, timeout=20) as f:
+        with urllib.request.urlopen(r, timeout=60) as f:
             return f.status, f.read()
     status, body = ask("POST", "/v1/runs", json.dumps(dict(BEST, command="echo urllib")).encode())
     same("urllib: a run", (status, json.loads(body)["stdout"]["text"]), (200, "urllib\n"))

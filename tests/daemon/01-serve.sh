@@ -246,7 +246,7 @@ listener.bind(path)
 listener.listen()
 notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 notify.bind(path + ".notify")
-notify.settimeout(20)
+notify.settimeout(60)
 def child():
     os.dup2(listener.fileno(), 3)
     os.set_inheritable(3, True)

@@ -5,7 +5,7 @@ import socket
 import sys
 import threading
 
-TIMEOUT = 20
+TIMEOUT = 30
 
 
 def connect(port=7777):
