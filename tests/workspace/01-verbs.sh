@@ -552,7 +552,7 @@ checks()
 	pinfold rm demo
 	pinfold rm second
 	pinfold rm third
-	check "all is removed" wait_for 5 settled
+	check "all is removed" wait_for 40 settled
 	check "and no layer is left" test -z "$(ls "$M/home/layers")"
 }
 

@@ -137,10 +137,11 @@ for _ in range(2000):
     os.write(f, data)
     time.sleep(0.001)'
 	doc_is '["killed", "disk"]' '[d["status"], d["limit"]["kind"]]' "a large file beside many is too much"
-	CALL_SECONDS=120
+	CALL_SECONDS=240
 	taken=$(($(du -sk "$M/home/layers" | cut -f1) << 10))
 	diag "$((taken >> 20)) MiB of $((most >> 20))"
-	check "and was stopped soon" test "$taken" -lt "$((most + (256 << 20)))"
+	# Nearly a second of its writing, in which nobody may get to look. By looks at all files it would be two and more.
+	check "and was stopped soon" test "$taken" -lt "$((most + (512 << 20)))"
 	pinfold rm late
 }
 
