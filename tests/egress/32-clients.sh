@@ -184,7 +184,7 @@ checks()
 		registry
 	fi
 	CALL_OUTER=(nsenter "--net=/proc/$NEAR/ns/net")
-	CALL_SECONDS=20
+	CALL_SECONDS=240
 }
 
 run_egress
