@@ -193,6 +193,7 @@ static int check_disk(struct request *r, struct err *e)
 int request_lose_scope(struct request *r, struct err *e)
 {
 	(void)snprintf(r->cgroups.why, sizeof(r->cgroups.why), "%.150s", e->text);
+	*e = (struct err)ERR_INIT;
 	r->scope = false;
 	find_holders(r, false);
 	return check_strict(r, e);

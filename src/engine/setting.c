@@ -72,17 +72,19 @@ static int take_text(char *text, const char *path, struct err *e)
 static int from_file(struct err *e)
 {
 	char dir[PATH_MAX], path[PATH_MAX + sizeof("/" SETTING_FILE)];
-	struct err none = ERR_INIT;
+	struct err none = ERR_INIT, unread = ERR_INIT;
 	auto_free char *text = NULL;
 	size_t len = 0;
 
 	if (source_config_dir(dir, &none) < 0)
 		return GROUP; /* who has no place for it has none */
 	(void)snprintf(path, sizeof(path), "%s/" SETTING_FILE, dir);
-	int r = source_read(AT_FDCWD, path, SOURCE_SELF, &text, &len, e);
+	int r = source_read(AT_FDCWD, path, SOURCE_SELF, &text, &len, &unread);
+	if (r == -ENOENT && !unread.text[0])
+		return GROUP;
 	if (r < 0)
-		return r == -ENOENT && !e->text[0] ? GROUP : r;
-	return take_text(text, path, e);
+		*e = unread;
+	return r < 0 ? r : take_text(text, path, e);
 }
 
 int setting_ledger_sync(struct err *e)

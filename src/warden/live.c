@@ -97,6 +97,7 @@ static int use_volume(struct live *l, struct sandbox_spec *spec, int *ret_mount,
 
 	if (r >= 0 || spec->limits.disk_bytes > spec->limits.memory_bytes / 2)
 		return r;
+	*e = (struct err)ERR_INIT; /* in memory, then */
 	spec->on_volume = false;
 	return 0;
 }

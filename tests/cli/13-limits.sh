@@ -288,6 +288,34 @@ read_only()
 	prints ran "root with another /run"
 }
 
+# A user's systemd that does not answer, and one that is gone: his limits are best-effort, as without one.
+without_answer()
+{
+	local dir=$M/run/systemd
+
+	[ "$MODE" = U ] && unshare -m mount --bind /sys/fs/cgroup/unified /sys/fs/cgroup 2>/dev/null || return 0
+	mkdir -p "$dir"
+	CALL_OUTER=(unshare -m sh -c 'mount --bind /sys/fs/cgroup/unified /sys/fs/cgroup; exec "$@"' sh)
+	/usr/bin/python3 -I -c 'import socket, sys, time
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+s.listen()
+time.sleep(600)' "$dir/private" &
+	BACKGROUND+=($!)
+	wait_for 30 test -S "$dir/private"
+	own "$dir"
+	inside -- echo ran
+	prints ran "a systemd that does not answer"
+	says 'limits are best-effort: memory polled.*systemd' "is said"
+	kill $!
+	wait $! 2>/dev/null
+	inside -- echo ran
+	prints ran "one that is gone"
+	says 'limits are best-effort: memory polled.*systemd' "is said, too"
+	rm -r "$dir"
+	CALL_OUTER=()
+}
+
 levels()
 {
 	inside_json --isolation strict -- true
@@ -323,6 +351,7 @@ checks()
 	strictness
 	without_groups
 	read_only
+	without_answer
 	levels
 }
 
