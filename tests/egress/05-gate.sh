@@ -74,7 +74,7 @@ killed()
 	for after in 1 2 5 9; do
 		inside_start A "${allow[@]}" -- "${BARE[@]}" /usr/bin/python3 -I -c \
 			"$(cat "$EGRESS_DIR/gate.py")" busy
-		wait_for 10 grep -qx "$after" "$A_OUT"
+		wait_for 20 grep -qx "$after" "$A_OUT"
 		gate_of "$A_PID"
 		kill -9 "$GATE"
 		inside_wait A
