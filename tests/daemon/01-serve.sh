@@ -107,7 +107,7 @@ front_holds_nothing()
 	check "front comes back" wait_for 5 another_front "$front"
 	front=$(front_pid)
 	check "it has its sockets and no other descriptor" test -z "$(readlink "/proc/$front/fd/"* |
-		grep -vE '^(socket:|anon_inode:\[eventpoll\]|/dev/null|pipe:|/tmp/pinfold-cli.*(out|err)$)')"
+		grep -vE '^(socket:|anon_inode:\[eventpoll\]|/dev/null|pipe:|'"${TMPDIR:-/tmp}"'/pinfold-cli.*(out|err)$)')"
 	check "nor more than a few" test "$(ls "/proc/$front/fd" | wc -l)" -le 8
 	kill "$MID_PID"
 	inside_wait MID
