@@ -101,7 +101,8 @@ static void gives_up(void)
 	long took = now_ms() - began;
 	diag("%ld ms, a look %ld ms", took, look);
 	/* There is room for a thousand looks that take no time. */
-	ok(took >= PATIENCE_MS && took < 3 * PATIENCE_MS + 100 * look, "is waited for as long as was said");
+	ok(took >= PATIENCE_MS && took < 3 * PATIENCE_MS + 100 * look,
+	   "is waited for as long as was said");
 	end(guest);
 }
 
