@@ -31,6 +31,7 @@ struct launch {
 	int terminal; /* slave side, -1: pipes */
 	struct fate *fate;
 	int shared;		       /* it is in a page of its own */
+	long guest;		       /* who starts it */
 	int nursed;		       /* who starts it has restricted himself */
 	char *argv[PLAN_ARGS_MAX + 3]; /* room for "/bin/sh script" in front */
 	char *envp[PLAN_ARGS_MAX + 1];
@@ -264,6 +265,17 @@ static int child_files(const struct launch *l)
 	return l->g->files ? (int)sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, &limit, NULL) : 0;
 }
 
+/* A zygote is in the host's pid namespace: from its first moment on it ends with its guest by this alone. */
+static int child_leash(const struct launch *l)
+{
+	if (!(l->g->plan->flags & PLAN_ZYGOTE))
+		return 0;
+	long r = sys5(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (r >= 0 && sys0(SYS_getppid) != l->guest)
+		r = -ESRCH; /* it was gone before that */
+	return (int)r;
+}
+
 static __attribute__((noinline, noreturn)) void child_main(struct launch *l)
 {
 	uint64_t none = 0;
@@ -288,6 +300,8 @@ static __attribute__((noinline, noreturn)) void child_main(struct launch *l)
 	}
 	if (r >= 0)
 		r = child_session(l);
+	if (r >= 0)
+		r = child_leash(l);
 	if (r >= 0) {
 		l->fate->step = MSG_STEP_EXEC;
 		child_close(l);
@@ -358,6 +372,7 @@ int guest_command(struct guest *g, int *ret_step)
 
 	l->g = g;
 	l->terminal = -1;
+	l->guest = sys0(SYS_getpid);
 	if (!l->fate)
 		l->fate = &fate;
 	l->fate->error = 0;
