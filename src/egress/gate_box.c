@@ -283,18 +283,21 @@ void box_named(struct box *b, const struct name *n)
 
 bool box_may_name(struct box *b, const struct name *n)
 {
-	uint64_t minute = gate.now_ms / 60000;
 	uint32_t hash = row_hash(n->text, 0, 0, "");
+	unsigned oldest = 0;
 
-	if (b->wild_minute != minute)
-		b->n_wild = 0;
-	b->wild_minute = minute;
-	for (unsigned i = 0; i < b->n_wild; i++)
-		if (b->wild[i] == hash)
+	for (unsigned i = 0; i < WILD_PER_MINUTE; i++) {
+		uint64_t at = b->wild[i].at_ms;
+
+		if (at && gate.now_ms - at < MINUTE_MS && b->wild[i].hash == hash)
 			return true;
-	if (b->n_wild == WILD_PER_MINUTE)
+		if (at < b->wild[oldest].at_ms)
+			oldest = i;
+	}
+	if (b->wild[oldest].at_ms && gate.now_ms - b->wild[oldest].at_ms < MINUTE_MS)
 		return !HOLD_GATE_WILD;
-	b->wild[b->n_wild++] = hash;
+	b->wild[oldest].at_ms = gate.now_ms;
+	b->wild[oldest].hash = hash;
 	return true;
 }
 

@@ -19,8 +19,7 @@
 
 #define ACCEPTS 32	     /* in one turn, so that one sandbox does not take all of it */
 #define OWN_PORT 9	     /* any will do */
-#define TLS_ACCESS_DENIED 49 /* alerts */
-#define TLS_UNRECOGNIZED_NAME 112
+#define TLS_ACCESS_DENIED 49 /* an alert */
 
 void inlet_told(struct inlet *in, uint32_t events)
 {
@@ -247,10 +246,30 @@ bool conn_spend(struct conn *c, uint64_t up, uint64_t down)
 	return true;
 }
 
+/* One more request within a minute? Counted by parts of it, with the one that is going on: never too
+ * many, whenever the minute begins. */
+static bool is_in_time(struct account *a, uint32_t most)
+{
+	uint64_t part = gate.now_ms / (MINUTE_MS / MINUTE_PARTS);
+	uint32_t *now = &a->requests[part % (MINUTE_PARTS + 1)];
+	uint64_t sum = 0;
+
+	if (part - a->part > MINUTE_PARTS)
+		memset(a->requests, 0, sizeof(a->requests));
+	for (uint64_t i = a->part + 1; i <= part && part - a->part <= MINUTE_PARTS; i++)
+		a->requests[i % (MINUTE_PARTS + 1)] = 0;
+	a->part = part;
+	for (unsigned i = 0; i <= MINUTE_PARTS; i++)
+		sum += a->requests[i];
+	if (sum >= most)
+		return false;
+	(*now)++;
+	return true;
+}
+
 bool conn_request(struct conn *c, const struct egress_verdict *v)
 {
 	struct account *a = v->limits.requests_per_minute ? box_account(c->box, v->rule) : NULL;
-	uint64_t minute = gate.now_ms / 60000;
 	struct box *b = c->box;
 
 	if (b->budget.requests && b->spent.requests >= b->budget.requests) {
@@ -264,14 +283,10 @@ bool conn_request(struct conn *c, const struct egress_verdict *v)
 	purse_spend(b, GATE_REQUESTS, 1);
 	if (!v->limits.requests_per_minute)
 		return true;
-	if (a && a->minute != minute) {
-		a->minute = minute;
-		a->requests = 0;
-	}
-	if (a && ++a->requests <= v->limits.requests_per_minute)
+	if (a && is_in_time(a, v->limits.requests_per_minute))
 		return true;
 	box_deny(b, &c->host, c->port, NULL, v->name,
-		 "the rule's limit of requests in a minute is reached; wait for the next one");
+		 "the rule's limit of requests in a minute is reached; wait for a minute");
 	return false;
 }
 
@@ -514,7 +529,7 @@ static void no_server(struct conn *c, const char *why)
 		stage_run(c);
 }
 
-static void refuse_tls(struct conn *c, uint8_t code)
+void conn_refuse_tls(struct conn *c, uint8_t code)
 {
 	uint8_t alert[7];
 
@@ -530,7 +545,7 @@ static bool is_checked(struct conn *c)
 	for (; c->tried < c->n_addresses; c->tried++)
 		switch (check_server(c, &c->addresses[c->tried])) {
 		case CHECK_GOOD: return true;
-		case CHECK_BAD: refuse_tls(c, TLS_ACCESS_DENIED); return false;
+		case CHECK_BAD: conn_refuse_tls(c, TLS_ACCESS_DENIED); return false;
 		case CHECK_UNREACHED: continue;
 		case CHECK_FREE:
 		case CHECK_CONNECTING:
@@ -660,61 +675,6 @@ static void connected(struct conn *c)
 	stage_run(c);
 }
 
-static void refuse_hello(struct conn *c, const struct hello *h, const char *what, const char *hint)
-{
-	box_deny(c->box, &c->host, c->port, what, "tls", hint);
-	refuse_tls(c, h->alert ? h->alert : TLS_UNRECOGNIZED_NAME);
-}
-
-static void judge_hello(struct conn *c)
-{
-	struct hello h = {0};
-	char what[192];
-	enum hello_state state = hello_parse(c->hello, c->hello_len, &h);
-
-	if (state == HELLO_MORE)
-		return;
-	if (state == HELLO_REFUSED) {
-		(void)snprintf(what, sizeof(what), "connect %.100s:%u: %.60s", c->host.text,
-			       c->port, h.why);
-		refuse_hello(
-			c, &h, what,
-			"on this port TLS is expected, with the server's name in the clear (SNI)");
-		return;
-	}
-	if (HOLD_GATE_SNI && !name_equal(&h.name, &c->host)) {
-		(void)snprintf(what, sizeof(what), "connect %.70s:%u: TLS asks for %.70s",
-			       c->host.text, c->port, h.name.text);
-		refuse_hello(c, &h, what,
-			     "the name in TLS (SNI) must be the host that is connected to");
-		return;
-	}
-	conn_resolve(c);
-}
-
-static void hello_run(struct conn *c)
-{
-	if (conn_first_bytes(c) < 0)
-		return;
-	if (c->hello_len) /* a proxy's client said it behind its request */
-		judge_hello(c);
-	while (c->state == CONN_HELLO && c->hello_len < c->hello_cap) {
-		ssize_t n =
-			recv(c->client.fd, c->hello + c->hello_len, c->hello_cap - c->hello_len, 0);
-
-		if (n < 0 && errno == EAGAIN)
-			break;
-		if (n <= 0) {
-			conn_close(c);
-			return;
-		}
-		c->hello_len += (size_t)n;
-		judge_hello(c);
-	}
-	if (c->state == CONN_HELLO && c->hello_len == c->hello_cap)
-		conn_abort(c);
-}
-
 int conn_first_bytes(struct conn *c)
 {
 	if (c->hello)
@@ -735,7 +695,7 @@ void conn_ready(struct conn *c)
 		return;
 	}
 	switch (c->state) {
-	case CONN_HELLO: hello_run(c); break;
+	case CONN_HELLO: conn_hello_run(c); break;
 	case CONN_PROXY: proxy_run(c); break;
 	case CONN_STAGE: stage_run(c); break;
 	case CONN_RESOLVE:

@@ -91,12 +91,16 @@ void gate_forget(struct source *s);
 /* gate_confine.c: give up every right that the gate does not need. */
 int gate_confine(struct err *e);
 
+#define MINUTE_MS 60000u
+#define MINUTE_PARTS 6u
+
 /* What a rule has cost so far. */
 struct account {
 	int rule;
 	uint64_t up, down;
-	uint32_t conns, requests;
-	uint64_t minute; /* in which the requests were */
+	uint32_t conns;
+	uint64_t part; /* of a minute, since the machine began: the last with requests */
+	uint32_t requests[MINUTE_PARTS + 1];
 };
 
 enum ask_state { ASK_FREE, ASK_OPEN, ASK_YES, ASK_NO };
@@ -207,10 +211,11 @@ struct box {
 	unsigned n_accounts, n_conns;
 	uint64_t dns_at_ms; /* refused questions for names: a bucket that fills */
 	uint32_t dns_tokens;
-	/* Names below wildcards in this minute, by their hash. */
-	uint64_t wild_minute;
-	uint32_t wild[WILD_PER_MINUTE];
-	unsigned n_wild;
+	/* Names below wildcards in the last minute, by their hash. */
+	struct {
+		uint64_t at_ms; /* 0: never */
+		uint32_t hash;
+	} wild[WILD_PER_MINUTE];
 };
 
 /* gate_box.c: takes the descriptors over, whatever comes of it. */
@@ -332,6 +337,12 @@ struct conn {
 
 	uint8_t *hello; /* first bytes of the client, that belong to the server */
 	size_t hello_len, hello_sent, hello_cap;
+	size_t hello_may; /* how many of them, while there may be a second hello */
+	enum {
+		SECOND_NONE,
+		SECOND_UNKNOWN, /* the server has not answered */
+		SECOND_AWAITED,
+	} second;
 	struct flow up, down;
 	struct secret_scan scan; /* of what the client sends, where anything may be said */
 
@@ -395,6 +406,13 @@ void conn_ready(struct conn *c);
 /* Room for what the client says before it has a server. -ENOMEM: it is closed. */
 #define FIRST_BYTES_MAX 32768u /* every hello and every head of HTTP */
 int conn_first_bytes(struct conn *c);
+
+/* gate_hello.c: the name in TLS that is passed through. */
+void conn_hello_run(struct conn *c);
+/* While there may be a second hello. False: nothing may pass now. */
+bool conn_second_run(struct conn *c);
+/* An alert, and the end. */
+void conn_refuse_tls(struct conn *c, uint8_t code);
 
 /* gate_ask.c: what a person says to it. WAIT: he is asked, and the connection is made busy when he
  * has answered; whoever asked asks again then. NO was told. */

@@ -4,6 +4,7 @@
  * connection holds only while bytes are in them. One that is idle costs no buffer.
  */
 #include <fcntl.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -142,15 +143,17 @@ static int move(struct conn *c, struct flow *f, int from, int to)
 /* What the client said before it had a server. False: not all of it is gone yet. */
 static bool send_hello(struct conn *c)
 {
+	size_t may = c->second ? c->hello_may : c->hello_len;
+
 	if (!c->hello_sent && c->protocol == EGRESS_TCP && c->box->secrets &&
 	    secret_scan(&c->scan, (const char *)c->hello, c->hello_len)) {
 		secrets_alarm(c, "stream");
 		conn_abort(c);
 		return false;
 	}
-	while (c->hello_sent < c->hello_len) {
-		ssize_t n = send(c->server.fd, c->hello + c->hello_sent,
-				 c->hello_len - c->hello_sent, MSG_NOSIGNAL);
+	while (c->hello_sent < may) {
+		ssize_t n = send(c->server.fd, c->hello + c->hello_sent, may - c->hello_sent,
+				 MSG_NOSIGNAL);
 
 		if (n < 0 && errno == EAGAIN)
 			return false;
@@ -164,6 +167,12 @@ static bool send_hello(struct conn *c)
 		}
 		c->hello_sent += (size_t)n;
 	}
+	if (c->second) {
+		c->hello_len -= may;
+		memmove(c->hello, c->hello + may, c->hello_len);
+		c->hello_sent = c->hello_may = 0;
+		return true;
+	}
 	free(c->hello);
 	c->hello = NULL;
 	c->hello_len = c->hello_sent = c->hello_cap = 0;
@@ -172,9 +181,11 @@ static bool send_hello(struct conn *c)
 
 void relay_run(struct conn *c)
 {
-	if (c->hello_len && !send_hello(c))
+	if (c->hello && !send_hello(c))
 		return;
-	int up = move(c, &c->up, c->client.fd, c->server.fd);
+	if (c->second && (!conn_second_run(c) || (!c->second && !send_hello(c))))
+		return;
+	int up = c->second ? 0 : move(c, &c->up, c->client.fd, c->server.fd);
 	int down = up < 0 ? -1 : move(c, &c->down, c->server.fd, c->client.fd);
 
 	if (up < 0 || down < 0) {

@@ -9,8 +9,13 @@
 #define RECORD_HEAD 5u
 #define RECORD_MAX 16384u
 #define RECORDS_MAX 64u /* a hello in more pieces than that is a game */
-#define TYPE_HANDSHAKE 22
+#define ALERT_LEN 2u
+#define ALERT_FATAL 2
 #define CLIENT_HELLO 1
+#define SERVER_HELLO 2
+#define SERVER_HELLO_FRONT 38u /* type, length, version, random */
+
+enum { TYPE_CIPHERS = 20, TYPE_ALERT = 21, TYPE_HANDSHAKE = 22, TYPE_DATA = 23 };
 
 enum {
 	EXT_SERVER_NAME = 0,
@@ -251,11 +256,68 @@ enum hello_state hello_parse(const uint8_t *buf, size_t len, struct hello *ret)
 		/* A message ends with its record: nothing may ride behind it unseen. */
 		if (have == want && (room < there || there < n))
 			return refuse(ret, ALERT_UNEXPECTED, "something behind the ClientHello");
+		ret->len = at + RECORD_HEAD + n;
 		if (have == want && want > 4)
 			return read_message(msg + 4, want - 4, ret);
 		at += RECORD_HEAD + there;
 	}
 	return HELLO_MORE;
+}
+
+/* What a server says in the place of random bytes (RFC 8446, 4.1.3). */
+static const uint8_t retry_random[32] = {0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11,
+					 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91,
+					 0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e,
+					 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c};
+
+static enum hello_answer read_answer(const uint8_t *p, size_t left, size_t n)
+{
+	/* Nobody cuts one so short, and of what is no ServerHello we do not know what it asks for. */
+	if (n < SERVER_HELLO_FRONT || (left > RECORD_HEAD && p[RECORD_HEAD] != SERVER_HELLO))
+		return HELLO_ANSWER_RETRY;
+	if (left < RECORD_HEAD + SERVER_HELLO_FRONT)
+		return HELLO_ANSWER_MORE;
+	return memcmp(p + RECORD_HEAD + 6, retry_random, sizeof(retry_random)) == 0
+		       ? HELLO_ANSWER_RETRY
+		       : HELLO_ANSWER_FINAL;
+}
+
+enum hello_answer hello_answer(const uint8_t *buf, size_t len)
+{
+	size_t at = 0;
+
+	while (len - at >= RECORD_HEAD) {
+		const uint8_t *p = buf + at;
+		size_t n = (size_t)p[3] << 8 | p[4];
+
+		if (p[0] == TYPE_HANDSHAKE)
+			return read_answer(p, len - at, n);
+		if (p[0] != TYPE_ALERT)
+			return HELLO_ANSWER_FINAL;
+		if (n != ALERT_LEN || at > HELLO_ANSWER_BYTES / 2)
+			return HELLO_ANSWER_RETRY;
+		if (len - at < RECORD_HEAD + ALERT_LEN)
+			break;
+		if (p[RECORD_HEAD] == ALERT_FATAL)
+			return HELLO_ANSWER_FINAL;
+		at += RECORD_HEAD + ALERT_LEN; /* a warning may come first */
+	}
+	return HELLO_ANSWER_MORE;
+}
+
+size_t hello_second(const uint8_t *buf, size_t len, bool *ret_more)
+{
+	size_t at = 0;
+
+	while (len - at >= RECORD_HEAD && (buf[at] == TYPE_CIPHERS || buf[at] == TYPE_DATA)) {
+		size_t n = (size_t)buf[at + 3] << 8 | buf[at + 4];
+
+		if (n > len - at - RECORD_HEAD)
+			break;
+		at += RECORD_HEAD + n;
+	}
+	*ret_more = at < len && (buf[at] == TYPE_CIPHERS || buf[at] == TYPE_DATA);
+	return at;
 }
 
 size_t hello_alert(uint8_t alert, uint8_t ret[7])

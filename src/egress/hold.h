@@ -37,6 +37,12 @@
 #else
 #define HOLD_GATE_SNI 1
 #endif
+/* so does a second one, that a server asks for */
+#ifdef DROP_GATE_SECOND
+#define HOLD_GATE_SECOND 0
+#else
+#define HOLD_GATE_SECOND 1
+#endif
 /* and hides no name */
 #ifdef DROP_GATE_ECH
 #define HOLD_GATE_ECH 0

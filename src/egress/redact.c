@@ -61,12 +61,23 @@ static size_t in_hex(const char *in, size_t len, bool lower, char *out)
 	return 2 * len;
 }
 
+/* As UTF-16 has it, whichever byte comes first: without the zero at one end. */
+static size_t in_utf16(const char *in, size_t len, char *out)
+{
+	for (size_t i = 0; i < len; i++) {
+		out[2 * i] = in[i];
+		out[2 * i + 1] = '\0';
+	}
+	return 2 * len - 1;
+}
+
 static bool add_forms(struct redact *r, const struct secret *one)
 {
 	char text[REDACT_FORM_MAX];
 	const char *in = one->value;
 	size_t len = one->len;
-	bool good = add(r, in, len, false) && add(r, in, len, true);
+	bool good = add(r, in, len, false) && add(r, in, len, true) &&
+		    add(r, text, in_utf16(in, len, text), false);
 
 	for (int other = 0; other < 2 && good; other++)
 		good = add(r, text, in_hex(in, len, other, text), false);

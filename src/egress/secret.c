@@ -169,23 +169,21 @@ static const struct egress_inject *of_param(const struct egress_inject *in, unsi
 
 	if (http_decode(p->name, p->name_len, true, name, sizeof(name)) < 0)
 		return NULL;
+	name[strcspn(name, "[")] = '\0'; /* key[]=a is another key to many */
 	for (unsigned i = 0; i < n; i++)
 		if (in[i].where == EGRESS_QUERY && strcasecmp(in[i].key, name) == 0)
 			return &in[i];
 	return NULL;
 }
 
-static enum secret_finding check_target(const struct secret_set *s, const struct http_head *h,
-					const struct egress_verdict *v)
+static enum secret_finding check_query(const struct secret_set *s, const struct http_target *t,
+				       const struct egress_verdict *v, bool splits_more)
 {
-	struct http_target t;
 	struct http_query q;
 	struct http_param p;
 
-	http_target_split(h, &t);
-	if (mark_in(t.path ? t.path : "", t.path_len))
-		return SECRET_STRAY;
-	http_query_init(&q, &t);
+	http_query_init(&q, t);
+	q.splits_more = splits_more;
 	while (http_query_next(&q, &p)) {
 		const struct egress_inject *one = of_param(v->inject, v->n_inject, &p);
 		const struct secret *it = one ? secret_find(s, one->secret) : NULL;
@@ -200,6 +198,19 @@ static enum secret_finding check_target(const struct secret_set *s, const struct
 			return SECRET_FOREIGN;
 	}
 	return SECRET_FINE;
+}
+
+static enum secret_finding check_target(const struct secret_set *s, const struct http_head *h,
+					const struct egress_verdict *v)
+{
+	struct http_target t;
+
+	http_target_split(h, &t);
+	if (mark_in(t.path ? t.path : "", t.path_len))
+		return SECRET_STRAY;
+	enum secret_finding found = check_query(s, &t, v, false);
+	/* As servers read it that take ; for &. */
+	return found == SECRET_FINE ? check_query(s, &t, v, true) : found;
 }
 
 enum secret_finding secret_check(const struct secret_set *s, const struct http_head *h,
@@ -233,8 +244,9 @@ enum secret_finding secret_check(const struct secret_set *s, const struct http_h
 
 bool secret_drops(const struct http_field *f, const struct egress_inject *in, unsigned n)
 {
-	static const char *const ways[] = {"accept-encoding", "grpc-accept-encoding",
-					   "connect-accept-encoding", "range", "if-range"};
+	static const char *const ways[] = {
+		"accept-encoding", "grpc-accept-encoding", "connect-accept-encoding", "range",
+		"if-range",	   "accept-charset"};
 
 	for (unsigned i = 0; i < n; i++)
 		if (writes(&in[i], f))

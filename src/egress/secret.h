@@ -84,8 +84,8 @@ bool secret_scan(struct secret_scan *c, const char *data, size_t len);
 
 /*
  * Taking values out of what a server sends: each is overwritten with stars, so lengths stay. The
- * value itself and its base64, with any of their characters escaped as in a URL, in JSON or in HTML, and
- * in hexadecimal. What could be the beginning of one is held until more comes.
+ * value itself and its base64, with any of their characters escaped as in a URL, in JSON or in HTML,
+ * in hexadecimal and in UTF-16. What could be the beginning of one is held until more comes.
  */
 #define REDACT_FORMS 16u
 #define REDACT_FORM_MAX (8 * ((SECRET_VALUE_MAX + 2) / 3 * 4) + 64) /* base64, all of it escaped */

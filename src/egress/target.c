@@ -142,6 +142,7 @@ static unsigned query_override(const struct http_head *h, unsigned skip,
 		return 0;
 	http_target_split(h, &t);
 	http_query_init(&q, &t);
+	q.splits_more = true;
 	for (unsigned i = 1; http_query_next(&q, &p); i++) {
 		if (i <= skip || http_decode(p.name, p.name_len, true, key, sizeof(key)) < 0 ||
 		    (strcasecmp(key, "_method") != 0 &&

@@ -142,12 +142,22 @@ void http_query_init(struct http_query *q, const struct http_target *t)
 {
 	q->at = t->query;
 	q->left = t->query_len;
+	q->splits_more = false;
+}
+
+static const char *end_of_param(const struct http_query *q)
+{
+	size_t n = 0;
+
+	while (n < q->left && q->at[n] != '&' && !(q->splits_more && q->at[n] == ';'))
+		n++;
+	return n < q->left ? q->at + n : NULL;
 }
 
 bool http_query_next(struct http_query *q, struct http_param *ret)
 {
 	while (q->left > 0) {
-		const char *p = q->at, *amp = memchr(p, '&', q->left);
+		const char *p = q->at, *amp = end_of_param(q);
 		size_t n = amp ? (size_t)(amp - p) : q->left;
 		const char *equals = memchr(p, '=', n);
 

@@ -38,6 +38,7 @@ struct http_param {
 struct http_query {
 	const char *at;
 	size_t left;
+	bool splits_more; /* set by the caller: also at ;, as some servers do */
 };
 
 void http_query_init(struct http_query *q, const struct http_target *t);

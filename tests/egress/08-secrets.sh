@@ -140,13 +140,14 @@ inside_of_it()
 	with_secret sh -c 'echo "$API_KEY"'
 	check "another one in each sandbox" test "$one" != "$(head -1 "$OUT")"
 	with_secret sh -c 'curl -s -D - https://good.test/echo; curl -s https://good.test/echo.chunks
-		curl -s -r 0-60 https://good.test/echo; curl -s --compressed https://good.test/echo.gzip'
+		curl -s -r 0-60 https://good.test/echo; curl -s --compressed https://good.test/echo.gzip
+		curl -s -H "Accept-Charset: utf-16" https://good.test/echo.utf16 | tr -d "\0"'
 	check "what the server echoes comes back" grep -q '^Authorization: Bearer \*\*\*' "$OUT"
 	nowhere "without the value: in fields, bodies, pieces"
 	with_secret sh -c 'for p in gzip gzip.too part; do
 		curl -s --compressed -o /dev/null -w "%{http_code} " "https://good.test/echo.$p"; done'
 	prints "502 502 502 " "what is packed or a part, which nobody asked for, does not come back"
-	check "nor in parts: ranges are not asked for" test "$(seen http 'range|accept-encoding')" = 0
+	check "nor in parts: ranges are not asked for" test "$(seen http 'range|accept-(encoding|charset)')" = 0
 	with_secret sh -c 'curl -s https://four.test/echo; curl -s https://a.wild.test/echo'
 	check "nor as URL or base64" grep -q '\*\*\*' "$OUT"
 	nowhere "are they to be had"
@@ -169,8 +170,9 @@ alarms()
 		code -H "Authorization: Bearer mine" https://four.test/files/x
 		code -H "Cookie: session=mine" https://four.test/files/x
 		code "https://four.test/files/x?access_token=mine"
+		code "https://four.test/files/x?a=1;access_token=mine"
 		code -H "Authorization: Bearer pfs_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" https://good.test/'
-	json_is "403 403 502 403 403 403 403 403 403 403 403 " 'out.decode()' "a placeholder anywhere else is refused"
+	json_is "403 403 502 403 403 403 403 403 403 403 403 403 " 'out.decode()' "a placeholder anywhere else is refused"
 	# A head may be on its way before anything of its body is there to be looked at.
 	check "no server saw a request" test -z "$(grep -v '^POST b.wild.test / 0 443 ' "$NET/far/http")"
 	json_has 'sum(x["count"] for x in d["denials"] if "placeholder of a secret" in x["what"]) == 5' \

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: gate-certificate
+# red: gate-certificate, gate-second
+#
 # TLS that is passed through: before a sandbox's hello reaches a server, the gate has seen there that
 # the certificate is valid, and for that name. The clients here believe whatever they are shown.
 . "$(dirname "$0")/../lib/egress.sh"
@@ -28,6 +29,37 @@ refused()
 	json_has "any('connect $1:443' in x['what'] and '$2' in x['what'] and x['hint']
 		for x in d['denials'])" "and why: $2"
 	check "it saw no request" test "$(seen http .)" = 0
+}
+
+# A server that asks for a second hello believes the name in that one.
+second()
+{
+	local tls="{host: good.test, port: 448, protocol: tls}" name
+
+	echo "allow: [$tls]" >"$W/second.yaml"
+	own "$W"
+	inside --policy "$W/second.yaml" -- "${BARE[@]}" sh -c 'for ip in -4 -6; do
+		curl -sk $ip --curves X25519:P-256 https://good.test:448/; done
+		curl -sk --curves X25519:P-256 --proxytunnel --proxy http://127.0.0.1:3128 https://good.test:448/'
+	prints "hello good.test:448 hello good.test:448 hello good.test:448 " \
+		"a client that is asked for a second hello"
+	inside --policy "$W/second.yaml" -- "${BARE[@]}" curl -sS --tls-max 1.2 --ciphers AES128-SHA https://good.test:448/
+	check "what the server has against a hello comes to the client" grep -q 'alert handshake failure' "$ERR"
+	for name in good.test other.test; do
+		for how in late early; do
+			: >"$NET/far/sni"
+			inside_json --policy "$W/second.yaml" -- "${BARE[@]}" /usr/bin/python3 -I -c \
+				"$(cat "$EGRESS_DIR/second.py")" good.test 448 "$name" "$how"
+			case $name-$how in
+			good.test-late) json_is "asked again connected" 'd["stdout"]["text"].strip()' "one by hand" ;;
+			other.test-*)
+				json_has 'out.decode().strip().endswith(" cut")' "the second names another, $how"
+				json_has 'any("TLS asks for other.test" in x["what"] for x in d["denials"])' "which is told"
+				;;
+			esac
+			check "$name, $how: the server has heard no other name" test "$(seen sni '^other')" = 0
+		done
+	done
 }
 
 checks()
@@ -58,6 +90,7 @@ hello good.test " "nor does a proxy lead there"
 	own "$W"
 	inside --policy "$W/tcp.yaml" -- "${BARE[@]}" curl -sk https://self.test/
 	prints "hello self.test " "as the hint says, tcp looks at nothing"
+	second
 	untouched "TLS"
 }
 

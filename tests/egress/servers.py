@@ -3,8 +3,8 @@
 """Servers of the egress tests, in a network namespace of their own.
 
 servers.py far DIR CERT KEY: DNS on port 53, HTTP on 80, HTTP gone wrong on 81, one that counts what it
-is sent on 82, TLS with HTTP on 443 (for the name N with DIR/N.pem where that is) and with kept.py on 444,
-echoes of bytes on 22 and 7777. servers.py near DIR: what must not be reached, where pinfold runs. What they see is written to
+is sent on 82, TLS with HTTP on 443 (for the name N with DIR/N.pem where that is) and with kept.py on 444, TLS that
+asks for a second hello on 448, echoes of bytes on 22 and 7777. servers.py near DIR: what must not be reached, where pinfold runs. What they see is written to
 DIR/dns, DIR/http, DIR/heads, DIR/tcp, DIR/sink, a line each; DIR/up is made when all listen.
 """
 import base64
@@ -190,11 +190,11 @@ class Http(http.server.BaseHTTPRequestHandler):
                 return
 
     def echo(self, text):
-        """What was asked, in the answer; .chunks: byte by byte; .gzip: packed; .gzip.too: and says both; .part: as
+        """What was asked, in the answer; .chunks: byte by byte; .gzip: packed; .utf16: in that; .gzip.too: and says both; .part: as
         a part."""
         packed = self.path.startswith("/echo.gzip")
         chunks = self.path.startswith("/echo.chunks")
-        text = gzip.compress(text) if packed else text
+        text = gzip.compress(text) if packed else text.decode().encode("utf-16-le") if ".utf16" in self.path else text
         self.send_response(206 if self.path.startswith("/echo.part") else 200)
         self.send_header("X-Echo", self.headers.get("Authorization", "none"))
         if packed:
@@ -296,6 +296,7 @@ class Https(Threads):
     @staticmethod
     def choose(tls, name, _):
         """Some names have a certificate of their own; it has to be there when it is put in."""
+        log("sni", f"{name}")
         path = os.path.join(DIR, f"{name}.pem")
         if name and os.path.exists(path):
             own = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -308,6 +309,14 @@ class Https(Threads):
             self.RequestHandlerClass(tls, client_address, self)
 
 
+class Choosy(Https):
+    """Takes keys of one kind only: who offers another is asked for a second hello."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.context.set_ecdh_curve("prime256v1")
+
+
 class Udp(socketserver.UDPServer):
     address_family = socket.AF_INET6
     allow_reuse_address = True
@@ -316,11 +325,12 @@ class Udp(socketserver.UDPServer):
 if ROLE == "far":
     SERVERS = [Udp(("::", 53), Dns), Threads(("::", 80), Http), Threads(("::", 81), Odd),
                Threads(("::", 82), Sink),
-               Https(("::", 443), Http), Https(("::", 444), kept.Kept), Threads(("::", 7777), Echo), Threads(("::", 22), Echo)]
+               Https(("::", 443), Http), Https(("::", 444), kept.Kept), Choosy(("::", 448), Http),
+               Threads(("::", 7777), Echo), Threads(("::", 22), Echo)]
 else:
     SERVERS = [Threads(("::", port), Echo) for port in (22, 80, 443, 7777)]
 for server in SERVERS:
     threading.Thread(target=server.serve_forever, daemon=True).start()
-for name in "dns", "http", "heads", "tcp", "sink", "up":
+for name in "dns", "http", "heads", "tcp", "sni", "sink", "up":
     open(os.path.join(DIR, name), "a").close()
 threading.Event().wait()

@@ -243,6 +243,79 @@ static void other(void)
 	ok(parse(&b, &h) == HELLO_NAME && b.len <= HELLO_BYTES_MAX, "16 KB are taken");
 }
 
+/* What a server answers, cut at `n` bytes. */
+static enum hello_answer answer(const struct bytes *b, size_t n)
+{
+	uint8_t *copy = malloc(n ? n : 1);
+
+	memcpy(copy, b->at, n);
+	enum hello_answer said = hello_answer(copy, n);
+	free(copy);
+	return said;
+}
+
+static struct bytes server_hello(bool retries)
+{
+	static const uint8_t retry[] =
+		"\xcf\x21\xad\x74\xe5\x9a\x61\x11\xbe\x1d\x8c\x02\x1e\x65\xb8\x91"
+		"\xc2\xa2\x11\x16\x7a\xbb\x8c\x5e\x07\x9e\x09\xe2\xc8\xa8\x33\x9c";
+	struct bytes b = {.len = 0};
+
+	put(&b, "\x16\x03\x03\0\x2e\2\0\0\x2a\3\3", 11);
+	put(&b, retries ? retry : (const uint8_t *)"0123456789012345678901234567890", 32);
+	put(&b, "\0\x13\1\0\0\0\0\0", 8);
+	return b;
+}
+
+static void answers(void)
+{
+	struct bytes b = server_hello(false), warned = {.len = 0};
+	unsigned bad = 0;
+
+	for (size_t n = 0; n < 43; n++)
+		bad += answer(&b, n) != HELLO_ANSWER_MORE;
+	is_int(bad, 0, "a part of an answer is none");
+	is_int(answer(&b, b.len), HELLO_ANSWER_FINAL, "a ServerHello");
+	b = server_hello(true);
+	is_int(answer(&b, b.len), HELLO_ANSWER_RETRY, "one that asks for a second hello");
+	put(&warned, "\x15\x03\x03\0\2\1\x70", 7);
+	is_int(answer(&warned, 7), HELLO_ANSWER_MORE, "a warning");
+	put(&warned, b.at, b.len);
+	is_int(answer(&warned, warned.len), HELLO_ANSWER_RETRY, "one behind it");
+	warned.len = 0;
+	while (warned.len < HELLO_ANSWER_BYTES)
+		put(&warned, "\x15\x03\x03\0\2\1\x70", 7);
+	is_int(answer(&warned, HELLO_ANSWER_BYTES), HELLO_ANSWER_RETRY, "nothing but warnings");
+	warned.len = 0;
+	put(&warned, "\x15\x03\x03\0\2\2\x28", 7);
+	is_int(answer(&warned, 7), HELLO_ANSWER_FINAL, "an error");
+	b.at[4] = 10;
+	is_int(answer(&b, b.len), HELLO_ANSWER_RETRY, "one in pieces");
+	b.len = 0;
+	put(&b, "\x16\x03\x03\0\x2e\0", 6);
+	is_int(answer(&b, b.len), HELLO_ANSWER_RETRY, "what is no ServerHello");
+	b.at[0] = 23;
+	is_int(answer(&b, b.len), HELLO_ANSWER_FINAL, "what is no handshake");
+}
+
+static void second(void)
+{
+	struct bytes b = {.len = 0}, h = hello_for("example.org");
+	bool more = true;
+
+	is_int((int)hello_second(h.at, h.len, &more), 0, "nothing in front");
+	ok(!more, "which is all");
+	put(&b, "\x14\x03\x03\0\1\1\x17\x03\x03\0\2xy", 13);
+	is_int((int)hello_second(b.at, 12, &more), 6, "half of early data");
+	ok(more, "of which there is more");
+	put(&b, h.at, h.len);
+	is_int((int)hello_second(b.at, b.len, &more), 13, "all of it");
+	ok(!more, "and no more");
+	struct hello got;
+	ok(hello_parse(b.at + 13, b.len - 13, &got) == HELLO_NAME && got.len == h.len,
+	   "then the hello");
+}
+
 static void bent(void)
 {
 	struct bytes b = hello_for("example.org");
@@ -269,6 +342,8 @@ int main(void)
 	TAP_RUN(names);
 	TAP_RUN(hidden);
 	TAP_RUN(other);
+	TAP_RUN(answers);
+	TAP_RUN(second);
 	TAP_RUN(bent);
 	return tap_done();
 }

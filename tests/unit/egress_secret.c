@@ -134,12 +134,15 @@ static void findings(void)
 	is_int(check(NULL, "/files", "X_Api_Key: mine\r\n"), SECRET_FOREIGN,
 	       "nor one that only some readers take for a key");
 	is_int(check(NULL, "/files?a=b&access_token=mine", ""), SECRET_FOREIGN, "nor a parameter");
+	is_int(check(NULL, "/files?a=b;access_token=mine", ""), SECRET_FOREIGN,
+	       "however a server splits them");
 	is_int(check(NULL, "/files?%61pi_KEY=mine", ""), SECRET_FOREIGN, "however it is spelt");
 	is_int(check(NULL, "/files?page_token=2", "Accept: */*\r\n"), SECRET_FINE,
 	       "others are none");
 	brokered = false;
 	is_int(check(&query, field("/?a=b&key=", mark, ""), ""), SECRET_FINE, "a parameter");
 	is_int(check(&query, "/?key=mine", ""), SECRET_FOREIGN, "one of the client's own");
+	is_int(check(&query, "/?key%5B%5D=mine", ""), SECRET_FOREIGN, "in a list");
 	is_int(check(&query, "/?k%65y=mine", ""), SECRET_FOREIGN, "however it is spelt");
 	is_int(check(&query, "/?KEY=mine", ""), SECRET_FOREIGN, "or written");
 	is_int(check(&basic, "/", "Authorization: Basic dXNlcjptaW5l\r\n"), SECRET_FOREIGN,
@@ -307,6 +310,23 @@ static void out(const char *text, size_t piece, char ret[4096])
 	redact_free(r);
 }
 
+/* Text with a zero behind or in front of each byte. */
+static void redacted_wide(bool big)
+{
+	static const char text[] = "x=" VALUE ".";
+	struct redact *r = redact_new(&all);
+	char wide[2 * sizeof(text)] = "";
+	bool any = false;
+
+	for (size_t i = 0; i < sizeof(text) - 1; i++)
+		wide[2 * i + big] = text[i];
+	(void)redact_whole(r, wide, 2 * (sizeof(text) - 1));
+	for (size_t i = 2; i < sizeof(text) - 2; i++)
+		any |= wide[2 * i + big] != '*';
+	ok(!any && wide[big] == 'x', big ? "in UTF-16, the other way round" : "in UTF-16");
+	redact_free(r);
+}
+
 static void redacted_one(const char *text, const char *secret, const char *name)
 {
 	char got[4096];
@@ -321,6 +341,8 @@ static void redacted_one(const char *text, const char *secret, const char *name)
 
 static void redacted(void)
 {
+	redacted_wide(false);
+	redacted_wide(true);
 	char got[4096];
 
 	redacted_one("x=" VALUE ".", VALUE, "a value, however it is cut");

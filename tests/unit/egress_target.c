@@ -249,6 +249,7 @@ static void overrides(void)
 	} others[] = {
 		{"POST /?a=b&_method=delete", "", "DELETE"},
 		{"POST /?_method=put&%5FMETHOD=%44ELETE", "", "PUT DELETE"},
+		{"POST /?a=b;_method=delete", "", "DELETE"},
 		{"POST /?_method", "", ""},
 		{"POST /?X-HTTP-Method-Override=PATCH", "X-Method: PUT\r\n", "PUT PATCH"},
 		{"GET /?_method=DELETE", "", NULL},
