@@ -345,6 +345,11 @@ def packages(argv):
     check("one with packages by name says which",
           ["%(name)s %(version)s" % p for p in made.get("structuredContent", {}).get("packages", [])] ==
           ["apple 1.1", "pear 1.5"], made)
+    for tool, args in (("run_code", {"code": code}), ("exec", {"command": "true"})):
+        ran = s.result(tool, sandbox="dev", **args)
+        check(tool + " says which there are, and what of them was imported",
+              ["%(name)s %(version)s %(imported_so_far)s" % p
+               for p in ran.get("_meta", {}).get("dev.pinfold/exec", {}).get("packages", [])] == ["apple 1.1 True", "pear 1.5 True"], ran)
     has("and has them", s.tool("run_code", sandbox="dev", code=code), "1.1")
     has("a typing error", s.tool("create", sandbox="no", packages=["reqeusts"]), "[denied.name]")
     has("none of it is left", s.tool("status"), '"sandbox":"dev"')
