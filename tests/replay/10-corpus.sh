@@ -46,7 +46,7 @@ checks()
 {
 	local number
 
-	CALL_SECONDS=120
+	CALL_SECONDS=240
 	[ "${REPLAY_CORPUS:-}" = all ] && FEW=$(seq -w 48)
 	for number in $FEW; do
 		again "$TEST_DIR/corpus/$number"-*

@@ -143,7 +143,7 @@ static uint32_t abandon(const char *name)
 		struct store *s = store_again();
 		struct upper *u = NULL;
 
-		if (open_upper(s, name, USE_ALONE, true, &u, &error) < 0)
+		if (upper_open(s, name, USE_ALONE, true, &u, &error) < 0)
 			_exit(1);
 		(void)mkdirat(u->dir, "root/locked", 0);
 		(void)!write(result[1], &u->number, sizeof(u->number));
@@ -166,7 +166,7 @@ static void abandoned(void)
 	(void)command(s, "w", "a");
 	uint32_t kept = top_of(s, "w"), dead = abandon("w");
 	ok(dead && layer_there(s, dead), "a layer of somebody dead");
-	is_int(open_upper(s, "v", USE_ALONE, false, &u, &error), 0, "and of somebody who lives");
+	is_int(upper_open(s, "v", USE_ALONE, false, &u, &error), 0, "and of somebody who lives");
 	collect(s);
 	ok(!layer_there(s, dead), "the dead one's is gone");
 	ok(layer_there(s, u->number), "the living one's is not");
@@ -242,7 +242,7 @@ static void locks(void)
 
 	(void)make(s, "w");
 	(void)make(s, "v");
-	is_int(open_upper(s, "w", USE_ALONE, false, &u, &error), 0, "somebody holds a workspace");
+	is_int(upper_open(s, "w", USE_ALONE, false, &u, &error), 0, "somebody holds a workspace");
 	is_int(touch_in(s, "locks/2") | touch_in(s, "locks/77") | touch_in(s, "locks/-77") |
 		       touch_in(s, "locks/77x"),
 	       0, "locks of one that is there, of one that is gone, and others");
@@ -269,7 +269,7 @@ static void under_way(void)
 	(void)command(s, "w", "a");
 	uint32_t below = top_of(s, "w");
 	is_int(history_fork(s, "w", NULL, "f", &snap, &error), 0, "a fork");
-	is_int(open_upper(s, "f", USE_ALONE, false, &u, &error), 0, "in which somebody runs");
+	is_int(upper_open(s, "f", USE_ALONE, false, &u, &error), 0, "in which somebody runs");
 	is_int(db_run(s->db, &error, "DELETE FROM snap WHERE kind <> 'new'", ""), 0,
 	       "and no snapshot has its layer");
 	collect(s);
@@ -332,7 +332,7 @@ static void hostile(void)
 	(void)snprintf(path, sizeof(path), "%s/kept", victim);
 	close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 	(void)make(s, "w");
-	is_int(open_upper(s, "w", USE_ALONE, false, &u, &error), 0, "a command");
+	is_int(upper_open(s, "w", USE_ALONE, false, &u, &error), 0, "a command");
 	(void)mkdirat(u->dir, "root/d", 0700);
 	(void)mkdirat(u->dir, "root/d/e", 0700);
 	ok(symlinkat(victim, u->dir, "root/link") == 0 &&
