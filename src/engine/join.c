@@ -150,7 +150,7 @@ static int look_at(struct join *j, const struct record_chain *chain, struct err 
 		j->rows = value_array();
 	value_add(j->rows, row);
 	struct told *next = &j->next[j->n_next++];
-	(void)snprintf(next->chain, sizeof(next->chain), "%s", id);
+	(void)snprintf(next->chain, sizeof(next->chain), "%.*s", (int)sizeof(next->chain) - 1, id);
 	next->events = events;
 	return j->n_next < ROWS_MAX ? 0 : tell(j, e);
 }
