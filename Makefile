@@ -210,7 +210,7 @@ $(B)/ledger/notary_image.o: $(B)/notary
 
 $(B)/sandbox/guest_image.o: CPPFLAGS_ALL += -DGUEST_IMAGE='"$(B)/guest"'
 $(B)/sandbox/guest_image.o: $(B)/guest $(wildcard src/guest/driver.* src/guest/session.*)
-$(B)/deps/scanners.o: $(wildcard src/deps/scan.*)
+$(B)/deps/scanners.o: $(wildcard src/deps/scan*.*)
 $(B)/deps/drivers.o: $(wildcard src/deps/*.py src/deps/*.js src/deps/*.R)
 $(B)/kernel/seccomp.o: $(B)/gen/seccomp_filters.inc
 

@@ -30,6 +30,9 @@ PINFOLD_API void pinfold_ledger_on_due(void (*settle)(void));
 PINFOLD_API int pinfold_ledger_settle(struct pinfold_error *ret_error);
 /* What was written is on disk and signed for when this returns, which it does within so long. */
 PINFOLD_API int pinfold_ledger_settle_within(uint32_t ms, struct pinfold_error *ret_error);
+/* For a process that looks after the ledger, now and then: settle what others wrote who were killed
+ * before they could. Remembers what it has seen. */
+PINFOLD_API int pinfold_ledger_catch_up(struct pinfold_error *ret_error);
 
 /* An event of the caller's own, for what it does beside the library. kind is of the form "x.y" and
  * not the ledger's; phase "begin", "end" or "refused"; data is a JSON object, at most 16 KiB.
@@ -172,6 +175,11 @@ PINFOLD_API int pinfold_sink_list(pinfold_sink_fn *each, void *arg,
  * say so. Waits. */
 #define PINFOLD_SHIP_NOW 0x1u
 PINFOLD_API int pinfold_ledger_ship(uint32_t flags, struct pinfold_error *ret_error);
+/* Tell in the data directory's own chain how far the others (HTTP's, tenants') are, where they have
+ * grown since: pinfold_ledger_verify() holds them to that. With the flag, also what is being signed at
+ * this moment: waits for it, half a second at most. */
+#define PINFOLD_JOIN_NOW 0x1u
+PINFOLD_API int pinfold_ledger_join(uint32_t flags, struct pinfold_error *ret_error);
 
 /* A witness signs checkpoints, and only those that go on from the last that he signed. Texts are
  * malloced. The request for the newest checkpoint of this data directory's chain; old: the size

@@ -485,9 +485,8 @@ PINFOLD_API void pinfold_watch_close(struct pinfold_watch *watch);
 
 /*
  * Sessions: an interpreter that stays in a sandbox that lives and executes one piece of code after
- * the other; names, modules and background threads stay. For one thread at a time, but for the
- * interrupt. It ends with the handle, or by itself: then it is over, and pinfold_session_restart()
- * starts anew.
+ * the other; names, modules and threads stay. For one thread at a time, but for the interrupt. It
+ * ends with the handle, or by itself: then it is over, and pinfold_session_restart() starts anew.
  */
 struct pinfold_session;
 
@@ -497,15 +496,15 @@ struct pinfold_session_options {
 	const char *workdir;	/* absolute path inside, NULL: the default */
 	const char *const *env; /* "KEY=VALUE" in addition, or NULL */
 	const char *tenant;	/* whose it is, for the ledger; NULL: the user's own */
+	const char *packages_json; /* of the sandbox, as pinfold_deps_hold() says, or NULL */
 };
 PINFOLD_API int pinfold_session_open(const char *sandbox_id,
 				     const struct pinfold_session_options *options,
 				     struct pinfold_session **ret, struct pinfold_error *ret_error);
 
 /* Begin to execute: events follow until PINFOLD_SESSION_DONE. code: UTF-8 without NUL, at most 8
- * MiB. time_ms 0: 60 s; then it is interrupted, and when that does not end it in two seconds the
- * session is killed. An error when code is being executed (busy) or the session is over
- * (conflict). */
+ * MiB. time_ms 0: 60 s; then it is interrupted, and the session killed if that does not end it in
+ * two seconds. An error when code is being executed (busy) or it is over (conflict). */
 #define PINFOLD_EXECUTE_NO_INPUT 0x1u /* who asks for input gets an error that says so */
 PINFOLD_API int pinfold_session_execute(struct pinfold_session *s, const char *code, size_t len,
 					uint64_t time_ms, uint32_t flags,
@@ -535,8 +534,7 @@ struct pinfold_session_event {
 	int is_main;
 };
 
-/* Poll it for reading to learn when pinfold_session_next() has something to do, once that returned
- * 0. */
+/* To poll for reading: whether pinfold_session_next() has something to do, once it returned 0. */
 PINFOLD_API int pinfold_session_fd(const struct pinfold_session *s);
 /* Wait at most timeout_ms (-1: for ever, 0: not at all). 1: *ret_event is set; 0: timed out, or the
  * session is over. Limits are kept by this function. */
@@ -553,6 +551,8 @@ PINFOLD_API int pinfold_session_restart(struct pinfold_session *s, struct pinfol
 PINFOLD_API const char *pinfold_session_lang(const struct pinfold_session *s);
 /* 0: over, and PINFOLD_SESSION_DONE was told if code was being executed. */
 PINFOLD_API int pinfold_session_alive(const struct pinfold_session *s);
+/* Of its sandbox, as a command's result has them: a JSON list, malloced; NULL: none are known. */
+PINFOLD_API char *pinfold_session_packages(struct pinfold_session *s);
 PINFOLD_API void pinfold_session_close(struct pinfold_session *s);
 
 /* A stream to a port of the sandbox's loopback, connected inside with a command's rights. It does
@@ -658,9 +658,9 @@ struct pinfold_workspace_options {
 struct pinfold_workspace_info {
 	char name[PINFOLD_NAME_SIZE];
 	uint64_t created_ms;
-	uint64_t head;	 /* number of the snapshot where it stands */
-	uint32_t layers; /* that are mounted for a command */
-	int busy;	 /* a command is running in it */
+	uint64_t head;	      /* number of the snapshot where it stands */
+	uint32_t layers;      /* that are mounted for a command */
+	int busy, disk_quota; /* a command is running in it; the kernel holds its limits */
 	uint64_t disk_limit_bytes, inode_limit;
 	uint64_t own_bytes;    /* what removing it would give back */
 	uint64_t shared_bytes; /* what other workspaces have, too */

@@ -164,6 +164,17 @@ static struct value *stream_value(struct record *rec, int stream)
 	return o;
 }
 
+/* What the sandbox has of packages, and what of them was imported until now. */
+static void set_packages(struct value *o, const struct session *s)
+{
+	auto_free char *text = s->handle ? pinfold_session_packages(s->handle) : NULL;
+	struct value *packages = NULL;
+	struct err none = ERR_INIT; /* it is our own text */
+
+	if (text && value_parse(text, strlen(text), &packages, &none) >= 0)
+		value_set(o, "packages", packages);
+}
+
 static struct value *result_of(struct box *b, struct session *s, struct record *rec,
 			       struct gathered *g, int64_t began)
 {
@@ -194,10 +205,7 @@ static struct value *result_of(struct box *b, struct session *s, struct record *
 	if (value_len(files))
 		changed_now(b);
 	value_set(o, "files", files);
-	struct value *packages = NULL;
-	struct err none = ERR_INIT; /* it is our own text */
-	if (b->packages && value_parse(b->packages, strlen(b->packages), &packages, &none) >= 0)
-		value_set(o, "packages", packages);
+	set_packages(o, s);
 	return o;
 }
 

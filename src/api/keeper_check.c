@@ -222,7 +222,8 @@ static int check_request(struct keeper_request *q, struct err *e)
 	q->whole = r->flags & RULE_WHOLE;
 	q->asks = r->flags & RULE_COMMAND;
 	q->follows = r->flags & RULE_FOLLOWS;
-	for (; at < q->n_words && q->words[at][0] == '-' && strcmp(q->words[at], "--") != 0; at++)
+	/* One dash is none of ours: it is what a caller calls a workspace. */
+	for (; at < q->n_words && strncmp(q->words[at], "--", 2) == 0 && q->words[at][2]; at++)
 		if (check_option(r, q->words[at], e) < 0)
 			return -EINVAL;
 	unsigned options = at;

@@ -139,7 +139,7 @@ static int check_descriptors(const struct keeper_head *h, const int *fds, struct
 }
 
 /* The environment of a child, exactly. */
-static void make_environment(struct keeper_proc *k, const char *ret[3 + PASSED])
+static void make_environment(struct keeper_proc *k, const char *ret[4 + PASSED])
 {
 	const char *tenant = k->request.head.tenant;
 	bool own = !HOLD_KEEPER_TENANT || k->request.whole || strcmp(tenant, k->own_tenant) == 0;
@@ -149,6 +149,9 @@ static void make_environment(struct keeper_proc *k, const char *ret[3 + PASSED])
 		       own ? "" : "/tenants/", own ? "" : tenant);
 	ret[n++] = k->environment[0];
 	ret[n++] = PATH_STANDARD;
+	/* The daemon brings tenants' chains to copies, with its own. */
+	if (!own)
+		ret[n++] = "PINFOLD_LEDGER_SINK=none";
 	for (unsigned i = 0; i < PASSED; i++) {
 		const char *value = getenv(passed[i]);
 
@@ -233,7 +236,7 @@ static void become(struct keeper_proc *k, const int *fds, const char *const *env
 
 static void start(struct keeper_proc *k, int *fds)
 {
-	const char *environment[3 + PASSED];
+	const char *environment[4 + PASSED];
 	struct child *c = &k->child[k->n];
 
 	make_environment(k, environment);

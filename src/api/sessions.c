@@ -103,8 +103,10 @@ static struct pinfold_session *swap_handle(struct box *b, struct session *s,
 /* Without the lock; it is ours alone. */
 static int make_ready(struct box *b, struct session *s, const char *lang, bool reset, struct err *e)
 {
-	struct pinfold_session_options o = {
-		.size = sizeof(o), .lang = lang ? lang : s->lang, .tenant = b->tenant};
+	struct pinfold_session_options o = {.size = sizeof(o),
+					    .lang = lang ? lang : s->lang,
+					    .tenant = b->tenant,
+					    .packages_json = b->packages};
 	struct pinfold_session *made = NULL;
 	struct pinfold_error failure;
 

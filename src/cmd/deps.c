@@ -53,18 +53,22 @@ static void print_need(const struct value *v, const char *prefix)
 	const char *meant = value_str(value_get(v, "meant"));
 	const struct value *many = value_get(v, "candidates");
 	const char *asked = value_str(value_get(v, value_get(v, "left") ? "left" : "asked"));
+	const char *how = value_str(value_get(v, "how"));
 	bool own = value_true(value_get(v, "own"));
 	char line[1024], package[160];
 
 	(void)snprintf(package, sizeof(package), "%s%s", prefix, text_of(v, "package"));
-	(void)snprintf(line, sizeof(line), "%c %-28s %s:%lld %s%s%s%s%s%s%s",
+	(void)snprintf(line, sizeof(line), "%c %-28s %s:%lld %s%s%s%s%s%s%s%s",
 		       meant || value_len(many)		      ? '!'
 		       : own				      ? '~'
 		       : installed			      ? '+'
 		       : value_true(value_get(v, "optional")) ? '?'
 							      : ' ',
 		       package, text_of(v, "file"), (long long)value_int(value_get(v, "line")),
-		       asked ? "asks for " : "import ", asked ? asked : text_of(v, "import"),
+		       asked ? "asks for "
+		       : how ? how
+			     : "import ",
+		       how ? " uses " : "", asked ? asked : text_of(v, "import"),
 		       installed && *installed ? ", installed " : "", installed ? installed : "",
 		       meant ? ": did somebody mean " : "", meant ? meant : "",
 		       own ? ": a module of its own?" : "");

@@ -128,11 +128,17 @@ static void reason_of(const struct value *part, const struct value *p, char *to,
 		const struct value *row = value_at(imports, i);
 
 		const char *import = value_str(value_get(row, "import"));
+		const char *how = value_str(value_get(row, "how"));
 
 		if (is_same_name(text_of(row, "package"), name))
 			(void)snprintf(to, size, "%.200s:%lld%s%.100s", text_of(row, "file"),
 				       (long long)value_int(value_get(row, "line")),
-				       import ? " import " : "", import ? import : "");
+				       how	? " "
+				       : import ? " import "
+						: "",
+				       how	? how
+				       : import ? import
+						: "");
 	}
 	if (value_len(by) && !value_true(value_get(p, "requested")))
 		(void)snprintf(to, size, "for %.200s%s", value_str(value_at(by, 0)),

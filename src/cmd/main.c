@@ -21,7 +21,7 @@
 #include "base/suggest.h"
 #include "cmd/verb.h"
 
-#define FILES_WANTED 1024u
+#define FILES_WANTED 65536u
 #define STACK_WANTED (1u << 20)
 #define STACK_NEEDED (128u << 10)
 
@@ -145,7 +145,7 @@ static void on_too_large(int signo)
 }
 
 /* The soft limit exists for programs that call select(), which we do not. What runs inside gets the
- * limit of --nofile. */
+ * limit of --nofile, and ours is to be above that (guest/identity.c). */
 static void raise_files(void)
 {
 	struct rlimit files;

@@ -149,6 +149,9 @@ static const struct entry environment[] = {
 	{"Ev PINFOLD_LEDGER_SYNC",
 	 "always: each event of the ledger is on disk before the answer; group: within 50 ms. Else what ledger.sync "
 	 "in settings.yaml of the configuration directory says; without it, group."},
+	{"Ev PINFOLD_LEDGER_SINK",
+	 "Where a copy of the ledger goes, instead of what ledger.sink in settings.yaml says; none: nowhere but to "
+	 "places of pinfold audit sink."},
 	{"Ev PINFOLD_CEILING", "A file with one more ceiling for policies; it can only narrow."},
 	{"Ev TERM", "Handed on to a command that has a terminal; xterm-256color when not set."},
 	{NULL, NULL},

@@ -71,9 +71,9 @@ static int report(const struct named *n, const struct pinfold_sync_stats *s, boo
 	char wire[24];
 
 	if (!n->r.json) {
-		printf("%llu files, %llu changed, %llu removed, %s sent",
-		       (unsigned long long)s->files, (unsigned long long)s->files_changed,
-		       (unsigned long long)s->files_removed,
+		printf("%llu file%s, %llu changed, %llu removed, %s sent",
+		       (unsigned long long)s->files, s->files == 1 ? "" : "s",
+		       (unsigned long long)s->files_changed, (unsigned long long)s->files_removed,
 		       show_size(s->wire_bytes, wire, sizeof(wire)));
 		if (s->skipped)
 			printf("; %llu left out", (unsigned long long)s->skipped);

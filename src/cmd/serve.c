@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <pinfold/ledger.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "cmd/http.h"
+#include "cmd/keep.h"
 #include "cmd/noted.h"
 #include "cmd/request.h"
 #include "cmd/say.h"
@@ -17,7 +14,6 @@
 #include "cmd/verb.h"
 
 #define COUNT_MAX 20000u
-#define SHIP_MS 1000 /* how often copies of the ledger are brought up to date */
 
 static const char *const paragraphs[] = {
 	"Runs go to the daemon when they find its socket and may connect: to root's daemon "
@@ -71,28 +67,6 @@ static uint32_t as_option(uint64_t value)
 static void renewed(void *arg)
 {
 	http_renew(arg);
-}
-
-static void count_sink(const struct pinfold_sink_info *s, void *arg)
-{
-	(void)s;
-	*(bool *)arg = true;
-}
-
-/* Where copies of the ledger are wanted, somebody brings them there; he ends with us. */
-static void start_shipping(void)
-{
-	struct pinfold_error error;
-	bool any = false;
-
-	if (pinfold_sink_list(count_sink, &any, &error) < 0 || !any || fork() != 0)
-		return; /* what is not shipped now is with the next command */
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	(void)prctl(PR_SET_NAME, "pinfold-ship", 0, 0, 0);
-	for (;;) {
-		(void)pinfold_ledger_ship(0, &error); /* pinfold audit sink ls says what failed */
-		(void)poll(NULL, 0, SHIP_MS);
-	}
 }
 
 int cmd_serve(const struct verb *v, int argc, char **argv)
@@ -153,10 +127,12 @@ int cmd_serve(const struct verb *v, int argc, char **argv)
 		(void)fprintf(stderr, "pinfold: HTTP on %s%s%s\n", side.path,
 			      r.listen.len ? ", " : "", r.listen.len ? r.listen.items[0] : "");
 	settle_now(); /* it goes on for long */
-	start_shipping();
+	keep_ledger();
 	int result = pinfold_serve(&o, &failure);
 	http_stop(&side);
+	struct pinfold_error ignored; /* the next daemon does */
 	(void)noted_over(&n, result, failure.code);
+	(void)pinfold_ledger_join(PINFOLD_JOIN_NOW, &ignored);
 	settle_end();
 	return result == 0 ? 0 : say_library_failure(&failure, false);
 }

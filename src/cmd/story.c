@@ -130,7 +130,7 @@ static const char *sent(const struct value *event, const struct value *data, boo
 /* The subject of events that are about one thing. */
 static const char *subject(const struct value *event, const struct value *data, bool look)
 {
-	static const char *const keys[] = {"secret", "answer", "what"};
+	static const char *const keys[] = {"secret", "answer", "what", "target", "sink", "name"};
 	const char *kind = text_of(event, "kind"), *dot = strrchr(kind, '.');
 
 	if (strcmp(kind, "sandbox.create") == 0 || strcmp(kind, "sandbox.spawn") == 0 ||
@@ -145,14 +145,42 @@ static const char *subject(const struct value *event, const struct value *data, 
 	return "";
 }
 
+/* What the chain says of itself, and of a run that was made again. */
+static size_t own_words(const struct value *event, const struct value *data, char to[TEXT_SIZE])
+{
+	const char *kind = text_of(event, "kind");
+	const struct value *rows = value_get(data, "chains");
+	size_t n = 0;
+
+	to[0] = '\0';
+	if (strcmp(kind, "ledger.cut") == 0)
+		return (size_t)snprintf(to, TEXT_SIZE, "%lld bytes at the end were no event",
+					(long long)value_int(value_get(data, "bytes")));
+	if (strcmp(kind, "ledger.gap") == 0)
+		return (size_t)snprintf(to, TEXT_SIZE, "%lld events are missing since %.24s",
+					(long long)value_int(value_get(data, "events")),
+					text_of(data, "since"));
+	if (strcmp(kind, "run.replay") == 0)
+		n = (size_t)snprintf(to, TEXT_SIZE, "%.29s again", text_of(data, "run"));
+	if (n && *text_of(data, "replay"))
+		n += (size_t)snprintf(to + n, TEXT_SIZE - n, " as %.29s%s", text_of(data, "replay"),
+				      !value_get(data, "identical") ? ""
+				      : value_true(value_get(data, "identical"))
+					      ? ": identical"
+					      : ": not identical");
+	for (size_t i = 0; i < value_len(rows) && n < TEXT_SIZE; i++)
+		n += (size_t)snprintf(to + n, TEXT_SIZE - n, "%s%s", n ? ", " : "",
+				      text_of(value_at(rows, i), "directory"));
+	return n;
+}
+
 /* What it was about, in a few words. */
 static void about(const struct value *event, bool look, char to[TEXT_SIZE])
 {
 	static const char *const names[] = {"workspace", "run", "sandbox"};
 	const struct value *data = value_get(event, "data");
-	size_t n = 0;
+	size_t n = own_words(event, data, to);
 
-	to[0] = '\0';
 	for (size_t i = 0; i < 3 && n < TEXT_SIZE; i++)
 		if (*text_of(event, names[i]) && (i < 2 || !n))
 			n += (size_t)snprintf(to + n, TEXT_SIZE - n, "%s%s", n ? " " : "",

@@ -88,10 +88,9 @@ static int push_once(struct named *n, uint64_t *last, struct pinfold_error *erro
 	bool first = *last == 0;
 	*last = stats.snapshot;
 	if (first)
-		printf("%llu files, %llu changed\n", (unsigned long long)stats.files,
-		       (unsigned long long)stats.files_changed);
-	else if (stats.files_changed + stats.files_removed > 0 &&
-		 pinfold_workspace_diff(n->store, n->name, NULL, NULL, 0, put_change, NULL,
+		printf("%llu file%s, %llu changed\n", (unsigned long long)stats.files,
+		       stats.files == 1 ? "" : "s", (unsigned long long)stats.files_changed);
+	else if (pinfold_workspace_diff(n->store, n->name, NULL, NULL, 0, put_change, NULL,
 					&omitted, error) < 0)
 		return -1;
 	(void)fflush(stdout);

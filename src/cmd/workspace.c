@@ -167,7 +167,7 @@ static void put_workspace(struct json *j, const struct pinfold_workspace_info *w
 	json_u64(j, "own_bytes", w->own_bytes);
 	json_u64(j, "shared_bytes", w->shared_bytes);
 	json_u64(j, "disk_limit_bytes", w->disk_limit_bytes);
-	json_str(j, "disk_held_by", "polled"); /* no filesystem is asked for a quota yet */
+	json_str(j, "disk_held_by", w->disk_quota ? "quota" : "polled");
 	json_u64(j, "inode_limit", w->inode_limit);
 	json_str(j, "image", w->image);
 	if (w->dir[0])
@@ -307,10 +307,11 @@ int cmd_info(const struct verb *v, int argc, char **argv)
 	}
 	printf("name      %s\nstatus    %s\nsnapshot  %llu\nlayers    %u\n", w.name,
 	       w.busy ? "busy" : "idle", (unsigned long long)w.head, w.layers);
-	printf("disk      %s of its own, %s shared, of at most %s, looked at while a command runs\n",
+	printf("disk      %s of its own, %s shared, of at most %s, %s\n",
 	       show_size(w.own_bytes, own, sizeof(own)),
 	       show_size(w.shared_bytes, shared, sizeof(shared)),
-	       show_size(w.disk_limit_bytes, limit, sizeof(limit)));
+	       show_size(w.disk_limit_bytes, limit, sizeof(limit)),
+	       w.disk_quota ? "held by a quota" : "looked at while a command runs");
 	printf("image     %s\ndir       ", w.image);
 	show_text(w.dir[0] ? w.dir : "-");
 	return help_flush();

@@ -149,12 +149,23 @@ def poetry_rows(value, chosen=False):
             yield row
 
 
+def left_to_files(root, doc, asked):
+    """dynamic = ["dependencies"]: setuptools reads them from files like requirements.txt."""
+    tool = doc.get("tool", {}).get("setuptools", {}).get("dynamic", {}).get("dependencies", {})
+    files = [tool["file"]] if isinstance(tool.get("file"), str) else tool.get("file", [])
+    if "dependencies" not in doc.get("project", {}).get("dynamic", []):
+        return False
+    for name in files:
+        Requirements(root, asked).option("-r", name, "pyproject.toml", 0, False)
+    return bool(files)
+
+
 def pyproject(root, asked):
     text = read(os.path.join(root, "pyproject.toml"))
     doc = tomllib.loads(text) if text and tomllib else {}
     project, tool = doc.get("project", {}), doc.get("tool", {}).get("poetry", {})
     if "dependencies" not in project and "dependencies" not in tool:
-        return False
+        return left_to_files(root, doc, asked)
     for line in project.get("dependencies", []):
         asked.add(str(line))
     for name, value in tool.get("dependencies", {}).items():

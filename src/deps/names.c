@@ -316,6 +316,43 @@ static bool is_known(const char *name)
 	return false;
 }
 
+/* d3.js, expressjs: as people call them, and somebody may have taken that name. */
+static const char *without_js(const char *name)
+{
+	static const struct {
+		const char *end;
+		size_t before; /* letters in front of it, or it is a word of its own */
+	} ends[] = {{".js", 2}, {"-js", 2}, {"js", 4}};
+	char plain[DEPS_NAME_SIZE];
+
+	for (size_t i = 0; i < COUNT(ends); i++) {
+		size_t n = strlen(name), len = strlen(ends[i].end);
+
+		if (n < len + ends[i].before || strcmp(name + n - len, ends[i].end) != 0)
+			continue;
+		(void)snprintf(plain, sizeof(plain), "%.*s", (int)(n - len), name);
+		for (size_t k = 0; k < COUNT(node_popular); k++)
+			if (strcmp(node_popular[k], plain) == 0)
+				return node_popular[k];
+	}
+	return NULL;
+}
+
+/* Short names are all near to each other; of four letters, two that changed places tell. */
+static unsigned distance_of(const char *known, const char *name)
+{
+	size_t n = strlen(known);
+
+	if (n >= 5 || strcmp(known, name) == 0)
+		return distance(known, name);
+	if (n != 4 || strlen(name) != 4 || distance(known, name) != 1)
+		return 2;
+	unsigned changed = 0;
+	for (size_t i = 0; i < n; i++)
+		changed += known[i] != name[i];
+	return changed == 2 ? 1 : 2;
+}
+
 const char *deps_meant(enum deps_lang lang, const char *package)
 {
 	const char *const *list = lang == DEPS_PYTHON ? python_popular : node_popular;
@@ -329,15 +366,15 @@ const char *deps_meant(enum deps_lang lang, const char *package)
 	if (lang == DEPS_PYTHON && is_known(name))
 		return NULL;
 	for (size_t i = 0; i < n; i++) {
-		/* Short names are all near to each other. */
-		unsigned d = strlen(list[i]) < 5 ? (strcmp(list[i], name) != 0) * 2u
-						 : distance(list[i], name);
+		unsigned d = distance_of(list[i], name);
 
 		if (d == 0)
 			return NULL;
 		if (d == 1 && !near)
 			near = list[i];
 	}
+	if (!near && lang == DEPS_NODE)
+		near = without_js(name);
 	return near ? near : meant_module(lang, name);
 }
 
@@ -427,9 +464,21 @@ const char *deps_none(enum deps_lang lang, const char *module)
 	return NULL;
 }
 
+/* What a compiler of messages writes beside the program: protoc, and grpc's. */
+static bool is_generated(const char *module)
+{
+	static const char *const ends[] = {"_pb2", "_pb2_grpc"};
+	size_t len = strlen(module);
+
+	for (size_t i = 0; i < COUNT(ends); i++)
+		if (len > strlen(ends[i]) && strcmp(module + len - strlen(ends[i]), ends[i]) == 0)
+			return !strchr(module, '.');
+	return false;
+}
+
 bool deps_is_own(enum deps_lang lang, const char *module)
 {
-	if (deps_none(lang, module))
+	if (deps_none(lang, module) || (lang == DEPS_PYTHON && is_generated(module)))
 		return true;
 	for (size_t i = 0; lang == DEPS_PYTHON && i < COUNT(own_names); i++)
 		if (strcmp(own_names[i], module) == 0)

@@ -186,6 +186,9 @@ def explain(log, index):
              "pinfold deps update makes the lock anew", "hash")
     if "MemoryError" in text:
         fail("limit", "the index answers without end", "look at pip's configuration (index-url)", "index")
+    if "Traceback" in text and re.search(r"pip/_internal/(?:index|models)/", text):
+        fail("conflict", "what the index answers cannot be read: " + text.strip().splitlines()[-1][:200],
+             "look at pip's configuration (index-url)", "index")
     bad = re.search(r"(\S+) has an invalid wheel[^\n]*", text)
     if bad:
         fail("conflict", bad.group(0)[:300], "do not use this package", "wheel")
@@ -265,6 +268,16 @@ def check_hashes(packages, files, hashes):
                  "somebody may have changed it; look at the manifest before you take a new hash", "hash")
 
 
+def license_of(meta):
+    """What a package says of its licence in one line: newer ones by an expression, others in words, by the index's own
+    words, or by a text that is too long to be a name."""
+    said = str(meta.get("license_expression") or meta.get("license") or "").strip()
+    if said and "\n" not in said and len(said) <= 100:
+        return said
+    classes = [str(c).rpartition(" :: ")[2] for c in meta.get("classifier") or () if str(c).startswith("License :: ")]
+    return classes[0][:100] if len(classes) == 1 else said.partition("\n")[0][:100]
+
+
 def resolve(ask):
     index, report, log = ask["index"], TMP + "/report.json", TMP + "/log"
     os.makedirs(KEPT)
@@ -293,7 +306,7 @@ def resolve(ask):
         file = urllib.parse.unquote(urllib.parse.urlsplit(info["url"]).path).rpartition("/")[2]
         packages.append({"name": normal(meta["name"]), "version": meta["version"], "file": file, "sha256": digest,
                          "url": relative(info["url"], index), "needed_by": sorted(by.get(normal(meta["name"]), [])),
-                         "requested": bool(r.get("requested")), "license": str(meta.get("license") or "")[:100]})
+                         "requested": bool(r.get("requested")), "license": license_of(meta)})
     files = download(packages, index)
     check_hashes(packages, files, hashes)
     check_age(packages, index, ask.get("age_hours", 0))
@@ -442,7 +455,15 @@ def fetch(ask):
         send_file(files[p["name"]], p["sha256"])
 
 
+def is_taken(name):
+    """A command that the host has, too: whoever starts python3, or git, means that one."""
+    command = name.removeprefix("local/bin/")
+    return command != name and any(os.path.lexists(f"{d}/{command}") for d in ("/usr/bin", "/usr/sbin", "/usr/local/bin"))
+
+
 def entry(info):
+    if is_taken(info.name):
+        return None
     info.uid = info.gid = 0
     info.uname = info.gname = "root"
     script = info.name.startswith("local/bin/")
@@ -580,7 +601,7 @@ def unpack(paths, tar):
     if any(n in parents or n + "/" in files for n in files) or any(len(n) > 4000 for n in files):
         raise Odd("a file where a directory is")
     layer, lines = Layer(tar), {z: {} for z in wheels}
-    for name in sorted(files):
+    for name in sorted(n for n in files if not is_taken(n)):
         if isinstance(files[name], bytes):
             layer.add(name, len(files[name]), io.BytesIO(files[name]), 1577934246, 0o755)
             continue
@@ -727,7 +748,7 @@ def install(ask):
             more["contents"] = [content(p, z, lines) for p, (z, lines) in zip(ask["packages"], made)]
         except Odd:
             install_by_pip(paths, tar)
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as e:
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as e:
             fail("conflict", f"the packages could not be installed: {e}", "", "install")
     if more:
         send(b"J", json.dumps(more).encode())

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/hash.h"
+#include "deps/license.h"
 #include "deps/lock.h"
 
 #define REF_SIZE (512 + LOCK_PATH_SIZE)
@@ -58,22 +59,37 @@ static void ref_of(const struct lock_package *p, const char *url, char ret[REF_S
 	(void)snprintf(ret, REF_SIZE, "%s%s%s", url, moved ? "#" : "", moved ? p->path : "");
 }
 
+/* By SPDX's identifiers where the package's own words tell which; else its words. */
 static struct value *licenses(const char *text)
 {
 	struct value *list = value_array(), *row = value_object(), *license = value_object();
+	char expression[LICENSE_SIZE];
+	bool is_one, known = license_expression(text, expression, &is_one);
 
-	value_set(license, "name", value_of_str(text));
+	value_set(license, known ? "id" : "name", value_of_str(known ? expression : text));
 	value_set(row, "license", license);
+	if (known && !is_one) {
+		value_free(row);
+		row = value_object();
+		value_set(row, "expression", value_of_str(expression));
+	}
 	value_add(list, row);
 	return list;
+}
+
+static const char *license_of(const struct value *part, size_t i)
+{
+	const char *text =
+		value_str(value_get(value_at(value_get(part, "packages"), i), "license"));
+
+	return text ? text : "";
 }
 
 static struct value *component(enum deps_lang lang, const struct value *part, size_t i)
 {
 	struct value *v = value_object(), *hashes = value_array(), *hash = value_object();
 	struct lock_package at = lock_at(part, i), *p = &at;
-	const char *license =
-		value_str(value_get(value_at(value_get(part, "packages"), i), "license"));
+	const char *license = license_of(part, i);
 	char url[512], ref[REF_SIZE];
 
 	purl(lang, part, p, url);
@@ -87,14 +103,26 @@ static struct value *component(enum deps_lang lang, const struct value *part, si
 	value_set(v, "version", value_of_str(p->version));
 	value_set(v, "purl", value_of_str(url));
 	value_set(v, "hashes", hashes);
-	if (license && *license)
+	if (*license)
 		value_set(v, "licenses", licenses(license));
 	return v;
 }
 
-static struct value *spdx_package(enum deps_lang lang, const struct value *part,
-				  const struct lock_package *p, unsigned n)
+/* What is no expression of SPDX's may stand in a comment alone. */
+static void spdx_license(struct value *v, const char *text)
 {
+	char expression[LICENSE_SIZE];
+	bool is_one, known = license_expression(text, expression, &is_one);
+
+	value_set(v, "licenseDeclared", value_of_str(known ? expression : "NOASSERTION"));
+	if (!known && *text)
+		value_set(v, "licenseComments", value_of_str(text));
+}
+
+static struct value *spdx_package(enum deps_lang lang, const struct value *part, size_t i,
+				  unsigned n)
+{
+	struct lock_package at = lock_at(part, i), *p = &at;
 	struct value *v = value_object(), *sums = value_array(), *sum = value_object();
 	struct value *refs = value_array(), *ref = value_object();
 	char id[40], url[512];
@@ -116,6 +144,7 @@ static struct value *spdx_package(enum deps_lang lang, const struct value *part,
 	value_set(v, "filesAnalyzed", value_of_bool(false));
 	value_set(v, "checksums", sums);
 	value_set(v, "externalRefs", refs);
+	spdx_license(v, license_of(part, i));
 	return v;
 }
 
@@ -249,9 +278,7 @@ static struct value *spdx(const struct value *lock, uint64_t now_ms)
 		lock_key(lang, part, key);
 		(void)snprintf(space + len, sizeof(space) - len, "%.16s", key);
 		for (size_t i = 0; i < lock_count(part); i++) {
-			struct lock_package p = lock_at(part, i);
-
-			value_add(list, spdx_package(lang, part, &p, ++n));
+			value_add(list, spdx_package(lang, part, i, ++n));
 			value_add(links, relation("SPDXRef-DOCUMENT", "DESCRIBES", n));
 		}
 		add_needs(links, part, n - (unsigned)lock_count(part));

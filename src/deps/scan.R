@@ -108,6 +108,8 @@ asks_for <- function(e) {
 	unlist(lapply(given(e), asks_for))
 }
 
+is_never <- function(e) identical(e, FALSE) || identical(e, quote(F))
+
 # try(library(x)): nothing else is in it that would need the package.
 only_loads <- function(e) {
 	if (!is.call(e))
@@ -154,6 +156,11 @@ walk <- function(e, file, line, optional) {
 	if (f %in% c("::", ":::") && length(e) == 3) {
 		if (is_name(word(e[[2]])))
 			note(word(e[[2]]), file, line, optional)
+		return(invisible())
+	}
+	if (f == "if" && is_never(e[[2]])) {
+		if (length(e) > 3)
+			walk(e[[4]], file, line, optional)
 		return(invisible())
 	}
 	remember(e, f)

@@ -174,10 +174,27 @@ function handler(all, i, is) {
 	return { from: i, to: closing(all, i) };
 }
 
+/** The end of the statement behind the condition that begins at i. */
+function branch(all, i, to, is) {
+	let depth = 0;
+	for (; i < to; i++) {
+		depth += is(i, "punct", "(") ? 1 : is(i, "punct", ")") ? -1 : 0;
+		if (depth === 0)
+			break;
+	}
+	if (is(i + 1, "punct", "{"))
+		return closing(all, i + 1);
+	while (i < to && !is(i, "punct", ";"))
+		i++;
+	return i;
+}
+
 /** Throws, or ends the program, whatever happened: behind no brace of its own. */
 function gives_up(all, h, is) {
 	for (let i = h.from + 1; i < h.to; i++) {
-		if (is(i, "punct", "{"))
+		if (is(i, "id", "if")) // if (e.code !== "MODULE_NOT_FOUND") throw e;
+			i = branch(all, i + 1, h.to, is);
+		else if (is(i, "punct", "{"))
 			i = closing(all, i);
 		else if (is(i, "id", "throw") || (is(i, "id", "process") && is(i + 2, "id", "exit")))
 			return true;

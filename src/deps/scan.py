@@ -20,7 +20,8 @@ what is not of the standard library and not local is named, each name once: wher
 first needed. optional: every use is one that the program can do without (try/except ImportError, or
 an else or a handler that imports something else, if find_spec()). Of several that stand in for each other the first
 is needed where this Python has none of them. A program that says in itself what it needs (PEP 723) is believed: then
-its imports are not listed but what it asks for, `asked` as it wrote it.
+its imports are not listed but what it asks for, `asked` as it wrote it. What fails without a module that nobody
+imports (scan_uses.py, which stands behind this) has `how`: what was called, or written.
 
 Nothing of the files is executed: they are parsed by this interpreter's own parser.
 """
@@ -57,16 +58,10 @@ LONGER = {"azure.ai.vision", "azure.ai.language", "azure.ai.translation", "azure
           "opentelemetry.exporter.zipkin",
           "airflow.providers.apache", "airflow.providers.atlassian", "airflow.providers.cncf", "airflow.providers.common",
           "airflow.providers.dbt", "airflow.providers.microsoft", "plone.app", "zope.app"}
-# Parts of modules that fail where another module is not there, which nobody imports.
-ALSO = {"fastapi.File": "python_multipart", "fastapi.Form": "python_multipart", "fastapi.UploadFile": "python_multipart",
-        "fastapi.security.OAuth2PasswordRequestForm": "python_multipart", "fastapi.templating": "jinja2",
-        "fastapi.testclient": "httpx", "pydantic.EmailStr": "email_validator",
-        "langgraph.checkpoint.mongodb": "langgraph_checkpoint_mongodb", "langgraph.checkpoint.redis": "langgraph_checkpoint_redis",
-        "langgraph.checkpoint.postgres": "langgraph_checkpoint_postgres", "langgraph.checkpoint.sqlite": "langgraph_checkpoint_sqlite",
-        "langgraph.store.postgres": "langgraph_checkpoint_postgres",
-        "starlette.templating": "jinja2", "starlette.testclient": "httpx", "torch.utils.tensorboard": "tensorboard"}
 # Of two that stand in for each other, not the one that is only to be faster, mostly where there is such a device.
 FASTER = {"cupy", "cudf", "cuml", "cugraph", "pycuda", "torch_npu", "modin"}
+# Of the standard library, of newer Pythons than this may be.
+LATER = {"annotationlib", "compression", "graphlib", "tomllib", "zoneinfo"} - sys.stdlib_module_names
 FILES_MAX = 20000
 BYTES_MAX = 4 << 20  # of one file
 IMPORT_FUNCTIONS = {"importlib.import_module", "import_module", "__import__", "importlib.util.find_spec",
@@ -183,10 +178,14 @@ def decided(test):
     return False if (dotted(test) or "").rpartition(".")[2] == "TYPE_CHECKING" else None
 
 
+# Names of what a program found out about itself: HAS_TORCH, TORCH_AVAILABLE, is_torch_available().
+FLAG = re.compile(r"(?:^|\.)(?:find_spec|_?(?:HAS|HAVE|has|have)_\w+|\w+_(?:AVAILABLE|available|INSTALLED|installed))$")
+
+
 def asks_whether_there(test):
     """if importlib.util.find_spec("x"): what follows can be done without."""
-    return any(isinstance(n, ast.Call) and (dotted(n.func) or "").rpartition(".")[2] == "find_spec"
-               for n in (test, getattr(test, "left", None), getattr(test, "operand", None)))
+    return any(FLAG.search(dotted(n.func if isinstance(n, ast.Call) else n) or "")
+               for n in (test, getattr(test, "left", None), getattr(test, "operand", None), *getattr(test, "values", ())) if n)
 
 
 TRIES = (ast.Try, getattr(ast, "TryStar", ast.Try))
@@ -279,7 +278,9 @@ class Found:
 
 
 # What a cell may have that is no Python: %magic, !command, ?help, x = %magic, x = !command, help?
-SHELL = re.compile(r"(?:[\w.,\s]+=\s*)?[%!?]|[\w.]+\?{1,2}\s*$")
+SHELL = re.compile(r"(?:[\w.,\s]+=\s*)?[%!?]|[\w.()\[\]'\"]+\?{1,2}\s*$")
+WRITES = re.compile(r"%%(?:writefile|file)[ \t]+(?:-a[ \t]+)?(?:[\w./-]*/)?(\w+)\.py[ \t]*\n")  # which others import
+WRITTEN = re.compile(rb"pass # writes (\w+)\n")
 CELLS = ("%%time", "%%timeit", "%%capture", "%%prun")  # what is below them is Python
 
 
@@ -293,13 +294,14 @@ def cells(text):
             continue
         source = cell.get("source", "")
         source = "".join(source) if isinstance(source, list) else source
-        if source.lstrip().startswith("%%") and source.split()[0] not in CELLS:
+        written = WRITES.match(source.lstrip())
+        if source.lstrip().startswith("%%") and source.split()[0] not in CELLS and not written:
             continue
         lines = source.split("\n")
         for i, line in enumerate(lines):
             bare = line.lstrip()
             if SHELL.match(bare):
-                lines[i] = line[:len(line) - len(bare)] + "pass"
+                lines[i] = line[:len(line) - len(bare)] + "pass" + (" # writes %s" % written.group(1) if written and not i else "")
         yield "\n".join(lines)
 
 
@@ -506,11 +508,15 @@ def imports_of(path):
         data = TEXTS[path] if path in TEXTS else read(path)
         if b"import" not in data:
             return found.all, None
+        texts = []
         for text in cells(data) if path.endswith(".ipynb") else (data,):
             wrong = imports_or_so(text, path, before, found)
             complaint = complaint or wrong
+            texts.append((text.encode(errors="replace") if isinstance(text, str) else text, before))
             before += text.count("\n") + 1 if isinstance(text, str) else 0
-        return found.all, complaint
+        own = {w.group(1).decode() for t, _ in texts for w in [WRITTEN.match(t)] if w} if path.endswith(".ipynb") else ()
+        found.all = [f for f in found.all if f[0].split(".")[0] not in own or f[3] != 0]
+        return found.all + unspoken(texts, found.all), complaint
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as e:
         return found.all, {"line": 0, "why": str(e)[:200]}
 
@@ -692,13 +698,6 @@ def told(path, name, parts):
     return list(dict.fromkeys(used))[:TOLD_MAX]
 
 
-def also(name, parts):
-    """What is needed beside it."""
-    words = name.split(".")
-    used = [".".join(words[:i]) for i in range(2, len(words) + 1)] + [f"{name}.{p}" for p in parts]
-    return sorted({ALSO[n] for n in used if n in ALSO})
-
-
 def is_settled(tree, path, way):
     """Are these modules there without a package of an index?"""
     return all(not n or n.split(".")[0] in sys.stdlib_module_names or tree.lookup(path, n, 0, ()) is not None for n in way)
@@ -710,7 +709,7 @@ def choose(names, choices):
     for ways in choices:
         there = installed() if there is None else there
         way = next((w for w in ways if all(is_there(n, there) is not None for n in w)), None) or next(
-            (w for w in ways if not any(n.split(".")[0] in FASTER for n in w)), ways[0])
+            (w for w in ways if not any(n.split(".")[0] in FASTER | LATER for n in w)), ways[0])
         for n in map(short, way):
             if n in names:
                 names[n]["optional"] = False
@@ -751,9 +750,10 @@ def scan(root, files):
         if complaint:
             unread.append(dict(complaint, file=os.path.relpath(path, root)))
         for name, line, optional, level, parts in found:
-            if level < 0:
+            if level == -1:
                 choices += [parts] if not any(is_settled(tree, path, way) for way in parts) else []
                 continue
+            how, level, parts = (parts[0], 0, ()) if level == -2 else (None, level, parts)
             local = tree.lookup(path, name, level, parts)
             if local is not None:
                 for f in local if files else ():
@@ -762,15 +762,15 @@ def scan(root, files):
                         todo.append(f)
                 continue
             first = name.split(".")[0]
-            if first in sys.stdlib_module_names or first == "__main__":
+            if first in sys.stdlib_module_names or first in LATER or first == "__main__":
                 continue
-            for key in {short(n): 1 for n in (*shared_names(name, parts), *also(name, parts))}:
+            for key in dict.fromkeys(map(short, shared_names(name, parts))):
                 if first in TOLD and key == first:
                     used.setdefault(key, []).extend(told(path, name, parts))
                 if key not in names:
-                    names[key] = {"name": key, "file": os.path.relpath(path, root), "line": line, "optional": optional}
+                    names[key] = {"name": key, "file": os.path.relpath(path, root), "line": line, "optional": optional, "how": how}
                 elif names[key]["optional"] and not optional:
-                    names[key].update(file=os.path.relpath(path, root), line=line, optional=False)
+                    names[key].update(file=os.path.relpath(path, root), line=line, optional=False, how=how)
     for key, parts in used.items():
         names[key]["parts"] = list(dict.fromkeys(parts))[:TOLD_MAX]
     choose(names, choices)
@@ -801,6 +801,3 @@ def main():
                "imports": list(names.values()), "unread": unread[:100]}, sys.stdout)
     print()
 
-
-if __name__ == "__main__":
-    main()

@@ -114,5 +114,10 @@ int pinfold_ledger_prune(const char *before, pinfold_chain_fn *each, void *arg,
 
 	assert(before && each && ret_error);
 	int r = record_instant("--before", before, &e);
-	return result(r < 0 ? r : with_each(prune_one, before, each, arg, &e), &e, ret_error);
+	if (r >= 0)
+		r = with_each(prune_one, before, each, arg, &e);
+	if (r < 0)
+		return result(r, &e, ret_error);
+	/* What the events that are gone knew of other chains. */
+	return pinfold_ledger_join(0, ret_error);
 }

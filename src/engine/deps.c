@@ -209,6 +209,7 @@ static struct value *need(enum deps_lang lang, const struct value *i)
 	value_set(v, "line", value_of_int(value_int(value_get(i, "line"))));
 	value_set(v, "optional", value_of_bool(value_true(value_get(i, "optional"))));
 	set_text(v, "installed", i, "there");
+	set_text(v, "how", i, "how");
 	value_set(v, "meant", value_of_str(meant));
 	value_set(v, "own", value_of_bool(own));
 	return v;
@@ -303,7 +304,7 @@ int deps_scan(const struct deps_place *place, enum deps_lang lang, const struct 
 static int print_scan(const struct pinfold_deps_options *o, enum deps_lang lang,
 		      char ret[HASH_TEXT_SIZE], unsigned *ret_langs, struct err *e)
 {
-	static const char kind[] = "pinfold scan 3";
+	static const char kind[] = "pinfold scan 4";
 	uint8_t digest[HASH_BYTES];
 	struct hash h;
 

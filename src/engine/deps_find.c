@@ -82,6 +82,8 @@ static struct value *imported_by(const struct value *need)
 	struct value *v = value_object();
 
 	value_set(v, "import", value_copy(value_get(need, "import")));
+	if (value_str(value_get(need, "how")))
+		value_set(v, "how", value_copy(value_get(need, "how")));
 	value_set(v, "package", value_copy(value_get(need, "package")));
 	value_set(v, "file", value_copy(value_get(need, "file")));
 	value_set(v, "line", value_copy(value_get(need, "line")));

@@ -52,11 +52,13 @@ void deps_hint(const struct pinfold_run *run, char *to, size_t size)
 	else if (meant)
 		(void)snprintf(to, size, "no module %s: a typing error of %s?", m->module, meant);
 	else
-		(void)snprintf(to, size, "no module %s: package %s would have it; %s", m->module,
-			       m->package,
-			       run->exec ? "name it when the sandbox is made: --package"
-			       : run->req.deps.packages ? "run again with --deps retry"
-							: "run again with --deps auto");
+		(void)snprintf(
+			to, size, "no module %s: package %s would have it; %s", m->module,
+			m->package,
+			run->exec
+				? "name it when the sandbox is made: --package, over HTTP \"packages\""
+			: run->req.deps.packages ? "run again with --deps retry"
+						 : "run again with --deps auto");
 }
 
 int pinfold_deps_missing(const char *text, size_t len, char ret_package[PINFOLD_PACKAGE_SIZE])

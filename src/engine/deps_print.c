@@ -26,12 +26,12 @@ static const struct {
 	const char *text;
 	unsigned langs; /* a program of one of them */
 } endings[] = {
-	{".py", PYTHON},   {".pyw", PYTHON}, {".ipynb", PYTHON}, {".pyi", 0},	 {".pyx", 0},
-	{".so", 0},	   {".js", NODE},    {".mjs", NODE},	 {".cjs", NODE}, {".ts", NODE},
-	{".tsx", NODE},	   {".jsx", NODE},   {".mts", NODE},	 {".cts", NODE}, {".R", R},
-	{".r", R},	   {".Rmd", R},	     {".rmd", R},	 {".qmd", R},	 {".txt", 0},
-	{".toml", 0},	   {".lock", 0},     {".json", 0},	 {"Pipfile", 0}, {"DESCRIPTION", 0},
-	{"pyvenv.cfg", 0},
+	{".py", PYTHON},    {".pyw", PYTHON},  {".ipynb", PYTHON}, {".pyi", 0},	   {".pyx", 0},
+	{".so", 0},	    {".js", NODE},     {".mjs", NODE},	   {".cjs", NODE}, {".ts", NODE},
+	{".tsx", NODE},	    {".jsx", NODE},    {".mts", NODE},	   {".cts", NODE}, {".R", R},
+	{".r", R},	    {".Rmd", R},       {".rmd", R},	   {".qmd", R},	   {".txt", 0},
+	{".in", 0},	    {".toml", 0},      {".lock", 0},	   {".json", 0},   {"Pipfile", 0},
+	{"DESCRIPTION", 0}, {"pyvenv.cfg", 0},
 };
 static const char *const skipped[] = {"node_modules", "__pycache__", "site-packages",
 				      "dist-packages", "venv"};

@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "base/parse.h"
+#include "deps/command.h"
 #include "deps/lock.h"
 #include "deps/shell.h"
 #include "deps/words.h"
@@ -215,6 +216,40 @@ static bool find_in_shell(const struct pinfold_run_options *o, const char *const
 	return true;
 }
 
+static bool host_has(const char *command)
+{
+	static const char *const places[] = {"/usr/local/bin", "/usr/bin", "/usr/sbin"};
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (snprintf(path, sizeof(path), "%s/%s", places[i], command) < (int)sizeof(path) &&
+		    access(path, X_OK) == 0)
+			return true;
+	return false;
+}
+
+/* pytest, npx tsx FILE: a command of a package, which nothing has to import. All programs of the
+ * directory count, too, unless it takes one. */
+static bool find_command(const struct pinfold_run_options *o, const char *const *argv,
+			 struct deps_ask *ask, struct deps_shell *own, char file[PATH_MAX])
+{
+	char import[DEPS_IMPORT_SIZE];
+	struct deps_command c;
+
+	if (!deps_command(argv, &c) || (strcmp(argv[0], "npx") != 0 && host_has(argv[0])) ||
+	    !deps_words_import(c.lang, c.module, import) || !(own->text = strdup(import)))
+		return false;
+	ask->lang = c.lang;
+	ask->text = own->text;
+	ask->text_len = strlen(own->text);
+	struct deps_words w = c.takes ? deps_words(c.lang, c.rest) : (struct deps_words){NULL};
+	const char *root = w.file ? root_of(ask) : NULL;
+	if (root && find_file(root, o->workdir, w.file, file))
+		ask->file = file;
+	ask->is_more = !ask->file;
+	return true;
+}
+
 /* By what is started; of a command that says nothing of its language, by what its directory has. */
 static void find_program(const struct pinfold_run_options *o, struct deps_ask *ask,
 			 struct deps_shell *shell, char file[PATH_MAX])
@@ -230,6 +265,8 @@ static void find_program(const struct pinfold_run_options *o, struct deps_ask *a
 	} else if (o->lang && deps_lang_of(o->lang, &ask->lang) >= 0) {
 		ask->text = o->code;
 		ask->text_len = o->code_len;
+	} else if (argv && argv[0] && find_command(o, argv, ask, shell, file)) {
+		return;
 	} else if (argv && argv[0] && deps_kind_of(argv[0], &ask->lang, &takes)) {
 		if (takes)
 			find_words(o, argv + 1, ask, shell, file);

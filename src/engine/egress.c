@@ -31,7 +31,9 @@
 #include "sandbox/spawn.h"
 #include "wire/gate.h"
 
-#define LAST_WORDS_MS 2000 /* for the gate to tell the rest of a run */
+/* For the gate to tell the rest of a run, which is on record: it may get no processor for seconds. One that is gone is
+ * noticed at once. */
+#define LAST_WORDS_MS 20000
 #define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)
 
 static struct {
@@ -41,15 +43,26 @@ static struct {
 	bool is_kept; /* from before this process gave up the right to start another */
 } the_gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .process = SANDBOX_INIT};
 
+/* It says something, or is gone. */
+static bool has_word(int fd)
+{
+	struct pollfd pfd = {.fd = fd, .events = POLLIN};
+	int n;
+
+	do
+		n = poll(&pfd, 1, LAST_WORDS_MS);
+	while (n < 0 && errno == EINTR);
+	return n == 1;
+}
+
 /* It ends by itself when nobody holds the other end of its socket. */
 static void end_gate(void)
 {
 	struct sandbox *p = &the_gate.process;
-	struct pollfd pfd = {.fd = p->pidfd, .events = POLLIN};
 
 	fd_close(&p->control);
 	if (p->pid > 0) {
-		if (poll(&pfd, 1, LAST_WORDS_MS) != 1)
+		if (!has_word(p->pidfd))
 			sandbox_kill(p);
 		while (waitpid(p->pid, NULL, __WALL) < 0 && errno == EINTR)
 			;
@@ -336,8 +349,6 @@ void egress_name(struct pinfold_run *run, struct notify_event *ev)
 
 void egress_end(struct pinfold_run *run)
 {
-	struct pollfd pfd = {.fd = run->reports, .events = POLLIN};
-
 	fd_close(&run->gate_end);
 	forget_opening(run);
 	egress_share_end(run);
@@ -345,7 +356,7 @@ void egress_end(struct pinfold_run *run)
 	egress_ask_end(run);
 	if (run->reports >= 0)
 		(void)shutdown(run->reports, SHUT_WR); /* the gate may be gone */
-	while (run->reports >= 0 && poll(&pfd, 1, LAST_WORDS_MS) == 1 && egress_report(run))
+	while (run->reports >= 0 && has_word(run->reports) && egress_report(run))
 		;
 	fd_close(&run->reports);
 	egress_record_end(run);

@@ -3,6 +3,7 @@
  * The life of a run after its start: one epoll set, one function per kind of descriptor, and at
  * most one public event per turn. Time limits, CPU time and polled limits share one timer.
  */
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +19,8 @@
 
 #define LET_GO_AFTER_US 1000000u
 #define GIVE_UP_AFTER_US 5000000u /* for a process that hangs in the kernel */
-#define FORCE_AFTER_US 500000u	  /* for a guest that does not obey MSG_KILL */
+#define LOOK_US 1000000u       /* a guest that does not say what was imported is not waited for */
+#define FORCE_AFTER_US 500000u /* for a guest that does not obey MSG_KILL */
 
 static uint64_t soonest(uint64_t a, uint64_t b)
 {
@@ -98,6 +100,7 @@ static bool take_message(struct pinfold_run *run)
 	case MSG_SEEN:
 		deps_of_live(&run->req.deps, &run->layered_on);
 		deps_seen(&run->req.deps, ev.name, ev.msg.len, run->exec);
+		run->seen++;
 		break;
 	case MSG_FILE: run_add_file(run, &ev.msg, ev.name, ev.fd); break;
 	case MSG_DONE:
@@ -114,6 +117,20 @@ static bool take_message(struct pinfold_run *run)
 	}
 	fd_close(&ev.fd);
 	return true;
+}
+
+void run_look(struct pinfold_run *run)
+{
+	struct pollfd p = {.fd = run->live.sb.control, .events = POLLIN};
+	uint64_t now = now_us(), until = now + LOOK_US;
+	unsigned before = run->seen;
+
+	if (p.fd < 0 || run->have_status || run->guest_done)
+		return;
+	control_send(p.fd, MSG_LOOK, 0);
+	for (; run->seen == before && now < until; now = now_us())
+		if (poll(&p, 1, (int)((until - now) / 1000) + 1) > 0 && !take_message(run))
+			return; /* its end, which the loop sees, too */
 }
 
 /* The guest has ended, and with it the sandbox. What it still said is in the socket. */

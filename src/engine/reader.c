@@ -135,6 +135,10 @@ int reader_look(struct store *s, const struct reader_ask *ask, struct reader *re
 		ret->run->socket = ask->socket;
 	if (r >= 0)
 		r = run_begin(ret->run, e);
+	if (r < 0 && ask->peek == PEEK_LOOK) {
+		(void)layers_lost(s, ask->before->layer, ask->before->n, e);
+		(void)layers_lost(s, ask->now->layer, ask->now->n, e);
+	}
 	return r < 0 ? r : take_pipes(ret, e);
 }
 

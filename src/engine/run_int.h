@@ -184,6 +184,7 @@ struct pinfold_run {
 	bool exec;		/* in a sandbox that lives: what ends is the command alone */
 	bool awaited;		/* in the daemon: the guest itself says when it starts */
 	struct link_layers layered_on; /* of that sandbox, as the daemon says */
+	unsigned seen;		       /* how often the guest said what of them is used */
 	enum alert_action box_alert;   /* what an alert does to that sandbox */
 	uint64_t live_ms;	       /* how long that sandbox was to live */
 	bool outlived;		       /* and it did not live longer than the command */
@@ -406,6 +407,8 @@ int explain_failure(struct pinfold_run *run, int step, unsigned op, int error, s
 /* loop.c */
 void run_stop(struct pinfold_run *run, enum run_stop why, bool at_once);
 void run_arm_timer(struct pinfold_run *run);
+/* Of a command that goes on in a sandbox that lives: what was imported until now. */
+void run_look(struct pinfold_run *run);
 uint64_t now_us(void);
 /* egress.c: the policy of the options; ports to listen on. */
 int request_policy(struct request *r, const struct pinfold_run_options *o, struct err *e);

@@ -127,7 +127,8 @@ int pinfold_session_open(const char *sandbox_id, const struct pinfold_session_op
 	if (r >= 0)
 		r = sandbox_check_id(sandbox_id, &e);
 	if (r >= 0 &&
-	    (copy_strings(o.env, &s->env) < 0 || (o.workdir && !(s->workdir = strdup(o.workdir)))))
+	    (copy_strings(o.env, &s->env) < 0 || (o.workdir && !(s->workdir = strdup(o.workdir))) ||
+	     (o.packages_json && !(s->packages_json = strdup(o.packages_json)))))
 		r = err_sys(&e, "session");
 	if (r >= 0)
 		r = make_set(s, &e);
@@ -258,6 +259,15 @@ int pinfold_session_restart(struct pinfold_session *s, struct pinfold_error *ret
 	return -1;
 }
 
+char *pinfold_session_packages(struct pinfold_session *s)
+{
+	assert(s);
+	if (!s->run)
+		return NULL;
+	run_look(s->run);
+	return s->run->req.deps.packages ? value_text(s->run->req.deps.packages, NULL) : NULL;
+}
+
 void pinfold_session_close(struct pinfold_session *s)
 {
 	if (!s)
@@ -267,6 +277,7 @@ void pinfold_session_close(struct pinfold_session *s)
 		free(*p);
 	free(s->env);
 	free(s->workdir);
+	free(s->packages_json);
 	fd_close(&s->epoll);
 	fd_close(&s->timer);
 	fd_close(&s->wake);

@@ -39,6 +39,7 @@ struct pinfold_session {
 	char *workdir;	     /* NULL: the default */
 	char **env;	     /* or NULL */
 	char tenant[64];     /* "": nobody's */
+	char *packages_json; /* of the sandbox, or NULL */
 	const char *argv[8]; /* the command looks at it to the end */
 
 	struct pinfold_run *run; /* the command */

@@ -95,6 +95,7 @@ static int start_command(struct pinfold_session *s, struct err *e)
 	o.argv = argv;
 	o.workdir = s->workdir;
 	o.tenant = s->tenant[0] ? s->tenant : NULL;
+	o.packages_json = s->packages_json;
 	o.env = (const char *const *)s->env;
 	return sandbox_exec(s->sandbox, &o, true, &s->run, e);
 }

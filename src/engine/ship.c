@@ -11,8 +11,10 @@
 #include <time.h>
 
 #include "base/fd.h"
+#include "base/hash.h"
 #include "engine/record.h"
 #include "engine/run_int.h"
+#include "engine/setting.h"
 #include "ledger/settle.h"
 #include "ledger/sink.h"
 
@@ -67,7 +69,45 @@ int pinfold_sink_remove(const char *id, struct pinfold_error *ret_error)
 	int r = op_begin(&op, "sink.remove", NULL, data, &e);
 	if (r >= 0)
 		r = dir < 0 ? dir : sink_remove(dir, id, &e);
+	if (r < 0 && e.kind == ERR_MISSING)
+		(void)err_remedy(&e,
+				 "pinfold audit sink ls lists them; one of settings.yaml ends by "
+				 "taking its line away there");
 	return result(op_end(&op, r, NULL, &e), &e, ret_error);
+}
+
+/* One of settings.yaml has the same id each time, so it is known how far it is. */
+static void name_setting(struct sink *s)
+{
+	static const char letters[] = "234567abcdefghijklmnopqrstuvwxyz";
+	uint8_t digest[HASH_BYTES];
+
+	hash_bytes(s->target, strlen(s->target), digest);
+	memcpy(s->id, "snk", 4);
+	for (size_t i = 3; i < ID_SIZE - 1; i++)
+		s->id[i] = letters[digest[i] & 31];
+	s->id[ID_SIZE - 1] = '\0';
+}
+
+/* Those that were added, and those of settings.yaml that were not. Room for ALL_MAX. */
+#define ALL_MAX (SINKS_MAX + SETTING_SINKS_MAX)
+static int all_sinks(int dir, struct sink *list, struct err *e)
+{
+	auto_free struct setting_sinks *more = calloc(1, sizeof(*more));
+	int n = more ? sink_list(dir, list, e) : err_sys(e, "sinks");
+	int r = n < 0 ? n : setting_ledger_sinks(more, e);
+
+	for (unsigned k = 0; r >= 0 && k < more->n; k++) {
+		bool known = false;
+
+		for (int i = 0; i < n; i++)
+			known |= strcmp(list[i].target, more->target[k]) == 0;
+		if (known)
+			continue;
+		memcpy(list[n].target, more->target[k], SINK_TARGET_SIZE);
+		name_setting(&list[n++]);
+	}
+	return r < 0 ? r : n;
 }
 
 /* Each sink with each chain. */
@@ -76,9 +116,9 @@ typedef int pair_fn(int dir, const struct sink *s, const struct record_chain *ch
 
 static int with_pairs(int dir, pair_fn *each, void *arg, struct err *e)
 {
-	auto_free struct sink *sinks = calloc(SINKS_MAX, sizeof(*sinks));
+	auto_free struct sink *sinks = calloc(ALL_MAX, sizeof(*sinks));
 	auto_free struct record_chain *list = calloc(RECORD_CHAINS_MAX, sizeof(*list));
-	int k = sinks && list ? sink_list(dir, sinks, e) : err_sys(e, "sinks");
+	int k = sinks && list ? all_sinks(dir, sinks, e) : err_sys(e, "sinks");
 	int n = k <= 0 ? k : record_chains(list, RECORD_CHAINS_MAX, e);
 	int r = n < 0 ? n : 0;
 
@@ -166,6 +206,15 @@ static int ship(int dir, const struct sink *s, const struct record_chain *chain,
 	return r < 0 ? r : sink_ship(dir, s, chain->fd, *flags & PINFOLD_SHIP_NOW, e);
 }
 
+static bool any_setting(void)
+{
+	auto_free struct setting_sinks *all = calloc(1, sizeof(*all));
+	struct err none = ERR_INIT;
+
+	/* What is wrong there is told to whoever records something. */
+	return all && setting_ledger_sinks(all, &none) >= 0 && all->n > 0;
+}
+
 int pinfold_ledger_ship(uint32_t flags, struct pinfold_error *ret_error)
 {
 	struct err e = ERR_INIT;
@@ -174,7 +223,7 @@ int pinfold_ledger_ship(uint32_t flags, struct pinfold_error *ret_error)
 	auto_close int dir = open_list(&e);
 	if (dir < 0)
 		return result(dir, &e, ret_error);
-	if (faccessat(dir, "sinks", F_OK, 0) < 0)
+	if (faccessat(dir, "sinks", F_OK, 0) < 0 && !any_setting())
 		return 0;
 	auto_close int lock =
 		openat(dir, "sinks.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -188,11 +237,11 @@ int pinfold_ledger_ship(uint32_t flags, struct pinfold_error *ret_error)
 
 uint64_t record_shipped(int chain)
 {
-	auto_free struct sink *sinks = calloc(SINKS_MAX, sizeof(*sinks));
+	auto_free struct sink *sinks = calloc(ALL_MAX, sizeof(*sinks));
 	struct err none = ERR_INIT;
 	struct note last;
 	auto_close int dir = open_list(&none);
-	int n = dir < 0 || !sinks ? 0 : sink_list(dir, sinks, &none);
+	int n = dir < 0 || !sinks ? 0 : all_sinks(dir, sinks, &none);
 	uint64_t least = UINT64_MAX;
 
 	if (n <= 0 || settle_last(chain, &last, &none) <= 0)

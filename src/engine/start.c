@@ -73,6 +73,16 @@ int run_make_stdio(struct pinfold_run *run, int theirs[3], struct err *e)
 	return 0;
 }
 
+/* Its time may be over in the very moment in which a command is sent into it. */
+static int explain_end(const struct pinfold_run *run, int r, struct err *e)
+{
+	if (r != -EPIPE || !run->exec)
+		return r;
+	(void)err_set(e, ERR_CONFLICT, "sandbox %s has ended before the command began",
+		      run->req.spec.id);
+	return err_remedy(e, "make another; pinfold extend gives one that lives more time");
+}
+
 /* Wait until the command runs, or the guest says why not. */
 static int await_command(struct pinfold_run *run, struct err *e)
 {
@@ -81,7 +91,7 @@ static int await_command(struct pinfold_run *run, struct err *e)
 		int r = control_receive(run->live.sb.control, &ev, e);
 
 		if (r < 0)
-			return r;
+			return explain_end(run, r, e);
 		switch (ev.msg.kind) {
 		case MSG_TERMINAL: run->terminal = take_fd(&ev.fd); break;
 		case MSG_STARTED:

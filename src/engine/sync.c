@@ -76,7 +76,7 @@ void sync_stats_public(const struct sync_stats *from, struct pinfold_sync_stats 
 	*to = (struct pinfold_sync_stats){
 		.files = from->files,
 		.bytes = from->bytes,
-		.files_changed = from->files_made,
+		.files_changed = from->files_made + from->files_set,
 		.files_removed = from->files_gone,
 		.chunks_sent = from->chunks_sent,
 		.wire_bytes = from->wire_out + from->wire_in,
@@ -91,8 +91,8 @@ static int explain(struct reader *r, int k, struct err *e)
 	struct err theirs = ERR_INIT;
 
 	fd_close(&r->in);
-	if (k < 0 && r->run && tree_answer_read(r->out, &answer, &theirs) < 0 && theirs.text[0] &&
-	    theirs.kind != ERR_INVALID)
+	if (k < 0 && r->out >= 0 && tree_answer_read(r->out, &answer, &theirs) < 0 &&
+	    theirs.text[0] && theirs.kind != ERR_INVALID)
 		*e = theirs;
 	return reader_end(r, k, e);
 }
@@ -162,13 +162,16 @@ static int push_start(struct store *s, const struct transfer *t, const struct pu
 	return reader_enter(s, t->name, argv, &how, r, e);
 }
 
-/* As the sandbox reported them. */
-static void count_changes(const struct pinfold_run *run, struct pinfold_sync_stats *to)
+/* As the other side says: nothing depends on it. */
+static void count_changes(struct reader *r, struct pinfold_sync_stats *to)
 {
-	for (unsigned i = 0; i < run->n_files; i++)
-		*(run->files[i].change == MSG_DELETED ? &to->files_removed : &to->files_changed) +=
-			1;
-	to->files_changed += run->files_omitted;
+	union tree_answer answer;
+	struct err ignored = ERR_INIT;
+
+	if (tree_answer_read(r->out, &answer, &ignored) < 0)
+		return;
+	to->files_changed = answer.values[0];
+	to->files_removed = answer.values[1];
 }
 
 static int push_files(struct store *s, const struct transfer *t, struct pushing *p, struct err *e)
@@ -182,8 +185,8 @@ static int push_files(struct store *s, const struct transfer *t, struct pushing 
 	if (k >= 0) {
 		fd_close(&r.in);
 		pinfold_run_wait(r.run);
+		count_changes(&r, t->stats);
 		t->stats->snapshot = r.run->snapshot;
-		count_changes(r.run, t->stats);
 	}
 	k = explain(&r, k, e);
 	if (k >= 0)
@@ -320,6 +323,8 @@ int pinfold_workspace_pull(struct pinfold_store *store, const char *name, const 
 		r = sync_pull(store->store, &t, &e);
 	r = op_end(&op, r, NULL, &e);
 	if (r < 0) {
+		if (e.kind == ERR_LIMIT)
+			(void)err_remedy(&e, SYNC_NO_ROOM);
 		workspace_remedy(&e, "keep a copy of it and use --force");
 		error_public(&e, ret_error);
 	}

@@ -9,6 +9,7 @@
 #include "sync/session.h"
 
 #define SYNC_IDLE_MS (5 * 60 * 1000)
+#define SYNC_NO_ROOM "make room where the directory is, and where the data directory is"
 
 struct transfer {
 	const char *name, *dir, *to;

@@ -63,6 +63,7 @@ int sync_receive_dir(const struct transfer *t, int tree, int state, int sock, st
 		.mirror = (t->o->flags & PINFOLD_SYNC_MIRROR) != 0,
 		.keep_changed = !(t->o->flags & PINFOLD_SYNC_FORCE),
 		.durable = true,
+		.on_host = true,
 		.idle_ms = SYNC_IDLE_MS,
 		.progress = tell_progress,
 		.context = (void *)(uintptr_t)t,
@@ -261,6 +262,8 @@ int pinfold_sync_directory(struct pinfold_store *store, const struct pinfold_syn
 	if (r >= 0)
 		r = go(store->store, &t, side, &e);
 	if (r < 0) {
+		if (!side->push && e.kind == ERR_LIMIT)
+			(void)err_remedy(&e, SYNC_NO_ROOM);
 		workspace_remedy(&e, side->push ? "remove what is in the way, or use --mirror"
 						: "keep a copy of it and use --force");
 		error_public(&e, ret_error);

@@ -39,8 +39,18 @@ static int parse_anchor(const char *text, struct note *ret, struct err *e)
 	return r < 0 ? err_wrap(e, "--anchor") : 0;
 }
 
+/* What the data directory's own chain knows of another (join.c). */
+struct joined {
+	char directory[128];
+	struct note note;
+	uint64_t at;
+	bool seen;
+};
+
 struct checking {
 	struct verify_ask ask;
+	struct joined joined[CHAINS_MAX];
+	unsigned n_joined;
 	struct ledger_keys keys;
 	bool used[LEDGER_KEYS_MAX];
 	struct ledger_keys own; /* of the chain that is looked at */
@@ -70,11 +80,92 @@ static void look_for_twin(struct checking *c, struct pinfold_verify_result *out)
 	}
 }
 
+static const char *chain_of(const struct joined *j)
+{
+	return j->note.point.name + strlen("pinfold/");
+}
+
+/* The newest of that directory; of that chain, if one is named. NULL: there is none. */
+static struct joined *find_joined(struct checking *c, const char *directory, const char *chain)
+{
+	struct joined *found = NULL;
+
+	for (unsigned i = 0; i < c->n_joined; i++) {
+		struct joined *j = &c->joined[i];
+
+		if (strcmp(j->directory, directory) == 0 &&
+		    (!chain || strcmp(chain_of(j), chain) == 0) && (!found || j->at >= found->at))
+			found = j;
+	}
+	return found;
+}
+
+static void hear_of(void *arg, const char *directory, const struct note *n, uint64_t at)
+{
+	struct checking *c = arg;
+	struct joined *j = find_joined(c, directory, n->point.name + strlen("pinfold/"));
+
+	if (!j && c->n_joined == CHAINS_MAX)
+		return;
+	if (!j)
+		j = &c->joined[c->n_joined++];
+	(void)snprintf(j->directory, sizeof(j->directory), "%s", directory);
+	j->note = *n;
+	j->at = at;
+}
+
+static int verify_by(const struct checking *c, int dir, const struct joined *j,
+		     struct verify_result *v, struct err *e)
+{
+	struct verify_ask ask = c->ask;
+	char name[48];
+
+	if (j) {
+		(void)snprintf(name, sizeof(name), "event %llu of ledger",
+			       (unsigned long long)j->at);
+		ask.anchor = &j->note;
+		ask.anchor_name = name;
+	}
+	return verify_chain(dir, &ask, v, e);
+}
+
+/* The directory tells which chain should be in it; which one is, only the chain itself does. */
+static int verify_joined(struct checking *c, const struct record_chain *chain,
+			 struct verify_result *v, struct err *e)
+{
+	struct joined *j = find_joined(c, chain->name, NULL);
+	int r = verify_by(c, chain->fd, j, v, e);
+
+	if (r >= 0 && j && strcmp(chain_of(j), v->chain) != 0) {
+		j = find_joined(c, chain->name, v->chain);
+		r = verify_by(c, chain->fd, j, v, e);
+	}
+	if (r >= 0 && j)
+		j->seen = true;
+	return r;
+}
+
+static void tell_missing(const struct checking *c)
+{
+	for (unsigned i = 0; i < c->n_joined; i++) {
+		const struct joined *j = &c->joined[i];
+		struct pinfold_verify_result out = {.name = j->directory, .where = "the chain"};
+
+		(void)snprintf(
+			out.what, sizeof(out.what),
+			"%s is not here any more: event %llu of ledger knows %llu events of it",
+			chain_of(j), (unsigned long long)j->at,
+			(unsigned long long)j->note.point.head.size);
+		if (!j->seen)
+			c->each(&out, c->arg);
+	}
+}
+
 static int verify_one(struct checking *c, const struct record_chain *chain, struct err *e)
 {
 	struct pinfold_verify_result out = {.name = chain->name};
 	struct verify_result v;
-	int r = verify_chain(chain->fd, &c->ask, &v, e);
+	int r = verify_joined(c, chain, &v, e);
 
 	if (r < 0)
 		return err_wrap(e, "%s", chain->name);
@@ -136,13 +227,20 @@ static int verify_list(struct checking *c, struct record_chain *list, int n, str
 	bool many = c->keys.n > 1;
 	int r = n;
 
-	/* One key or a checkpoint is of one chain: that of the data directory itself. */
+	/* One key or a checkpoint is of one chain: that of the data directory itself. Others are
+	 * held to what that knows of them. */
 	bool first = !many && (c->keys.n || c->ask.anchor || c->ask.witness);
 	for (int i = 0; i < n; i++) {
-		if (r >= 0 && (i == 0 || !first))
+		if (i == 1 && first)
+			c->ask = (struct verify_ask){.key = NULL};
+		if (r >= 0 && (i == 0 || !first || find_joined(c, list[i].name, NULL)))
 			r = many ? verify_by_own(c, &list[i], e) : verify_one(c, &list[i], e);
+		if (i == 0)
+			c->ask.joined = NULL;
 		fd_close(&list[i].fd);
 	}
+	if (r >= 0)
+		tell_missing(c);
 	for (unsigned i = 0; r >= 0 && many && i < c->keys.n; i++)
 		if (!c->used[i])
 			tell_bad(c, "the keys", "one that was given is of no chain that is here");
@@ -211,6 +309,10 @@ int pinfold_ledger_verify(const struct pinfold_verify_options *options, pinfold_
 					     .anchor = o.anchor ? &anchor : NULL,
 					     .witness = o.witness ? witness : NULL,
 					     .witness_key = o.witness ? &his : NULL};
+		if (n > 0 && !o.dir && strcmp(list[0].name, "ledger") == 0) {
+			c->ask.joined = hear_of;
+			c->ask.joined_arg = c;
+		}
 		c->each = each;
 		c->arg = arg;
 		n = verify_list(c, list, n, &e);

@@ -16,6 +16,7 @@
 #include "store/apply.h"
 #include "store/history.h"
 #include "store/image.h"
+#include "store/project.h"
 #include "store/reserve.h"
 #include "store/settle.h"
 #include "store/store.h"
@@ -192,6 +193,7 @@ static int show(struct store *s, const struct workspace *w, struct pinfold_works
 		.layers = w->stack.n,
 		.disk_limit_bytes = w->disk_bytes,
 		.inode_limit = w->inodes,
+		.disk_quota = project_possible(s),
 		.busy = workspace_is_used(s, w->id),
 	};
 	(void)snprintf(to->name, sizeof(to->name), "%s", w->name);

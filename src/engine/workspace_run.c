@@ -259,6 +259,8 @@ int workspace_start(struct store *s, const char *name, struct pinfold_run_option
 			describe(o, run->command, sizeof(run->command));
 		r = start(run, o, run->upper, how, &deps, e);
 	}
+	if (r < 0 && run && run->upper)
+		(void)layers_lost(s, run->upper->w.stack.layer, run->upper->w.stack.n, e);
 	if (r < 0 && run && !how->tool) {
 		(void)snprintf(run->workspace, sizeof(run->workspace), "%s", name);
 		record_run_refused(run, o, e);

@@ -49,7 +49,7 @@ static long scope_signals(void)
 		return fd;
 	long r = 0;
 #ifndef DROP_SCOPE
-	r = sys2(SYS_landlock_restrict_self, fd, 0);
+	r = guest_restrict((int)fd);
 #endif
 	(void)sys1(SYS_close, fd);
 	return r;

@@ -102,7 +102,8 @@ static void send_entry(struct walk *w, struct msg_guest *msg, int fd)
 		return;
 	}
 	msg->kind = MSG_FILE;
-	(void)guest_send(msg, w->path, fd); /* the host side notices when we are cut off */
+	if (guest_send(msg, w->path, fd) < 0)
+		w->omitted++; /* the host side notices when we are cut off */
 	w->sent++;
 }
 

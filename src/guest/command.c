@@ -292,7 +292,7 @@ static __attribute__((noinline, noreturn)) void child_main(struct launch *l)
 	}
 	if (r >= 0 && l->g->ruleset >= 0 && !l->nursed) {
 		l->fate->step = MSG_STEP_LANDLOCK;
-		r = sys2(SYS_landlock_restrict_self, l->g->ruleset, SECCOMP_MOVE_FLAGS(0));
+		r = guest_restrict(l->g->ruleset);
 	}
 	if (r >= 0) {
 		l->fate->step = MSG_STEP_SESSION;

@@ -346,7 +346,7 @@ static __attribute__((noreturn)) void child(const struct guest *g, int sock)
 	(void)sys0(SYS_setsid);
 	(void)sys5(SYS_prctl, PR_SET_NAME, "pinfold-files", 0, 0, 0);
 	if (g->ruleset >= 0)
-		r = sys2(SYS_landlock_restrict_self, g->ruleset, SECCOMP_MOVE_FLAGS(0));
+		r = guest_restrict(g->ruleset);
 	if (r >= 0)
 		r = sys3(SYS_dup3, sock, CHANNEL, O_CLOEXEC);
 	(void)sys3(SYS_close_range, 0, CHANNEL - 1, 0);

@@ -23,6 +23,7 @@
 #include <linux/sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "base/sys.h"
@@ -156,13 +157,18 @@ int loader_confine(int sock)
 		r = sys0(SYS_setsid);
 	if (r >= 0)
 		r = give_up_rights(&g);
+	if (r >= 0 && g.files) {
+		const struct rlimit limit = {g.files, g.files};
+
+		r = sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, &limit, NULL);
+	}
 	if (r >= 0)
 		r = sys1(SYS_chdir, plan_str(g.plan, g.plan->workdir));
 #ifdef DROP_FORK_LANDLOCK
 	ruleset = -1;
 #endif
 	if (r >= 0 && ruleset >= 0)
-		r = sys2(SYS_landlock_restrict_self, RULESET_FD, 0);
+		r = guest_restrict(RULESET_FD);
 	(void)sys1(SYS_close, RULESET_FD);
 	(void)sys1(SYS_umask, 022);
 	(void)sys4(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none));

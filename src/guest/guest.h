@@ -142,6 +142,8 @@ uint64_t guest_used(const struct guest *g);
 int guest_full(const struct guest *g);
 
 /* util.c */
+/* Into the Landlock domain of these rules, for good. 0 or -errno. */
+long guest_restrict(int ruleset);
 size_t str_len(const char *s);
 int str_eq(const char *a, const char *b);
 /* Send one message with an optional descriptor (fd < 0: none) and name. 0 or -errno. */
@@ -150,6 +152,8 @@ int guest_send_to(int sock, const struct msg_guest *msg, const char *name, int f
 /* Block until the host side says something; ends the guest when it is gone. Returns how many
  * descriptors came along. */
 unsigned guest_receive(struct msg_host *ret_msg, int fds[MSG_FDS_MAX]);
+/* The same; the kernel drops what came along, without a word to its file system. */
+unsigned guest_receive_bare(struct msg_host *ret_msg);
 /* The same from any socket; -errno when there is nothing whole to take. */
 long guest_receive_from(int sock, struct msg_host *ret_msg, int fds[MSG_FDS_MAX], int flags);
 uint64_t guest_now_ns(void);

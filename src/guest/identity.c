@@ -23,7 +23,6 @@
 #endif
 
 #define CPUS_MAX 4096u
-#define FILES_OWN 256u /* open files that the guest itself may need */
 
 static int do_become(const struct plan_step *step)
 {
@@ -63,8 +62,12 @@ static int do_caps(const struct plan_step *step)
 	return r < 0 ? (int)r : (int)sys2(SYS_capset, &head, data);
 }
 
-/* Never above what the caller himself has: raising a hard limit is not ours to do. A command that may
- * open fewer files than we need to start it takes its limit when it is started. */
+/*
+ * Never above what the caller himself has: raising a hard limit is not ours to do. How many files a command
+ * may open is set when it is started: we keep the caller's own limit. Who is below the number of descriptors
+ * that all sandboxes of an ordinary user have on their way through sockets may send none himself, and they
+ * could have us be that.
+ */
 static int do_rlimit(struct guest *g, const struct plan_step *step)
 {
 	struct rlimit limit = {0};
@@ -73,9 +76,11 @@ static int do_rlimit(struct guest *g, const struct plan_step *step)
 
 	if (r < 0)
 		return (int)r;
-	if (step->a == RLIMIT_NOFILE && most < FILES_OWN) {
+	if (step->a == RLIMIT_NOFILE) {
 		g->files = most < limit.rlim_max ? most : 0;
-		most = FILES_OWN;
+#ifndef DROP_GUEST_FILES
+		most = limit.rlim_max;
+#endif
 	}
 	if (limit.rlim_max > most)
 		limit.rlim_max = most;

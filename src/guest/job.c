@@ -117,6 +117,13 @@ void guest_signal_group(const struct guest *g, int pid, int sig)
 		guest_kill(g, -pid, SIGCONT);
 }
 
+/* To the sandbox's owner, if there is something new, and to who waits for the command. */
+static void say_seen(const struct job *job)
+{
+	guest_seen_more();
+	guest_seen_tell_to(job->ctl);
+}
+
 static void obey(const struct guest *g, struct job *job)
 {
 	struct msg_host msg;
@@ -131,6 +138,8 @@ static void obey(const struct guest *g, struct job *job)
 		guest_signal_group(g, job->pid, SIGKILL);
 	else if (msg.kind == MSG_SIGNAL && msg.arg > 0 && msg.arg < 65)
 		guest_signal_group(g, job->pid, msg.arg);
+	else if (msg.kind == MSG_LOOK)
+		say_seen(job);
 	if (n >= 0)
 		return;
 	/* He is gone. It is reaped like any orphan. */
@@ -161,8 +170,7 @@ void guest_job_ended(const struct guest *g, int pid, int status, const struct ru
 	struct msg_guest exited = {.kind = MSG_EXITED, .code = status, .value = guest_now_ns()};
 	struct msg_guest done = {.kind = MSG_DONE, .code = guest_full(g)};
 
-	guest_seen_more();
-	guest_seen_tell_to(job->ctl);
+	say_seen(job);
 	(void)guest_send_to(job->ctl, &used, NULL, -1); /* he may be gone */
 	(void)guest_send_to(job->ctl, &exited, NULL, -1);
 	(void)guest_send_to(job->ctl, &done, NULL, -1);

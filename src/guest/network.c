@@ -146,6 +146,8 @@ static int join(const struct guest *g)
 
 int guest_network_join(const struct guest *g)
 {
+	if (maker.wanted)
+		return -EPROTO; /* nobody began: we would be in the host's */
 	if (!maker.running)
 		return maker.error;
 	if (!__atomic_load_n(&maker.made, __ATOMIC_ACQUIRE))

@@ -27,7 +27,7 @@ static void thread_main(void *unused)
 	uint32_t served = 0;
 
 	(void)unused;
-	long r = sys2(SYS_landlock_restrict_self, nursery.ruleset, SECCOMP_MOVE_FLAGS(0));
+	long r = guest_restrict(nursery.ruleset);
 	nursery.there = r < 0 ? (int)r : 1;
 	futex_count(&nursery.answered);
 	while (r >= 0) {

@@ -7,6 +7,7 @@
 
 #include "base/sys.h"
 #include "guest/guest.h"
+#include "kernel/seccomp.h"
 
 size_t str_len(const char *s)
 {
@@ -43,6 +44,26 @@ void guest_end(int status)
 {
 	for (;;)
 		(void)sys1(SYS_exit_group, status); /* does not return */
+}
+
+/* linux/landlock.h has them from 6.15 on */
+#define LOG_SAME_EXEC_OFF (1u << 0)
+#define LOG_SUBDOMAINS_OFF (1u << 2)
+
+/*
+ * What a domain refuses the kernel writes into the host's audit log, where that is on: of programs that
+ * were not executed since, and of domains that programs make for themselves below. That would be a way to
+ * fill it, and to drown what others do. Kernels before ABI 7 have no such log, and know no flags.
+ */
+long guest_restrict(int ruleset)
+{
+	long r = -EINVAL;
+
+#ifndef DROP_LANDLOCK_QUIET
+	r = sys2(SYS_landlock_restrict_self, ruleset,
+		 SECCOMP_MOVE_FLAGS(LOG_SAME_EXEC_OFF | LOG_SUBDOMAINS_OFF));
+#endif
+	return r == -EINVAL ? sys2(SYS_landlock_restrict_self, ruleset, SECCOMP_MOVE_FLAGS(0)) : r;
 }
 
 int guest_send_to(int sock, const struct msg_guest *msg, const char *name, int fd)
@@ -113,6 +134,18 @@ unsigned guest_receive(struct msg_host *ret_msg, int fds[MSG_FDS_MAX])
 	if (n < 0)
 		guest_end(1);
 	return (unsigned)n;
+}
+
+unsigned guest_receive_bare(struct msg_host *ret_msg)
+{
+	long r;
+
+	do
+		r = sys3(SYS_read, GUEST_CTL, ret_msg, sizeof(*ret_msg));
+	while (r == -EINTR);
+	if (r != (long)sizeof(*ret_msg))
+		guest_end(1);
+	return 0;
 }
 
 size_t guest_decimal(char *to, uint64_t v)

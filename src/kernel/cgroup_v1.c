@@ -8,7 +8,34 @@
 #include "base/fd.h"
 #include "kernel/cgroup.h"
 
+#ifdef DROP_SOCKET_MEMORY
+#define HOLD_SOCKET_MEMORY 0
+#else
+#define HOLD_SOCKET_MEMORY 1
+#endif
+
 #define PERIOD_US 100000u
+/* Beside --memory: what lies in sockets has an account of its own. With less, connections are slow. */
+#define SOCKETS_MIN (8ull << 20)
+#define SOCKETS_MAX (32ull << 20)
+
+/*
+ * What is sent and not read, of TCP and UDP. v1 counts it only where it has a limit, and apart from all
+ * else; the host has one pool of it (net.ipv4.tcp_mem), and when that is empty nobody's connections work
+ * any more.
+ */
+static int limit_sockets(const char *memory, uint64_t memory_bytes, struct err *e)
+{
+	static const char file[] = "memory.kmem.tcp.limit_in_bytes";
+	uint64_t most = memory_bytes / 4;
+	char path[CGROUP_PATH_MAX + 64];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", memory, file);
+	if (!HOLD_SOCKET_MEMORY || access(path, F_OK) < 0)
+		return 0; /* a kernel that does not count it at all */
+	most = most < SOCKETS_MIN ? SOCKETS_MIN : most < SOCKETS_MAX ? most : SOCKETS_MAX;
+	return cgroup_put(memory, file, most, e);
+}
 
 static int limit(const struct cgroup *cg, const struct cgroup_limits *l, struct err *e)
 {
@@ -16,6 +43,7 @@ static int limit(const struct cgroup *cg, const struct cgroup_limits *l, struct 
 	char path[CGROUP_PATH_MAX + 64];
 
 	if (cgroup_put(memory, "memory.limit_in_bytes", l->memory_bytes, e) < 0 ||
+	    limit_sockets(memory, l->memory_bytes, e) < 0 ||
 	    cgroup_put(cg->part[CG_PIDS], "pids.max", l->pids + 1, e) < 0 || /* and the guest */
 	    cgroup_put(cpu, "cpu.cfs_period_us", PERIOD_US, e) < 0 ||
 	    cgroup_put(cpu, "cpu.cfs_quota_us", l->cpus_milli * PERIOD_US / 1000, e) < 0)

@@ -16,6 +16,7 @@
 #include "base/value.h"
 #include "ledger/chain_int.h"
 #include "ledger/notary.h"
+#include "ledger/open.h"
 #include "ledger/runs.h"
 #include "ledger/tombstone.h"
 
@@ -121,11 +122,15 @@ static int open_checkpoints(int dir, struct err *e)
 
 int settle_last(int dir, struct note *ret, struct err *e)
 {
-	auto_close int fd = openat(dir, "checkpoints", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	struct err why = ERR_INIT;
+	auto_close int fd = ledger_open(dir, "checkpoints", &why);
 
-	if (fd < 0)
-		return errno == ENOENT ? 0 : err_sys(e, "the ledger's checkpoints");
-	return read_last(fd, false, ret, e);
+	if (fd >= 0)
+		return read_last(fd, false, ret, e);
+	if (why.num == ENOENT)
+		return 0;
+	*e = why;
+	return err_wrap(e, "the ledger");
 }
 
 static int open_offsets(int dir, struct err *e)
@@ -345,6 +350,15 @@ static int sign_as(struct notary *n, const struct grow *g, const char *body, siz
 	return err_set(e, ERR_INTERNAL, "the key that the ledger was handed to is not here");
 }
 
+/* What is signed for is on disk before: events came since they were brought there last, and where
+ * the machine stops now, a checkpoint must not know more of them than are left. */
+static int sync_signed(int dir, struct err *e)
+{
+	auto_close int fd = openat(dir, CHAIN_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	return fd < 0 || fdatasync(fd) < 0 ? err_sys(e, "write events to disk") : 0;
+}
+
 static int sign_head(int dir, int fd, const struct grow *g, struct err *e)
 {
 	auto_notary notary = NOTARY_INIT;
@@ -388,7 +402,9 @@ int settle_checkpoint(int dir, struct err *e)
 		r = grow(g, dir, &last, e);
 	if (r < 0 || g->edge.size == last.point.head.size)
 		return r;
-	r = sign_head(dir, notes, g, e);
+	r = sync_signed(dir, e);
+	if (r >= 0)
+		r = sign_head(dir, notes, g, e);
 	/* An index that cannot be made costs time and nothing else. */
 	struct err none = ERR_INIT;
 	if (r >= 0)

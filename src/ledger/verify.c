@@ -181,6 +181,11 @@ static int take_note(struct check *c, struct err *e)
 	return next_note(c, e);
 }
 
+static const char *anchor_name(const struct check *c)
+{
+	return c->ask->anchor_name ? c->ask->anchor_name : "the checkpoint that was kept";
+}
+
 static int take_anchor(struct check *c, struct err *e)
 {
 	const struct note *n = c->ask->anchor;
@@ -188,11 +193,11 @@ static int take_anchor(struct check *c, struct err *e)
 
 	tree_root(&c->edge, &root);
 	if (!tree_same(&root, &n->point.head.root))
-		return bad(c, "the checkpoint that was kept", "it knows other events");
+		return bad(c, anchor_name(c), "it knows other events");
 	int r = check_signature(c, n, e);
 	if (r > 0)
 		c->ret->signed_events = c->edge.size;
-	return r != 0 ? r : bad(c, "the checkpoint that was kept", "its signature is wrong");
+	return r != 0 ? r : bad(c, anchor_name(c), "its signature is wrong");
 }
 
 /* The file of keys has them all, in their order: receipts of older ones are checked by it. The
@@ -298,6 +303,27 @@ static void take_prune(struct check *c, const struct value *data)
 	c->gone_told |= strcmp(text, said) == 0;
 }
 
+/* How far other chains were, by their own checkpoints. */
+static int take_chains(struct check *c, const struct value *rows, const char *where)
+{
+	struct err none = ERR_INIT;
+	struct note n;
+
+	for (size_t i = 0; i < value_len(rows); i++) {
+		const struct value *row = value_at(rows, i), *note = value_get(row, "checkpoint");
+		const char *directory = value_str(value_get(row, "directory"));
+		size_t used = 0;
+
+		if (!directory || !value_str(note) ||
+		    note_parse(value_str(note), value_len(note), &n, &used, &none) < 0 ||
+		    used != value_len(note))
+			return bad(c, where, "what it says of another chain is no checkpoint");
+		if (c->ask->joined)
+			c->ask->joined(c->ask->joined_arg, directory, &n, c->edge.size);
+	}
+	return 0;
+}
+
 /* An event of the chain's own. */
 static int take_ours(struct check *c, const struct scan_line *line, struct err *e)
 {
@@ -315,6 +341,8 @@ static int take_ours(struct check *c, const struct scan_line *line, struct err *
 				    : take_first_key(c, value_get(data, "key"), where, e);
 	if (kind && strcmp(kind, "ledger.key") == 0)
 		return take_handover(c, data, where, e);
+	if (kind && strcmp(kind, "ledger.chains") == 0)
+		return take_chains(c, value_get(data, "chains"), where);
 	if (kind && strcmp(kind, "ledger.prune") == 0)
 		take_prune(c, data);
 	c->ret->cuts += kind && strcmp(kind, "ledger.cut") == 0;
@@ -431,8 +459,8 @@ static int at_end(struct check *c)
 	if (c->notes.any)
 		return bad_note(c, "it signs more events than are there: some are missing");
 	if (anchor && anchor->point.head.size > c->edge.size)
-		return bad(c, "the end",
-			   "events are missing: a checkpoint that was kept knows %llu",
+		return bad(c, "the end", "events are missing: %s knows %llu",
+			   c->ask->anchor_name ? c->ask->anchor_name : "a checkpoint that was kept",
 			   (unsigned long long)anchor->point.head.size);
 	if (c->gone && !c->gone_signed)
 		return bad(c, TOMBSTONE_FILE, "no key of the chain has signed it");
@@ -487,7 +515,7 @@ static int take_old_anchor(struct check *c, int dir)
 	    tree_consistency(n->point.head.size, c->gone->point.head.size, settle_read, &tree,
 			     proof, &used, &none) < 0 ||
 	    !tree_check_consistency(&n->point.head, &c->gone->point.head, proof, used))
-		return bad(c, "the checkpoint that was kept", "it knows other events");
+		return bad(c, anchor_name(c), "it knows other events");
 	return 0;
 }
 

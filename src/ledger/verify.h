@@ -13,6 +13,11 @@
 struct verify_ask {
 	const struct public_key *key; /* one that must have signed it; NULL: that of key.pem */
 	const struct note *anchor;    /* a checkpoint that was kept elsewhere; NULL: none */
+	const char *anchor_name;      /* where; NULL: "the checkpoint that was kept" */
+	/* Hears of each checkpoint of another chain that this one has recorded, the oldest first;
+	 * NULL: nobody. All are borrowed. */
+	void (*joined)(void *arg, const char *directory, const struct note *n, uint64_t at);
+	void *joined_arg;
 	/* Who must have cosigned it; NULL: nobody. What he signed last is the anchor then. */
 	const char *witness;
 	const struct public_key *witness_key;

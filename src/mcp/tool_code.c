@@ -183,6 +183,8 @@ static struct value *meta_of(const struct value *result, const struct outcome *o
 	value_set(v, "truncated", value_of_bool(o->cut));
 	value_set(v, "untrusted", value_of_str("stdout stderr results error artifacts"));
 	value_set(v, "artifacts", files ? value_copy(files) : value_array());
+	if (value_get(result, "packages"))
+		value_set(v, "packages", value_copy(value_get(result, "packages")));
 	return v;
 }
 

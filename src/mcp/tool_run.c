@@ -233,6 +233,8 @@ static struct value *meta_of(const struct value *doc, const struct outcome *o, c
 	value_set(v, "untrusted", value_of_str("stdout stderr artifacts"));
 	value_set(v, "receipt", receipt ? value_copy(receipt) : value_of_null());
 	value_set(v, "artifacts", o->files ? value_copy(o->files) : value_array());
+	if (value_get(doc, "packages"))
+		value_set(v, "packages", value_copy(value_get(doc, "packages")));
 	return v;
 }
 

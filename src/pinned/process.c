@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -14,8 +15,13 @@
 
 #include "base/sys.h"
 #include "pinned/pinned.h"
+#include "pinned/ring.h"
 
 #define YIELDS 4u
+#define TOLD 16u
+#define LOOK_NS 1000000
+#define LOOKS 20u		   /* with pauses of so long */
+#define PATIENCE_NS (2 * NS_PER_S) /* of a process, in all */
 
 struct start {
 	void *(*run)(void *);
@@ -65,6 +71,8 @@ PINNED_API pid_t fork(void)
 		(void)pinned_thread();
 	else if (t)
 		pinned_forks(t, false);
+	if (r > 0 && t)
+		pinned_ring_expect((uint32_t)r);
 	return r;
 }
 
@@ -107,6 +115,36 @@ EXEC(execvpe, (const char *file, char *const argv[], char *const env[]), (file, 
 SPAWN(posix_spawn)
 SPAWN(posix_spawnp)
 
+static pid_t told[TOLD]; /* the last that were sent a signal */
+static unsigned n_told;
+
+PINNED_API int kill(pid_t pid, int sig)
+{
+	if (pid > 0 && sig > 0 && pinned_thread())
+		told[__atomic_fetch_add(&n_told, 1, __ATOMIC_RELAXED) % TOLD] = pid;
+	return (int)pinned_result(sys2(SYS_kill, pid, sig));
+}
+
+/* A child that has been told to end does so in a moment, and on a machine with other work in
+ * several. */
+static long look_again(pid_t pid, int *status, int options, struct rusage *usage)
+{
+	static uint64_t waited_ns;
+	const struct timespec pause = {0, LOOK_NS};
+	bool is_told = false;
+	long r = 0;
+
+	for (unsigned i = 0; i < TOLD; i++)
+		is_told |= told[i] == pid;
+	for (unsigned i = 0; is_told && r == 0 && i < LOOKS && waited_ns < PATIENCE_NS; i++) {
+		(void)sys4(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &pause,
+			   NULL); /* it may be short */
+		waited_ns += LOOK_NS;
+		r = sys4(SYS_wait4, pid, status, options, usage);
+	}
+	return r;
+}
+
 /* What a child used depends on the machine and the moment. */
 static pid_t reap(pid_t pid, int *status, int options, struct rusage *usage)
 {
@@ -119,6 +157,8 @@ static pid_t reap(pid_t pid, int *status, int options, struct rusage *usage)
 		(void)sys0(SYS_sched_yield); /* cannot fail */
 		r = sys4(SYS_wait4, pid, to, options, usage);
 	}
+	if (r == 0 && pid > 0 && pinned_thread())
+		r = look_again(pid, to, options, usage);
 	struct pinned_thread *t = r > 0 ? pinned_thread() : NULL;
 
 	if (t && (WIFEXITED(*to) || WIFSIGNALED(*to)))

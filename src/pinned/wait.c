@@ -13,6 +13,7 @@
 
 #include "base/sys.h"
 #include "pinned/pinned.h"
+#include "pinned/ring.h"
 
 #define SIGSET_BYTES 8
 #define MS_NS UINT64_C(1000000)
@@ -226,6 +227,7 @@ PINNED_API int sem_timedwait(sem_t *restrict sem, const struct timespec *restric
 	if (!behind)
 		behind = pinned_behind("sem_timedwait", NULL);
 	pinned_locks((uintptr_t)__builtin_return_address(0));
+	pinned_rests(sem);
 	(void)deadline_begin(&d, CLOCK_REALTIME, at); /* then it is what was given */
 	int r = behind(sem, &d.real);
 	deadline_end(&d, r < 0 && errno == ETIMEDOUT, false);
@@ -241,6 +243,7 @@ PINNED_API int sem_clockwait(sem_t *restrict sem, clockid_t clock,
 	if (!behind)
 		behind = pinned_behind("sem_clockwait", NULL);
 	pinned_locks((uintptr_t)__builtin_return_address(0));
+	pinned_rests(sem);
 	(void)deadline_begin(&d, clock, at); /* then it is what was given */
 	int r = behind(sem, clock, &d.real);
 	deadline_end(&d, r < 0 && errno == ETIMEDOUT, false);

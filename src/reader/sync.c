@@ -186,7 +186,11 @@ int reader_receive(char **args, bool *told, struct err *e)
 	*told = true; /* the session tells its errors itself */
 	r = sync_receive(&opts, STDIN_FILENO, &stats, e);
 	donor_close(&donor);
-	return r;
+	if (r < 0)
+		return r;
+	union tree_answer answer = {
+		.values = {stats.files_made + stats.files_set, stats.files_gone}};
+	return tree_answer_send(STDOUT_FILENO, &answer, e);
 }
 
 int reader_send(char **args, bool *told, struct err *e)

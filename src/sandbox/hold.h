@@ -5,12 +5,12 @@
  * way to drop one at run time.
  *
  * Asked for directly, where it is done: close-fds, notify, nosuid, nodev, private, pivot, session,
- * lifeline, magiclinks, dir-once, scope, kill-all, end-first, files-nofollow, files-type,
- * files-bound (guest/), fork-rights, fork-landlock, fork-fds (forked.c), env, pidfd (spawn.c),
- * journal (journal.c), stdio (engine/start.c), procfs (idmap.c), escape, signals, option-end
- * (cmd/), json-escape (json.c), static (Makefile); of sandboxes that live: live-type (engine/ and
- * guest/), live-magiclinks (guest/). Those of the way out: egress/hold.h;
- * of callers, archives, packages and the record: base/hold.h.
+ * lifeline, magiclinks, dir-once, scope, kill-all, end-first, files-nofollow, files-type, files-bound,
+ * run-asks, guest-files, landlock-quiet (guest/), fork-rights, fork-landlock, fork-fds (forked.c), env,
+ * pidfd (spawn.c), journal (journal.c), stdio (engine/start.c), procfs (idmap.c), socket-memory
+ * (cgroup_v1.c), zygote-pids (zygote.c), escape, signals, option-end (cmd/), json-escape (json.c), static (Makefile); of
+ * sandboxes that live: live-type (engine/ and guest/), live-magiclinks (guest/). Those of the way out:
+ * egress/hold.h; of callers, archives, packages and the record: base/hold.h.
  */
 #ifndef SANDBOX_HOLD_H
 #define SANDBOX_HOLD_H
@@ -55,6 +55,12 @@
 #define HOLD_MOVE_DOMAIN 0
 #else
 #define HOLD_MOVE_DOMAIN 1
+#endif
+/* in an overload who asked last is served first */
+#ifdef DROP_QUEUE_YOUNG
+#define HOLD_QUEUE_YOUNG 0
+#else
+#define HOLD_QUEUE_YOUNG 1
 #endif
 #ifdef DROP_CAPS
 #define HOLD_CAPS 0

@@ -195,6 +195,8 @@ static uint32_t start_flags(const struct sandbox_spec *spec)
 		flags |= PLAN_COLLECT;
 	if (spec->shared)
 		flags |= PLAN_SHARED;
+	if (spec->moves)
+		flags |= PLAN_MOVES;
 	if (spec->prompt)
 		flags |= PLAN_LINGER;
 	if (spec_in_workspace(spec))

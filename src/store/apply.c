@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "kernel/remove.h"
 #include "store/db.h"
+#include "store/settle.h"
 
 #define COLUMNS "SELECT id, workspace, seq, reverts, state FROM apply "
 
@@ -160,8 +161,11 @@ static void remove_stage(struct store *s, int64_t id)
 int apply_commit_done(struct store *s, const struct workspace *w, const struct apply_set *set,
 		      int64_t reverts, struct err *e)
 {
-	int r = db_begin(s->db, true, e);
+	int64_t last = 0;
+	int r = store_sync_layers(s, &last, e);
 
+	if (r >= 0)
+		r = db_begin(s->db, true, e);
 	if (r >= 0)
 		r = apply_note(s, w->id, set, true, e);
 	if (r >= 0 && !reverts)

@@ -15,6 +15,8 @@
 #include "store/donor.h"
 #include "store/origin.h"
 #include "store/project.h"
+#include "store/reserve.h"
+#include "store/settle.h"
 #include "store/upper.h"
 #include "store/used.h"
 
@@ -98,6 +100,28 @@ static int find_abandoned(struct store *s, struct err *e)
 	return r;
 }
 
+/* Files are removed for good within seconds, while the rows that no longer name them wait for a page
+ * to be written: behind a power cut a workspace would stand on what is not there. So the rows first. */
+static int write_out(struct store *s, struct err *e)
+{
+	auto_rows struct db_rows *rows = NULL;
+	/* Those that were open or empty have no parts, and nobody ever stood on them. */
+	int r = db_query(s->db, &rows, e,
+			 "SELECT 1 FROM layer WHERE state = 2 AND parts <> 0 LIMIT 1", "");
+
+	if (r >= 0)
+		r = db_next(rows, e);
+	db_done(&rows);
+	if (r <= 0)
+		return r;
+	r = store_write_out(s, e);
+	if (r < 0 && reserve_give(s)) { /* a full disk is why something is removed */
+		*e = (struct err)ERR_INIT;
+		r = store_write_out(s, e);
+	}
+	return r;
+}
+
 static int remove_dead(struct store *s, uint64_t *ret_bytes, struct err *e)
 {
 	int64_t id = 0, bytes = 0;
@@ -131,6 +155,8 @@ int store_collect(struct store *s, uint64_t *ret_bytes, struct err *e)
 		r = depset_forget(s, DEPSET_UNUSED_MS, &forgotten, e);
 	if (r >= 0)
 		r = find_dead(s, e);
+	if (r >= 0)
+		r = write_out(s, e);
 	if (r >= 0)
 		r = remove_dead(s, ret_bytes, e);
 	if (r >= 0)

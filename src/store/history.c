@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/parse.h"
 #include "store/db.h"
+#include "store/settle.h"
 
 #define COLUMNS                                                                                    \
 	"SELECT id, before, seq, kind, stack, layer, run, command, status, exit, made, wall_us,"   \
@@ -181,12 +182,6 @@ static int change_end(struct change *c, int r, struct err *e)
 	return r;
 }
 
-/* The layers of an acknowledged snapshot have to be on disk before its row is. */
-static int sync_layers(const struct store *s, struct err *e)
-{
-	return syncfs(s->layers_fd) < 0 ? err_sys(e, "write the layers to disk") : 0;
-}
-
 int history_refuse_label(struct store *s, const struct workspace *w, const char *label,
 			 struct err *e)
 {
@@ -203,13 +198,16 @@ int history_snap(struct store *s, const char *name, const char *label, struct sn
 		 struct err *e)
 {
 	struct change c;
+	int64_t last = 0;
 	int r = label ? store_check_label(label, e) : 0;
 
 	if (r >= 0)
-		r = sync_layers(s, e);
+		r = store_sync_layers(s, &last, e);
 	if (r < 0)
 		return r;
 	r = change_begin(&c, s, name, true, e);
+	if (r >= 0 && c.w.head > last) /* a command ended meanwhile */
+		r = store_sync_layers(s, &last, e);
 	if (r >= 0 && label)
 		r = history_refuse_label(s, &c.w, label, e);
 	if (r >= 0) {

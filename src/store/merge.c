@@ -203,8 +203,12 @@ static int replace_head(struct store *s, const struct merge *m, struct err *e)
 
 int merge_commit(struct store *s, struct merge *m, struct err *e)
 {
-	int r = db_begin(s->db, false, e);
 	int any = 0;
+
+	/* What is on disk already, a labelled snapshot perhaps, is to stand on it. */
+	if (syncfs(s->layers_fd) < 0)
+		return err_sys(e, "write the layers to disk");
+	int r = db_begin(s->db, false, e);
 
 	if (r >= 0)
 		r = any = m->is_base ? replace_base(s, m, e) : replace_head(s, m, e);

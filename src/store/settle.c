@@ -45,36 +45,73 @@ static int64_t ask(struct store *s, const char *sql, struct err *e)
 	return r < 0 ? r : r == 0 ? 0 : db_int(rows, 0);
 }
 
-bool store_unsettled(const struct store *s)
+static bool is_log_long(const struct store *s)
 {
 	struct stat st;
 
-	return s->changed ||
-	       (fstatat(s->home_fd, "store.db-wal", &st, 0) == 0 && st.st_size > LOG_BYTES_MAX);
+	return fstatat(s->home_fd, "store.db-wal", &st, 0) == 0 && st.st_size > LOG_BYTES_MAX;
+}
+
+bool store_unsettled(const struct store *s)
+{
+	return s->changed || is_log_long(s);
+}
+
+/* A durable commit takes all that were before it to disk. */
+static int note(struct store *s, const char *key, int64_t value, struct err *e)
+{
+	int r = db_begin(s->db, true, e);
+
+	if (r >= 0)
+		r = db_run(s->db, e, "REPLACE INTO meta(key, value) VALUES(?1, ?2)", "ti", key,
+			   value);
+	if (r >= 0)
+		r = db_commit(s->db, e);
+	db_rollback(s->db);
+	return r;
+}
+
+int store_sync_layers(struct store *s, int64_t *ret_last, struct err *e)
+{
+	int64_t last = ask(s, "SELECT coalesce(max(id), 0) FROM snap", e);
+	int64_t settled =
+		last < 0 ? last : ask(s, "SELECT value FROM meta WHERE key = 'settled'", e);
+
+	if (settled < 0)
+		return (int)settled;
+	*ret_last = last;
+	if (last <= settled)
+		return 0;
+	return syncfs(s->layers_fd) < 0 ? err_sys(e, "write the layers to disk") : 1;
+}
+
+/* 1: it was done; 0: there was nothing to do. */
+static int settle(struct store *s, struct err *e)
+{
+	int64_t last = 0;
+	int r = store_sync_layers(s, &last, e);
+
+	if (r <= 0)
+		return r;
+	r = note(s, "settled", last, e);
+	if (r < 0)
+		return r;
+	db_checkpoint(s->db);
+	return 1;
 }
 
 int store_sync(struct store *s, struct err *e)
 {
-	int64_t last = ask(s, "SELECT coalesce(max(id), 0) FROM snap", e);
+	int r = settle(s, e);
 
-	if (last < 0)
-		return (int)last;
-	if (last > ask(s, "SELECT value FROM meta WHERE key = 'settled'", e)) {
-		/* First the files, then the rows that name them. */
-		if (syncfs(s->layers_fd) < 0)
-			return err_sys(e, "write the layers to disk");
-		int r = db_begin(s->db, true, e);
-		if (r >= 0)
-			r = db_run(s->db, e, "REPLACE INTO meta(key, value) VALUES('settled', ?1)",
-				   "i", last);
-		if (r >= 0)
-			r = db_commit(s->db, e);
-		db_rollback(s->db);
-		if (r < 0)
-			return r;
-		db_checkpoint(s->db);
-	}
-	return 0;
+	return r < 0 ? r : 0;
+}
+
+int store_write_out(struct store *s, struct err *e)
+{
+	int r = settle(s, e);
+
+	return r < 0 ? r : r > 0 ? 0 : note(s, "written", store_now_ms(), e);
 }
 
 /* Layers that were frozen since the last time. */
@@ -108,6 +145,8 @@ int store_settle(struct store *s, int (*merge)(struct store *s, struct err *e), 
 	fd_close(&next);
 	if (r >= 0)
 		r = store_sync(s, e);
+	if (r >= 0 && is_log_long(s)) /* of what is no snapshot */
+		db_checkpoint(s->db);
 	if (r >= 0)
 		r = depset_settle(s, e);
 	if (r >= 0)

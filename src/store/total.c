@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "store/db.h"
+#include "store/settle.h"
 #include "store/store.h"
 
 #define BYTES "total_bytes"
@@ -45,8 +46,11 @@ static int put(struct store *s, const char *key, uint64_t value, struct err *e)
 
 int total_set(struct store *s, const struct total *t, struct err *e)
 {
-	int r = db_begin(s->db, true, e);
+	int64_t last = 0;
+	int r = store_sync_layers(s, &last, e);
 
+	if (r >= 0)
+		r = db_begin(s->db, true, e);
 	if (r >= 0)
 		r = put(s, BYTES, t->bytes, e);
 	if (r >= 0)

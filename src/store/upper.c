@@ -184,6 +184,22 @@ uint32_t layer_parts(const struct store *s, uint32_t number)
 	return found;
 }
 
+int layers_lost(const struct store *s, const struct sandbox_layer *layers, unsigned n,
+		struct err *e)
+{
+	for (unsigned i = 0; i < n; i++) {
+		uint32_t lost = layers[i].parts & ~layer_parts(s, layers[i].number);
+
+		if (!(lost & (LAYER_ROOT | LAYER_USR | LAYER_WORK)))
+			continue;
+		(void)err_set(e, ERR_INTERNAL, "layer %u is not there: the store is damaged",
+			      layers[i].number);
+		(void)err_detail(e, "damaged");
+		return err_remedy(e, "run pinfold fsck, which says what can be kept");
+	}
+	return 0;
+}
+
 void layer_tidy(const struct store *s, uint32_t number)
 {
 	char path[64];

@@ -41,6 +41,9 @@ void upper_drop(struct upper *u);
 int layer_make_parts(const struct store *s, int dir, uint32_t parts, struct err *e);
 /* Which parts of a layer there are. */
 uint32_t layer_parts(const struct store *s, uint32_t number);
+/* When something on them could not start: an error of its own if one of them is not there. */
+int layers_lost(const struct store *s, const struct sandbox_layer *layers, unsigned n,
+		struct err *e);
 /* Remove one that never came to be: its files, then its row. */
 void layer_forget(struct store *s, uint32_t number);
 /* Where layers are, for a sandbox that looks at them. */

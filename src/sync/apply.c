@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/statfs.h>
 
 #include "base/fd.h"
 #include "sync/digest.h"
@@ -145,6 +146,28 @@ static int write_pieces(int fd, const uint8_t *data, size_t len, uint64_t at)
 					 : fd_pwrite_all(fd, data + from, len - from, at + from);
 }
 
+/* Without a name, where the file system can do that: who is killed meanwhile leaves nothing. */
+static int open_fresh(const struct receiver *r, int dir, char ret_name[32])
+{
+	int fd = r->opts->on_host ? openat(dir, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600)
+				  : FD_NONE;
+
+	ret_name[0] = '\0';
+	if (fd >= 0)
+		return fd;
+	fresh_name(ret_name);
+	return openat(dir, ret_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+static int name_fresh(int fd, int dir, char ret_name[32])
+{
+	char path[40];
+
+	fresh_name(ret_name);
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return linkat(AT_FDCWD, path, dir, ret_name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+}
+
 /* The partial directory is on another file system. */
 static int copy_over(struct applying *a, const char *from, int dir, const char *name,
 		     const struct manifest_entry *entry)
@@ -158,12 +181,10 @@ static int copy_over(struct applying *a, const char *from, int dir, const char *
 	size_t n = 1;
 	int result = 0;
 
-	fresh_name(temp);
 	/* It has the mode already that it is to have, which may keep us from reading it. */
 	(void)place_set_mode(a->r->partial, from, 0600);
 	auto_close int in = openat(a->r->partial, from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	auto_close int out =
-		openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	auto_close int out = open_fresh(a->r, dir, temp);
 	if (in < 0 || out < 0)
 		return -errno;
 	while (result == 0 && n > 0) {
@@ -176,11 +197,13 @@ static int copy_over(struct applying *a, const char *from, int dir, const char *
 		result = -errno;
 	if (result == 0 && (futimens(out, times) < 0 || fchmod(out, mode_here(a->r, entry)) < 0))
 		result = -errno;
+	if (result == 0 && !temp[0])
+		result = name_fresh(out, dir, temp);
 	if (result == 0)
 		result = rename_over(a, dir, temp, dir, name);
-	if (result < 0)
+	if (result < 0 && temp[0])
 		(void)unlinkat(dir, temp, 0); /* told by the caller */
-	else
+	if (result == 0)
 		(void)unlinkat(a->r->partial, from, 0); /* cleared at the end, if not now */
 	return result;
 }
@@ -244,12 +267,13 @@ static int put_one(struct applying *a, size_t i, struct err *e)
 		result = make_once(a, i, dir, name);
 		if (result == -EACCES && unlock(a, dir))
 			result = make_once(a, i, dir, name);
-		r->stats->files_made += entry->kind == MANIFEST_FILE;
+		r->stats->files_made += entry->kind != MANIFEST_DIR;
 	} else if (result == 0 && entry->kind == MANIFEST_FILE) {
 		struct timespec times[2] = {
 			{.tv_nsec = UTIME_OMIT},
 			{.tv_sec = entry->mtime_s, .tv_nsec = entry->mtime_ns},
 		};
+		r->stats->files_set++;
 		result = place_set_mode(dir, name, mode_here(a->r, entry));
 		if (result == 0 && utimensat(dir, name, times, AT_SYMLINK_NOFOLLOW) < 0)
 			result = -errno;
@@ -330,12 +354,57 @@ static int mirror(struct applying *a, const char *path, struct err *e)
 	return result;
 }
 
+static uint64_t bytes_of(int dir, const char *name)
+{
+	struct stat st;
+
+	return dir >= 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode)
+		       ? (uint64_t)st.st_blocks * 512
+		       : 0;
+}
+
+/* Where all files are copied, because the tree is on another file system than what arrived: there
+ * must be room for each, as those before it have left it. Before anything is touched. */
+static int check_room(struct applying *a, struct err *e)
+{
+	struct receiver *r = a->r;
+	struct stat here, there;
+	struct statfs fs;
+
+	if (!r->opts->on_host)
+		return 0;
+	if (fstat(r->partial, &here) < 0 || fstat(r->opts->tree_fd, &there) < 0 ||
+	    fstatfs(r->opts->tree_fd, &fs) < 0)
+		return err_sys(e, "look for room");
+	uint64_t room = (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize;
+	for (size_t i = 0; here.st_dev != there.st_dev && i < r->tree.n; i++) {
+		const struct manifest_entry *entry = &r->tree.entries[i];
+		char from[PARTIAL_NAME_SIZE];
+		const char *name = NULL;
+
+		if (entry->kind != MANIFEST_FILE || r->todo[i] != TODO_MAKE)
+			continue;
+		partial_name(r, i, from);
+		uint64_t bytes = bytes_of(r->partial, from);
+		if (bytes > room) {
+			errno = ENOSPC;
+			return err_sys(e, "%.200s", entry->path);
+		}
+		room -= bytes;
+		int dir = place_at(&a->place, entry->path, &name);
+		room += bytes_of(dir, name);
+	}
+	return 0;
+}
+
 int apply(struct receiver *r, struct err *e)
 {
 	struct applying a = {.r = r};
 
 	place_init(&a.place, r->opts->tree_fd);
-	int result = remove_gone(&a, e);
+	int result = check_room(&a, e);
+	if (result == 0)
+		result = remove_gone(&a, e);
 	place_forget(&a.place);
 	if (result == 0)
 		result = put_all(&a, e);

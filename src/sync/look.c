@@ -100,6 +100,16 @@ static bool is_dressed(const struct receiver *r, const struct manifest_entry *en
 	       st->st_mtim.tv_sec == entry->mtime_s && st->st_mtim.tv_nsec == entry->mtime_ns;
 }
 
+static const struct manifest_entry *begun(const struct receiver *r, const char *path)
+{
+	return r->next.tree.n ? manifest_find(&r->next.tree, path) : NULL;
+}
+
+static bool is_file_of(const struct manifest_entry *entry, const uint8_t hash[HASH_BYTES])
+{
+	return entry && entry->kind == MANIFEST_FILE && memcmp(hash, entry->hash, HASH_BYTES) == 0;
+}
+
 /* What the tree has under the file's name is a regular file. */
 static int look_at_file(struct looking *l, size_t i, const struct stat *st, struct err *e)
 {
@@ -131,7 +141,7 @@ static int look_at_file(struct looking *l, size_t i, const struct stat *st, stru
 		return 0;
 	}
 	if (r->opts->keep_changed &&
-	    !(known && was && was->kind == MANIFEST_FILE && !memcmp(hash, was->hash, HASH_BYTES)))
+	    !(known && (is_file_of(was, hash) || is_file_of(begun(r, entry->path), hash))))
 		return conflict(entry->path, "has changed here since the last time", e);
 	return 0;
 }
@@ -206,6 +216,41 @@ static bool stat_entry(struct looking *l, const char *path, struct stat *ret)
 	return ret->st_mode != 0;
 }
 
+/* Is this, which is no directory, what a session left there: `was` of the last one, or what one
+ * that was cut off had begun? 1, 0, or < 0. */
+static int is_as_left(struct looking *l, const char *path, const struct manifest_entry *was,
+		      const struct stat *st, struct err *e)
+{
+	struct receiver *r = l->r;
+	const struct manifest_entry *next = begun(r, path), *any = was ? was : next;
+	uint8_t hash[HASH_BYTES];
+
+	if (S_ISLNK(st->st_mode))
+		return (was && was->kind == MANIFEST_LINK && is_link_to(&l->place, was)) ||
+		       (next && next->kind == MANIFEST_LINK && is_link_to(&l->place, next));
+	if (!any || !S_ISREG(st->st_mode))
+		return 0;
+	if (was && index_holds(&r->old, (size_t)(was - r->old.tree.entries), st, r->opts->any_dev))
+		return 1;
+	int known = read_file(l, st, any, hash, e);
+	return known <= 0 ? known : is_file_of(was, hash) || is_file_of(next, hash);
+}
+
+/* Something else is where the entry is to be: it must be as it came, where that is asked for. */
+static int check_other(struct looking *l, const struct manifest_entry *entry, const struct stat *st,
+		       struct err *e)
+{
+	if (!l->r->opts->keep_changed || S_ISDIR(st->st_mode))
+		return 0;
+	size_t old = old_number(l, entry->path);
+	const struct manifest_entry *was =
+		old < l->r->old.tree.n ? &l->r->old.tree.entries[old] : NULL;
+	int same = is_as_left(l, entry->path, was, st, e);
+	return same < 0	  ? same
+	       : same > 0 ? 0
+			  : conflict(entry->path, "has changed here since the last time", e);
+}
+
 static int look_at(struct looking *l, size_t i, struct err *e)
 {
 	struct receiver *r = l->r;
@@ -217,34 +262,34 @@ static int look_at(struct looking *l, size_t i, struct err *e)
 		return 0; /* what is in the way is met when it is made */
 	if (S_ISDIR(st.st_mode) && entry->kind != MANIFEST_DIR && !r->opts->mirror)
 		return check_ours(r, entry->path, e);
+	if (entry->kind == MANIFEST_FILE && S_ISREG(st.st_mode))
+		return look_at_file(l, i, &st, e);
 	if (entry->kind == MANIFEST_DIR && S_ISDIR(st.st_mode))
 		r->todo[i] =
 			(st.st_mode & 07777) == mode_here(r, entry) ? TODO_NOTHING : TODO_DRESS;
-	if (entry->kind == MANIFEST_LINK && S_ISLNK(st.st_mode) && is_link_to(&l->place, entry))
+	else if (entry->kind == MANIFEST_LINK && S_ISLNK(st.st_mode) &&
+		 is_link_to(&l->place, entry))
 		r->todo[i] = TODO_NOTHING;
-	if (entry->kind == MANIFEST_FILE && S_ISREG(st.st_mode))
-		return look_at_file(l, i, &st, e);
+	else
+		return check_other(l, entry, &st, e);
 	return 0;
 }
 
-/* A file that is to be removed must be as it came, where that is asked for. */
+/* A file or link that is to be removed must be as it came, where that is asked for. */
 static int check_gone(struct looking *l, size_t old, struct err *e)
 {
 	struct receiver *r = l->r;
 	const struct manifest_entry *was = &r->old.tree.entries[old];
-	uint8_t hash[HASH_BYTES];
 	struct stat st;
 
-	if (was->kind != MANIFEST_FILE || manifest_find(&r->tree, was->path) ||
-	    !stat_at(&l->place, was->path, &st) || !S_ISREG(st.st_mode) ||
-	    index_holds(&r->old, old, &st, r->opts->any_dev))
+	if (was->kind == MANIFEST_DIR || manifest_find(&r->tree, was->path) ||
+	    !stat_at(&l->place, was->path, &st) || S_ISDIR(st.st_mode))
 		return 0;
-	int known = read_file(l, &st, was, hash, e);
-	if (known < 0)
-		return known;
-	if (known && memcmp(hash, was->hash, HASH_BYTES) == 0)
-		return 0;
-	return conflict(was->path, "is gone there, and has changed here since the last time", e);
+	int same = is_as_left(l, was->path, was, &st, e);
+	return same < 0	  ? same
+	       : same > 0 ? 0
+			  : conflict(was->path,
+				     "is gone there, and has changed here since the last time", e);
 }
 
 int look(struct receiver *r, struct err *e)

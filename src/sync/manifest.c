@@ -20,7 +20,7 @@ void manifest_done(struct manifest *m)
 	free(m->entries);
 	arena_done(&m->arena);
 	m->entries = NULL;
-	m->n = m->cap = 0;
+	m->n = m->cap = m->files = 0;
 }
 
 static int rank(char c)
@@ -235,6 +235,7 @@ int manifest_add(struct manifest *m, const struct manifest_entry *entry, struct 
 		m->open[m->depth++] = m->n;
 	if (entry->kind == MANIFEST_FILE)
 		m->bytes += entry->size;
+	m->files += entry->kind != MANIFEST_DIR;
 	m->entries[m->n++] = copy;
 	return 0;
 }

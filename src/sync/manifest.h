@@ -71,6 +71,7 @@ struct manifest {
 	struct manifest_entry *entries;
 	size_t n;
 	size_t cap;
+	size_t files; /* of the entries: files and links, not directories */
 	uint64_t bytes;
 	struct manifest_limits limits;
 	struct arena arena;

@@ -272,7 +272,8 @@ int packer_send(const struct packer_job *job, struct stream *s, struct err *e)
 	struct line line = {
 		.job = job, .lock = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER};
 	int64_t total = cut_spans(&line);
-	struct sync_progress now = {.files = job->index->tree.n, .bytes_total = (uint64_t)total};
+	struct sync_progress now = {.files = job->index->tree.files,
+				    .bytes_total = (uint64_t)total};
 	int r;
 
 	for (int i = 0; i < SLOTS; i++) {

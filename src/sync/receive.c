@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The receiver's conversation. In its state directory it keeps `index`: the manifest that it wrote
- * out last, with what the kernel said of each file then.
+ * out last, with what the kernel said of each file then; and on a host, while it writes one out,
+ * `next`: that manifest. A session that was cut off there has left some of it.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -14,11 +15,16 @@
 #include "sync/receive_int.h"
 #include "sync/session_int.h"
 
+#define NEXT "next"
+
 static int recall(struct receiver *r, struct err *e)
 {
 	auto_buf struct buf data = {0};
 
 	buf_init(&data, MANIFEST_BYTES_MAX);
+	if (r->opts->on_host)
+		(void)index_load(r->opts->state_fd, NEXT, &r->limits,
+				 &r->next); /* or there is none */
 	if (!index_load(r->opts->state_fd, "index", &r->limits, &r->old))
 		return 0;
 	int result = manifest_encode(&r->old.tree, &data, e);
@@ -97,7 +103,7 @@ static int check_tree(struct receiver *r, struct err *e)
 		result = chunks_add_tree(&r->chunks, &r->tree, e);
 	if (result < 0)
 		return result;
-	r->stats->files = r->tree.n;
+	r->stats->files = r->tree.files;
 	r->stats->bytes = r->tree.bytes;
 	r->stats_now = calloc(r->tree.n + 1, sizeof(r->stats_now[0]));
 	r->todo = calloc(r->tree.n + 1, sizeof(r->todo[0]));
@@ -157,6 +163,16 @@ static bool has_news(const struct receiver *r)
 	return false;
 }
 
+/* What is about to be written is ours, whatever becomes of us. */
+static int announce(struct receiver *r, struct err *e)
+{
+	struct index next = {.tree = r->tree, .stats = r->stats_now, .time = index_now()};
+
+	return r->opts->on_host && has_news(r)
+		       ? index_save(r->opts->state_fd, NEXT, &next, r->opts->durable, e)
+		       : 0;
+}
+
 /* The tree is written: remember it. */
 static int finish(struct receiver *r, struct err *e)
 {
@@ -166,6 +182,8 @@ static int finish(struct receiver *r, struct err *e)
 
 	if (result == 0 && has_news(r))
 		result = index_save(r->opts->state_fd, "index", &now, r->opts->durable, e);
+	if (result == 0 && r->opts->on_host)
+		(void)unlinkat(r->opts->state_fd, NEXT, 0); /* it says the same */
 	if (result == 0)
 		result = partial_clear(r->partial, e);
 	return result < 0 ? result : stream_send(&r->stream, STREAM_OK, &none, NULL, e);
@@ -201,6 +219,8 @@ static int converse(struct receiver *r, struct err *e)
 	if (result == 0)
 		result = partial_prepare(r, e);
 	if (result == 0)
+		result = announce(r, e);
+	if (result == 0)
 		result = apply(r, e);
 	return result == 0 ? finish(r, e) : result;
 }
@@ -222,6 +242,7 @@ static void receiver_done(struct receiver *r)
 	free(r->buffer);
 	manifest_done(&r->tree);
 	index_done(&r->old);
+	index_done(&r->next);
 	stream_done(&r->stream);
 }
 
@@ -238,6 +259,7 @@ int sync_receive(const struct sync_receive_opts *opts, int sock, struct sync_sta
 		r.limits = opts->limits;
 	stream_init(&r.stream, sock, opts->idle_ms);
 	index_init(&r.old, &r.limits);
+	index_init(&r.next, &r.limits);
 	manifest_init(&r.tree, &r.limits);
 	int result = converse(&r, e);
 	if (result < 0)

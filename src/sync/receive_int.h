@@ -53,7 +53,8 @@ struct receiver {
 	struct stream stream;
 	int partial; /* owned when the caller gave none */
 	bool owns_partial;
-	struct index old; /* the tree as it was left last, and its manifest */
+	struct index old;  /* the tree as it was left last, and its manifest */
+	struct index next; /* what a session that was cut off had begun to write; empty: none */
 	uint8_t last[HASH_BYTES];
 	struct manifest tree; /* as it is to be */
 	uint8_t name[HASH_BYTES];

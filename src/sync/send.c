@@ -57,7 +57,7 @@ static int look_around(struct sender *s, struct err *e)
 	if (o->state_fd >= 0)
 		(void)index_load(o->state_fd, "index", &s->limits, &old); /* without: all is read */
 	int r = scan_tree(o->tree_fd, &opts, &old, &s->index, &counts, e);
-	s->stats->files = s->index.tree.n;
+	s->stats->files = s->index.tree.files;
 	s->stats->bytes = s->index.tree.bytes;
 	s->stats->files_read = counts.read;
 	s->stats->skipped = counts.special;

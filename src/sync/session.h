@@ -52,6 +52,7 @@ struct sync_stats {
 	uint64_t skipped;      /* FIFOs, sockets, devices */
 	uint64_t links_out;    /* left out by skip_links_out */
 	uint64_t files_made;   /* receiver: written anew */
+	uint64_t files_set;    /* receiver: given another mode or time alone */
 	uint64_t files_gone;   /* receiver: removed */
 	uint64_t chunks_need;  /* of files that are to be written */
 	uint64_t chunks_found; /* receiver: those it had somewhere */
@@ -91,6 +92,8 @@ struct sync_receive_opts {
 	bool keep_changed; /* refuse to overwrite or remove what changed here since the last one */
 	bool any_dev;
 	bool durable; /* on disk before OK is said */
+	bool on_host; /* by its owner: what has no room is refused before anything is touched, and
+			 who is killed leaves no file with a name of ours */
 	int idle_ms;
 	sync_lookup_fn *lookup; /* or NULL */
 	sync_progress_fn *progress;

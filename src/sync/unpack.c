@@ -217,7 +217,7 @@ int unpack_all(struct receiver *r, struct err *e)
 {
 	struct hands h = {
 		.r = r, .lock = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER};
-	struct sync_progress now = {.files = r->tree.n};
+	struct sync_progress now = {.files = r->tree.files};
 
 	if (r->n_wanted == 0)
 		return 0;

@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/passfd.h"
+#include "sandbox/hold.h"
 #include "warden/ward_int.h"
 
 #define FDS (1 + LINK_FDS_MAX) /* the connection, and what came with it */
@@ -380,7 +381,7 @@ static void note_served(struct queue *q)
 static void serve_next(struct warden *w, struct tenant *t)
 {
 	/* In an overload the oldest has nearly waited too long: with it, so would everybody. */
-	struct queued *x = w->queue.overload.on ? t->last : t->first;
+	struct queued *x = w->queue.overload.on && HOLD_QUEUE_YOUNG ? t->last : t->first;
 	struct err e = ERR_INIT;
 
 	leave(w, x);

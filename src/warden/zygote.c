@@ -15,8 +15,22 @@
 #define FORKS_MAX 64u
 #define AGE_MAX_US (600ull * 1000000)
 #define PATIENCE_US (60ull * 1000000) /* for its modules */
+#define PROCESSES_MAX 128u
+#define PROCESSES_ALL 4000000u /* as --pids may be */
 
 extern const char driver_python[];
+
+/* Below the pool all processes of all its sandboxes count as this one's, too: with a limit of its own a bomb
+ * in one of them would keep it from forking for the others. */
+static uint64_t most_processes(const struct warden *w)
+{
+#ifndef DROP_ZYGOTE_PIDS
+	if (w->zygote.pooled)
+		return PROCESSES_ALL;
+#endif
+	(void)w;
+	return PROCESSES_MAX;
+}
 
 static void fill_spec(const struct warden *w, struct sandbox_spec *spec, const char *argv[6])
 {
@@ -34,7 +48,7 @@ static void fill_spec(const struct warden *w, struct sandbox_spec *spec, const c
 			   .grace_ms = 1,
 			   .cpus_milli = 1000,
 			   .memory_bytes = 2ull << 30,
-			   .pids = 128,
+			   .pids = most_processes(w),
 			   .disk_bytes = 64ull << 20,
 			   .nofile = 1024},
 		.argv = argv,
@@ -89,8 +103,8 @@ static int start(struct warden *w, struct err *e)
 	z->proved = false;
 	z->started_us = warden_now_us();
 	z->source = (struct source){SOURCE_ZYGOTE, NULL, NULL};
-	fill_spec(w, &spec, argv);
 	int r = make_pool(z, e);
+	fill_spec(w, &spec, argv);
 	zygote_pool(w, &spec);
 	if (r >= 0)
 		r = ward_spec(w, &spec, e);

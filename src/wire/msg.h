@@ -8,11 +8,12 @@
  *	guest -> host: struct msg_guest, followed by `len` bytes of name for MSG_FILE and MSG_SEEN.
  *
  * Order to the guest: UNSHARE, [PLAN], PLAN, PROCEED, [PLAN], then SIGNAL, EXEC, DEADLINE in any order,
- * KILL. Order from the guest: [READY] [TERMINAL] STARTED | FAILED, then EXITED, [SEEN] FILE*, DONE.
+ * KILL. EXEC, PROCESSES and FILES are heard of sandboxes that live (PLAN_SHARED), FILES also with PLAN_MOVES.
+ * Order from the guest: [READY] [TERMINAL] STARTED | FAILED, then EXITED, [SEEN] FILE*, DONE.
  *
  * Another command in a sandbox that lives (EXEC) brings a socket of its own, on which the guest
- * says [TERMINAL] STARTED | FAILED, then USAGE, EXITED, DONE of that command and takes SIGNAL and
- * KILL for it. Whoever holds the other end is who wants it: when that is closed the command is
+ * says [TERMINAL] STARTED | FAILED, then [SEEN] USAGE, EXITED, DONE of that command and takes
+ * SIGNAL, LOOK and KILL for it. Whoever holds the other end is who wants it: when that is closed the command is
  * killed.
  */
 #ifndef WIRE_MSG_H
@@ -35,6 +36,7 @@ enum msg_host_kind {
 	MSG_DEADLINE,	 /* end everything in `arg` seconds, not as the plan said */
 	MSG_SIGNAL_OWN,	 /* send signal `arg` to the process group of the sandbox's own command */
 	MSG_SIGNAL_ONE, /* send a signal to one process: MSG_ONE() of its pid inside and the signal */
+	MSG_LOOK,	/* on a command's own socket: say SEEN there, as of now */
 	MSG_RELIEVE, /* kill the process that has most memory, if all have more than `arg` pages */
 };
 

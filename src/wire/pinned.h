@@ -43,10 +43,24 @@ struct pinned_sleeper {
 	uint64_t true_ns;  /* by the true one */
 };
 
+/* One of each semaphore that processes share as a lock: whose turn it is (pinned/ring.c). */
+#define PINNED_RINGS 32u
+#define PINNED_MEMBERS 24u
+struct pinned_ring {
+	uint32_t lock;	/* of this row */
+	uint32_t maker; /* the process that made it */
+	uint32_t last;	/* the process that had it last; 0: none */
+	struct {
+		uint32_t pid, state;
+	} member[PINNED_MEMBERS]; /* in the order of their numbers; 0: none behind it */
+};
+
 struct pinned_table {
 	struct pinned_process processes[PINNED_PROCESSES];
 	struct pinned_sleeper sleepers[PINNED_SLEEPERS];
 	uint32_t commands[PINNED_COMMANDS];
+	uint32_t rings_made;
+	struct pinned_ring rings[PINNED_RINGS];
 };
 
 #endif

@@ -120,7 +120,8 @@ struct plan_step {
 #define PLAN_MORE 0x4000u    /* only the first steps; another plan follows, with the rest */
 #define PLAN_LINGER 0x8000u  /* once all is said, wait until the host side hangs up */
 #define PLAN_SHARED 0x10000u /* of a sandbox that lives: its commands are in one Landlock domain */
-#define PLAN_LINE 0x20000u   /* the command is bash and a line: it may not take bash (line.c) */
+#define PLAN_MOVES 0x20000u /* the host side may want a file server, for renames (sandbox/move.h) */
+#define PLAN_LINE 0x40000u  /* the command is bash and a line: it may not take bash (line.c) */
 #define PLAN_USER 1000u
 
 /*

@@ -13,7 +13,7 @@ TLS_PID = int(os.environ["TLS_PID"])
 
 
 def connect():
-    return TLS.wrap_socket(socket.create_connection(("127.0.0.1", PORT), timeout=30),
+    return TLS.wrap_socket(socket.create_connection(("127.0.0.1", PORT), timeout=60),
                            server_hostname="localhost")
 
 
@@ -108,7 +108,7 @@ def many():
 def garbage():
     for data in (b"GET / HTTP/1.1\r\n\r\n", b"\x80\x2e\x01\x03\x01" + bytes(64), os.urandom(4096),
                  b"\x16\x03\x03\xff\xff" + bytes(20000)):
-        s = socket.create_connection(("127.0.0.1", PORT), timeout=20)
+        s = socket.create_connection(("127.0.0.1", PORT), timeout=60)
         try:
             s.sendall(data)
             while s.recv(4096):

@@ -228,12 +228,12 @@ def broken():
                          ("two lengths", b"Content-Length: 3\r\nContent-Length: 4\r\n"),
                          ("chunks in capitals behind", b"Transfer-Encoding: xchunked\r\n"),
                          ("a blank before a colon", b"Content-Length : 3\r\n")):
-        got = raw(head + fields + b"\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n", timeout=5)
+        got = raw(head + fields + b"\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n")
         check("asked with %s" % name, got[:12] in (b"HTTP/1.1 400", b"HTTP/1.1 501"), got[:100])
-    got = raw(head + b"Content-Length: 3\r\n\r\nabcGET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n", timeout=5)
+    got = raw(head + b"Content-Length: 3\r\n\r\nabcGET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n")
     check("what is behind a body stays out", b'"size": 3' in got and b'"more": ""' in got, got)
-    got = raw(head + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n", timeout=5)
-    half = raw(b"GET " + at.encode() + b"/ HTTP/1.1\r\nHost: x\r\n\r\n", timeout=5, half=True)
+    got = raw(head + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n")
+    half = raw(b"GET " + at.encode() + b"/ HTTP/1.1\r\nHost: x\r\n\r\n", half=True)
     check("who sends no more still gets his answer", half.startswith(b"HTTP/1.1 200"), half[:100])
     check("also behind chunks", b'"size": 3' in got and b'"more": ""' in got, got)
     same("it still serves", api.get(at + "/").status, 200)

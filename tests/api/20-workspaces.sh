@@ -92,6 +92,9 @@ refused()
 		api POST "$V/$name/exec" "{\"command\": \"id\"$LIMITS}" --path-as-is
 		check "a path is no name ($name)" test "$RC" = 404 -o "$RC" = 400
 	done
+	api POST $V '{"name": "-x"}'
+	answers_error 400 invalid_argument "a dash for a name"
+	body_has '"name: " in d["error"]["message"]' "which is called a name"
 	api POST $V '{"name": "--help"}'
 	answers_error 400 invalid_argument "an option for a name"
 	api POST $V '{"name": "other", "image": "/etc"}'

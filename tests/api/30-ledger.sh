@@ -253,6 +253,70 @@ tenants()
 	TOKEN=
 }
 
+# A copy that is wanted later, of what nobody but the daemon is there to bring.
+copied()
+{
+	mkdir -p "$M/copy" && own "$M/copy"
+	pinfold audit sink add "$M/copy"
+	exits 0 "a copy, while it serves"
+	api POST /v1/runs "{\"command\": [\"echo\", \"copied\"]$BEST}"
+	RUN=$(id_of_answer)
+	check "the daemon brings it there" wait_for 60 grep -rqsF "$RUN" "$M/copy"
+}
+
+# exchange DIRECTORY: by what was kept of it in $M/older; the one that was there is kept in $M/newer.
+exchange()
+{
+	rm -rf "$M/newer"
+	mv "$M/home/$1" "$M/newer"
+	[ ! -e "$M/older" ] || cp -a "$M/older" "$M/home/$1"
+}
+
+put_back()
+{
+	rm -rf "$M/home/$1" "$M/older"
+	mv "$M/newer" "$M/home/$1"
+}
+
+# Chains that the data directory's own refers to: none can be missing, nor older than it was known to be (L03).
+joined()
+{
+	local name tenant
+
+	tenant=$(cd "$M/home" && ls -d tenants/*/ledger | head -n 1)
+	pinfold audit --kind ledger.chains --json
+	check "the own chain knows that of HTTP" has "$OUT" '"directory":"api/ledger"'
+	check "and those of tenants" has "$OUT" "\"directory\":\"$tenant\""
+	for name in api/ledger "$tenant"; do
+		rm -rf "$M/older"
+		exchange "$name"
+		pinfold verify
+		check "$name cannot be taken away" test "$RC" = 1
+		check "without being missed" grep -q "^$name: .*NOT GOOD.* is not here any more: event [0-9]* of ledger" "$OUT"
+		put_back "$name"
+	done
+	cp -a "$M/before" "$M/older"
+	exchange api/ledger
+	pinfold verify
+	check "nor be exchanged for an older copy" test "$RC" = 1
+	check "and the place is told" grep -q '^api/ledger: .*NOT GOOD.* events are missing: event [0-9]* of ledger knows' "$OUT"
+	pinfold verify --key "$M/home/ledger/key.pem"
+	check "also by the one key of the data directory" test "$RC" = 1
+	put_back api/ledger
+	cp -a "$M/home/ledger" "$M/older"
+	exchange api/ledger
+	pinfold verify
+	check "nor for another chain" test "$RC" = 1
+	put_back api/ledger
+	pinfold audit prune --before 1ms
+	exits 0 "when events are pruned"
+	rm -rf "$M/older"
+	exchange api/ledger
+	pinfold verify
+	check "it is still known" grep -q '^api/ledger: .* is not here any more' "$OUT"
+	put_back api/ledger
+}
+
 checks()
 {
 	local BEST='' LIMITS='' CALLER=0 PORT RUN
@@ -263,14 +327,19 @@ checks()
 	daemon_start --warm 1 --warm-python 0 --listen "127.0.0.1:$PORT"
 	wait_for 20 is_ready
 	recorded
+	wait_for 20 test -s "$M/home/api/ledger/checkpoints"
+	cp -a "$M/home/api/ledger" "$M/before"
 	receipts
 	watched
 	tenants
+	copied
 	daemon_stop
+	check "a daemon that copies ends, too" test "$RC" = 0
 	pinfold verify
 	exits 0 "all chains are good"
 	check "with all events under a checkpoint" test -z "$(grep newer "$OUT")"
 	check "the API's among them" has "$OUT" api/ledger
+	joined
 }
 
 run_checks

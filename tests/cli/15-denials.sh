@@ -7,7 +7,7 @@ connecting='
 import socket, sys
 for family, kind, host, port in eval(sys.argv[1]):
     s = socket.socket(family, kind)
-    s.settimeout(3)
+    s.settimeout(20)
     try:
         s.connect((host, port)) if kind == socket.SOCK_STREAM else s.sendto(b"x", (host, port))
         print("reached", host)

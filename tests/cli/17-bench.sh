@@ -122,7 +122,7 @@ checks()
 {
 	mkdir -p "$M/tmp"
 	own "$M/tmp"
-	CALL_SECONDS=120
+	CALL_SECONDS=240
 	CALL_ENV=(TMPDIR="$M/tmp")
 	tables
 	documents

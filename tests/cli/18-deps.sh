@@ -13,7 +13,7 @@ corpus, answers = sys.argv[1:]
 files = sorted(os.listdir(corpus))
 good = 0
 for f in files:
-    want = set(open(os.path.join(corpus, f)).readline().partition("needs:")[2].split())
+    want = set(open(os.path.join(corpus, f)).readline().partition("needs:")[2].split()) - {'"]},'}
     try:
         d = json.load(open(os.path.join(answers, f)))
     except ValueError as e:
@@ -57,7 +57,7 @@ corpus()
 	own "$W"
 	pinfold deps scan --json "$W/sourced/main.R"
 	says_needs "[('part.R', 'zoo')]" '[(n["file"], n["package"]) for n in d["needs"]]' "what R's source() reads counts"
-	check "every program of the corpus" grep -qx "156 of 156" "$EVIDENCE/differs"
+	check "every program of the corpus" grep -qx "168 of 168" "$EVIDENCE/differs"
 }
 
 # Packages of the project's own workspaces, and aliases of its compiler, are nobody else's.

@@ -107,7 +107,7 @@ front_holds_nothing()
 	check "front comes back" wait_for 5 another_front "$front"
 	front=$(front_pid)
 	check "it has its sockets and no other descriptor" test -z "$(readlink "/proc/$front/fd/"* |
-		grep -vE '^(socket:|anon_inode:\[eventpoll\]|/dev/null|pipe:|/tmp/pinfold-cli.*(out|err)$)')"
+		grep -vE '^(socket:|anon_inode:\[eventpoll\]|/dev/null|pipe:|'"${TMPDIR:-/tmp}"'/pinfold-cli.*(out|err)$)')"
 	check "nor more than a few" test "$(ls "/proc/$front/fd" | wc -l)" -le 8
 	kill "$MID_PID"
 	inside_wait MID
@@ -246,7 +246,7 @@ listener.bind(path)
 listener.listen()
 notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 notify.bind(path + ".notify")
-notify.settimeout(20)
+notify.settimeout(60)
 def child():
     os.dup2(listener.fileno(), 3)
     os.set_inheritable(3, True)

@@ -366,21 +366,34 @@ terminals()
 
 time_to_live()
 {
-	live --time 1s
-	pinfold extend "$ID" 20s
+	live --time 5s
+	pinfold extend "$ID" 60s
 	exits 0 "its time can be extended"
-	/usr/bin/python3 -I -c "import time; time.sleep(1.5)"
+	/usr/bin/python3 -I -c "import time; time.sleep(5.2)"
 	check "it lives on" ps_is running status
 	pinfold exec "$ID" -- true
 	exits 0 "and is of use"
-	pinfold extend "$ID" 300ms
 	call_files exec
 	call_argv
-	"${CALL[@]}" exec "$ID" -- tail -f /dev/null >"$OUT" 2>"$ERR" {LIVE_FD}>&-
-	RC=$?
+	"${CALL[@]}" exec "$ID" -- sh -c 'echo ready; exec tail -f /dev/null' >"$OUT" 2>"$ERR" {LIVE_FD}>&- &
+	LAST_CALL=$! LAST_OUT=$OUT LAST_ERR=$ERR
+	wait_for 10 grep -q ready "$LAST_OUT"
+	pinfold extend "$ID" 300ms
+	inside_wait LAST
 	exits 124 "when it is over, so is all in it"
 	says "limit time: the sandbox's own time was over" "and it is said whose time"
 	check "and it is gone" wait_for 5 not is_listed "$ID"
+	live --time 60s
+	kill -STOP $(guests) # no command begins
+	call_files exec
+	call_argv
+	"${CALL[@]}" exec "$ID" -- true >"$OUT" 2>"$ERR" {LIVE_FD}>&- &
+	LAST_CALL=$! LAST_OUT=$OUT LAST_ERR=$ERR
+	pinfold extend "$ID" 700ms
+	inside_wait LAST
+	kill -CONT $(guests)
+	exits 125 "a command that had not begun by then"
+	says '^pinfold: (conflict|not_found)[.a-z]*: .*sandbox sbx' "is told that the sandbox is gone"
 	live --time 300ms --grace 200ms -- sh -c 'trap "echo asked; exit 9" TERM; while :; do :; done'
 	check "a command of its own is asked to end first" wait_for 5 ps_is timeout status
 	pinfold logs "$ID"

@@ -86,10 +86,10 @@ reading()
 	client signal "$ID" "$PID" 9
 	refuses conflict "$PID" "one that has ended gets none"
 	spawned plain sh -c 'trap "echo got" USR1; echo ready; while :; do :; done'
-	client read "$ID" "$PID" 0 5000
+	client read "$ID" "$PID" 0 60000
 	prints ready "a wait ends when something comes"
 	client signal "$ID" "$PID" 10
-	client read "$ID" "$PID" 6 5000
+	client read "$ID" "$PID" 6 60000
 	prints got "a signal is heard"
 	client signal "$ID" "$PID" 65
 	refuses invalid_argument signal "no such signal"
@@ -112,7 +112,7 @@ waited_ms()
 group()
 {
 	spawned plain sh -c 'sleep 1000 & setsid sleep 2000 & echo ready; wait'
-	client read "$ID" "$PID" 0 5000
+	client read "$ID" "$PID" 0 60000
 	client signal "$ID" "$PID" 15
 	check "a signal ends it" wait_for 5 state_has 'running=0'
 	pinfold exec "$ID" -- sh -c 'pgrep -f "[s]leep 1000"; pgrep -f "[s]leep 2000" | wc -l'
@@ -126,7 +126,7 @@ writing()
 	check "its input is open" state_has 'running=1 code=-1 signal=0 status=running bytes=0 from=0 stdin=1'
 	client write "$ID" "$PID" keep <<<hello
 	prints 6 "a line is written"
-	client read "$ID" "$PID" 0 5000
+	client read "$ID" "$PID" 0 60000
 	prints hello "and comes back"
 	client write "$ID" "$PID" keep 1000000
 	prints 1000000 "a megabyte"
@@ -139,7 +139,7 @@ writing()
 	spawned plain cat
 	check "without the flag it is empty" wait_for 5 state_has 'status=exited bytes=0'
 	spawned stdin sh -c 'exec <&-; echo closed; tail -f /dev/null'
-	client read "$ID" "$PID" 0 5000
+	client read "$ID" "$PID" 0 60000
 	client write "$ID" "$PID" keep <<<more
 	refuses_write conflict 'standard input' "one that closed it"
 	client signal "$ID" "$PID" 9
@@ -230,7 +230,7 @@ flood()
 	local call=$!
 	check "100 MB are printed" wait_for 15 state_has 'running=0' "$flood"
 	spawned plain echo quick
-	client read "$ID" "$PID" 0 5000
+	client read "$ID" "$PID" 0 60000
 	prints quick "others go on meanwhile"
 	check "the warden holds no more than it says" test "$(warden_kib)" -lt "$most"
 	wait "$call"
@@ -323,7 +323,7 @@ reused()
 		client signal "$ID" "$PID" 9
 	done
 	check "a number comes again" test "$PID" = "$number"
-	client read "$ID" "$number" 0 5000
+	client read "$ID" "$number" 0 60000
 	prints new "it is the one that runs"
 	client list "$ID"
 	check "and no other has it" test "$(grep -c "^pid=$number " "$ERR")" = 1
@@ -435,7 +435,7 @@ users()
 	pinfold exec --time 300ms --grace 100ms --user user "$ID" -- sh -c 'trap "" TERM; while :; do sleep 0.05; done'
 	exits 124 "his time is kept"
 	spawned user sh -c 'echo ready; sleep 1000'
-	client read "$ID" "$PID" 0 5000
+	client read "$ID" "$PID" 0 60000
 	client signal "$ID" "$PID" 15
 	check "he hears signals" wait_for 5 state_has 'signal=15'
 	pinfold exec "$ID" -- pgrep -c sleep
@@ -481,7 +481,7 @@ tenants()
 	user $two write "$ID" "$PID" close <<<bad
 	refuses_write not_found "$ID" "another's: write"
 	check "nothing was written" test "$(cat "$OUT")" = 0
-	user $one read "$ID" "$PID" 0 5000
+	user $one read "$ID" "$PID" 0 60000
 	prints private "it was not touched"
 	says 'running=1 .*bytes=8 .*stdin=1' "nor written to"
 	user $one write "$ID" "$PID" close <<<good

@@ -102,7 +102,7 @@ checks()
 	daemon_mode
 	LIMITS=
 	[ "$MODE" = R ] || LIMITS=', "limits": "best-effort"'
-	CALL_SECONDS=120
+	CALL_SECONDS=240
 	[ -d "$T/images" ] || { mkdir -m 0755 "$T/images" && /usr/bin/python3 -I "$IMAGES" "$T/images"; } || not_ok "images are made"
 	own "$T/images"
 	chmod 0711 "$M/run" # root's API is somebody else

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: netns-new, netns-unseen
+# red: netns-new, netns-unseen, run-asks
 # Network namespaces of root's daemon are used again: only those in which nothing was left.
 . "$(dirname "$0")/../lib/cli.sh"
 . "$(dirname "$0")/../lib/daemon.sh"
@@ -70,6 +70,14 @@ by_socket()
 	wait_for 5 waiting_is 1
 }
 
+# A caller who asks for descriptors of it on the socket that he has anyway, while his run goes on.
+by_asking()
+{
+	PINFOLD_COPY=$M/asks pinfold /bin/sh -c 'echo started; exec sleep 600'
+	prints started "a caller of a run gets no second command in it, and no file of it"
+	wait_for 5 waiting_is 1
+}
+
 # In which something is left, or could be looked at from outside.
 returns_nothing_used()
 {
@@ -96,6 +104,8 @@ checks()
 	find_library
 	check "the caller with sockets compiles" cc -I"$PROJECT_DIR/include" -Wl,--wrap=pipe2 -o "$M/sockets" \
 		"$(dirname "$0")/sockets.c" "${LINK[@]}"
+	check "the caller who asks for more compiles" cc -I"$PROJECT_DIR/include" -I"$PROJECT_DIR/src" \
+		-D_GNU_SOURCE -Wl,--wrap=recvmsg -o "$M/asks" "$(dirname "$0")/asks.c" "${LINK[@]}"
 	daemon_start --warm 1 --warm-python 0
 	use nothing # the first are looked at, to know what a new one shows
 	use nothing
@@ -110,6 +120,7 @@ checks()
 		done
 	fi
 	[ "$MODE" = U ] || returns_nothing_used
+	by_asking
 	daemon_stop
 	exits 0 "it ends"
 	check "and nothing is left" nothing_left

@@ -16,12 +16,23 @@ attack()
 
 indexes()
 {
+	local module
+
 	attack denied.wheel climber "names that lead out of the package"
 	attack conflict.hash changed "a file that is not what the index says"
 	attack conflict.wheel liar "a wheel that says it is another"
 	attack conflict.install padded "a wheel with a file that ends too soon"
 	attack denied.age infant "a version of today"
 	attack denied.name reqeusts "a name that looks like another"
+	attack conflict locked "a wheel with a file that says it is encrypted"
+	for module in bomb brackets shapeless; do
+		inside --deps auto --lang python -c "import $module"
+		exits 125 "an answer that grows when it is read ($module)"
+		check "is an error that says so ($module)" grep -qE '^pinfold: (limit_exceeded|timeout|conflict|not_found)' "$ERR"
+		diag "$(head -c 300 "$ERR")"
+	done
+	inside --package shadow -- sh -c 'python3 -c "print(1)"; cat /dev/null; shadow; ls /usr/local/bin/cat'
+	check "a command that the host has is not a package's" test "$(head -n 2 "$OUT" | tr '\n' ' ')" = "1 the package is run "
 	attack timeout.index short "an answer that is cut off"
 	inside --deps auto --lang python -c 'import away'
 	exits 125 "an index that sends elsewhere"
@@ -108,9 +119,46 @@ locks()
 	refuses invalid_argument "" "a lock that names what is no package"
 }
 
+# Is something downloaded, or about to be?
+begun()
+{
+	[ -n "$(find "$1" -type f -newer "$EVIDENCE/before" 2>/dev/null)" ]
+}
+
+# One lock says that the file of another package is its own; two install at once, and one is killed.
+swapped()
+{
+	local d=$W/swapped hash
+
+	mkdir -p "$d" "$W/lone"
+	own "$d"
+	own "$W/lone"
+	pinfold deps add --lock "$W/lone/pinfold.lock" lone
+	pinfold deps add --lock "$d/pinfold.lock" pear
+	hash=$(sed -nE 's/.*"name":"lone".*"sha256":"([0-9a-f]{64})".*/\1/p' "$W/lone/pinfold.lock")
+	sed -i -E "s/(\"sha256\":\")[0-9a-f]{64}/\\1$hash/" "$d/pinfold.lock"
+	echo 'import lone; print(lone.value)' >"$d/main.py"
+	own "$d"
+	check "a lock with the hash of another package" grep -q "$hash" "$d/pinfold.lock"
+	inside --deps auto --dir "$d" --workdir /work -- python3 main.py
+	refuses conflict pear "is not installed as that"
+	pinfold deps gc --all
+	touch "$EVIDENCE/before"
+	inside_start one --deps auto --lang python -c 'import apple, quarrel'
+	check "one installation" wait_for 60 begun "$M/home/deps"
+	kill -9 "$one_PID" 2>/dev/null
+	inside --deps auto --lang python -c 'import apple, quarrel; print(apple.__version__)'
+	prints 2.0 "an installation beside one that is killed"
+	inside_wait one
+	forget_report '^signal 9$' # which we sent
+	pinfold fsck
+	exits 0 "leaves a good store"
+}
+
 checks()
 {
 	index || return
+	swapped
 	indexes
 	cached
 	sources

@@ -101,6 +101,10 @@ apple'
 	asks "apple>=1.0,<2" "pyproject.toml of poetry"
 	printf '[project]\nname = "x"\ndependencies = ["apple<1.1", "winonly; sys_platform == '"'win32'"'"]\n' >"$D/pyproject.toml"
 	asks "apple<1.1 winonly; sys_platform == 'win32'" "pyproject.toml"
+	printf '[project]\nname = "x"\ndynamic = ["dependencies"]\n[tool.setuptools.dynamic]\ndependencies = {file = ["needs.in"]}\n' \
+		>"$D/pyproject.toml"
+	echo 'pear # by setuptools' >"$D/needs.in"
+	asks "pear" "pyproject.toml that leaves them to a file"
 	printf '[tool.poetry.dependencies]\napple = {path = "../apple"}\n' >"$D/pyproject.toml"
 	asks "left: apple of path" "a name that is meant to be a directory's"
 	rm "$D/pyproject.toml"

@@ -20,7 +20,7 @@ SO_FAR='" ".join(str(d["packages"][0].get(k, "absent")) for k in ("imported_so_f
 # A sandbox that the API makes has packages that the keeper had.
 living()
 {
-	local id
+	local id session
 
 	api POST /v1/sandboxes "{\"packages\": [\"pear\"]$LIMITS}"
 	answers 201 "a sandbox that lives, with packages"
@@ -41,6 +41,15 @@ living()
 	api POST "/v1/sandboxes/$id/sessions/$(body 'd["id"]')/execute" "{\"code\": \"$PEAR\"}"
 	body_is 1.5 'd["stdout"]["text"].strip()' "its sessions, too"
 	body_is "pear 1.5" '" ".join(p["name"] + " " + p["version"] for p in d["packages"])' "and what they execute says so"
+	body_is "True absent" "$SO_FAR" "with what was imported"
+	api POST /v1/sandboxes "{\"packages\": [\"pear\"]$LIMITS}"
+	api POST "/v1/sandboxes/$(body 'd["id"]')/sessions" '{"lang": "python"}'
+	session=/v1/sandboxes/$(body 'd["sandbox"]')/sessions/$(body 'd["id"]')
+	api POST "$session/execute" '{"code": "1"}'
+	body_is "False absent" "$SO_FAR" "a session that imports nothing"
+	api POST "$session/execute" "{\"code\": \"$PEAR\"}"
+	body_is "True absent" "$SO_FAR" "until it does"
+	api DELETE "${session%/sessions/*}"
 	api DELETE "/v1/sandboxes/$id"
 }
 

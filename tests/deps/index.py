@@ -41,6 +41,17 @@ def padded(made, name, size):
     return made[0], bytes(data)
 
 
+def locked(made, name):
+    """The same wheel, with an entry that says it is encrypted."""
+    data = bytearray(made[1])
+    local, listed = data.index(b"PK\x03\x04"), data.rindex(b"PK\x01\x02", 0, data.rindex(name.encode()))
+    while data[local + 30:local + 30 + len(name)] != name.encode():
+        local = data.index(b"PK\x03\x04", local + 4)
+    data[local + 6] |= 1
+    data[listed + 8] |= 1
+    return made[0], bytes(data)
+
+
 def sdist(name, version, setup):
     out, top = io.BytesIO(), f"{name}-{version}"
     with tarfile.open(fileobj=out, mode="w:gz") as t:
@@ -122,6 +133,12 @@ if any('driver' in a for a in sys.orig_argv):
                                                                   wheel("other", "1.0", {"liar.py": ""})[1]))
     add("padded", padded(wheel("padded", "1.0", {"padded/__init__.py": "", "padded/data.bin": "x" * 100,
                                                  "padded/more.bin": "y" * 4000}), "padded/data.bin", 1124))
+    # What others start by these names would be the package's.
+    add("shadow", wheel("shadow", "1.0", {"shadow.py": "def main():\n    print('the package is run')\n",
+                                          "shadow-1.0.dist-info/entry_points.txt": "[console_scripts]\npython3 = shadow:main\n"
+                                                                                   "shadow = shadow:main\n",
+                                          "shadow-1.0.data/scripts/cat": "#!python\nprint('the package is run')\n"}))
+    add("locked", locked(wheel("locked", "1.0", {"locked.py": "x = 1\n"}), "locked.py"))
     add("changed", wheel("changed", "1.0", {"changed.py": ""}), hash="0" * 64)
     add("secretive", sdist("secretive", "1.0", SETUP.format(name="secretive", version="1.0", before="""
 import os, socket
@@ -249,12 +266,25 @@ class Index(http.server.BaseHTTPRequestHandler):
         except OSError:
             pass
 
+    def bomb(self):
+        """A thousand times as much when it is unpacked, and again."""
+        import gzip
+        packed = gzip.compress(gzip.compress(b" " * (1 << 30), 9), 9)
+        self.answer(200, "text/html", packed, Content_Encoding="gzip, gzip")
+
+    def brackets(self):
+        self.answer(200, "application/vnd.pypi.simple.v1+json", b"[" * 5000000)
+
+    def shapeless(self):
+        self.answer(200, "application/vnd.pypi.simple.v1+json", b'{"meta": {"api-version": "1.0"}, "files": {"filename": 5}}')
+
     def away(self):
         self.answer(302, "text/plain", b"", Location="http://192.0.2.1/simple/away/")
 
 
 NEVER = threading.Event()
-ODD = {"huge": Index.huge, "short": Index.short, "away": Index.away, "slow": Index.slow}
+ODD = {"huge": Index.huge, "short": Index.short, "away": Index.away, "slow": Index.slow, "bomb": Index.bomb,
+       "brackets": Index.brackets, "shapeless": Index.shapeless}
 
 
 def main():

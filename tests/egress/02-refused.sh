@@ -65,7 +65,7 @@ names()
 	forget
 	inside_json --policy "$W/deny.yaml" -- "${BARE[@]}" sh -c 'for how in "" "-k -x http://127.0.0.1:3128" "-k -x socks5h://127.0.0.1:3128"; do
 		for url in http://good.test http://four.test https://good.test https://198.51.100.2 http://198.51.100.2; do
-		curl -s -m 5 -o /dev/null -w "%{http_code} " $how $url/; done; done'
+		curl -s -m 40 -o /dev/null -w "%{http_code} " $how $url/; done; done'
 	json_is "502 502 000 000 000 502 502 000 000 403 502 502 000 000 000" 'd["stdout"]["text"].strip()' "an address that a rule denies is denied by every way"
 	json_has 'any("198.51.100.2 (which a rule denies)" in x["what"] for x in d["denials"])' "and that is told"
 	check "its server saw nothing" test ! -s "$NET/far/http"
@@ -106,7 +106,7 @@ hosts()
 	json_is '403 403 200' 'd["stdout"]["text"].strip()' "Host is the name that was connected to"
 	check "one request came to the server" test "$(seen http .)" = 1
 	check "with the name as the rule has it" test "$(seen http '^GET good.test / ')" = 1
-	inside_json --allow good.test -- "${BARE[@]}" curl -sSL -m 5 http://good.test/redirect
+	inside_json --allow good.test -- "${BARE[@]}" curl -sSL -m 40 http://good.test/redirect
 	json_has 'd["exit_code"] != 0 and any("169.254.169.254" in x["what"] for x in d["denials"])' \
 		"a redirect is judged like any other"
 	inside_json --allow other.test -- "${BARE[@]}" /usr/bin/python3 -c '

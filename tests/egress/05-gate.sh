@@ -22,7 +22,7 @@ loads()
 {
 	CALL_SECONDS=200
 	inside_py many "${allow[@]}" --nofile 2048 --time 3m
-	CALL_SECONDS=120
+	CALL_SECONDS=240
 	prints 1000 "a thousand connections at once"
 	inside_py slow "${allow[@]}"
 	prints "True True
@@ -74,7 +74,7 @@ killed()
 	for after in 1 2 5 9; do
 		inside_start A "${allow[@]}" -- "${BARE[@]}" /usr/bin/python3 -I -c \
 			"$(cat "$EGRESS_DIR/gate.py")" busy
-		wait_for 10 grep -qx "$after" "$A_OUT"
+		wait_for 20 grep -qx "$after" "$A_OUT"
 		gate_of "$A_PID"
 		kill -9 "$GATE"
 		inside_wait A

@@ -18,7 +18,7 @@ caller()
 		http://other.test/
 	json_is '["connect good.test:8080", "name lookup (DNS) other.test"]' \
 		'sorted(x["what"] for x in d["denials"])' "and no other"
-	inside_json --daemon "${BEST[@]}" -- "${BARE[@]}" curl -sS -m 5 http://198.51.100.2/
+	inside_json --daemon "${BEST[@]}" -- "${BARE[@]}" curl -sS -m 40 http://198.51.100.2/
 	json_has 'd["exit_code"] == 7 and len(d["denials"]) == 1' "one without a policy reaches nothing"
 	printf 'allow:\n  - {host: good.test, methods: [GET], paths: [/]}\n' >"$W/policy.yaml"
 	own "$W"

@@ -9,10 +9,10 @@ def ask(c, method, path, body=None):
     r = c.getresponse()
     text = r.read()
     return r.status, len(text), hash(text) if len(text) > 99 else text
-h = http.client.HTTPConnection("good.test", timeout=20)
+h = http.client.HTTPConnection("good.test", timeout=40)
 print(ask(h, "GET", "/"), ask(h, "POST", "/", "abc"), ask(h, "POST", "/", "abcd"), ask(h, "HEAD", "/"))
 print(ask(h, "GET", "/no"), ask(h, "GET", "/?a=1&b=%20"), ask(h, "GET", "/"), ask(h, "GET", "/end"))
-s = http.client.HTTPSConnection("good.test", timeout=20)
+s = http.client.HTTPSConnection("good.test", timeout=40)
 print(ask(s, "GET", "/"), ask(s, "GET", "/big/300000"), ask(s, "GET", "/chunks"))
 '
 

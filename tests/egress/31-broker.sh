@@ -61,7 +61,7 @@ astray()
 {
 	forget
 	with_secret sh -c '
-		code() { curl -s -m 10 -o /dev/null -w "%{http_code} " "$@"; }
+		code() { curl -s -m 40 -o /dev/null -w "%{http_code} " "$@"; }
 		code https://good.test/own
 		code https://good.test.evil.test/
 		code https://good.test@four.test/at
@@ -85,9 +85,9 @@ back()
 	local other
 
 	forget
-	with_secret sh -c 'echo "$API_KEY"; curl -s -m 10 -X TRACE -o /dev/null -w "%{http_code}\n" https://good.test/
-		curl -s -m 10 -X OPTIONS --request-target "*" https://good.test/ -o /dev/null -w "%{http_code}\n"
-		curl -s -m 10 https://good.test/echo'
+	with_secret sh -c 'echo "$API_KEY"; curl -s -m 40 -X TRACE -o /dev/null -w "%{http_code}\n" https://good.test/
+		curl -s -m 40 -X OPTIONS --request-target "*" https://good.test/ -o /dev/null -w "%{http_code}\n"
+		curl -s -m 40 https://good.test/echo'
 	json_has '"403" in out.decode().split() and a[0].encode() not in out' "TRACE is refused, echoes are blank" \
 		"$VALUE"
 	other=$(json 'out.decode().split()[0]')

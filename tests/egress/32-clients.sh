@@ -162,7 +162,7 @@ registry()
 	own "$W"
 	CALL_OUTER=()
 	CALL_ENV=()
-	CALL_SECONDS=120
+	CALL_SECONDS=240
 	inside --policy "$W/npm.yaml" -- "${BARE[@]}" sh -c "npm install --silent --no-audit --no-fund \
 		--registry $url $package && node -p 'require(\"$package\")(3)'
 		npm publish --silent --registry $url node_modules/$package || echo refused"
@@ -184,7 +184,7 @@ checks()
 		registry
 	fi
 	CALL_OUTER=(nsenter "--net=/proc/$NEAR/ns/net")
-	CALL_SECONDS=20
+	CALL_SECONDS=240
 }
 
 run_egress

@@ -3,7 +3,7 @@
 import socket
 import struct
 
-TIMEOUT = 5
+TIMEOUT = 30
 
 
 def question(name, kind=1, flags=0x0100, count=1, extra=b""):

@@ -3,7 +3,7 @@
 import http.client
 import socket
 
-TIMEOUT = 10
+TIMEOUT = 30
 LIMIT = 262144
 
 

@@ -4,7 +4,7 @@ somebody could read as those. Prints the paths that passed."""
 import socket
 import ssl
 
-TIMEOUT = 10
+TIMEOUT = 30
 CONTEXT = ssl.create_default_context()
 PATHS = ["/open/a", "/open/%61?x=/open/../b", "/open/", "/open/../secret", "/open/%2e%2e/secret",
          "/open/..%2fsecret", "/open/%2e%2e%2fsecret", "/open/..;/secret", "/open/;/../secret",

@@ -7,7 +7,7 @@ import socket
 import ssl
 import sys
 
-TIMEOUT = 20
+TIMEOUT = 30
 TLS = ssl.create_default_context()
 
 

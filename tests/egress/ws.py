@@ -21,8 +21,8 @@ def frame(text, code=0x81):
 
 def opened(url, fields, method="GET"):
     u = urllib.parse.urlsplit(url)
-    s = socket.create_connection((u.hostname, 443 if u.scheme == "wss" else 80), 10)
-    s.settimeout(10)
+    s = socket.create_connection((u.hostname, 443 if u.scheme == "wss" else 80), 30)
+    s.settimeout(30)
     if u.scheme == "wss":
         s = ssl.create_default_context().wrap_socket(s, server_hostname=u.hostname)
     lines = "".join(f"{k}: {v}\r\n" for k, v in fields.items())

@@ -26,7 +26,7 @@ attack()
 {
 	local dir
 
-	INSIDE_SECONDS=15
+	INSIDE_SECONDS=80
 	chmod 0777 "$W"
 	for dir in /home/user /work; do
 		inside_json --dir "$W" --workdir "$dir" -- sh -c "$SPECIAL"

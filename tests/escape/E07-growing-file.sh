@@ -36,7 +36,7 @@ attack()
 {
 	local i
 
-	INSIDE_SECONDS=20
+	INSIDE_SECONDS=80
 	for i in 1 2 3 4 5; do
 		inside_json --cpus 64 --disk 64M --workdir /home/user -- sh -c "$WRITERS" sh "$GROW"
 		ran

@@ -25,15 +25,15 @@ quick()
 {
 	local begin=${EPOCHREALTIME/[.,]/} took
 
-	inside_json --time 10s "$@"
+	inside_json --time 60s "$@"
 	took=$(((${EPOCHREALTIME/[.,]/} - begin) / 1000))
 	ran
-	holds "reported at once ($took ms)" [ "$took" -le 10000 ]
+	holds "reported at once ($took ms)" [ "$took" -le 60000 ]
 }
 
 attack()
 {
-	INSIDE_SECONDS=20
+	INSIDE_SECONDS=80
 	quick -- sh -c 'truncate -s 4T huge || truncate -s 1G huge; truncate -s 1G holes
 		printf end | dd of=holes bs=1 seek=1073741000 conv=notrunc 2>/dev/null; echo x >small
 		stat -c "%s" huge'

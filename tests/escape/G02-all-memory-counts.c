@@ -6,6 +6,7 @@
 #include "attack.h"
 
 #include <mqueue.h>
+#include <netinet/in.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
@@ -186,6 +187,70 @@ static int take_pipes(long i)
 	return 0;
 }
 
+/* Both ends of a connection over the loopback. */
+static int tcp_pair(int pair[2])
+{
+	struct sockaddr_in addr = {.sin_family = AF_INET,
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(addr);
+	int s = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (s < 0 || bind(s, (struct sockaddr *)&addr, len) < 0 || listen(s, 1) < 0 ||
+	    getsockname(s, (struct sockaddr *)&addr, &len) < 0)
+		return -1;
+	pair[0] = socket(AF_INET, SOCK_STREAM, 0);
+	if (pair[0] < 0 || connect(pair[0], (struct sockaddr *)&addr, len) < 0)
+		return -1;
+	pair[1] = accept(s, NULL, NULL);
+	close(s);
+	return pair[1];
+}
+
+/* Connections that take next to nothing are a limit, too. */
+static int take_tcp(long i)
+{
+	long sum = 0;
+	int pair[2];
+
+	(void)i;
+	for (int n = 0; n < 16 && sum < MIB; n++) {
+		if (tcp_pair(pair) < 0)
+			return -1;
+		sum += fill(pair[0]) + fill(pair[1]);
+	}
+	errno = ENOBUFS;
+	return sum < MIB ? -1 : 0;
+}
+
+/* Datagrams that are sent and dropped are not taken: only those that can be read count. */
+static int take_udp(long i)
+{
+	struct sockaddr_in addr = {.sin_family = AF_INET,
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(addr);
+	int held = 0, from = socket(AF_INET, SOCK_DGRAM, 0);
+
+	(void)i;
+	for (int n = 0; n < 16 && held < MIB; n++) {
+		int to = socket(AF_INET, SOCK_DGRAM, 0);
+		uint32_t info[9] = {0}; /* SO_MEMINFO: what waits is the first */
+		socklen_t size = sizeof(info);
+
+		addr.sin_port = 0;
+		if (to < 0 || bind(to, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
+		    getsockname(to, (struct sockaddr *)&addr, &len) < 0)
+			return -1;
+		for (int k = 0; k < 64; k++)
+			(void)sendto(from, block, 16384, MSG_DONTWAIT, (struct sockaddr *)&addr,
+				     len);
+		if (getsockopt(to, SOL_SOCKET, SO_MEMINFO, info, &size) == 0)
+			held += (int)info[0];
+	}
+	close(from);
+	errno = ENOBUFS;
+	return held < MIB ? -1 : 0;
+}
+
 static const struct {
 	const char *name;
 	int (*take)(long i);
@@ -194,6 +259,7 @@ static const struct {
 	{"tmp", take_tmp},	     {"dev-shm", take_dev_shm}, {"home", take_home},
 	{"unlinked", take_unlinked}, {"sysv", take_sysv},	{"mqueue", take_mqueue},
 	{"tables", take_tables},     {"sockets", take_sockets}, {"pipes", take_pipes},
+	{"tcp", take_tcp},	     {"udp", take_udp},
 };
 
 static int run(int (*take)(long), long most)
@@ -210,8 +276,25 @@ static int run(int (*take)(long), long most)
 	return 0;
 }
 
+/*
+ * Huge pages are set aside for whoever the host has them for, and no group of memory counts them. Where
+ * there are none the kernel refuses, too: that a file of them cannot even be named is the filter.
+ */
+static int take_huge(void)
+{
+	const size_t size = 2 * MIB;
+	void *p = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+
+	door("huge", p == MAP_FAILED ? -1 : 0);
+	door("huge-file", memfd_create("x", MFD_HUGETLB));
+	door("huge-segment", shmget(IPC_PRIVATE, size, IPC_CREAT | SHM_HUGETLB | 0600));
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc == 3 && !strcmp(argv[1], "huge"))
+		return take_huge();
 	memset(block, 1, sizeof(block));
 	for (size_t i = 0; argc == 3 && i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (!strcmp(argv[1], kinds[i].name))

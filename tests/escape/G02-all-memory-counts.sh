@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: cgroup, disk
+# red: cgroup, disk, socket-memory, seccomp
 #
 # Memory has many names: pages of files in memory, of memfds, of shared segments that nobody maps,
 # tables for pages, what lies in pipes and sockets. All of it is inside the one limit. Measured on a
@@ -44,6 +44,9 @@ attack()
 	done
 	kind mqueue 1
 	# Without control groups the limit is looked at now and then.
+	inside --dir "$BIN" -- "$ATTACK" huge 1
+	ran
+	shut huge huge-file huge-segment
 	[ "$MODE" = U ] && most=$((LIMIT_MIB * 3))
 	for name in shared pipes; do
 		kind "$name" "$most"
@@ -51,7 +54,7 @@ attack()
 	# Nobody but a control group counts what no process maps: docs/limits.md says so of
 	# "polled".
 	[ "$MODE" = U ] && return
-	for name in memfd sysv tables sockets; do
+	for name in memfd sysv tables sockets tcp udp; do
 		kind "$name" "$most"
 	done
 }

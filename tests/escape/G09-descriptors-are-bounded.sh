@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: rlimits, ref-bwrap
+# red: rlimits, guest-files, ref-bwrap
 #
 # Descriptors, and what is behind them, are counted for the whole host (fs.file-nr, the queue of
 # signals of a user): a sandbox without a share of its own takes them from everybody.
@@ -30,6 +30,36 @@ sys.exit(ctypes.CDLL(None).inotify_init() < 0)'
 	sandbox_end WATCHES
 }
 
+# Descriptors on their way through sockets are counted for the user on the host, too, and who is over his own
+# limit sends none any more: so no sandbox could be started by a user who has such a one.
+IN_FLIGHT='import socket, time
+n = 0
+try:
+    while n < 100000:
+        a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            while True:
+                socket.send_fds(a, [b"x"], [b.fileno()] * 200, socket.MSG_DONTWAIT)
+                n += 200
+        except BlockingIOError:
+            pass
+        a.close()
+        b.close()
+except OSError as error:
+    print(error.strerror)
+print("holds", n, flush=True)
+time.sleep(60)'
+
+sending_left()
+{
+	inside_start FLIGHT --time 60s -- python3 -c "$IN_FLIGHT"
+	wait_for 20 grep -q holds "$FLIGHT_OUT"
+	inside -- /usr/bin/python3 -c 'import pathlib; pathlib.Path("/home/user/file").write_text("x"); print("alive")'
+	KIND=CRASH holds "a sandbox beside one that $(tr '\n' ' ' <"$FLIGHT_OUT")on their way: $(head -c 200 "$ERR")" \
+		grep -qx alive "$OUT"
+	sandbox_end FLIGHT
+}
+
 attack()
 {
 	attack_build
@@ -38,6 +68,7 @@ attack()
 	shut raise-nofile raise-sigpending file pipe pair epoll event timer inotify memory copy \
 		number signals
 	watches_left
+	sending_left
 }
 
 run_case

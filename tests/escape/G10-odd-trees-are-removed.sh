@@ -45,13 +45,13 @@ quick()
 	took=$(((${EPOCHREALTIME/[.,]/} - begin) / 1000))
 	ran
 	diag "$MODE, $what: $took ms, $(tr '\n' ' ' <"$OUT")"
-	holds "$what: done soon ($took ms)" [ "$took" -le 20000 ]
+	holds "$what: done soon ($took ms)" [ "$took" -le 60000 ]
 	holds "$what: many were made" [ "$(grep -c '^made 1500' "$OUT")" = 2 ]
 }
 
 attack()
 {
-	INSIDE_SECONDS=20
+	INSIDE_SECONDS=80
 	quick "in memory" --memory 256M --disk 64M
 	same "the list is bounded" \
 		"$(json 'len(d["files"]) <= 1000 and d["files_omitted"] > 0')" true

@@ -11,7 +11,7 @@
  *	runs N hit K status CODE*COUNT...
  *
  * where a run that a signal ended counts as 128 + signal. A hit is a signal that found its process.
- * A run that goes on for 10 s after its signal is killed, and `hung COUNT` printed.
+ * A run that goes on for a minute after its signal is killed, and `hung COUNT` printed.
  */
 #include "attack.h"
 
@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-enum { CALIBRATE = 5, STATUS_MAX = 256, PATIENCE_MS = 10000 };
+enum { CALIBRATE = 5, STATUS_MAX = 256, PATIENCE_MS = 60000 };
 
 struct job {
 	long count;

@@ -26,7 +26,7 @@ attack()
 	ran 7
 	# And when pinfold itself is gone.
 	EXPECT_SIGNAL=1
-	INSIDE_GRACE_MS=1000
+	INSIDE_GRACE_MS=20000
 	inside_start DEAD --dir "$BIN" -- sh -c "$ATTACK; mkfifo /tmp/f; read x <>/tmp/f"
 	wait_for 5 grep -q daemons "$DEAD_OUT"
 	kill -KILL "$DEAD_PID"

@@ -14,7 +14,7 @@ KILLS=${PINFOLD_TEST_KILLS:-60}
 SEED=${PINFOLD_TEST_SEED:-$EPOCHSECONDS}
 
 # kills WHAT COUNT [HELPER_OPTION...] run [PINFOLD_OPTION...] -- COMMAND...: starts pinfold COUNT times
-# and kills it. The harness's launcher, which inherits all orphans, reports who is left 2 s after the
+# and kills it. The harness's launcher, which inherits all orphans, reports who is left behind the
 # last kill.
 kills()
 {
@@ -38,7 +38,7 @@ kills()
 
 attack()
 {
-	INSIDE_SECONDS=$((30 + KILLS))
+	INSIDE_SECONDS=$((120 + KILLS)) # one that hangs is told by H-kill
 	attack_build H-kill.c
 	# From fork to exit; then mostly while it starts.
 	kills "whole life" $((KILLS / 6)) run --dir "$W" -- true

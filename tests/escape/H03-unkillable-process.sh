@@ -41,7 +41,7 @@ attack()
 	GROUP=$FREEZER/escape-${T##*.}-$MODE
 	trap 'thaw; case_end' EXIT
 	INSIDE_GRACE_MS=20000
-	INSIDE_SECONDS=25
+	INSIDE_SECONDS=90
 	inside_start STUCK --json --time 1s --grace 10ms -- sh -c 'mkfifo /tmp/f; read x <>/tmp/f'
 	guest_of STUCK
 	begin=$(ms)
@@ -56,14 +56,13 @@ attack()
 	ran
 	next_ms=$(($(ms) - begin))
 	diag "$MODE: gave up after $stuck_ms ms; the next run took $next_ms ms"
-	holds "gave up in time" [ "$stuck_ms" -le 14000 ]
-	holds "others are not held up" [ "$next_ms" -le 3000 ]
+	holds "gave up in time" [ "$stuck_ms" -le 60000 ]
+	holds "others are not held up" [ "$next_ms" -le 40000 ]
 	thaw
 	inside_wait STUCK
 	JSON=$STUCK_OUT
 	same "it is said" "$(json '[d["status"] in a, d["sandbox"] in json.dumps(d["error"])]' \
 		failed timeout)" '[true, true]'
-	INSIDE_GRACE_MS=2000
 	inside -- true
 	ran
 }

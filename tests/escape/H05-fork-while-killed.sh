@@ -12,7 +12,7 @@ claim "H05 no process survives by forking while all are killed"
 ROUNDS=${PINFOLD_TEST_ROUNDS:-8}
 
 # storm WHAT GRACE_MS SECONDS STATUS HELPER_OPTION... -- PINFOLD_OPTION...: rounds of a storm that
-# would be over by itself after some seconds; who is alive when the grace is over was not ended.
+# would be over by itself after a minute; who is alive when the grace is over was not ended.
 storm()
 {
 	local what=$1 seconds=$3 status=$4 options=() most
@@ -44,17 +44,17 @@ storm()
 
 attack()
 {
-	INSIDE_SECONDS=$((30 + ROUNDS))
+	INSIDE_SECONDS=$((120 + ROUNDS)) # one that hangs is told by H-kill
 	attack_build H-kill.c
 	attack_build
-	storm "time limit" 0 2 124 -k 0 -- --time 60ms --grace 1ms
-	storm "caller" 0 2 143 -k 15 -m 80000 -- --grace 1ms
-	storm "death of the caller" 2000 5 137 -k 9 -m 80000 --
+	storm "time limit" 0 60 124 -k 0 -- --time 60ms --grace 1ms
+	storm "caller" 0 60 143 -k 15 -m 80000 -- --grace 1ms
+	storm "death of the caller" 20000 60 137 -k 9 -m 80000 --
 	inside --isolation landlock --limits best-effort -- true
 	if [ "$RC" = 0 ]; then
-		storm "landlock, time limit" 0 10 124 -k 0 -- landlock --time 100ms --grace 1ms
-		storm "landlock, caller" 0 10 143 -k 15 -m 120000 -- landlock --grace 1ms
-		storm "landlock, death of the caller" 4000 10 137 -k 9 -m 120000 -- landlock
+		storm "landlock, time limit" 0 60 124 -k 0 -- landlock --time 100ms --grace 1ms
+		storm "landlock, caller" 0 60 143 -k 15 -m 120000 -- landlock --grace 1ms
+		storm "landlock, death of the caller" 20000 60 137 -k 9 -m 120000 -- landlock
 	else
 		holds "a level that this kernel cannot give is refused" grep -q 'Landlock ABI' "$ERR"
 	fi

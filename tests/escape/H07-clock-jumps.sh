@@ -34,17 +34,17 @@ attack()
 
 	attack_build
 	install -m 0755 "$ATTACK_HOST" "$BIN/jump"
-	INSIDE_SECONDS=25
+	INSIDE_SECONDS=90
 	for step in 3600 -3600; do
-		jump "$step" --time 20s -- bash -c 'mkfifo /tmp/f; read -rt 0.4 <>/tmp/f; exit 5'
+		jump "$step" --time 60s -- bash -c 'mkfifo /tmp/f; read -rt 0.4 <>/tmp/f; exit 5'
 		ran 5
-		said exited 390 15000
+		said exited 390 60000
 		jump "$step" --time 400ms --grace 100ms -- sh -c 'mkfifo /tmp/f; read x <>/tmp/f'
 		ran 124
-		said timeout 390 8000
+		said timeout 390 60000
 		jump "$step" --time 300ms --grace 200ms -- sh -c 'trap "" TERM; mkfifo /tmp/f; read x <>/tmp/f'
 		ran 124
-		said timeout 490 8000
+		said timeout 490 60000
 	done
 }
 

@@ -44,7 +44,7 @@ attack()
 	holds "front, one that waits, one that runs and its command" test ${#all[@]} -ge 4
 	kill -STOP "$CALLER_PID"
 	kill -KILL "$DAEMON_PID"
-	holds "all end with the warden" wait_for 2 all_gone "${all[@]}"
+	holds "all end with the warden" wait_for 10 all_gone "${all[@]}"
 	kill -CONT "$CALLER_PID"
 	inside_wait CALLER
 	same "the caller is told" "$RC" 125

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# red: fork-rights, fork-landlock, fork-fds
+# red: fork-rights, fork-landlock, fork-fds, zygote-pids
 #
 # Group M: what a program could do from a Python that waited to the one after it, or to the zygote that
 # root's are forked from. 01-siblings.sh has M01, M02 and M06.
@@ -119,6 +119,31 @@ except OSError: print(n)'
 	json_has '0 < int(d["stdout"]["text"]) <= 128' "M05: a bomb in a fork meets its own limit"
 	python -c 'print(6 * 7)'
 	json_is 42 'd["stdout"]["text"].strip()' "M05: and the next is forked as ever"
+}
+
+# M05: a bomb that is still there, in one, keeps no other from being forked. The first were waiting already.
+beside_a_bomb()
+{
+	local i forked=
+
+	inside_start BOMB --daemon "${BEST[@]}" -- /usr/bin/python3 -c '
+import os, time
+try:
+    while True:
+        if os.fork() == 0: time.sleep(60); os._exit(0)
+except OSError: print("holds", flush=True)
+time.sleep(60)'
+	wait_for 60 grep -q holds "$BOMB_OUT"
+	for i in 1 2 3 4 5; do
+		python -c '
+import os
+try: os.open("/proc/self/exe", os.O_RDONLY); print("started")
+except PermissionError: print("forked")'
+		forked+=$(json 'd["stdout"]["text"].strip()')
+	done
+	check "M05: nor does one that goes on keep others from it: $forked" test "${forked: -18}" = forkedforkedforked
+	kill "$BOMB_PID"
+	inside_wait BOMB
 }
 
 # What a fork still has of where it came from: files of the zygote's tree.
@@ -262,7 +287,7 @@ young()
 {
 	local i gone=0
 
-	for i in 1 2 3 4; do
+	for i in 1 2 3 4 5; do
 		young_zygote
 		kill -9 "$DAEMON"
 		wait "$DAEMON_CALL" 2>/dev/null
@@ -283,6 +308,7 @@ checks()
 	leftovers
 	secrets
 	reach
+	beside_a_bomb
 	origin
 	renewal
 	death

@@ -30,6 +30,23 @@ keys()
 	exits 0 "and receipts of its time"
 	pinfold audit --json --kind ledger.key
 	check "who did that is on record" grep -q '"who":{"uid":' "$OUT"
+	on_disk
+}
+
+# The machine may stop at any moment: a checkpoint never knows of events that are not on disk.
+on_disk()
+{
+	needs strace "events are on disk before they are signed for" || return
+	CALL_WRAP=("$(command -v strace)" -qq -y -e trace=write,pwrite64,fdatasync -o "$M/calls")
+	: >"$M/calls"
+	own "$M/calls"
+	pinfold audit rotate
+	CALL_WRAP=()
+	exits 0 "a rotation, looked at"
+	sed -nE 's/^(pwrite64|write|fdatasync)\([0-9]+<[^>]*\/ledger\/(tree|events|checkpoints)>.*/\1 \2/p' \
+		"$M/calls" >"$M/order"
+	check "events are on disk before they are signed for" test "$(tail -n 4 "$M/order" | tr '\n' ' ')" = \
+		"pwrite64 tree fdatasync events write checkpoints fdatasync checkpoints "
 }
 
 formats()

@@ -67,6 +67,23 @@ copies()
 	exits 0 "and is what the ledger is checked by"
 }
 
+# The same by a line of settings.yaml.
+set_copies()
+{
+	mkdir -p "$M/settings" "$M/always" && own "$M/always"
+	printf 'ledger.sink: %s # every night to tape\n' "$M/always" >"$M/settings/settings.yaml"
+	CALL_ENV=("PINFOLD_CONFIG=$M/settings")
+	inside -- true
+	exits 0 "ledger.sink in settings.yaml"
+	check "has a copy made" wait_for 60 cmp -s "$M/always/${COPY##*/}/events" "$M/home/ledger/events"
+	pinfold audit sink ls --json
+	json_has '[i["behind"] for i in d["items"] if i["target"].endswith("/always")] == [0]' "which is listed"
+	CALL_ENV+=("PINFOLD_LEDGER_SINK=none")
+	pinfold audit sink ls
+	check "a variable takes precedence" test -z "$(grep -F /always "$OUT")"
+	CALL_ENV=()
+}
+
 # What is not taken is sent again, and nothing is pruned before.
 behind()
 {
@@ -170,6 +187,7 @@ rolled_back()
 checks()
 {
 	copies
+	set_copies
 	behind
 	witness
 	rolled_back

@@ -49,6 +49,8 @@ settled()
 
 named()
 {
+	local settler
+
 	daemon_mode
 	daemon_start --no-http
 	check "that it serves is under a checkpoint" wait_for 10 all_signed
@@ -66,6 +68,13 @@ print(json.loads(open(sys.argv[1]).readlines()[-1])["run"])' "$OUT")"
 	inside --daemon "${BEST[@]}" -- true
 	exits 0 "a short one"
 	events 'l[-1]["phase"] == "end" and l[-1]["sandbox"]' "has it at its end"
+	# Nobody settles while somebody else seems to: as after a kill -9 of who was at it.
+	exec {settler}<>"$M/home/ledger/settle"
+	flock "$settler"
+	inside --no-daemon "${BEST[@]}" -- true
+	exits 0 "one whose settler dies"
+	exec {settler}>&-
+	check "the daemon sees to it" wait_for 60 all_signed
 	daemon_stop
 	check "when the daemon has ended all is signed" all_signed
 	events 'l[-1]["kind"] == "daemon.serve" and l[-1]["phase"] == "end"' "also that it has"

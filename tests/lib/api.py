@@ -273,8 +273,9 @@ def refused(name, answer, status, code, word=None):
                  answer)
 
 
-def raw(data, tcp=False, timeout=20, half=False, until=None):
-    """Bytes to the server; all that comes back until it closes, or until `until` is in it."""
+def raw(data, tcp=False, timeout=60, half=False, until=None):
+    """Bytes to the server; all that comes back until it closes, or until `until` is in it. Who is kept waiting for
+    the end of a connection that stays wants `until`."""
     s = socket.create_connection(("127.0.0.1", PORT)) if tcp else socket.socket(socket.AF_UNIX)
     if not tcp:
         s.connect(SOCKET)
@@ -291,6 +292,7 @@ def raw(data, tcp=False, timeout=20, half=False, until=None):
             got += part
     except (ConnectionError, socket.timeout) as e:
         got += ("<%s>" % type(e).__name__).encode()
+        say("  %s behind %r" % (type(e).__name__, data[:60]))
     s.close()
     return got
 

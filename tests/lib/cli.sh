@@ -25,7 +25,7 @@ TEST_DIR=$(cd "$(dirname "$0")" && pwd)
 CLI_DIR=$(dirname "$LIB_DIR")/cli
 BACKGROUND=()
 # What a test may set, for the calls that follow:
-CALL_SECONDS=120 # after that the harness kills pinfold and the mode's last check fails
+CALL_SECONDS=240 # after that the harness kills pinfold and the mode's last check fails
 CALL_ENV=()     # KEY=VALUE for pinfold itself
 CALL_WRAP=()    # a program to start pinfold with, as the calling user
 CALL_OUTER=()   # a program to start all of that with, as the user who runs the tests
@@ -96,7 +96,7 @@ inside_start()
 	printf -v "${name}_CALL" %s "$!"
 	printf -v "${name}_OUT" %s "$OUT"
 	printf -v "${name}_ERR" %s "$ERR"
-	wait_for 10 test -s "$EVIDENCE/$name.pid" || not_ok "$name starts [$MODE]"
+	wait_for 40 test -s "$EVIDENCE/$name.pid" || not_ok "$name starts [$MODE]"
 	printf -v "${name}_PID" %s "$(cat "$EVIDENCE/$name.pid")"
 }
 

@@ -18,8 +18,8 @@ daemon_start()
 	"${CALL[@]}" serve "$@" >"$OUT" 2>"$ERR" {LIVE_FD}>&- &
 	DAEMON_CALL=$!
 	BACKGROUND+=("$!")
-	wait_for 10 grep -qs 'serving on' "$DAEMON_LOG" || not_ok "the daemon starts [$MODE]"
-	wait_for 10 test -s "$EVIDENCE/daemon.pid" # the launcher may be late
+	wait_for 40 grep -qs 'serving on' "$DAEMON_LOG" || not_ok "the daemon starts [$MODE]"
+	wait_for 40 test -s "$EVIDENCE/daemon.pid" # the launcher may be late
 	DAEMON=$(cat "$EVIDENCE/daemon.pid" 2>/dev/null)
 }
 
@@ -100,7 +100,7 @@ nothing_left()
 	local name
 
 	for name in $(left_on_host); do
-		wait_for 10 is_gone "$name" || { echo "still there: $name"; return 1; }
+		wait_for 40 is_gone "$name" || { echo "still there: $name"; return 1; }
 	done
 }
 

@@ -29,7 +29,7 @@ index()
 	fi
 	CALL_OUTER=(nsenter "--net=/proc/$INDEX_PID/ns/net")
 	index_at "$(cat "$INDEX/port")"
-	CALL_SECONDS=120
+	CALL_SECONDS=240
 }
 
 # index_at PORT: where package managers look; nobody listens at 9.

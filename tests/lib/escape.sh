@@ -15,7 +15,7 @@ THROUGH=() # with PINFOLD_TEST_DAEMON: what makes every run one of the mode's da
 DAEMON_OF_MODE=
 # What a case may set, for the calls that follow:
 INSIDE_SECONDS=90    # after that the harness kills the run and calls it hung
-INSIDE_GRACE_MS=2000 # how long processes may outlive pinfold
+INSIDE_GRACE_MS=20000 # when a process that outlives pinfold is one that is left
 INSIDE_ENV=()        # KEY=VALUE for pinfold itself
 INSIDE_WRAP=()       # a program to start pinfold with, as the launching user
 INSIDE_OUTER=()      # a program to start all of that with, as the user who runs the tests
@@ -145,7 +145,7 @@ json()
 }
 
 # inside_start NAME [OPTION...] -- COMMAND...: a run in the background. NAME_OUT is its output,
-# NAME_PID the pid of pinfold, NAME_LAUNCH that of the harness's launcher around it.
+# NAME_PID the pid of pinfold, NAME_LAUNCH that of the harness's launcher around it. Standard input is the caller's.
 inside_start()
 {
 	local name=$1
@@ -154,7 +154,7 @@ inside_start()
 	evidence_files run "$@"
 	rm -f "$EVIDENCE/$name.pid"
 	launch_argv -p "$EVIDENCE/$name.pid"
-	"${LAUNCH[@]}" run "$@" >"$OUT" 2>"$ERR" {LIVE_FD}>&- &
+	"${LAUNCH[@]}" run "$@" <&0 >"$OUT" 2>"$ERR" {LIVE_FD}>&- &
 	printf -v "${name}_LAUNCH" %s "$!"
 	printf -v "${name}_OUT" %s "$OUT"
 	BACKGROUND+=("$!")

@@ -249,7 +249,8 @@ static bool settles(pid_t pid)
 	return strcmp(name, "pinfold-settle\n") == 0;
 }
 
-/* Reaps until nobody is left or the time is over; then names and kills who is. Who settles goes on
+/* Reaps until nobody is left or the time is over; then names and kills who is: whoever would stay stays longer
+ * than that, while who is on his way out gets no processor on a busy machine. Who settles goes on
  * as long as other calls have something to settle, which is not this one's to wait for. */
 static void sweep(long grace_ms)
 {
@@ -319,7 +320,7 @@ static int finish(int status)
 
 int main(int argc, char **argv)
 {
-	struct options o = {.seconds = 60, .grace_ms = 2000, .report = "/dev/null"};
+	struct options o = {.seconds = 60, .grace_ms = 20000, .report = "/dev/null"};
 	sigset_t signals;
 	int status;
 	pid_t pid;

@@ -42,10 +42,15 @@ host_state()
 # Seconds that the wall clock is ahead of the time since boot.
 clock_offset()
 {
-	local up
+	local up after wall
 
-	read -r up _ </proc/uptime
-	echo $((${EPOCHREALTIME%[.,]*} - ${up%.*}))
+	# Who is held up between two looks at two clocks looks again.
+	while read -r up _ </proc/uptime; do
+		wall=${EPOCHREALTIME%[.,]*}
+		read -r after _ </proc/uptime
+		[ $((${after%.*} - ${up%.*})) -gt 1 ] || break
+	done
+	echo $((wall - ${up%.*}))
 }
 
 # journal_files live|dead: entries of the journal whose lock a living run holds, or nobody: a run
@@ -158,7 +163,7 @@ oracle_objects()
 
 	# A group that another case is just making or removing is idle for a moment only; what a killed
 	# launcher of another case left is removed by root's next run, and that may be late.
-	wait_for 3 nothing_left || { root_runs_once; wait_for 3 nothing_left; } ||
+	wait_for 3 nothing_left || { root_runs_once; wait_for 10 nothing_left; } ||
 		fell ESCAPE "left on the host: $(grep -vxFf "$EVIDENCE/left.before" \
 			"$EVIDENCE/left.after" | head -5 | tr '\n' ' ')"
 	host_mounts >"$EVIDENCE/mounts.after"

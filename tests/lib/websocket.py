@@ -16,7 +16,7 @@ GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 class WebSocket:
     """status is that of the answer; what follows it can be read when it is 101."""
 
-    def __init__(self, path, token=None, timeout=20, small=False, **fields):
+    def __init__(self, path, token=None, timeout=60, small=False, **fields):
         self.sock = socket.socket(socket.AF_INET if token else socket.AF_UNIX)
         if small: # what it does not read stays with the server
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

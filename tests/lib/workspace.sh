@@ -61,7 +61,7 @@ call_start()
 	printf -v "${name}_CALL" %s "$!"
 	printf -v "${name}_OUT" %s "$OUT"
 	printf -v "${name}_ERR" %s "$ERR"
-	wait_for 10 test -s "$EVIDENCE/$name.pid" || not_ok "$name starts [$MODE]"
+	wait_for 40 test -s "$EVIDENCE/$name.pid" || not_ok "$name starts [$MODE]"
 	printf -v "${name}_PID" %s "$(cat "$EVIDENCE/$name.pid")"
 }
 
@@ -79,7 +79,7 @@ ready()
 {
 	local out=${1}_OUT
 
-	wait_for 10 grep -q ready "${!out}" || not_ok "$1 is ready [$MODE]"
+	wait_for 40 grep -q ready "${!out}" || not_ok "$1 is ready [$MODE]"
 }
 
 # not COMMAND...
@@ -91,7 +91,7 @@ not()
 # own_kill: the harness reports a call that SIGKILL ended; that was us.
 own_kill()
 {
-	wait_for 5 grep -q '^signal 9' "$EVIDENCE/report"
+	wait_for 40 grep -q '^signal 9' "$EVIDENCE/report"
 	forget_report '^signal 9'
 }
 

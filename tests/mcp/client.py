@@ -22,14 +22,14 @@ class Server:
     def __init__(self, argv, answer=None, modern=None):
         self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.last, self.notes, self.answer, self.modern = 0, [], answer, modern
-        self.asked, self.rest = [], b""
+        self.asked, self.rest, self.others = [], b"", {}  # answers that came before they were waited for
 
     def send(self, message):
         text = message if isinstance(message, bytes) else json.dumps(message).encode()
         self.process.stdin.write(text + b"\n")
         self.process.stdin.flush()
 
-    def receive(self, seconds=60):
+    def receive(self, seconds=120):
         fd = self.process.stdout.fileno()
         while b"\n" not in self.rest:
             if not select.select([fd], [], [], seconds)[0]:
@@ -52,6 +52,8 @@ class Server:
         return self.last
 
     def wait(self, number):
+        if number in self.others:
+            return self.others.pop(number)
         while True:
             message = self.receive()
             if "method" in message and "id" in message:
@@ -61,6 +63,8 @@ class Server:
                 self.notes.append(message)
             elif message.get("id") == number:
                 return message
+            elif message.get("id") is not None:
+                self.others[message["id"]] = message
 
     def call(self, method, params=None, meta=None):
         return self.wait(self.begin(method, params, meta))
@@ -80,7 +84,7 @@ class Server:
 
     def end(self):
         self.process.stdin.close()
-        return self.process.wait(20)
+        return self.process.wait(60)
 
 
 def has(name, text, *wanted):
@@ -129,14 +133,14 @@ def commands(argv):
     has("another word for the same", s.tool("exec", command="true", workdir="/"), 'Did you mean "cwd"?')
     has("an unknown sandbox", s.tool("exec", command="true", sandbox="dev"),
         '[not_found.sandbox] Sandbox "dev" does not exist', 'sandbox_create sandbox="dev"')
-    first, second = s.begin("tools/call", {"name": "sandbox_exec", "arguments": {"command": "sleep 5"}}), None
+    first, second = s.begin("tools/call", {"name": "sandbox_exec", "arguments": {"command": "sleep 300"}}), None
     second = s.call("tools/call", {"name": "sandbox_exec", "arguments": {"command": "echo quick"}})
     has("two at once", json.dumps(second), "quick")
     s.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": first}})
-    # It is told, and ends a moment later; by itself only after five seconds.
-    gone = "timeout 3 bash -c 'while pgrep sleep; do :; done' >/dev/null; pgrep sleep || echo none"
+    # It is told, and ends a moment later; by itself only after minutes.
+    gone = "timeout 50 bash -c 'while pgrep sleep; do :; done' >/dev/null; pgrep sleep || echo none"
     has("one that is cancelled is gone", s.tool("exec", command=gone), "none")
-    check("and has no answer", not any(n.get("id") == first for n in s.notes))
+    check("and has no answer", first not in s.others)
     s.tool("exec", {"progressToken": 0}, command="for i in 1 2 3; do echo line $i; sleep 0.4; done")
     notes = [n["params"] for n in s.notes if n["method"] == "notifications/progress"]
     check("progress rises, with the last line", notes and notes[0]["progressToken"] == 0 and
@@ -243,16 +247,16 @@ def processes(argv):
     text = s.tool("exec", command="echo begun; read a; echo got $a; read b; exit 3", background=True)
     has("one in the background", text, "started process p1 (", "output so far (", "begun",
         'Poll: sandbox_process_read process_id="p1" wait_ms=20000')
-    has("input", s.tool("process_write", process_id="p1", input="hello\n", wait_ms=5000), "running",
+    has("input", s.tool("process_write", process_id="p1", input="hello\n", wait_ms=20000), "running",
         "output:\ngot hello\n", "next_offset: 16 of 16 bytes")
     has("nothing new", s.tool("process_read", process_id="p1"), "output: (empty)", "Nothing new")
     has("all of it again", s.tool("process_read", process_id="p1", offset=0), "begun\ngot hello")
     has("its end only", s.tool("process_read", process_id="p1", offset=-6), "output:\nhello\n")
-    has("end of input", s.tool("process_write", process_id="p1", close_stdin=True, wait_ms=5000), "process p1")
-    has("how it ended", s.tool("process_read", process_id="p1", wait_ms=5000, offset=0), "exit 3")
+    has("end of input", s.tool("process_write", process_id="p1", close_stdin=True, wait_ms=20000), "process p1")
+    has("how it ended", s.tool("process_read", process_id="p1", wait_ms=20000, offset=0), "exit 3")
     s.tool("exec", command="sleep 1000", background=True)
     s.tool("process_write", process_id="p2", signal="TERM")
-    has("a signal", s.tool("process_read", process_id="p2", wait_ms=5000), "killed by signal 15 (SIGTERM)")
+    has("a signal", s.tool("process_read", process_id="p2", wait_ms=20000), "killed by signal 15 (SIGTERM)")
     has("it hears nothing more", s.tool("process_write", process_id="p2", input="x"), "[conflict] p2 has ended")
     has("one that is not there", s.tool("process_read", process_id="p9"),
         "[not_found.process] p9 is unknown in sandbox default. Known: p1 (exit 3), p2 (killed")
@@ -382,6 +386,11 @@ def packages(argv):
     check("one with packages by name says which",
           ["%(name)s %(version)s" % p for p in made.get("structuredContent", {}).get("packages", [])] ==
           ["apple 1.1", "pear 1.5"], made)
+    for tool, args in (("run_code", {"code": code}), ("exec", {"command": "true"})):
+        ran = s.result(tool, sandbox="dev", **args)
+        check(tool + " says which there are, and what of them was imported",
+              ["%(name)s %(version)s %(imported_so_far)s" % p
+               for p in ran.get("_meta", {}).get("dev.pinfold/exec", {}).get("packages", [])] == ["apple 1.1 True", "pear 1.5 True"], ran)
     has("and has them", s.tool("run_code", sandbox="dev", code=code), "1.1")
     has("a typing error", s.tool("create", sandbox="no", packages=["reqeusts"]), "[denied.name]")
     has("none of it is left", s.tool("status"), '"sandbox":"dev"')
@@ -660,7 +669,7 @@ def secrets(argv):
 
 def asked(argv):
     """With a policy that asks for good.test:80 and before `env true`."""
-    get = {"command": "curl -s -m 30 http://good.test/", "timeout_ms": 40000}
+    get = {"command": "curl -s -m 80 http://good.test/", "timeout_ms": 90000}
     s = Server(argv)
     s.initialize()
     text = s.tool("exec", **get)
@@ -669,10 +678,10 @@ def asked(argv):
     answer(argv, "approve", approval_of(text))
     has("and goes on after a yes in a terminal", s.tool("process_read", process_id="r1", wait_ms=20000),
         "exit 0 in ", "hello good.test")
-    text = s.tool("exec", command="env true; echo $?", timeout_ms=40000)
+    text = s.tool("exec", command="env true; echo $?", timeout_ms=90000)
     answer(argv, "deny", approval_of(text))
     s.tool("exec", background=True, **{"command": get["command"]})
-    wait = time.monotonic() + 20
+    wait = time.monotonic() + 60
     while "apr" not in (text := s.tool("process_read", process_id="p1", wait_ms=100)) and time.monotonic() < wait:
         pass
     has("one in the background", text, "running", "[denied.approval_needed]", "pinfold approve apr")
@@ -694,7 +703,7 @@ def asked(argv):
     has("closed without an answer", text, "[denied.approval_needed]", "pinfold approve")
     answer(argv, "approve", approval_of(text))
     has("then a terminal answers", s.tool("process_read", process_id="r3", wait_ms=20000), "hello good.test")
-    code = {"code": "import urllib.request as u\nu.urlopen('http://good.test/').read()", "timeout_ms": 40000}
+    code = {"code": "import urllib.request as u\nu.urlopen('http://good.test/').read()", "timeout_ms": 90000}
     has("a form for code: yes, for the sandbox", s.tool("run_code", **code), "result:\nb'hello good.test")
     has("then no more is asked", s.tool("run_code", **code), "result:\nb'hello good.test")
     check("four questions", len(s.asked) == 4, s.asked)
@@ -791,7 +800,7 @@ def directories(pids):
             if len(row) > 7 and f"socket:[{row[6]}]" in inodes and "pinfold-own" in row[7]}
 
 
-def all_gone(pids, seconds=20):
+def all_gone(pids, seconds=60):
     until = time.monotonic() + seconds
     while time.monotonic() < until and any(os.path.exists(f"/proc/{p}") for p in pids):
         select.select([], [], [], 0.05)
@@ -804,7 +813,7 @@ def ends(argv):
     check("before a tool is called nothing is started",
           not descends(server_of(s.process.pid)), descends(s.process.pid))
     s.process.stdin.close()
-    check("end of input", s.process.wait(20) == 0)
+    check("end of input", s.process.wait(60) == 0)
     for how in (2, 15, 1, 9):
         s = Server(argv)
         s.initialize()
@@ -812,7 +821,7 @@ def ends(argv):
         s.begin("tools/call", {"name": "sandbox_exec", "arguments": {"command": "sleep 1000"}})
         below, places = descends(s.process.pid), directories(descends(s.process.pid))
         os.kill(server_of(s.process.pid), how)
-        s.process.wait(30)
+        s.process.wait(60)
         check(f"signal {how}: it ends, and all that it started", all_gone(below), below)
         check(f"signal {how}: its directory is gone", places and
               not any(os.path.exists(p) for p in places), places)

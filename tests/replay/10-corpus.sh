@@ -4,7 +4,7 @@
 # `make check-replay` (REPLAY_CORPUS=all). Of MAY_DIFFER docs/replay.md says why.
 . "$(dirname "$0")/../lib/cli.sh"
 
-FEW="05 07 09 17 22 23 38 40 41 47"
+FEW="05 07 09 17 22 23 38 40 41 47 48"
 MAY_DIFFER="29"
 declare -A NEEDS=([js]=node [R]=Rscript [pl]=perl [09]=git [45]=git [07]=make [33]=make [39]=make [08]=cmake [10]=zip [24]=openssl [25]=sqlite3 [29]=java)
 declare -A LANGS=([py]=python [js]=node [R]=r [sh]=bash)
@@ -46,8 +46,8 @@ checks()
 {
 	local number
 
-	CALL_SECONDS=120
-	[ "${REPLAY_CORPUS:-}" = all ] && FEW=$(seq -w 47)
+	CALL_SECONDS=240
+	[ "${REPLAY_CORPUS:-}" = all ] && FEW=$(seq -w 48)
 	for number in $FEW; do
 		again "$TEST_DIR/corpus/$number"-*
 	done

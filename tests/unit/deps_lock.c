@@ -171,9 +171,53 @@ static void graph(void)
 		  value_str(value_get(value_at(all, 2), "bom-ref"))) != 0,
 	   "no two have one name");
 	is_str(value_str(value_get(value_get(value_at(value_get(first, "licenses"), 0), "license"),
-				   "name")),
+				   "id")),
 	       "MIT", "licences");
 	is_str(value_str(value_at(value_get(last, "dependsOn"), 0)), "pkg:npm/fig@1.0", "needs");
+}
+
+/* By SPDX's identifiers, where a package's own words tell which. */
+static void licences(void)
+{
+	static const struct {
+		const char *said, *id, *expression, *name;
+	} rows[] = {
+		{"MIT", "MIT", NULL, NULL},
+		{"mit license", "MIT", NULL, NULL},
+		{"Apache Software License", "Apache-2.0", NULL, NULL},
+		{"MIT + file LICENSE", "MIT", NULL, NULL},
+		{"GPL-2 | GPL-3", NULL, "GPL-2.0-only OR GPL-3.0-only", NULL},
+		{"(MIT OR Apache-2.0)", NULL, "MIT OR Apache-2.0", NULL},
+		{"MIT AND BSD-3-Clause", NULL, "MIT AND BSD-3-Clause", NULL},
+		{"BSD", NULL, NULL, "BSD"},
+		{"MIT OR something", NULL, NULL, "MIT OR something"},
+		{"(MIT OR ISC) AND (X11)", NULL, NULL, "(MIT OR ISC) AND (X11)"},
+		{"GPL-3 OR ", NULL, NULL, "GPL-3 OR "},
+	};
+	char text[600];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		(void)snprintf(text, sizeof(text),
+			       NODE("{\"name\":\"fig\",\"version\":\"1.0\",\"file\":\"fig.tgz\","
+				    "\"sha256\":\"" HASH_A
+				    "\",\"path\":\"fig\",\"license\":\"%s\"}"),
+			       rows[i].said);
+		auto_value *lock = parse(text), *doc = sbom_of(lock, "cyclonedx", 0);
+		auto_value *other = sbom_of(lock, "spdx", 0);
+		const struct value *row = value_at(
+			value_get(value_at(value_get(doc, "components"), 0), "licenses"), 0);
+		const struct value *one = value_get(row, "license");
+		const struct value *package = value_at(value_get(other, "packages"), 0);
+		const char *known = rows[i].id ? rows[i].id : rows[i].expression;
+
+		is_str(value_str(value_get(one, "id")), rows[i].id, rows[i].said);
+		is_str(value_str(value_get(row, "expression")), rows[i].expression, rows[i].said);
+		is_str(value_str(value_get(one, "name")), rows[i].name, rows[i].said);
+		is_str(value_str(value_get(package, "licenseDeclared")),
+		       known ? known : "NOASSERTION", rows[i].said);
+		is_str(value_str(value_get(package, "licenseComments")), rows[i].name,
+		       rows[i].said);
+	}
 }
 
 /* npm has one name in several places; which package is where makes another layer. */
@@ -217,6 +261,7 @@ int main(void)
 	TAP_RUN(links);
 	TAP_RUN(bill);
 	TAP_RUN(graph);
+	TAP_RUN(licences);
 	TAP_RUN(order);
 	TAP_RUN(text);
 	TAP_RUN(hostile);

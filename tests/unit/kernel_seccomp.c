@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -192,6 +193,21 @@ static uint32_t ioctl_wanted(uint32_t request)
 static uint32_t prctl_wanted(uint32_t option)
 {
 	return option == PR_SET_MM || option == PR_SCHED_CORE ? FAIL(EPERM) : PASS;
+}
+
+/* Where there are none the kernel says the same. */
+static void paper_huge_pages(int level)
+{
+	unsigned wrong = 0;
+
+	for (unsigned bit = 0; bit < 64; bit++) {
+		struct seccomp_data map = {
+			.nr = SYS_mmap, .arch = ARCH, .args = {0, 0, 0, 1ull << bit | MAP_PRIVATE}};
+
+		wrong += verdict_of(level, &map) !=
+			 (1ull << bit == MAP_HUGETLB ? FAIL(ENOMEM) : PASS);
+	}
+	ok(wrong == 0, "%s: mmap by each flag", level_name(level));
 }
 
 static void paper_sweeps(int level)
@@ -448,6 +464,12 @@ static const struct probe probes[] = {
 	{"TIOCSTI, high bits", BOTH, true, EPERM, SYS_ioctl, {BAD_FD, HIGH_BITS | TIOCSTI}},
 	{"TIOCLINUX, high bits", BOTH, false, EPERM, SYS_ioctl, {BAD_FD, HIGH_BITS | TIOCLINUX}},
 	{"TIOCSETD", BOTH, false, EPERM, SYS_ioctl, {BAD_FD, TIOCSETD}},
+	{"a file of huge pages, high bits",
+	 BOTH,
+	 false,
+	 ENOMEM,
+	 SYS_memfd_create,
+	 {ADDRESS, HIGH_BITS | MFD_HUGETLB}},
 	{"another ioctl", BOTH, false, EBADF, SYS_ioctl, {BAD_FD, TIOCGWINSZ}},
 	{"packet socket", BOTH, true, EPERM, SYS_socket, {AF_PACKET, SOCK_RAW, 0}},
 	{"packet socket, high bits", BOTH, true, EPERM, SYS_socket, {HIGH_BITS | AF_PACKET, 3}},
@@ -854,6 +876,7 @@ int main(void)
 	for (int level = STRICT; level <= LANDLOCK; level++) {
 		paper_socket(level);
 		paper_sweeps(level);
+		paper_huge_pages(level);
 		paper_doors(level);
 	}
 	paper_reports();

@@ -1,8 +1,127 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What nobody needs is removed, and nothing else: whatever died in the middle, whoever still
  * runs. */
+#include <sys/syscall.h>
+
 #include "base/fd.h"
+#include "store/merge.h"
+#include "store/settle.h"
+#include "store/total.h"
 #include "store_help.h"
+
+#define NUMBERS 64u
+
+/* What a power cut leaves: the database as of the last time that its log was waited for, and those
+ * layers that were there when their file system was. */
+static struct store *watched;
+static bool synced[NUMBERS];
+static char left[80];
+
+static void copy_file(const char *name)
+{
+	static char buf[1 << 20];
+	char to[128];
+	size_t n = 0;
+
+	(void)snprintf(to, sizeof(to), "%s/%s", left, name);
+	int in = openat(watched->home_fd, name, O_RDONLY | O_CLOEXEC);
+	int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	(void)fd_read_max(in, buf, sizeof(buf), &n);
+	(void)fd_write_all(out, buf, n);
+	close(in);
+	close(out);
+}
+
+static void keep_rows(void)
+{
+	if (!watched)
+		return;
+	copy_file("store.db");
+	copy_file("store.db-wal");
+}
+
+int fdatasync(int fd)
+{
+	keep_rows();
+	return (int)syscall(SYS_fdatasync, fd);
+}
+
+int fsync(int fd)
+{
+	keep_rows();
+	return (int)syscall(SYS_fsync, fd);
+}
+
+int syncfs(int fd)
+{
+	for (unsigned i = 0; watched && i < NUMBERS; i++)
+		synced[i] = layer_there(watched, i);
+	return (int)syscall(SYS_syncfs, fd);
+}
+
+/* Every layer that a snapshot stands on by those rows is on disk, and was not removed. */
+static bool is_whole(void)
+{
+	struct db *db = NULL;
+	struct db_rows *rows = NULL;
+	struct stack stack;
+	char path[128];
+	bool whole = true;
+
+	(void)snprintf(path, sizeof(path), "%s/store.db", left);
+	if (db_open(path, &db, &error) < 0 ||
+	    db_query(db, &rows, &error, "SELECT stack FROM snap", "") < 0)
+		whole = false;
+	while (whole && db_next(rows, &error) > 0) {
+		whole = stack_parse(db_text(rows, 0), &stack, &error) >= 0;
+		for (unsigned i = 0; whole && i < stack.n; i++)
+			whole = synced[stack.layer[i].number] &&
+				layer_there(watched, stack.layer[i].number);
+	}
+	if (rows)
+		db_done(&rows);
+	db_close(db);
+	return whole;
+}
+
+static void power_cut(void)
+{
+	struct store *s = store_fresh();
+	const struct total total = {.workspaces = 7};
+	struct merge m;
+	uint64_t bytes = 0;
+	char file[8];
+
+	(void)snprintf(left, sizeof(left), "%s/left", store_dir);
+	ok(mkdir(left, 0700) == 0, "a place for what is left");
+	watched = s;
+	(void)make(s, "w");
+	for (unsigned i = 0; i < 10; i++) {
+		(void)snprintf(file, sizeof(file), "f%u", i);
+		(void)command(s, "w", file);
+	}
+	is_int(store_sync(s, &error), 0, "ten commands are on disk");
+	ok(is_whole(), "with what they stand on");
+	uint32_t top = top_of(s, "w");
+	is_int(merge_begin(s, "w", MERGE_LONG, &m, &error), 1, "a long stack is merged");
+	is_int(merge_commit(s, &m, &error), 0, "with nobody waiting for it");
+	merge_end(s, &m);
+	is_int(total_set(s, &total, &error), 0, "somebody else waits for the disk");
+	ok(is_whole(), "the merged layer was there first");
+	is_int(store_collect(s, &bytes, &error), 0, "collected");
+	ok(!layer_there(s, top), "what was merged is gone");
+	ok(is_whole(), "from the rows on disk before");
+	(void)command(s, "w", "last");
+	is_int(total_set(s, &total, &error), 0, "beside a command that has just ended");
+	ok(is_whole(), "somebody waits for its files, too");
+	(void)command(s, "w", "gone");
+	is_int(store_sync(s, &error), 0, "one more");
+	is_int(workspace_remove(s, "w", &error), 0, "a workspace is removed");
+	is_int(store_collect(s, &bytes, &error), 0, "and its files");
+	ok(is_whole(), "not before its rows");
+	watched = NULL;
+	store_away(s);
+}
 
 static void collect(struct store *s)
 {
@@ -256,6 +375,33 @@ static void damaged(void)
 	store_away(s);
 }
 
+static int merge_none(struct store *s, struct err *e)
+{
+	(void)s;
+	(void)e;
+	return 0;
+}
+
+/* Not only commands write to it. */
+static void long_log(void)
+{
+	struct store *s = store_fresh();
+	char text[4000];
+	struct stat st;
+
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	for (unsigned i = 0; i < 100; i++)
+		(void)db_run(s->db, &error, "REPLACE INTO meta(key, value) VALUES('long', ?1)", "t",
+			     text);
+	ok(store_unsettled(s), "a log that has become long");
+	is_int(store_settle(s, merge_none, &error), 0, "is settled");
+	ok(!store_unsettled(s) && fstatat(s->home_fd, "store.db-wal", &st, 0) == 0 &&
+		   st.st_size < 64 << 10,
+	   "and short again");
+	store_away(s);
+}
+
 int main(void)
 {
 	TAP_RUN(abandoned);
@@ -266,5 +412,7 @@ int main(void)
 	TAP_RUN(regrets);
 	TAP_RUN(hostile);
 	TAP_RUN(damaged);
+	TAP_RUN(power_cut);
+	TAP_RUN(long_log);
 	return tap_done();
 }

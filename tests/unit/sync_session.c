@@ -120,6 +120,21 @@ static void what_goes(void)
 	trees_close(&t);
 }
 
+/* Under that name: a file with this text, a link to it, a directory, a pipe or nothing (-). */
+static void put_kind(int dir, const char *name, char kind, const char *text)
+{
+	(void)unlinkat(dir, name, 0);
+	(void)unlinkat(dir, name, AT_REMOVEDIR);
+	if (kind == 'f')
+		put(dir, name, text);
+	else if (kind == 'l')
+		(void)!symlinkat(text, dir, name);
+	else if (kind == 'd')
+		(void)mkdirat(dir, name, 0755);
+	else if (kind == 'p')
+		(void)mkfifoat(dir, name, 0600);
+}
+
 static void changed_there(void)
 {
 	struct trees t;
@@ -142,8 +157,116 @@ static void changed_there(void)
 	   "changes there are a conflict, where that is asked for");
 	is_int(push(&t, &s), 0, "else");
 	ok(same_trees(&t), "all is as it was");
-	ok(s.receiver.stats.files_made == 3, "and only that was written");
+	ok(s.receiver.stats.files_made == 4, "and only that was written");
 	trees_close(&t);
+}
+
+/* What the receiver put in the place of what came, or where something is to come, is its own: of
+ * another kind than what is to be there, too. */
+static void kept_there(void)
+{
+	static const struct {
+		const char *path;
+		char was, now, here; /* f, l or d; -: nothing; here: f, l or p */
+	} cases[] = {
+		{"a", 'f', 'l', 'f'}, {"b", '-', 'l', 'f'}, {"c", '-', 'd', 'f'},
+		{"d", 'f', 'f', 'l'}, {"e", 'l', 'l', 'f'}, {"f", 'l', 'l', 'l'},
+		{"g", 'l', '-', 'f'}, {"h", 'f', '-', 'l'}, {"i", 'l', 'd', 'f'},
+		{"j", 'f', 'd', 'l'}, {"k", '-', 'f', 'l'}, {"l", 'l', 'f', 'l'},
+		{"m", '-', 'f', 'p'}, {"n", 'l', '-', 'l'},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *path = cases[i].path;
+		char what[80], to[16] = "";
+		struct trees t;
+		struct session s;
+		struct stat st;
+
+		snprintf(what, sizeof(what), "%c that became %c, and %c here", cases[i].was,
+			 cases[i].now, cases[i].here);
+		trees_open(&t);
+		put(t.from, "other", "other");
+		put_kind(t.from, path, cases[i].was, "came");
+		(void)push(&t, &s);
+		put_kind(t.from, path, cases[i].now, "comes");
+		put_kind(t.to, path, cases[i].here, "mine");
+		session_init(&s, &t);
+		s.receiver.receive.keep_changed = true;
+		ok(session_run(&s) != 0 && s.receiver.e.kind == ERR_CONFLICT, what);
+		(void)fstatat(t.to, path, &st, AT_SYMLINK_NOFOLLOW);
+		ok(cases[i].here == 'f'	  ? S_ISREG(st.st_mode) && st.st_size == 4
+		   : cases[i].here == 'l' ? readlinkat(t.to, path, to, sizeof(to)) == 4 &&
+						    memcmp(to, "mine", 4) == 0
+					  : S_ISFIFO(st.st_mode),
+		   "is kept");
+		session_init(&s, &t);
+		ok(session_run(&s) == 0 && same_trees(&t), "and not, where that is not asked for");
+		put_kind(t.to, path, '-', "");
+		session_init(&s, &t);
+		s.receiver.receive.keep_changed = true;
+		ok(session_run(&s) == 0 && same_trees(&t),
+		   "what is as it came, or gone, is no conflict");
+		trees_close(&t);
+	}
+}
+
+/* A session was cut off when it had written: what it left is no change of the receiver's. */
+static void cut_off(void)
+{
+	struct trees t;
+	struct session s;
+
+	trees_open(&t);
+	put(t.from, "a", "one");
+	(void)!symlinkat("one", t.from, "l");
+	(void)push(&t, &s);
+	(void)!linkat(t.b, "index", t.b, "before", 0);
+	put(t.from, "a", "two!");
+	put(t.from, "new", "two!");
+	put_kind(t.from, "l", 'l', "two");
+	(void)push(&t, &s);
+	ok(renameat(t.b, "index", t.b, "next") == 0 && renameat(t.b, "before", t.b, "index") == 0,
+	   "it did not get to remember that");
+	put(t.from, "a", "three");
+	put(t.from, "new", "three");
+	put_kind(t.from, "l", 'l', "three");
+	session_init(&s, &t);
+	s.receiver.receive.keep_changed = true;
+	ok(session_run(&s) != 0 && s.receiver.e.kind == ERR_CONFLICT, "of others it is one");
+	session_init(&s, &t);
+	s.receiver.receive.on_host = s.receiver.receive.keep_changed = true;
+	is_int(session_run(&s), 0, "the next one finds no conflict");
+	ok(same_trees(&t) && faccessat(t.b, "next", F_OK, 0) < 0, "and writes all");
+	put(t.to, "a", "mine");
+	put(t.from, "a", "four");
+	session_init(&s, &t);
+	s.receiver.receive.on_host = s.receiver.receive.keep_changed = true;
+	ok(session_run(&s) != 0 && s.receiver.e.kind == ERR_CONFLICT, "but what is one");
+	trees_close(&t);
+}
+
+/* What came as a file, and is as it came, becomes something else. */
+static void other_kinds(void)
+{
+	static const char kinds[] = "fld-";
+
+	for (unsigned i = 0; i < 16; i++) {
+		char was = kinds[i / 4], now = kinds[i % 4], what[40];
+		struct trees t;
+		struct session s;
+
+		trees_open(&t);
+		put(t.from, "other", "other");
+		put_kind(t.from, "x", was, "came");
+		(void)push(&t, &s);
+		put_kind(t.from, "x", now, "comes");
+		session_init(&s, &t);
+		s.receiver.receive.keep_changed = true;
+		snprintf(what, sizeof(what), "%c becomes %c", was, now);
+		ok(session_run(&s) == 0 && same_trees(&t), what);
+		trees_close(&t);
+	}
 }
 
 static void gone_there(void)
@@ -435,6 +558,9 @@ int main(void)
 	TAP_RUN(only_what_changed);
 	TAP_RUN(what_goes);
 	TAP_RUN(changed_there);
+	TAP_RUN(kept_there);
+	TAP_RUN(cut_off);
+	TAP_RUN(other_kinds);
 	TAP_RUN(gone_there);
 	TAP_RUN(holes);
 	TAP_RUN(told);

@@ -444,7 +444,7 @@ full()
 	exits 0 "has room again when it is undone"
 	sh_in small 'head -c 3000000 /dev/urandom >big'
 	pinfold fork small twin
-	sh_in twin 'head -c 3000000 /dev/urandom >more; timeout 5 tail -f /dev/null'
+	sh_in twin 'head -c 3000000 /dev/urandom >more; timeout 50 tail -f /dev/null'
 	exits 137 "a fork has what it began with"
 	ws small true
 	exits 0 "and takes nothing of the first one's"
@@ -461,7 +461,7 @@ import os, time
 f = os.open("gone", os.O_RDWR | os.O_CREAT)
 os.unlink("gone")
 for _ in range(24): os.write(f, b"x" * (1 << 20))
-time.sleep(20)'
+time.sleep(50)'
 	doc_is '["killed", "disk"]' '[d["status"], d["limit"]["kind"]]' "a file without a name counts"
 	pinfold rm small
 }
@@ -486,7 +486,7 @@ inodes()
 	fresh few --inodes 100
 	pinfold info --json few
 	doc_is 100 'd["inode_limit"]' "a limit on files"
-	pinfold exec --json few -- sh -c 'touch $(seq 2000); timeout 10 tail -f /dev/null'
+	pinfold exec --json few -- sh -c 'touch $(seq 2000); timeout 50 tail -f /dev/null'
 	exits 137 "more files than that"
 	doc_is '["killed", "disk", 100]' '[d["status"], d["limit"]["kind"], d["limit"]["value"]]' "is the limit"
 	ws few true
@@ -552,7 +552,7 @@ checks()
 	pinfold rm demo
 	pinfold rm second
 	pinfold rm third
-	check "all is removed" wait_for 5 settled
+	check "all is removed" wait_for 40 settled
 	check "and no layer is left" test -z "$(ls "$M/home/layers")"
 }
 

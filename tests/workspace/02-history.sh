@@ -141,7 +141,7 @@ forking()
 	pinfold undo o 2
 	pinfold rm o
 	exits 0 "the origin is removed"
-	check "and collected" wait_for 5 settled
+	check "and collected" wait_for 40 settled
 	ws f cat 5 3 all
 	prints $'5\nchanged\n2\n3\n5\nf6' "its fork is whole"
 	is_as fm "2 3" "so is one at a label"
@@ -154,7 +154,7 @@ forking()
 	pinfold rm ff
 	pinfold rm f2
 	pinfold rm fm
-	check "nothing is left of them" wait_for 5 no_layers_but h r
+	check "nothing is left of them" wait_for 40 no_layers_but h r
 }
 
 # no_layers_but NAME...: every layer belongs to one of them.
@@ -279,7 +279,7 @@ killed()
 	is_as k "2" "so are the files"
 	write k 3
 	is_as k "2 3" "and the next command works"
-	check "what they left is removed" wait_for 5 settled
+	check "what they left is removed" wait_for 40 settled
 	pinfold info --json k
 	doc_is idle 'd["status"]' "nobody holds it"
 }
@@ -374,7 +374,7 @@ crowd()
 		wait "${pids[i]}" && made=$((made + 1))
 	done
 	check "of six who make the same, one does" test "$made" = 1
-	check "settling is done" wait_for 10 settled
+	check "settling is done" wait_for 40 settled
 }
 
 # F06: many children of one snapshot. PINFOLD_TEST_FORKS says how many.
@@ -408,7 +408,7 @@ many()
 	sh_in c3 'sha256sum --quiet -c sums'
 	exits 0 "without the parent and all siblings all is there"
 	pinfold rm c3
-	check "with the last child its files go" wait_for 10 settled
+	check "with the last child its files go" wait_for 40 settled
 }
 
 checks()

@@ -52,7 +52,7 @@ everything()
 	same copy "$kind, in a fork whose origin is gone"
 	pinfold rm copy
 	exits 0 "$kind: it can be removed"
-	check "$kind: all of it" wait_for 10 no_layers
+	check "$kind: all of it" wait_for 40 no_layers
 }
 
 no_layers()
@@ -188,7 +188,7 @@ system_files()
 
 checks()
 {
-	CALL_SECONDS=120
+	CALL_SECONDS=240
 	if [ "$MODE" = R ]; then
 		everything root much
 		everything user

@@ -248,7 +248,7 @@ no_secret()
 	prints 1 "a command has a placeholder"
 	pinfold snap one mark
 	pinfold export one -o "$M/run/one.tar"
-	wait_for 10 settled
+	wait_for 40 settled
 	check "no layer, record or archive has the value" test -z "$(grep -rlF "$value" "$M/home" "$M/run/one.tar")"
 	pinfold secret rm API_KEY
 	pinfold rm one
@@ -327,7 +327,7 @@ cannot_write()
 {
 	[ "$EUID" = 0 ] || { chmod a-w "$M/home" "$M/home/layers"; ws d true; check "read-only" test "$RC" = 125
 		chmod u+w "$M/home" "$M/home/layers"; return; }
-	wait_for 5 settled
+	wait_for 40 settled
 	STORE=$(store_sum)
 	CALL_OUTER=(unshare -m sh -c 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"' "$M/home")
 	for verb in "new x" "exec d -- true" "snap d" "undo d" "rm d"; do
@@ -342,7 +342,7 @@ cannot_write()
 
 other_versions()
 {
-	wait_for 5 settled
+	wait_for 40 settled
 	version=$(sql 'PRAGMA user_version')
 	sql 'PRAGMA user_version = 99'
 	STORE=$(store_sum)
@@ -354,7 +354,7 @@ other_versions()
 	sql "PRAGMA user_version = $version"
 	ws d cat f
 	prints private "it is whole"
-	wait_for 5 settled
+	wait_for 40 settled
 	mkdir "$W/broken"
 	chmod 0700 "$W/broken"
 	head -c 100000 /dev/urandom >"$W/broken/store.db"
@@ -381,7 +381,7 @@ missing_layer()
 {
 	fresh g
 	sh_in g 'echo 1 >f'
-	wait_for 5 settled
+	wait_for 40 settled
 	mv "$M/home/layers" "$M/home/moved"
 	pinfold exec g -- cat f
 	check "layers that are gone: a clear error" grep -qE '^pinfold: [a-z_.]+: .' "$ERR"

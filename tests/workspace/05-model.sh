@@ -13,7 +13,7 @@ checks()
 	echo "# seed $SEED, $STEPS steps; PINFOLD_TEST_SEED and PINFOLD_TEST_STEPS choose others"
 	drive model.py --steps "$STEPS" --seed "$SEED"
 	exits 0 "the model and the workspaces agree"
-	check "nothing is left" wait_for 10 settled
+	check "nothing is left" wait_for 40 settled
 	check "no layer either" test -z "$(ls "$M/home/layers")"
 }
 

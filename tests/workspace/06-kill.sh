@@ -28,8 +28,8 @@ checks()
 	exits 0 "after each of $KILLS kills it is as before or as after"
 	pinfold run --name last -- true
 	pinfold rm last
-	check "no layer is open, dead or without its row" wait_for 10 settled
-	check "none is left of workspaces that are gone, and no lock of theirs" wait_for 30 none_left
+	check "no layer is open, dead or without its row" wait_for 40 settled
+	check "none is left of workspaces that are gone, and no lock of theirs" wait_for 40 none_left
 	check "the database is whole" test "$(sql 'PRAGMA integrity_check')" = ok
 	check "no mount is left" no_mounts
 	wait_for 3 nothing_left || root_runs_once # what others left, too

@@ -82,7 +82,7 @@ while True:
 	done
 	kill "$MAPPER_PID"
 	inside_wait MAPPER
-	CALL_SECONDS=120
+	CALL_SECONDS=240
 	for i in 1 2 3; do
 		pinfold exec "m$i" -- python3 -c '
 import struct
@@ -158,7 +158,7 @@ assert a - b in (0, 1) and b > 0, (a, b)' "$W/n0" "$W/n1"
 	pinfold snap m last
 	kill "$BUSY_PID"
 	inside_wait BUSY
-	CALL_SECONDS=120
+	CALL_SECONDS=240
 	exits 143 "SIGTERM ends it"
 	pinfold cp --at last m:saw-it -
 	refuses not_found saw-it "no parent saw its child stop"

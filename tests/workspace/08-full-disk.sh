@@ -131,6 +131,28 @@ filled()
 	pinfold rm greedy
 }
 
+# The directory of a pull is on a disk that is too small, and the data directory elsewhere.
+pulled()
+{
+	rm -f "$M/full"/fill.*
+	CALL_WRAP=()
+	pinfold new far
+	sh_in far 'for i in 1 2 3 4 5; do head -c 5M /dev/urandom >f$i; done; echo small >s'
+	mkdir "$M/full/to"
+	own "$M/full/to"
+	pinfold pull far "$M/full/to"
+	refuses limit_exceeded f "$1: a pull for which there is no room"
+	says '^pinfold: remedy: make room where the directory is' "$1: with its own remedy"
+	check "$1: and nothing is written" test -z "$(ls -A "$M/full/to")"
+	sh_in far 'rm f2 f3 f4 f5; echo changed >s'
+	pinfold pull far "$M/full/to"
+	exits 0 "$1: one for which there is"
+	check "$1: with files whole" test "$(cat "$M/full/to/s") $(stat -c %s "$M/full/to/f1")" = "changed 5242880"
+	check "$1: and no others" test "$(ls -A "$M/full/to" | wc -l)" = 2
+	pinfold rm far
+	rm -r "$M/full/to"
+}
+
 checks()
 {
 	local kind
@@ -143,6 +165,7 @@ checks()
 		refused "$kind"
 		gives_back "$kind"
 		filled "$kind"
+		pulled "$kind"
 		CALL_WRAP=()
 		wait_for 10 umount "$M/full"
 	done

@@ -27,7 +27,7 @@ changed()
 	pinfold limit demo --inodes 3
 	ws demo true
 	exits 0 "few files"
-	sh_in demo 'mkdir d; touch d/1 d/2 d/3 d/4 d/5; timeout 10 tail -f /dev/null'
+	sh_in demo 'mkdir d; touch d/1 d/2 d/3 d/4 d/5; timeout 50 tail -f /dev/null'
 	exits 137 "a limit on files that was set later"
 	pinfold limit demo --inodes 1000
 	ws demo true
@@ -88,7 +88,7 @@ bytes()
 	pinfold new two
 	sh_in one 'head -c 2000000 /dev/urandom >a'
 	exits 0 "some of it"
-	pinfold exec --json two -- sh -c 'head -c 9000000 /dev/urandom >a; timeout 10 tail -f /dev/null'
+	pinfold exec --json two -- sh -c 'head -c 9000000 /dev/urandom >a; timeout 50 tail -f /dev/null'
 	doc_is '["killed", "disk"]' '[d["status"], d["limit"]["kind"]]' "another takes more than the rest"
 	doc_has '"--total" in d["limit"]["hint"]' "and is told which limit that is"
 	ws one true
@@ -137,10 +137,11 @@ for _ in range(2000):
     os.write(f, data)
     time.sleep(0.001)'
 	doc_is '["killed", "disk"]' '[d["status"], d["limit"]["kind"]]' "a large file beside many is too much"
-	CALL_SECONDS=120
+	CALL_SECONDS=240
 	taken=$(($(du -sk "$M/home/layers" | cut -f1) << 10))
 	diag "$((taken >> 20)) MiB of $((most >> 20))"
-	check "and was stopped soon" test "$taken" -lt "$((most + (256 << 20)))"
+	# Nearly a second of its writing, in which nobody may get to look. By looks at all files it would be two and more.
+	check "and was stopped soon" test "$taken" -lt "$((most + (512 << 20)))"
 	pinfold rm late
 }
 

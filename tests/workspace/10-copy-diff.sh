@@ -528,7 +528,7 @@ after_merges()
 	for i in $(seq 20); do
 		sh_in g "echo $i >n$i; rm -rf proj/sub; mkdir proj/sub; echo $i >proj/sub/only; echo $i >>proj/text"
 	done
-	check "layers are merged" wait_for 10 few_layers
+	check "layers are merged" wait_for 40 few_layers
 	answers >"$W/answers.merged"
 	check "then it is the same answer" cmp "$W/answers" "$W/answers.merged"
 	pinfold diff --names g 3
@@ -558,7 +558,7 @@ checks()
 	after_merges
 	pinfold rm w
 	pinfold rm g
-	check "all is removed" wait_for 10 settled
+	check "all is removed" wait_for 40 settled
 	check "and no layer is left" test -z "$(ls "$M/home/layers")"
 }
 

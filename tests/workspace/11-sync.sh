@@ -340,6 +340,13 @@ ls: cannot access 's': No such file or directory"
 	check "then nothing is written" test "$(cat "$W/p/a" "$W/p/d/b")" = $'local\n2'
 	pinfold pull --force p p
 	check "--force" test "$(cat "$W/p/a" "$W/p/d/b")" = $'111\n22'
+	as_user sh -c 'echo local >"$1"' sh "$W/p/a"
+	sh_in p 'rm a; ln -s run a'
+	pinfold pull p p
+	refuses conflict a "what changed in the directory and is a link inside by now"
+	check "it is kept" test "$(cat "$W/p/a")" = local
+	pinfold undo p
+	pinfold pull --force p p
 	pinfold pull --mirror --force p p
 	check "--mirror removes what is not there" test ! -e "$W/p/own"
 	pinfold pull --to /home/user/d p outside
@@ -406,26 +413,26 @@ watches()
 	as_user mkdir "$W/v"
 	as_user sh -c 'echo 1 >"$1"' sh "$W/v/a"
 	CALL_SECONDS=240 call_start WATCH watch v v
-	check "watch pushes at once" wait_for 10 line '^1 files'
+	check "watch pushes at once" wait_for 40 line '^1 file, 1 changed'
 	as_user sh -c 'echo 2 >>"$1"' sh "$W/v/a"
-	check "a line for a change" wait_for 10 line '^M /home/user/a$'
+	check "a line for a change" wait_for 40 line '^M /home/user/a$'
 	as_user sh -c 'mkdir -p "$1/x/y" && echo n >"$1/x/y/z"' sh "$W/v"
-	check "in a directory that is new" wait_for 10 line '^A /home/user/x/y/z$'
+	check "in a directory that is new" wait_for 40 line '^A /home/user/x/y/z$'
 	as_user sh -c 'echo more >>"$1"' sh "$W/v/x/y/z"
-	check "and again" wait_for 10 line '^M /home/user/x/y/z$'
+	check "and again" wait_for 40 line '^M /home/user/x/y/z$'
 	as_user rm "$W/v/a"
-	check "for a file that is gone" wait_for 10 line '^D /home/user/a$'
+	check "for a file that is gone" wait_for 40 line '^D /home/user/a$'
 	as_user touch "$W/v/"$'esc\033[31m'
-	check "a name is never a control" wait_for 10 line '^A /home/user/esc\^\[\[31m$'
+	check "a name is never a control" wait_for 40 line '^A /home/user/esc\^\[\[31m$'
 	as_user sh -c 'mkdir "$1/burst"; cd "$1/burst"; for i in $(seq 500); do echo $i >n$i; done' sh "$W/v"
-	check "a burst is all there" wait_for 20 burst_arrived
+	check "a burst is all there" wait_for 40 burst_arrived
 	ws v sh -c 'cat burst/n* | sort -n | tail -n 1; ls burst | wc -l'
 	prints $'500\n500' "whole"
 	held HELD v
 	as_user sh -c 'echo later >"$1"' sh "$W/v/later"
 	kill "$HELD_PID"
 	inside_wait HELD
-	check "what changed while a command was running comes behind it" wait_for 10 line '^A /home/user/later$'
+	check "what changed while a command was running comes behind it" wait_for 40 line '^A /home/user/later$'
 	kill -INT "$WATCH_PID"
 	inside_wait WATCH
 	check "SIGINT ends it" test "$RC" = 130 -o "$RC" = 0
@@ -456,7 +463,7 @@ checks()
 	pull_through_links
 	masked
 	watches
-	check "all is removed" wait_for 10 settled
+	check "all is removed" wait_for 40 settled
 	check "no layer is left" test -z "$(ls "$M/home/layers")"
 	check "nor what was remembered of workspaces that are gone" test -z "$(ls "$M/home/sync" | grep -E '^[0-9]')"
 }

@@ -73,7 +73,7 @@ many_commands()
 	done
 	check "$COMMANDS commands, and never more than 15 layers below (at most $most)" test "$most" -le 15
 	check "never more than 16 mounted (at most $mounted below)" test "$mounted" -gt 1 -a "$mounted" -le 16
-	check "it gets shorter by itself" wait_for 20 short w
+	check "it gets shorter by itself" wait_for 40 short w
 	check "the files are as in a plain directory" test "$(stood w)" = "${WANT[COMMANDS]}"
 	rm -rf "$W/plain"
 }
@@ -112,7 +112,7 @@ ghosts()
 	for n in $(seq 9); do
 		sh_in g 'echo $2 >$1/n$2' "$1" "$n"
 	done
-	check "$1: layers are merged" wait_for 20 short g
+	check "$1: layers are merged" wait_for 40 short g
 	sh_in g 'cd $1; ls -l p; cd below && find . | sort' "$1"
 	check "$1: no name is listed that is not there" test "$RC" = 0 -a -z "$(grep -v '^pinfold: limits' "$ERR")" -a "$(grep -c ' x$' "$OUT")" = 0
 	check "$1: what was hidden stays hidden" test "$(tail -n 3 "$OUT" | tr '\n' ' ')" = ". ./anew ./y "
@@ -133,7 +133,7 @@ all_ghosts()
 		for n in $(seq 9); do
 			pinfold exec --user root g -- sh -c "echo $n >/usr/local/n$n"
 		done
-		check "/usr: layers are merged" wait_for 20 short g
+		check "/usr: layers are merged" wait_for 40 short g
 		sh_in g 'ls -l /usr/local/p /usr/bin/ >/dev/null && ls /usr/bin/yes'
 		check "/usr: no name is listed that is not there" test "$RC" = 2 -a "$(wc -l <"$ERR")" = 1
 	fi
@@ -166,8 +166,8 @@ killed()
 	check "who settles was killed $kills times" test "$kills" -gt 2
 	check "the files are right" test "$(stood k)" = "$want"
 	pinfold exec k -- sh -c 'echo >last'
-	check "then it gets shorter" wait_for 20 short k
-	check "no layer is open, dead or without its row" wait_for 20 settled
+	check "then it gets shorter" wait_for 40 short k
+	check "no layer is open, dead or without its row" wait_for 40 settled
 	check "the database is whole" test "$(sql 'PRAGMA integrity_check')" = ok
 	pinfold undo k 2
 	check "and one goes back as ever" test "$(stood k)" = "$want"
@@ -193,7 +193,7 @@ checks()
 	for n in $(seq 10 10 $COMMANDS); do
 		pinfold rm "fork$n"
 	done
-	check "when all are removed, no layer is left" wait_for 20 empty
+	check "when all are removed, no layer is left" wait_for 40 empty
 }
 
 run_checks

@@ -33,7 +33,7 @@ ends()
 {
 	fresh w
 	detach w -- sh -c 'echo first; echo wrong >&2; echo 1 >kept; exit 3'
-	check "$1: it ends by itself" wait_for 10 listed_as 'exited 3'
+	check "$1: it ends by itself" wait_for 40 listed_as 'exited 3'
 	pinfold logs "$ID"
 	prints first "$1: logs prints what it printed"
 	check "$1: and its standard error" grep -qx wrong "$ERR"
@@ -75,7 +75,7 @@ lives()
 	exits 0 "and when kill returns the workspace is free"
 	check "killed is what it is listed as" listed_as killed
 	detach --time 100ms w -- sleep 60
-	check "its time limit is kept" wait_for 10 listed_as timeout
+	check "its time limit is kept" wait_for 40 listed_as timeout
 }
 
 has_begun()
@@ -93,8 +93,8 @@ minder_killed()
 	pid=$(pgrep -f "^[^ ]+ exec --detach w -- sh -c echo lost" | head -n 1)
 	check "somebody minds it" test -n "$pid"
 	kill -9 "$pid"
-	check "who minds it is killed: so is it" wait_for 10 listed_as killed
-	wait_for 10 free w
+	check "who minds it is killed: so is it" wait_for 40 listed_as killed
+	wait_for 40 free w
 	sh_in w 'cat lost'
 	exits 1 "and the workspace is as it was before"
 }
@@ -120,7 +120,7 @@ refusals()
 	check "and nothing of them is listed" test "$(grep -cE '/nosuch|passwd' "$OUT")" = 0
 	pinfold run --detach --name made -- sh -c 'echo y >x'
 	exits 0 "run --name --detach"
-	wait_for 10 free made
+	wait_for 40 free made
 	sh_in made 'cat x'
 	prints y "makes a workspace"
 }

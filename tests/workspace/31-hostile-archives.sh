@@ -28,7 +28,7 @@ state()
 
 unchanged()
 {
-	[ "$(state)" = "$STATE" ] && wait_for 10 settled
+	[ "$(state)" = "$STATE" ] && wait_for 40 settled
 }
 
 names()
@@ -164,12 +164,12 @@ o" "remove nothing"
 checks()
 {
 	A=$T/archives # the same for both modes: they are only read
-	CALL_SECONDS=120
+	CALL_SECONDS=240
 	[ -d "$A" ] || { mkdir -m 0755 "$A" && /usr/bin/python3 -I "$TEST_DIR/hostile-archives.py" "$A"; } || not_ok "archives are made"
 	own "$A"
 	fresh ws
 	sh_in ws 'echo here >here'
-	wait_for 10 settled
+	wait_for 40 settled
 	STATE=$(state)
 	names
 	links

@@ -42,7 +42,7 @@ make()
 	sh_in demo 'echo three >three; rm one'
 	pinfold fork --at 3 demo twin
 	sh_in twin 'echo other >other'
-	wait_for 10 settled
+	wait_for 40 settled
 }
 
 # layer NAME SEQ: the number of the layer that a snapshot added.
@@ -53,7 +53,7 @@ layer()
 
 digests()
 {
-	check "behind commands, content is written down" wait_for 10 all_digested
+	check "behind commands, content is written down" wait_for 40 all_digested
 	clean "after commands"
 	doc_is '[2, 6, 4, 0]' '[d[k] for k in ("workspaces", "snapshots", "layers", "recorded")]' "what there is"
 	sql "UPDATE layer SET digest = NULL" >/dev/null
@@ -152,6 +152,13 @@ missing()
 	in_store rm -rf "layers/$n"
 	fsck 1 "a layer is gone"
 	finds missing "demo 4 7 8" "it says who needs it"
+	ws demo true
+	refuses internal "layer $n is not there" "a command on it"
+	says 'remedy: run pinfold fsck' "it says what to do"
+	pinfold diff demo 1
+	refuses internal "layer $n is not there" "a look at it"
+	pinfold pull demo nowhere
+	refuses internal "layer $n is not there" "a pull of it"
 	pinfold info --json demo
 	fsck 0 "what needs it is dropped" --repair
 	finds missing "demo 4 7 8" "and told of" true
@@ -186,7 +193,7 @@ database()
 	json_is busy 'd["error"]["code"]' "it is busy"
 	kill -TERM "$busy_PID"
 	inside_wait busy
-	wait_for 10 settled
+	wait_for 40 settled
 	in_store rm -f store.db-wal store.db-shm
 	in_store dd if=/dev/urandom of=store.db bs=4096 seek=1 count=4 conv=notrunc status=none
 	pinfold fsck

@@ -84,7 +84,7 @@ digests()
 	refuses invalid_argument digest "nor into a workspace"
 	pinfold image import --disk 1M bad "$A/root.tar"
 	refuses limit_exceeded "" "more than --disk"
-	wait_for 10 settled
+	wait_for 40 settled
 	check "nothing is left of those" settled
 }
 
@@ -304,7 +304,7 @@ kept()
 	refuses busy "in use" "an image that something runs in is not removed"
 	kill -TERM "$long_PID"
 	inside_wait long
-	wait_for 10 settled
+	wait_for 40 settled
 	pinfold fsck
 	exits 0 "fsck is content"
 	local layer
@@ -325,7 +325,7 @@ kept()
 	pinfold image rm one
 	exits 0 "one that nobody needs any more"
 	pinfold image rm py
-	wait_for 10 settled
+	wait_for 40 settled
 	check "gives its space back" test -z "$(ls "$M/home/layers")"
 }
 
@@ -372,7 +372,7 @@ user:x:1000:" "set-id bits and devices have not come in"
 checks()
 {
 	A=$T/images # the same for both modes: they are only read
-	CALL_SECONDS=120
+	CALL_SECONDS=240
 	[ -d "$A" ] || { mkdir -m 0755 "$A" && /usr/bin/python3 -I "$TEST_DIR/make-images.py" "$A"; } || not_ok "images are made"
 	own "$A"
 	forms
@@ -383,7 +383,7 @@ checks()
 	workspaces
 	kept
 	hostile
-	wait_for 10 settled
+	wait_for 40 settled
 	check "nothing is left behind" test -z "$(ls "$M/home/layers")"
 }
 

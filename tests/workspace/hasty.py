@@ -5,6 +5,7 @@ begun. Says `killed` on standard error if it came in time; exits as pinfold does
 import ctypes
 import os
 import random
+import select
 import signal
 import sys
 import time
@@ -61,10 +62,10 @@ def main(seed, *argv):
             status = status if done else None
         elif found is None and not children(os.getpid()):
             break
+        if found is None:
+            select.select([], [], [], 0.0002)  # others need the processor
     if found is not None:
-        until = time.monotonic() + delay
-        while time.monotonic() < until:
-            pass
+        select.select([], [], [], delay)
         if end(found, program):
             print("killed", file=sys.stderr)
     if status is None:

@@ -1,4 +1,4 @@
-# needs: langchain-openai langchain-community langchain-core langchain-chroma langchain-text-splitters
+# needs: langchain-openai langchain-community langchain-core langchain-chroma langchain-text-splitters pypdf
 from langchain_openai import ChatOpenAI, OpenAIEmbeddings
 from langchain_community.document_loaders import PyPDFLoader
 from langchain_core.prompts import ChatPromptTemplate

@@ -1,0 +1,4 @@
+# needs: zoo
+if (FALSE) {
+  library(never)
+} else library(zoo)
