@@ -262,10 +262,11 @@ int pinfold_session_restart(struct pinfold_session *s, struct pinfold_error *ret
 char *pinfold_session_packages(struct pinfold_session *s)
 {
 	assert(s);
-	if (!s->run)
+	/* A guest without packages has nothing to say, and would be waited for. */
+	if (!s->run || !s->run->req.deps.packages)
 		return NULL;
 	run_look(s->run);
-	return s->run->req.deps.packages ? value_text(s->run->req.deps.packages, NULL) : NULL;
+	return value_text(s->run->req.deps.packages, NULL);
 }
 
 void pinfold_session_close(struct pinfold_session *s)
