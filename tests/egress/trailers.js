@@ -45,7 +45,13 @@ function serve() {
 			return;
 		}
 		s.on('data', (d) => parts.push(d));
-		s.on('end', () => { note(`${path} te=${h.te}`, behind); calls[path](s, h, Buffer.concat(parts)); });
+		// node ends what was broken off, too.
+		s.on('end', () => {
+			if (s.aborted || s.rstCode || s.destroyed)
+				return;
+			note(`${path} te=${h.te}`, behind);
+			calls[path](s, h, Buffer.concat(parts));
+		});
 	});
 	const old = https.createServer(own, (q, r) => {
 		q.resume();

@@ -295,7 +295,7 @@ young()
 		wait_for 10 all_gone "${YOUNG:-1}" && ((gone++))
 		kill -9 $YOUNG 2>/dev/null
 	done
-	check "the warden is killed before its zygote is one: $gone of 4 ended" test $gone = 4
+	check "the warden is killed before its zygote is one: $gone of 5 ended" test $gone = 5
 }
 
 checks()

@@ -178,6 +178,7 @@ static void starts(void)
 	       "arg pinfold\narg log\narg --json\narg demo\n"
 	       "env PINFOLD_HOME=" HOME "/tenants/alpha\n"
 	       "env PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n"
+	       "env PINFOLD_LEDGER_SINK=none\n"
 	       "env XDG_RUNTIME_DIR=/run/user/x\nenv SSL_CERT_FILE=/x.pem\n"
 	       "fd 0\nfd 1\nfd 2\ngroup 1 mask 0 death 1\n",
 	       "arguments, environment, descriptors and signals, exactly");
