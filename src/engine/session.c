@@ -262,10 +262,11 @@ int pinfold_session_restart(struct pinfold_session *s, struct pinfold_error *ret
 char *pinfold_session_packages(struct pinfold_session *s)
 {
 	assert(s);
-	/* A guest without packages has nothing to say, and would be waited for. */
 	if (!s->run || !s->run->req.deps.packages)
 		return NULL;
-	run_look(s->run);
+	/* A guest without any has nothing to say, and would be waited for. */
+	if (value_len(s->run->req.deps.packages))
+		run_look(s->run);
 	return value_text(s->run->req.deps.packages, NULL);
 }
 
