@@ -71,7 +71,7 @@ def sums():
             "limit_exceeded", "memory")
     a = two.run(command=["true"], memory="700M")
     same("of which waiting helps nothing", a.headers["Retry-After"], None)
-    refused("more disk", two.run(command=["true"], memory="602M", disk="301M"), 429,
+    refused("more disk", two.run(command=["true"], memory="600M", disk="291M"), 429,
             "limit_exceeded", "disk")
     a = two.run(command=["true"], memory="64M")
     same("the fifth in a minute", (a.status, a.code), (429, "limit_exceeded.runs_per_minute"))

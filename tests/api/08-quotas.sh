@@ -113,7 +113,7 @@ checks()
 	token --tenant three
 	THREE=$SECRET
 	pinfold tenant set one --live 5
-	pinfold tenant set two --runs-per-minute 4 --total-memory 600M --total-disk 300M
+	pinfold tenant set two --runs-per-minute 4 --total-memory 600M --total-disk 290M
 	pinfold tenant set four --budget 2/1h
 	pinfold tenant set five --cpu-seconds 1/1h
 	api_run 08-quotas.py
